@@ -1,0 +1,170 @@
+"""Runs a pipeline over a module, with hooks for verification, dumps and timing.
+
+    passes = parse_pipeline("fuse{max-ops=64},dce")
+    run_pipeline(ctx, module, passes, hooks=[verify_hook(module), timing.record])
+
+Nothing here knows a particular pass.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from io import StringIO
+from pathlib import Path
+from time import perf_counter
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.printer import Printer
+from xdsl.utils.arg_spec import ArgSpec
+from xdsl.utils.arg_spec import parse_pipeline as parse_specs
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+
+from tilewright.dialects.diagnostics import (
+    BadPassOption,
+    BrokenByPass,
+    LostLocation,
+    MalformedPipeline,
+    TilewrightError,
+)
+from tilewright.dialects.dominance import verify_dominance
+
+from .registry import pass_class
+
+
+@dataclass(frozen=True)
+class PassRun:
+    """One pass that just ran: what a hook is told."""
+
+    index: int
+    """Position in the pipeline, from 1 (0 is the input)."""
+    spec: str
+    """The pass with its options, as `-p` takes it."""
+    seconds: float
+
+    @property
+    def name(self) -> str:
+        return self.spec.partition("{")[0]
+
+
+Hook = Callable[[PassRun, ModuleOp], None]
+
+
+def parse_pipeline(text: str) -> tuple[ModulePass, ...]:
+    """The passes of `name{key=value ...},name`; raises MalformedPipeline, UnknownName, BadPassOption."""
+    try:
+        specs = tuple(parse_specs(text))
+    except ArgSpecParseError as error:
+        raise MalformedPipeline(text=text, reason=str(error)) from error
+    return tuple(_instance(spec) for spec in specs)
+
+
+def _instance(spec: ArgSpec) -> ModulePass:
+    cls = pass_class(spec.name)
+    try:
+        return cls.from_spec(spec)
+    except (ValueError, TypeError) as error:
+        given = ", ".join(spec.parameters) or "(none)"
+        raise BadPassOption(name=spec.name, given=given, reason=error, usage=usage(cls)) from error
+
+
+def usage(cls: type[ModulePass]) -> str:
+    """How to write a pass with its options: `fuse{max-ops=<int>}`."""
+    fields = [f for f in dataclasses.fields(cls) if f.init and f.name != "name"]
+    if not fields:
+        return f"`{cls.name}` takes no options"
+    options = " ".join(f"{f.name.replace('_', '-')}=<{_type_name(f.type)}>" for f in fields)
+    return f"write {cls.name}{{{options}}}; every option may be left out unless it has no default"
+
+
+def _type_name(annotation: object) -> str:
+    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
+
+
+def run_pipeline(
+    ctx: Context, module: ModuleOp, passes: Sequence[ModulePass], *, hooks: Sequence[Hook] = ()
+) -> None:
+    """Apply `passes` in order; each hook sees the module after each pass."""
+    for index, pass_ in enumerate(passes, start=1):
+        start = perf_counter()
+        pass_.apply(ctx, module)
+        run = PassRun(index, str(pass_), perf_counter() - start)
+        for hook in hooks:
+            hook(run, module)
+
+
+def verify_module(module: ModuleOp) -> None:
+    """What xDSL verifies, then dominance."""
+    module.verify()
+    verify_dominance(module)
+
+
+def verify_hook(run: PassRun, module: ModuleOp) -> None:
+    """Blame the pass that broke the module."""
+    try:
+        verify_module(module)
+    except TilewrightError as error:
+        raise BrokenByPass(index=run.index, name=run.spec, reason=error) from error
+    except (DiagnosticException, ValueError) as error:
+        raise BrokenByPass(index=run.index, name=run.spec, reason=error) from error
+
+
+def location_hook(module: ModuleOp) -> Hook:
+    """A hook that refuses ops without a location; does nothing if `module` already has some."""
+    if _without_location(module) is not None:
+        return lambda run, module: None
+
+    def check(run: PassRun, module: ModuleOp) -> None:
+        if (op := _without_location(module)) is not None:
+            raise LostLocation(op, index=run.index, name=run.spec)
+
+    return check
+
+
+def _without_location(module: ModuleOp) -> Operation | None:
+    """The first computing op without a source location (symbols and terminators need none)."""
+    for op in module.walk():
+        if op.location is UNKNOWN_LOC and op.results:
+            return op
+    return None
+
+
+@dataclass
+class Timing:
+    """A hook that adds up the time of each pass."""
+
+    runs: list[PassRun] = field(default_factory=list[PassRun])
+
+    def __call__(self, run: PassRun, module: ModuleOp) -> None:
+        self.runs.append(run)
+
+    def report(self) -> str:
+        """A table, in pipeline order."""
+        total = sum(run.seconds for run in self.runs)
+        rows = [(run.seconds, run.spec) for run in self.runs] + [(total, "total")]
+        return "".join(f"{seconds * 1e3:10.3f} ms  {name}\n" for seconds, name in rows)
+
+
+def module_text(op: Operation, *, generic: bool = False, locations: bool = True) -> str:
+    """The text of a module, as every tool of this project reads it."""
+    stream = StringIO()
+    Printer(stream, print_generic_format=generic, print_debuginfo=locations).print_op(op)
+    return stream.getvalue() + "\n"
+
+
+@dataclass(frozen=True)
+class Dump:
+    """A hook that writes `07-sink-transpose.mlir` after each pass; `write` takes any other stage."""
+
+    folder: Path
+
+    def __call__(self, run: PassRun, module: ModuleOp) -> None:
+        self.write(f"{run.index:02}-{run.name}.mlir", module_text(module))
+
+    def write(self, name: str, text: str) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / name).write_text(text)

@@ -1,0 +1,35 @@
+"""The pass order, as data, per target. A new pass gets its place here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+TENSOR: tuple[str, ...] = (
+    "canonicalize",
+    "cse",
+    "dce",
+    "decompose",
+    "simplify-views",
+    "canonicalize",
+)
+"""tw to tw: what every target shares."""
+
+KERNELS: tuple[str, ...] = (
+    "convert-tw-to-tk",
+    "fuse",
+    "dce",
+    "bufferize",
+    "dedupe-kernels",
+    "plan-memory",
+    "coalesce-axes",
+)
+"""tw to outlined, unscheduled tk and a th plan."""
+
+PIPELINES: Mapping[str, tuple[str, ...]] = {
+    "cpu": (*TENSOR, *KERNELS, "schedule-cpu", "apply-schedule"),
+}
+
+
+def pipeline_text(target: str) -> str:
+    """The pipeline of a target as `-p` takes it."""
+    return ",".join(PIPELINES[target])
