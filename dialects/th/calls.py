@@ -1,0 +1,157 @@
+"""What the plan runs: our kernels and ATen's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, MemRefType, StringAttr, SymbolRefAttr
+from xdsl.ir import Attribute, ParametrizedAttribute
+from xdsl.irdl import (
+    AttrSizedOperandSegments,
+    BaseAttr,
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    opt_prop_def,
+    prop_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.hints import isa
+
+from ..index_expr import Expr
+from .types import TensorType, exprs_of
+
+_FLAT = BaseAttr(MemRefType)
+_HANDLE = BaseAttr(TensorType)
+
+
+@irdl_op_definition
+class LaunchOp(IRDLOperation):
+    """Run a kernel: it reads `ins`, writes `outs` and nothing else.
+
+    th.launch @k0(%x, %w) into(%o) symbols "s0, s1*2" : (memref<8xf32>, memref<8xf32>) into (memref<8xf32>)
+
+    `symbols` are the values of the kernel's symbols, in the order of its symbol list. An
+    output may be the same buffer as an input; then the kernel is safe to run in place.
+    """
+
+    name = "th.launch"
+
+    kernel = prop_def(SymbolRefAttr)
+    symbols = opt_prop_def(StringAttr)
+    ins = var_operand_def(_FLAT)
+    outs = var_operand_def(_FLAT)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    assembly_format = (
+        "$kernel `(` $ins `)` `into` `(` $outs `)` (`symbols` $symbols^)? attr-dict"
+        " `:` `(` type($ins) `)` `into` `(` type($outs) `)`"
+    )
+
+    @property
+    def symbol_values(self) -> tuple[Expr, ...]:
+        return () if self.symbols is None else exprs_of(self.name, "symbols", self.symbols)
+
+    def verify_(self) -> None:
+        _ = self.symbol_values
+        if not self.outs:
+            raise VerifyException(f"{self.name}: @{self.kernel.string_value()} writes no buffer")
+
+
+@irdl_op_definition
+class ExternOp(IRDLOperation):
+    """Run an ATen out-variant, which writes the tensors `outs`.
+
+    th.extern "aten::mm.out"(%a, %b) into(%o) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>]}
+      : (!th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
+
+    `args` follow the ATen schema, all positional, keyword-only arguments included. They are
+    encoded as for `tw.aten`; `#tw.arg<i>` counts `ins`, then `outs`.
+    """
+
+    name = "th.extern"
+
+    callee = prop_def(StringAttr)
+    args = prop_def(ArrayAttr[Attribute])
+    ins = var_operand_def(_HANDLE)
+    outs = var_operand_def(_HANDLE)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format = (
+        "$callee `(` $ins `)` `into` `(` $outs `)` attr-dict"
+        " `:` `(` type($ins) `)` `into` `(` type($outs) `)`"
+    )
+
+    def verify_(self) -> None:
+        _check_callee(self.name, self.callee)
+        _check_args(self.name, self.args, len(self.operands))
+
+
+@irdl_op_definition
+class CallOp(IRDLOperation):
+    """Run an ATen function that returns new tensors.
+
+    %u = th.call "aten::relu"(%t) sizes ["8, s0"] strides ["s0, 1"] {args = [#tw.arg<0>]}
+      : (!th.tensor<f32>) -> (!th.tensor<f32>)
+
+    `sizes` and `strides` hold one string per result: what the function is known to return.
+    """
+
+    name = "th.call"
+
+    callee = prop_def(StringAttr)
+    args = prop_def(ArrayAttr[Attribute])
+    sizes = prop_def(ArrayAttr[StringAttr])
+    strides = prop_def(ArrayAttr[StringAttr])
+    ins = var_operand_def(_HANDLE)
+    outs = var_result_def(_HANDLE)
+
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = (
+        "$callee `(` $ins `)` `sizes` $sizes `strides` $strides attr-dict"
+        " `:` `(` type($ins) `)` `->` `(` type($outs) `)`"
+    )
+
+    def verify_(self) -> None:
+        _check_callee(self.name, self.callee)
+        _check_args(self.name, self.args, len(self.operands))
+        for what, texts in (("sizes", self.sizes), ("strides", self.strides)):
+            if len(texts) != len(self.outs):
+                raise VerifyException(f"{self.name}: {len(self.outs)} results but {len(texts)} {what}")
+        for size, stride in zip(self.sizes, self.strides, strict=True):
+            sizes, strides = exprs_of(self.name, "sizes", size), exprs_of(self.name, "strides", stride)
+            if len(sizes) != len(strides):
+                raise VerifyException(f"{self.name}: {len(sizes)} sizes but {len(strides)} strides")
+
+
+def _check_callee(name: str, callee: StringAttr) -> None:
+    namespace, separator, rest = callee.data.partition("::")
+    if not (namespace and separator and rest):
+        raise VerifyException(f'{name}: "{callee.data}" is not of the form "namespace::op.overload"')
+
+
+def operand_indices(args: Attribute) -> Iterator[int]:
+    """Every `#tw.arg<i>` in `args`, nested lists included."""
+    if isa(args, ArrayAttr[Attribute]):
+        for arg in args:
+            yield from operand_indices(arg)
+    elif args.name == "tw.arg":
+        assert isinstance(args, ParametrizedAttribute)
+        (index,) = args.parameters
+        match index:
+            case IntAttr():
+                yield index.data
+            case IntegerAttr():
+                yield index.value.data
+            case _:
+                raise VerifyException(f"{args} does not hold an operand number")
+
+
+def _check_args(name: str, args: Attribute, operands: int) -> None:
+    used = set(operand_indices(args))
+    if used != set(range(operands)):
+        raise VerifyException(
+            f"{name}: args use operands {sorted(used)}, there are {operands}: each must be used"
+        )

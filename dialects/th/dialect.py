@@ -1,0 +1,25 @@
+"""The list of everything `th` defines."""
+
+from xdsl.ir import Dialect
+
+from .calls import CallOp, ExternOp, LaunchOp
+from .memory import AllocOp, ArenaOp, BufferOp, ConstantOp, DataOp, EmptyOp, FreeOp, ViewOp
+from .types import TensorType
+
+TH = Dialect(
+    "th",
+    [
+        AllocOp,
+        ArenaOp,
+        BufferOp,
+        CallOp,
+        ConstantOp,
+        DataOp,
+        EmptyOp,
+        ExternOp,
+        FreeOp,
+        LaunchOp,
+        ViewOp,
+    ],
+    [TensorType],
+)
