@@ -1,4 +1,4 @@
-// RUN: not tilewright-opt %s -p cze 2>&1 | filecheck %s --check-prefix=PASS
+// RUN: not tilewright-opt %s -p canonicalise 2>&1 | filecheck %s --check-prefix=PASS
 // RUN: not tilewright-opt %s --pipeline=cpuu 2>&1 | filecheck %s --check-prefix=PIPELINE
 // RUN: not tilewright-opt %s -p 'cse{depth=3}' 2>&1 | filecheck %s --check-prefix=OPTION
 // RUN: not tilewright-opt %s -p 'cse{{' 2>&1 | filecheck %s --check-prefix=MALFORMED
@@ -7,8 +7,8 @@
 // RUN: not tilewright-opt %s -o /nonexistent/x 2>&1 | filecheck %s --check-prefix=OUTPUT
 // RUN: not tilewright-opt %s --load nowhere.py 2>&1 | filecheck %s --check-prefix=LOAD
 
-// PASS: TW3901: no pass is named `cze`
-// PASS-NEXT: why: did you mean `cse`?
+// PASS: TW3901: no pass is named `canonicalise`
+// PASS-NEXT: why: did you mean `canonicalize`?
 // PASS-NEXT: fix: the pass names are: {{.*}}canonicalize
 
 // PIPELINE: TW3901: no pipeline is named `cpuu`
