@@ -116,7 +116,7 @@ def load_passes(where: str) -> None:
     except TilewrightError:
         raise
     except Exception as error:
-        raise UnloadablePass(where=where, reason=f"{type(error).__name__}: {error}") from error
+        raise UnloadablePass(source=where, reason=f"{type(error).__name__}: {error}") from error
 
 
 def guarded(body: Callable[[], int]) -> int:
