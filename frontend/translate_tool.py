@@ -1,0 +1,62 @@
+"""`tilewright-translate`: turn a scheduled module into the source text of a target."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tilewright.dialects.registry import new_context
+from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_hook
+from tilewright.passes.registry import unknown_name
+
+from .tool_io import ToolArguments, guarded, parse_module, read_text, verify_input, write_text
+
+Emitter = Callable[[ModuleOp], str]
+
+EMITTERS: Mapping[str, str] = {
+    "cpp": "tilewright.targets.cpu_openmp.emit:emit_cpp",
+}
+"""Output language -> the function that writes it."""
+
+
+def emitter(name: str) -> Emitter:
+    """The emitter of a language, imported when asked for."""
+    if name not in EMITTERS:
+        raise unknown_name("output language", name, sorted(EMITTERS))
+    module, _, function = EMITTERS[name].partition(":")
+    return getattr(import_module(module), function)
+
+
+def _arguments() -> argparse.ArgumentParser:
+    parser = ToolArguments(prog="tilewright-translate", description="Emit source text for scheduled kernels.")
+    flag = parser.add_argument
+    flag("file", nargs="?", default="-", help="input (.mlir); standard input if left out")
+    flag("--to", required=True, metavar="LANGUAGE", help=f"one of: {', '.join(EMITTERS)}")
+    flag("-p", "--passes", default="", help="passes to run first")
+    flag("-o", "--output", help="output file; standard output if left out")
+    return parser
+
+
+def run(args: argparse.Namespace) -> int:
+    """The tool, given its parsed arguments; returns the exit status."""
+    emit = emitter(args.to)
+    ctx = new_context()
+    name = "<stdin>" if args.file == "-" else args.file
+    module = parse_module(ctx, read_text(args.file), name)
+    verify_input(module, name)
+    run_pipeline(ctx, module, parse_pipeline(args.passes), hooks=[verify_hook])
+    write_text(args.output, emit(module))
+    return 0
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Entry point of the console script."""
+    args = _arguments().parse_args(argv)
+    return guarded(lambda: run(args))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,1 @@
+../../../frontend/public_api.py
