@@ -1,0 +1,1 @@
+"""Models, timing and reports: `make demo` and `make bench`."""

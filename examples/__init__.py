@@ -1,0 +1,1 @@
+"""Complete programs that use `torch.compile(backend="mlir")`."""
