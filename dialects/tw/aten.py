@@ -1,0 +1,175 @@
+"""ATen calls for what has no op of its own, and explicit mutation of arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, UnitAttr
+from xdsl.ir import Attribute, BlockArgument, Operation, ParametrizedAttribute, SSAValue
+from xdsl.irdl import (
+    ParsePropInAttrDict,
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    param_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.traits import EffectInstance, MemoryEffect
+from xdsl.utils.exceptions import VerifyException
+
+from ..index_expr import Expr, IndexExprSyntaxError, parse_expr
+from .base import EFFECT, INTS, READ_WRITE, SAME, TwOp, expr_attr, fail, int_array, ints, text
+
+
+@irdl_attr_definition
+class ArgAttr(ParametrizedAttribute):
+    """Operand number `i` of the call: `#tw.arg<0>`."""
+
+    name = "tw.arg"
+
+    index: IntAttr = param_def()
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            return [IntAttr(parser.parse_integer(allow_boolean=False, allow_negative=False))]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(str(self.index.data))
+
+
+@irdl_attr_definition
+class SizeAttr(ParametrizedAttribute):
+    """An integer that is an index expression over symbols: `#tw.size<"s0*2">`."""
+
+    name = "tw.size"
+
+    text: StringAttr = param_def()
+
+    def verify(self) -> None:
+        try:
+            self.expr()
+        except (IndexExprSyntaxError, ValueError) as error:
+            raise VerifyException(f"tw.size: {error}") from error
+
+    def expr(self) -> Expr:
+        return parse_expr(self.text.data)
+
+    @staticmethod
+    def of(value: Expr) -> SizeAttr:
+        return SizeAttr(expr_attr(value))
+
+
+class AtenEffect(MemoryEffect):
+    """A call that mutates an operand or is marked impure stays where it is."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
+        assert isinstance(op, AtenOp)
+        return READ_WRITE if op.impure is not None or op.mutates is not None else frozenset()
+
+
+@irdl_op_definition
+class AtenOp(TwOp):
+    """Run ATen's kernel for one overload.
+
+    `args` follows the overload's schema (trailing defaults may be left out): `#tw.arg<i>`
+    is operand i, `#tw.size<"s0">` a symbolic integer, an i64 an int, an i1 a bool, an f64 a
+    float, a string a string, a builtin element type a dtype, `unit` None, an array a list.
+    `mutates` lists operands that the call writes; such a call, or one marked `impure` (it
+    draws random numbers, say), is never merged, moved or removed. Results are tensors, or
+    `index` for an int.
+
+    ```mlir
+    %v, %i = tw.aten "aten::topk"(%x) {args = [#tw.arg<0>, 5 : i64, -1 : i64, true, true]}
+       : (tensor<8x128xf32>) -> (tensor<8x5xf32>, tensor<8x5xi64>)
+    ```
+    """
+
+    name = "tw.aten"
+
+    callee = prop_def(StringAttr)
+    inputs = var_operand_def()
+    args = prop_def(ArrayAttr)
+    mutates = opt_prop_def(INTS)
+    impure = opt_prop_def(UnitAttr)
+    outputs = var_result_def()
+
+    traits = traits_def(AtenEffect())
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$callee `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
+
+    def __init__(
+        self,
+        callee: str,
+        inputs: Sequence[SSAValue],
+        args: Sequence[Attribute],
+        results: Sequence[Attribute],
+        mutates: Sequence[int] = (),
+        *,
+        impure: bool = False,
+    ) -> None:
+        properties: dict[str, Attribute] = {"callee": text(callee), "args": ArrayAttr(args)}
+        if mutates:
+            properties["mutates"] = int_array(mutates)
+        if impure:
+            properties["impure"] = UnitAttr()
+        self._build(inputs, results, properties)
+
+    def check(self) -> None:
+        if not self.callee.data.startswith("aten::") and "::" not in self.callee.data:
+            raise fail(self, f'callee is "{self.callee.data}", expected "namespace::name.overload"')
+        count, used = len(self.inputs), sorted(set(_arg_indices(self.args)))
+        if used != list(range(count)):
+            raise fail(self, f"args refer to operands {used}, expected each of 0 to {count - 1}")
+        mutated = () if self.mutates is None else ints(self.mutates)
+        for index in mutated:
+            if not 0 <= index < count:
+                raise fail(self, f"mutates has {index}, expected an operand number below {count}")
+
+
+def _arg_indices(attr: Attribute) -> Iterator[int]:
+    if isinstance(attr, ArgAttr):
+        yield attr.index.data
+    elif isinstance(attr, ArrayAttr):
+        for inner in attr.data:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
+            yield from _arg_indices(inner)  # pyright: ignore[reportUnknownArgumentType]
+
+
+@irdl_op_definition
+class WriteOp(TwOp):
+    """Store `value` in the memory of the function argument `target`, after all reads of it.
+
+    The one way in which a graph changes its inputs; stands at the end of `@main`. Other
+    ops always see the argument's value on entry.
+
+    ```mlir
+    tw.write %v into %running_mean : tensor<64xf32>
+    ```
+    """
+
+    name = "tw.write"
+
+    value = operand_def(SAME)
+    target = operand_def(SAME)
+
+    traits = traits_def(EFFECT)
+    assembly_format = "$value `into` $target attr-dict `:` type($value)"
+
+    def __init__(self, value: SSAValue, target: SSAValue) -> None:
+        self._build((value, target), ())
+
+    def check(self) -> None:
+        if not isinstance(self.target, BlockArgument):
+            raise fail(self, "target is not a function argument")
+
+
+ATEN_OPS = (AtenOp, WriteOp)

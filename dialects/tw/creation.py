@@ -1,0 +1,259 @@
+"""Ops that make tensors from nothing: constants, ranges and random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    Signedness,
+    StringAttr,
+    f32,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import base, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.hints import isa
+
+from ..index_expr import Expr
+from ..types import is_float, sizes_of, tensor_type
+from .base import (
+    EFFECT,
+    PURE,
+    TENSOR,
+    TwOp,
+    checked_exprs,
+    expect_axis,
+    expect_element,
+    expect_equal,
+    expect_kind,
+    expect_rank,
+    expr_attr,
+    int_attr,
+)
+
+Scalar = bool | int | float
+
+
+def scalar_attr(value: Scalar, element: Attribute) -> Attribute:
+    """`value` as an attribute of element type `element`, rounded or wrapped to fit."""
+    if is_float(element):
+        return FloatAttr(float(value), cast(AnyFloat, element))
+    assert isa(element, IntegerType)
+    if element.width.data == 1:
+        return IntegerAttr(int(bool(value)), element)
+    return IntegerAttr(wrap_int(int(value), element), element)
+
+
+def wrap_int(value: int, element: IntegerType) -> int:
+    """The value of the low bits of `value`, as an integer of this type."""
+    bits = element.width.data
+    low = 0 if element.signedness.data is Signedness.UNSIGNED else -(1 << (bits - 1))
+    return (value - low) % (1 << bits) + low
+
+
+@irdl_op_definition
+class ConstantOp(TwOp):
+    """A tensor whose elements are in the IR; for small ones (large constants are arguments).
+
+    ```mlir
+    %r = tw.constant dense<[1, 2, 3]> : tensor<3xi64>
+    ```
+    """
+
+    name = "tw.constant"
+
+    value = prop_def(base(DenseIntOrFPElementsAttr))
+    result = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+
+    def __init__(self, value: DenseIntOrFPElementsAttr[AnyDenseElement]) -> None:
+        self._build((), (value.type,), {"value": value})
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ConstantOp:
+        value = parser.parse_attribute()
+        if not isa(value, DenseIntOrFPElementsAttr):
+            parser.raise_error("expected dense elements, as dense<[1, 2]> : tensor<2xi64>")
+        op = cls(value)
+        op.attributes.update(parser.parse_optional_attr_dict())
+        return op
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+        if self.attributes:
+            printer.print_op_attributes(self.attributes)
+
+    def check(self) -> None:
+        expect_equal(self, "the type of the elements", self.value.type, self.result.type)
+
+
+@irdl_op_definition
+class FullOp(TwOp):
+    """Every element is `value`: a literal of the element type, or an index expression.
+
+    The expression is over symbols (`"s0*2"`); its integer value is converted as by
+    `tw.cast` from i64.
+
+    ```mlir
+    %r = tw.full 1.5 : f32 -> tensor<8x128xf32>
+    %n = tw.full "s0" -> tensor<f32>
+    ```
+    """
+
+    name = "tw.full"
+
+    value = prop_def(IntegerAttr | FloatAttr | StringAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = "$value attr-dict `->` type($result)"
+
+    def __init__(self, value: Scalar | Expr, element: Attribute, sizes: Sequence[Expr | int]) -> None:
+        attr = expr_attr(value) if isinstance(value, Expr) else scalar_attr(value, element)
+        self._build((), (tensor_type(element, sizes),), {"value": attr})
+
+    def check(self) -> None:
+        if isinstance(self.value, StringAttr):
+            checked_exprs(self, "value", self.value, 1)
+            return
+        expect_element(self, "result", self.result, self.value.type)
+
+
+@irdl_op_definition
+class IotaOp(TwOp):
+    """`result[..., i, ...] = start + i * step`, `i` counting along `dim`.
+
+    `start` and `step` are integer index expressions over symbols. Computed in i64 and
+    converted to the element type as by `tw.cast`.
+
+    ```mlir
+    %r = tw.iota dim 1 start "0" step "2" -> tensor<4x8xi64>
+    ```
+    """
+
+    name = "tw.iota"
+
+    dim = prop_def(IntegerAttr.constr(i64))
+    start = prop_def(StringAttr)
+    step = prop_def(StringAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = "`dim` $dim `start` $start `step` $step attr-dict `->` type($result)"
+
+    def __init__(
+        self,
+        element: Attribute,
+        sizes: Sequence[Expr | int],
+        dim: int = 0,
+        start: Expr | int = 0,
+        step: Expr | int = 1,
+    ) -> None:
+        properties = {"dim": int_attr(dim), "start": expr_attr(start), "step": expr_attr(step)}
+        self._build((), (tensor_type(element, sizes),), properties)
+
+    def check(self) -> None:
+        expect_kind(self, self.result, "number")
+        expect_axis(self, self.dim.value.data, len(sizes_of(self.result)))
+        checked_exprs(self, "start", self.start, 1)
+        checked_exprs(self, "step", self.step, 1)
+
+
+@irdl_op_definition
+class RngSeedOp(TwOp):
+    """One i64 drawn from the default generator of the framework, which advances.
+
+    Impure: neither merged, removed nor reordered with another draw.
+
+    ```mlir
+    %s = tw.rng_seed : tensor<i64>
+    ```
+    """
+
+    name = "tw.rng_seed"
+
+    result = result_def(TENSOR)
+
+    traits = traits_def(EFFECT)
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self) -> None:
+        self._build((), (tensor_type(i64, ()),))
+
+    def check(self) -> None:
+        expect_element(self, "result", self.result, i64)
+        expect_rank(self, "result", self.result, 0)
+
+
+class _RandomOp(TwOp):
+    """Element `i` (row-major) is a pure function of the seed and of `offset + i`."""
+
+    seed = operand_def(TENSOR)
+    offset = prop_def(StringAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = "$seed `offset` $offset attr-dict `:` type($seed) `->` type($result)"
+
+    def __init__(self, seed: SSAValue, sizes: Sequence[Expr | int], offset: Expr | int = 0) -> None:
+        self._build((seed,), (tensor_type(f32, sizes),), {"offset": expr_attr(offset)})
+
+    def check(self) -> None:
+        expect_element(self, "seed", self.seed, i64)
+        expect_rank(self, "seed", self.seed, 0)
+        expect_element(self, "result", self.result, f32)
+        checked_exprs(self, "offset", self.offset, 1)
+
+
+@irdl_op_definition
+class RngUniformOp(_RandomOp):
+    """f32 numbers in [0, 1) from Philox4x32-10, one counter per element.
+
+    With `c = offset + i` (64 bits): counter words (low c, high c, 0, 0), key (low seed,
+    high seed); the number is `(first word >> 8) * 2**-24`.
+
+    ```mlir
+    %r = tw.rng_uniform %seed offset "0" : tensor<i64> -> tensor<8x128xf32>
+    ```
+    """
+
+    name = "tw.rng_uniform"
+
+
+@irdl_op_definition
+class RngNormalOp(_RandomOp):
+    """f32 numbers of the standard normal distribution; uses `2 * numel` counters.
+
+    `sqrt(-2 * log1p(-u)) * cos(2 * pi * v)`, where u is `rng_uniform` at `offset` and v
+    is `rng_uniform` at `offset + numel` (Box and Muller).
+
+    ```mlir
+    %r = tw.rng_normal %seed offset "0" : tensor<i64> -> tensor<8x128xf32>
+    ```
+    """
+
+    name = "tw.rng_normal"
+
+
+CREATION_OPS = (ConstantOp, FullOp, IotaOp, RngSeedOp, RngUniformOp, RngNormalOp)
+
+
+def splat_value(op: FullOp) -> float | int | None:
+    """The literal that a `tw.full` repeats; None for an index expression that is symbolic."""
+    match op.value:
+        case FloatAttr() | IntegerAttr():
+            return op.value.value.data
+        case _:
+            (expr,) = checked_exprs(op, "value", op.value, 1)
+            return expr.constant

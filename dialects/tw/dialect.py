@@ -1,0 +1,28 @@
+"""The list of everything `tw` defines."""
+
+from xdsl.ir import Dialect
+
+from ..types import ShapeAttr
+from .aten import ATEN_OPS, ArgAttr, SizeAttr
+from .creation import CREATION_OPS
+from .elementwise import UNARY_OPS
+from .elementwise_binary import ELEMENTWISE_OPS, PredicateAttr
+from .indexing import INDEXING_OPS, CombineAttr
+from .linalg import LINALG_OPS
+from .reduction import REDUCTION_OPS
+from .view import VIEW_OPS
+
+TW = Dialect(
+    "tw",
+    [
+        *UNARY_OPS,
+        *ELEMENTWISE_OPS,
+        *CREATION_OPS,
+        *VIEW_OPS,
+        *REDUCTION_OPS,
+        *INDEXING_OPS,
+        *LINALG_OPS,
+        *ATEN_OPS,
+    ],
+    [ShapeAttr, PredicateAttr, CombineAttr, ArgAttr, SizeAttr],
+)

@@ -1,0 +1,273 @@
+"""Ops that read or write at positions held in i64 tensors."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import SSAValue
+from xdsl.irdl import (
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.utils.str_enum import StrEnum
+
+from ..index_expr import Expr
+from ..types import sizes_of, tensor_type
+from .base import (
+    INTS,
+    PURE,
+    TENSOR,
+    TwOp,
+    element_of,
+    expect_axes,
+    expect_axis,
+    expect_element,
+    expect_kind,
+    expect_sizes,
+    fail,
+    int_array,
+    int_attr,
+    ints,
+)
+
+
+def gathered_sizes(source: Sequence[Expr], index: Sequence[Expr], dims: Sequence[int], at: int) -> list[Expr]:
+    """Sizes of `source` without `dims`, with those of `index` inserted before position `at`."""
+    kept = [n for i, n in enumerate(source) if i not in dims]
+    return [*kept[:at], *index, *kept[at:]]
+
+
+def _check_indices(op: TwOp, indices: Sequence[SSAValue], dims: Sequence[int], at: int, rank: int) -> None:
+    if not indices or len(indices) != len(dims):
+        raise fail(op, f"has {len(indices)} index tensors for dims {list(dims)}, expected one for each")
+    expect_axes(op, "dims", dims, rank)
+    if not 0 <= at <= rank - len(dims):
+        raise fail(op, f"at is {at}, expected 0 <= at <= {rank - len(dims)}")
+    for i, index in enumerate(indices):
+        expect_element(op, f"index {i}", index, i64)
+        expect_sizes(op, f"index {i} shape", sizes_of(index), sizes_of(indices[0]))
+
+
+@irdl_op_definition
+class GatherOp(TwOp):
+    """Advanced indexing: index tensor `j` selects along source dimension `dims[j]`.
+
+    The index tensors have one shape, which stands in the result before position `at` of
+    the other dimensions. A negative index counts from the end; one out of range is an
+    error at run time.
+
+    ```mlir
+    %r = tw.gather %table[%i] dims [0] at 0 : (tensor<99x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
+    ```
+    """
+
+    name = "tw.gather"
+
+    source = operand_def(TENSOR)
+    indices = var_operand_def(TENSOR)
+    dims = prop_def(INTS)
+    at = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = (
+        "$source `[` $indices `]` `dims` $dims `at` $at attr-dict `:` functional-type(operands, $result)"
+    )
+
+    def __init__(
+        self, source: SSAValue, indices: Sequence[SSAValue], dims: Sequence[int], at: int = 0
+    ) -> None:
+        sizes = gathered_sizes(sizes_of(source), sizes_of(indices[0]), dims, at)
+        properties = {"dims": int_array(dims), "at": int_attr(at)}
+        self._build((source, *indices), (tensor_type(element_of(source), sizes),), properties)
+
+    def check(self) -> None:
+        source, dims, at = sizes_of(self.source), ints(self.dims), self.at.value.data
+        _check_indices(self, self.indices, dims, at, len(source))
+        expect_element(self, "result", self.result, element_of(self.source))
+        expected = gathered_sizes(source, sizes_of(self.indices[0]), dims, at)
+        expect_sizes(self, "result shape", sizes_of(self.result), expected)
+
+
+class _ScatterOp(TwOp, ABC):
+    """A copy of `target` in which the elements that `tw.gather` would read are written."""
+
+    target = operand_def(TENSOR)
+    values = operand_def(TENSOR)
+    indices = var_operand_def(TENSOR)
+    dims = prop_def(INTS)
+    at = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = (
+        "$values `into` $target `[` $indices `]` `dims` $dims `at` $at attr-dict"
+        " `:` functional-type(operands, $result)"
+    )
+
+    def __init__(
+        self,
+        target: SSAValue,
+        indices: Sequence[SSAValue],
+        values: SSAValue,
+        dims: Sequence[int],
+        at: int = 0,
+    ) -> None:
+        properties = {"dims": int_array(dims), "at": int_attr(at)}
+        self._build((target, values, *indices), (target.type,), properties)
+
+    def check(self) -> None:
+        target, dims, at = sizes_of(self.target), ints(self.dims), self.at.value.data
+        _check_indices(self, self.indices, dims, at, len(target))
+        expect_element(self, "values", self.values, element_of(self.target))
+        expect_element(self, "result", self.result, element_of(self.target))
+        expected = gathered_sizes(target, sizes_of(self.indices[0]), dims, at)
+        expect_sizes(self, "values shape", sizes_of(self.values), expected)
+        expect_sizes(self, "result shape", sizes_of(self.result), target)
+
+
+@irdl_op_definition
+class ScatterOp(_ScatterOp):
+    """Replace the addressed elements of a copy of `target` by `values` (index_put).
+
+    Indices are as in `tw.gather`. Where two address one element, either value may remain.
+    Operands in order: target, values, indices.
+
+    ```mlir
+    %r = tw.scatter %v into %t[%i] dims [0] at 0
+       : (tensor<99x8xf32>, tensor<4x8xf32>, tensor<4xi64>) -> tensor<99x8xf32>
+    ```
+    """
+
+    name = "tw.scatter"
+
+
+@irdl_op_definition
+class ScatterAddOp(_ScatterOp):
+    """Add `values` to the addressed elements of a copy of `target` (index_put, accumulate).
+
+    Indices are as in `tw.gather`; equal indices accumulate, in any order. On i1: or.
+
+    ```mlir
+    %r = tw.scatter_add %v into %t[%i] dims [0] at 0
+       : (tensor<99x8xf32>, tensor<4x8xf32>, tensor<4xi64>) -> tensor<99x8xf32>
+    ```
+    """
+
+    name = "tw.scatter_add"
+
+
+def _check_along(op: TwOp, source: SSAValue, index: SSAValue, dim: int) -> None:
+    rank = len(sizes_of(source))
+    expect_axis(op, dim, rank)
+    expect_element(op, "index", index, i64)
+    if len(sizes_of(index)) != rank:
+        raise fail(op, f"index has rank {len(sizes_of(index))}, expected {rank}")
+    for d, (n, limit) in enumerate(zip(sizes_of(index), sizes_of(source), strict=True)):
+        room = (limit - n).constant
+        if d != dim and room is not None and room < 0:
+            raise fail(op, f"index has size {n} in dimension {d}, expected at most {limit}")
+
+
+@irdl_op_definition
+class GatherAlongOp(TwOp):
+    """torch.gather: `result[i, j] = source[i, index[i, j]]` for `dim` 1.
+
+    The other sizes of the index may be smaller than the source's. An index outside
+    `[0, size)` is an error at run time.
+
+    ```mlir
+    %r = tw.gather_along %x, %i dim 1 : (tensor<8x128xf32>, tensor<8x4xi64>) -> tensor<8x4xf32>
+    ```
+    """
+
+    name = "tw.gather_along"
+
+    source = operand_def(TENSOR)
+    index = operand_def(TENSOR)
+    dim = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = "$source `,` $index `dim` $dim attr-dict `:` functional-type(operands, $result)"
+
+    def __init__(self, source: SSAValue, index: SSAValue, dim: int) -> None:
+        result = tensor_type(element_of(source), sizes_of(index))
+        self._build((source, index), (result,), {"dim": int_attr(dim)})
+
+    def check(self) -> None:
+        _check_along(self, self.source, self.index, self.dim.value.data)
+        expect_element(self, "result", self.result, element_of(self.source))
+        expect_sizes(self, "result shape", sizes_of(self.result), sizes_of(self.index))
+
+
+class Combine(StrEnum):
+    """What `tw.scatter_along` does with the old element."""
+
+    NONE = "none"
+    ADD = "add"
+
+
+@irdl_attr_definition
+class CombineAttr(EnumAttribute[Combine]):
+    """How `tw.scatter_along` combines."""
+
+    name = "tw.combine"
+
+
+_COMBINE = {c.value: CombineAttr(c) for c in Combine}
+
+
+@irdl_op_definition
+class ScatterAlongOp(TwOp):
+    """torch.scatter(_add): a copy of `target` with `target[i, index[i, j]] = values[i, j]`.
+
+    `reduce none` replaces (of equal indices either value may remain), `reduce add`
+    accumulates in any order. An index outside `[0, size)` is an error at run time.
+
+    ```mlir
+    %r = tw.scatter_along %t, %i, %v dim 1 reduce add
+       : (tensor<8x128xf32>, tensor<8x4xi64>, tensor<8x4xf32>) -> tensor<8x128xf32>
+    ```
+    """
+
+    name = "tw.scatter_along"
+
+    target = operand_def(TENSOR)
+    index = operand_def(TENSOR)
+    values = operand_def(TENSOR)
+    dim = prop_def(IntegerAttr.constr(i64))
+    combine = prop_def(CombineAttr)
+    result = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = (
+        "$target `,` $index `,` $values `dim` $dim `reduce` $combine attr-dict"
+        " `:` functional-type(operands, $result)"
+    )
+
+    def __init__(
+        self, target: SSAValue, index: SSAValue, values: SSAValue, dim: int, combine: str = "none"
+    ) -> None:
+        properties = {"dim": int_attr(dim), "combine": _COMBINE[combine]}
+        self._build((target, index, values), (target.type,), properties)
+
+    def check(self) -> None:
+        _check_along(self, self.target, self.index, self.dim.value.data)
+        expect_element(self, "values", self.values, element_of(self.target))
+        expect_element(self, "result", self.result, element_of(self.target))
+        expect_sizes(self, "values shape", sizes_of(self.values), sizes_of(self.index))
+        expect_sizes(self, "result shape", sizes_of(self.result), sizes_of(self.target))
+        if self.combine.data is Combine.ADD:
+            expect_kind(self, self.target, "number")
+
+
+INDEXING_OPS = (GatherOp, ScatterOp, ScatterAddOp, GatherAlongOp, ScatterAlongOp)

@@ -1,0 +1,191 @@
+"""Reductions over axes, which are dropped from the shape, and cumulative sums."""
+
+from __future__ import annotations
+
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import SSAValue
+from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+
+from ..types import sizes_of, tensor_type
+from .base import (
+    INTS,
+    PURE,
+    SAME,
+    TENSOR,
+    TwOp,
+    element_of,
+    expect_axes,
+    expect_axis,
+    expect_element,
+    expect_kind,
+    expect_sizes,
+    fail,
+    int_array,
+    int_attr,
+    ints,
+)
+
+
+class ReduceOp(TwOp, ABC):
+    """Combine the elements along `axes`, in any order; half types accumulate in f32.
+
+    ```mlir
+    %r = tw.sum %x over [1] : tensor<8x128xf32> -> tensor<8xf32>
+    ```
+    """
+
+    ACCEPTS: ClassVar[str]
+    HAS_IDENTITY: ClassVar[bool] = True
+
+    source = operand_def(TENSOR)
+    axes = prop_def(INTS)
+    result = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = "$source `over` $axes attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, axes: Sequence[int]) -> None:
+        kept = [n for i, n in enumerate(sizes_of(source)) if i not in axes]
+        result = tensor_type(element_of(source), kept)
+        self._build((source,), (result,), {"axes": int_array(sorted(axes))})
+
+    def check(self) -> None:
+        sizes, axes = sizes_of(self.source), ints(self.axes)
+        expect_kind(self, self.source, self.ACCEPTS)
+        expect_element(self, "result", self.result, element_of(self.source))
+        expect_axes(self, "axes", axes, len(sizes))
+        kept = [n for i, n in enumerate(sizes) if i not in axes]
+        expect_sizes(self, "result shape", sizes_of(self.result), kept)
+        if not self.HAS_IDENTITY and any(sizes[i].constant == 0 for i in axes):
+            raise fail(self, f"reduces no elements over {list(axes)}, expected sizes of at least 1")
+
+
+@irdl_op_definition
+class SumOp(ReduceOp):
+    """Sum; 0 for no elements. Integers wrap in their own type."""
+
+    name = "tw.sum"
+    ACCEPTS: ClassVar[str] = "number"
+
+
+@irdl_op_definition
+class ProdOp(ReduceOp):
+    """Product; 1 for no elements. Integers wrap in their own type."""
+
+    name = "tw.prod"
+    ACCEPTS: ClassVar[str] = "number"
+
+
+@irdl_op_definition
+class MaxOp(ReduceOp):
+    """Largest element; NaN if any is NaN. At least one element is reduced."""
+
+    name = "tw.max"
+    ACCEPTS: ClassVar[str] = "any"
+    HAS_IDENTITY: ClassVar[bool] = False
+
+
+@irdl_op_definition
+class MinOp(ReduceOp):
+    """Smallest element; NaN if any is NaN. At least one element is reduced."""
+
+    name = "tw.min"
+    ACCEPTS: ClassVar[str] = "any"
+    HAS_IDENTITY: ClassVar[bool] = False
+
+
+@irdl_op_definition
+class AnyOp(ReduceOp):
+    """True where an element is true; false for no elements."""
+
+    name = "tw.any"
+    ACCEPTS: ClassVar[str] = "i1"
+
+
+@irdl_op_definition
+class AllOp(ReduceOp):
+    """True where every element is true; true for no elements."""
+
+    name = "tw.all"
+    ACCEPTS: ClassVar[str] = "i1"
+
+
+class ArgReduceOp(TwOp, ABC):
+    """The i64 position of an extreme element along `dim`, which is dropped.
+
+    The first of equal elements; the first NaN, where there is one. At least one element.
+
+    ```mlir
+    %r = tw.argmax %x dim 1 : tensor<8x128xf32> -> tensor<8xi64>
+    ```
+    """
+
+    source = operand_def(TENSOR)
+    dim = prop_def(IntegerAttr.constr(i64))
+    result = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = "$source `dim` $dim attr-dict `:` type($source) `->` type($result)"
+
+    def __init__(self, source: SSAValue, dim: int) -> None:
+        kept = [n for i, n in enumerate(sizes_of(source)) if i != dim]
+        self._build((source,), (tensor_type(i64, kept),), {"dim": int_attr(dim)})
+
+    def check(self) -> None:
+        sizes, dim = sizes_of(self.source), self.dim.value.data
+        expect_element(self, "result", self.result, i64)
+        expect_axis(self, dim, len(sizes))
+        expect_sizes(
+            self, "result shape", sizes_of(self.result), [n for i, n in enumerate(sizes) if i != dim]
+        )
+        if sizes[dim].constant == 0:
+            raise fail(self, f"dim {dim} has size 0, expected at least 1")
+
+
+@irdl_op_definition
+class ArgmaxOp(ArgReduceOp):
+    """Position of the largest element: the first of equals, or the first NaN."""
+
+    name = "tw.argmax"
+
+
+@irdl_op_definition
+class ArgminOp(ArgReduceOp):
+    """Position of the smallest element: the first of equals, or the first NaN."""
+
+    name = "tw.argmin"
+
+
+@irdl_op_definition
+class CumsumOp(TwOp):
+    """Running sum along `dim`: `result[i] = source[0] + ... + source[i]`.
+
+    Integers wrap; bf16 and f16 accumulate in f32.
+
+    ```mlir
+    %r = tw.cumsum %x dim 1 : tensor<8x128xf32>
+    ```
+    """
+
+    name = "tw.cumsum"
+
+    source = operand_def(SAME)
+    dim = prop_def(IntegerAttr.constr(i64))
+    result = result_def(SAME)
+
+    traits = traits_def(PURE)
+    assembly_format = "$source `dim` $dim attr-dict `:` type($result)"
+
+    def __init__(self, source: SSAValue, dim: int) -> None:
+        self._build((source,), (source.type,), {"dim": int_attr(dim)})
+
+    def check(self) -> None:
+        expect_kind(self, self.source, "number")
+        expect_axis(self, self.dim.value.data, len(sizes_of(self.source)))
+
+
+REDUCTION_OPS = (SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp, ArgmaxOp, ArgminOp, CumsumOp)
