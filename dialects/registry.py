@@ -17,7 +17,7 @@ OWN_DIALECTS: Mapping[str, str] = {
 }
 
 SHARED_DIALECTS: Mapping[str, str] = {
-    "arith": "xdsl.dialects.arith:Arith",
+    "arith": "tilewright.dialects.tk.arith:ARITH",
     "func": "xdsl.dialects.func:Func",
     "math": "xdsl.dialects.math:Math",
     "memref": "xdsl.dialects.memref:MemRef",

@@ -1,0 +1,378 @@
+"""Reading and writing buffers: `tk.load`, `tk.store`, `tk.index`, `tk.local`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    AttrSizedOperandSegments,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..index_expr import Expr
+from ..types import element_type, rank_of, scalar_type
+from .attributes import (
+    MapAttr,
+    map_attr,
+    parse_bracketed_exprs,
+    parse_optional_values,
+    parse_quoted_expr,
+    parse_type_of,
+    parse_value,
+    print_exprs,
+    print_values,
+    segments,
+)
+from .scope import enclosing_kernel, lanes_of, verify_exprs, verify_mask
+
+
+def _parse_lanes(parser: Parser) -> IntegerAttr | None:
+    return IntegerAttr(parser.parse_integer(), i64) if parser.parse_optional_keyword("lanes") else None
+
+
+def _print_lanes(printer: Printer, lanes: IntegerAttr | None) -> None:
+    if lanes is not None:
+        printer.print_string(f" lanes {lanes.value.data}")
+
+
+def _verify_access(op: LoadOp | StoreOp, value_type: Attribute) -> None:
+    buffer: Attribute = op.buffer.type
+    exprs = op.map.exprs
+    if len(exprs) != (rank := rank_of(op.buffer)):
+        raise VerifyException(f"{op.name}: {buffer} has rank {rank}, but there are {len(exprs)} subscripts")
+    if element_type(value_type) != scalar_type(element_type(buffer)):
+        raise VerifyException(f"{op.name}: element of {buffer} does not match value type {value_type}")
+    for dynamic in op.dynamic:
+        if not isinstance(element_type(dynamic.type), IndexType):
+            raise VerifyException(f"{op.name}: a gather index has type index, got {dynamic.type}")
+    if (op.lanes is None) != (lanes_of(value_type) is None):
+        raise VerifyException(f"{op.name}: `lanes` is given exactly for vectors, value type is {value_type}")
+    verify_mask(op, op.mask, value_type)
+    verify_exprs(op, exprs, len(op.dynamic))
+
+
+@irdl_op_definition
+class LoadOp(IRDLOperation):
+    """Read one element, or one vector along axis `lanes`.
+
+    %0 = tk.load %a[d0, d1*64 + i0](%i) if %m else %z : tensor<8x512xf32> -> f32
+    %1 = tk.load %a[d0*512 + d1] lanes 1 : memref<4096xf32> -> vector<16xf32>
+
+    Lane `l` reads where its axis is larger by `l`. Nothing is read where the mask is
+    false: the value is `else`, which must be given with a mask. Inactive lanes of a
+    `tk.tail` read nothing and give zero.
+    """
+
+    name = "tk.load"
+
+    buffer = operand_def(TensorType.constr() | MemRefType.constr())
+    dynamic = var_operand_def()
+    mask = opt_operand_def()
+    other = opt_operand_def()
+    map = prop_def(MapAttr)
+    lanes = opt_prop_def(IntegerAttr)
+    result = result_def(AnyAttr())
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryReadEffect())
+
+    @classmethod
+    def make(
+        cls,
+        buffer: SSAValue,
+        subscripts: Sequence[Expr | int],
+        dynamic: Sequence[SSAValue] = (),
+        mask: SSAValue | None = None,
+        other: SSAValue | None = None,
+        result_type: Attribute | None = None,
+        lanes: int | None = None,
+    ) -> LoadOp:
+        """A load; without `result_type` the scalar type of the buffer's element."""
+        masked = () if mask is None or other is None else (mask, other)
+        properties: dict[str, Attribute] = {
+            "map": map_attr(subscripts),
+            "operandSegmentSizes": segments(1, len(dynamic), *((1, 1) if masked else (0, 0))),
+        }
+        if lanes is not None:
+            properties["lanes"] = IntegerAttr(lanes, i64)
+        return cls.create(
+            operands=[buffer, *dynamic, *masked],
+            result_types=[result_type or scalar_type(element_type(buffer.type))],
+            properties=properties,
+        )
+
+    @property
+    def subscripts(self) -> tuple[Expr, ...]:
+        return self.map.exprs
+
+    def verify_(self) -> None:
+        _verify_access(self, self.result.type)
+        if (self.mask is None) != (self.other is None):
+            raise VerifyException("tk.load: a mask needs an `else` value, and the reverse")
+        if self.other is not None and self.other.type != self.result.type:
+            raise VerifyException(
+                f"tk.load: `else` value has type {self.other.type}, expected {self.result.type}"
+            )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.buffer)
+        print_exprs(printer, self.map)
+        if self.dynamic:
+            print_values(printer, self.dynamic)
+        if self.mask is not None and self.other is not None:
+            printer.print_string(" if ")
+            printer.print_operand(self.mask)
+            printer.print_string(" else ")
+            printer.print_operand(self.other)
+        _print_lanes(printer, self.lanes)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.buffer.type)
+        printer.print_string(" -> ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LoadOp:
+        buffer = parse_value(parser)
+        subscripts = parse_bracketed_exprs(parser)
+        dynamic = parse_optional_values(parser)
+        mask = other = None
+        if parser.parse_optional_keyword("if"):
+            mask = parse_value(parser)
+            parser.parse_keyword("else")
+            other = parse_value(parser)
+        lanes = _parse_lanes(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        parse_type_of(parser, buffer)
+        parser.parse_punctuation("->")
+        op = cls.make(buffer, subscripts.exprs, dynamic, mask, other, parser.parse_type())
+        if lanes is not None:
+            op.properties["lanes"] = lanes
+        op.attributes.update(attributes)
+        return op
+
+
+@irdl_op_definition
+class StoreOp(IRDLOperation):
+    """Write one element, or one vector along axis `lanes`; `combine add` adds to memory.
+
+    tk.store %v, %o[d0, d1] : f32, tensor<8x512xf32>
+    tk.store %v, %o[i0, d1](%i) if %m combine add : f32, tensor<8x512xf32>
+
+    Where the mask is false, and in inactive lanes of a `tk.tail`, nothing is written.
+    """
+
+    name = "tk.store"
+
+    value = operand_def(AnyAttr())
+    buffer = operand_def(TensorType.constr() | MemRefType.constr())
+    dynamic = var_operand_def()
+    mask = opt_operand_def()
+    map = prop_def(MapAttr)
+    lanes = opt_prop_def(IntegerAttr)
+    combine = opt_prop_def(StringAttr)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
+    traits = traits_def(MemoryWriteEffect())
+
+    @classmethod
+    def make(
+        cls,
+        value: SSAValue,
+        buffer: SSAValue,
+        subscripts: Sequence[Expr | int],
+        dynamic: Sequence[SSAValue] = (),
+        mask: SSAValue | None = None,
+        combine: str | None = None,
+        lanes: int | None = None,
+    ) -> StoreOp:
+        properties: dict[str, Attribute] = {
+            "map": map_attr(subscripts),
+            "operandSegmentSizes": segments(1, 1, len(dynamic), int(mask is not None)),
+        }
+        if lanes is not None:
+            properties["lanes"] = IntegerAttr(lanes, i64)
+        if combine is not None:
+            properties["combine"] = StringAttr(combine)
+        masked = () if mask is None else (mask,)
+        return cls.create(operands=[value, buffer, *dynamic, *masked], properties=properties)
+
+    @property
+    def subscripts(self) -> tuple[Expr, ...]:
+        return self.map.exprs
+
+    def verify_(self) -> None:
+        _verify_access(self, self.value.type)
+        if self.combine is not None and self.combine.data != "add":
+            raise VerifyException(f"tk.store: `combine` is add, got {self.combine.data}")
+        kernel = enclosing_kernel(self)
+        if kernel is not None and kernel.name == "tk.kernel":
+            inputs = len(kernel.operands)
+            if self.buffer not in kernel.body.block.args[inputs:]:  # pyright: ignore
+                raise VerifyException(
+                    f"tk.store: target is not a destination, those are block arguments {inputs} and on"
+                )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_operand(self.value)
+        printer.print_string(", ")
+        printer.print_operand(self.buffer)
+        print_exprs(printer, self.map)
+        if self.dynamic:
+            print_values(printer, self.dynamic)
+        if self.mask is not None:
+            printer.print_string(" if ")
+            printer.print_operand(self.mask)
+        if self.combine is not None:
+            printer.print_string(f" combine {self.combine.data}")
+        _print_lanes(printer, self.lanes)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+        printer.print_string(", ")
+        printer.print_attribute(self.buffer.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> StoreOp:
+        value = parse_value(parser)
+        parser.parse_punctuation(",")
+        buffer = parse_value(parser)
+        subscripts = parse_bracketed_exprs(parser)
+        dynamic = parse_optional_values(parser)
+        mask = parse_value(parser) if parser.parse_optional_keyword("if") else None
+        combine = parser.parse_identifier() if parser.parse_optional_keyword("combine") else None
+        lanes = _parse_lanes(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        parse_type_of(parser, value)
+        parser.parse_punctuation(",")
+        parse_type_of(parser, buffer)
+        op = cls.make(value, buffer, subscripts.exprs, dynamic, mask, combine)
+        if lanes is not None:
+            op.properties["lanes"] = lanes
+        op.attributes.update(attributes)
+        return op
+
+
+@irdl_op_definition
+class IndexOp(IRDLOperation):
+    """The value of an index expression; lane `l` has its axis larger by `l`.
+
+    %0 = tk.index "d0*4 + s0" : i64
+    %1 = tk.index "d1" lanes 1 : vector<16xi64>
+    """
+
+    name = "tk.index"
+
+    map = prop_def(MapAttr)
+    lanes = opt_prop_def(IntegerAttr)
+    result = result_def(AnyAttr())
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def make(cls, expr: Expr | int, result_type: Attribute = i64, lanes: int | None = None) -> IndexOp:
+        properties: dict[str, Attribute] = {"map": map_attr((expr,))}
+        if lanes is not None:
+            properties["lanes"] = IntegerAttr(lanes, i64)
+        return cls.create(result_types=[result_type], properties=properties)
+
+    @property
+    def expr(self) -> Expr:
+        return self.map.exprs[0]
+
+    def verify_(self) -> None:
+        type_ = self.result.type
+        element = element_type(type_)
+        if element != i64 and not isinstance(element, IndexType):
+            raise VerifyException(f"tk.index: the result is i64 or index (per lane), got {type_}")
+        if len(self.map.exprs) != 1:
+            raise VerifyException(f'tk.index: expected one expression, got "{self.map.text.data}"')
+        if (self.lanes is None) != (lanes_of(type_) is None):
+            raise VerifyException(f"tk.index: `lanes` is given exactly for vectors, result is {type_}")
+        verify_exprs(self, self.map.exprs)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f' "{self.map.text.data}"')
+        _print_lanes(printer, self.lanes)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> IndexOp:
+        expr = parse_quoted_expr(parser)
+        lanes = _parse_lanes(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls.make(expr.exprs[0], parser.parse_type())
+        if lanes is not None:
+            op.properties["lanes"] = lanes
+        op.attributes.update(attributes)
+        return op
+
+
+@irdl_op_definition
+class LocalOp(IRDLOperation):
+    """Scratch of the thread that runs here, dead when the enclosing region ends.
+
+    %s = tk.local "s0" : memref<?xf32>
+    """
+
+    name = "tk.local"
+
+    size = prop_def(MapAttr)
+    result = result_def(MemRefType)
+
+    @classmethod
+    def make(cls, size: Expr, type_: MemRefType[Attribute]) -> LocalOp:
+        return cls.create(result_types=[type_], properties={"size": map_attr((size,))})
+
+    def verify_(self) -> None:
+        verify_exprs(self, self.size.exprs)
+        shape = self.result.type.get_shape()
+        if len(shape) != 1 or len(self.size.exprs) != 1:
+            raise VerifyException(f"tk.local: expected one size and a rank-1 memref, got {self.result.type}")
+        if shape[0] != (DYNAMIC_INDEX if (n := self.size.exprs[0].constant) is None else n):
+            raise VerifyException(f'tk.local: size "{self.size.text.data}" does not match {self.result.type}')
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f' "{self.size.text.data}"')
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> LocalOp:
+        size = parse_quoted_expr(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(
+            result_types=[parser.parse_type()], properties={"size": size}, attributes=attributes
+        )

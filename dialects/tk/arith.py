@@ -1,0 +1,275 @@
+"""Upstream's `arith`, with the casts and `select` that upstream allows on vectors.
+
+xDSL 0.74 gives these ops scalar-only constraints. The subclasses keep name, format and
+`isinstance`; `vector_form` says which class to create for vector operands.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeVar, cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.arith import FastMathFlagsAttr
+from xdsl.dialects.builtin import (
+    AnyFloatConstr,
+    IndexType,
+    IntegerAttr,
+    IntegerType,
+    VectorType,
+    container_of,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Dialect, Operation
+from xdsl.irdl import (
+    AnyAttr,
+    VarConstraint,
+    base,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..types import element_type
+from .scope import lanes_of
+
+_INTEGERS = container_of(base(IntegerType))
+_FLOATS = container_of(AnyFloatConstr)
+_INDICES = container_of(base(IntegerType) | base(IndexType))
+
+
+def _verify_lanes(op: Operation) -> None:
+    lanes = {lanes_of(value.type) for value in (*op.operands, *op.results)}
+    if len(lanes) > 1:
+        raise VerifyException(
+            f"{op.name}: operand {op.operands[0].type} and result {op.results[0].type} differ in lanes"
+        )
+
+
+@irdl_op_definition
+class SIToFPOp(arith.SIToFPOp):
+    """Signed integers to floats."""
+
+    assembly_format = None
+    input = operand_def(_INTEGERS)
+    result = result_def(_FLOATS)
+
+    def verify_(self) -> None:
+        _verify_lanes(self)
+
+
+@irdl_op_definition
+class UIToFPOp(arith.UIToFPOp):
+    """Unsigned integers to floats."""
+
+    assembly_format = None
+    input = operand_def(_INTEGERS)
+    result = result_def(_FLOATS)
+
+    def verify_(self) -> None:
+        _verify_lanes(self)
+
+
+@irdl_op_definition
+class FPToSIOp(arith.FPToSIOp):
+    """Floats to signed integers, towards zero."""
+
+    assembly_format = None
+    input = operand_def(_FLOATS)
+    result = result_def(_INTEGERS)
+
+    def verify_(self) -> None:
+        _verify_lanes(self)
+
+
+@irdl_op_definition
+class FPToUIOp(arith.FPToUIOp):
+    """Floats to unsigned integers, towards zero."""
+
+    assembly_format = None
+    input = operand_def(_FLOATS)
+    result = result_def(_INTEGERS)
+
+    def verify_(self) -> None:
+        _verify_lanes(self)
+
+
+def _verify_width(op: Operation, grows: bool) -> None:
+    _verify_lanes(op)
+    source, result = (cast(IntegerType, element_type(v.type)) for v in (op.operands[0], op.results[0]))
+    if (source.width.data < result.width.data) != grows or source == result:
+        raise VerifyException(f"{op.name}: cannot go from {source} to {result}")
+
+
+@irdl_op_definition
+class ExtSIOp(arith.ExtSIOp):
+    """Sign-extend."""
+
+    assembly_format = None
+    input = operand_def(_INTEGERS)
+    result = result_def(_INTEGERS)
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        _verify_width(self, grows=True)
+
+
+@irdl_op_definition
+class ExtUIOp(arith.ExtUIOp):
+    """Zero-extend."""
+
+    assembly_format = None
+    input = operand_def(_INTEGERS)
+    result = result_def(_INTEGERS)
+
+    def verify_(self) -> None:
+        _verify_width(self, grows=True)
+
+
+@irdl_op_definition
+class TruncIOp(arith.TruncIOp):
+    """Keep the low bits."""
+
+    assembly_format = None
+    input = operand_def(_INTEGERS)
+    result = result_def(_INTEGERS)
+
+    def verify_(self) -> None:
+        _verify_width(self, grows=False)
+
+
+@irdl_op_definition
+class IndexCastOp(arith.IndexCastOp):
+    """Between `index` and integers, signed."""
+
+    assembly_format = None
+    input = operand_def(_INDICES)
+    result = result_def(_INDICES)
+
+    def verify_(self) -> None:
+        _verify_lanes(self)
+        kinds = [isinstance(element_type(v.type), IndexType) for v in (self.input, self.result)]
+        if kinds[0] == kinds[1]:
+            raise VerifyException(
+                f"arith.index_cast: exactly one side is index, got {self.input.type} to {self.result.type}"
+            )
+
+
+@irdl_op_definition
+class SelectOp(arith.SelectOp):
+    """Per lane, or whole values by one scalar condition."""
+
+    _V: ClassVar = VarConstraint("_V", AnyAttr())
+    assembly_format = None
+    cond = operand_def(container_of(base(IntegerType)))
+    lhs = operand_def(_V)
+    rhs = operand_def(_V)
+    result = result_def(_V)
+
+    def verify_(self) -> None:
+        lanes = lanes_of(self.cond.type)
+        if element_type(self.cond.type) != i1 or lanes not in (None, lanes_of(self.result.type)):
+            raise VerifyException(
+                f"arith.select: condition for {self.result.type} is i1, or i1 per lane, got {self.cond.type}"
+            )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list(self.operands, printer.print_operand)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        if self.cond.type != i1:
+            printer.print_attribute(self.cond.type)
+            printer.print_string(", ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> SelectOp:
+        names = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_unresolved_operand)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        cond_type = types[0] if len(types) > 1 else i1
+        operands = parser.resolve_operands(names, [cond_type, types[-1], types[-1]], parser.pos)
+        return cls.create(operands=operands, result_types=[types[-1]], attributes=attributes)
+
+
+_Compare = TypeVar("_Compare", bound=Operation)
+
+
+def _vector_result(cls: type[_Compare], op: Operation) -> _Compare:
+    """Anew with one i1 per lane."""
+    lanes = lanes_of(op.operands[0].type)
+    result = i1 if lanes is None else vector_of(i1, lanes)
+    operands = list(op.operands)
+    op.drop_all_references()
+    return cls.create(
+        operands=operands, result_types=[result], properties=op.properties, attributes=op.attributes
+    )
+
+
+@irdl_op_definition
+class CmpFOp(arith.CmpfOp):
+    """Compare floats."""
+
+    predicate = prop_def(IntegerAttr.constr(i64))
+    fastmath = prop_def(FastMathFlagsAttr, default_value=FastMathFlagsAttr("none"))
+    lhs = operand_def(_FLOATS)
+    rhs = operand_def(_FLOATS)
+    result = result_def(container_of(base(IntegerType)))
+
+    def verify_(self) -> None:
+        _verify_lanes(self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CmpFOp:
+        return _vector_result(cls, super().parse(parser))
+
+
+@irdl_op_definition
+class CmpIOp(arith.CmpiOp):
+    """Compare integers."""
+
+    predicate = prop_def(IntegerAttr.constr(i64))
+    lhs = operand_def(_INDICES)
+    rhs = operand_def(_INDICES)
+    result = result_def(container_of(base(IntegerType)))
+
+    def verify_(self) -> None:
+        _verify_lanes(self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> CmpIOp:
+        return _vector_result(cls, super().parse(parser))
+
+
+def _by_name(*classes: type[Operation]) -> dict[str, type[Operation]]:
+    return {cls.name: cls for cls in classes}
+
+
+_RELAXED = _by_name(
+    SIToFPOp, UIToFPOp, FPToSIOp, FPToUIOp, ExtSIOp, ExtUIOp, TruncIOp, IndexCastOp, SelectOp, CmpFOp, CmpIOp
+)
+
+ARITH = Dialect(
+    "arith",
+    [_RELAXED.get(op.name, op) for op in arith.Arith.operations],
+    list(arith.Arith.attributes),
+)
+"""Register this instead of `xdsl.dialects.arith.Arith`."""
+
+
+def vector_form(op: Operation) -> type[Operation]:
+    """The class to create `op` anew with vector types."""
+    return _RELAXED.get(op.name, type(op))
+
+
+def vector_of(type_: Attribute, lanes: int) -> VectorType[Attribute]:
+    """The vector type with this element."""
+    return VectorType(type_, [lanes])

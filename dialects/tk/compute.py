@@ -1,0 +1,303 @@
+"""Ops on scalars of the iteration space: reductions, scans, random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, VectorType, i1, i64
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ..types import element_type
+from .attributes import axes_attr, parse_axes, parse_type_of, parse_value, print_axes
+from .scope import enclosing_kernel, enclosing_tail, lanes_of
+
+REDUCTIONS = ("add", "mul", "max", "min", "and", "or")
+SCANS = ("add", "mul", "max", "min")
+
+
+def _verify_axes(op: IRDLOperation, axes: Sequence[int]) -> None:
+    kernel = enclosing_kernel(op)
+    if kernel is None:
+        raise VerifyException(f"{op.name} must be inside tk.kernel or tk.func")
+    if "scheduled" in kernel.properties:
+        raise VerifyException(f"{op.name} cannot be in a scheduled function, its loops are explicit")
+    rank = len(kernel.properties["sizes"].exprs)  # pyright: ignore
+    if list(axes) != sorted(set(axes)):
+        raise VerifyException(f"{op.name}: axes must rise strictly, got {list(axes)}")
+    for axis in axes:
+        if not 0 <= axis < rank:
+            raise VerifyException(f"{op.name}: axis {axis} is outside of the iteration space of rank {rank}")
+
+
+def _verify_kind(op: IRDLOperation, kind: str, allowed: Sequence[str]) -> None:
+    if kind not in allowed:
+        raise VerifyException(f"{op.name}: kind is one of {', '.join(allowed)}, got {kind}")
+
+
+@irdl_op_definition
+class ReduceOp(IRDLOperation):
+    """Combine a value over `axes`; an empty axis gives the identity of the combination.
+
+    %1 = tk.reduce add %0 over [1, 2] : f32
+
+    `max` and `min` propagate NaN. `and`, `or` are for integers (i1: all, any).
+    """
+
+    name = "tk.reduce"
+
+    value = operand_def(AnyAttr())
+    kind = prop_def(StringAttr)
+    axes = prop_def(DenseArrayBase.constr(i64))
+    result = result_def(AnyAttr())
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def make(cls, kind: str, value: SSAValue, axes: Sequence[int]) -> ReduceOp:
+        return cls.create(
+            operands=[value],
+            result_types=[value.type],
+            properties={"kind": StringAttr(kind), "axes": axes_attr(*axes)},
+        )
+
+    @property
+    def over(self) -> tuple[int, ...]:
+        """The reduced axes."""
+        return tuple(self.axes.get_values())
+
+    def verify_(self) -> None:
+        _verify_kind(self, self.kind.data, REDUCTIONS)
+        _verify_axes(self, self.over)
+        if self.result.type != self.value.type:
+            raise VerifyException(
+                f"tk.reduce: result has type {self.result.type}, expected {self.value.type}"
+            )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.kind.data} ")
+        printer.print_operand(self.value)
+        printer.print_string(" over ")
+        print_axes(printer, self.axes)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReduceOp:
+        kind = parser.parse_identifier()
+        value = parse_value(parser)
+        parser.parse_keyword("over")
+        axes = parse_axes(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        parse_type_of(parser, value)
+        op = cls.make(kind, value, axes.get_values())
+        op.attributes.update(attributes)
+        return op
+
+
+@irdl_op_definition
+class ArgReduceOp(IRDLOperation):
+    """The extreme value over an axis and the `index` that stands beside it.
+
+    %m, %i = tk.argreduce max %v at %index over [1] : f32
+
+    The first of equal values wins, NaN wins over numbers. The index has type i64.
+    """
+
+    name = "tk.argreduce"
+
+    value = operand_def(AnyAttr())
+    index = operand_def(i64)
+    kind = prop_def(StringAttr)
+    axes = prop_def(DenseArrayBase.constr(i64))
+    extreme = result_def(AnyAttr())
+    position = result_def(i64)
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def make(cls, kind: str, value: SSAValue, index: SSAValue, axes: Sequence[int]) -> ArgReduceOp:
+        return cls.create(
+            operands=[value, index],
+            result_types=[value.type, i64],
+            properties={"kind": StringAttr(kind), "axes": axes_attr(*axes)},
+        )
+
+    @property
+    def over(self) -> tuple[int, ...]:
+        """The reduced axes."""
+        return tuple(self.axes.get_values())
+
+    def verify_(self) -> None:
+        _verify_kind(self, self.kind.data, ("max", "min"))
+        _verify_axes(self, self.over)
+        if self.extreme.type != self.value.type:
+            raise VerifyException(
+                f"tk.argreduce: result has type {self.extreme.type}, expected {self.value.type}"
+            )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.kind.data} ")
+        printer.print_operand(self.value)
+        printer.print_string(" at ")
+        printer.print_operand(self.index)
+        printer.print_string(" over ")
+        print_axes(printer, self.axes)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ArgReduceOp:
+        kind = parser.parse_identifier()
+        value = parse_value(parser)
+        parser.parse_keyword("at")
+        index = parse_value(parser)
+        parser.parse_keyword("over")
+        axes = parse_axes(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        parse_type_of(parser, value)
+        op = cls.make(kind, value, index, axes.get_values())
+        op.attributes.update(attributes)
+        return op
+
+
+@irdl_op_definition
+class ScanOp(IRDLOperation):
+    """Running combination along an axis, the current element included.
+
+    %1 = tk.scan add %0 along 1 : f32
+    """
+
+    name = "tk.scan"
+
+    value = operand_def(AnyAttr())
+    kind = prop_def(StringAttr)
+    axis = prop_def(IntegerAttr)
+    result = result_def(AnyAttr())
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def make(cls, kind: str, value: SSAValue, axis: int) -> ScanOp:
+        return cls.create(
+            operands=[value],
+            result_types=[value.type],
+            properties={"kind": StringAttr(kind), "axis": IntegerAttr(axis, i64)},
+        )
+
+    @property
+    def along(self) -> int:
+        return self.axis.value.data
+
+    def verify_(self) -> None:
+        _verify_kind(self, self.kind.data, SCANS)
+        _verify_axes(self, (self.along,))
+        if self.result.type != self.value.type:
+            raise VerifyException(f"tk.scan: result has type {self.result.type}, expected {self.value.type}")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.kind.data} ")
+        printer.print_operand(self.value)
+        printer.print_string(f" along {self.along}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.value.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ScanOp:
+        kind = parser.parse_identifier()
+        value = parse_value(parser)
+        parser.parse_keyword("along")
+        axis = parser.parse_integer()
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        parse_type_of(parser, value)
+        op = cls.make(kind, value, axis)
+        op.attributes.update(attributes)
+        return op
+
+
+@irdl_op_definition
+class RandomOp(IRDLOperation):
+    """A uniform f32 in [0, 1) that depends on nothing but `seed` and `counter` (i64 each).
+
+    %1 = tk.random %seed, %counter : f32
+
+    Philox4x32-10: the key is `seed` (low word first), the block counter is
+    (low word of `counter`, high word, 0, 0), and the result is the first output word
+    shifted right by 8, times 2**-24.
+    """
+
+    name = "tk.random"
+
+    seed = operand_def(AnyAttr())
+    counter = operand_def(AnyAttr())
+    result = result_def(AnyAttr())
+
+    traits = traits_def(Pure())
+
+    @classmethod
+    def make(cls, seed: SSAValue, counter: SSAValue, result_type: Attribute) -> RandomOp:
+        return cls.create(operands=[seed, counter], result_types=[result_type])
+
+    def verify_(self) -> None:
+        for name, operand in (("seed", self.seed), ("counter", self.counter)):
+            if element_type(operand.type) != i64:
+                raise VerifyException(f"tk.random: {name} is i64 (per lane), got {operand.type}")
+        if lanes_of(self.result.type) != lanes_of(self.counter.type):
+            raise VerifyException(
+                f"tk.random: counter {self.counter.type} and result {self.result.type} differ in lanes"
+            )
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_list((self.seed, self.counter), printer.print_operand)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> RandomOp:
+        seed = parse_value(parser)
+        parser.parse_punctuation(",")
+        counter = parse_value(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        op = cls.make(seed, counter, parser.parse_type())
+        op.attributes.update(attributes)
+        return op
+
+
+@irdl_op_definition
+class ActiveOp(IRDLOperation):
+    """Which lanes of the enclosing `tk.tail` are active.
+
+    %m = tk.active : vector<16xi1>
+    """
+
+    name = "tk.active"
+
+    result = result_def(VectorType.constr(i1))
+
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict `:` type($result)"
+
+    def verify_(self) -> None:
+        if enclosing_tail(self) is None:
+            raise VerifyException("tk.active must be inside tk.tail")

@@ -1,0 +1,19 @@
+"""The list of everything `tk` defines."""
+
+from xdsl.ir import Dialect
+
+from .access import IndexOp, LoadOp, LocalOp, StoreOp
+from .attributes import MapAttr
+from .calls import AssertOp, CallOp
+from .compute import ActiveOp, ArgReduceOp, RandomOp, ReduceOp, ScanOp
+from .kernels import FuncOp, KernelOp
+from .loops import ForOp, TailOp, YieldOp
+
+TK = Dialect(
+    "tk",
+    [
+        KernelOp, FuncOp, LoadOp, StoreOp, IndexOp, LocalOp, ReduceOp, ArgReduceOp, ScanOp, RandomOp,
+        ActiveOp, AssertOp, CallOp, ForOp, TailOp, YieldOp,
+    ],
+    [MapAttr],
+)  # fmt: skip

@@ -1,0 +1,76 @@
+"""Which axes a value varies over, in a kernel that is not scheduled yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..index_expr import Expr
+from .access import IndexOp, LoadOp, StoreOp
+from .compute import ArgReduceOp, ReduceOp, ScanOp
+
+Axes = frozenset[int]
+_NONE: Axes = frozenset()
+
+
+def axes_of_exprs(exprs: Iterable[Expr]) -> Axes:
+    """The axes that occur in `exprs`."""
+    return frozenset(v.index for e in exprs for v in e.variables() if v.kind == "d")
+
+
+def exprs_of(op: Operation) -> tuple[Expr, ...]:
+    """The index expressions of an access, () for any other op."""
+    return op.map.exprs if isinstance(op, LoadOp | StoreOp | IndexOp) else ()
+
+
+def reduced_axes(op: Operation) -> tuple[int, ...]:
+    """The axes that `op` removes, () for any other op."""
+    return op.over if isinstance(op, ReduceOp | ArgReduceOp) else ()
+
+
+def axes_of_op(op: Operation, domains: dict[SSAValue, Axes]) -> Axes:
+    """The axes over which `op` runs: before a reduction removes any."""
+    axes = axes_of_exprs(exprs_of(op)).union(*(domains.get(v, _NONE) for v in op.operands))
+    if isinstance(op, ScanOp):
+        return axes | {op.along}
+    return axes.union(reduced_axes(op))
+
+
+def domains_of(block: Block) -> dict[SSAValue, Axes]:
+    """The axes of every value of a kernel body, in one walk."""
+    domains: dict[SSAValue, Axes] = {}
+    for op in block.ops:
+        axes = axes_of_op(op, domains).difference(reduced_axes(op))
+        for result in op.results:
+            domains[result] = axes
+    return domains
+
+
+def axes_of(value: SSAValue) -> Axes:
+    """The axes of one value; use `domains_of` to ask about many."""
+    todo, domains = [value], dict[SSAValue, Axes]()
+    while todo:
+        owner = todo[-1].owner
+        if not isinstance(owner, Operation):
+            domains[todo.pop()] = _NONE
+            continue
+        missing = [v for v in owner.operands if v not in domains]
+        if missing:
+            todo.extend(missing)
+            continue
+        axes = axes_of_op(owner, domains).difference(reduced_axes(owner))
+        for result in owner.results:
+            domains[result] = axes
+        todo.pop()
+    return domains[value]
+
+
+def levels_of(block: Block) -> dict[SSAValue, int]:
+    """How many reductions, one after the other, stand above each value."""
+    levels: dict[SSAValue, int] = {}
+    for op in block.ops:
+        level = max((levels.get(v, 0) for v in op.operands), default=0)
+        for result in op.results:
+            levels[result] = level + bool(reduced_axes(op))
+    return levels
