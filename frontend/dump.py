@@ -27,11 +27,8 @@ def open_dump(root: Path | None, label: str) -> Dump | None:
     if root is None:
         return None
     root.mkdir(parents=True, exist_ok=True)
-    taken = sum(1 for _ in root.iterdir())
-    for number in count(taken):
+    for number in count(sum(1 for _ in root.iterdir())):
         folder = root / f"{number:03}-{label}"
-        if any(root.glob(f"{number:03}-*")):
-            continue
         try:
             folder.mkdir()
         except FileExistsError:  # another process was faster

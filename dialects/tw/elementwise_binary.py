@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import i1
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def, traits_def
 from xdsl.utils.str_enum import StrEnum
 
@@ -226,7 +226,7 @@ class Predicate(StrEnum):
 
 
 @irdl_attr_definition
-class PredicateAttr(EnumAttribute[Predicate]):
+class PredicateAttr(EnumAttribute[Predicate], SpacedOpaqueSyntaxAttribute):
     """The predicate of `tw.compare`."""
 
     name = "tw.predicate"

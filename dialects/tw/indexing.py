@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SSAValue
+from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
@@ -217,7 +217,7 @@ class Combine(StrEnum):
 
 
 @irdl_attr_definition
-class CombineAttr(EnumAttribute[Combine]):
+class CombineAttr(EnumAttribute[Combine], SpacedOpaqueSyntaxAttribute):
     """How `tw.scatter_along` combines."""
 
     name = "tw.combine"

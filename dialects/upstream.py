@@ -1,0 +1,149 @@
+"""The one module that touches upstream MLIR: conformance checks and upstream's own passes.
+
+Upstream is an optional extra. Its handles never leave this module, and text crosses the
+border only here: xDSL's IR stays the one mutable IR.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import dataclass
+from functools import cache
+from io import StringIO
+from types import ModuleType
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.utils import EnumAttribute
+from xdsl.ir import Attribute
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.rewriter import Rewriter
+from xdsl.utils.str_enum import StrEnum
+
+from .diagnostics import NoUpstreamBindings, RejectedUpstream
+from .irdl_export import UpstreamTrait, export_irdl, upstream_traits
+from .registry import OWN_DIALECTS, dialect
+
+
+@dataclass(frozen=True)
+class _Upstream:
+    """The bindings' package and a context that knows our dialects."""
+
+    root: str
+    ir: ModuleType
+    context: Any
+
+    def module(self, name: str) -> ModuleType:
+        return importlib.import_module(f"{self.root}.{name}")
+
+
+def available() -> bool:
+    """True where upstream's bindings are installed."""
+    return _bindings() is not None
+
+
+@cache
+def _bindings() -> tuple[str, ModuleType] | None:
+    """`mlir` if it is the real one (its namesake on PyPI is empty), else torch-mlir's copy."""
+    for root in ("mlir", "torch_mlir"):
+        try:
+            return root, importlib.import_module(f"{root}.ir")
+        except ImportError:
+            continue
+    return None
+
+
+@cache
+def _upstream() -> _Upstream:
+    found = _bindings()
+    if found is None:
+        raise NoUpstreamBindings()
+    root, ir = found
+    upstream = _Upstream(root, ir, ir.Context())
+    upstream.context.allow_unregistered_dialects = True  # test.op, and whatever users add
+    dialects = [dialect(where) for where in OWN_DIALECTS.values()]
+    with upstream.context, ir.Location.unknown():
+        upstream.module("dialects.irdl").load_dialects(ir.Module.parse(export_irdl(dialects)))
+        attach = {
+            UpstreamTrait.PURE: upstream.module("dialects.ext").Pure.attach,
+            UpstreamTrait.TERMINATOR: ir.IsTerminatorTrait.attach,
+            UpstreamTrait.ISOLATED: ir.IsIsolatedFromAboveTrait.attach,
+            UpstreamTrait.NO_TERMINATOR: ir.NoTerminatorTrait.attach,
+        }
+        for name, trait in upstream_traits(dialects):
+            attach[trait](name)
+    return upstream
+
+
+class _UpstreamPrinter(Printer):
+    """Writes our enum attributes as IRDL declares them: `#tw.combine<"add">`."""
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if isinstance(attribute, EnumAttribute) and attribute.name.partition(".")[0] in OWN_DIALECTS:
+            case = cast("EnumAttribute[StrEnum]", attribute).data
+            self.print_string(f'#{attribute.name}<"{case.value}">')
+            return
+        super().print_attribute(cast(Attribute, attribute))
+
+
+_ENUM = re.compile(rf"#({'|'.join(OWN_DIALECTS)})\.(\w+)<\"(\w+)\">")
+
+
+def _from_upstream(text: str) -> str:
+    """Undo what _UpstreamPrinter did to enum attributes."""
+    enums = {
+        attr.name
+        for where in OWN_DIALECTS.values()
+        for attr in dialect(where).attributes
+        if issubclass(attr, EnumAttribute)
+    }
+
+    def spaced(match: re.Match[str]) -> str:
+        if f"{match[1]}.{match[2]}" not in enums:
+            return match[0]
+        return f"#{match[1]}<{match[2]} {match[3]}>"
+
+    return _ENUM.sub(spaced, text)
+
+
+def _generic_text(module: ModuleOp) -> str:
+    stream = StringIO()
+    _UpstreamPrinter(
+        stream, print_generic_format=True, print_properties_as_attributes=True, print_debuginfo=True
+    ).print_op(module)
+    return stream.getvalue()
+
+
+def verify_upstream(module: ModuleOp) -> None:
+    """Raise RejectedUpstream where upstream cannot parse or verify the module's generic form."""
+    upstream = _upstream()
+    with upstream.context, upstream.ir.Location.unknown():
+        _parse(upstream, module)
+
+
+def _parse(upstream: _Upstream, module: ModuleOp) -> Any:
+    try:
+        return upstream.ir.Module.parse(_generic_text(module))  # verifies
+    except upstream.ir.MLIRError as error:
+        raise RejectedUpstream(stage="parse and verify", reason=error) from error
+
+
+def run_upstream(ctx: Context, module: ModuleOp, pipeline: str) -> None:
+    """Replace the body of `module` by what upstream's `pipeline` (of the builtin.module) makes of it."""
+    upstream = _upstream()
+    with upstream.context, upstream.ir.Location.unknown():
+        parsed = _parse(upstream, module)
+        try:
+            manager = upstream.module("passmanager").PassManager.parse(f"builtin.module({pipeline})")
+            manager.run(parsed.operation)
+        except (upstream.ir.MLIRError, ValueError, RuntimeError) as error:
+            raise RejectedUpstream(stage=f"pipeline {pipeline}", reason=error) from error
+        text: str = parsed.operation.get_asm(
+            assume_verified=True, enable_debug_info=True, use_local_scope=True, print_generic_op_form=True
+        )
+    result = Parser(ctx, _from_upstream(text), "<upstream>").parse_module()
+    module.detach_region(module.body)
+    module.add_region(Rewriter.move_region_contents_to_new_regions(result.body))
