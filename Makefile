@@ -1,0 +1,54 @@
+# `make demo`, `make test` and `make bench` work in a fresh clone: each builds .venv first.
+#
+# On Linux, PyPI's torch wheel carries CUDA. For the small CPU wheel say
+#   make TORCH_INDEX=https://download.pytorch.org/whl/cpu ...
+
+PYTHON ?= python3
+PYTEST_WORKERS ?= 2
+TORCH_INDEX ?=
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test bench lint lit pytest docs clean
+
+demo: $(READY)
+	$(BIN)/python -m benchmarks.demo
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks.run
+
+# Runs every check, whatever the others say, and fails if one did.
+test: $(READY)
+	@failed=; \
+	for check in lint lit pytest; do \
+	    $(MAKE) --no-print-directory $$check || failed="$$failed $$check"; \
+	done; \
+	if [ -n "$$failed" ]; then echo "FAILED:$$failed"; exit 1; fi; \
+	echo "all checks passed"
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pyright
+
+lit: $(READY)
+	$(BIN)/lit -v test
+
+pytest: $(READY)
+	$(BIN)/pytest -n $(PYTEST_WORKERS)
+
+# Rewrites what is generated from the code; a test fails when it is stale.
+docs: $(READY)
+	$(BIN)/python -m tilewright.frontend.op_reference docs/ops.md
+
+$(READY): .ci/requirements.txt .ci/constraints.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(if $(TORCH_INDEX),$(BIN)/python -m pip install -q --index-url $(TORCH_INDEX) torch==2.13.0)
+	$(BIN)/python -m pip install -q -r .ci/requirements.txt
+	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist
