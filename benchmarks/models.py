@@ -130,13 +130,20 @@ ZOO: tuple[Model, ...] = (
             "intermediate_size": 100,
             "image_size": 32,
             "patch_size": 8,
+            "num_labels": 10,
         },
         {"hidden_size": 768, "num_hidden_layers": 4, "num_attention_heads": 12, "intermediate_size": 3072},
     ),
     _vision(
         "resnet18",
         _RESNET,
-        {"embedding_size": 12, "hidden_sizes": [12, 20], "depths": [2, 1], "layer_type": "basic"},
+        {
+            "embedding_size": 12,
+            "hidden_sizes": [12, 20],
+            "depths": [2, 1],
+            "layer_type": "basic",
+            "num_labels": 10,
+        },
         {
             "embedding_size": 64,
             "hidden_sizes": [64, 128, 256, 512],
@@ -148,7 +155,13 @@ ZOO: tuple[Model, ...] = (
     _vision(
         "resnet50",
         _RESNET,
-        {"embedding_size": 12, "hidden_sizes": [24, 40], "depths": [2, 1], "layer_type": "bottleneck"},
+        {
+            "embedding_size": 12,
+            "hidden_sizes": [24, 40],
+            "depths": [2, 1],
+            "layer_type": "bottleneck",
+            "num_labels": 10,
+        },
         {"num_labels": 1000},
     ),
     _vision(
@@ -156,7 +169,7 @@ ZOO: tuple[Model, ...] = (
         partial(
             _transformers, "ConvNextForImageClassification", "ConvNextConfig", layer_scale_init_value=0.5
         ),
-        {"hidden_sizes": [12, 20], "depths": [2, 1], "num_stages": 2},
+        {"hidden_sizes": [12, 20], "depths": [2, 1], "num_stages": 2, "num_labels": 10},
         {"hidden_sizes": [96, 192, 384, 768], "depths": [3, 3, 9, 3], "num_labels": 1000},
     ),
     Model(
@@ -209,11 +222,14 @@ class Case:
     inputs: Inputs
 
 
-def load(name: str, scale: str, batch: int, dtype: str, *, training: bool = False) -> Case:
-    """Build one case; the same arguments always give the same weights and inputs."""
+def load(name: str, scale: str, batch: int, dtype: str, *, training: bool = False, **changes: Any) -> Case:
+    """Build one case; the same arguments always give the same weights and inputs.
+
+    `changes` override what the row passes to `build`.
+    """
     row = BY_NAME[name]
     torch.manual_seed(0)
-    model = row.build(**row.sizes[scale])
+    model = row.build(**{**row.sizes[scale], **changes})
     _scatter_vectors(model)
     inputs = row.inputs(scale, batch, row.sample[scale])
     model = model.to(DTYPES[dtype]).train(training)

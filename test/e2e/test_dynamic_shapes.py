@@ -1,0 +1,89 @@
+"""`dynamic=True`: ten shapes, one compile, by the float64 rule."""
+
+import pytest
+import torch
+from torch import nn
+from torch._dynamo.utils import counters
+
+from benchmarks.models import VOCABULARY, load
+from benchmarks.numerics import check_model
+
+SIZES = [(2, 5), (3, 7), (4, 8), (2, 16), (5, 13), (7, 3), (8, 32), (6, 17), (2, 33), (9, 11)]
+
+
+@pytest.fixture(autouse=True)
+def _fresh_dynamo():
+    torch._dynamo.reset()
+    counters.clear()
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_gpt2_at_ten_sizes(dtype: str):
+    model = load("gpt2", "tiny", 2, dtype).model
+    compiled = torch.compile(model, backend="mlir", dynamic=True)
+    for batch, length in SIZES:
+        ids = torch.randint(0, VOCABULARY["tiny"], (batch, length))
+        verdict = check_model(compiled, model, (ids,))
+        assert verdict, f"{batch}x{length}: {verdict.why}"
+    assert counters["stats"]["unique_graphs"] == 1
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_mlp_at_ten_sizes(dtype: torch.dtype):
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.LayerNorm(24), nn.Linear(24, 50), nn.GELU(), nn.Linear(50, 24), nn.Softmax(-1)
+    ).to(dtype)
+    compiled = torch.compile(model, backend="mlir", dynamic=True)
+    for batch, length in SIZES:
+        verdict = check_model(compiled, model, (torch.randn(batch, length, 24, dtype=dtype),))
+        assert verdict, f"{batch}x{length}: {verdict.why}"
+    assert counters["stats"]["unique_graphs"] == 1
+
+
+def test_mlp_trains_at_ten_sizes():
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(24, 50), nn.GELU(), nn.Linear(50, 3))
+    compiled = torch.compile(model, backend="mlir", dynamic=True)
+    for batch, length in SIZES:
+        x = torch.randn(batch, length, 24)
+        grads = []
+        for run in (compiled, model):
+            model.zero_grad()
+            run(x).square().mean().backward()
+            grads.append([p.grad.clone() for p in model.parameters()])
+        torch.testing.assert_close(*grads, rtol=1e-4, atol=1e-5)
+    assert counters["stats"]["unique_graphs"] == 1
+
+
+def test_reductions_over_a_symbolic_axis():
+    def statistics(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return x.sum(0), x.mean(1), x.amax((0, 1)), x.softmax(1), x.std(1)
+
+    compiled = torch.compile(statistics, backend="mlir", dynamic=True)
+    for batch, length in SIZES:
+        x = torch.randn(batch, length, 6)
+        torch.testing.assert_close(compiled(x), statistics(x))
+    assert counters["stats"]["unique_graphs"] == 1
+
+
+def test_sizes_that_are_computed_from_sizes():
+    def halves(x: torch.Tensor) -> torch.Tensor:
+        half = x.shape[1] // 2
+        return torch.cat([x[:, half:], -x[:, :half]], dim=1).flatten() * x.shape[0]
+
+    compiled = torch.compile(halves, backend="mlir", dynamic=True)
+    for batch, length in SIZES:
+        x = torch.randn(batch, length)
+        torch.testing.assert_close(compiled(x), halves(x))
+
+
+def test_marked_dimension_only():
+    model = load("mlp-mixer", "tiny", 2, "f32").model
+    compiled = torch.compile(model, backend="mlir")
+    for batch, _ in SIZES:
+        images = torch.randn(batch, 3, 32, 32)
+        torch._dynamo.mark_dynamic(images, 0)
+        verdict = check_model(compiled, model, (images,))
+        assert verdict, f"batch {batch}: {verdict.why}"
+    assert counters["stats"]["unique_graphs"] == 1
