@@ -1,0 +1,1 @@
+"""tensors to a host plan: buffers, launches, library calls, memory."""

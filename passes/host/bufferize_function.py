@@ -1,0 +1,237 @@
+"""Rewrites one function over tensors as a th plan, op by op in program order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from xdsl.dialects.builtin import ArrayAttr, TensorType
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from tilewright.dialects.index_expr import ONE, ZERO
+from tilewright.dialects.th.calls import CallOp, ExternOp
+from tilewright.dialects.th.types import TensorType as Handle
+from tilewright.dialects.th.types import span
+from tilewright.dialects.tk.attributes import segments
+from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw.aten import AtenOp, WriteOp
+from tilewright.dialects.tw.base import exprs_attr, ints, text
+from tilewright.dialects.tw.creation import ConstantOp
+from tilewright.dialects.tw.view import ConcatOp
+from tilewright.dialects.types import element_type_of, sizes_of
+
+from .boundary import Boundary
+from .diagnostics import NotBufferizable
+from .homes import find_homes
+from .inplace import attach, inplace_pairs
+from .layouts import Layout, dense, sliced
+from .library_calls import FUNCTIONS, OUT_VARIANTS, Call
+from .outline import Linearizer, Names, kernel_name, outline
+from .plan_builder import PlanBuilder
+from .storage import Place, Storage, layout_of_result
+from .views import is_view, source_layout, view_layout
+
+
+class Bufferizer:
+    """The state of one rewrite: where each value lives so far."""
+
+    def __init__(self, function: FuncOp, names: Names) -> None:
+        self.boundary = Boundary(function)
+        self.old: Block = function.body.block
+        self.homes = find_homes(self.old, self.boundary.layouts, self.boundary.wanted)
+        self.plan = PlanBuilder(self.boundary.block, function.location, names)
+        self.places: dict[SSAValue, Place] = self.boundary.places
+        self.writes: list[WriteOp] = []
+
+    def run(self) -> list[KernelFunction]:
+        """Replace the body of the function; returns the kernels that it launches."""
+        for position, op in enumerate(tuple(self.old.ops)):
+            self.plan.location = op.location
+            self._lower(op, position)
+        self.boundary.finish(self.plan)
+        return self.plan.functions
+
+    def _lower(self, op: Operation, position: int) -> None:
+        match op:
+            case _ if is_view(op):
+                self._view(op)
+            case KernelOp():
+                self._kernel(op, position)
+            case ConcatOp():
+                self._concat(op)
+            case ConstantOp():
+                self.places[op.result] = self.plan.constant(op.value, sizes_of(op.result))
+            case WriteOp():
+                self.writes.append(op)
+            case ReturnOp():
+                self.boundary.leave(self.plan, op, self.writes)
+            case _ if type(op) in OUT_VARIANTS:
+                self._extern(op)
+            case _ if type(op) in FUNCTIONS:
+                self._call(op)
+            case _:
+                raise NotBufferizable(
+                    op,
+                    reason="it is neither a kernel, a view nor a library call",
+                    advice="run convert-tw-to-tk first, or add a row to passes/host/library_calls.py",
+                )
+
+    # Where a new value goes
+
+    def destination(self, value: SSAValue) -> Place:
+        """The memory into which `value` is computed."""
+        element = element_type_of(value)
+        if value in self.homes.results:
+            return self.plan.result(element, sizes_of(value), self.homes.results[value])
+        if value in self.homes.slices and (place := self._slice_of_concat(value)) is not None:
+            return place
+        op = value.owner
+        assert isinstance(op, Operation)
+        return self.plan.temporary(element, layout_of_result(op, op.results.index(value)))
+
+    def _slice_of_concat(self, value: SSAValue) -> Place | None:
+        home = self.homes.slices[value]
+        whole = self._place_of_concat(home.concat)
+        layout: Layout | None = _part(home.concat, whole.layout, home.operand)
+        for view in reversed(home.views):
+            layout = None if layout is None else source_layout(view, layout)
+        return None if layout is None else Place(whole.storage, layout)
+
+    def _place_of_concat(self, op: ConcatOp) -> Place:
+        if op.result not in self.places:
+            self.places[op.result] = self.destination(op.result)
+        return self.places[op.result]
+
+    # One op each
+
+    def _view(self, op: Operation) -> None:
+        source = self.places[op.operands[0]]
+        layout = view_layout(op, source.layout)
+        if layout is not None:
+            self.places[op.results[0]] = Place(source.storage, layout)
+            return
+        target = self.destination(op.results[0])
+        self.plan.copy(source, target)
+        self.places[op.results[0]] = target
+
+    def _concat(self, op: ConcatOp) -> None:
+        whole = self._place_of_concat(op)
+        for i, value in enumerate(op.inputs):
+            self.plan.copy(self.places[value], Place(whole.storage, _part(op, whole.layout, i)))
+
+    def _kernel(self, op: KernelOp, position: int) -> None:
+        ins = [self.places[v] for v in op.inputs]
+        linearizer = Linearizer(op.space)
+        for argument, place in zip(op.sources, ins, strict=True):
+            linearizer.place(argument, place.layout)
+        outs: list[Place] = []
+        for i, result in enumerate(op.results):
+            place = self._write_target(op, i, position, linearizer) or self.destination(result)
+            linearizer.place(op.destinations[i], place.layout)
+            self.places[result] = place
+            outs.append(place)
+        pairs = inplace_pairs(tuple(op.body.block.ops), op.space, op.sources, op.destinations)
+        buffers = [self.plan.buffer_of(place.storage) for place in (*ins, *outs)]
+        name = self.plan.names.fresh(kernel_name(op))
+        function = outline(op, name, [buffer.type for buffer in buffers])
+        attach(function, pairs)
+        self.plan.launch(function, buffers[: len(ins)], buffers[len(ins) :])
+
+    def _write_target(self, op: KernelOp, index: int, position: int, linearizer: Linearizer) -> Place | None:
+        """The argument that `tw.write` stores result `index` to, if that may happen right here."""
+        argument = self.homes.targets.get(op.results[index])
+        if argument is None or self.homes.last_read.get(argument, -1) > position:
+            return None
+        place = self.places[argument]
+        readers = [i for i, v in enumerate(op.inputs) if self.places[v].storage is place.storage]
+        if readers:
+            linearizer.place(op.destinations[index], place.layout)
+            ops = tuple(op.body.block.ops)
+            safe = inplace_pairs(ops, op.space, op.sources, op.destinations)
+            if any((i, index) not in safe for i in readers):
+                return None
+        return place
+
+    # ATen
+
+    def _extern(self, op: Operation) -> None:
+        """Run an out-variant; what no strides can express for it is copied, as little as possible."""
+        row = OUT_VARIANTS[type(op)]
+        target = self.destination(op.results[0])
+        places = {v: self.places[v] for v in op.operands}
+        call: Call | None = None
+        out = target
+        for copied in _subsets((*op.operands, op.results[0])):
+            layouts = {v: dense(p.layout.sizes) if v in copied else p.layout for v, p in places.items()}
+            layout = dense(target.layout.sizes) if op.results[0] in copied else target.layout
+            call = row(op, layouts.__getitem__, (layout,))
+            if call is None:
+                continue
+            for value in copied:
+                if value in places:
+                    places[value] = self.plan.copied(places[value])
+            if op.results[0] in copied:
+                out = self.plan.temporary(target.storage.element, layout)
+            break
+        assert call is not None, "dense operands have every view"
+        ins = [self.plan.handle_of(Place(places[v].storage, layout)) for v, layout in call.ins]
+        outs = [self.plan.handle_of(Place(out.storage, call.outs[0]))]
+        properties: dict[str, Attribute] = {
+            "callee": text(call.callee),
+            "args": ArrayAttr(call.args),
+            "operandSegmentSizes": segments(len(ins), len(outs)),
+        }
+        self.plan.add(ExternOp.create(operands=[*ins, *outs], properties=properties))
+        self.plan.copy(out, target)
+        self.places[op.results[0]] = target
+
+    def _call(self, op: Operation) -> None:
+        self._check_call(op)
+        results = [layout_of_result(op, i) for i in range(len(op.results))]
+        call = FUNCTIONS[type(op)](op, lambda v: self.places[v].layout, results)
+        assert call is not None
+        ins = [self.plan.handle_of(Place(self.places[v].storage, layout)) for v, layout in call.ins]
+        elements = [element_type_of(result) for result in op.results]
+        properties: dict[str, Attribute] = {
+            "callee": text(call.callee),
+            "args": ArrayAttr(call.args),
+            "sizes": ArrayAttr([exprs_attr(layout.sizes) for layout in call.outs]),
+            "strides": ArrayAttr([exprs_attr(layout.strides) for layout in call.outs]),
+        }
+        types = [Handle(element) for element in elements]
+        new = self.plan.add(CallOp.create(operands=ins, result_types=types, properties=properties))
+        for i, layout in enumerate(call.outs):
+            size = span(layout.sizes, layout.strides)
+            storage = Storage("call", elements[i], layout, size, handle=new.results[i])
+            self.places[op.results[i]] = Place(storage, call.results[i] if call.results else layout)
+
+    def _check_call(self, op: Operation) -> None:
+        for value in (*op.operands, *op.results):
+            if not isinstance(value.type, TensorType):
+                raise NotBufferizable(
+                    op,
+                    reason=f"it takes or returns {value.type}, a plan passes tensors only",
+                    advice="write a size as #tw.size in args; leave ops that return an int out of the graph",
+                )
+        for index in ints(op.mutates) if isinstance(op, AtenOp) and op.mutates is not None else ():
+            place = self.places[op.operands[index]]
+            if place.storage.kind == "constant" or place.layout.has_negative_stride:
+                self.places[op.operands[index]] = self.plan.copied(place)
+
+
+def _part(op: ConcatOp, whole: Layout, operand: int) -> Layout:
+    """Where operand number `operand` lies within the concatenation."""
+    dim = op.dim.value.data
+    start = ZERO
+    for value in op.inputs[:operand]:
+        start = start + sizes_of(value)[dim]
+    starts = [start if d == dim else ZERO for d in range(len(whole.sizes))]
+    return sliced(whole, starts, [ONE] * len(starts), sizes_of(op.inputs[operand]))
+
+
+def _subsets(values: Sequence[SSAValue]) -> list[tuple[SSAValue, ...]]:
+    """Every subset, small ones first."""
+    unique = tuple(dict.fromkeys(values))
+    return [subset for size in range(len(unique) + 1) for subset in combinations(unique, size)]

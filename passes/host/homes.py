@@ -1,0 +1,166 @@
+"""Decides, before anything is emitted, which values are computed straight into their destination."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import inf
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+
+from tilewright.dialects.index_expr import ZERO, Expr, product
+from tilewright.dialects.tw.aten import WriteOp
+from tilewright.dialects.tw.creation import ConstantOp
+from tilewright.dialects.tw.view import ConcatOp, ReshapeOp, TransposeOp
+from tilewright.dialects.types import sizes_of
+
+from .layouts import Layout, overlaps_itself, same_strides
+from .library_calls import is_call
+from .storage import layout_of_result
+from .views import is_view, source_layout, view_layout
+
+Strides = tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class Slice:
+    """A value that is computed into its part of a concatenation."""
+
+    concat: ConcatOp
+    operand: int
+    views: tuple[Operation, ...]
+    """The views between the value and the operand of the concatenation."""
+
+
+@dataclass
+class Homes:
+    """What `find_homes` decided; a value in none of the tables gets a temporary."""
+
+    results: dict[SSAValue, Strides] = field(default_factory=dict[SSAValue, Strides])
+    """Values computed into a tensor that the caller will own, with its strides."""
+    slices: dict[SSAValue, Slice] = field(default_factory=dict[SSAValue, Slice])
+    targets: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Values computed into an argument (`tw.write`), if the argument is not read later."""
+    last_read: dict[SSAValue, float] = field(default_factory=dict[SSAValue, float])
+    """Argument -> position of the last op that reads it, or infinity."""
+
+
+@dataclass(frozen=True)
+class Alias:
+    """A value as views of what another op or the caller computed."""
+
+    root: SSAValue
+    views: tuple[Operation, ...]
+    layout: Layout
+    """If the root has the layout that its op asks for."""
+
+
+def find_homes(
+    block: Block, arguments: Mapping[SSAValue, Layout], strides: Sequence[tuple[Expr, ...]]
+) -> Homes:
+    """`strides`: what the function must return, one entry per result that is a tensor."""
+    aliases = _aliases(block, arguments)
+    homes = Homes()
+    ret = block.last_op
+    assert isinstance(ret, ReturnOp)
+    tensors = [v for v in ret.arguments if v in aliases]
+    for value, wanted in zip(tensors, strides, strict=True):
+        _home_result(homes, aliases, value, wanted)
+    uses = _use_counts(block, aliases)
+    for position, op in enumerate(block.ops):
+        match op:
+            case ConcatOp():
+                _home_slices(homes, aliases, op, uses)
+                _note_reads(homes, aliases, op.operands, position)
+            case WriteOp():
+                _home_write(homes, aliases, op)
+                _note_reads(homes, aliases, (op.value,), inf)
+            case _ if not (is_view(op) and aliases[op.results[0]].views):
+                _note_reads(homes, aliases, op.operands, inf if op is ret else position)
+            case _:
+                pass  # a view reads nothing by itself
+    return homes
+
+
+def _aliases(block: Block, arguments: Mapping[SSAValue, Layout]) -> dict[SSAValue, Alias]:
+    aliases: dict[SSAValue, Alias] = {v: Alias(v, (), layout) for v, layout in arguments.items()}
+    for op in block.ops:
+        if is_view(op):
+            source = aliases[op.operands[0]]
+            layout = view_layout(op, source.layout)
+            if layout is not None:
+                aliases[op.results[0]] = Alias(source.root, (*source.views, op), layout)
+                continue
+        for i, result in enumerate(op.results):
+            if isinstance(result.type, TensorType):
+                aliases[result] = Alias(result, (), layout_of_result(op, i))
+    return aliases
+
+
+def _is_placeable(root: SSAValue) -> bool:
+    """True where we choose the memory: not for arguments, what ATen allocates and data."""
+    if isinstance(root, BlockArgument):
+        return False
+    op = root.owner
+    assert isinstance(op, Operation)
+    return not isinstance(op, ConstantOp) and not is_call(op)
+
+
+def _home_result(homes: Homes, aliases: dict[SSAValue, Alias], value: SSAValue, wanted: Strides) -> None:
+    alias = aliases[value]
+    root = alias.root
+    if not _is_placeable(root) or root in homes.results:
+        return
+    layout: Layout | None = Layout(ZERO, sizes_of(value), wanted)
+    for view in reversed(alias.views):
+        layout = None if layout is None else source_layout(view, layout)
+    if layout is not None and not overlaps_itself(layout.sizes, layout.strides):
+        homes.results[root] = layout.strides
+    elif same_strides(alias.layout.sizes, alias.layout.strides, wanted) or not alias.views:
+        homes.results[root] = aliases[root].layout.strides
+
+
+def _use_counts(block: Block, aliases: dict[SSAValue, Alias]) -> dict[SSAValue, int]:
+    counts: dict[SSAValue, int] = {}
+    for op in block.ops:
+        if is_view(op) and aliases[op.results[0]].views:
+            continue
+        for operand in op.operands:
+            if operand in aliases:
+                root = aliases[operand].root
+                counts[root] = counts.get(root, 0) + 1
+    return counts
+
+
+def _home_slices(
+    homes: Homes, aliases: dict[SSAValue, Alias], op: ConcatOp, uses: dict[SSAValue, int]
+) -> None:
+    contiguous = product(sizes_of(op.result)[: op.dim.value.data]).constant == 1
+    for i, value in enumerate(op.inputs):
+        alias = aliases[value]
+        root = alias.root
+        if not _is_placeable(root) or root in homes.results or root in homes.slices:
+            continue
+        if not all(isinstance(view, ReshapeOp | TransposeOp) for view in alias.views):
+            continue
+        if uses[root] == 1 or contiguous:
+            homes.slices[root] = Slice(op, i, alias.views)
+
+
+def _home_write(homes: Homes, aliases: dict[SSAValue, Alias], op: WriteOp) -> None:
+    alias = aliases[op.value]
+    value, taken = alias.root, (homes.results, homes.slices, homes.targets)
+    if alias.views or not _is_placeable(value) or any(value in table for table in taken):
+        return
+    if op.target not in homes.targets.values():
+        homes.targets[value] = op.target
+
+
+def _note_reads(
+    homes: Homes, aliases: dict[SSAValue, Alias], operands: Sequence[SSAValue], when: float
+) -> None:
+    for operand in operands:
+        if operand in aliases and isinstance(root := aliases[operand].root, BlockArgument):
+            homes.last_read[root] = max(homes.last_read.get(root, 0), when)

@@ -1,0 +1,87 @@
+"""Which inputs of a kernel may share memory with which output."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerType, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.compute import RandomOp, ReduceOp
+from tilewright.dialects.types import element_type_of
+
+ATTRIBUTE = "tk.inplace"
+_POINTWISE = ("arith", "math")
+
+
+def inplace_pairs(
+    ops: Sequence[Operation], sizes: Sequence[Expr], ins: Sequence[SSAValue], outs: Sequence[SSAValue]
+) -> list[tuple[int, int]]:
+    """(input, output) pairs for which one buffer may serve as both, each pair by itself.
+
+    Safe where every iteration reads, of that input, only the element that it later writes:
+    all loads have the very subscript of the one store, and no loop can run again over
+    elements already written. The latter holds with a single store, which every load
+    precedes, and for kernels without reductions whose store uses every axis.
+    """
+    if not all(_is_understood(op) for op in ops):
+        return []
+    stores = [op for op in ops if isinstance(op, StoreOp)]
+    reduces = any(isinstance(op, ReduceOp) for op in ops)
+    pairs: list[tuple[int, int]] = []
+    for o, out in enumerate(outs):
+        subscript = _stored_at(out)
+        if subscript is None:
+            continue
+        if len(stores) > 1 and (reduces or not _uses_every_axis(subscript, sizes)):
+            continue
+        for i, value in enumerate(ins):
+            if element_type_of(value) == element_type_of(out) and _read_only_at(value, subscript):
+                pairs.append((i, o))
+    return pairs
+
+
+def _is_understood(op: Operation) -> bool:
+    if isinstance(op, LoadOp | StoreOp | IndexOp | ReduceOp | RandomOp):
+        return True
+    return op.name.partition(".")[0] in _POINTWISE and not op.regions
+
+
+def _stored_at(out: SSAValue) -> tuple[Expr, ...] | None:
+    """The subscript of the only access to `out`, None unless that is one plain store."""
+    accesses = [use.operation for use in out.uses]
+    if len(accesses) != 1 or not isinstance(store := accesses[0], StoreOp):
+        return None
+    if store.mask is not None or store.dynamic or store.combine is not None:
+        return None
+    return store.subscripts
+
+
+def _read_only_at(value: SSAValue, subscript: tuple[Expr, ...]) -> bool:
+    accesses = [use.operation for use in value.uses]
+    return bool(accesses) and all(
+        isinstance(op, LoadOp) and not op.dynamic and op.subscripts == subscript for op in accesses
+    )
+
+
+def _uses_every_axis(subscript: tuple[Expr, ...], sizes: Sequence[Expr]) -> bool:
+    used = {var.index for expr in subscript for var in expr.variables() if var.kind == "d"}
+    return all(i in used for i, size in enumerate(sizes) if size.constant != 1)
+
+
+def attach(function: Operation, pairs: Sequence[tuple[int, int]]) -> None:
+    """Note the pairs on a `tk.func`, which scheduling makes hard to see later."""
+    if pairs:
+        function.attributes[ATTRIBUTE] = ArrayAttr([DenseArrayBase.from_list(i64, pair) for pair in pairs])
+
+
+def attached(function: Operation) -> list[tuple[int, int]]:
+    """The pairs noted on a `tk.func`."""
+    value: Attribute | None = function.attributes.get(ATTRIBUTE)
+    if not isa(value, ArrayAttr[DenseArrayBase[IntegerType]]):
+        return []
+    pairs = [pair.get_values() for pair in value]
+    return [(i, o) for i, o in pairs]

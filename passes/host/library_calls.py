@@ -1,0 +1,237 @@
+"""tw op -> ATen: a row per op that no kernel computes.
+
+A row of `OUT_VARIANTS` or `FUNCTIONS` turns an op into a `Call`: the callee, the tensors
+it takes and the rest of its arguments. The former writes into memory of ours, the latter
+returns a tensor of ATen's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, UnitAttr, f64, i1, i64
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilewright.dialects.index_expr import Expr, product
+from tilewright.dialects.tw.aten import ArgAttr, AtenOp
+from tilewright.dialects.tw.base import ints
+from tilewright.dialects.tw.creation import RngSeedOp
+from tilewright.dialects.tw.indexing import (
+    GatherAlongOp,
+    GatherOp,
+    ScatterAddOp,
+    ScatterAlongOp,
+    ScatterOp,
+)
+from tilewright.dialects.tw.linalg import AttentionOp, ConvolutionOp, MatmulOp
+from tilewright.dialects.types import sizes_of
+
+from .layouts import Layout, dense, inverse, reshaped, transposed
+
+NONE = UnitAttr()
+
+
+@dataclass(frozen=True)
+class Call:
+    """One ATen call. `args` refer to `ins`, then to the outputs."""
+
+    callee: str
+    ins: tuple[tuple[SSAValue, Layout], ...]
+    args: tuple[Attribute, ...]
+    outs: tuple[Layout, ...]
+    """Per tensor that ATen writes or returns: how ATen must see it."""
+    results: tuple[Layout, ...] = ()
+    """Per result of the tw op: its elements within what ATen returns, if that is not the same."""
+
+
+LayoutOf = Callable[[SSAValue], Layout]
+Row = Callable[[Any, LayoutOf, Sequence[Layout]], Call | None]
+"""(op, layout of a value, layouts of the results) -> call; None where it cannot be a view."""
+
+
+def arg(index: int) -> ArgAttr:
+    return ArgAttr(IntAttr(index))
+
+
+def integer(value: int) -> IntegerAttr[Any]:
+    return IntegerAttr(value, i64)
+
+
+def boolean(value: bool) -> IntegerAttr[Any]:
+    return IntegerAttr(int(value), i1)
+
+
+def integers(values: Sequence[int]) -> ArrayAttr[Attribute]:
+    return ArrayAttr([integer(value) for value in values])
+
+
+# Matrix products
+
+
+def _matmul(op: MatmulOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call | None:
+    lhs, rhs, out = layout_of(op.lhs), layout_of(op.rhs), results[0]
+    batch = product(lhs.sizes[:-2])
+    if len(lhs.sizes) > 2:
+        flat = _shared_rhs(lhs, rhs, out)
+        if flat is None:
+            views = [reshaped(x, (batch, *x.sizes[-2:])) for x in (lhs, rhs, out)]
+            flat = None if None in views else tuple(x for x in views if x is not None)
+        if flat is None:
+            return None
+        lhs, rhs, out = flat
+    ins = ((op.lhs, lhs), (op.rhs, rhs))
+    rank3 = len(lhs.sizes) == 3
+    if op.bias is None:
+        return Call("aten::bmm.out" if rank3 else "aten::mm.out", ins, (arg(0), arg(1), arg(2)), (out,))
+    callee = "aten::baddbmm.out" if rank3 else "aten::addmm.out"
+    args = (arg(0), arg(1), arg(2), integer(1), integer(1), arg(3))
+    return Call(callee, ((op.bias, layout_of(op.bias)), *ins), args, (out,))
+
+
+def _shared_rhs(lhs: Layout, rhs: Layout, out: Layout) -> tuple[Layout, Layout, Layout] | None:
+    """All batches multiply by one matrix: one product with the batches as rows."""
+    if any(stride for stride in rhs.strides[:-2]):
+        return None
+    rows = product(lhs.sizes[:-1])
+    a, c = reshaped(lhs, (rows, lhs.sizes[-1])), reshaped(out, (rows, out.sizes[-1]))
+    if a is None or c is None:
+        return None
+    return a, Layout(rhs.offset, rhs.sizes[-2:], rhs.strides[-2:]), c
+
+
+# Convolution and attention
+
+
+def _convolution(op: ConvolutionOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
+    values = [op.image, op.weight] if op.bias is None else [op.image, op.weight, op.bias]
+    strides, padding, dilation, output_padding = op.geometry()
+    args = (
+        *(arg(i) for i in range(len(values))),
+        *((NONE,) if op.bias is None else ()),
+        *(integers(values) for values in (strides, padding, dilation)),
+        boolean(op.transposed is not None),
+        integers(output_padding),
+        integer(op.groups.value.data),
+    )
+    return Call("aten::convolution", tuple((v, layout_of(v)) for v in values), args, tuple(results))
+
+
+def _attention(op: AttentionOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
+    values = [op.query, op.key, op.value] if op.mask is None else [op.query, op.key, op.value, op.mask]
+    args = (
+        arg(0),
+        arg(1),
+        arg(2),
+        op.dropout_p,
+        boolean(op.is_causal is not None),
+        NONE if op.mask is None else arg(3),
+        op.scale,
+    )
+    assert op.scale.type == f64
+    callee = "aten::_scaled_dot_product_flash_attention_for_cpu"
+    layouts = tuple(results)
+    if "tw.strides" not in op.attributes:
+        layouts = tuple(_heads_inside(layout.sizes) for layout in results)
+    return Call(callee, tuple((v, layout_of(v)) for v in values), args, layouts)
+
+
+def _heads_inside(sizes: Sequence[Expr]) -> Layout:
+    """[b, h, l, ...] laid out as [b, l, h, ...], as ATen's attention returns it."""
+    perm = (0, 2, 1, *range(3, len(sizes)))
+    return transposed(dense([sizes[p] for p in perm]), inverse(perm))
+
+
+# Gathers and scatters
+
+
+def _index_list(dims: Sequence[int], rank: int, first: int) -> ArrayAttr[Attribute]:
+    """`Tensor?[]`: index tensor per source dimension, None where it is taken whole."""
+    last = max(dims, default=-1)
+    assert last < rank
+    return ArrayAttr([arg(first + dims.index(d)) if d in dims else NONE for d in range(last + 1)])
+
+
+def _natural_perm(dims: Sequence[int], at: int, index_rank: int, rank: int) -> list[int]:
+    """Result dim of ATen's indexing for each dim of ours, which has the index dims at `at`."""
+    adjacent = list(dims) == list(range(min(dims), min(dims) + len(dims)))
+    natural = min(dims) if adjacent else 0
+    others = [d for d in range(rank) if not natural <= d < natural + index_rank]
+    index = list(range(natural, natural + index_rank))
+    return [*others[:at], *index, *others[at:]]
+
+
+def _gather(op: GatherOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
+    dims, index_rank = list(ints(op.dims)), len(sizes_of(op.indices[0]))
+    perm = _natural_perm(dims, op.at.value.data, index_rank, len(results[0].sizes))
+    values = [op.source, *op.indices]
+    args = (arg(0), _index_list(dims, len(sizes_of(op.source)), 1))
+    returned = dense([results[0].sizes[p] for p in inverse(perm)])
+    return Call(
+        "aten::index.Tensor",
+        tuple((v, layout_of(v)) for v in values),
+        args,
+        (returned,),
+        (transposed(returned, perm),),
+    )
+
+
+def _scatter(op: ScatterOp | ScatterAddOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
+    dims, index_rank = list(ints(op.dims)), len(sizes_of(op.indices[0]))
+    values = layout_of(op.values)
+    perm = _natural_perm(dims, op.at.value.data, index_rank, len(values.sizes))
+    ins = [(op.target, layout_of(op.target)), (op.values, transposed(values, inverse(perm)))]
+    ins += [(v, layout_of(v)) for v in op.indices]
+    args = (
+        arg(0),
+        _index_list(dims, len(sizes_of(op.target)), 2),
+        arg(1),
+        boolean(isinstance(op, ScatterAddOp)),
+    )
+    return Call("aten::index_put", tuple(ins), args, tuple(results))
+
+
+def _gather_along(op: GatherAlongOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
+    ins = tuple((v, layout_of(v)) for v in (op.source, op.index))
+    args = (arg(0), integer(op.dim.value.data), arg(1), boolean(False), arg(2))
+    return Call("aten::gather.out", ins, args, tuple(results))
+
+
+def _scatter_along(op: ScatterAlongOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
+    ins = tuple((v, layout_of(v)) for v in (op.target, op.index, op.values))
+    args = (arg(0), integer(op.dim.value.data), arg(1), arg(2), arg(3))
+    callee = "aten::scatter_add.out" if op.combine.data.value == "add" else "aten::scatter.src_out"
+    return Call(callee, ins, args, tuple(results))
+
+
+def _rng_seed(op: RngSeedOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
+    args = (integer(-(2**63)), integer(2**63 - 1), integers(()), arg(0))
+    return Call("aten::randint.low_out", (), args, tuple(results))
+
+
+def _aten(op: AtenOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
+    ins = tuple((v, layout_of(v)) for v in op.inputs)
+    return Call(op.callee.data, ins, tuple(op.args.data), tuple(results))
+
+
+OUT_VARIANTS: Mapping[type[Operation], Row] = {
+    GatherAlongOp: _gather_along,
+    MatmulOp: _matmul,
+    RngSeedOp: _rng_seed,
+    ScatterAlongOp: _scatter_along,
+}
+
+FUNCTIONS: Mapping[type[Operation], Row] = {
+    AtenOp: _aten,
+    AttentionOp: _attention,
+    ConvolutionOp: _convolution,
+    GatherOp: _gather,
+    ScatterAddOp: _scatter,
+    ScatterOp: _scatter,
+}
+
+
+def is_call(op: Operation) -> bool:
+    """True where ATen allocates the results of `op`."""
+    return type(op) in FUNCTIONS

@@ -1,0 +1,67 @@
+"""What each tw view op does to a layout, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from xdsl.ir import Operation
+
+from tilewright.dialects.index_expr import parse_exprs
+from tilewright.dialects.tw.base import ints
+from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
+from tilewright.dialects.types import sizes_of
+
+from .layouts import Layout, broadcast, inverse, reshaped, reversed_, sliced, transposed
+
+
+def _reshape(op: Operation, source: Layout) -> Layout | None:
+    return reshaped(source, sizes_of(op.results[0]))
+
+
+def _transpose(op: Operation, source: Layout) -> Layout | None:
+    assert isinstance(op, TransposeOp)
+    return transposed(source, ints(op.perm))
+
+
+def _broadcast(op: Operation, source: Layout) -> Layout | None:
+    assert isinstance(op, BroadcastOp)
+    return broadcast(source, ints(op.dims), sizes_of(op.result))
+
+
+def _slice(op: Operation, source: Layout) -> Layout | None:
+    assert isinstance(op, SliceOp)
+    return sliced(source, parse_exprs(op.starts.data), parse_exprs(op.steps.data), sizes_of(op.result))
+
+
+def _reverse(op: Operation, source: Layout) -> Layout | None:
+    assert isinstance(op, ReverseOp)
+    return reversed_(source, ints(op.dims))
+
+
+_VIEWS: Mapping[type[Operation], Callable[[Operation, Layout], Layout | None]] = {
+    ReshapeOp: _reshape,
+    TransposeOp: _transpose,
+    BroadcastOp: _broadcast,
+    SliceOp: _slice,
+    ReverseOp: _reverse,
+}
+
+
+def is_view(op: Operation) -> bool:
+    return type(op) in _VIEWS
+
+
+def view_layout(op: Operation, source: Layout) -> Layout | None:
+    """The layout of a view's result, None where only a copy can have it (some reshapes)."""
+    return _VIEWS[type(op)](op, source)
+
+
+def source_layout(op: Operation, result: Layout) -> Layout | None:
+    """The layout that a view's source must have for the result to have `result`; None if unknown."""
+    match op:
+        case TransposeOp():
+            return transposed(result, inverse(ints(op.perm)))
+        case ReshapeOp():
+            return reshaped(result, sizes_of(op.source))
+        case _:
+            return None
