@@ -16,6 +16,8 @@ TENSOR: tuple[str, ...] = (
 
 KERNELS: tuple[str, ...] = (
     "convert-tw-to-tk",
+    "absorb-views",
+    "dce",
     "fuse",
     "dce",
     "bufferize",

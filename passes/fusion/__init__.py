@@ -1,0 +1,1 @@
+"""Tensor ops to kernels, and kernels to fewer kernels."""

@@ -1,0 +1,139 @@
+"""absorb-views: kernels read through reshapes, transposes, broadcasts and slices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.index_expr import (
+    ZERO,
+    Bounds,
+    Expr,
+    delinearize,
+    linearize,
+    row_major_strides,
+)
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw import view
+from tilewright.dialects.tw.base import ints
+from tilewright.dialects.types import sizes_of
+
+from .body import exprs_of, loads_of, remove_divisions, replace_input, set_exprs, simplify_body
+
+Subscripts = Sequence[Expr]
+
+
+@dataclass(frozen=True)
+class AbsorbViewsPass(ModulePass):
+    """Let each kernel load from the source of a view, by composing its subscripts.
+
+    Before:
+        %t = tw.transpose %x by [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32>
+        %r = tk.kernel [4, 8] ins(%t : tensor<4x8xf32>) -> (tensor<4x8xf32>) {
+          %0 = tk.load %a[d0, d1] : tensor<4x8xf32> -> f32 ...
+    After:
+        %r = tk.kernel [4, 8] ins(%x : tensor<8x4xf32>) -> (tensor<4x8xf32>) {
+          %0 = tk.load %a[d1, d0] : tensor<8x4xf32> -> f32 ...
+
+    A reshape may need an axis to be split in two, so that no subscript divides. Views
+    that only kernels used are left dead; views that library ops read stay.
+    """
+
+    name = "absorb-views"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for kernel in op.walk():
+            if isinstance(kernel, KernelOp):
+                absorb_views(kernel)
+
+
+def absorb_views(kernel: KernelOp) -> None:
+    """Replace every operand of `kernel` that a view defines by the view's source."""
+    changed = False
+    for number in range(len(kernel.operands)):
+        while (read_through := _READ_THROUGH.get(type(kernel.operands[number].owner))) is not None:
+            viewed = kernel.operands[number].owner
+            assert isinstance(viewed, Operation)
+            _read_source(kernel, number, viewed, read_through)
+            changed = True
+    if changed:
+        remove_divisions(kernel)
+        simplify_body(kernel)
+
+
+def _read_source(
+    kernel: KernelOp, number: int, viewed: Operation, read_through: Callable[..., Subscripts]
+) -> None:
+    bounds = Bounds(kernel.space)
+    loads = loads_of(kernel.body.block.args[number])
+    replace_input(kernel, number, viewed.operands[0])
+    for load in loads:
+        set_exprs(load, [bounds.simplify(e) for e in read_through(viewed, exprs_of(load))])
+
+
+# One function per view: subscripts of the result -> subscripts of the source
+
+
+def _reshape(op: view.ReshapeOp, at: Subscripts) -> Subscripts:
+    source, result = sizes_of(op.source), sizes_of(op.result)
+    if len(at) == len(source) and source == result:
+        return at
+    if any(n.constant == 0 for n in source):
+        return [ZERO] * len(source)  # no element is ever read
+    kept = _unchanged_prefix(source, result)
+    flat = linearize(at[kept:], row_major_strides(result[kept:]))
+    return (*at[:kept], *delinearize(flat, source[kept:]))
+
+
+def _unchanged_prefix(source: Subscripts, result: Subscripts) -> int:
+    """How many leading sizes agree; those dimensions need no arithmetic."""
+    kept = 0
+    while kept < min(len(source), len(result)) - 1 and source[kept] == result[kept]:
+        kept += 1
+    return kept
+
+
+def _transpose(op: view.TransposeOp, at: Subscripts) -> Subscripts:
+    perm = ints(op.perm)
+    return [at[perm.index(i)] for i in range(len(perm))]
+
+
+def _broadcast(op: view.BroadcastOp, at: Subscripts) -> Subscripts:
+    return [
+        ZERO if size.constant == 1 else at[d]
+        for size, d in zip(sizes_of(op.source), ints(op.dims), strict=True)
+    ]
+
+
+def _slice(op: view.SliceOp, at: Subscripts) -> Subscripts:
+    starts, steps = view.starts_and_steps(op)
+    return [start + step * i for start, step, i in zip(starts, steps, at, strict=True)]
+
+
+def _reverse(op: view.ReverseOp, at: Subscripts) -> Subscripts:
+    dims = ints(op.dims)
+    return [
+        n - 1 - i if d in dims else i for d, (n, i) in enumerate(zip(sizes_of(op.source), at, strict=True))
+    ]
+
+
+_READ_THROUGH: Mapping[type[Operation], Callable[..., Subscripts]] = {
+    view.ReshapeOp: _reshape,
+    view.TransposeOp: _transpose,
+    view.BroadcastOp: _broadcast,
+    view.SliceOp: _slice,
+    view.ReverseOp: _reverse,
+}
+
+
+def view_root(value: SSAValue) -> SSAValue:
+    """What `value` is a view of, itself where it is none."""
+    while type(value.owner) in _READ_THROUGH:
+        assert isinstance(value.owner, Operation)
+        value = value.owner.operands[0]
+    return value

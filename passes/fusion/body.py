@@ -1,0 +1,221 @@
+"""Rewriting of kernel bodies: subscripts, axes, inputs. What absorbing and fusing share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from tilewright.dialects.index_expr import Bounds, Call, Expr, Var, as_expr, dim
+from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
+from tilewright.dialects.tk.calls import AssertOp
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.kernels import KernelOp
+
+
+def exprs_of(op: Operation) -> tuple[Expr, ...]:
+    """The subscripts of a load or store, the value of a `tk.index`, nothing for other ops."""
+    attr = op.properties.get("map")
+    return attr.exprs if isinstance(attr, MapAttr) else ()
+
+
+def set_exprs(op: Operation, exprs: Sequence[Expr]) -> None:
+    op.properties["map"] = map_attr(exprs)
+
+
+def rewrite_exprs(ops: Iterable[Operation], rewrite: Callable[[Expr], Expr]) -> None:
+    """Apply `rewrite` to every subscript of `ops`."""
+    for op in ops:
+        if exprs := exprs_of(op):
+            set_exprs(op, [rewrite(e) for e in exprs])
+
+
+def reduced_axes(op: Operation) -> tuple[int, ...]:
+    """Axes that `op` reduces or scans."""
+    if isinstance(op, ReduceOp | ArgReduceOp):
+        return op.over
+    return (op.along,) if isinstance(op, ScanOp) else ()
+
+
+def rename_axes(ops: Iterable[Operation], names: Mapping[int, Sequence[int]]) -> None:
+    """Replace axis `a` of reductions and scans by the axes `names[a]`."""
+    for op in ops:
+        axes = [new for a in reduced_axes(op) for new in names[a]]
+        if isinstance(op, ReduceOp | ArgReduceOp):
+            op.properties["axes"] = axes_attr(*sorted(axes))
+        elif isinstance(op, ScanOp):
+            op.properties["axis"] = IntegerAttr(axes[0], i64)
+
+
+# Splitting an axis
+
+
+def _calls(exprs: Iterable[Expr]) -> int:
+    return sum(isinstance(atom, Call) for e in exprs for atom in e.atoms())
+
+
+def split_axis(kernel: KernelOp, axis: int, inner: Expr, *, only_if_simpler: bool = False) -> bool:
+    """Replace `axis` by two of sizes `size / inner` and `inner`; False where it cannot be.
+
+    With `only_if_simpler` the split must remove a `floordiv` or `mod`.
+    """
+    space = kernel.space
+    outer = space[axis].exact_div(inner)
+    if outer is None or outer.constant == 1 or inner.constant == 1:
+        return False
+    ops = list(kernel.body.block.ops)
+    if any(isinstance(op, ScanOp) and op.along == axis for op in ops):
+        return False
+    sizes = (*space[:axis], outer, inner, *space[axis + 1 :])
+    moved = {Var("d", i): dim(i + 1) for i in range(axis + 1, len(space))}
+    moved[Var("d", axis)] = dim(axis) * inner + dim(axis + 1)
+    bounds = Bounds(sizes)
+    rewritten = {
+        op: [bounds.simplify(e.substitute(moved)) for e in exprs] for op in ops if (exprs := exprs_of(op))
+    }
+    if only_if_simpler:
+        before = sum(_calls(exprs_of(op)) for op in rewritten)
+        if sum(_calls(exprs) for exprs in rewritten.values()) >= before:
+            return False
+    for op, exprs in rewritten.items():
+        set_exprs(op, exprs)
+    names = {i: (i,) if i < axis else (i + 1,) for i in range(len(space))}
+    names[axis] = (axis, axis + 1)
+    rename_axes(ops, names)
+    kernel.properties["sizes"] = map_attr(sizes)
+    return True
+
+
+def remove_divisions(kernel: KernelOp) -> None:
+    """Split axes until no subscript divides an axis, where sizes allow it."""
+    for _ in range(16):
+        candidates = [
+            candidate
+            for op in kernel.body.block.ops
+            for e in exprs_of(op)
+            for candidate in _split_candidates(e, kernel.space)
+        ]
+        if not any(split_axis(kernel, axis, inner, only_if_simpler=True) for axis, inner in candidates):
+            return
+
+
+def _split_candidates(expr: Expr, space: Sequence[Expr]) -> Iterable[tuple[int, Expr]]:
+    """(axis, inner size) for each axis under a division of `expr`."""
+    for atom in expr.atoms():
+        if not isinstance(atom, Call) or atom.name not in ("floordiv", "mod"):
+            continue
+        yield from _split_candidates(atom.lhs, space)
+        for var in sorted(atom.lhs.variables(), key=lambda v: v.index):
+            if var.kind != "d":
+                continue
+            factor = atom.lhs.coefficient(var)
+            inner = atom.rhs.exact_div(factor) if factor else None
+            if inner is not None and space[var.index].exact_div(inner) is not None:
+                yield var.index, inner
+
+
+def solve_axes(stored: Sequence[Expr], read: Sequence[Expr], space: Sequence[Expr]) -> dict[int, Expr] | None:
+    """The axis values at which `stored` equals `read`; None where `stored` cannot be inverted.
+
+    Each subscript of `stored` is a mixed-radix number of distinct axes: `d0*64 + d1`.
+    """
+    values: dict[int, Expr] = {}
+    for target, value in zip(stored, read, strict=True):
+        digits = sorted(target.variables(), key=lambda v: v.index)
+        if any(v.kind != "d" or v.index in values for v in digits):
+            return None
+        by_stride = {target.coefficient(v): v for v in digits if target.coefficient(v) is not None}
+        stride, rest = as_expr(1), target
+        while by_stride:
+            if (var := by_stride.pop(stride, None)) is None:
+                return None
+            rest = rest - stride * dim(var.index)
+            digit = value // stride
+            values[var.index] = digit if not by_stride else digit % space[var.index]
+            stride = stride * space[var.index]
+        if rest:
+            return None
+    return values
+
+
+# Inputs
+
+
+def replace_input(kernel: KernelOp, number: int, value: SSAValue) -> BlockArgument:
+    """Make operand `number` another value; its block argument takes that type."""
+    old = kernel.body.block.args[number]
+    kernel.operands[number] = value
+    if old.type == value.type:
+        return old
+    new = kernel.body.block.insert_arg(value.type, number)
+    old.replace_all_uses_with(new)
+    kernel.body.block.erase_arg(old)
+    return new
+
+
+def merge_equal_inputs(kernel: KernelOp) -> None:
+    """Drop inputs that are not read, and let equal operands share one block argument."""
+    block = kernel.body.block
+    kept: dict[SSAValue, BlockArgument] = {}
+    operands: list[SSAValue] = []
+    for value, arg in list(zip(kernel.operands, block.args, strict=False)):
+        if arg.first_use is None:
+            block.erase_arg(arg)
+        elif value in kept:
+            arg.replace_all_uses_with(kept[value])
+            block.erase_arg(arg)
+        else:
+            kept[value] = arg
+            operands.append(value)
+    if len(operands) != len(kernel.operands):
+        kernel.operands = operands
+
+
+def loads_of(arg: SSAValue) -> list[LoadOp]:
+    return [use.operation for use in arg.uses if isinstance(use.operation, LoadOp)]
+
+
+def store_to(destination: SSAValue) -> StoreOp | None:
+    """The one plain store to a destination, None where there are several or it is masked."""
+    stores = [use.operation for use in destination.uses]
+    if len(stores) != 1 or not isinstance(stores[0], StoreOp):
+        return None
+    store = stores[0]
+    plain = store.mask is None and store.combine is None and not store.dynamic
+    return store if plain else None
+
+
+# Cleaning up
+
+
+def simplify_body(kernel: KernelOp) -> None:
+    """Merge equal ops, drop roundings that are undone at once, drop dead ops and inputs."""
+    seen: dict[tuple[object, ...], Operation] = {}
+    for op in list(kernel.body.block.ops):
+        if isinstance(op, StoreOp | AssertOp):
+            continue
+        if (wide := _undone_rounding(op)) is not None:
+            op.results[0].replace_all_uses_with(wide)
+            continue
+        key = (type(op), tuple(op.operands), frozenset(op.properties.items()), tuple(op.result_types))
+        if (known := seen.get(key)) is None:
+            seen[key] = op
+            continue
+        for old, new in zip(op.results, known.results, strict=True):
+            old.replace_all_uses_with(new)
+    for op in reversed(list(kernel.body.block.ops)):
+        if not isinstance(op, StoreOp | AssertOp) and all(r.first_use is None for r in op.results):
+            op.detach()
+            op.erase()
+    merge_equal_inputs(kernel)
+
+
+def _undone_rounding(op: Operation) -> SSAValue | None:
+    """`x` of `extf(truncf(x))`: inside one kernel half-precision values stay in f32."""
+    if isinstance(op, arith.ExtFOp) and isinstance(inner := op.operands[0].owner, arith.TruncFOp):
+        wide: SSAValue[Attribute] = inner.operands[0]
+        return wide if wide.type == op.result.type else None
+    return None

@@ -1,0 +1,51 @@
+"""convert-tw-to-tk: every computing tensor op becomes a kernel of its own."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from .lowerings import lowering_of
+
+
+@dataclass(frozen=True)
+class ConvertTwToTkPass(ModulePass):
+    """Turn elementwise, reduction, creation, padding and gather ops into `tk.kernel`.
+
+    Before:
+        %r = tw.exp %x : tensor<8x4xf32>
+    After:
+        %r = tk.kernel [8, 4] ins(%x : tensor<8x4xf32>) -> (tensor<8x4xf32>) {
+        ^bb0(%a: tensor<8x4xf32>, %o: tensor<8x4xf32>):
+          %0 = tk.load %a[d0, d1] : tensor<8x4xf32> -> f32
+          %1 = math.exp %0 : f32
+          tk.store %1, %o[d0, d1] : f32, tensor<8x4xf32>
+        }
+
+    Views (reshape, transpose, ...) and library ops (matmul, ...) stay.
+    """
+
+    name = "convert-tw-to-tk"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if not isinstance(function, FuncOp):
+                continue
+            block = function.body.block
+            for inner in list(block.ops):
+                if (lower := lowering_of(inner)) is None:
+                    continue
+                kernel = lower(inner)
+                block.insert_op_before(kernel, inner)
+                for old, new in zip(inner.results, kernel.results, strict=True):
+                    old.replace_all_uses_with(new)
+                    new.name_hint = old.name_hint
+                _keep_attributes(kernel.attributes, inner.attributes)
+                block.erase_op(inner)
+
+
+def _keep_attributes(kernel: dict[str, object], tensor_op: dict[str, object]) -> None:
+    """Discardable attributes, such as `tw.strides`, go along."""
+    kernel.update(tensor_op)

@@ -1,0 +1,80 @@
+"""What fusing costs and saves, in one unit: the time of one cheap scalar operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from xdsl.dialects import arith, math
+from xdsl.ir import Operation
+
+from tilewright.dialects.index_expr import Expr, Var
+from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.calls import CallOp
+from tilewright.dialects.tk.compute import RandomOp
+
+SYMBOL_GUESS = 256
+"""The size that a symbol is taken to have when costs are compared."""
+
+BYTE_COST = 0.5
+"""Moving one byte between a core and the cache level that holds an intermediate tensor."""
+
+_EXPENSIVE: Mapping[type[Operation], float] = {
+    math.SqrtOp: 4,
+    math.RsqrtOp: 4,
+    arith.DivfOp: 4,
+    arith.DivSIOp: 20,
+    arith.RemSIOp: 20,
+    math.PowFOp: 40,
+    CallOp: 40,
+    RandomOp: 60,
+}
+_TRANSCENDENTAL = 15.0
+_FREE = (arith.ConstantOp, arith.ExtFOp, arith.TruncFOp, LoadOp)
+
+
+def op_cost(op: Operation) -> float:
+    """Cost of one execution of a scalar op; loads are counted as bytes elsewhere."""
+    if isinstance(op, _FREE):
+        return 0
+    if (cost := _EXPENSIVE.get(type(op))) is not None:
+        return cost
+    cheap_math = isinstance(op, math.AbsFOp | math.FloorOp | math.CeilOp | math.TruncOp | math.RoundEvenOp)
+    return _TRANSCENDENTAL if op.name.startswith("math.") and not cheap_math else 1
+
+
+def body_cost(ops: Iterable[Operation]) -> float:
+    return sum(op_cost(op) for op in ops)
+
+
+def extent(size: Expr) -> int:
+    """A size as a number; symbols count as SYMBOL_GUESS."""
+    if size.constant is not None:
+        return size.constant
+    return max(1, size.evaluate({v: SYMBOL_GUESS for v in size.variables()}))
+
+
+def count(sizes: Sequence[Expr]) -> int:
+    total = 1
+    for size in sizes:
+        total *= extent(size)
+    return total
+
+
+def evaluations(subscripts: Sequence[Expr], space: Sequence[Expr]) -> int:
+    """How often a value that is read at `subscripts` is needed: once per point of its axes."""
+    axes = {v.index for e in subscripts for v in e.variables() if v.kind == "d"}
+    if any(v.kind == "i" for e in subscripts for v in e.variables()):
+        axes = set(range(len(space)))
+    return count([space[a] for a in sorted(axes)])
+
+
+def is_contiguous(load: LoadOp, axis: int) -> bool:
+    """True where the load's last subscript steps by one along `axis` and nothing else moves."""
+    *others, last = load.subscripts or (None,)
+    var = Var("d", axis)
+    return (
+        last is not None
+        and (step := last.coefficient(var)) is not None
+        and step.constant == 1
+        and not any(e is not None and e.uses(var) for e in others)
+    )

@@ -1,0 +1,169 @@
+"""fuse: merge kernels so that intermediate tensors are never written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
+
+from ..rewrite import skip
+from .body import loads_of, remove_divisions, simplify_body
+from .cost import BYTE_COST, body_cost, count, evaluations
+from .inline import Producer, axis_values, inline_at, producer_of
+from .merge import drawback, match, merge, users_to_sink
+
+
+@dataclass(frozen=True)
+class FusePass(ModulePass):
+    """Fuse producers into the kernels that read them.
+
+    Before:
+        %e = tk.kernel [8] ins(%x : tensor<8xf32>) -> (tensor<8xf32>) {... math.exp ...}
+        %s = tk.kernel [8] ins(%e : tensor<8xf32>) -> (tensor<f32>) {... tk.reduce add ...}
+    After:
+        %s = tk.kernel [8] ins(%x : tensor<8xf32>) -> (tensor<f32>) {
+          %0 = tk.load %a[d0] ...
+          %1 = math.exp %0 : f32
+          %2 = tk.reduce add %1 over [0] : f32
+          tk.store %2, %o[] ...
+
+    Two ways: an elementwise producer is **inlined** (recomputed at each load, whatever the
+    subscripts), or both kernels are **merged** into one iteration space, where nothing is
+    recomputed, reductions are allowed and the producer may keep its result. Inlining wins
+    where the result has no other reader, or where recomputing costs less than the memory
+    traffic that it saves; a refusal is a remark with its reason.
+    """
+
+    name = "fuse"
+
+    max_ops: int = 256
+    max_inputs: int = 32
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp):
+                _Fuser(function.body.block, self.max_ops, self.max_inputs).run()
+
+
+@dataclass
+class _Fuser:
+    block: Block
+    max_ops: int
+    max_inputs: int
+
+    def run(self) -> None:
+        op = self.block.first_op
+        while op is not None:
+            if isinstance(op, KernelOp):
+                op = self._fuse_producers(op)
+            op = op.next_op
+
+    def _fuse_producers(self, consumer: KernelOp) -> KernelOp:
+        """Fuse as many producers as possible; returns the kernel that stands there then."""
+        refused: dict[SSAValue, str] = {}
+        while True:
+            candidate = next(
+                (v for v in consumer.operands if isinstance(v.owner, KernelOp) and v not in refused), None
+            )
+            if candidate is None:
+                break
+            result = self._fuse(candidate, consumer)
+            if isinstance(result, str):
+                refused[candidate] = result
+            else:
+                consumer = result
+        for value, why in refused.items():
+            skip(consumer, f"not fused with {value.owner.name} of {_place(value)}: {why}")
+        return consumer
+
+    def _fuse(self, value: SSAValue, consumer: KernelOp) -> KernelOp | str:
+        producer = value.owner
+        assert isinstance(producer, KernelOp)
+        if (why := self._too_big(producer, consumer)) is not None:
+            return why
+        why_not_inline = _inline(value, consumer)
+        if why_not_inline is None:
+            if all(r.first_use is None for r in producer.results):
+                producer.detach()
+                producer.erase()
+            remove_divisions(consumer)
+            simplify_body(consumer)
+            return consumer
+        found = match(producer, consumer)
+        if isinstance(found, str):
+            return f"{why_not_inline}; {found}"
+        if (why := drawback(producer, consumer, found)) is not None:
+            return f"{why_not_inline}; {why}"
+        sunk = users_to_sink(producer, consumer)
+        if isinstance(sunk, str):
+            return f"{why_not_inline}; {sunk}"
+        return merge(producer, consumer, found, sunk)
+
+    def _too_big(self, producer: KernelOp, consumer: KernelOp) -> str | None:
+        ops = len(producer.body.block.ops) + len(consumer.body.block.ops)
+        if ops > self.max_ops:
+            return f"the kernel would have {ops} ops, max-ops is {self.max_ops}"
+        inputs = len({*producer.operands, *consumer.operands}) - 1
+        if inputs > self.max_inputs:
+            return f"the kernel would read {inputs} tensors, max-inputs is {self.max_inputs}"
+        return None
+
+
+def _place(value: SSAValue) -> str:
+    owner = value.owner
+    return str(owner.location) if isinstance(owner, Operation) else "an argument"
+
+
+def _inline(value: SSAValue, consumer: KernelOp) -> str | None:
+    """Inline `value` at every load of `consumer`; a reason where that is impossible or costs more."""
+    producer = producer_of(value)
+    if isinstance(producer, str):
+        return producer
+    source = consumer.sources[list(consumer.operands).index(value)]
+    loads = loads_of(source)
+    plans = [(load, axis_values(producer, load, consumer.space)) for load in loads]
+    for _, plan in plans:
+        if isinstance(plan, str):
+            return plan
+    if (why := _recompute_costs_more(value, producer, consumer, loads)) is not None:
+        return why
+    for load, plan in plans:
+        assert not isinstance(plan, str)
+        inline_at(consumer, load, producer, plan)
+    simplify_body(consumer)
+    return None
+
+
+def _recompute_costs_more(
+    value: SSAValue, producer: Producer, consumer: KernelOp, loads: list[LoadOp]
+) -> str | None:
+    """Compare recomputing at each load with writing once and reading back."""
+    size = count(sizes_of(value))
+    evaluated = sum(evaluations(load.subscripts, consumer.space) for load in loads)
+    work = body_cost(producer.ops)
+    element = bytes_of(element_type_of(value))
+    readers = {use.operation for use in value.uses}
+    alone = readers == {consumer} and len(producer.kernel.results) == 1
+    read_back = evaluated * element * BYTE_COST
+    reads = sum(_load_bytes(op) for op in producer.ops) * evaluated * BYTE_COST
+    if alone:
+        written = size * element * BYTE_COST
+        original = sum(_load_bytes(op) for op in producer.ops) * size * BYTE_COST
+        extra, saved = work * (evaluated - size) + reads - original, written + read_back
+    else:
+        extra, saved = work * evaluated + reads, read_back
+    if extra > saved:
+        return f"recomputing it costs {extra:.0f} and saves {saved:.0f}"
+    return None
+
+
+def _load_bytes(op: Operation) -> int:
+    return bytes_of(element_type_of(op.buffer)) if isinstance(op, LoadOp) else 0

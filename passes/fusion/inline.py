@@ -1,0 +1,138 @@
+"""Recompute an elementwise producer where its consumer loads it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.index_expr import Bounds, Expr, Var, gathered
+from tilewright.dialects.tk.access import IndexOp, LoadOp
+from tilewright.dialects.tk.calls import AssertOp
+from tilewright.dialects.tk.kernels import KernelOp
+
+from .body import exprs_of, reduced_axes, set_exprs, solve_axes, store_to
+from .scalar_builder import constant_op
+
+
+@dataclass(frozen=True)
+class Producer:
+    """One result of a kernel that can be recomputed anywhere: no reduction, one plain store."""
+
+    kernel: KernelOp
+    value: SSAValue
+    stored_at: tuple[Expr, ...]
+    ops: tuple[Operation, ...]
+    """The ops that compute `value`, in order."""
+
+
+def producer_of(value: SSAValue) -> Producer | str:
+    """How to recompute a kernel's result, or why that is impossible."""
+    kernel = value.owner
+    assert isinstance(kernel, KernelOp)
+    number = list(kernel.results).index(value)
+    store = store_to(kernel.destinations[number])
+    if store is None:
+        return "it is not written by one plain store"
+    needed: set[Operation] = set()
+    ops: list[Operation] = []
+    wanted: set[SSAValue] = {store.value}
+    for op in reversed(list(kernel.body.block.ops)):
+        if isinstance(op, AssertOp) or any(r in wanted for r in op.results):
+            if reduced_axes(op):
+                return "it is a reduction"
+            wanted.update(op.operands)
+            needed.add(op)
+            ops.append(op)
+    return Producer(kernel, store.value, store.subscripts, tuple(reversed(ops)))
+
+
+def axis_values(producer: Producer, load: LoadOp, space: tuple[Expr, ...]) -> dict[int, Expr] | str:
+    """The producer's axes at `load`, or why the load cannot be replaced."""
+    values = solve_axes(producer.stored_at, load.subscripts, producer.kernel.space)
+    if values is None:
+        return "its store cannot be inverted"
+    bounds = Bounds(space)
+    values = {axis: bounds.simplify(value) for axis, value in values.items()}
+    gathers = any(v.kind == "i" for e in values.values() for v in e.variables())
+    if gathers and any(isinstance(op, IndexOp) for op in producer.ops):
+        return "it depends on its position and is read at gathered positions"
+    if load.mask is not None and any(isinstance(op, AssertOp) for op in producer.ops):
+        return "it checks indices and is read under a mask"
+    return values
+
+
+def inline_at(consumer: KernelOp, load: LoadOp, producer: Producer, values: Mapping[int, Expr]) -> None:
+    """Replace `load` by a copy of the producer's ops."""
+    block = consumer.body.block
+    copies: dict[SSAValue, SSAValue] = {}
+    for operand, source in zip(producer.kernel.operands, producer.kernel.sources, strict=True):
+        if source.first_use is not None:
+            copies[source] = _input(consumer, operand)
+    for op in producer.ops:
+        copy = op.clone(copies)
+        copy.location = op.location
+        block.insert_op_before(copy, load)
+        placed = _move_to(consumer, copy, load, values)
+        copies.update(zip(op.results, placed.results, strict=True))
+    value = copies.get(producer.value, producer.value)
+    if load.mask is not None and load.other is not None:
+        select = arith.SelectOp.create(
+            operands=[load.mask, value, load.other], result_types=[value.type], properties={}
+        )
+        select.location = load.location
+        block.insert_op_before(select, load)
+        value = select.results[0]
+    load.result.replace_all_uses_with(value)
+    load.detach()
+    load.erase()
+
+
+def _input(kernel: KernelOp, value: SSAValue) -> SSAValue:
+    """The block argument of an operand, which is added if it is new."""
+    operands = list(kernel.operands)
+    if value in operands:
+        return kernel.sources[operands.index(value)]
+    argument = kernel.body.block.insert_arg(value.type, len(operands))
+    kernel.operands = [*operands, value]
+    return argument
+
+
+def _move_to(consumer: KernelOp, copy: Operation, load: LoadOp, values: Mapping[int, Expr]) -> Operation:
+    """Let a copied op stand at the load's position: its axes, gather indices and mask."""
+    if not (exprs := exprs_of(copy)):
+        return copy
+    own = len(copy.dynamic) if isinstance(copy, LoadOp) else 0
+    shift = {Var("i", k): gathered(k + own) for k in range(len(load.dynamic))}
+    at = {Var("d", axis): value.substitute(shift) for axis, value in values.items()}
+    bounds = Bounds(consumer.space)
+    moved = [bounds.simplify(e.substitute(at)) for e in exprs]
+    if isinstance(copy, LoadOp) and (load.dynamic or load.mask is not None):
+        return _replace_load(consumer, copy, moved, load)
+    set_exprs(copy, moved)
+    return copy
+
+
+def _replace_load(consumer: KernelOp, copy: LoadOp, moved: list[Expr], load: LoadOp) -> LoadOp:
+    """A load with the gather indices and the mask of the load that it serves."""
+    block = consumer.body.block
+    mask, other = copy.mask, copy.other
+    extra: list[Operation] = []
+    if load.mask is not None and mask is not None:
+        both = arith.AndIOp.create(operands=[mask, load.mask], result_types=[mask.type])
+        extra.append(both)
+        mask = both.results[0]
+    elif load.mask is not None:
+        zero = constant_op(0, copy.result.type)
+        extra.append(zero)
+        mask, other = load.mask, zero.results[0]
+    new = LoadOp.make(copy.buffer, moved, (*copy.dynamic, *load.dynamic), mask, other)
+    for op in (*extra, new):
+        op.location = copy.location
+        block.insert_op_before(op, copy)
+    copy.result.replace_all_uses_with(new.result)
+    copy.detach()
+    copy.erase()
+    return new

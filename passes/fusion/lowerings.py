@@ -1,0 +1,230 @@
+"""tw op -> `tk.kernel`: a function per op family; views and library calls have none."""
+
+from __future__ import annotations
+
+import math as pymath
+from collections.abc import Callable, Mapping
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr, f32, i1
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilewright.dialects.index_expr import (
+    Expr,
+    dim,
+    gathered,
+    linearize,
+    parse_expr,
+    parse_exprs,
+    product,
+    row_major_strides,
+)
+from tilewright.dialects.tk.compute import ArgReduceOp, RandomOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw import creation, indexing, reduction, view
+from tilewright.dialects.tw.base import Elementwise, ints
+from tilewright.dialects.types import compute_type, element_type_of, scalar_type, sizes_of
+
+from . import scalar_rules
+from .kernel_builder import KernelBuilder
+
+Lowering = Callable[[Operation], KernelOp]
+
+
+def lowering_of(op: Operation) -> Lowering | None:
+    """How `op` becomes a kernel, None where it does not."""
+    if op.has_trait(Elementwise):
+        return lower_elementwise
+    if isinstance(op, creation.ConstantOp) and not _is_splat(op):
+        return None
+    return LOWERINGS.get(type(op))
+
+
+def _builder(op: Operation, sizes_from: SSAValue | None = None) -> KernelBuilder:
+    """A kernel with the operands and results of `op`, over the shape of a value (the result's)."""
+    shape = sizes_of(op.results[0] if sizes_from is None else sizes_from)
+    return KernelBuilder(op.location, shape, op.operands, op.result_types)
+
+
+def lower_elementwise(op: Operation) -> KernelOp:
+    b = _builder(op)
+    args = [b.load(i, b.axes) for i in range(len(op.operands))]
+    b.store(scalar_rules.lower(b, op, args), b.axes)
+    return b.kernel
+
+
+# Creation
+
+
+def _is_splat(op: creation.ConstantOp) -> bool:
+    return op.value.is_splat()
+
+
+def _constant(op: Operation) -> KernelOp:
+    assert isinstance(op, creation.ConstantOp)
+    values: DenseIntOrFPElementsAttr[Attribute] = op.value
+    return _fill(op, values.get_values()[0])
+
+
+def _full(op: Operation) -> KernelOp:
+    assert isinstance(op, creation.FullOp)
+    if not isinstance(op.value, StringAttr):
+        return _fill(op, op.value.value.data)
+    b = _builder(op)
+    wide = compute_type(element_type_of(op.result))
+    b.store(scalar_rules.convert(b, b.index(parse_expr(op.value.data)), wide), b.axes)
+    return b.kernel
+
+
+def _fill(op: Operation, value: float | int) -> KernelOp:
+    b = _builder(op)
+    b.store(b.constant(value, compute_type(element_type_of(op.results[0]))), b.axes)
+    return b.kernel
+
+
+def _iota(op: Operation) -> KernelOp:
+    assert isinstance(op, creation.IotaOp)
+    b = _builder(op)
+    position = parse_expr(op.start.data) + b.axes[op.dim.value.data] * parse_expr(op.step.data)
+    wide = compute_type(element_type_of(op.result))
+    b.store(scalar_rules.convert(b, b.index(position), wide), b.axes)
+    return b.kernel
+
+
+def _uniform(op: Operation) -> KernelOp:
+    assert isinstance(op, creation.RngUniformOp)
+    b = _builder(op)
+    counter = parse_expr(op.offset.data) + linearize(b.axes, row_major_strides(b.kernel.space))
+    b.store(b.add(RandomOp.make(b.load(0, ()), b.index(counter), f32)).results[0], b.axes)
+    return b.kernel
+
+
+def _normal(op: Operation) -> KernelOp:
+    """Box and Muller: sqrt(-2 log1p(-u)) cos(2 pi v), u and v from consecutive counter ranges."""
+    assert isinstance(op, creation.RngNormalOp)
+    b = _builder(op)
+    space = b.kernel.space
+    counter = parse_expr(op.offset.data) + linearize(b.axes, row_major_strides(space))
+    seed = b.load(0, ())
+    u = b.add(RandomOp.make(seed, b.index(counter), f32)).results[0]
+    v = b.add(RandomOp.make(seed, b.index(counter + product(space)), f32)).results[0]
+    log = b.op(math.Log1pOp, b.op(arith.NegfOp, u))
+    radius = b.op(math.SqrtOp, b.op(arith.MulfOp, b.constant(-2.0, f32), log))
+    angle = b.op(math.CosOp, b.op(arith.MulfOp, b.constant(2 * pymath.pi, f32), v))
+    b.store(b.op(arith.MulfOp, radius, angle), b.axes)
+    return b.kernel
+
+
+# Reductions
+
+_KINDS: Mapping[type[Operation], str] = {
+    reduction.SumOp: "add",
+    reduction.ProdOp: "mul",
+    reduction.MaxOp: "max",
+    reduction.MinOp: "min",
+    reduction.AnyOp: "or",
+    reduction.AllOp: "and",
+}
+_I1_KINDS = {"max": "or", "min": "and"}
+
+
+def _reduce(op: Operation) -> KernelOp:
+    assert isinstance(op, reduction.ReduceOp)
+    b = _builder(op, op.source)
+    axes, kind = ints(op.axes), _KINDS[type(op)]
+    value = b.load(0, b.axes)
+    if scalar_type(element_type_of(op.source)) == value.type and value.type == i1:
+        kind = _I1_KINDS.get(kind, kind)
+    if axes:
+        value = b.add(ReduceOp.make(kind, value, axes)).results[0]
+    b.store(value, [d for i, d in enumerate(b.axes) if i not in axes])
+    return b.kernel
+
+
+def _argreduce(op: Operation) -> KernelOp:
+    assert isinstance(op, reduction.ArgReduceOp)
+    b = _builder(op, op.source)
+    axis = op.dim.value.data
+    kind = "max" if isinstance(op, reduction.ArgmaxOp) else "min"
+    value = b.load(0, b.axes)
+    found = b.add(ArgReduceOp.make(kind, value, b.index(dim(axis)), (axis,)))
+    b.store(found.results[1], [d for i, d in enumerate(b.axes) if i != axis])
+    return b.kernel
+
+
+def _cumsum(op: Operation) -> KernelOp:
+    assert isinstance(op, reduction.CumsumOp)
+    b = _builder(op)
+    running = b.add(ScanOp.make("add", b.load(0, b.axes), op.dim.value.data)).results[0]
+    b.store(running, b.axes)
+    return b.kernel
+
+
+# Padding and gathers
+
+
+def _pad(op: Operation) -> KernelOp:
+    assert isinstance(op, view.PadOp)
+    b = _builder(op)
+    low, high = parse_exprs(op.low.data), parse_exprs(op.high.data)
+    positions = [d - n for d, n in zip(b.axes, low, strict=True)]
+    inside = [
+        b.within(position, size)
+        for position, size, before, after in zip(positions, sizes_of(op.source), low, high, strict=True)
+        if before or after
+    ]
+    mask = b.all_true(inside)
+    other = b.constant(op.value.value.data, scalar_type(element_type_of(op.source))) if mask else None
+    b.store(b.load(0, positions, mask=mask, other=other), b.axes)
+    return b.kernel
+
+
+def _gather(op: Operation) -> KernelOp:
+    assert isinstance(op, indexing.GatherOp)
+    b = _builder(op)
+    dims, at = ints(op.dims), op.at.value.data
+    index_rank = len(sizes_of(op.indices[0]))
+    index_axes = b.axes[at : at + index_rank]
+    kept_axes = iter((*b.axes[:at], *b.axes[at + index_rank :]))
+    sizes = sizes_of(op.source)
+    found = [b.checked_index(b.load(1 + j, index_axes), sizes[d], wraps=True) for j, d in enumerate(dims)]
+    subscripts = [gathered(dims.index(d)) if d in dims else next(kept_axes) for d in range(len(sizes))]
+    return _finish_gather(b, op, subscripts, found)
+
+
+def _gather_along(op: Operation) -> KernelOp:
+    assert isinstance(op, indexing.GatherAlongOp)
+    b = _builder(op)
+    axis, sizes = op.dim.value.data, sizes_of(op.source)
+    found = [b.checked_index(b.load(1, b.axes), sizes[axis], wraps=False)]
+    subscripts = [gathered(0) if i == axis else d for i, d in enumerate(b.axes)]
+    return _finish_gather(b, op, subscripts, found)
+
+
+def _finish_gather(
+    b: KernelBuilder, op: Operation, subscripts: list[Expr], found: list[tuple[SSAValue, SSAValue]]
+) -> KernelOp:
+    dynamic = [index for index, _ in found]
+    if product(sizes_of(op.operands[0])).constant != 0:
+        value = b.load(0, subscripts, dynamic)
+    else:  # nothing to read at all, not even element 0
+        other = b.constant(0, scalar_type(element_type_of(op.operands[0])))
+        value = b.load(0, subscripts, dynamic, b.all_true([ok for _, ok in found]), other)
+    b.store(value, b.axes)
+    return b.kernel
+
+
+LOWERINGS: Mapping[type[Operation], Lowering] = {
+    creation.ConstantOp: _constant,
+    creation.FullOp: _full,
+    creation.IotaOp: _iota,
+    creation.RngUniformOp: _uniform,
+    creation.RngNormalOp: _normal,
+    **dict.fromkeys(_KINDS, _reduce),
+    reduction.ArgmaxOp: _argreduce,
+    reduction.ArgminOp: _argreduce,
+    reduction.CumsumOp: _cumsum,
+    view.PadOp: _pad,
+    indexing.GatherOp: _gather,
+    indexing.GatherAlongOp: _gather_along,
+}

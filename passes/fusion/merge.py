@@ -1,0 +1,341 @@
+"""Let two kernels share one iteration space: the consumer reads the producer's scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tilewright.dialects.index_expr import Bounds, Expr, Var, dim
+from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.compute import ScanOp
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw.base import is_pure
+
+from .body import (
+    exprs_of,
+    loads_of,
+    reduced_axes,
+    rename_axes,
+    rewrite_exprs,
+    simplify_body,
+    solve_axes,
+    split_axis,
+    store_to,
+)
+from .cost import count, extent, is_contiguous
+
+PARALLEL_WORK = 32768
+"""Elements from which on a kernel should have several independent rows."""
+MIN_ROWS = 4
+
+
+@dataclass(frozen=True)
+class Match:
+    """How the producer's axes map to those of the merged kernel."""
+
+    axes: Mapping[int, int]
+    space: tuple[Expr, ...]
+    """The consumer's axes, then the producer's that have no counterpart."""
+    reduced: frozenset[int]
+
+
+def links(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreOp]] | str:
+    """Each load of the consumer that reads the producer, with the store that it reads."""
+    found: list[tuple[LoadOp, StoreOp]] = []
+    for operand, source in zip(consumer.operands, consumer.sources, strict=True):
+        if operand.owner is not producer:
+            continue
+        store = store_to(producer.destinations[list(producer.results).index(operand)])
+        if store is None:
+            return "the producer writes in several parts"
+        for load in loads_of(source):
+            if load.mask is not None or load.dynamic:
+                return "it is read under a mask or at gathered positions"
+            found.append((load, store))
+    return found
+
+
+def match(producer: KernelOp, consumer: KernelOp) -> Match | str:
+    """One iteration space for both, or why there is none. May split axes of either."""
+    for _ in range(8):
+        found = _try_match(producer, consumer)
+        if not isinstance(found, _Split):
+            return found
+        if not split_axis(found.kernel, found.axis, found.inner):
+            return "their axes do not line up"
+    return "their axes do not line up"
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Splitting this axis would bring the spaces closer."""
+
+    kernel: KernelOp
+    axis: int
+    inner: Expr
+
+
+def _try_match(producer: KernelOp, consumer: KernelOp) -> Match | _Split | str:
+    linked = links(producer, consumer)
+    if isinstance(linked, str):
+        return linked
+    axes: dict[int, int] = {}
+    bounds = Bounds(consumer.space)
+    for load, store in linked:
+        values = solve_axes(store.subscripts, load.subscripts, producer.space)
+        if values is None:
+            return "the producer's store cannot be inverted"
+        for axis, value in values.items():
+            simple = bounds.simplify(value)
+            if (target := _plain_axis(simple)) is None:
+                return _refine(producer, consumer, axis, simple)
+            if axes.setdefault(axis, target) != target:
+                return "it is read at several positions"
+    if len(set(axes.values())) != len(axes):
+        return "it is read along a diagonal"
+    if any(producer.space[p] != consumer.space[c] for p, c in axes.items()):
+        return "only a part of it is read"
+    return complete_match(producer, consumer, axes)
+
+
+def _plain_axis(value: Expr) -> int | None:
+    match value.terms:
+        case (((Var(kind="d", index=index),), 1),):
+            return index
+        case _:
+            return None
+
+
+def _refine(producer: KernelOp, consumer: KernelOp, axis: int, value: Expr) -> _Split | str:
+    """The producer's `axis` equals `value`, which is not an axis: split one side, if possible."""
+    variables = [v for v in value.variables() if v.kind == "d"]
+    if any(not isinstance(atom, Var) for atom in value.atoms()):
+        for var in variables:
+            for inner in _inner_sizes(value, var, consumer.space[var.index]):
+                return _Split(consumer, var.index, inner)
+        return "its axes are divided unevenly"
+    ones = [v for v in variables if (c := value.coefficient(v)) is not None and c.constant == 1]
+    if len(variables) > 1 and len(ones) == 1:
+        return _Split(producer, axis, consumer.space[ones[0].index])
+    return "it is read with a stride or an offset"
+
+
+def _inner_sizes(value: Expr, var: Var, size: Expr) -> Iterable[Expr]:
+    for atom in value.atoms():
+        if not isinstance(atom, Var) and atom.name in ("floordiv", "mod") and atom.lhs == dim(var.index):
+            quotient = size.exact_div(atom.rhs)
+            if quotient is not None and quotient.constant != 1 and atom.rhs.constant != 1:
+                yield atom.rhs
+
+
+def complete_match(producer: KernelOp, consumer: KernelOp, axes: dict[int, int]) -> Match | str:
+    """Place the producer's remaining axes, which it reduces, and check that both fit one loop nest."""
+    reduced_p, reduced_c = _reduced(producer), _reduced(consumer)
+    if any(isinstance(op, ScanOp) for k in (producer, consumer) for op in k.body.block.ops):
+        return "a scan stays alone"
+    if not _uniform(producer) or not _uniform(consumer):
+        return "it reduces over different axes"
+    space = list(consumer.space)
+    for axis in range(len(producer.space)):
+        if axis in axes:
+            continue
+        if axis not in reduced_p and producer.space[axis].constant != 1:
+            return "one of its axes is not read"
+        target = _counterpart(producer, consumer, axis, axes)
+        if target is None:
+            target = len(space)
+            space.append(producer.space[axis])
+        axes[axis] = target
+    moved_p = frozenset(axes[a] for a in reduced_p)
+    if moved_p and reduced_c and moved_p != reduced_c:
+        return "both reduce, over different axes"
+    result = Match(axes, tuple(space), moved_p | reduced_c)
+    return check_coverage(producer, consumer, result) or result
+
+
+def check_coverage(producer: KernelOp, consumer: KernelOp, m: Match) -> str | None:
+    """Every store must vary over every axis that is not reduced: nothing is written twice."""
+    outer = {a for a in range(len(m.space)) if a not in m.reduced and m.space[a].constant != 1}
+    for op in consumer.body.block.ops:
+        if isinstance(op, StoreOp) and not outer <= _axes(op.subscripts):
+            return "its iteration space is larger than the consumer's"
+    for op in producer.body.block.ops:
+        if isinstance(op, StoreOp) and not outer <= {m.axes[a] for a in _axes(op.subscripts)}:
+            return "the consumer's iteration space is larger"
+    return None
+
+
+def _axes(exprs: Sequence[Expr]) -> set[int]:
+    return {v.index for e in exprs for v in e.variables() if v.kind == "d"}
+
+
+def _reduced(kernel: KernelOp) -> frozenset[int]:
+    return frozenset(a for op in kernel.body.block.ops for a in reduced_axes(op))
+
+
+def _uniform(kernel: KernelOp) -> bool:
+    return len({axes for op in kernel.body.block.ops if (axes := reduced_axes(op))}) <= 1
+
+
+def _counterpart(producer: KernelOp, consumer: KernelOp, axis: int, axes: Mapping[int, int]) -> int | None:
+    """A free axis of the consumer to run along the producer's reduced `axis`, None for a new one."""
+    free = [
+        c for c, size in enumerate(consumer.space) if c not in axes.values() and size == producer.space[axis]
+    ]
+    along = {
+        load.buffer.type: i
+        for load in producer.body.block.ops
+        if isinstance(load, LoadOp)
+        for i, e in enumerate(load.subscripts)
+        if _plain_axis(e) == axis
+    }
+    for c in free:  # prefer the axis that walks a tensor of the same shape in the same dimension
+        for load in consumer.body.block.ops:
+            if isinstance(load, LoadOp) and (i := along.get(load.buffer.type)) is not None:
+                if _plain_axis(load.subscripts[i]) == c:
+                    return c
+    return free[0] if free else None
+
+
+def drawback(producer: KernelOp, consumer: KernelOp, m: Match) -> str | None:
+    """Why sharing the loops would be slower, None where it is not."""
+    if not m.reduced:
+        return None
+    outer = [size for a, size in enumerate(m.space) if a not in m.reduced]
+    if count(outer) < MIN_ROWS and count(m.space) >= PARALLEL_WORK and _has_more_rows(producer, consumer, m):
+        return f"the merged kernel would have only {count(outer)} independent rows"
+    walked_again = any(
+        not reduced_axes(op) and _axes(exprs_of(op)) & m.reduced
+        for op in consumer.body.block.ops
+        if isinstance(op, LoadOp | StoreOp)
+    )
+    if walked_again and not _reduces_contiguously(producer, m) and extent_of(m) > 64:
+        return "its reduction runs across rows, which would be walked twice with a stride"
+    return None
+
+
+def extent_of(m: Match) -> int:
+    """Points of the reduced axes."""
+    total = 1
+    for axis in m.reduced:
+        total *= extent(m.space[axis])
+    return total
+
+
+def _has_more_rows(producer: KernelOp, consumer: KernelOp, m: Match) -> bool:
+    """True where one of the two alone would have enough independent rows."""
+    for kernel in (producer, consumer):
+        reduced = _reduced(kernel)
+        if count([n for a, n in enumerate(kernel.space) if a not in reduced]) >= MIN_ROWS:
+            return True
+    return False
+
+
+def _reduces_contiguously(producer: KernelOp, m: Match) -> bool:
+    back = {c: p for p, c in m.axes.items()}
+    loads = [op for op in producer.body.block.ops if isinstance(op, LoadOp)]
+    return any(is_contiguous(load, back[a]) for load in loads for a in m.reduced if a in back)
+
+
+# Doing it
+
+
+def users_to_sink(producer: KernelOp, consumer: KernelOp) -> list[Operation] | str:
+    """The ops between the two that must move behind the merged kernel, or why they cannot."""
+    dependent: set[Operation] = {producer}
+    moved: list[Operation] = []
+    op = producer.next_op
+    while op is not None and op is not consumer:
+        if any(v.owner in dependent for v in op.operands):
+            if not is_pure(op) and not isinstance(op, KernelOp):
+                return "an op with effects stands between them"
+            dependent.add(op)
+            moved.append(op)
+        op = op.next_op
+    if op is None:
+        return "the consumer does not come later"
+    if any(v.owner in dependent and v.owner is not producer for v in consumer.operands):
+        return "another path leads from it to the consumer"
+    return moved
+
+
+def merge(producer: KernelOp, consumer: KernelOp, m: Match, sunk: Sequence[Operation]) -> KernelOp:
+    """Replace both by one kernel at the consumer's place; `sunk` moves behind it."""
+    internal = {r for r in producer.results if all(u.operation is consumer for u in r.uses)}
+    kept = [r for r in producer.results if r not in internal]
+    inputs = [*producer.operands, *(v for v in consumer.operands if v.owner is not producer)]
+    merged = KernelOp.make(m.space, inputs, [*(r.type for r in kept), *(r.type for r in consumer.results)])
+    merged.location = consumer.location
+    merged.attributes = {**producer.attributes, **consumer.attributes}
+    parent = consumer.parent_block()
+    assert parent is not None
+    parent.insert_op_before(merged, consumer)
+    scalars = {load: store.value for load, store in _linked(producer, consumer)}
+    _move_body(producer, merged, m, kept)
+    _move_consumer(consumer, producer, merged, scalars, len(producer.operands), len(kept))
+    for old, new in zip((*kept, *consumer.results), merged.results, strict=True):
+        old.replace_all_uses_with(new)
+        new.name_hint = old.name_hint
+    for op in (consumer, producer):
+        op.detach()
+        op.erase(safe_erase=False)
+    last: Operation = merged
+    for op in sunk:
+        op.detach()
+        parent.insert_op_after(op, last)
+        last = op
+    simplify_body(merged)
+    return merged
+
+
+def _linked(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreOp]]:
+    found = links(producer, consumer)
+    assert not isinstance(found, str)
+    return found
+
+
+def _move_body(producer: KernelOp, merged: KernelOp, m: Match, kept: Sequence[SSAValue]) -> None:
+    body = producer.body.block
+    rename = {Var("d", p): dim(c) for p, c in m.axes.items()}
+    rewrite_exprs(body.ops, lambda e: e.substitute(rename))
+    rename_axes(body.ops, {p: (c,) for p, c in m.axes.items()})
+    for old, new in zip(producer.sources, merged.sources, strict=False):
+        old.replace_all_uses_with(new)
+    results = list(producer.results)
+    for number, destination in enumerate(producer.destinations):
+        store = store_to(destination)
+        if results[number] in kept:
+            destination.replace_all_uses_with(merged.destinations[kept.index(results[number])])
+        elif store is not None:
+            store.detach()
+            store.erase()
+    _move_ops(body, merged.body.block)
+
+
+def _move_consumer(
+    consumer: KernelOp,
+    producer: KernelOp,
+    merged: KernelOp,
+    scalars: Mapping[LoadOp, SSAValue],
+    first_input: int,
+    first_result: int,
+) -> None:
+    for load, value in scalars.items():
+        load.result.replace_all_uses_with(value)
+        load.detach()
+        load.erase()
+    targets = iter(merged.sources[first_input:])
+    for operand, source in zip(list(consumer.operands), list(consumer.sources), strict=True):
+        if operand.owner is not producer:
+            source.replace_all_uses_with(next(targets))
+    for old, new in zip(consumer.destinations, merged.destinations[first_result:], strict=True):
+        old.replace_all_uses_with(new)
+    _move_ops(consumer.body.block, merged.body.block)
+
+
+def _move_ops(source: Block, target: Block) -> None:
+    for op in list(source.ops):
+        op.detach()
+        target.add_op(op)
