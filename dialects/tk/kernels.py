@@ -18,7 +18,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr
@@ -55,7 +55,7 @@ class KernelOp(IRDLOperation):
     body = region_def("single_block")
     res = var_result_def(TensorType)
 
-    traits = traits_def(IsolatedFromAbove(), NoTerminator())
+    traits = traits_def(IsolatedFromAbove(), NoTerminator(), Pure())
 
     @classmethod
     def make(
