@@ -39,18 +39,18 @@ from xdsl.irdl import (
     IRDLOperation,
     MessageConstraint,
     OpDef,
-    OperandDef,
     OptionalDef,
     ParamAttrConstraint,
     RangeConstraint,
     RangeLengthConstraint,
     RangeOf,
     RangeVarConstraint,
-    ResultDef,
     VarConstraint,
     VariadicDef,
 )
 from xdsl.traits import IsolatedFromAbove, IsTerminator, NoTerminator, Pure
+
+from .irdl_segments import Definition, is_open
 
 _UPSTREAM_BASES: dict[type[Attribute], str] = {
     ArrayAttr: "#builtin.array",
@@ -91,10 +91,13 @@ def upstream_traits(dialects: Iterable[Dialect]) -> list[tuple[str, UpstreamTrai
     ]
 
 
-def export_irdl(dialects: Sequence[Dialect]) -> str:
-    """One IRDL module with all `dialects`, which may refer to each other's types."""
+def export_irdl(dialects: Sequence[Dialect], *, arity: int) -> str:
+    """One IRDL module with all `dialects`, which may refer to each other's types.
+
+    `arity` bounds the groups of values that differ in type, see irdl_segments.py.
+    """
     own = {attr: _symbol(attr.name) for dialect in dialects for attr in dialect.attributes}
-    return "\n".join(line for dialect in dialects for line in _dialect(dialect, own)) + "\n"
+    return "\n".join(line for dialect in dialects for line in _dialect(dialect, own, arity)) + "\n"
 
 
 def _symbol(name: str) -> str:
@@ -153,6 +156,12 @@ class _Body:
             case _:
                 return self.emit("irdl.any")
 
+    def member(self, constraint: RangeConstraint) -> str:
+        """A constraint for one member of an open group, shared with no other member."""
+        while isinstance(constraint, RangeLengthConstraint | RangeVarConstraint):
+            constraint = constraint.constraint
+        return self.constraint(constraint)
+
     def one_of(self, values: list[str]) -> str:
         return self.emit(f"irdl.any_of({', '.join(values)})")
 
@@ -169,12 +178,12 @@ class _Body:
         return self.emit("irdl.any")
 
 
-def _dialect(dialect: Dialect, own: OwnAttributes) -> list[str]:
+def _dialect(dialect: Dialect, own: OwnAttributes, arity: int) -> list[str]:
     lines = [f"irdl.dialect @{dialect.name} {{"]
     for attr in dialect.attributes:
         lines += _attribute(attr, own)
     for op in dialect.operations:
-        lines += _operation(op, own)
+        lines += _operation(op, own, arity)
     return [*lines, "}"]
 
 
@@ -198,20 +207,25 @@ def _local(name: str) -> str:
     return _symbol(name).partition("::")[2]
 
 
-def _operation(op: type[Operation], own: OwnAttributes) -> list[str]:
+def _operation(op: type[Operation], own: OwnAttributes, arity: int) -> list[str]:
     assert issubclass(op, IRDLOperation)
     definition, body = op.get_irdl_definition(), _Body(own)
     clauses = [
-        _values("operands", definition.operands, body),
+        _values("operands", definition.operands, body, arity),
         _attributes(definition, body),
-        _values("results", definition.results, body),
+        _values("results", definition.results, body, arity),
         _regions(definition, body),
     ]
     return [f"  irdl.operation {_local(op.name)} {{", *body.lines, *filter(None, clauses), "  }"]
 
 
-def _values(kind: str, definitions: Sequence[tuple[str, OperandDef | ResultDef]], body: _Body) -> str:
-    items = [f"{name}: {_arity(d)}{body.constraint(d.constr)}" for name, d in definitions]
+def _values(kind: str, definitions: Sequence[tuple[str, Definition]], body: _Body, arity: int) -> str:
+    items: list[str] = []
+    for name, definition in definitions:
+        if is_open(definition):
+            items += [f"{name}_{i}: optional {body.member(definition.constr)}" for i in range(arity)]
+        else:
+            items.append(f"{name}: {_arity(definition)}{body.constraint(definition.constr)}")
     return f"    irdl.{kind}({', '.join(items)})" if items else ""
 
 

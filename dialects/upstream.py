@@ -25,7 +25,10 @@ from xdsl.utils.str_enum import StrEnum
 
 from .diagnostics import NoUpstreamBindings, RejectedUpstream
 from .irdl_export import UpstreamTrait, export_irdl, upstream_traits
+from .irdl_segments import narrow, widen, widest_group
 from .registry import OWN_DIALECTS, dialect
+
+_MIN_ARITY = 16
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ class _Upstream:
     root: str
     ir: ModuleType
     context: Any
+    arity: int
+    """How many values a group of values of different types may have."""
 
     def module(self, name: str) -> ModuleType:
         return importlib.import_module(f"{self.root}.{name}")
@@ -57,16 +62,16 @@ def _bindings() -> tuple[str, ModuleType] | None:
 
 
 @cache
-def _upstream() -> _Upstream:
+def _upstream(arity: int) -> _Upstream:
     found = _bindings()
     if found is None:
         raise NoUpstreamBindings()
     root, ir = found
-    upstream = _Upstream(root, ir, ir.Context())
+    upstream = _Upstream(root, ir, ir.Context(), arity)
     upstream.context.allow_unregistered_dialects = True  # test.op, and whatever users add
     dialects = [dialect(where) for where in OWN_DIALECTS.values()]
     with upstream.context, ir.Location.unknown():
-        upstream.module("dialects.irdl").load_dialects(ir.Module.parse(export_irdl(dialects)))
+        upstream.module("dialects.irdl").load_dialects(ir.Module.parse(export_irdl(dialects, arity=arity)))
         attach = {
             UpstreamTrait.PURE: upstream.module("dialects.ext").Pure.attach,
             UpstreamTrait.TERMINATOR: ir.IsTerminatorTrait.attach,
@@ -109,7 +114,16 @@ def _from_upstream(text: str) -> str:
     return _ENUM.sub(spaced, text)
 
 
-def _generic_text(module: ModuleOp) -> str:
+def _upstream_for(module: ModuleOp) -> _Upstream:
+    """Upstream with a context whose dialects fit the widest op of `module`."""
+    widest = max(widest_group(op) for op in module.walk())
+    return _upstream(max(_MIN_ARITY, 1 << (widest - 1).bit_length()))
+
+
+def _generic_text(module: ModuleOp, arity: int) -> str:
+    module = module.clone()
+    for op in module.walk():
+        widen(op, arity)
     stream = StringIO()
     _UpstreamPrinter(
         stream, print_generic_format=True, print_properties_as_attributes=True, print_debuginfo=True
@@ -119,21 +133,21 @@ def _generic_text(module: ModuleOp) -> str:
 
 def verify_upstream(module: ModuleOp) -> None:
     """Raise RejectedUpstream where upstream cannot parse or verify the module's generic form."""
-    upstream = _upstream()
+    upstream = _upstream_for(module)
     with upstream.context, upstream.ir.Location.unknown():
         _parse(upstream, module)
 
 
 def _parse(upstream: _Upstream, module: ModuleOp) -> Any:
     try:
-        return upstream.ir.Module.parse(_generic_text(module))  # verifies
+        return upstream.ir.Module.parse(_generic_text(module, upstream.arity))  # verifies
     except upstream.ir.MLIRError as error:
         raise RejectedUpstream(stage="parse and verify", reason=error) from error
 
 
 def run_upstream(ctx: Context, module: ModuleOp, pipeline: str) -> None:
     """Replace the body of `module` by what upstream's `pipeline` (of the builtin.module) makes of it."""
-    upstream = _upstream()
+    upstream = _upstream_for(module)
     with upstream.context, upstream.ir.Location.unknown():
         parsed = _parse(upstream, module)
         try:
@@ -145,5 +159,7 @@ def run_upstream(ctx: Context, module: ModuleOp, pipeline: str) -> None:
             assume_verified=True, enable_debug_info=True, use_local_scope=True, print_generic_op_form=True
         )
     result = Parser(ctx, _from_upstream(text), "<upstream>").parse_module()
+    for op in result.walk():
+        narrow(op, upstream.arity)
     module.detach_region(module.body)
     module.add_region(Rewriter.move_region_contents_to_new_regions(result.body))

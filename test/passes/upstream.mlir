@@ -22,3 +22,11 @@ func.func @merges_equal_ops(%x: tensor<4x?xf32, #tw.shape<"4, s0">>, %s0: index 
   %3 = tw.compare lt %2, %1 : tensor<4x?xf32, #tw.shape<"4, s0">> -> tensor<4x?xi1, #tw.shape<"4, s0">>
   func.return %3 : tensor<4x?xi1, #tw.shape<"4, s0">>
 }
+
+// CHECK-LABEL: func.func @operands_of_different_types
+// CHECK-NEXT: tw.concat %{{.*}}, %{{.*}} dim 0 : (tensor<4x6xf32>, tensor<?x6xf32, #tw.shape<"s0, 6">>) -> tensor<?x6xf32, #tw.shape<"s0 + 4, 6">>
+// CHECK-NEXT: return
+func.func @operands_of_different_types(%x: tensor<4x6xf32>, %y: tensor<?x6xf32, #tw.shape<"s0, 6">>) -> tensor<?x6xf32, #tw.shape<"s0 + 4, 6">> {
+  %0 = tw.concat %x, %y dim 0 : (tensor<4x6xf32>, tensor<?x6xf32, #tw.shape<"s0, 6">>) -> tensor<?x6xf32, #tw.shape<"s0 + 4, 6">>
+  func.return %0 : tensor<?x6xf32, #tw.shape<"s0 + 4, 6">>
+}
