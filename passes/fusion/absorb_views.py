@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import (
@@ -56,9 +56,9 @@ def absorb_views(kernel: KernelOp) -> None:
     """Replace every operand of `kernel` that a view defines by the view's source."""
     changed = False
     for number in range(len(kernel.operands)):
-        while (read_through := _READ_THROUGH.get(type(kernel.operands[number].owner))) is not None:
-            viewed = kernel.operands[number].owner
-            assert isinstance(viewed, Operation)
+        while isinstance(viewed := kernel.operands[number].owner, Operation):
+            if (read_through := _READ_THROUGH.get(type(viewed))) is None:
+                break
             _read_source(kernel, number, viewed, read_through)
             changed = True
     if changed:
@@ -129,11 +129,3 @@ _READ_THROUGH: Mapping[type[Operation], Callable[..., Subscripts]] = {
     view.SliceOp: _slice,
     view.ReverseOp: _reverse,
 }
-
-
-def view_root(value: SSAValue) -> SSAValue:
-    """What `value` is a view of, itself where it is none."""
-    while type(value.owner) in _READ_THROUGH:
-        assert isinstance(value.owner, Operation)
-        value = value.owner.operands[0]
-    return value

@@ -82,7 +82,7 @@ def split_axis(kernel: KernelOp, axis: int, inner: Expr, *, only_if_simpler: boo
             return False
     for op, exprs in rewritten.items():
         set_exprs(op, exprs)
-    names = {i: (i,) if i < axis else (i + 1,) for i in range(len(space))}
+    names: dict[int, Sequence[int]] = {i: (i,) if i < axis else (i + 1,) for i in range(len(space))}
     names[axis] = (axis, axis + 1)
     rename_axes(ops, names)
     kernel.properties["sizes"] = map_attr(sizes)

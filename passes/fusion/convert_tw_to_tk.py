@@ -42,10 +42,5 @@ class ConvertTwToTkPass(ModulePass):
                 for old, new in zip(inner.results, kernel.results, strict=True):
                     old.replace_all_uses_with(new)
                     new.name_hint = old.name_hint
-                _keep_attributes(kernel.attributes, inner.attributes)
+                kernel.attributes.update(inner.attributes)  # such as `tw.strides`
                 block.erase_op(inner)
-
-
-def _keep_attributes(kernel: dict[str, object], tensor_op: dict[str, object]) -> None:
-    """Discardable attributes, such as `tw.strides`, go along."""
-    kernel.update(tensor_op)

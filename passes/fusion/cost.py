@@ -70,11 +70,9 @@ def evaluations(subscripts: Sequence[Expr], space: Sequence[Expr]) -> int:
 
 def is_contiguous(load: LoadOp, axis: int) -> bool:
     """True where the load's last subscript steps by one along `axis` and nothing else moves."""
-    *others, last = load.subscripts or (None,)
+    if not load.subscripts:
+        return False
+    *others, last = load.subscripts
     var = Var("d", axis)
-    return (
-        last is not None
-        and (step := last.coefficient(var)) is not None
-        and step.constant == 1
-        and not any(e is not None and e.uses(var) for e in others)
-    )
+    step = last.coefficient(var)
+    return step is not None and step.constant == 1 and not any(e.uses(var) for e in others)

@@ -81,7 +81,7 @@ class _Fuser:
             else:
                 consumer = result
         for value, why in refused.items():
-            skip(consumer, f"not fused with {value.owner.name} of {_place(value)}: {why}")
+            skip(consumer, f"not fused with the kernel of {_place(value)}: {why}")
         return consumer
 
     def _fuse(self, value: SSAValue, consumer: KernelOp) -> KernelOp | str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import Bounds, Expr, Var, gathered
 from tilewright.dialects.tk.access import IndexOp, LoadOp
@@ -32,8 +32,8 @@ def producer_of(value: SSAValue) -> Producer | str:
     """How to recompute a kernel's result, or why that is impossible."""
     kernel = value.owner
     assert isinstance(kernel, KernelOp)
-    number = list(kernel.results).index(value)
-    store = store_to(kernel.destinations[number])
+    assert isinstance(value, OpResult)
+    store = store_to(kernel.destinations[value.index])
     if store is None:
         return "it is not written by one plain store"
     needed: set[Operation] = set()

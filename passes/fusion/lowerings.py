@@ -6,8 +6,8 @@ import math as pymath
 from collections.abc import Callable, Mapping
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr, f32, i1
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import StringAttr, f32, i1
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import (
     Expr,
@@ -62,8 +62,9 @@ def _is_splat(op: creation.ConstantOp) -> bool:
 
 def _constant(op: Operation) -> KernelOp:
     assert isinstance(op, creation.ConstantOp)
-    values: DenseIntOrFPElementsAttr[Attribute] = op.value
-    return _fill(op, values.get_values()[0])
+    value = op.value.get_values()[0]
+    assert not isinstance(value, tuple), "tw has no complex element type"
+    return _fill(op, value)
 
 
 def _full(op: Operation) -> KernelOp:

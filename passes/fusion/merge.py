@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
@@ -45,9 +45,9 @@ def links(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreOp]
     """Each load of the consumer that reads the producer, with the store that it reads."""
     found: list[tuple[LoadOp, StoreOp]] = []
     for operand, source in zip(consumer.operands, consumer.sources, strict=True):
-        if operand.owner is not producer:
+        if operand.owner is not producer or not isinstance(operand, OpResult):
             continue
-        store = store_to(producer.destinations[list(producer.results).index(operand)])
+        store = store_to(producer.destinations[operand.index])
         if store is None:
             return "the producer writes in several parts"
         for load in loads_of(source):

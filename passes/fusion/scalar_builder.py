@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-
+from xdsl.utils.hints import isa
 
 from tilewright.dialects.types import compute_type, is_float, scalar_type, ui8
 
@@ -29,7 +29,7 @@ def scalar_attr(value: float | int | bool, type_: Attribute) -> Attribute:
     """The attribute of a scalar constant; floats are rounded to `type_`, integers wrap."""
     if is_float(type_):
         return FloatAttr(float(value), type_)  # pyright: ignore[reportArgumentType, reportCallIssue]
-    assert isinstance(type_, IntegerType | IndexType)
+    assert isa(type_, IntegerType | IndexType)
     return IntegerAttr(int(value), type_)
 
 
@@ -109,6 +109,6 @@ class ScalarBuilder:
 
     def wrap(self, value: SSAValue, stored: Attribute) -> SSAValue:
         """Let a narrow integer wrap as its storage would; other values pass."""
-        if isinstance(stored, IntegerType) and value.type == i32 and stored != i32:
+        if isa(stored, IntegerType) and value.type == i32 and stored != i32:
             return self.widen(self.narrow(value, stored), stored)
         return value

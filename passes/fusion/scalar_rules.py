@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from tilewright.dialects.tk.calls import AssertOp, CallOp
 from tilewright.dialects.tw import elementwise as un
@@ -233,7 +234,7 @@ def _float_floor_div(b: ScalarBuilder, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 def _bits(stored: Attribute) -> int:
-    assert isinstance(stored, IntegerType)
+    assert isa(stored, IntegerType)
     return stored.width.data
 
 
