@@ -1,0 +1,122 @@
+"""When each temporary of a plan is in use, and which share memory by being computed in place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.index_expr import Expr, parse_expr
+from tilewright.dialects.th.calls import CallOp, LaunchOp
+from tilewright.dialects.th.memory import AllocOp, DataOp, ViewOp
+from tilewright.dialects.types import bytes_of, element_type_of
+
+
+@dataclass
+class Lifetime:
+    """The first and the last op (by position) that touch a value, its views included."""
+
+    start: int
+    end: int
+
+
+@dataclass
+class Block:
+    """One stretch of the arena and the temporaries that use it, one after the other."""
+
+    members: list[AllocOp]
+    life: Lifetime
+    bytes: Expr
+
+
+def lifetimes(function: FuncOp) -> dict[SSAValue, Lifetime]:
+    """For every `th.alloc` and every result of a `th.call`; values never touched are absent."""
+    roots: dict[SSAValue, SSAValue] = {}
+    lives: dict[SSAValue, Lifetime] = {}
+    for position, op in enumerate(function.body.block.ops):
+        if isinstance(op, AllocOp):
+            roots[op.result] = op.result
+            continue
+        if isinstance(op, ViewOp | DataOp):
+            if op.source in roots:
+                roots[op.result] = roots[op.source]
+            continue
+        for result in op.results if isinstance(op, CallOp) else ():
+            roots[result] = result
+            lives[result] = Lifetime(position, position)
+        for operand in op.operands:
+            if operand in roots:
+                lives.setdefault(roots[operand], Lifetime(position, position)).end = position
+    return lives
+
+
+def bytes_needed(alloc: AllocOp) -> Expr:
+    return parse_expr(alloc.size.data) * bytes_of(element_type_of(alloc.result))
+
+
+def memory_blocks(
+    function: FuncOp,
+    lives: Mapping[SSAValue, Lifetime],
+    inplace: Mapping[str, Sequence[tuple[int, int]]],
+) -> list[Block]:
+    """The temporaries as blocks, in program order; `inplace` gives a kernel's (input, output) pairs."""
+    block_of: dict[SSAValue, Block] = {}
+    blocks: list[Block] = []
+    for position, op in enumerate(function.body.block.ops):
+        if isinstance(op, AllocOp):
+            life = lives.get(op.result)
+            if life is None:
+                continue
+            block = Block([op], Lifetime(life.start, life.end), bytes_needed(op))
+            block_of[op.result] = block
+            blocks.append(block)
+        elif isinstance(op, LaunchOp):
+            for taken, out in _merges(op, position, lives, inplace.get(op.kernel.string_value(), ())):
+                kept, dropped = block_of[taken], block_of[out]
+                if kept is dropped or kept.bytes != dropped.bytes:
+                    continue
+                kept.members += dropped.members
+                kept.life.end = max(kept.life.end, dropped.life.end)
+                block_of[out] = kept
+                dropped.members = []
+    return [block for block in blocks if block.members]
+
+
+def _merges(
+    launch: LaunchOp,
+    position: int,
+    lives: Mapping[SSAValue, Lifetime],
+    pairs: Sequence[tuple[int, int]],
+) -> list[tuple[SSAValue, SSAValue]]:
+    """Inputs that die here and outputs that are born here, paired; each value at most once."""
+    found: list[tuple[SSAValue, SSAValue]] = []
+    operands = list(launch.operands)
+    for i, o in pairs:
+        value, out = launch.ins[i], launch.outs[o]
+        if not (_is_temporary(value) and _is_temporary(out)) or value.type != out.type:
+            continue
+        if operands.count(value) != 1 or operands.count(out) != 1:
+            continue
+        if lives[value].end != position or lives[out].start != position:
+            continue
+        if any(value in pair or out in pair for pair in found):
+            continue
+        found.append((value, out))
+    return found
+
+
+def _is_temporary(value: SSAValue) -> bool:
+    return isinstance(value.owner, AllocOp)
+
+
+def last_uses(function: FuncOp, lives: Mapping[SSAValue, Lifetime]) -> list[tuple[Operation, SSAValue]]:
+    """(op, result of a th.call) for every result that is last touched by `op` and not returned."""
+    ops = list(function.body.block.ops)
+    found = [
+        (life.end, value)
+        for value, life in lives.items()
+        if isinstance(value.owner, CallOp) and life.end != len(ops) - 1
+    ]
+    return [(ops[end], value) for end, value in sorted(found, key=lambda item: item[0])]
