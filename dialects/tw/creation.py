@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import (
     Signedness,
     StringAttr,
     f32,
+    i1,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -24,7 +25,7 @@ from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
 from ..index_expr import Expr
-from ..types import is_float, sizes_of, tensor_type
+from ..types import element_type, is_float, sizes_of, tensor_type
 from .base import (
     EFFECT,
     PURE,
@@ -250,10 +251,18 @@ CREATION_OPS = (ConstantOp, FullOp, IotaOp, RngSeedOp, RngUniformOp, RngNormalOp
 
 
 def splat_value(op: FullOp) -> float | int | None:
-    """The literal that a `tw.full` repeats; None for an index expression that is symbolic."""
+    """The literal that a `tw.full` repeats (0 or 1 on i1); None where it is symbolic."""
     match op.value:
-        case FloatAttr() | IntegerAttr():
-            return op.value.value.data
-        case _:
+        case StringAttr():
             (expr,) = checked_exprs(op, "value", op.value, 1)
-            return expr.constant
+            return expr.constant if expr.constant is None else as_element(expr.constant, op.result.type)
+        case _:
+            return as_element(op.value.value.data, op.result.type)
+
+
+def as_element(scalar: float | int, type_: Attribute) -> float | int:
+    """A number from an attribute as the element that it stands for; xDSL keeps true as -1."""
+    element = element_type(type_)
+    if is_float(element):
+        return float(scalar)
+    return int(scalar != 0) if element == i1 else int(scalar)

@@ -1,0 +1,1 @@
+"""Clean-up passes on tensors: folding, merging, removing, simplifying views."""

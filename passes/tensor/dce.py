@@ -1,0 +1,65 @@
+"""The `dce` pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region
+from xdsl.passes import ModulePass
+from xdsl.traits import IsTerminator, RecursiveMemoryEffect, SymbolOpInterface, get_effects
+
+from tilewright.dialects.tw.base import is_pure
+
+
+@dataclass(frozen=True)
+class DcePass(ModulePass):
+    """Remove every op whose results nobody needs and which has no effect.
+
+    Before:
+        %a = tw.exp %x : tensor<8xf32>
+        %b = tw.neg %a : tensor<8xf32>
+        func.return %x : tensor<8xf32>
+    After:
+        func.return %x : tensor<8xf32>
+
+    One backward walk, so chains of dead ops go at once. Draws from a random generator,
+    mutating ATen calls and writes stay.
+    """
+
+    name = "dce"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for region in op.regions:
+            _clean_region(region)
+
+
+def is_removable(op: Operation) -> bool:
+    """True where `op` can go once its results are unused."""
+    if is_pure(op):
+        return True
+    if op.has_trait(IsTerminator, value_if_unregistered=True) or op.has_trait(SymbolOpInterface):
+        return False
+    if not op.has_trait(RecursiveMemoryEffect):
+        return False
+    effects = get_effects(op)
+    return effects is not None and not effects
+
+
+def _clean_region(region: Region) -> None:
+    for block in reversed(region.blocks):
+        _clean_block(block)
+
+
+def _clean_block(block: Block) -> None:
+    op = block.last_op
+    while op is not None:
+        before = op.prev_op
+        unused = all(result.first_use is None for result in op.results)
+        if unused and is_removable(op):
+            block.erase_op(op)
+        else:
+            for region in op.regions:
+                _clean_region(region)
+        op = before

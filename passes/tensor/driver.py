@@ -1,0 +1,136 @@
+"""A worklist that applies rewrite rules until none matches, in near-linear time.
+
+A rule is a function from an op to the values that replace its results, or None. Rules are
+rows of a table keyed by op class, so an op meets only its own:
+
+    def fold_double_neg(op: Operation, rw: Rewrite) -> SSAValue | None:
+        inner = op.operands[0].owner
+        return inner.operands[0] if isinstance(inner, NegOp) else None
+
+    RULES: Rules = {NegOp: (fold_double_neg,)}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeVar
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.diagnostics import TilewrightError
+from tilewright.passes.rewrite import carry_location
+
+from .dce import is_removable
+
+OpT = TypeVar("OpT", bound=Operation)
+
+
+class RewriteBudgetExceeded(TilewrightError):
+    """Rules that undo each other."""
+
+    code = "TW3101"
+    what = "`{name}` did not settle after {budget} rewrites"
+    why = "two rules undo each other; the last op that was rewritten is shown below"
+    fix = "this is a bug in `{name}`: report it with the module that `TILEWRIGHT_DUMP` writes"
+
+
+class Rewrite:
+    """Where a rule puts new ops: before the op it matched, with that op's location."""
+
+    def __init__(self, op: Operation) -> None:
+        self.op = op
+        self.new_ops: list[Operation] = []
+
+    def insert(self, new: OpT, like: Operation | None = None) -> OpT:
+        """Put `new` before the matched op; it stands for `like`, by default the matched op."""
+        block = self.op.parent
+        assert block is not None
+        carry_location(like or self.op, (new,))
+        block.insert_op_before(new, self.op)
+        self.new_ops.append(new)
+        return new
+
+    def value(self, new: Operation, like: Operation | None = None) -> SSAValue:
+        """Insert `new` and return its only result."""
+        return self.insert(new, like).results[0]
+
+
+Rule = Callable[[Operation, Rewrite], "SSAValue | Sequence[SSAValue] | None"]
+Rules = Mapping[type[Operation], Sequence[Rule]]
+
+
+def apply_rules(root: Operation, rules: Rules, name: str, *, fallback: Sequence[Rule] = ()) -> bool:
+    """Apply `rules` (then `fallback`, to every op) under `root`; True where something changed.
+
+    Ops that a rewrite leaves unused and without effect are erased.
+    """
+    worklist = [op for op in root.walk() if op is not root]
+    worklist.reverse()
+    pending = set(worklist)
+    budget = 8 * len(worklist) + 256
+    rewrites = 0
+    while worklist:
+        op = worklist.pop()
+        pending.discard(op)
+        if op.parent is None:
+            continue
+        if _is_dead(op):
+            _erase(op, worklist, pending)
+            continue
+        rewrite = _first_match(op, rules, fallback)
+        if rewrite is None:
+            continue
+        rewrites += 1
+        if rewrites > budget:
+            raise RewriteBudgetExceeded(op, name=name, budget=budget)
+        _commit(op, rewrite, worklist, pending)
+    return rewrites > 0
+
+
+def _first_match(
+    op: Operation, rules: Rules, fallback: Sequence[Rule]
+) -> tuple[Rewrite, Sequence[SSAValue]] | None:
+    for rule in (*rules.get(type(op), ()), *fallback):
+        rewrite = Rewrite(op)
+        found = rule(op, rewrite)
+        if found is not None:
+            return rewrite, (found,) if isinstance(found, SSAValue) else found
+        assert not rewrite.new_ops, f"{rule} inserted ops and then declined"
+    return None
+
+
+def _commit(
+    op: Operation,
+    rewrite: tuple[Rewrite, Sequence[SSAValue]],
+    worklist: list[Operation],
+    pending: set[Operation],
+) -> None:
+    changed, values = rewrite
+    for old, new in zip(op.results, values, strict=True):
+        assert old.type == new.type, f"{op.name}: {old.type} replaced by a value of type {new.type}"
+        for use in old.uses:
+            _push(use.operation, worklist, pending)
+        old.replace_all_uses_with(new)
+    _erase(op, worklist, pending)
+    for new_op in reversed(changed.new_ops):
+        _push(new_op, worklist, pending)
+
+
+def _push(op: Operation, worklist: list[Operation], pending: set[Operation]) -> None:
+    if op not in pending:
+        pending.add(op)
+        worklist.append(op)
+
+
+def _is_dead(op: Operation) -> bool:
+    return all(r.first_use is None for r in op.results) and bool(op.results) and is_removable(op)
+
+
+def _erase(op: Operation, worklist: list[Operation], pending: set[Operation]) -> None:
+    operands = tuple(op.operands)
+    block = op.parent
+    assert block is not None
+    block.erase_op(op)
+    for operand in operands:
+        if operand.first_use is None and isinstance(owner := operand.owner, Operation):
+            _push(owner, worklist, pending)
