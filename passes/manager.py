@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UNKNOWN_LOC, ModuleOp
+from xdsl.dialects.builtin import UnknownLoc, ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
@@ -128,7 +128,7 @@ def location_hook(module: ModuleOp) -> Hook:
 def _without_location(module: ModuleOp) -> Operation | None:
     """The first computing op without a source location (symbols and terminators need none)."""
     for op in module.walk():
-        if op.location is UNKNOWN_LOC and op.results:
+        if isinstance(op.location, UnknownLoc) and op.results:
             return op
     return None
 

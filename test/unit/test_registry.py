@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from xdsl.context import Context
+from xdsl.dialects import test
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.test import TestOp
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.diagnostics import PassRegistrationClash, TilewrightError, UnknownName
@@ -136,6 +136,6 @@ def test_error_says_what_why_and_what_next(module: str, name: str) -> None:
     facts = {field for text in parts for _, field, _, _ in string.Formatter().parse(text) if field}
     assert "where" not in facts, "`where` is the place of the error, name the fact differently"
     facts.discard("op")  # given by the operation
-    text = str(cls(TestOp(), where="here", **dict.fromkeys(facts, "X")))
+    text = str(cls(test.TestOp(), where="here", **dict.fromkeys(facts, "X")))
     heads = [line.split(":")[0].strip() for line in text.splitlines()]
     assert heads == [cls.code, "where", "why", "fix", "ir"]
