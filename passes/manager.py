@@ -16,7 +16,7 @@ from pathlib import Path
 from time import perf_counter
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import UnknownLoc, ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
