@@ -19,6 +19,7 @@ KERNELS: tuple[str, ...] = (
     "absorb-views",
     "dce",
     "fuse",
+    "fuse-siblings",
     "dce",
     "bufferize",
     "dedupe-kernels",

@@ -193,6 +193,7 @@ def store_to(destination: SSAValue) -> StoreOp | None:
 
 def simplify_body(kernel: KernelOp) -> None:
     """Merge equal ops, drop roundings that are undone at once, drop dead ops and inputs."""
+    merge_equal_inputs(kernel)
     seen: dict[tuple[object, ...], Operation] = {}
     for op in list(kernel.body.block.ops):
         if isinstance(op, StoreOp | AssertOp):

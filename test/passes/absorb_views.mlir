@@ -1,0 +1,73 @@
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,dce --split-input-file | filecheck %s
+
+// CHECK-LABEL: @composes_reshape_transpose_broadcast
+// CHECK-NEXT: tk.kernel [2, 12, 4] ins(%x, %b : tensor<8x12xf32>, tensor<4xf32>)
+// CHECK:      tk.load %{{.*}}[d0*4 + d2, d1] : tensor<8x12xf32>
+// CHECK:      tk.load %{{.*}}[d2] : tensor<4xf32>
+func.func @composes_reshape_transpose_broadcast(%x: tensor<8x12xf32>, %b: tensor<4xf32>) -> tensor<2x12x4xf32> {
+  %r = tw.reshape %x : tensor<8x12xf32> -> tensor<2x4x12xf32>
+  %t = tw.transpose %r by [0, 2, 1] : tensor<2x4x12xf32> -> tensor<2x12x4xf32>
+  %bb = tw.broadcast %b dims [2] : tensor<4xf32> -> tensor<2x12x4xf32>
+  %a = tw.add %t, %bb : tensor<2x12x4xf32>
+  func.return %a : tensor<2x12x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @splits_axes_instead_of_dividing
+// CHECK-NEXT: tk.kernel [2, 4, 3, 4]
+// CHECK:      tk.load %{{.*}}[d0, d1*3 + d2, d3]
+// CHECK:      tk.store %{{.*}}, %{{.*}}[d0, d1, d2*4 + d3]
+func.func @splits_axes_instead_of_dividing(%x: tensor<2x12x4xf32>) -> tensor<2x4x12xf32> {
+  %q = tw.reshape %x : tensor<2x12x4xf32> -> tensor<2x4x12xf32>
+  %e = tw.exp %q : tensor<2x4x12xf32>
+  func.return %e : tensor<2x4x12xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @splits_symbolic_axes
+// CHECK:      tk.kernel [s0, 3, 4]
+// CHECK:      tk.load %{{.*}}[d0, d1, d2]
+// CHECK:      tk.reduce add %{{.*}} over [0, 1]
+func.func @splits_symbolic_axes(%x: tensor<?x3x4xf32, #tw.shape<"s0, 3, 4">>, %s0: index {tw.symbol = "s0"}) -> tensor<4xf32> {
+  %q = tw.reshape %x : tensor<?x3x4xf32, #tw.shape<"s0, 3, 4">> -> tensor<?x4xf32, #tw.shape<"s0*3, 4">>
+  %e = tw.sum %q over [0] : tensor<?x4xf32, #tw.shape<"s0*3, 4">> -> tensor<4xf32>
+  func.return %e : tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @reads_slices_backwards
+// CHECK:      tk.load %{{.*}}[-d0*2 + 7] : tensor<9xf32>
+func.func @reads_slices_backwards(%x: tensor<9xf32>) -> tensor<3xf32> {
+  %s = tw.slice %x starts "3" steps "2" : tensor<9xf32> -> tensor<3xf32>
+  %r = tw.reverse %s dims [0] : tensor<3xf32> -> tensor<3xf32>
+  %e = tw.exp %r : tensor<3xf32>
+  func.return %e : tensor<3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_divisions_that_no_split_removes
+// CHECK:      tk.kernel [15]
+// CHECK:      tk.load %{{.*}}[(d0 floordiv 6), (d0 mod 6)]
+func.func @keeps_divisions_that_no_split_removes(%x: tensor<5x6xf32>) -> tensor<15xf32> {
+  %q = tw.reshape %x : tensor<5x6xf32> -> tensor<30xf32>
+  %s = tw.slice %q starts "0" steps "1" : tensor<30xf32> -> tensor<15xf32>
+  %e = tw.exp %s : tensor<15xf32>
+  func.return %e : tensor<15xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_views_that_library_ops_read
+// CHECK:      tw.transpose
+// CHECK:      tw.matmul
+// CHECK:      tk.load %{{.*}}[d1, d0] : tensor<3x4xf32>
+func.func @keeps_views_that_library_ops_read(%x: tensor<3x4xf32>) -> (tensor<3x3xf32>, tensor<4x3xf32>) {
+  %t = tw.transpose %x by [1, 0] : tensor<3x4xf32> -> tensor<4x3xf32>
+  %m = tw.matmul %x, %t : (tensor<3x4xf32>, tensor<4x3xf32>) -> tensor<3x3xf32>
+  %e = tw.exp %t : tensor<4x3xf32>
+  func.return %m, %e : tensor<3x3xf32>, tensor<4x3xf32>
+}

@@ -1,0 +1,70 @@
+// RUN: tilewright-opt %s -p convert-tw-to-tk --split-input-file --print-debuginfo | filecheck %s
+
+// CHECK-LABEL: @computes_halves_in_f32
+func.func @computes_halves_in_f32(%x: tensor<8x4xbf16>, %y: tensor<8x4xbf16>) -> tensor<8x4xbf16> {
+  // CHECK:      %[[R:.*]] = tk.kernel [8, 4] ins(%x, %y : tensor<8x4xbf16>, tensor<8x4xbf16>) -> (tensor<8x4xbf16>)
+  // CHECK:      tk.load %{{.*}}[d0, d1] : tensor<8x4xbf16> -> bf16
+  // CHECK-NEXT: arith.extf %{{.*}} : bf16 to f32
+  // CHECK:      arith.addf %{{.*}}, %{{.*}} : f32 loc("m.py":3:0)
+  // CHECK-NEXT: arith.truncf %{{.*}} : f32 to bf16
+  // CHECK-NEXT: tk.store %{{.*}}, %{{.*}}[d0, d1]
+  %r = tw.add %x, %y : tensor<8x4xbf16> loc("m.py":3:0)
+  func.return %r : tensor<8x4xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @wraps_narrow_integers
+func.func @wraps_narrow_integers(%x: tensor<4xui8>, %y: tensor<4xui8>) -> tensor<4xui8> {
+  // CHECK:      arith.extui %{{.*}} : i8 to i32
+  // CHECK:      arith.addi
+  // CHECK-NEXT: arith.trunci %{{.*}} : i32 to i8
+  // CHECK-NEXT: arith.extui
+  %r = tw.add %x, %y : tensor<4xui8>
+  func.return %r : tensor<4xui8>
+}
+
+// -----
+
+// CHECK-LABEL: @reduces_symbolic_rows
+func.func @reduces_symbolic_rows(%x: tensor<?x4xf32, #tw.shape<"s0, 4">>, %s0: index {tw.symbol = "s0"}) -> tensor<?xf32, #tw.shape<"s0">> {
+  // CHECK: tk.kernel [s0, 4]
+  // CHECK: tk.reduce max %{{.*}} over [1] : f32
+  // CHECK: tk.store %{{.*}}, %{{.*}}[d0]
+  %r = tw.max %x over [1] : tensor<?x4xf32, #tw.shape<"s0, 4">> -> tensor<?xf32, #tw.shape<"s0">>
+  func.return %r : tensor<?xf32, #tw.shape<"s0">>
+}
+
+// -----
+
+// CHECK-LABEL: @checks_divisor_and_index
+func.func @checks_divisor_and_index(%x: tensor<4xi64>, %y: tensor<4xi64>, %t: tensor<6x2xf32>) -> tensor<4x2xf32> {
+  // CHECK: tk.assert %{{.*}} "division by zero" : i1
+  // CHECK: arith.remsi
+  // CHECK: tk.assert %{{.*}} "index out of range" : i1
+  // CHECK: tk.load %{{.*}}[i0, d1](%{{.*}}) : tensor<6x2xf32> -> f32
+  %i = tw.remainder %x, %y : tensor<4xi64>
+  %r = tw.gather %t[%i] dims [0] at 0 : (tensor<6x2xf32>, tensor<4xi64>) -> tensor<4x2xf32>
+  func.return %r : tensor<4x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @masks_padding
+func.func @masks_padding(%x: tensor<3x4xf32>) -> tensor<3x7xf32> {
+  // CHECK: tk.load %{{.*}}[d0, d1 - 1] if %{{.*}} else %{{.*}} : tensor<3x4xf32> -> f32
+  %r = tw.pad %x low "0, 1" high "0, 2" value 3.0 : f32 : tensor<3x4xf32> -> tensor<3x7xf32>
+  func.return %r : tensor<3x7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_views_and_library_ops
+func.func @leaves_views_and_library_ops(%x: tensor<3x4xf32>) -> tensor<3x3xf32> {
+  // CHECK-NEXT: tw.transpose
+  // CHECK-NEXT: tw.matmul
+  // CHECK-NOT: tk.kernel
+  %t = tw.transpose %x by [1, 0] : tensor<3x4xf32> -> tensor<4x3xf32>
+  %r = tw.matmul %x, %t : (tensor<3x4xf32>, tensor<4x3xf32>) -> tensor<3x3xf32>
+  func.return %r : tensor<3x3xf32>
+}

@@ -1,0 +1,155 @@
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,dce,fuse,dce --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,dce,fuse --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p "convert-tw-to-tk,absorb-views,dce,fuse{max-ops=3},dce" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=SMALL
+
+// CHECK-LABEL: @softmax
+// CHECK-NEXT: tk.kernel [8, 12] ins(%x
+// CHECK:      %[[X:.*]] = arith.extf
+// CHECK-NEXT: %[[M:.*]] = tk.reduce max %[[X]] over [1]
+// CHECK-NEXT: %[[D:.*]] = arith.subf %[[X]], %[[M]]
+// CHECK-NEXT: %[[E:.*]] = math.exp %[[D]]
+// CHECK-NEXT: %[[S:.*]] = tk.reduce add %[[E]] over [1]
+// CHECK-NEXT: arith.divf %[[E]], %[[S]]
+// CHECK-NOT:  tk.kernel
+// SMALL:      not fused with the kernel of {{.*}}: the kernel would have {{[0-9]+}} ops, max-ops is 3
+func.func @softmax(%x: tensor<8x12xbf16>) -> tensor<8x12xbf16> {
+  %f = tw.cast %x : tensor<8x12xbf16> -> tensor<8x12xf32>
+  %m = tw.max %f over [1] : tensor<8x12xf32> -> tensor<8xf32>
+  %mb = tw.broadcast %m dims [0] : tensor<8xf32> -> tensor<8x12xf32>
+  %d = tw.sub %f, %mb : tensor<8x12xf32>
+  %e = tw.exp %d : tensor<8x12xf32>
+  %s = tw.sum %e over [1] : tensor<8x12xf32> -> tensor<8xf32>
+  %sb = tw.broadcast %s dims [0] : tensor<8xf32> -> tensor<8x12xf32>
+  %q = tw.div %e, %sb : tensor<8x12xf32>
+  %r = tw.cast %q : tensor<8x12xf32> -> tensor<8x12xbf16>
+  func.return %r : tensor<8x12xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @norm
+// CHECK-NEXT: %{{.*}}, %[[O:.*]] = tk.kernel [2, 4, 12]
+// CHECK:      tk.load %{{.*}}[d0*4 + d1, d2] : tensor<8x12xf32>
+// CHECK:      tk.store
+// CHECK:      tk.reduce add
+// CHECK:      tk.reduce add
+// CHECK:      math.rsqrt
+// CHECK-NOT:  tk.kernel
+// CHECK:      tw.reshape %[[O]]
+// layer norm over a flattened residual sum, whose sum is also returned
+func.func @norm(%x: tensor<2x4x12xf32>, %y: tensor<8x12xf32>, %w: tensor<12xf32>, %b: tensor<12xf32>) -> (tensor<8x12xf32>, tensor<2x4x12xf32>) {
+  %y3 = tw.reshape %y : tensor<8x12xf32> -> tensor<2x4x12xf32>
+  %a = tw.add %x, %y3 : tensor<2x4x12xf32>
+  %n = tw.full 12.0 : f32 -> tensor<2x4xf32>
+  %s = tw.sum %a over [2] : tensor<2x4x12xf32> -> tensor<2x4xf32>
+  %mean = tw.div %s, %n : tensor<2x4xf32>
+  %mb = tw.broadcast %mean dims [0, 1] : tensor<2x4xf32> -> tensor<2x4x12xf32>
+  %c = tw.sub %a, %mb : tensor<2x4x12xf32>
+  %sq = tw.mul %c, %c : tensor<2x4x12xf32>
+  %v = tw.sum %sq over [2] : tensor<2x4x12xf32> -> tensor<2x4xf32>
+  %var = tw.div %v, %n : tensor<2x4xf32>
+  %eps = tw.full 1.0e-5 : f32 -> tensor<2x4xf32>
+  %ve = tw.add %var, %eps : tensor<2x4xf32>
+  %r = tw.rsqrt %ve : tensor<2x4xf32>
+  %rb = tw.broadcast %r dims [0, 1] : tensor<2x4xf32> -> tensor<2x4x12xf32>
+  %nn = tw.mul %c, %rb : tensor<2x4x12xf32>
+  %wb = tw.broadcast %w dims [2] : tensor<12xf32> -> tensor<2x4x12xf32>
+  %bb = tw.broadcast %b dims [2] : tensor<12xf32> -> tensor<2x4x12xf32>
+  %nw = tw.mul %nn, %wb : tensor<2x4x12xf32>
+  %o = tw.add %nw, %bb : tensor<2x4x12xf32>
+  %of = tw.reshape %o : tensor<2x4x12xf32> -> tensor<8x12xf32>
+  func.return %of, %a : tensor<8x12xf32>, tensor<2x4x12xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @bn
+// CHECK:      tk.load
+// CHECK-NEXT: tk.reduce add %{{.*}} over [0, 2, 3]
+// CHECK-NOT:  tk.load
+// CHECK-NOT:  tk.kernel
+func.func @bn(%x: tensor<4x3x5x5xf32>) -> (tensor<4x3x5x5xf32>, tensor<3xf32>) {
+  %s = tw.sum %x over [0, 2, 3] : tensor<4x3x5x5xf32> -> tensor<3xf32>
+  %n = tw.full 100.0 : f32 -> tensor<3xf32>
+  %m = tw.div %s, %n : tensor<3xf32>
+  %mb = tw.broadcast %m dims [1] : tensor<3xf32> -> tensor<4x3x5x5xf32>
+  %c = tw.sub %x, %mb : tensor<4x3x5x5xf32>
+  func.return %c, %m : tensor<4x3x5x5xf32>, tensor<3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @cycle
+// CHECK:      tk.kernel
+// CHECK:      tw.matmul
+// CHECK:      tk.kernel
+// REMARK:     it is a reduction; another path leads from it to the consumer
+func.func @cycle(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %s = tw.sum %x over [1] : tensor<8x8xf32> -> tensor<8xf32>
+  %sb = tw.broadcast %s dims [0] : tensor<8xf32> -> tensor<8x8xf32>
+  %e = tw.exp %sb : tensor<8x8xf32>
+  %m = tw.matmul %e, %x : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %r = tw.add %m, %e : tensor<8x8xf32>
+  func.return %r : tensor<8x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @pad
+// CHECK:      tk.kernel
+// CHECK:      tk.kernel
+// REMARK:     recomputing it costs 51 and saves 22; it is read under a mask or at gathered positions
+func.func @pad(%x: tensor<4xf32>) -> tensor<7xf32> {
+  %e = tw.exp %x : tensor<4xf32>
+  %p = tw.pad %e low "1" high "2" value 3.0 : f32 : tensor<4xf32> -> tensor<7xf32>
+  func.return %p : tensor<7xf32>
+}
+
+// -----
+
+// A cheap producer is recomputed by both readers; the view between does not matter.
+// CHECK-LABEL: @recomputes_casts
+// CHECK-COUNT-2: tk.kernel
+// CHECK-NOT: tk.kernel
+func.func @recomputes_casts(%x: tensor<8x8xbf16>) -> (tensor<8x8xf32>, tensor<8xf32>) {
+  %f = tw.cast %x : tensor<8x8xbf16> -> tensor<8x8xf32>
+  %t = tw.transpose %f by [1, 0] : tensor<8x8xf32> -> tensor<8x8xf32>
+  %m = tw.matmul %x, %x : (tensor<8x8xbf16>, tensor<8x8xbf16>) -> tensor<8x8xbf16>
+  %mf = tw.cast %m : tensor<8x8xbf16> -> tensor<8x8xf32>
+  %a = tw.add %t, %mf : tensor<8x8xf32>
+  %s = tw.sum %f over [1] : tensor<8x8xf32> -> tensor<8xf32>
+  func.return %a, %s : tensor<8x8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @reads_only_a_part
+// REMARK: it is a reduction; only a part of it is read
+func.func @reads_only_a_part(%x: tensor<9x4xf32>) -> (tensor<3xf32>, tensor<9xf32>) {
+  %s = tw.sum %x over [1] : tensor<9x4xf32> -> tensor<9xf32>
+  %p = tw.slice %s starts "0" steps "1" : tensor<9xf32> -> tensor<3xf32>
+  %e = tw.exp %p : tensor<3xf32>
+  func.return %e, %s : tensor<3xf32>, tensor<9xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @few_rows
+// REMARK: it is a reduction; the merged kernel would have only 1 independent rows
+func.func @few_rows(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %s = tw.sum %x over [0, 1] : tensor<512x512xf32> -> tensor<f32>
+  %b = tw.broadcast %s dims [] : tensor<f32> -> tensor<512x512xf32>
+  %d = tw.div %x, %b : tensor<512x512xf32>
+  func.return %d : tensor<512x512xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @columns
+// REMARK: it is a reduction; its reduction runs across rows, which would be walked twice with a stride
+func.func @columns(%x: tensor<512x64xf32>) -> tensor<512x64xf32> {
+  %s = tw.sum %x over [0] : tensor<512x64xf32> -> tensor<64xf32>
+  %b = tw.broadcast %s dims [1] : tensor<64xf32> -> tensor<512x64xf32>
+  %d = tw.div %x, %b : tensor<512x64xf32>
+  func.return %d : tensor<512x64xf32>
+}

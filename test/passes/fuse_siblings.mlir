@@ -1,0 +1,50 @@
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,fuse-siblings --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,fuse-siblings --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p "convert-tw-to-tk,absorb-views,fuse-siblings{max-ops=2}" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=SMALL
+
+// CHECK-LABEL: @reads_once
+// CHECK:      %{{.*}}, %{{.*}} = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>)
+// CHECK:      %[[X:.*]] = tk.load
+// CHECK:      tk.reduce add %[[X]] over [0]
+// CHECK-NOT:  tk.load
+// CHECK:      tk.reduce max %[[X]] over [0]
+// SMALL:      not fused with a sibling kernel: more than 2 ops
+func.func @reads_once(%x: tensor<64x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a = tw.sum %x over [0] : tensor<64x8xf32> -> tensor<8xf32>
+  %b = tw.max %x over [0] : tensor<64x8xf32> -> tensor<8xf32>
+  func.return %a, %b : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @different_reductions
+// CHECK-COUNT-2: tk.kernel
+// REMARK:     not fused with a sibling kernel: both reduce, over different axes
+func.func @different_reductions(%x: tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a = tw.sum %x over [0] : tensor<8x8xf32> -> tensor<8xf32>
+  %b = tw.max %x over [1] : tensor<8x8xf32> -> tensor<8xf32>
+  func.return %a, %b : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @dependent
+// CHECK-COUNT-2: tk.kernel
+// REMARK:     not fused with a sibling kernel: another path leads from it to the consumer
+func.func @dependent(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
+  %a = tw.exp %x : tensor<8x8xf32>
+  %m = tw.matmul %a, %a : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+  %b = tw.add %x, %m : tensor<8x8xf32>
+  func.return %b : tensor<8x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @small_tensor
+// CHECK-COUNT-2: tk.kernel
+func.func @small_tensor(%x: tensor<8xf32>, %y: tensor<8x8xf32>, %z: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %b = tw.broadcast %x dims [1] : tensor<8xf32> -> tensor<8x8xf32>
+  %a = tw.add %y, %b : tensor<8x8xf32>
+  %c = tw.add %z, %b : tensor<8x8xf32>
+  func.return %a, %c : tensor<8x8xf32>, tensor<8x8xf32>
+}
