@@ -1,0 +1,197 @@
+"""Any other operator as `tw.aten`: described by its schema, run by ATen's own kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FloatAttr,
+    IndexType,
+    IntAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    UnitAttr,
+    f64,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, SSAValue
+
+from tilewright.dialects.index_expr import Expr, as_expr, format_exprs, row_major_strides
+from tilewright.dialects.tw.aten import ArgAttr, AtenOp, SizeAttr
+from tilewright.dialects.types import sizes_of, tensor_type
+
+from ..dtypes import CARRIERS, ELEMENTS, dtype_name, encode
+from ..errors import Unsupported
+from ..strides import kept_layout
+from ..symbols import Symbols
+from .builder import Builder, FloatScalar
+
+UNIT = UnitAttr()
+OPERAND_DTYPES = "tw.operand_dtypes"
+RESULT_DTYPES = "tw.result_dtypes"
+STRIDES = "tw.strides"
+
+
+def callee_of(op: torch._ops.OpOverload) -> str:
+    """`aten::topk`, or `aten::sum.dim_IntList`."""
+    overload = op._schema.overload_name
+    return f"{op._schema.name}.{overload}" if overload else op._schema.name
+
+
+class _Call:
+    """The operands and the argument description of one call."""
+
+    def __init__(self) -> None:
+        self.operands: list[SSAValue] = []
+        self.position: dict[SSAValue, int] = {}
+
+    def operand(self, value: SSAValue) -> Attribute:
+        index = self.position.setdefault(value, len(self.operands))
+        if index == len(self.operands):
+            self.operands.append(value)
+        return ArgAttr(IntAttr(index))
+
+    def describe(self, value: Any) -> Attribute:
+        match value:
+            case SSAValue():
+                return self.operand(value)
+            case FloatScalar(value=inner):
+                return self.operand(inner)
+            case list() | tuple():
+                return ArrayAttr([self.describe(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
+            case Expr() if value.constant is None:
+                return SizeAttr.of(value)
+            case Expr():
+                return IntegerAttr(value.constant or 0, i64)
+            case torch.dtype():
+                return ELEMENTS.get(value) or StringAttr(str(value))
+            case _:
+                return _plain(value)
+
+
+def _plain(value: Any) -> Attribute:
+    match value:
+        case None:
+            return UNIT
+        case bool():
+            return IntegerAttr(int(value), i1)
+        case int():
+            return IntegerAttr(value, i64)
+        case float():
+            return FloatAttr(value, f64)
+        case str() | torch.device() | torch.layout() | torch.memory_format():
+            return StringAttr(str(value))
+        case _:
+            raise Unsupported(f"argument {value!r} of type {type(value).__name__}", "TW1104")
+
+
+def complete(op: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """Arguments in the schema's order; trailing defaults are left out."""
+    values: list[Any] = list(args)
+    last = len(values)
+    for i, argument in enumerate(op._schema.arguments[len(args) :], start=len(args)):
+        if argument.name in kwargs:
+            values.append(kwargs[argument.name])
+            last = i + 1
+        else:
+            values.append(argument.default_value)
+    return values[:last]
+
+
+def result_type(fake: Any, symbols: Symbols) -> Attribute:
+    """The type of one result; a dtype without an element type is that of its carrier."""
+    if isinstance(fake, torch.Tensor):
+        sizes = symbols.exprs(fake.shape)
+        carrier = CARRIERS.get(fake.dtype)
+        if carrier is not None:
+            sizes = (*sizes, as_expr(2)) if carrier.pair else sizes
+            return tensor_type(ELEMENTS[carrier.dtype], sizes)
+        if fake.dtype not in ELEMENTS:
+            raise Unsupported(f"{fake.dtype} cannot pass through the IR", "TW1103")
+        return tensor_type(ELEMENTS[fake.dtype], sizes)
+    if isinstance(fake, int | torch.SymInt):
+        return IndexType()
+    raise Unsupported(f"result {fake!r}", "TW1104")
+
+
+def call_aten(b: Builder, op: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Emit `tw.aten` for this call; the value is shaped like the operator's result."""
+    call = _Call()
+    attrs = [call.describe(value) for value in complete(op, args, kwargs)]
+    results: list[Any] = _flat(b.fake)
+    kept = [fake for fake in results if fake is not None]
+    aten = AtenOp(
+        callee_of(op),
+        call.operands,
+        attrs,
+        [result_type(fake, b.symbols) for fake in kept],
+        _mutated(op, call, args, kwargs),
+        impure=torch.Tag.nondeterministic_seeded in op.tags,
+    )
+    _note_dtypes(aten, b, kept)
+    _note_strides(aten, b, kept)
+    b.add(aten)
+    return _like(b.fake, iter(aten.results))
+
+
+def _flat(value: Any) -> list[Any]:
+    if isinstance(value, list | tuple):
+        return [leaf for item in value for leaf in _flat(item)]  # pyright: ignore[reportUnknownVariableType]
+    return [value]
+
+
+def _like(fake: Any, results: Any) -> Any:
+    if isinstance(fake, list | tuple):
+        return tuple(_like(item, results) for item in fake)  # pyright: ignore[reportUnknownVariableType]
+    return None if fake is None else next(results)
+
+
+def _mutated(
+    op: torch._ops.OpOverload, call: _Call, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> list[int]:
+    if not op._schema.is_mutable:
+        return []
+    named = dict(zip((a.name for a in op._schema.arguments), args, strict=False)) | dict(kwargs)
+    written = [a.name for a in op._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
+    values = [value for name in written for value in _flat(named.get(name))]
+    return sorted({call.position[value] for value in values if isinstance(value, SSAValue)})
+
+
+def _note_dtypes(aten: AtenOp, b: Builder, fakes: Sequence[Any]) -> None:
+    """Say which operands and results stand for a dtype that the IR lacks."""
+    operands = [_carried(b.carried.get(value)) for value in aten.operands]
+    if any(operands):
+        aten.attributes[OPERAND_DTYPES] = ArrayAttr([StringAttr(name) for name in operands])
+    results = [_carried(fake) for fake in fakes]
+    if any(results):
+        aten.attributes[RESULT_DTYPES] = ArrayAttr([StringAttr(name) for name in results])
+        for value, fake in zip(aten.results, fakes, strict=True):
+            if _carried(fake):
+                b.carried[value] = fake
+
+
+def _note_strides(aten: AtenOp, b: Builder, fakes: Sequence[Any]) -> None:
+    """Say which results ATen does not leave row-major."""
+    layouts = [
+        kept_layout(encode(fake), b.symbols) if isinstance(fake, torch.Tensor) else None for fake in fakes
+    ]
+    if any(layouts):
+        aten.attributes[STRIDES] = ArrayAttr(
+            [
+                StringAttr(text or _plain_strides(value))
+                for text, value in zip(layouts, aten.results, strict=True)
+            ]
+        )
+
+
+def _plain_strides(value: SSAValue) -> str:
+    return format_exprs(row_major_strides(sizes_of(value))) if isinstance(value.type, TensorType) else ""
+
+
+def _carried(fake: Any) -> str:
+    return dtype_name(fake.dtype) if isinstance(fake, torch.Tensor) and fake.dtype in CARRIERS else ""

@@ -1,0 +1,172 @@
+"""ATen operations that read or write at positions held in tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import i1, i64
+from xdsl.ir import SSAValue
+
+from tilewright.dialects import index_expr
+from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, SelectOp
+from tilewright.dialects.tw.indexing import GatherAlongOp, GatherOp, ScatterAddOp, ScatterAlongOp, ScatterOp
+from tilewright.dialects.types import sizes_of, ui8
+
+from ..errors import Unsupported
+from .builder import Builder, Operand, Row, axis, element_of
+from .view import take
+
+
+def _embedding(b: Builder, table: SSAValue, indices: SSAValue, *_: object) -> SSAValue:
+    return b.emit(GatherOp(table, [b.cast(indices, i64)], [0], 0))
+
+
+def _embedding_gradient(
+    b: Builder,
+    gradient: SSAValue,
+    indices: SSAValue,
+    count: Any,
+    padding: int = -1,
+    scale_by_frequency: bool = False,
+) -> SSAValue:
+    if scale_by_frequency:
+        raise Unsupported("embedding gradients scaled by frequency")
+    indices = b.cast(indices, i64)
+    if padding >= 0:
+        sizes = sizes_of(indices)
+        kept = b.emit(CompareOp(indices, b.full(padding, i64, sizes), "ne"))
+        shape = (*sizes, *[index_expr.ONE] * (len(sizes_of(gradient)) - len(sizes)))
+        mask = b.broadcast(b.reshape(kept, shape), sizes_of(gradient))
+        zeros = b.full(0, element_of(gradient), sizes_of(gradient))
+        gradient = b.emit(SelectOp(mask, gradient, zeros))
+    target = b.full(0, b.element, b.sizes)
+    return b.emit(ScatterAddOp(target, [indices], gradient, [0], 0))
+
+
+def _common_shape(indices: Sequence[SSAValue]) -> tuple[Expr, ...]:
+    """The shape to which index tensors broadcast."""
+    rank = max(len(sizes_of(index)) for index in indices)
+    shape = [index_expr.ONE] * rank
+    for index in indices:
+        sizes = sizes_of(index)
+        for d, size in enumerate(sizes, start=rank - len(sizes)):
+            if size.constant != 1:
+                shape[d] = size
+    return tuple(shape)
+
+
+def positions(b: Builder, indices: Sequence[SSAValue | None]) -> tuple[list[SSAValue], list[int], int]:
+    """Index tensors of one shape, the dimensions they index, and where that shape stands."""
+    given = [(d, index) for d, index in enumerate(indices) if index is not None]
+    if any(element_of(index) in (i1, ui8) for _, index in given):
+        raise Unsupported("masks as indices (the result size depends on data)")
+    dims = [d for d, _ in given]
+    shape = _common_shape([index for _, index in given])
+    tensors = [b.broadcast(b.cast(index, i64), shape) for _, index in given]
+    adjacent = dims == list(range(dims[0], dims[0] + len(dims)))
+    return tensors, dims, dims[0] if adjacent else 0
+
+
+def _index(b: Builder, x: SSAValue, indices: Sequence[SSAValue | None]) -> SSAValue:
+    if all(index is None for index in indices):
+        return x
+    tensors, dims, at = positions(b, indices)
+    return b.emit(GatherOp(x, tensors, dims, at))
+
+
+def _index_select(b: Builder, x: SSAValue, dim: int, index: SSAValue) -> SSAValue:
+    d = axis(dim, len(sizes_of(x)))
+    if not sizes_of(x):
+        return x
+    flat = b.reshape(index, (index_expr.product(sizes_of(index)),))
+    return b.emit(GatherOp(x, [b.cast(flat, i64)], [d], d))
+
+
+def _index_put(
+    b: Builder,
+    x: SSAValue,
+    indices: Sequence[SSAValue | None],
+    values: SSAValue,
+    accumulate: bool = False,
+    unsafe: bool = False,
+) -> SSAValue:
+    if _is_mask(x, indices):
+        return _masked_put(b, x, indices, values, accumulate)
+    tensors, dims, at = positions(b, indices)
+    kept = [size for d, size in enumerate(sizes_of(x)) if d not in dims]
+    shape = (*kept[:at], *sizes_of(tensors[0]), *kept[at:])
+    values = b.broadcast(b.cast(values, element_of(x)), shape)
+    op = ScatterAddOp if accumulate else ScatterOp
+    return b.emit(op(x, tensors, values, dims, at))
+
+
+def _is_mask(x: SSAValue, indices: Sequence[SSAValue | None]) -> bool:
+    return len(indices) == 1 and indices[0] is not None and element_of(indices[0]) == i1
+
+
+def _masked_put(
+    b: Builder, x: SSAValue, indices: Sequence[SSAValue | None], values: SSAValue, accumulate: bool
+) -> SSAValue:
+    """`x[mask] = value` with one value for all is a select."""
+    (mask,) = indices
+    assert mask is not None
+    if index_expr.product(sizes_of(values)).constant != 1:
+        raise Unsupported("several values at masked positions (the count depends on data)")
+    sizes = sizes_of(x)
+    ones = [index_expr.ONE] * (len(sizes) - len(sizes_of(mask)))
+    where = b.broadcast(b.reshape(mask, (*sizes_of(mask), *ones)), sizes)
+    value = b.broadcast(b.reshape(b.cast(values, element_of(x)), ()), sizes)
+    if accumulate:
+        value = b.emit(AddOp(x, value))
+    return b.emit(SelectOp(where, value, x))
+
+
+def _gather(b: Builder, x: SSAValue, dim: int, index: SSAValue, sparse_grad: bool = False) -> SSAValue:
+    if not sizes_of(x):
+        return b.broadcast(x, b.sizes)
+    return b.emit(GatherAlongOp(x, b.cast(index, i64), axis(dim, len(sizes_of(x)))))
+
+
+def _scatter(combine: str) -> Row:
+    def row(b: Builder, x: SSAValue, dim: int, index: SSAValue, source: Operand) -> SSAValue:
+        sizes = sizes_of(index)
+        if not sizes_of(x):
+            raise Unsupported("scatter into a number")
+        values = source if isinstance(source, SSAValue) else b.full(number(source), element_of(x), sizes)
+        if sizes_of(values) != sizes:
+            values = _leading(b, values, sizes)
+        d = axis(dim, len(sizes_of(x)))
+        return b.emit(ScatterAlongOp(x, b.cast(index, i64), values, d, combine))
+
+    return row
+
+
+def number(value: Operand) -> bool | int | float | Expr:
+    if isinstance(value, bool | int | float | Expr):
+        return value
+    raise Unsupported("a symbolic float to scatter")
+
+
+def _leading(b: Builder, value: SSAValue, sizes: Sequence[Expr]) -> SSAValue:
+    """The part of `value` that an index of these sizes addresses."""
+    for d, size in enumerate(sizes):
+        value = take(b, value, d, 0, size)
+    return value
+
+
+ROWS: dict[str, Row] = {
+    "aten.embedding.default": _embedding,
+    "aten.embedding_dense_backward.default": _embedding_gradient,
+    "aten.index.Tensor": _index,
+    "aten._unsafe_index.Tensor": _index,
+    "aten.index_select.default": _index_select,
+    "aten.index_put.default": _index_put,
+    "aten._unsafe_index_put.default": _index_put,
+    "aten._index_put_impl.default": _index_put,
+    "aten.gather.default": _gather,
+    "aten.scatter.src": _scatter("none"),
+    "aten.scatter.value": _scatter("none"),
+    "aten.scatter_add.default": _scatter("add"),
+}

@@ -1,0 +1,134 @@
+"""Matrix products, convolution and attention."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
+
+from tilewright.dialects.tw.elementwise_binary import AddOp, MulOp
+from tilewright.dialects.tw.linalg import AttentionOp, ConvolutionOp, MatmulOp
+from tilewright.dialects.types import is_float, sizes_of
+
+from ..errors import Unsupported
+from .builder import Builder, Row, element_of, integers
+
+
+def _matmul(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
+    if element_of(x) == i1:
+        raise Unsupported("a matrix product of torch.bool")
+    return b.emit(MatmulOp(x, y))
+
+
+def _matmul_in(b: Builder, x: SSAValue, y: SSAValue, out_dtype: Any) -> SSAValue:
+    element = b.element_of_dtype(out_dtype)
+    return _matmul(b, b.cast(x, element), b.cast(y, element))
+
+
+def _scaled(b: Builder, value: SSAValue, factor: Any) -> SSAValue:
+    if factor == 1:
+        return value
+    return b.emit(MulOp(value, b.operand(factor, element_of(value), sizes_of(value))))
+
+
+def _added_matmul(
+    b: Builder, bias: SSAValue, x: SSAValue, y: SSAValue, *, beta: Any = 1, alpha: Any = 1
+) -> SSAValue:
+    sizes = b.sizes
+    row = sizes_of(bias)
+    if beta == 1 and alpha == 1 and row == sizes[-1:]:
+        return b.emit(MatmulOp(x, y, bias))
+    product = _scaled(b, _matmul(b, x, y), alpha)
+    if beta == 0:
+        return product
+    return b.emit(AddOp(b.broadcast(_scaled(b, bias, beta), sizes), product))
+
+
+def _vector_product(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
+    """Matrix by vector, and vector by vector."""
+    (count,) = sizes_of(y)
+    rows = sizes_of(x)[:-1]
+    matrix = b.reshape(x, (*rows, count) if rows else (1, count))
+    return b.reshape(b.emit(MatmulOp(matrix, b.reshape(y, (count, 1)))), b.sizes)
+
+
+def _convolution(
+    b: Builder,
+    x: SSAValue,
+    weight: SSAValue,
+    bias: SSAValue | None,
+    stride: Sequence[Any],
+    padding: Sequence[Any],
+    dilation: Sequence[Any],
+    transposed: bool,
+    output_padding: Sequence[Any],
+    groups: int,
+) -> SSAValue:
+    if not is_float(element_of(x)):
+        raise Unsupported("an integer convolution")
+    if len(sizes_of(x)) != len(sizes_of(weight)):
+        raise Unsupported("a convolution of one image without a batch dimension")
+    spatial = len(sizes_of(x)) - 2
+    return b.emit(
+        ConvolutionOp(
+            x,
+            weight,
+            bias,
+            _spread(stride, spatial),
+            _spread(padding, spatial),
+            _spread(dilation, spatial),
+            transposed=transposed,
+            output_padding=_spread(output_padding, spatial),
+            groups=groups,
+        )
+    )
+
+
+def _spread(values: Sequence[Any], count: int) -> list[int]:
+    numbers = integers(values)
+    return numbers * count if len(numbers) == 1 else numbers
+
+
+def _attention(
+    b: Builder,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    attn_mask: SSAValue | None = None,
+    scale: float | None = None,
+) -> tuple[SSAValue, SSAValue]:
+    if dropout_p:
+        raise Unsupported("attention with dropout")
+    depth = sizes_of(query)[-1].constant
+    if scale is None:
+        if depth is None:
+            raise Unsupported("attention whose head size is symbolic")
+        scale = 1.0 / math.sqrt(depth)
+    if not isinstance(scale, int | float):
+        raise Unsupported("attention with a symbolic scale")
+    element = element_of(query)
+    if attn_mask is not None and element_of(attn_mask) not in (i1, element):
+        attn_mask = b.cast(attn_mask, element)
+    op = AttentionOp(query, key, value, attn_mask, scale=float(scale), is_causal=is_causal)
+    b.emit(op)
+    return op.results[0], op.results[1]
+
+
+ROWS: dict[str, Row] = {
+    "aten.mm.default": _matmul,
+    "aten.bmm.default": _matmul,
+    "aten.mm.dtype": _matmul_in,
+    "aten.bmm.dtype": _matmul_in,
+    "aten.addmm.default": _added_matmul,
+    "aten.baddbmm.default": _added_matmul,
+    "aten.mv.default": _vector_product,
+    "aten.dot.default": _vector_product,
+    "aten.convolution.default": _convolution,
+    "aten._scaled_dot_product_flash_attention_for_cpu.default": _attention,
+}

@@ -1,0 +1,298 @@
+"""ATen views and their inverses as tw ops; a view is a value like any other here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from tilewright.dialects import index_expr
+from tilewright.dialects.index_expr import Expr, as_expr
+from tilewright.dialects.tw.creation import IotaOp
+from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, SelectOp
+from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
+from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReverseOp, SliceOp
+from tilewright.dialects.types import sizes_of
+
+from ..errors import Unsupported
+from .builder import Builder, Row, axis, integer, integers
+
+
+def _reshape(b: Builder, x: SSAValue, *_: object, **__: object) -> SSAValue:
+    return b.reshape(x, b.sizes)
+
+
+def _permute(b: Builder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+    rank = len(sizes_of(x))
+    return b.transpose(x, [axis(d, rank) for d in dims])
+
+
+def _swap(b: Builder, x: SSAValue, first: int, second: int) -> SSAValue:
+    rank = len(sizes_of(x))
+    perm = list(range(rank))
+    if rank:
+        i, j = axis(first, rank), axis(second, rank)
+        perm[i], perm[j] = perm[j], perm[i]
+    return b.transpose(x, perm)
+
+
+def _matrix_transpose(b: Builder, x: SSAValue) -> SSAValue:
+    return b.transpose(x, list(reversed(range(len(sizes_of(x))))))
+
+
+def _expand(b: Builder, x: SSAValue, *_: object, **__: object) -> SSAValue:
+    return b.broadcast(x, b.sizes)
+
+
+def _start(value: Any, size: Expr) -> Expr:
+    """A slice's start as torch reads it: negative counts from the end, and it is clamped."""
+    if value is None:
+        return index_expr.ZERO
+    start = as_expr(value)
+    if start.constant is not None and start.constant < 0:
+        start = index_expr.maximum(start + size, 0)
+    elif start.constant is None and not index_expr.is_nonnegative(start):
+        raise Unsupported(f"a slice starts at {start}, of unknown sign")
+    return index_expr.minimum(start, size)
+
+
+def take(b: Builder, x: SSAValue, dim: int, start: Expr | int, size: Expr | int, step: int = 1) -> SSAValue:
+    """Elements `start, start + step, ...` (`size` of them) along `dim`."""
+    sizes: list[Expr] = list(sizes_of(x))
+    if as_expr(start) == index_expr.ZERO and as_expr(size) == sizes[dim] and step == 1:
+        return x
+    starts: list[Expr | int] = [0] * len(sizes)
+    steps: list[Expr | int] = [1] * len(sizes)
+    starts[dim], steps[dim], sizes[dim] = start, step, as_expr(size)
+    return b.emit(SliceOp(x, starts, sizes, steps))
+
+
+def _slice(
+    b: Builder, x: SSAValue, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> SSAValue:
+    sizes = sizes_of(x)
+    d = axis(dim, len(sizes))
+    return take(b, x, d, _start(start, sizes[d]), b.sizes[d], integer(step))
+
+
+def _select(b: Builder, x: SSAValue, dim: int, index: Any) -> SSAValue:
+    sizes = sizes_of(x)
+    d = axis(dim, len(sizes))
+    at = as_expr(index)
+    if at.constant is not None and at.constant < 0:
+        at = at + sizes[d]
+    return b.reshape(take(b, x, d, at, 1), b.sizes)
+
+
+def _scatter_slice(
+    b: Builder, x: SSAValue, source: SSAValue, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
+) -> SSAValue:
+    """Replace a slice: join what stands before, the source and what stands behind."""
+    sizes = sizes_of(x)
+    d = axis(dim, len(sizes))
+    first, count = _start(start, sizes[d]), sizes_of(source)[d]
+    if count == sizes[d]:
+        return source
+    if integer(step) != 1:
+        positions = b.emit(IotaOp(i64, (count,), 0, first, integer(step)))
+        return _scatter_at(b, x, source, d, positions)
+    rest = sizes[d] - first - count
+    parts = [source]
+    if first != index_expr.ZERO:
+        parts.insert(0, take(b, x, d, 0, first))
+    if rest != index_expr.ZERO:
+        parts.append(take(b, x, d, first + count, rest))
+    return b.emit(ConcatOp(parts, d))
+
+
+def _scatter_at(b: Builder, x: SSAValue, source: SSAValue, dim: int, positions: SSAValue) -> SSAValue:
+    return b.emit(ScatterOp(x, [positions], source, [dim], dim))
+
+
+def _scatter_select(b: Builder, x: SSAValue, source: SSAValue, dim: int, index: Any) -> SSAValue:
+    sizes = list(sizes_of(x))
+    d = axis(dim, len(sizes))
+    at = as_expr(index)
+    if at.constant is not None and at.constant < 0:
+        at = at + sizes[d]
+    sizes[d] = index_expr.ONE
+    return _scatter_slice(b, x, b.reshape(source, sizes), d, at)
+
+
+def _split(b: Builder, x: SSAValue, _: Any, dim: int = 0) -> tuple[SSAValue, ...]:
+    d = axis(dim, len(sizes_of(x)))
+    parts: list[SSAValue] = []
+    start = index_expr.ZERO
+    for fake in b.fake:
+        size = b.symbols.expr(fake.shape[d])
+        parts.append(take(b, x, d, start, size))
+        start = start + size
+    return tuple(parts)
+
+
+def _unbind(b: Builder, x: SSAValue, dim: int = 0) -> tuple[SSAValue, ...]:
+    d = axis(dim, len(sizes_of(x)))
+    sizes = [size for i, size in enumerate(sizes_of(x)) if i != d]
+    return tuple(b.reshape(take(b, x, d, i, 1), sizes) for i in range(len(b.fake)))
+
+
+def _cat(b: Builder, tensors: Sequence[SSAValue], dim: int = 0) -> SSAValue:
+    rank = len(b.sizes)
+    kept = [t for t in tensors if not _is_legacy_empty(t, rank)]
+    kept = [b.cast(t, b.element) for t in kept]
+    if not kept:
+        return b.full(0, b.element, b.sizes)
+    return kept[0] if len(kept) == 1 else b.emit(ConcatOp(kept, axis(dim, rank)))
+
+
+def _is_legacy_empty(value: SSAValue, rank: int) -> bool:
+    """torch.cat ignores rank-1 tensors without elements."""
+    sizes = sizes_of(value)
+    return rank != 1 and len(sizes) == 1 and sizes[0].constant == 0
+
+
+def _pad(b: Builder, x: SSAValue, pads: Sequence[Any], value: Any = 0) -> SSAValue:
+    sizes = sizes_of(x)
+    low = [index_expr.ZERO] * len(sizes)
+    high = [index_expr.ZERO] * len(sizes)
+    for i in range(len(pads) // 2):
+        d = len(sizes) - 1 - i
+        low[d], high[d] = as_expr(pads[2 * i]), as_expr(pads[2 * i + 1])
+    x = _crop(b, x, low, high)
+    low = [index_expr.maximum(n, 0) for n in low]
+    high = [index_expr.maximum(n, 0) for n in high]
+    if not any(low) and not any(high):
+        return x
+    return b.emit(PadOp(x, low, high, value))
+
+
+def _crop(b: Builder, x: SSAValue, low: Sequence[Expr], high: Sequence[Expr]) -> SSAValue:
+    """Negative padding removes elements."""
+    for d, (before, after) in enumerate(zip(low, high, strict=True)):
+        first = index_expr.maximum(-before, 0)
+        last = index_expr.maximum(-after, 0)
+        x = take(b, x, d, first, sizes_of(x)[d] - first - last)
+    return x
+
+
+def _flip(b: Builder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+    rank = len(sizes_of(x))
+    axes = sorted({axis(d, rank) for d in dims})
+    return b.emit(ReverseOp(x, axes)) if axes and rank else x
+
+
+def _repeat(b: Builder, x: SSAValue, repeats: Sequence[Any]) -> SSAValue:
+    sizes = (index_expr.ONE,) * (len(repeats) - len(sizes_of(x))) + sizes_of(x)
+    pairs: list[Expr] = []
+    for count, size in zip(repeats, sizes, strict=True):
+        pairs += [as_expr(count), size]
+    dims = list(range(1, 2 * len(sizes), 2))
+    spread = b.emit(BroadcastOp(b.reshape(x, sizes), pairs, dims))
+    return b.reshape(spread, b.sizes)
+
+
+def _diagonal(b: Builder, x: SSAValue, offset: int = 0, dim1: int = 0, dim2: int = 1) -> SSAValue:
+    rank = len(sizes_of(x))
+    first, second = axis(dim1, rank), axis(dim2, rank)
+    others = [d for d in range(rank) if d not in (first, second)]
+    moved = b.transpose(x, [*others, first, second])
+    count = b.sizes[-1:]
+    rows = b.emit(IotaOp(i64, count, 0, max(-offset, 0), 1))
+    columns = b.emit(IotaOp(i64, count, 0, max(offset, 0), 1))
+    return b.emit(GatherOp(moved, [rows, columns], [rank - 2, rank - 1], rank - 2))
+
+
+def _unfold(b: Builder, x: SSAValue, dim: int, size: int, step: int) -> SSAValue:
+    sizes = sizes_of(x)
+    d = axis(dim, len(sizes))
+    shape = (b.sizes[d], as_expr(size))
+    start = b.emit(IotaOp(i64, shape, 0, 0, step))
+    inner = b.emit(IotaOp(i64, shape, 1, 0, 1))
+    windows = b.emit(GatherOp(x, [b.emit(AddOp(start, inner))], [d], d))
+    rank = len(sizes) + 1
+    return b.transpose(windows, [*(i for i in range(rank) if i != d + 1), d + 1])
+
+
+def _as_strided(b: Builder, x: SSAValue, size: Any, stride: Any, offset: Any = None) -> SSAValue:
+    """Read the elements of `x` in memory order; defined where `x` fills its memory densely."""
+    fake = b.input_fake(0)
+    strides = integers(b.symbols.exprs(fake.stride()))
+    shape = sizes_of(x)
+    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
+    dense = index_expr.row_major_strides([shape[d] for d in order])
+    for d, expected in zip(order, dense, strict=True):
+        if shape[d].constant != 1 and expected.constant != strides[d]:
+            raise Unsupported("as_strided of a tensor with gaps or overlaps")
+    if (offset or 0) != fake.storage_offset() and fake.storage_offset() != 0:
+        raise Unsupported("as_strided of a tensor that starts inside its memory")
+    flat = b.reshape(b.transpose(x, order), (index_expr.product(shape),))
+    wanted = integers(stride)
+    same_count = index_expr.product(b.sizes) == sizes_of(flat)[0]
+    if not (offset or 0) and same_count and _is_row_major(b, wanted):
+        return b.reshape(flat, b.sizes)
+    place = b.full(offset or 0, i64, b.sizes)
+    for d, step in enumerate(wanted):
+        place = b.emit(AddOp(place, b.emit(IotaOp(i64, b.sizes, d, 0, step))))
+    return b.emit(GatherOp(flat, [place], [0], 0))
+
+
+def _is_row_major(b: Builder, strides: Sequence[int]) -> bool:
+    expected = index_expr.row_major_strides(b.sizes)
+    return all(e.constant == s or n.constant == 1 for e, s, n in zip(expected, strides, b.sizes, strict=True))
+
+
+def _triangle(predicate: str) -> Row:
+    def row(b: Builder, x: SSAValue, diagonal: int = 0) -> SSAValue:
+        rank = len(b.sizes)
+        rows = b.emit(IotaOp(i64, b.sizes, rank - 2, diagonal, 1))
+        columns = b.emit(IotaOp(i64, b.sizes, rank - 1, 0, 1))
+        kept = b.emit(CompareOp(columns, rows, predicate))
+        return b.emit(SelectOp(kept, x, b.full(0, b.element, b.sizes)))
+
+    return row
+
+
+ROWS: dict[str, Row] = {
+    **dict.fromkeys(
+        (
+            "aten.view.default",
+            "aten._unsafe_view.default",
+            "aten.reshape.default",
+            "aten._reshape_alias.default",
+            "aten.unsqueeze.default",
+            "aten.squeeze.default",
+            "aten.squeeze.dim",
+            "aten.squeeze.dims",
+            "aten.view_copy.default",
+        ),
+        _reshape,
+    ),
+    "aten.permute.default": _permute,
+    "aten.transpose.int": _swap,
+    "aten.t.default": _matrix_transpose,
+    "aten.numpy_T.default": _matrix_transpose,
+    "aten.expand.default": _expand,
+    "aten.expand_copy.default": _expand,
+    "prims.broadcast_in_dim.default": lambda b, x, shape, dims: b.emit(BroadcastOp(x, b.sizes, dims)),
+    "aten.slice.Tensor": _slice,
+    "aten.narrow.default": lambda b, x, dim, start, length: _slice(b, x, dim, start),
+    "aten.select.int": _select,
+    "aten.slice_scatter.default": _scatter_slice,
+    "aten.select_scatter.default": _scatter_select,
+    "aten.split.Tensor": _split,
+    "aten.split_with_sizes.default": _split,
+    "aten.unsafe_split.Tensor": _split,
+    "aten.chunk.default": _split,
+    "aten.unbind.int": _unbind,
+    "aten.cat.default": _cat,
+    "aten.constant_pad_nd.default": _pad,
+    "aten.flip.default": _flip,
+    "aten.repeat.default": _repeat,
+    "aten.diagonal.default": _diagonal,
+    "aten.unfold.default": _unfold,
+    "aten.as_strided.default": _as_strided,
+    "aten.tril.default": _triangle("le"),
+    "aten.triu.default": _triangle("ge"),
+}

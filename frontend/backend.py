@@ -1,0 +1,24 @@
+"""Entry point of `torch.compile(backend="mlir")`; imports what it needs on the first compile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from torch.fx import GraphModule
+
+
+def compile_graph(
+    gm: GraphModule,
+    example_inputs: Sequence[Any],
+    *,
+    options: Mapping[str, Any] | None = None,
+    mode: str | None = None,
+) -> Callable[..., Any]:
+    """Called by Dynamo once per captured graph, with what the user gave to `torch.compile`."""
+    from .compile import compile_captured
+    from .environment import read_environment
+    from .options import make_options
+
+    return compile_captured(gm, example_inputs, make_options(options, mode), read_environment())

@@ -1,0 +1,293 @@
+"""The edge of a graph: arguments, constants and results of @main."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.fx import GraphModule, Node
+from torch.utils._python_dispatch import _disable_current_modes
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    DictionaryAttr,
+    IndexType,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+)
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Region, SSAValue
+
+from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var
+from tilewright.dialects.tw.creation import ConstantOp
+from tilewright.dialects.tw.view import SliceOp
+from tilewright.dialects.types import tensor_type
+
+from .aten.builder import Builder, FloatScalar
+from .dtypes import CARRIERS, ELEMENTS, encode
+from .errors import UnsupportedInput
+from .graph import Argument, Constant, Input, Literal, Output, Passed, Result, Size, SizeOf
+from .locations import UNKNOWN, location_of
+from .strides import Layout, argument_layout, layout_of, row_major
+from .symbols import Symbols
+
+INDEX = IndexType()
+UNIT = UnitAttr()
+LARGEST_CONSTANT = 64
+"""Constants up to this many elements live in the IR, where passes can fold them."""
+
+
+@dataclass
+class Arguments:
+    """The arguments of @main, in order, and what each node and symbol became."""
+
+    block: Block
+    inputs: list[Input] = field(default_factory=list[Input])
+    attrs: list[dict[str, Attribute]] = field(default_factory=list[dict[str, Attribute]])
+    values: dict[Node, Any] = field(default_factory=dict[Node, Any])
+    index: dict[Node, int] = field(default_factory=dict[Node, int])
+    carried: dict[SSAValue, torch.Tensor] = field(default_factory=dict[SSAValue, torch.Tensor])
+    symbols: list[tuple[Var, int]] = field(default_factory=list[tuple[Var, int]])
+
+    def add(self, type_: Attribute, source: Input, attrs: dict[str, Attribute]) -> SSAValue:
+        value = self.block.insert_arg(type_, len(self.block.args))
+        self.inputs.append(source)
+        self.attrs.append(attrs)
+        return value
+
+    def add_symbol(self, symbol: Expr, source: Input) -> SSAValue:
+        (var,) = symbol.variables()
+        self.symbols.append((var, len(self.inputs)))
+        return self.add(INDEX, source, {"tw.symbol": StringAttr(str(symbol))})
+
+
+def import_arguments(
+    gm: GraphModule,
+    nodes: Sequence[Node],
+    example_inputs: Sequence[Any],
+    symbols: Symbols,
+    names: Sequence[str],
+    static: Sequence[int],
+) -> Arguments:
+    """One argument per tensor or symbolic size, in the order of the placeholders."""
+    placeholders = [node for node in nodes if node.op == "placeholder"]
+    fakes = [_fake(node, example_inputs, i) for i, node in enumerate(placeholders)]
+    defined = _define_symbols(fakes, symbols)
+    arguments = Arguments(Block())
+    frozen = _frozen(placeholders, nodes, static)
+    for i, (node, fake) in enumerate(zip(placeholders, fakes, strict=True)):
+        arguments.index[node] = i
+        name = _name(node, names)
+        if isinstance(fake, torch.Tensor):
+            _add_sizes(arguments, fake, i, symbols)
+            arguments.values[node] = _add_tensor(arguments, fake, i, symbols, name, i in frozen)
+        elif isinstance(fake, torch.SymInt):
+            if i in defined:
+                arguments.add_symbol(defined[i], Argument(i))
+            arguments.values[node] = symbols.expr(fake)
+        elif fake is None or isinstance(fake, bool | int | float | str):
+            arguments.values[node] = fake
+        else:
+            reason = "only tensors, integers and constants can enter a graph"
+            raise UnsupportedInput(where=name, name=name, kind=f"a {type(fake).__name__}", reason=reason)
+    return arguments
+
+
+def _fake(node: Node, example_inputs: Sequence[Any], index: int) -> Any:
+    """What a placeholder stands for; AOTAutograd's example knows the strides that we reported."""
+    example = example_inputs[index] if index < len(example_inputs) else None
+    if isinstance(example, FakeTensor) or "val" not in node.meta:
+        node.meta["val"] = example
+    return node.meta["val"]
+
+
+def _define_symbols(fakes: Sequence[Any], symbols: Symbols) -> dict[int, Expr]:
+    """Symbols that are arguments themselves: plain ones first, then whole expressions."""
+    sizes = [(i, fake) for i, fake in enumerate(fakes) if isinstance(fake, torch.SymInt)]
+    found: dict[int, Expr] = {}
+    for plain in (True, False):
+        for i, fake in sizes:
+            if bool(fake.node.expr.is_Symbol) is plain and (symbol := symbols.define(fake)) is not None:
+                found[i] = symbol
+    return found
+
+
+def _add_sizes(arguments: Arguments, fake: torch.Tensor, index: int, symbols: Symbols) -> None:
+    """Symbols that only a tensor's size shows become arguments of their own."""
+    for dim, size in enumerate(fake.shape):
+        if isinstance(size, torch.SymInt) and not symbols.knows(size):
+            symbol = symbols.define(size)
+            assert symbol is not None
+            arguments.add_symbol(symbol, SizeOf(index, dim))
+
+
+def _add_tensor(
+    arguments: Arguments, fake: torch.Tensor, index: int, symbols: Symbols, name: str, frozen: bool
+) -> SSAValue:
+    if fake.layout is not torch.strided or fake.is_quantized:
+        kind = f"a {fake.layout} tensor of {fake.dtype}"
+        raise UnsupportedInput(where=name, name=name, kind=kind, reason="its memory is no plain array")
+    dtype = fake.dtype if fake.dtype in CARRIERS else None
+    carrier = encode(fake)
+    if carrier.dtype not in ELEMENTS:
+        raise UnsupportedInput(
+            where=name, name=name, kind=f"of {fake.dtype}", reason="the IR has no such element type"
+        )
+    attrs: dict[str, Attribute] = {"tw.name": StringAttr(name)}
+    if frozen:
+        attrs["tw.frozen"] = UNIT
+    if (strides := argument_layout(carrier, symbols)) is not None:
+        attrs["tw.strides"] = StringAttr(strides)
+    type_ = tensor_type(ELEMENTS[carrier.dtype], symbols.exprs(carrier.shape))
+    value = arguments.add(type_, Argument(index, dtype), attrs)
+    if dtype is not None:
+        arguments.carried[value] = fake
+    return value
+
+
+def _frozen(placeholders: Sequence[Node], nodes: Sequence[Node], static: Sequence[int]) -> frozenset[int]:
+    """Static placeholders that the graph does not write."""
+    if not static:
+        return frozenset()
+    written = {
+        node.args[0]
+        for node in nodes
+        if isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable and node.args
+    }
+    return frozenset(i for i in static if i < len(placeholders) and placeholders[i] not in written)
+
+
+def _name(node: Node, names: Sequence[str]) -> str:
+    """The name of a Dynamo input (`encoder.norm.weight`), else that of the placeholder."""
+    index = getattr(node.meta.get("desc"), "idx", None)
+    if index is not None and type(node.meta["desc"]).__name__ == "PlainAOTInput" and index < len(names):
+        return names[index]
+    return node.name
+
+
+# Constants
+
+
+def constant_of(b: Builder, gm: GraphModule, node: Node, arguments: Arguments) -> Any:
+    """A tensor that hangs on the graph module: in the IR if small, else a frozen argument."""
+    value: Any = gm
+    for part in str(node.target).split("."):
+        value = getattr(value, part)
+    name = str(node.target)
+    if not isinstance(value, torch.Tensor):
+        kind = f"a {type(value).__name__}"
+        raise UnsupportedInput(where=name, name=name, kind=kind, reason="only tensors can hang on a graph")
+    node.meta.setdefault("val", value)
+    if value.numel() <= LARGEST_CONSTANT and value.dtype in ELEMENTS:
+        with _disable_current_modes():
+            return b.emit(ConstantOp(_dense(value)))
+    frozen = _add_tensor(arguments, value, -1, b.symbols, name, True)
+    arguments.inputs[-1] = Constant(encode(value))
+    b.carried.update(arguments.carried)
+    return frozen
+
+
+def _dense(value: torch.Tensor) -> DenseIntOrFPElementsAttr:
+    element = ELEMENTS[value.dtype]
+    type_: Any = tensor_type(element, value.shape)
+    numbers = value.detach().reshape(-1).tolist()
+    if value.dtype is torch.bool:
+        numbers = [int(n) for n in numbers]
+    return DenseIntOrFPElementsAttr.from_list(type_, numbers)
+
+
+# Results
+
+
+class Results:
+    """The results of @main, and how the caller's outputs are made of them."""
+
+    def __init__(self, b: Builder, arguments: Arguments) -> None:
+        self.b = b
+        self.arguments = arguments
+        self.values: list[SSAValue] = []
+        self.attrs: list[dict[str, Attribute]] = []
+        self.outputs: list[Output] = []
+        self.strides: list[tuple[int | torch.SymInt, ...] | None] = []
+        self._seen: dict[Node, Output] = {}
+
+    def add(self, output: Any, value: Any) -> None:
+        made = self._seen.get(output) if isinstance(output, Node) else None
+        if made is None:
+            made = self._output(output, value)
+        if isinstance(output, Node):
+            self._seen[output] = made
+        self.outputs.append(made)
+        fake = output.meta.get("val") if isinstance(output, Node) else None
+        self.strides.append(self._reported(fake, made) if isinstance(fake, torch.Tensor) else None)
+
+    def _output(self, output: Any, value: Any) -> Output:
+        if isinstance(output, Node) and output.op == "placeholder":
+            return Passed(self.arguments.index[output])
+        if isinstance(value, Expr):
+            return Size(value)
+        if isinstance(value, FloatScalar):
+            raise UnsupportedInput(
+                where=str(output),
+                name=str(output),
+                kind="a symbolic float",
+                reason="a graph cannot return it",
+            )
+        if not isinstance(value, SSAValue):
+            return Literal(value)
+        return self._tensor(output, value)
+
+    def _tensor(self, node: Node, value: SSAValue) -> Output:
+        fake: torch.Tensor = node.meta["val"]
+        carrier = encode(fake)
+        layout = layout_of(carrier, self.b.symbols)
+        attrs: dict[str, Attribute] = {}
+        expand: tuple[Expr, ...] | None = None
+        if layout.repeated:
+            expand, layout = layout.sizes, _without(layout, layout.repeated)
+            self.b.location = location_of(node)
+            starts = [ZERO] * len(layout.sizes)
+            value = self.b.emit(SliceOp(value, starts, layout.sizes))
+        if not layout.is_row_major and layout.is_dense:
+            attrs["tw.strides"] = StringAttr(layout.text)
+        dtype = fake.dtype if fake.dtype in CARRIERS else None
+        self.values.append(value)
+        self.attrs.append(attrs)
+        return Result(len(self.values) - 1, dtype, expand)
+
+    def _reported(self, fake: torch.Tensor, made: Output) -> tuple[int | torch.SymInt, ...]:
+        """The strides that the caller will see; a traced layout with gaps becomes row-major."""
+        layout = layout_of(fake, self.b.symbols)
+        if isinstance(made, Result) and not layout.repeated and not layout.is_dense:
+            return row_major(fake.shape)
+        return tuple(fake.stride())
+
+
+def _without(layout: Layout, repeated: Sequence[int]) -> Layout:
+    """The layout with repeated dimensions shrunk to one element."""
+    sizes = tuple(ONE if d in repeated else n for d, n in enumerate(layout.sizes))
+    return Layout(sizes, layout.strides)
+
+
+def make_module(arguments: Arguments, results: Results) -> ModuleOp:
+    """`func.func @main` around the imported ops."""
+    block = arguments.block
+    back = ReturnOp(*results.values)
+    back.location = results.b.location if results.b.ops else UNKNOWN
+    block.add_op(back)
+    main = FuncOp(
+        "main",
+        ([arg.type for arg in block.args], [value.type for value in results.values]),
+        Region(block),
+        arg_attrs=_attributes(arguments.attrs),
+        res_attrs=_attributes(results.attrs) if any(results.attrs) else None,
+    )
+    return ModuleOp([main])
+
+
+def _attributes(attrs: Sequence[Mapping[str, Attribute]]) -> ArrayAttr[DictionaryAttr]:
+    return ArrayAttr([DictionaryAttr(dict(a)) for a in attrs])

@@ -1,0 +1,83 @@
+"""Calls a built graph the way AOTAutograd does: a list in, a list out, the list emptied."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from tilewright.dialects.index_expr import Var
+
+from .dtypes import decode, encode
+from .graph import Argument, Constant, Graph, Input, Literal, Output, Passed, Result, Size
+
+Run = Callable[[list[Any]], Sequence[Any]]
+
+
+def make_call(graph: Graph, run: Run) -> Callable[[list[Any]], Sequence[Any]]:
+    """The boxed function that AOTAutograd wants; costs nothing where both sides agree already."""
+    plain_in = all(
+        isinstance(source, Argument) and source.index == i and source.dtype is None
+        for i, source in enumerate(graph.inputs)
+    )
+    plain_out = all(
+        isinstance(out, Result) and out.index == i and out.dtype is None and out.expand is None
+        for i, out in enumerate(graph.outputs)
+    )
+    call = _direct(run, len(graph.inputs)) if plain_in and plain_out else _adapted(graph, run)
+    call._boxed_call = True  # pyright: ignore[reportFunctionMemberAccess]
+    return call
+
+
+def _direct(run: Run, count: int) -> Callable[[list[Any]], Sequence[Any]]:
+    def call(args: list[Any]) -> Sequence[Any]:
+        if len(args) != count:  # trailing arguments that the graph never reads
+            del args[count:]
+        results = run(args)
+        args.clear()
+        return results
+
+    return call
+
+
+def _adapted(graph: Graph, run: Run) -> Callable[[list[Any]], Sequence[Any]]:
+    def call(args: list[Any]) -> Sequence[Any]:
+        given = [_input(source, args) for source in graph.inputs]
+        env = {var: given[i] for var, i in graph.symbols}
+        kept = list(args)
+        args.clear()
+        results = run(given) if graph.has_work else ()
+        return [_output(out, results, kept, env) for out in graph.outputs]
+
+    return call
+
+
+def _input(source: Input, args: Sequence[Any]) -> Any:
+    match source:
+        case Argument(index=index, dtype=None):
+            return args[index]
+        case Argument(index=index):
+            return encode(args[index])
+        case Constant(tensor=tensor):
+            return tensor
+        case _:
+            return args[source.index].shape[source.dim]
+
+
+def _output(out: Output, results: Sequence[Any], args: Sequence[Any], env: dict[Var, int]) -> Any:
+    match out:
+        case Result():
+            return _result(out, results[out.index], env)
+        case Passed(index=index):
+            return args[index]
+        case Size(value=value):
+            return value.evaluate(env)
+        case Literal(value=value):
+            return value
+
+
+def _result(out: Result, value: torch.Tensor, env: dict[Var, int]) -> torch.Tensor:
+    if out.expand is not None:
+        value = value.expand([size.evaluate(env) for size in out.expand])
+    return value if out.dtype is None else decode(value, out.dtype)

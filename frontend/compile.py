@@ -1,0 +1,155 @@
+"""The driver: Dynamo's graph through AOTAutograd, import, passes and a target, to a function."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+
+from .call import Run, make_call
+from .decompositions import decompositions
+from .environment import Environment
+from .errors import MissingTarget
+from .fallback import report
+from .fx_import import import_fx
+from .graph import Graph
+from .locations import argument_name
+from .options import Options
+
+LOGGER = logging.getLogger("tilewright.compile")
+
+
+@dataclass(frozen=True)
+class Request:
+    """One graph to build: what a target is told beside the module."""
+
+    options: Options
+    environment: Environment
+    kind: str
+    """`inference`, `forward` or `backward`."""
+
+
+@dataclass
+class Record:
+    """What happened in one compile, for `explain` and tests."""
+
+    graphs: list[tuple[str, Graph]] = field(default_factory=list[tuple[str, Graph]])
+
+
+Builder = Callable[[Graph, Request], Run]
+Boxed = Callable[[list[Any]], Sequence[Any]]
+
+# target -> function that runs the passes and builds; imported when first used.
+BUILDERS: dict[str, str] = {
+    "reference": "tilewright.frontend.reference_runtime:build",
+    "cpu_openmp": "tilewright.frontend.native_runtime:build_cpu",
+    "gpu_triton": "tilewright.frontend.native_runtime:build_gpu",
+}
+
+
+def builder_of(name: str) -> Builder:
+    module, _, function = BUILDERS[name].partition(":")
+    try:
+        return getattr(import_module(module), function)
+    except ImportError as error:
+        raise MissingTarget(name=name, reason=str(error)) from error
+
+
+def compile_captured(
+    gm: GraphModule,
+    example_inputs: Sequence[Any],
+    options: Options,
+    environment: Environment,
+    record: Record | None = None,
+) -> Callable[..., Any]:
+    """Compile one Dynamo graph; the backward graph is compiled with it or on its first use."""
+    from torch._dynamo.backends.common import AotAutograd
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+    names = dynamo_names(gm)
+
+    def compiler(kind: str) -> Callable[[GraphModule, Sequence[Any]], Boxed]:
+        request = Request(options, environment, kind)
+        return lambda graph, inputs: compile_aten(graph, inputs, request, names, record)
+
+    driver = AotAutograd(
+        fw_compiler=compiler("forward"),
+        bw_compiler=compiler("backward"),
+        inference_compiler=compiler("inference"),
+        partition_fn=min_cut_rematerialization_partition,
+        decompositions=decompositions(),
+        keep_inference_input_mutations=True,
+    )
+    return driver(gm, list(example_inputs))
+
+
+def compile_aten(
+    gm: GraphModule,
+    example_inputs: Sequence[Any],
+    request: Request,
+    names: Sequence[str] = (),
+    record: Record | None = None,
+) -> Boxed:
+    """Compile one ATen graph to a boxed function."""
+    options = request.options
+    frozen = request.kind == "inference" and options.freeze
+    graph = import_fx(
+        gm,
+        example_inputs,
+        names=names,
+        static=_static_inputs() if frozen else (),
+        frozen=frozen,
+        fallback=options.fallback,
+    )
+    report(graph.fallbacks)
+    if record is not None:
+        record.graphs.append((request.kind, graph))
+    _report_strides(graph)
+    target = options.target if options.target != "auto" else _target_of(gm)
+    run = builder_of(target)(graph, request) if graph.has_work else _nothing
+    return make_call(graph, run)
+
+
+def _nothing(args: list[Any]) -> Sequence[Any]:
+    return ()
+
+
+def _target_of(gm: GraphModule) -> str:
+    """The target for the devices that occur in the graph."""
+    for node in gm.graph.nodes:
+        fake = node.meta.get("val")
+        if isinstance(fake, torch.Tensor) and fake.device.type != "cpu":
+            return "gpu_triton"
+    return "cpu_openmp"
+
+
+def _static_inputs() -> Sequence[int]:
+    """Placeholders that are parameters or buffers, as AOTAutograd knows them."""
+    context = torch._guards.TracingContext.try_get()
+    if context is None or context.fw_metadata is None:
+        return ()
+    return tuple(context.fw_metadata.static_input_indices or ())
+
+
+def _report_strides(graph: Graph) -> None:
+    """Tell AOTAutograd the strides of our results: the backward graph is traced with them."""
+    context = torch._guards.TracingContext.try_get()
+    if context is not None and context.output_strides is not None:
+        assert not context.output_strides
+        context.output_strides.extend(graph.output_strides)  # pyright: ignore[reportArgumentType]
+
+
+def dynamo_names(gm: GraphModule) -> list[str]:
+    """The user's names of a Dynamo graph's inputs: `encoder.norm.weight`, `x`."""
+    names: list[str] = []
+    for node in gm.graph.nodes:
+        if node.op == "placeholder":
+            source = getattr(node, "_dynamo_source", None)
+            name = getattr(source, "name", node.name)
+            names.append(argument_name(name() if callable(name) else name))
+    return names

@@ -1,0 +1,35 @@
+"""The one file that reads environment variables."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What the process environment says about compilation."""
+
+    dump: Path | None
+    """TILEWRIGHT_DUMP: write every graph's IR after each pass into this folder."""
+    cache: Path
+    """TILEWRIGHT_CACHE_DIR: where compiled code is kept between processes."""
+    verify_each: bool
+    """TILEWRIGHT_VERIFY: verify the module after each pass."""
+    compiler: str | None
+    """CXX: the C++ compiler."""
+
+
+def read_environment(variables: Mapping[str, str] = os.environ) -> Environment:
+    """Read the variables; called once per compile, so that tests may change them."""
+    dump = variables.get("TILEWRIGHT_DUMP", "")
+    cache = variables.get("TILEWRIGHT_CACHE_DIR", "")
+    base = variables.get("XDG_CACHE_HOME", "") or str(Path.home() / ".cache")
+    return Environment(
+        dump=Path(dump) if dump else None,
+        cache=Path(cache) if cache else Path(base) / "tilewright",
+        verify_each=variables.get("TILEWRIGHT_VERIFY", "") not in ("", "0"),
+        compiler=variables.get("CXX") or None,
+    )

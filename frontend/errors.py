@@ -1,0 +1,86 @@
+"""Errors and remarks of the frontend: codes TW1001 to TW1099."""
+
+from __future__ import annotations
+
+from tilewright.dialects.diagnostics import TilewrightError
+
+
+class UnknownOption(TilewrightError):
+    """A name in `options` that is no field of `Options`."""
+
+    code = "TW1001"
+    what = "unknown option `{name}`"
+    why = "`options` accepts: {valid}"
+    fix = "{suggestion}"
+
+
+class BadOptionValue(TilewrightError):
+    """A value that an option does not accept."""
+
+    code = "TW1002"
+    what = "option `{name}` cannot be {value!r}"
+    why = "it accepts {accepted}"
+    fix = "pass one of the accepted values"
+
+
+class UnknownMode(TilewrightError):
+    """A `mode` that is not in the table of modes."""
+
+    code = "TW1003"
+    what = "unknown mode `{name}`"
+    why = "`mode` accepts: {valid}"
+    fix = "{suggestion}"
+
+
+class UnsupportedSize(TilewrightError):
+    """A size that index expressions cannot say."""
+
+    code = "TW1004"
+    what = "size `{size}` cannot be expressed"
+    why = "{reason}"
+    fix = "mark the dimension static (torch._dynamo.mark_static) or compute it outside the compiled function"
+
+
+class UnsupportedInput(TilewrightError):
+    """A graph input that has no counterpart in the IR."""
+
+    code = "TW1005"
+    what = "graph input `{name}` is {kind}"
+    why = "{reason}"
+    fix = "dequantize, densify or pass it outside the compiled function"
+
+
+class UnsupportedNode(TilewrightError):
+    """A graph node that is neither an ATen call nor arithmetic on sizes."""
+
+    code = "TW1006"
+    what = "cannot import `{target}`"
+    why = "{reason}"
+    fix = "keep this call outside the compiled function (torch.compiler.disable)"
+
+
+class MissingTarget(TilewrightError):
+    """A target that this installation cannot build for."""
+
+    code = "TW1007"
+    what = "target `{name}` is not available"
+    why = "{reason}"
+    fix = 'pass options={{"target": "reference"}} to run the captured graphs on the interpreter'
+
+
+class FallbackRefused(TilewrightError):
+    """`fallback=False` and an operation that only ATen can run."""
+
+    code = "TW1008"
+    what = "`{callee}` has no native path"
+    why = "{reason}"
+    fix = 'allow it with options={{"fallback": True}}, or rewrite that line'
+
+
+class Unsupported(Exception):
+    """Raised by a row that declines; the node then becomes `tw.aten` and the reason is recorded."""
+
+    def __init__(self, reason: str, code: str = "TW1102") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.code = code

@@ -1,0 +1,239 @@
+"""Walks an ATen FX graph and builds the tw module; knows no particular operator."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, SSAValue
+
+from tilewright.dialects.tw.aten import WriteOp
+from tilewright.dialects.types import tensor_type
+
+from .aten import ROWS
+from .aten.aten import call_aten, callee_of
+from .aten.builder import Builder, Row
+from .aten.numbers import NUMBERS
+from .boundary import Arguments, Results, constant_of, import_arguments, make_module
+from .dtypes import element_of_dtype
+from .errors import FallbackRefused, Unsupported, UnsupportedNode, UnsupportedSize
+from .graph import Fallback, Graph
+from .locations import location_of, place_of
+from .symbols import Symbols
+
+# Nodes that only assert facts about sizes, which Dynamo's guards have checked already.
+IGNORED = frozenset(
+    f"aten.{name}.{overload}"
+    for name, overload in (
+        ("_assert_scalar", "default"),
+        ("_assert_tensor_metadata", "default"),
+        ("sym_constrain_range", "default"),
+        ("sym_constrain_range_for_size", "default"),
+        ("_assert_async", "msg"),
+        ("_functional_assert_async", "msg"),
+    )
+)
+# Kept whole on purpose: libraries run these well, so a fall-back says nothing new.
+LIBRARY = frozenset(
+    (
+        "aten::convolution_backward",
+        "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
+        "aten::max_pool2d_with_indices",
+        "aten::max_pool2d_with_indices_backward",
+        "aten::avg_pool2d",
+        "aten::avg_pool2d_backward",
+        "aten::_adaptive_avg_pool2d",
+        "aten::_adaptive_avg_pool2d_backward",
+    )
+)
+
+
+def import_graph(gm: GraphModule, example_inputs: Sequence[Any] = (), **how: Any) -> ModuleOp:
+    """The tw module of an ATen graph; see `import_fx` for the rest of what importing yields."""
+    return import_fx(gm, example_inputs, **how).module
+
+
+def import_fx(
+    gm: GraphModule,
+    example_inputs: Sequence[Any] = (),
+    *,
+    names: Sequence[str] = (),
+    static: Sequence[int] = (),
+    frozen: bool = False,
+    fallback: bool = True,
+) -> Graph:
+    """Import an ATen graph as AOTAutograd hands it to a compiler.
+
+    `names` are the names of Dynamo's inputs, `static` the placeholders that are parameters
+    and buffers; with `frozen` those that the graph leaves alone are marked `tw.frozen`.
+    Without `fallback`, an operator that has no row is an error.
+    """
+    return _Importer(gm, example_inputs, fallback=fallback).run(names, static if frozen else ())
+
+
+class _Importer:
+    """One walk over one graph."""
+
+    def __init__(self, gm: GraphModule, example_inputs: Sequence[Any], *, fallback: bool) -> None:
+        self.gm = gm
+        self.example_inputs = example_inputs
+        self.fallback = fallback
+        self.symbols = Symbols()
+        self.b = Builder(self.symbols)
+        self.values: dict[Node, Any] = {}
+        self.writes: list[tuple[Node, SSAValue, SSAValue]] = []
+        self.fallbacks: list[Fallback] = []
+
+    def run(self, names: Sequence[str], static: Sequence[int]) -> Graph:
+        nodes = list(self.gm.graph.nodes)
+        arguments = import_arguments(self.gm, nodes, self.example_inputs, self.symbols, names, static)
+        self.values.update(arguments.values)
+        self.b.carried.update(arguments.carried)
+        for node in nodes:
+            if node.op == "call_function":
+                self._call(node)
+            elif node.op == "get_attr":
+                self._constant(node, arguments)
+            elif node.op == "output":
+                return self._finish(node, arguments)
+        raise AssertionError("an FX graph ends with an output node")
+
+    # Nodes
+
+    def _call(self, node: Node) -> None:
+        target = node.target
+        if target is operator.getitem:
+            source, index = node.args
+            self.values[node] = self._value(source)[index]
+            return
+        b = self.b
+        b.node, b.fake = node, node.meta.get("val")
+        if isinstance(b.fake, int | float | torch.SymInt | torch.SymFloat | torch.SymBool):
+            self.values[node] = self._number(node)
+            return
+        b.location = location_of(node)
+        name = str(target)
+        if not isinstance(target, torch._ops.OpOverload):
+            reason = "it is neither an ATen operator nor arithmetic on sizes"
+            raise UnsupportedNode(where=place_of(b.location), target=name, reason=reason)
+        if name == "aten.copy_.default" and self._write(node):
+            return
+        if name not in IGNORED:
+            self.values[node] = self._operator(node, target, ROWS.get(name))
+
+    def _operator(self, node: Node, op: torch._ops.OpOverload, row: Row | None) -> Any:
+        args = [self._value(arg) for arg in node.args]
+        kwargs = {key: self._value(arg) for key, arg in node.kwargs.items()}
+        start = len(self.b.ops)
+        try:
+            if row is None:
+                raise Unsupported("tw has no op for it yet", "TW1101")
+            if self._is_carried(args):
+                raise Unsupported("its dtype has no element type in the IR", "TW1103")
+            value = row(self.b, *args, **kwargs)
+        except Unsupported as reason:
+            del self.b.ops[start:]
+            return self._call_aten(op, args, kwargs, reason)
+        self._check(value, self.b.fake)
+        return value
+
+    def _call_aten(
+        self, op: torch._ops.OpOverload, args: list[Any], kwargs: dict[str, Any], why: Unsupported
+    ) -> Any:
+        place, callee = place_of(self.b.location), callee_of(op)
+        code = "TW1100" if callee in LIBRARY else why.code
+        if not self.fallback and code != "TW1100":
+            raise FallbackRefused(where=place, callee=callee, reason=why.reason)
+        self.fallbacks.append(Fallback(code, callee, place, why.reason))
+        try:
+            return call_aten(self.b, op, args, kwargs)
+        except Unsupported as reason:
+            raise UnsupportedNode(where=place, target=callee, reason=reason.reason) from reason
+
+    def _is_carried(self, args: Sequence[Any]) -> bool:
+        """True where an operand or the result has a dtype that the IR lacks."""
+        fake = self.b.fake[0] if isinstance(self.b.fake, tuple | list) and self.b.fake else self.b.fake
+        if isinstance(fake, torch.Tensor) and element_of_dtype(fake.dtype) is None:
+            return True
+        carried = self.b.carried
+        return bool(carried) and any(isinstance(arg, SSAValue) and arg in carried for arg in args)
+
+    def _number(self, node: Node) -> Any:
+        fake = self.b.fake
+        if isinstance(fake, int | float):
+            return fake
+        if isinstance(fake, torch.SymBool):
+            return None
+        if isinstance(fake, torch.SymInt):
+            if not self.symbols.knows(fake):
+                reason = f"`{node.target}` computes it from data, or it is no integer polynomial"
+                raise UnsupportedSize(where=place_of(location_of(node)), size=fake, reason=reason)
+            return self.symbols.expr(fake)
+        row = NUMBERS.get(node.target)  # pyright: ignore[reportArgumentType]
+        if row is None:
+            reason = "no rule for this function of symbolic numbers"
+            raise UnsupportedNode(where=place_of(location_of(node)), target=node.target, reason=reason)
+        self.b.location = location_of(node)
+        return row(self.b, *(self._value(arg) for arg in node.args))
+
+    def _write(self, node: Node) -> bool:
+        """`copy_` into a placeholder is a write at the end of the graph."""
+        target, source = node.args[0], node.args[1]
+        if not isinstance(target, Node) or target.op != "placeholder":
+            return False
+        place = self.values[target]
+        b = self.b
+        b.fake = target.meta["val"]
+        value = self._value(source)
+        if value.type != place.type:
+            value = b.operand(value, b.element, b.sizes)
+        self.writes.append((node, value, place))
+        self.values[node] = value
+        return True
+
+    def _constant(self, node: Node, arguments: Arguments) -> None:
+        self.b.node, self.b.location = node, location_of(node)
+        self.values[node] = constant_of(self.b, self.gm, node, arguments)
+
+    # Values
+
+    def _value(self, arg: Any) -> Any:
+        if isinstance(arg, Node):
+            return self.values[arg]
+        if isinstance(arg, list | tuple):
+            return [self._value(item) for item in arg]  # pyright: ignore[reportUnknownVariableType]
+        if isinstance(arg, torch.SymInt):
+            return self.symbols.expr(arg)
+        return arg
+
+    def _check(self, value: Any, fake: Any) -> None:
+        """A row must build exactly the type that was traced."""
+        if isinstance(fake, tuple | list):
+            for part, expected in zip(value, fake, strict=True):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+                self._check(part, expected)
+        elif isinstance(fake, torch.Tensor):
+            expected = tensor_type(element_of_dtype(fake.dtype), self.symbols.exprs(fake.shape))  # pyright: ignore[reportArgumentType]
+            assert isinstance(value, SSAValue), f"{self.b.node.target} yields {value}"
+            assert value.type == expected, f"{self.b.node.target} yields {value.type}, expected {expected}"
+
+    def _finish(self, node: Node, arguments: Arguments) -> Graph:
+        for write, value, place in self.writes:
+            self.b.location = location_of(write)
+            self.b.add(WriteOp(value, place))
+        results = Results(self.b, arguments)
+        for output in node.args[0]:  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportOptionalIterable]
+            results.add(output, self._value(output))
+        block: Block = arguments.block
+        block.add_ops(self.b.ops)
+        return Graph(
+            module=make_module(arguments, results),
+            inputs=tuple(arguments.inputs),
+            outputs=tuple(results.outputs),
+            symbols=tuple(arguments.symbols),
+            fallbacks=tuple(self.fallbacks),
+            output_strides=tuple(results.strides),
+        )

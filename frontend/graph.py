@@ -1,0 +1,108 @@
+"""What importing one FX graph yields: the module, and how its values meet the caller's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+
+from tilewright.dialects.index_expr import Expr, Var
+
+
+@dataclass(frozen=True)
+class Argument:
+    """Argument `index` of the call; `dtype` where it travels in a carrier."""
+
+    index: int
+    dtype: torch.dtype | None = None
+
+
+@dataclass(frozen=True)
+class SizeOf:
+    """A size of a tensor argument that no argument of the call holds by itself."""
+
+    index: int
+    dim: int
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A tensor that belongs to the graph."""
+
+    tensor: torch.Tensor
+
+
+Input = Argument | SizeOf | Constant
+
+
+@dataclass(frozen=True)
+class Result:
+    """Result `index` of @main; `expand` brings back dimensions that only repeat elements."""
+
+    index: int
+    dtype: torch.dtype | None = None
+    expand: tuple[Expr, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Passed:
+    """An argument of the call, given back as it is."""
+
+    index: int
+
+
+@dataclass(frozen=True)
+class Size:
+    """An integer over the symbols."""
+
+    value: Expr
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A Python value known at compile time (None, a number)."""
+
+    value: object
+
+
+Output = Result | Passed | Size | Literal
+
+
+@dataclass(frozen=True)
+class Fallback:
+    """One operation that runs through ATen, and why."""
+
+    code: str
+    op: str
+    place: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.code}: {self.op} at {self.place} runs through ATen: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Graph:
+    """An imported graph: arguments of @main come from `inputs`, the caller's results from `outputs`."""
+
+    module: ModuleOp
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    symbols: tuple[tuple[Var, int], ...]
+    """Where the value of each symbol is found: (symbol, argument number of @main)."""
+    fallbacks: tuple[Fallback, ...] = ()
+    output_strides: tuple[tuple[int | torch.SymInt, ...] | None, ...] = field(default=())
+    """Strides of the caller's results, for AOTAutograd's backward graph."""
+
+    @property
+    def has_work(self) -> bool:
+        """False where @main computes and writes nothing."""
+        return len(self.main.body.block.ops) > 1 or any(isinstance(out, Result) for out in self.outputs)
+
+    @property
+    def main(self) -> FuncOp:
+        main = self.module.body.block.first_op
+        assert isinstance(main, FuncOp)
+        return main

@@ -1,0 +1,79 @@
+"""Everything a user may ask of a compile, as one frozen dataclass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from typing import Any
+
+from .errors import BadOptionValue, UnknownMode, UnknownOption
+
+TARGETS: tuple[str, ...] = ("auto", "cpu_openmp", "gpu_triton", "reference")
+NUMERICS: tuple[str, ...] = ("default", "eager-bitwise", "fp64-closest", "batch-invariant")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of one `torch.compile(..., backend="mlir", options={...})`."""
+
+    target: str = "auto"
+    """What to emit: `auto` follows the device of the inputs; `reference` interprets the IR."""
+    freeze: bool = True
+    """Fold and pre-pack parameters that need no gradient in this call (guarded)."""
+    numerics: str = "default"
+    """The numerics contract that passes honour."""
+    tune: int = 0
+    """How many schedules to measure per kernel; 0 trusts the cost model."""
+    reuse_outputs: bool = False
+    """Return results in memory that the next call may overwrite (`reduce-overhead`)."""
+    threads: int = 0
+    """Threads of a CPU kernel; 0 follows torch.get_num_threads()."""
+    fallback: bool = True
+    """Run operations without an op of ours through ATen; False makes them an error."""
+    verify: bool = False
+    """Verify the IR after every pass."""
+    dump: str = ""
+    """Write the IR after each pass into this folder (as TILEWRIGHT_DUMP)."""
+
+
+_ACCEPTED: Mapping[str, tuple[str, ...]] = {"target": TARGETS, "numerics": NUMERICS}
+
+# The names of torch.compile's modes, as options.
+MODES: Mapping[str, Mapping[str, Any]] = {
+    "default": {},
+    "reduce-overhead": {"reuse_outputs": True},
+    "max-autotune": {"tune": 16, "reuse_outputs": True},
+    "max-autotune-no-cudagraphs": {"tune": 16},
+    "eager-bitwise": {"numerics": "eager-bitwise"},
+}
+
+
+def _suggestion(name: str, valid: list[str]) -> str:
+    close = get_close_matches(name, valid, n=1, cutoff=0.4)
+    return f"did you mean `{close[0]}`?" if close else "remove it"
+
+
+def make_options(options: Mapping[str, Any] | None = None, mode: str | None = None) -> Options:
+    """Options from what Dynamo passes to a backend; unknown names are refused."""
+    valid = [field.name for field in fields(Options)]
+    if mode is not None and mode not in MODES:
+        raise UnknownMode(name=mode, valid=", ".join(MODES), suggestion=_suggestion(mode, list(MODES)))
+    chosen: dict[str, Any] = dict(MODES[mode or "default"])
+    for name, value in (options or {}).items():
+        if name not in valid:
+            raise UnknownOption(name=name, valid=", ".join(valid), suggestion=_suggestion(name, valid))
+        _check(name, value)
+        chosen[name] = value
+    return replace(Options(), **chosen)
+
+
+def _check(name: str, value: object) -> None:
+    expected = type(getattr(Options(), name))
+    if type(value) is not expected:
+        raise BadOptionValue(name=name, value=value, accepted=f"a {expected.__name__}")
+    accepted = _ACCEPTED.get(name)
+    if accepted is not None and value not in accepted:
+        raise BadOptionValue(name=name, value=value, accepted=", ".join(accepted))
+    if isinstance(value, int) and value < 0:
+        raise BadOptionValue(name=name, value=value, accepted="a number >= 0")

@@ -1,0 +1,91 @@
+"""Physical layouts of tensors as Dynamo traced them, in the words of `tw.strides`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from tilewright.dialects.index_expr import Expr, format_exprs, row_major_strides
+
+from .symbols import Symbols
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How the elements of a tensor lie in memory."""
+
+    sizes: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+
+    @property
+    def is_row_major(self) -> bool:
+        """Dimensions of size 1 may have any stride, and so has a tensor without elements."""
+        if any(size.constant == 0 for size in self.sizes):
+            return True
+        expected = row_major_strides(self.sizes)
+        return all(
+            n.constant == 1 or s == e for n, s, e in zip(self.sizes, self.strides, expected, strict=True)
+        )
+
+    @property
+    def repeated(self) -> tuple[int, ...]:
+        """Dimensions along which every element is the same one (stride 0)."""
+        return tuple(
+            d
+            for d, (n, s) in enumerate(zip(self.sizes, self.strides, strict=True))
+            if s.constant == 0 and n.constant not in (0, 1)
+        )
+
+    @property
+    def is_dense(self) -> bool:
+        """True where the elements fill their memory in some order of dimensions."""
+        numbers = [s.constant for s in self.strides]
+        if None in numbers:
+            order = list(range(len(self.strides)))
+            order.sort(key=lambda d: _weight(self.strides[d]), reverse=True)
+        else:
+            order = sorted(range(len(numbers)), key=lambda d: -(numbers[d] or 0))
+        ordered = [d for d in order if self.sizes[d].constant != 1]
+        expected = row_major_strides([self.sizes[d] for d in ordered])
+        return all(self.strides[d] == e for d, e in zip(ordered, expected, strict=True))
+
+    @property
+    def text(self) -> str:
+        return format_exprs(self.strides)
+
+
+def _weight(stride: Expr) -> tuple[int, int, str]:
+    """A total order in which a stride stands above those that divide it."""
+    degree = max((len(monomial) for monomial, _ in stride.terms), default=0)
+    lead = max((abs(c) for m, c in stride.terms if len(m) == degree), default=0)
+    return degree, lead, str(stride)
+
+
+def layout_of(tensor: torch.Tensor, symbols: Symbols) -> Layout:
+    return Layout(symbols.exprs(tensor.shape), symbols.exprs(tensor.stride()))
+
+
+def kept_layout(tensor: torch.Tensor, symbols: Symbols) -> str | None:
+    """`tw.strides` of a result: None for row-major, and where the traced layout has gaps."""
+    if tensor.is_contiguous():
+        return None
+    layout = layout_of(tensor, symbols)
+    return layout.text if layout.is_dense and not layout.is_row_major else None
+
+
+def argument_layout(tensor: torch.Tensor, symbols: Symbols) -> str | None:
+    """`tw.strides` of an argument: None for row-major."""
+    layout = layout_of(tensor, symbols)
+    return None if layout.is_row_major else layout.text
+
+
+def row_major(sizes: Sequence[int | torch.SymInt]) -> tuple[int | torch.SymInt, ...]:
+    """Strides of a row-major tensor of torch's (perhaps symbolic) sizes."""
+    strides: list[int | torch.SymInt] = []
+    step: int | torch.SymInt = 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step = step * size
+    return tuple(reversed(strides))

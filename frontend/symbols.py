@@ -1,0 +1,96 @@
+"""Dynamo's symbolic sizes as our symbols `s0, s1, ...` and index expressions.
+
+Symbols are numbered in order of first appearance, so the same model gives the same text
+whatever names Dynamo's shape environment used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import torch
+
+from tilewright.dialects import index_expr
+from tilewright.dialects.index_expr import Expr, as_expr
+
+from .errors import UnsupportedSize
+
+Size = int | torch.SymInt
+
+
+class Symbols:
+    """The symbols of one graph: sympy expression -> index expression."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Expr] = {}
+        self._count = 0
+
+    def define(self, value: torch.SymInt) -> Expr | None:
+        """A new symbol for `value` (an input); None where it is known already."""
+        node = value.node.expr
+        if self._find(node) is not None:
+            return None
+        symbol = index_expr.sym(self._count)
+        self._count += 1
+        self._known[node] = symbol
+        return symbol
+
+    def knows(self, value: Size) -> bool:
+        return not isinstance(value, torch.SymInt) or self._find(value.node.expr) is not None
+
+    def expr(self, value: Size) -> Expr:
+        """The index expression of a size; raises `UnsupportedSize` where there is none."""
+        if not isinstance(value, torch.SymInt):
+            return as_expr(int(value))
+        found = self._find(value.node.expr)
+        if found is None:
+            raise UnsupportedSize(
+                size=value.node.expr, reason="it depends on data or is no integer polynomial"
+            )
+        return found
+
+    def exprs(self, values: Sequence[Size]) -> tuple[Expr, ...]:
+        return tuple(self.expr(value) for value in values)
+
+    def _find(self, node: Any) -> Expr | None:
+        known = self._known.get(node)
+        if known is None:
+            known = self._convert(node)
+            if known is not None:
+                self._known[node] = known
+        return known
+
+    def _convert(self, node: Any) -> Expr | None:
+        if node.is_Integer:
+            return as_expr(int(node))
+        rule = _RULES.get(type(node).__name__)
+        if rule is None:
+            return None
+        parts = [self._find(part) for part in node.args]
+        if any(part is None for part in parts):
+            return None
+        return rule([part for part in parts if part is not None])
+
+
+def _power(parts: Sequence[Expr]) -> Expr | None:
+    base, exponent = parts
+    if exponent.constant is None or not 0 <= exponent.constant <= 8:
+        return None
+    return index_expr.product([base] * exponent.constant)
+
+
+_RULES: Mapping[str, Callable[[Sequence[Expr]], Expr | None]] = {
+    "Add": lambda parts: reduce(lambda a, b: a + b, parts),
+    "Mul": index_expr.product,
+    "Pow": _power,
+    "PowByNatural": _power,
+    "FloorDiv": lambda parts: parts[0] // parts[1],
+    "CleanDiv": lambda parts: parts[0] // parts[1],
+    "CeilDiv": lambda parts: parts[0].ceildiv(parts[1]),
+    "Mod": lambda parts: parts[0] % parts[1],
+    "PythonMod": lambda parts: parts[0] % parts[1],
+    "Max": lambda parts: reduce(index_expr.maximum, parts),
+    "Min": lambda parts: reduce(index_expr.minimum, parts),
+}
