@@ -8,7 +8,7 @@
 // DIFF: - %2 = tw.add %0, %1
 // DIFF: + %1 = tw.add %0, %0
 
-// TEST: // RUN: tilewright-opt %s -p 'cse' | filecheck %s
+// TEST: // {{R}}UN: tilewright-opt %s -p 'cse' | filecheck %s
 // TEST: // CHECK-LABEL: func.func @merges
 // TEST-NEXT: // CHECK-NEXT: %{{\[\[V0:.*\]\]}} = tw.exp %x
 // TEST-NEXT: // CHECK-NEXT: %{{\[\[V1:.*\]\]}} = tw.add %{{\[\[V0\]\], %\[\[V0\]\]}}
