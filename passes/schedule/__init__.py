@@ -1,0 +1,1 @@
+"""From implicit iteration spaces to explicit loops."""

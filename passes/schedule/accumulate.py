@@ -1,0 +1,97 @@
+"""Reductions and scans under way: where they start, how they grow, how they end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.scope import lanes_of
+from tilewright.dialects.types import is_float
+
+from .body import Body, Reduction
+from .combine import (
+    LAST,
+    Emit,
+    combine,
+    combine_positions,
+    identity,
+    over_lanes,
+    positions_over_lanes,
+    select,
+)
+from .plan import Plan
+from .work import Carry
+from .writer import Scope, Writer
+
+
+class Accumulators:
+    """Writes what happens to the carried values."""
+
+    def __init__(self, plan: Plan, writer: Writer, body: Body) -> None:
+        self.plan = plan
+        self.writer = writer
+        self.body = body
+
+    def _emit(self, scope: Scope) -> Emit:
+        def emit(op: Operation) -> SSAValue:
+            return self.writer.put(scope, op)
+
+        return emit
+
+    def _over_lanes(self, op: Reduction | ScanOp) -> bool:
+        return not isinstance(op, ScanOp) and self.plan.vector in op.over
+
+    def start(self, scope: Scope, op: Reduction | ScanOp) -> tuple[SSAValue, ...]:
+        """Identities: vectors where lanes are reduced, or where the value varies over lanes."""
+        self.writer.location = op.location
+        values = [self.writer.constant(identity(op.kind.data, op.operands[0].type))]
+        if isinstance(op, ArgReduceOp):
+            values.append(self.writer.constant(IntegerAttr(LAST, i64)))
+        varies = scope.vectors and any(self.plan.vector in self.body.domains[v] for v in op.operands)
+        if self._over_lanes(op) or varies:
+            values = [self.writer.widen(scope, value) for value in values]
+        return tuple(values)
+
+    def add(self, scope: Scope, op: Reduction | ScanOp, acc: Sequence[SSAValue]) -> tuple[SSAValue, ...]:
+        """One more element."""
+        new = [self.writer.value(scope, operand) for operand in op.operands]
+        self.writer.location = op.location
+        if any(lanes_of(value.type) is not None for value in acc):
+            new = [self.writer.widen(scope, value) for value in new]
+        if scope.tail and self._over_lanes(op):
+            mask, nothing = self.writer.active(scope), self.start(scope, op)
+            emit = self._emit(scope)
+            new = [select(mask, value, none, emit) for value, none in zip(new, nothing, strict=True)]
+        return self.join(scope, op, acc, new)
+
+    def join(
+        self, scope: Scope, op: Reduction | ScanOp, acc: Sequence[SSAValue], new: Sequence[SSAValue]
+    ) -> tuple[SSAValue, ...]:
+        """Two partial results into one."""
+        self.writer.location = op.location
+        if isinstance(op, ArgReduceOp):
+            return combine_positions(op.kind.data, (acc[0], acc[1]), (new[0], new[1]), self._emit(scope))
+        return (combine(op.kind.data, acc[0], new[0], self._emit(scope)),)
+
+    def finish(self, scope: Scope, carry: Carry) -> None:
+        """The result of a reduction, from its carried values."""
+        op, values = carry.op, carry.values
+        self.writer.location = op.location
+        if self._over_lanes(op):
+            emit = self._emit(scope)
+            if isinstance(op, ArgReduceOp):
+                last = self.writer.widen(scope, self.writer.constant(IntegerAttr(LAST, i64)))
+                values = positions_over_lanes(
+                    op.kind.data, (values[0], values[1]), last, emit, lambda v: self.writer.widen(scope, v)
+                )
+            else:
+                values = (over_lanes(op.kind.data, values[0], emit),)
+        scope.env.update(zip(op.results, values, strict=True))
+
+
+def sums_floats(op: Reduction | ScanOp) -> bool:
+    """Whether rounding errors grow with the number of elements that one accumulator takes."""
+    return isinstance(op, ReduceOp) and op.kind.data == "add" and is_float(op.value.type)

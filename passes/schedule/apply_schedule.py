@@ -1,0 +1,84 @@
+"""Pass `apply-schedule`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.tk.kernels import FuncOp
+
+from .body import Body
+from .nest import NestBuilder
+from .plan import take_plan
+from .work import Work
+from .writer import Scope, Writer
+
+
+@dataclass(frozen=True)
+class ApplySchedulePass(ModulePass):
+    """Make the loops of `tk.func`s explicit, as their attributes ask.
+
+    Before:
+        tk.func @sum [4, 32] (%x: memref<128xf32>, %o: memref<4xf32>)
+            attributes {tk.order = array<i64: 0, 1>, tk.vector = array<i64: 1, 16>} {
+          %0 = tk.load %x[d0*32 + d1] : memref<128xf32> -> f32
+          %1 = tk.reduce add %0 over [1] : f32
+          tk.store %1, %o[d0] : f32, memref<4xf32>
+        }
+    After:
+        tk.func @sum [4, 32] (%x: memref<128xf32>, %o: memref<4xf32>) scheduled {
+          %c = arith.constant 0.0 : f32
+          %z = vector.broadcast %c : f32 to vector<16xf32>
+          tk.for 0 = "0" to "4" step 1 {
+            %s = tk.for 1 = "0" to "32" step 16 iter(%acc = %z : vector<16xf32>) {
+              %0 = tk.load %x[d0*32 + d1] lanes 1 : memref<128xf32> -> vector<16xf32>
+              %1 = arith.addf %acc, %0 : vector<16xf32>
+              tk.yield %1 : vector<16xf32>
+            }
+            %2 = vector.reduction <add>, %s : vector<16xf32> into f32
+            tk.store %2, %o[d0] : f32, memref<4xf32>
+          }
+        }
+
+    Values that a reduction's result meets again are computed again in the next loop over
+    the same axis, unless `tk.keep` marks them. What does not depend on an axis stays
+    outside of its loop. Functions that are scheduled already stay as they are.
+    """
+
+    name = "apply-schedule"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in op.body.block.ops:
+            if isinstance(func, FuncOp) and func.scheduled is None:
+                schedule(func)
+
+
+def schedule(func: FuncOp) -> None:
+    """Replace the body of `func` by explicit loops."""
+    plan = take_plan(func)
+    old = func.body.block
+    new = Block(arg_types=[arg.type for arg in old.args])
+    for mine, theirs in zip(new.args, old.args, strict=True):
+        mine.name_hint = theirs.name_hint
+    body = Body.of(old)
+    writer = Writer(plan, func.space)
+    scope = Scope(new, dict(zip(old.args, new.args, strict=True)))
+    for op in body.ops:
+        if isinstance(op, arith.ConstantOp):
+            copy = op.clone()
+            copy.location = op.location
+            writer.top.append(copy)
+            scope.env[op.result] = copy.result
+    NestBuilder(func.space, plan, writer, body).nest(scope, plan.order, Work(body.sinks()))
+    live = [op for op in writer.top if op.results[0].first_use is not None]
+    if (first := new.first_op) is not None:
+        new.insert_ops_before(live, first)
+    func.properties["scheduled"] = UnitAttr()
+    func.body.detach_block(old)
+    func.body.add_block(new)
+    old.erase(safe_erase=False)

@@ -1,0 +1,85 @@
+"""Facts about the body of an unscheduled function, gathered once."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.domain import Axes, axes_of_op, domains_of
+
+Reduction = ReduceOp | ArgReduceOp
+
+
+@dataclass(frozen=True)
+class Body:
+    """The ops of a kernel, where they stand and which axes they run over."""
+
+    ops: tuple[Operation, ...]
+    position: dict[Operation, int]
+    runs: dict[Operation, Axes]
+    """Axes that an op runs over, those that it reduces included."""
+    domains: dict[SSAValue, Axes]
+    """Axes that a value varies over."""
+
+    @staticmethod
+    def of(block: Block) -> Body:
+        ops = tuple(block.ops)
+        domains = domains_of(block)
+        return Body(
+            ops,
+            {op: i for i, op in enumerate(ops)},
+            {op: axes_of_op(op, domains) for op in ops},
+            domains,
+        )
+
+    def closure(self, sinks: Iterable[Operation], known: Container[SSAValue]) -> list[Operation]:
+        """Every op that `sinks` need and that `known` does not give, sinks included, in order."""
+        found: set[Operation] = set()
+        todo = list(sinks)
+        while todo:
+            op = todo.pop()
+            if op in found:
+                continue
+            found.add(op)
+            for operand in op.operands:
+                owner = operand.owner
+                if isinstance(owner, Operation) and operand not in known:
+                    todo.append(owner)
+        return sorted(found, key=self.position.__getitem__)
+
+    def sinks(self) -> list[Operation]:
+        """The ops that the kernel is there for."""
+        return [op for op in self.ops if not op.results]
+
+
+def arranged(body: Body, loops: Sequence[int], ops: Iterable[Operation]) -> tuple[int, ...] | None:
+    """The axes of `loops` that `ops` use, with results of reductions before what is reduced.
+
+    A reduction over axis a whose result varies over axis b needs the loop over b outside.
+    None where two reductions ask for opposite orders.
+    """
+    used: set[int] = set()
+    after: dict[int, set[int]] = {}
+    wanted = frozenset(loops)
+    for op in ops:
+        used |= body.runs[op] & wanted
+        if isinstance(op, Reduction):
+            outer = body.domains[op.results[0]] & wanted
+            inner: Iterable[int] = op.over
+        elif isinstance(op, ScanOp):
+            outer, inner = (body.runs[op] & wanted) - {op.along}, (op.along,)
+        else:
+            continue
+        for axis in inner:
+            after.setdefault(axis, set()).update(outer)
+    todo, order = [a for a in loops if a in used], list[int]()
+    while todo:
+        ready = next((a for a in todo if after.get(a, set()).isdisjoint(todo)), None)
+        if ready is None:
+            return None
+        order.append(ready)
+        todo.remove(ready)
+    return tuple(order)

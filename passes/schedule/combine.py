@@ -1,0 +1,147 @@
+"""How partial results combine: per kind and type the op, the identity, the sum over lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import cast
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    i1,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilewright.dialects.tk.arith import CmpFOp, CmpIOp, SelectOp, vector_of
+from tilewright.dialects.tk.scope import lanes_of
+from tilewright.dialects.types import element_type, is_float
+
+Emit = Callable[[Operation], SSAValue]
+"""Puts an op into place and gives its result."""
+
+_FLOAT_OPS: dict[str, type[Operation]] = {
+    "add": arith.AddfOp,
+    "mul": arith.MulfOp,
+    "max": arith.MaximumfOp,
+    "min": arith.MinimumfOp,
+}
+_INTEGER_OPS: dict[str, type[Operation]] = {
+    "add": arith.AddiOp,
+    "mul": arith.MuliOp,
+    "max": arith.MaxSIOp,
+    "min": arith.MinSIOp,
+    "and": arith.AndIOp,
+    "or": arith.OrIOp,
+}
+_FLOAT_KINDS = {"add": "add", "mul": "mul", "max": "maximumf", "min": "minimumf"}
+_INTEGER_KINDS = {"add": "add", "mul": "mul", "max": "maxsi", "min": "minsi", "and": "and", "or": "or"}
+_OLT, _OGT, _OEQ, _UNO, _ORD, _UGT, _ULT = 4, 2, 1, 14, 7, 9, 11
+_EQ, _SLT, _SGT = 0, 2, 4
+LAST = 2**63 - 1
+"""The position of no element: later than every other."""
+
+
+def identity(kind: str, type_: Attribute) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType]:
+    """The value that changes nothing when combined."""
+    element = element_type(type_)
+    if isinstance(element, AnyFloat):
+        return FloatAttr({"add": 0.0, "mul": 1.0, "max": -inf, "min": inf}[kind], element)
+    integer = cast(IntegerType, element)
+    top = 2 ** (integer.width.data - 1)
+    if element == i1:
+        return IntegerAttr({"add": 0, "or": 0, "max": 0, "mul": 1, "and": 1, "min": 1}[kind], integer)
+    return IntegerAttr({"add": 0, "mul": 1, "max": -top, "min": top - 1, "and": -1, "or": 0}[kind], integer)
+
+
+def constant(value: FloatAttr[AnyFloat] | IntegerAttr[IntegerType]) -> Operation:
+    return arith.ConstantOp.create(result_types=[value.type], properties={"value": value})
+
+
+def combine(kind: str, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
+    """`lhs kind rhs`."""
+    table = _FLOAT_OPS if is_float(element_type(lhs.type)) else _INTEGER_OPS
+    op = table[kind]
+    properties = {"fastmath": arith.FastMathFlagsAttr("none")} if table is _FLOAT_OPS else _overflow(op)
+    return emit(op.create(operands=[lhs, rhs], result_types=[lhs.type], properties=properties))
+
+
+def _overflow(op: type[Operation]) -> dict[str, Attribute]:
+    if issubclass(op, arith.AddiOp | arith.MuliOp):
+        return {"overflowFlags": arith.IntegerOverflowAttr("none")}
+    return {}
+
+
+def over_lanes(kind: str, value: SSAValue, emit: Emit) -> SSAValue:
+    """The combination of all lanes of a vector."""
+    element = element_type(value.type)
+    name = (_FLOAT_KINDS if is_float(element) else _INTEGER_KINDS)[kind]
+    return emit(
+        vector.ReductionOp.create(
+            operands=[value],
+            result_types=[element],
+            properties={
+                "kind": vector.CombiningKindAttr(vector.CombiningKindFlag(name)),
+                "fastmath": arith.FastMathFlagsAttr("none"),
+            },
+        )
+    )
+
+
+def select(cond: SSAValue, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
+    return emit(SelectOp.create(operands=[cond, lhs, rhs], result_types=[lhs.type]))
+
+
+def _compare(predicate: int, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
+    lanes = lanes_of(lhs.type)
+    result = i1 if lanes is None else vector_of(i1, lanes)
+    properties: dict[str, Attribute] = {"predicate": IntegerAttr(predicate, i64)}
+    if is_float(element_type(lhs.type)):
+        properties["fastmath"] = arith.FastMathFlagsAttr("none")
+        return emit(CmpFOp.create(operands=[lhs, rhs], result_types=[result], properties=properties))
+    return emit(CmpIOp.create(operands=[lhs, rhs], result_types=[result], properties=properties))
+
+
+def combine_positions(
+    kind: str, acc: tuple[SSAValue, SSAValue], new: tuple[SSAValue, SSAValue], emit: Emit
+) -> tuple[SSAValue, SSAValue]:
+    """The better of two (value, position) pairs: NaN first, then the extreme, then the earlier.
+
+    `acc` comes before `new` where both are NaN.
+    """
+    better = _better(kind, acc[0], new[0], emit)
+    equal = _compare(_OEQ if is_float(element_type(new[0].type)) else _EQ, new[0], acc[0], emit)
+    earlier = _compare(_SLT, new[1], acc[1], emit)
+    tie = emit(arith.AndIOp.create(operands=[equal, earlier], result_types=[equal.type]))
+    take = emit(arith.OrIOp.create(operands=[better, tie], result_types=[tie.type]))
+    return select(take, new[0], acc[0], emit), select(take, new[1], acc[1], emit)
+
+
+def _better(kind: str, acc: SSAValue, new: SSAValue, emit: Emit) -> SSAValue:
+    if not is_float(element_type(new.type)):
+        return _compare(_SGT if kind == "max" else _SLT, new, acc, emit)
+    beyond = _compare(_UGT if kind == "max" else _ULT, new, acc, emit)  # true if either is NaN
+    number = _compare(_ORD, acc, acc, emit)
+    return emit(arith.AndIOp.create(operands=[beyond, number], result_types=[beyond.type]))
+
+
+def positions_over_lanes(
+    kind: str,
+    acc: tuple[SSAValue, SSAValue],
+    last: SSAValue,
+    emit: Emit,
+    spread: Callable[[SSAValue], SSAValue],
+) -> tuple[SSAValue, SSAValue]:
+    """The best (value, position) pair of all lanes; `last` is the vector of no position."""
+    best = over_lanes(kind, acc[0], emit)
+    if is_float(element_type(best.type)):
+        equal = _compare(_OEQ, acc[0], spread(best), emit)
+        nan = _compare(_UNO, acc[0], acc[0], emit)
+        match = emit(arith.OrIOp.create(operands=[equal, nan], result_types=[equal.type]))
+    else:
+        match = _compare(_EQ, acc[0], spread(best), emit)
+    return best, over_lanes("min", select(match, acc[1], last, emit), emit)

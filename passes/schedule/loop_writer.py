@@ -1,0 +1,223 @@
+"""One loop over one axis: blocks, unrolled copies, single steps and the tail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import UnitAttr
+from xdsl.ir import SSAValue
+
+from tilewright.dialects.index_expr import Expr, Var, as_expr, dim, product
+from tilewright.dialects.tk.attributes import map_attr
+from tilewright.dialects.tk.compute import ReduceOp, ScanOp
+from tilewright.dialects.tk.loops import ForOp, TailOp, YieldOp
+
+from .accumulate import sums_floats
+from .work import Carry, Work
+from .writer import Scope
+
+if TYPE_CHECKING:
+    from .nest import NestBuilder
+
+_BLOCK = 64
+"""Additions into one accumulator before it is added to the one outside."""
+
+Body = Callable[[Scope, list[Carry]], None]
+"""Writes one copy of a loop's body and leaves the new values in the carries."""
+
+
+class LoopWriter:
+    """Writes the loops of a nest builder."""
+
+    def __init__(self, nests: NestBuilder) -> None:
+        self.nests = nests
+        self.plan = nests.plan
+        self.writer = nests.writer
+        self.partial = nests.partial
+        self._next_axis = len(nests.space)
+
+    def write(self, scope: Scope, axis: int, rest: tuple[int, ...], work: Work) -> None:
+        """Do `work` for all of `axis`; the carries of `work` then hold the results."""
+        ops = self.nests.needed(scope, work)
+        scans = [op for op in ops if isinstance(op, ScanOp) and op.along == axis]
+        carries = [*work.carries, *(Carry(op, self.partial.start(scope, op)) for op in scans)]
+        fused = 0 if carries else self._fused(scope, axis, rest, work)
+        count = len(work.carries)
+
+        def body(inner: Scope, running: list[Carry]) -> None:
+            for op, carry in zip(scans, running[count:], strict=True):
+                inner.running[op] = carry.values
+            self._inside(inner, rest[max(fused - 1, 0) :], work, running[:count])
+            for op, carry in zip(scans, running[count:], strict=True):
+                carry.values = inner.running[op]
+
+        if fused > 1:
+            self._fused_loop(scope, (axis, *rest[: fused - 1]), body)
+            return
+        copies = 1
+        if carries and all(isinstance(c.op, ReduceOp) for c in carries):
+            innermost = not any(self.nests.body.runs[op].intersection(rest) for op in ops)
+            copies = self.plan.unroll if innermost else 1
+        self._whole(scope, axis, copies, carries, body)
+
+    def _inside(self, scope: Scope, rest: tuple[int, ...], work: Work, carries: list[Carry]) -> None:
+        """The nest inside; a sum over further axes gets an accumulator of its own there."""
+        own = [sums_floats(c.op) and not set(rest).isdisjoint(_over(c)) for c in carries]
+        inner = [
+            Carry(c.op, self.partial.start(scope, c.op) if mine else c.values)
+            for c, mine in zip(carries, own, strict=True)
+        ]
+        self.nests.nest(scope, rest, work.with_carries(inner))
+        for carry, new, mine in zip(carries, inner, own, strict=True):
+            carry.values = (
+                self.partial.join(scope, carry.op, carry.values, new.values) if mine else new.values
+            )
+
+    # Parallel loops
+
+    def _fused(self, scope: Scope, axis: int, rest: tuple[int, ...], work: Work) -> int:
+        """So many leading axes form the parallel loop here."""
+        leading = self.plan.order[: self.plan.parallel]
+        if scope.depth or axis not in leading:
+            return 0
+        wanted = set(leading)
+        whole = all(wanted <= self.nests.body.runs[op] for op in work.ops())
+        return len(leading) if whole and (axis, *rest)[: len(leading)] == leading else 1
+
+    def _fused_loop(self, scope: Scope, axes: tuple[int, ...], body: Body) -> None:
+        """One parallel loop over the product of `axes`."""
+        flat = self._fresh_axis()
+        sizes = [self.nests.space[a] for a in axes]
+        loop = ForOp.make(flat, 0, product(sizes), 1)
+        inner = scope.inner(loop.body.block)
+        for i, axis in enumerate(axes):
+            place = dim(flat) // product(sizes[i + 1 :])
+            inner.axes[Var("d", axis)] = place % sizes[i] if i else place
+        self._mark_parallel(loop)
+        self.writer.put_loop(scope, loop)
+        body(inner, [])
+
+    def _mark_parallel(self, loop: ForOp) -> None:
+        loop.properties["parallel"] = UnitAttr()
+        if self.plan.worth is not None:
+            loop.properties["worth"] = map_attr((self.plan.worth,))
+
+    def _fresh_axis(self) -> int:
+        self._next_axis += 1
+        return self._next_axis - 1
+
+    # Loops over one axis
+
+    def _whole(self, scope: Scope, axis: int, copies: int, carries: list[Carry], body: Body) -> None:
+        size = self.nests.space[axis]
+        step = self.plan.lanes if axis == self.plan.vector else 1
+        done = as_expr(0)
+        block = step * copies * _BLOCK
+        if copies > 1 and any(sums_floats(c.op) for c in carries) and _exceeds(size, 4 * block):
+            done = self._blocks(scope, axis, size - size % block, block, step, copies, carries, body)
+        for n in (copies, 1) if copies > 1 else (1,):
+            upper = size - size % (step * n)
+            self._steps(scope, axis, (done, upper), step, n, carries, body)
+            done = upper
+        if step > 1:
+            self._tail(scope, axis, done, size % step, carries, body)
+
+    def _blocks(
+        self,
+        scope: Scope,
+        axis: int,
+        upper: Expr,
+        block: int,
+        step: int,
+        copies: int,
+        carries: list[Carry],
+        body: Body,
+    ) -> Expr:
+        """Sums of `block` elements at a time, so that rounding errors do not pile up."""
+        outer = self._fresh_axis()
+
+        def one_block(inner: Scope, running: list[Carry]) -> None:
+            sums = [Carry(c.op, self.partial.start(inner, c.op)) for c in running]
+            bounds = (dim(outer), dim(outer) + block)
+            self._steps(inner, axis, bounds, step, copies, sums, body)
+            for carry, part in zip(running, sums, strict=True):
+                carry.values = self.partial.join(inner, carry.op, carry.values, part.values)
+
+        self._steps(scope, outer, (as_expr(0), upper), block, 1, carries, one_block)
+        return upper
+
+    def _steps(
+        self,
+        scope: Scope,
+        axis: int,
+        bounds: tuple[Expr, Expr],
+        step: int,
+        copies: int,
+        carries: list[Carry],
+        body: Body,
+    ) -> None:
+        """A loop whose body is written `copies` times, with accumulators of their own."""
+        if ((bounds[1] - bounds[0]).constant or 1) <= 0 or not bounds[1] - bounds[0]:
+            return
+        groups = [carries]
+        for _ in range(copies - 1):
+            groups.append([Carry(c.op, self.partial.start(scope, c.op)) for c in carries])
+        inits = [value for group in groups for carry in group for value in carry.values]
+        loop = ForOp.make(axis, *bounds, step * copies, inits)
+        parallel = scope.depth == 0 and not carries and axis in self.plan.order[: self.plan.parallel]
+        if parallel:
+            self._mark_parallel(loop)
+        self.writer.put_loop(scope, loop)
+        inner = scope.inner(loop.body.block)
+        inner.vectors = scope.vectors or axis == self.plan.vector
+        args = iter(loop.body.block.args)
+        yielded: list[SSAValue] = []
+        for i, group in enumerate(groups):
+            copy = inner.beside() if copies > 1 else inner
+            if i:
+                copy.axes[Var("d", axis)] = dim(axis) + i * step
+            running = [Carry(c.op, tuple(next(args) for _ in c.values)) for c in group]
+            body(copy, running)
+            yielded += [value for carry in running for value in carry.values]
+        self._close(loop, yielded)
+        results = iter(loop.res)
+        for group in groups:
+            for carry in group:
+                carry.values = tuple(next(results) for _ in carry.values)
+        for group in groups[1:]:
+            for carry, more in zip(carries, group, strict=True):
+                carry.values = self.partial.join(scope, carry.op, carry.values, more.values)
+
+    def _tail(
+        self, scope: Scope, axis: int, start: Expr, count: Expr, carries: list[Carry], body: Body
+    ) -> None:
+        """The lanes that are left over."""
+        if count.constant == 0:
+            return
+        loop = TailOp.make(axis, start, count, [v for c in carries for v in c.values])
+        self.writer.put_loop(scope, loop)
+        inner = scope.inner(loop.body.block)
+        inner.vectors = inner.tail = True
+        args = iter(loop.body.block.args)
+        running = [Carry(c.op, tuple(next(args) for _ in c.values)) for c in carries]
+        body(inner, running)
+        self._close(loop, [value for carry in running for value in carry.values])
+        results = iter(loop.res)
+        for carry in carries:
+            carry.values = tuple(next(results) for _ in carry.values)
+
+    def _close(self, loop: ForOp | TailOp, values: Sequence[SSAValue]) -> None:
+        if values:
+            end = YieldOp.create(operands=values)
+            end.location = loop.location
+            loop.body.block.add_op(end)
+
+
+def _over(carry: Carry) -> tuple[int, ...]:
+    return () if isinstance(carry.op, ScanOp) else carry.op.over
+
+
+def _exceeds(size: Expr, limit: int) -> bool:
+    """False only where the size is known to be at most `limit`."""
+    return size.constant is None or size.constant > limit

@@ -1,0 +1,83 @@
+"""What `schedule-cpu` decides about a function, kept in its attributes until it is applied."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, i64
+from xdsl.ir import Attribute
+
+from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tk.attributes import MapAttr, map_attr
+from tilewright.dialects.tk.kernels import FuncOp
+
+KEEP = "tk.keep"
+"""Unit attribute of an op: keep its value in scratch for later loops over the same elements."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the loops of one function are to look.
+
+    In the text: `tk.order = array<i64: 0, 1>, tk.vector = array<i64: 1, 16>,
+    tk.parallel = 1 axis, tk.worth = #tk.map<"s0 - 100">, tk.unroll = 4 copies`.
+    """
+
+    order: tuple[int, ...]
+    """Axes, outermost loop first."""
+    vector: int | None = None
+    """The axis of the lanes."""
+    lanes: int = 1
+    parallel: int = 0
+    """So many leading axes of `order` become one parallel loop."""
+    worth: Expr | None = None
+    """Run in parallel where this is positive; always, if there is none."""
+    unroll: int = 1
+    """Independent accumulators of an innermost reduction loop."""
+    parts: int = 1
+    """Parallel parts into which the outermost reduced axis of a full reduction is cut."""
+
+    def attributes(self) -> dict[str, Attribute]:
+        """The discardable attributes that say this."""
+        found: dict[str, Attribute] = {"tk.order": _array(self.order)}
+        if self.vector is not None:
+            found["tk.vector"] = _array((self.vector, self.lanes))
+        if self.parallel:
+            found["tk.parallel"] = _array((self.parallel,))
+        if self.worth is not None:
+            found["tk.worth"] = map_attr((self.worth,))
+        if self.unroll > 1:
+            found["tk.unroll"] = _array((self.unroll,))
+        if self.parts > 1:
+            found["tk.parts"] = _array((self.parts,))
+        return found
+
+
+_NAMES = ("tk.order", "tk.vector", "tk.parallel", "tk.worth", "tk.unroll", "tk.parts")
+
+
+def _array(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
+    return DenseArrayBase.from_list(i64, values)
+
+
+def take_plan(func: FuncOp) -> Plan:
+    """Read the plan of a function and remove it; without one, loops are scalar and in order."""
+    found = {name: func.attributes.pop(name) for name in _NAMES if name in func.attributes}
+
+    def numbers(name: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        if name not in found:
+            return default
+        return tuple(cast("DenseArrayBase[IntegerType]", found[name]).get_values())
+
+    vector = numbers("tk.vector", ())
+    return Plan(
+        order=numbers("tk.order", tuple(range(len(func.space)))),
+        vector=vector[0] if vector else None,
+        lanes=vector[1] if vector else 1,
+        parallel=numbers("tk.parallel", (0,))[0],
+        worth=cast(MapAttr, found["tk.worth"]).exprs[0] if "tk.worth" in found else None,
+        unroll=numbers("tk.unroll", (1,))[0],
+        parts=numbers("tk.parts", (1,))[0],
+    )
