@@ -81,7 +81,14 @@ class Bufferizer:
     # Where a new value goes
 
     def destination(self, value: SSAValue) -> Place:
-        """The memory into which `value` is computed."""
+        """The memory into which `value` is computed, named like it."""
+        place = self._destination(value)
+        buffer = place.storage.buffer
+        if buffer is not None and buffer.name_hint is None:
+            buffer.name_hint = value.name_hint
+        return place
+
+    def _destination(self, value: SSAValue) -> Place:
         element = element_type_of(value)
         if value in self.homes.results:
             return self.plan.result(element, sizes_of(value), self.homes.results[value])

@@ -27,6 +27,7 @@ def copy_function(
     read = source.flat(_subscripts(axes, sizes, source.sizes))
     function = FuncOp.make(name, sizes, (), types)
     block = function.body.block
+    block.args[0].name_hint, block.args[1].name_hint = "from", "to"
     load = LoadOp.make(block.args[0], (Bounds(sizes).simplify(read),))
     store = StoreOp.make(load.result, block.args[1], (target.flat(axes),))
     for op in (load, store):

@@ -1,0 +1,307 @@
+// RUN: tilewright-opt %s -p bufferize --split-input-file | filecheck %s
+
+// Attention's layout: slices, reshapes and transposes of one projection are strides.
+
+// CHECK-LABEL: @views_are_strides
+// CHECK-NEXT: %[[R:.*]] = th.empty sizes "2, 8, 8" strides "64, 8, 1" : memref<128xf32>
+// CHECK-NEXT: %[[Q:.*]] = th.view %x offset "0" sizes "2, 8, 4" strides "4, 24, 1"
+// CHECK-NEXT: %[[K:.*]] = th.view %x offset "8" sizes "2, 4, 8" strides "4, 1, 24"
+// CHECK-NEXT: %[[O:.*]] = th.view %[[R]] offset "0" sizes "2, 8, 8" strides "64, 8, 1"
+func.func @views_are_strides(%x: tensor<8x24xf32>) -> tensor<2x8x8xf32> {
+  %q = tw.slice %x starts "0, 0" steps "1, 1" : tensor<8x24xf32> -> tensor<8x8xf32>
+  %q2 = tw.reshape %q : tensor<8x8xf32> -> tensor<8x2x4xf32>
+  %q3 = tw.transpose %q2 by [1, 0, 2] : tensor<8x2x4xf32> -> tensor<2x8x4xf32>
+  %k = tw.slice %x starts "0, 8" steps "1, 1" : tensor<8x24xf32> -> tensor<8x8xf32>
+  %k2 = tw.reshape %k : tensor<8x8xf32> -> tensor<8x2x4xf32>
+  %k3 = tw.transpose %k2 by [1, 2, 0] : tensor<8x2x4xf32> -> tensor<2x4x8xf32>
+  // CHECK-NEXT: th.extern "aten::bmm.out"(%[[Q]], %[[K]]) into(%[[O]])
+  %r = tw.matmul %q3, %k3 : (tensor<2x8x4xf32>, tensor<2x4x8xf32>) -> tensor<2x8x8xf32>
+  // CHECK-NEXT: return %[[R]]
+  func.return %r : tensor<2x8x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @shared_weight_is_one_product
+// CHECK: th.view %x offset "0" sizes "6, 4" strides "4, 1"
+// CHECK: th.view %w offset "0" sizes "4, 6" strides "6, 1"
+// CHECK: "aten::addmm.out"
+// CHECK-NOT: th.launch
+func.func @shared_weight_is_one_product(%x: tensor<2x3x4xf32>, %w: tensor<4x6xf32>, %b: tensor<6xf32>) -> tensor<2x3x6xf32> {
+  %v = tw.broadcast %w dims [1, 2] : tensor<4x6xf32> -> tensor<2x4x6xf32>
+  %r = tw.matmul %x, %v bias %b : (tensor<2x3x4xf32>, tensor<2x4x6xf32>, tensor<6xf32>) -> tensor<2x3x6xf32>
+  func.return %r : tensor<2x3x6xf32>
+}
+
+// -----
+
+// A product over four dimensions needs three: operands that no strides fit are copied, alone.
+
+// CHECK-LABEL: @copies_what_has_no_view
+// CHECK: %[[C:.*]] = th.alloc "120"
+// CHECK-NEXT: th.launch @copy(%x) into(%[[C]])
+// CHECK: th.view %[[C]] offset "0" sizes "6, 4, 5" strides "20, 5, 1"
+// CHECK: th.view %w offset "0" sizes "6, 5, 7" strides "35, 7, 1"
+// CHECK: aten::bmm.out
+func.func @copies_what_has_no_view(%x: tensor<3x2x4x5xf32>, %w: tensor<2x3x5x7xf32>) -> tensor<2x3x4x7xf32> {
+  %t = tw.transpose %x by [1, 0, 2, 3] : tensor<3x2x4x5xf32> -> tensor<2x3x4x5xf32>
+  %r = tw.matmul %t, %w : (tensor<2x3x4x5xf32>, tensor<2x3x5x7xf32>) -> tensor<2x3x4x7xf32>
+  func.return %r : tensor<2x3x4x7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @producers_write_their_slice
+// CHECK-NEXT: %[[R:.*]] = th.empty sizes "2, 7" strides "7, 1" : memref<14xf32>
+// CHECK-NEXT: th.launch @exp(%x) into(%[[R]])
+// CHECK-NEXT: th.launch @copy(%y) into(%[[R]])
+// CHECK-NEXT: return %[[R]]
+// CHECK: tk.func @exp
+// CHECK: tk.store {{.*}}[d0*7 + d1]
+// CHECK: tk.func @copy [2, 4]
+// CHECK: tk.load {{.*}}[d0*4 + d1]
+// CHECK: tk.store {{.*}}[d0*7 + d1 + 3]
+func.func @producers_write_their_slice(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) -> tensor<2x7xf32> {
+  %e = tk.kernel [2, 3] ins(%x : tensor<2x3xf32>) -> (tensor<2x3xf32>) {
+  ^bb0(%a: tensor<2x3xf32>, %o: tensor<2x3xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<2x3xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<2x3xf32>
+  }
+  %r = tw.concat %e, %y dim 1 : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x7xf32>
+  func.return %r : tensor<2x7xf32>
+}
+
+// -----
+
+// The same value twice: computed into one slice, copied to the other.
+
+// CHECK-LABEL: @concat_with_itself
+// CHECK: th.launch @exp(%x) into(%[[R:.*]]) :
+// CHECK-NEXT: th.launch @copy(%[[R]]) into(%[[R]])
+// CHECK: tk.func @copy [3]
+// CHECK: tk.load {{.*}}[d0]
+// CHECK: tk.store {{.*}}[d0 + 3]
+func.func @concat_with_itself(%x: tensor<1x3xf32>) -> tensor<2x3xf32> {
+  %e = tk.kernel [1, 3] ins(%x : tensor<1x3xf32>) -> (tensor<1x3xf32>) {
+  ^bb0(%a: tensor<1x3xf32>, %o: tensor<1x3xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<1x3xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<1x3xf32>
+  }
+  %r = tw.concat %e, %e dim 0 : (tensor<1x3xf32>, tensor<1x3xf32>) -> tensor<2x3xf32>
+  func.return %r : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @arguments_and_views_are_returned_as_such
+// CHECK-NEXT: %[[T:.*]] = th.view %x offset "0" sizes "3, 2" strides "1, 3"
+// CHECK-NEXT: return %x, %[[T]], %x : memref<6xf32>, !th.tensor<f32>, memref<6xf32>
+func.func @arguments_and_views_are_returned_as_such(%x: tensor<2x3xf32>)
+    -> (tensor<2x3xf32>, tensor<3x2xf32> {tw.strides = "1, 3"}, tensor<2x3xf32>) {
+  %t = tw.transpose %x by [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  func.return %x, %t, %x : tensor<2x3xf32>, tensor<3x2xf32>, tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @owned_and_other_layouts_are_copied
+// CHECK-NEXT: %[[A:.*]] = th.empty sizes "2, 3" strides "3, 1"
+// CHECK-NEXT: th.launch @copy(%x) into(%[[A]])
+// CHECK-NEXT: %[[B:.*]] = th.empty sizes "3, 2" strides "2, 1"
+// CHECK-NEXT: th.launch @copy_1(%x) into(%[[B]])
+// CHECK-NEXT: return %[[A]], %[[B]]
+func.func @owned_and_other_layouts_are_copied(%x: tensor<2x3xf32>) -> (tensor<2x3xf32> {tw.owned}, tensor<3x2xf32>) {
+  %t = tw.transpose %x by [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  func.return %x, %t : tensor<2x3xf32>, tensor<3x2xf32>
+}
+
+// -----
+
+// A kernel's result is returned transposed: it is computed in the layout that the view needs.
+
+// CHECK-LABEL: @result_layout_reaches_the_kernel
+// CHECK-NEXT: %[[R:.*]] = th.empty sizes "2, 3" strides "1, 2"
+// CHECK-NEXT: th.launch @exp(%x) into(%[[R]])
+// CHECK-NEXT: %[[V:.*]] = th.view %[[R]] offset "0" sizes "3, 2" strides "2, 1"
+// CHECK-NEXT: return %[[V]]
+func.func @result_layout_reaches_the_kernel(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
+  %e = tk.kernel [2, 3] ins(%x : tensor<2x3xf32>) -> (tensor<2x3xf32>) {
+  ^bb0(%a: tensor<2x3xf32>, %o: tensor<2x3xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<2x3xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<2x3xf32>
+  }
+  %t = tw.transpose %e by [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  func.return %t : tensor<3x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @symbolic_sizes
+// CHECK-SAME: %x: memref<?xf32> {th.sizes = "s0, 4", th.strides = "4, 1"}, %s0: index
+// CHECK-NEXT: %[[R:.*]] = th.empty sizes "s0*2, 2" strides "2, 1" : memref<?xf32>
+// CHECK-NEXT: th.launch @exp(%x) into(%[[R]]) symbols "s0"
+// CHECK: tk.func @exp [s0*2, 2] ({{.*}}) symbols [s0]
+// CHECK: tk.load {{.*}}[d0*2 + d1]
+func.func @symbolic_sizes(%x: tensor<?x4xf32, #tw.shape<"s0, 4">>, %s0: index {tw.symbol = "s0"})
+    -> tensor<?x2xf32, #tw.shape<"s0*2, 2">> {
+  %v = tw.reshape %x : tensor<?x4xf32, #tw.shape<"s0, 4">> -> tensor<?x2xf32, #tw.shape<"s0*2, 2">>
+  %e = tk.kernel [s0*2, 2] ins(%v : tensor<?x2xf32, #tw.shape<"s0*2, 2">>) -> (tensor<?x2xf32, #tw.shape<"s0*2, 2">>) {
+  ^bb0(%a: tensor<?x2xf32, #tw.shape<"s0*2, 2">>, %o: tensor<?x2xf32, #tw.shape<"s0*2, 2">>):
+    %0 = tk.load %a[d0, d1] : tensor<?x2xf32, #tw.shape<"s0*2, 2">> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<?x2xf32, #tw.shape<"s0*2, 2">>
+  }
+  func.return %e : tensor<?x2xf32, #tw.shape<"s0*2, 2">>
+}
+
+// -----
+
+// Running statistics: the old value is read by the kernel that makes the new one, at the same place.
+
+// CHECK-LABEL: @updates_argument_in_place
+// CHECK-NEXT: th.launch @add(%m, %x) into(%m)
+// CHECK-NEXT: return
+func.func @updates_argument_in_place(%m: tensor<4xf32>, %x: tensor<4xf32>) {
+  %n = tk.kernel [4] ins(%m, %x : tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>, %o: tensor<4xf32>):
+    %0 = tk.load %a[d0] : tensor<4xf32> -> f32
+    %1 = tk.load %b[d0] : tensor<4xf32> -> f32
+    %2 = arith.addf %0, %1 : f32
+    tk.store %2, %o[d0] : f32, tensor<4xf32>
+  }
+  tw.write %n into %m : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// The kernel reads other elements of the old value than it writes.
+
+// CHECK-LABEL: @keeps_old_value_while_it_is_read
+// CHECK-NEXT: %[[N:.*]] = th.alloc "4"
+// CHECK-NEXT: th.launch @copy(%m) into(%[[N]])
+// CHECK-NEXT: th.launch @copy_1(%[[N]]) into(%m)
+func.func @keeps_old_value_while_it_is_read(%m: tensor<4xf32>) {
+  %n = tk.kernel [4] ins(%m : tensor<4xf32>) -> (tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>, %o: tensor<4xf32>):
+    %0 = tk.load %a[-d0 + 3] : tensor<4xf32> -> f32
+    tk.store %0, %o[d0] : f32, tensor<4xf32>
+  }
+  tw.write %n into %m : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// The old value is returned: it is saved before the write.
+
+// CHECK-LABEL: @returns_old_value
+// CHECK-NEXT: %[[N:.*]] = th.alloc "4"
+// CHECK-NEXT: th.launch @exp(%m) into(%[[N]])
+// CHECK-NEXT: %[[O:.*]] = th.empty sizes "4" strides "1"
+// CHECK-NEXT: th.launch @copy(%m) into(%[[O]])
+// CHECK-NEXT: th.launch @copy_1(%[[N]]) into(%m)
+// CHECK-NEXT: return %[[O]]
+func.func @returns_old_value(%m: tensor<4xf32>) -> tensor<4xf32> {
+  %n = tk.kernel [4] ins(%m : tensor<4xf32>) -> (tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>, %o: tensor<4xf32>):
+    %0 = tk.load %a[d0] : tensor<4xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0] : f32, tensor<4xf32>
+  }
+  tw.write %n into %m : tensor<4xf32>
+  func.return %m : tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @swaps_arguments
+// CHECK-NEXT: %[[A:.*]] = th.alloc "4"
+// CHECK-NEXT: th.launch @copy(%a) into(%[[A]])
+// CHECK-NEXT: %[[B:.*]] = th.alloc "4"
+// CHECK-NEXT: th.launch @copy_1(%b) into(%[[B]])
+// CHECK-NEXT: th.launch @copy_2(%[[A]]) into(%b)
+// CHECK-NEXT: th.launch @copy_3(%[[B]]) into(%a)
+func.func @swaps_arguments(%a: tensor<4xf32>, %b: tensor<4xf32>) {
+  tw.write %a into %b : tensor<4xf32>
+  tw.write %b into %a : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// CHECK-LABEL: @reversed_operand_is_copied_for_aten
+// CHECK-NEXT: %[[C:.*]] = th.alloc "4"
+// CHECK-NEXT: th.launch @copy(%x) into(%[[C]])
+// CHECK-NEXT: %[[V:.*]] = th.view %[[C]] offset "0" sizes "4" strides "1"
+// CHECK-NEXT: %[[R:.*]] = th.call "aten::cumprod"(%[[V]]) sizes ["4"] strides ["1"] {args = [#tw.arg<0>, 0 : i64]}
+// CHECK-NEXT: return %[[R]] : !th.tensor<f32>
+// CHECK: tk.load {{.*}}[-d0 + 3]
+func.func @reversed_operand_is_copied_for_aten(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %v = tw.reverse %x dims [0] : tensor<4xf32> -> tensor<4xf32>
+  %r = tw.aten "aten::cumprod"(%v) {args = [#tw.arg<0>, 0 : i64]} : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %r : tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @kernel_reads_what_aten_returned
+// CHECK: %[[U:.*]] = th.call "aten::cumprod"(%{{.*}}) sizes ["4, 2"] strides ["1, 4"]
+// CHECK: %[[D:.*]] = th.data %[[U]] size "8"
+// CHECK: th.launch @exp(%[[D]])
+// CHECK: tk.load {{.*}}[d0 + d1*4]
+func.func @kernel_reads_what_aten_returned(%x: tensor<4x2xf32>) -> tensor<4x2xf32> {
+  %u = tw.aten "aten::cumprod"(%x) {args = [#tw.arg<0>, 0 : i64], tw.strides = ["1, 4"]} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+  %e = tk.kernel [4, 2] ins(%u : tensor<4x2xf32>) -> (tensor<4x2xf32>) {
+  ^bb0(%a: tensor<4x2xf32>, %o: tensor<4x2xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x2xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<4x2xf32>
+  }
+  func.return %e : tensor<4x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @indexing_names_dims
+// CHECK: th.call "aten::index.Tensor"(%{{.*}}, %{{.*}}) sizes ["3, 5"] strides ["5, 1"] {args = [#tw.arg<0>, [unit, #tw.arg<1>]]}
+// CHECK: th.view %{{.*}} offset "0" sizes "5, 3" strides "1, 5"
+func.func @indexing_names_dims(%x: tensor<3x9xf32>, %i: tensor<5xi64>) -> (tensor<5x3xf32> {tw.strides = "1, 5"}) {
+  %r = tw.gather %x[%i] dims [1] at 0 : (tensor<3x9xf32>, tensor<5xi64>) -> tensor<5x3xf32>
+  func.return %r : tensor<5x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @empty_tensors
+// CHECK-NEXT: %[[R:.*]] = th.empty sizes "0, 4" strides "4, 1" : memref<0xf32>
+// CHECK-NEXT: th.launch @exp(%x) into(%[[R]]) : (memref<0xf32>) into(memref<0xf32>)
+func.func @empty_tensors(%x: tensor<2x0x2xf32>) -> tensor<0x4xf32> {
+  %v = tw.reshape %x : tensor<2x0x2xf32> -> tensor<0x4xf32>
+  %e = tk.kernel [0, 4] ins(%v : tensor<0x4xf32>) -> (tensor<0x4xf32>) {
+  ^bb0(%a: tensor<0x4xf32>, %o: tensor<0x4xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<0x4xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<0x4xf32>
+  }
+  func.return %e : tensor<0x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @constants_and_seeds
+// CHECK-NEXT: %[[C:.*]] = th.constant dense<[1, 2]> : tensor<2xi64> -> memref<2xi64>
+// CHECK-NEXT: %[[S:.*]] = th.empty sizes "" strides "" : memref<1xi64>
+// CHECK-NEXT: %[[V:.*]] = th.view %[[S]] offset "0" sizes "" strides ""
+// CHECK-NEXT: th.extern "aten::randint.low_out"() into(%[[V]])
+// CHECK-NEXT: %[[R:.*]] = th.empty sizes "2" strides "1"
+// CHECK-NEXT: th.launch @copy(%[[C]]) into(%[[R]])
+// CHECK-NEXT: return %[[S]], %[[R]]
+func.func @constants_and_seeds() -> (tensor<i64>, tensor<2xi64>) {
+  %c = tw.constant dense<[1, 2]> : tensor<2xi64>
+  %s = tw.rng_seed : tensor<i64>
+  func.return %s, %c : tensor<i64>, tensor<2xi64>
+}

@@ -1,0 +1,114 @@
+// RUN: tilewright-opt %s -p plan-memory --split-input-file | filecheck %s
+
+// Two live at a time: the third takes the place of the first.
+
+// CHECK-LABEL: @reuses_dead_memory
+// CHECK-NEXT: %arena = th.arena "512" {th.requested = "768"}
+// CHECK-NEXT: %a = th.buffer %arena at "[[A:[0-9]+]]" size "64"
+// CHECK: %b = th.buffer %arena at "[[B:[0-9]+]]" size "64"
+// CHECK: %c = th.buffer %arena at "[[A]]" size "64"
+func.func @reuses_dead_memory(%x: memref<64xf32>, %y: memref<64xf32>) {
+  %a = th.alloc "64" : memref<64xf32>
+  th.launch @f(%x) into (%a) : (memref<64xf32>) into (memref<64xf32>)
+  %b = th.alloc "64" : memref<64xf32>
+  th.launch @f(%a) into (%b) : (memref<64xf32>) into (memref<64xf32>)
+  %c = th.alloc "64" : memref<64xf32>
+  th.launch @f(%b) into (%c) : (memref<64xf32>) into (memref<64xf32>)
+  th.launch @f(%c) into (%y) : (memref<64xf32>) into (memref<64xf32>)
+  func.return
+}
+tk.func @f [64] (%a: memref<64xf32>, %o: memref<64xf32>) {
+  %0 = tk.load %a[-d0 + 63] : memref<64xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @in_place
+// CHECK-NEXT: th.arena "256" {th.requested = "768"}
+// CHECK-NEXT: %a = th.buffer %arena at "0"
+// CHECK: %b = th.buffer %arena at "0"
+// CHECK: %c = th.buffer %arena at "0"
+func.func @in_place(%x: memref<64xf32>, %y: memref<64xf32>) {
+  %a = th.alloc "64" : memref<64xf32>
+  th.launch @f(%x) into (%a) : (memref<64xf32>) into (memref<64xf32>)
+  %b = th.alloc "64" : memref<64xf32>
+  th.launch @f(%a) into (%b) : (memref<64xf32>) into (memref<64xf32>)
+  %c = th.alloc "64" : memref<64xf32>
+  th.launch @f(%b) into (%c) : (memref<64xf32>) into (memref<64xf32>)
+  th.launch @f(%c) into (%y) : (memref<64xf32>) into (memref<64xf32>)
+  func.return
+}
+tk.func @f [64] (%a: memref<64xf32>, %o: memref<64xf32>) attributes {tk.inplace = [array<i64: 0, 0>]} {
+  %0 = tk.load %a[d0] : memref<64xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<64xf32>
+}
+
+// -----
+
+// Not in place: the input is read later, or stands twice, the second time for another use.
+
+// CHECK-LABEL: @not_in_place
+// CHECK-NEXT: th.arena "768" {th.requested = "768"}
+func.func @not_in_place(%x: memref<64xf32>, %y: memref<64xf32>) {
+  %a = th.alloc "64" : memref<64xf32>
+  th.launch @f(%x, %x) into (%a) : (memref<64xf32>, memref<64xf32>) into (memref<64xf32>)
+  %b = th.alloc "64" : memref<64xf32>
+  th.launch @f(%a, %x) into (%b) : (memref<64xf32>, memref<64xf32>) into (memref<64xf32>)
+  %c = th.alloc "64" : memref<64xf32>
+  th.launch @f(%b, %b) into (%c) : (memref<64xf32>, memref<64xf32>) into (memref<64xf32>)
+  th.launch @f(%a, %c) into (%y) : (memref<64xf32>, memref<64xf32>) into (memref<64xf32>)
+  func.return
+}
+tk.func @f [64] (%a: memref<64xf32>, %b: memref<64xf32>, %o: memref<64xf32>) attributes {tk.inplace = [array<i64: 0, 0>]} {
+  %0 = tk.load %a[d0] : memref<64xf32> -> f32
+  %1 = tk.load %b[-d0 + 63] : memref<64xf32> -> f32
+  %2 = arith.addf %0, %1 : f32
+  tk.store %2, %o[d0] : f32, memref<64xf32>
+}
+
+// -----
+
+// Sizes in multiples of one symbol are packed like static ones; others have their own place.
+
+// CHECK-LABEL: @symbolic
+// CHECK-NEXT: th.arena "s1*s2*64 + s0*768 + 64"
+// CHECK-NEXT: %a = th.buffer %arena at "0" size "s0*64"
+// CHECK: %b = th.buffer %arena at "s0*256" size "s0*128"
+// CHECK: %c = th.buffer %arena at "0" size "s0*64"
+// CHECK: %d = th.buffer %arena at "s0*768" size "s1*s2"
+// CHECK: %e = th.buffer %arena at "s1*s2*64 + s0*768" size "1"
+func.func @symbolic(%x: memref<?xf32>) {
+  %a = th.alloc "s0*64" : memref<?xf32>
+  th.launch @f(%x) into (%a) : (memref<?xf32>) into (memref<?xf32>)
+  %b = th.alloc "s0*128" : memref<?xf32>
+  th.launch @f(%a) into (%b) : (memref<?xf32>) into (memref<?xf32>)
+  %c = th.alloc "s0*64" : memref<?xf32>
+  th.launch @f(%b) into (%c) : (memref<?xf32>) into (memref<?xf32>)
+  %d = th.alloc "s1*s2" : memref<?xf32>
+  th.launch @f(%c) into (%d) : (memref<?xf32>) into (memref<?xf32>)
+  %e = th.alloc "1" : memref<1xf32>
+  th.launch @g(%d) into (%e) : (memref<?xf32>) into (memref<1xf32>)
+  th.launch @h(%e) into (%x) : (memref<1xf32>) into (memref<?xf32>)
+  func.return
+}
+
+// -----
+
+// What ATen made goes after its last use, a view included; what is returned stays.
+
+// CHECK-LABEL: @frees_early
+// CHECK: th.launch @f(%d) into(%o)
+// CHECK-NEXT: th.free %t : !th.tensor<f32>
+// CHECK-NEXT: %u = th.call
+// CHECK-NOT: th.free %u
+// CHECK: return %o, %v
+func.func @frees_early(%x: memref<4xf32>) -> (memref<4xf32>, !th.tensor<f32>) {
+  %t = th.call "aten::rand"() sizes ["4"] strides ["1"] {args = []} : () -> (!th.tensor<f32>)
+  %d = th.data %t size "4" : !th.tensor<f32> -> memref<4xf32>
+  %o = th.empty sizes "4" strides "1" : memref<4xf32>
+  th.launch @f(%d) into (%o) : (memref<4xf32>) into (memref<4xf32>)
+  %u = th.call "aten::rand"() sizes ["4"] strides ["1"] {args = []} : () -> (!th.tensor<f32>)
+  %v = th.view %u offset "0" sizes "2, 2" strides "2, 1" : !th.tensor<f32> -> !th.tensor<f32>
+  func.return %o, %v : memref<4xf32>, !th.tensor<f32>
+}
