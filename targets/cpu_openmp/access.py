@@ -1,0 +1,148 @@
+"""Loads and stores: contiguous, lane-invariant or lane by lane; whole, partial or masked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.ir import Attribute, SSAValue
+
+from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var
+from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
+
+from .cpp import buffer_type, expression, lanes, operand, scalar_type, value_type
+
+
+class Scope(Protocol):
+    """What an access must know of where it stands."""
+
+    def name(self, value: SSAValue) -> str: ...
+    def active_lanes(self, axis: int) -> str | None: ...
+    def in_parallel(self) -> bool: ...
+
+
+@dataclass(frozen=True)
+class _Address:
+    """Where an access goes, lane by lane."""
+
+    base: str  # expression of lane 0, or of every lane where it does not vary
+    stride: Expr | None  # in elements; None where it is not constant along the lanes
+    lane: str  # expression of lane `l`
+
+
+def _address(scope: Scope, op: LoadOp | StoreOp, axis: int | None) -> _Address:
+    (subscript,) = op.subscripts
+    names = {Var("i", k): scope.name(v) for k, v in enumerate(op.dynamic)}
+    base = expression(subscript, names)
+    if axis is None:
+        return _Address(base, ZERO, base)
+    varying = {Var("i", k) for k, v in enumerate(op.dynamic) if isinstance(v.type, VectorType)}
+    lane_var = Var("d", axis)
+    per_lane = {var: f"{name}[l]" if var in varying else name for var, name in names.items()}
+    per_lane[lane_var] = f"({lane_var} + l)"
+    lane = expression(subscript, per_lane)
+    stride = subscript.coefficient(lane_var)
+    if varying & subscript.variables():
+        stride = None
+    return _Address(base, stride, lane)
+
+
+def _pointer(scope: Scope, buffer: SSAValue, base: str) -> str:
+    name = scope.name(buffer)
+    return name if base == "0" else f"{name} + {base}"
+
+
+def _active(scope: Scope, mask: SSAValue | None) -> str:
+    """The functor that says which lanes take part."""
+    if mask is None:
+        return "tw::every_lane{}"
+    lane = f"{scope.name(mask)}[l] != 0" if isinstance(mask.type, VectorType) else scope.name(mask)
+    return f"[&](int l) {{ return {lane}; }}"
+
+
+def load(scope: Scope, op: LoadOp) -> str:
+    """The expression of what `op` reads."""
+    axis = None if op.lanes is None else op.lanes.value.data
+    at = _address(scope, op, axis)
+    name = scope.name(op.buffer)
+    if axis is None:
+        text = f"{name}[{at.base}]"
+        if op.mask is None or op.other is None:
+            return text
+        return f"{scope.name(op.mask)} ? {text} : {scope.name(op.other)}"
+    type_ = value_type(op.result.type)
+    count = scope.active_lanes(axis)
+    if op.mask is not None and op.other is not None:
+        text = _load_masked(scope, op, at, op.mask, count)
+        return f"tw::select({scope.name(op.mask)}, {text}, {scope.name(op.other)})"
+    width = lanes(op.result.type)
+    if at.stride == ONE:
+        where = _pointer(scope, op.buffer, at.base)
+        return f"tw::load<{width}>({where})" if count is None else f"tw::load_first<{width}>({where}, {count})"
+    if at.stride == ZERO:
+        text = f"tw::splat_memory<{width}>({name}[{at.base}])"
+        return text if count is None else f"tw::select(tw::first_lanes<i32x{width}>({count}), {text}, {type_}{{}})"
+    return f"tw::gather<{width}>({name}, {count or width}, [&](int l) {{ return {at.lane}; }}, tw::every_lane{{}})"
+
+
+def _load_masked(scope: Scope, op: LoadOp, at: _Address, mask: SSAValue, count: str | None) -> str:
+    width = lanes(op.result.type)
+    if at.stride == ONE and isinstance(mask.type, VectorType):
+        where = _pointer(scope, op.buffer, at.base)
+        return f"tw::load_masked<{width}>({where}, {scope.name(mask)}, {count or width})"
+    lane = f"[&](int l) {{ return {at.lane}; }}"
+    return f"tw::gather<{width}>({scope.name(op.buffer)}, {count or width}, {lane}, {_active(scope, mask)})"
+
+
+def store(scope: Scope, op: StoreOp) -> str:
+    """The statement that writes."""
+    axis = None if op.lanes is None else op.lanes.value.data
+    at = _address(scope, op, axis)
+    value, name = scope.name(op.value), scope.name(op.buffer)
+    adds = op.combine is not None
+    atomic = "true" if scope.in_parallel() else "false"
+    if axis is None:
+        text = f"tw::add_to<{atomic}>(&{name}[{at.base}], {value});" if adds else f"{name}[{at.base}] = {value};"
+        return text if op.mask is None else f"if ({scope.name(op.mask)}) {text}"
+    count, width = scope.active_lanes(axis), lanes(op.value.type)
+    if at.stride == ONE and not adds and op.mask is None:
+        where = _pointer(scope, op.buffer, at.base)
+        return (
+            f"tw::store({where}, {value});"
+            if count is None
+            else f"tw::store_first({where}, {value}, {count});"
+        )
+    function = f"scatter_add<{atomic}, {width}>" if adds else f"scatter<{width}>"
+    lane = f"[&](int l) {{ return {at.lane}; }}"
+    return f"tw::{function}({name}, {value}, {count or width}, {lane}, {_active(scope, op.mask)});"
+
+
+def index(op: IndexOp) -> str:
+    """The value of an index expression."""
+    if op.lanes is None:
+        return expression(op.expr)
+    type_, lane_var = value_type(op.result.type), Var("d", op.lanes.value.data)
+    step = op.expr.coefficient(lane_var)
+    if step is not None:
+        if step == ZERO:
+            return f"tw::splat<{type_}>({expression(op.expr)})"
+        return f"tw::iota<{type_}>({expression(op.expr)}, {operand(step)})"
+    lane = expression(op.expr, {lane_var: f"({lane_var} + l)"})
+    return f"tw::by_index<{type_}>([&](int l) {{ return {lane}; }})"
+
+
+def local(name: str, type_: Attribute, size: Expr) -> list[str]:
+    """Declarations of scratch: on the stack where small and fixed."""
+    assert isinstance(type_, MemRefType)
+    element = buffer_type(type_)
+    count = size.constant
+    if count is not None and count * 8 <= 65536:
+        return [f"alignas(64) {element} {name}[{max(count, 1)}];"]
+    return [
+        f"tw::Scratch<{element}> {name}_memory({expression(size)});",
+        f"{element}* const {name} = ({element}*){name}_memory.memory;",
+    ]
+
+
+__all__ = ["Scope", "index", "load", "local", "scalar_type", "store"]

@@ -1,0 +1,183 @@
+"""Spelling: types, constants, index expressions and source places in C++."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    FileLineColLoc,
+    Float16Type,
+    Float64Type,
+    IndexType,
+    IntegerType,
+    LocationAttr,
+    MemRefType,
+    NameLoc,
+    VectorType,
+)
+from xdsl.ir import Attribute
+
+from tilewright.dialects.index_expr import Call, Expr, Var
+from tilewright.dialects.types import is_float, ui8
+
+Names = Mapping[Var, str]
+
+
+@lru_cache(maxsize=256)
+def scalar_type(type_: Attribute) -> str:
+    """C++ type of one value, in a variable or in memory."""
+    if isinstance(type_, IndexType):
+        return "i64"
+    if isinstance(type_, IntegerType):
+        return "bool" if type_.width.data == 1 else f"i{type_.width.data}"
+    return str(type_)
+
+
+@lru_cache(maxsize=1024)
+def value_type(type_: Attribute) -> str:
+    """C++ type of a value: vectors are `f32x16`, of i1 `i32x16`, of bf16 `u16x16`."""
+    if not isinstance(type_, VectorType):
+        return scalar_type(type_)
+    element = scalar_type(type_.get_element_type())
+    return f"{ {'bool': 'i32', 'bf16': 'u16'}.get(element, element) }x{lanes(type_)}"
+
+
+def lanes(type_: Attribute) -> int:
+    """Number of lanes, 1 for a scalar."""
+    return type_.get_shape()[0] if isinstance(type_, VectorType) else 1
+
+
+def buffer_type(type_: Attribute) -> str:
+    """C++ type of what a memref points to; ui8 is read as i8, `arith` is signless."""
+    assert isinstance(type_, MemRefType)
+    element: Attribute = type_.get_element_type()
+    return "i8" if element == ui8 else scalar_type(element)
+
+
+@lru_cache(maxsize=4096)
+def literal(value: float | int, type_: Attribute) -> str:
+    """A constant of a scalar type."""
+    if not is_float(type_):
+        return _integer(int(value), type_)
+    suffix = "" if isinstance(type_, Float64Type) else "f"
+    if math.isnan(value):
+        text = f'__builtin_nan{suffix}("")'
+    elif math.isinf(value):
+        text = f"{'-' if value < 0 else ''}__builtin_inf{suffix}()"
+    else:
+        text = repr(float(value)) if not suffix else f"{value:.9g}"
+        text += ("" if any(c in text for c in ".e") else ".0") + suffix
+    if isinstance(type_, BFloat16Type):
+        return f"tw::to_bf16({text})"
+    if isinstance(type_, Float16Type):
+        return f"f16({text})"
+    return f"({text})" if text.startswith("-") else text
+
+
+def _integer(value: int, type_: Attribute) -> str:
+    width = type_.width.data if isinstance(type_, IntegerType) else 64
+    if width == 1:
+        return "true" if value else "false"
+    if width == 32 and value > -(2**31):
+        return f"({value})" if value < 0 else str(value)
+    if value == -(2**63):
+        return "(i64)(1ull << 63)"
+    return f"i{width}({value}{'ll' if abs(value) >= 2**31 else ''})"
+
+
+def element_literal(value: float | int, type_: Attribute) -> str:
+    """A constant as one lane of a vector holds it: i1 is 0 or -1, bf16 its bits."""
+    if isinstance(type_, IntegerType) and type_.width.data == 1:
+        return "-1" if value else "0"
+    text = literal(value, type_)
+    return f"{text}.bits" if isinstance(type_, BFloat16Type) else text
+
+
+# Index expressions
+
+
+def expression(value: Expr, names: Names | None = None) -> str:
+    """An i64 expression; variables are spelled as themselves unless `names` says otherwise."""
+    if not value.terms:
+        return "0"
+    text = ""
+    for monomial, c in value.terms:
+        factors = [_atom(a, names) for a in monomial]
+        if abs(c) != 1 or not factors:
+            factors.append(str(abs(c)))
+        body = " * ".join(factors)
+        if text:
+            text += f" - {body}" if c < 0 else f" + {body}"
+        else:
+            text = f"-{body}" if c < 0 else body
+    return text
+
+
+def operand(value: Expr, names: Names | None = None) -> str:
+    """As `expression`, in parentheses where needed."""
+    text = expression(value, names)
+    return text if text.isalnum() else f"({text})"
+
+
+_FUNCTIONS = {"floordiv": "tw::floor_div", "mod": "tw::floor_mod", "max": "tw::max_of", "min": "tw::min_of"}
+_PLAIN = {"floordiv": "/", "mod": "%"}
+
+
+def _atom(atom: Var | Call, names: Names | None) -> str:
+    if isinstance(atom, Var):
+        return str(atom) if names is None else names.get(atom, str(atom))
+    if atom.name in _PLAIN and _nonnegative(atom.lhs) and _nonnegative(atom.rhs):
+        return f"({operand(atom.lhs, names)} {_PLAIN[atom.name]} {operand(atom.rhs, names)})"
+    lhs, rhs = expression(atom.lhs, names), expression(atom.rhs, names)
+    return f"{_FUNCTIONS[atom.name]}<i64>({lhs}, {rhs})"
+
+
+def _nonnegative(value: Expr) -> bool:
+    """True where axes and symbols, which start at 0, cannot make it negative."""
+    return all(c > 0 and all(_atom_nonnegative(a) for a in m) for m, c in value.terms)
+
+
+def _atom_nonnegative(atom: Var | Call) -> bool:
+    if isinstance(atom, Var):
+        return atom.kind != "i"
+    if atom.name == "max":
+        return _nonnegative(atom.lhs) or _nonnegative(atom.rhs)
+    if atom.name == "mod":
+        return _nonnegative(atom.rhs)
+    return _nonnegative(atom.lhs) and _nonnegative(atom.rhs)
+
+
+# Text
+
+
+def place(location: LocationAttr) -> str:
+    """`model.py:12 (encoder.norm)`; empty where nothing is known."""
+    if isinstance(location, NameLoc):
+        inner = place(location.location) if isinstance(location.location, LocationAttr) else ""
+        return f"{inner} ({location.desc.data})" if inner else location.desc.data
+    if isinstance(location, FileLineColLoc):
+        return f"{location.filename.data}:{location.line.data}"
+    return ""
+
+
+def quoted(text: str) -> str:
+    """A C string; everything outside of printable ASCII is escaped."""
+    escaped = "".join(
+        c if c.isascii() and c.isprintable() and c not in '"\\?' else "".join(f"\\{b:03o}" for b in c.encode())
+        for c in text
+    )
+    return f'"{escaped}"'
+
+
+def comment(text: str) -> str:
+    """A line comment that stays one line."""
+    return "// " + text.replace("\n", " ").replace("\r", " ").rstrip("\\")
+
+
+def identifier(text: str) -> str:
+    """A C++ name made of what the text has."""
+    name = "".join(c if c.isascii() and c.isalnum() else "_" for c in text)
+    return name if name and not name[0].isdigit() else f"k_{name}"

@@ -1,0 +1,387 @@
+// What every emitted kernel stands on: vector types, loads, stores, masks, conversions, random bits.
+//
+// No header is included, ours or the system's: parsing them costs more than compiling a kernel.
+// Vectors are those of GCC and Clang, so one source serves AVX-512, AVX2, NEON and plain C.
+// A vector of i1 is a vector of i32 lanes that are 0 or -1; bf16 is carried as its 16 bits.
+#pragma once
+
+typedef __INT8_TYPE__ i8;
+typedef __INT16_TYPE__ i16;
+typedef __INT32_TYPE__ i32;
+typedef __INT64_TYPE__ i64;
+typedef __UINT8_TYPE__ u8;
+typedef __UINT16_TYPE__ u16;
+typedef __UINT32_TYPE__ u32;
+typedef __UINT64_TYPE__ u64;
+typedef float f32;
+typedef double f64;
+#if defined(__FLT16_MANT_DIG__)
+typedef _Float16 f16;
+#endif
+struct bf16 { u16 bits; };  // in memory and as a scalar value
+
+#define TW_EXPORT extern "C" __attribute__((visibility("default")))
+#define TW_INLINE inline __attribute__((always_inline))
+
+// Result types of vector functions cross no object boundary: everything is inlined.
+#pragma GCC diagnostic ignored "-Wpsabi"
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wignored-attributes"
+#endif
+
+namespace tw {
+
+template <class T, int W> struct vec_of { typedef T type __attribute__((vector_size(W * sizeof(T)))); };
+template <class T, int W> using vec = typename vec_of<T, W>::type;
+
+template <class A, class B> struct same_type { static constexpr bool value = false; };
+template <class A> struct same_type<A, A> { static constexpr bool value = true; };
+template <class A, class B> constexpr bool same = same_type<A, B>::value;
+
+template <class T> struct plain_type { typedef T type; };
+template <class T> struct plain_type<T&> { typedef T type; };
+
+// Element type and number of lanes; a scalar has one lane.
+template <class V> struct shape {
+  typedef typename plain_type<decltype(V{}[0])>::type element;
+  static constexpr int lanes = sizeof(V) / sizeof(element);
+  static constexpr bool vector = true;
+};
+#define TW_SCALAR(T) \
+  template <> struct shape<T> { typedef T element; static constexpr int lanes = 1; static constexpr bool vector = false; };
+TW_SCALAR(i8) TW_SCALAR(i16) TW_SCALAR(i32) TW_SCALAR(i64) TW_SCALAR(u8) TW_SCALAR(u16) TW_SCALAR(u32)
+TW_SCALAR(u64) TW_SCALAR(f32) TW_SCALAR(f64) TW_SCALAR(bool) TW_SCALAR(bf16)
+#if defined(__FLT16_MANT_DIG__)
+TW_SCALAR(f16)
+#endif
+#undef TW_SCALAR
+
+template <class V> using element = typename shape<V>::element;
+template <class V> constexpr int lanes = shape<V>::lanes;
+template <class V> constexpr bool is_vector = shape<V>::vector;
+
+// The same number of lanes with another element type.
+template <class V, class T, bool = is_vector<V>> struct with_element { typedef vec<T, lanes<V>> type; };
+template <class V, class T> struct with_element<V, T, false> { typedef T type; };
+template <class V, class T> using like = typename with_element<V, T>::type;
+
+template <class To, class From> TW_INLINE To bits(From x) { return __builtin_bit_cast(To, x); }
+
+template <class V> TW_INLINE V splat(element<V> x) {
+  if constexpr (is_vector<V>) return x - V{};
+  else return x;
+}
+// `x - V{}` keeps NaN, infinities and -0.0 (x - 0 == x), and is a plain broadcast on every compiler.
+
+// Value conversion, lane by lane: integers wrap, floats round to nearest.
+template <class To, class From> TW_INLINE To convert(From x) {
+  if constexpr (same<To, From>) return x;
+  else if constexpr (is_vector<From>) return __builtin_convertvector(x, To);
+  else return (To)x;
+}
+
+// Float to integer as ATen does it where the value fits; others saturate the way the CPU does.
+template <class To, class From> TW_INLINE To truncate(From x) { return convert<To>(x); }
+
+// ---- masks --------------------------------------------------------------------------------
+
+// The i1 form of a comparison of any width.
+template <class M> TW_INLINE like<M, i32> mask(M m) {
+  if constexpr (same<element<M>, i32>) return m;
+  else return __builtin_convertvector(m, like<M, i32>);
+}
+TW_INLINE bool mask(bool m) { return m; }
+
+template <class M, class V> TW_INLINE V select(M m, V a, V b) {
+  if constexpr (!is_vector<V>) return m ? a : b;
+  else if constexpr (!is_vector<M>) return m ? a : b;
+  else if constexpr (sizeof(element<V>) == 4) return m ? a : b;
+  else if constexpr (sizeof(element<V>) == 8) return __builtin_convertvector(m, like<V, i64>) ? a : b;
+  else if constexpr (sizeof(element<V>) == 2) return __builtin_convertvector(m, like<V, i16>) ? a : b;
+  else return __builtin_convertvector(m, like<V, i8>) ? a : b;
+}
+
+// The first `count` lanes.
+template <class M> TW_INLINE M first_lanes(i64 count) {
+  M iota{};
+  for (int l = 0; l < lanes<M>; ++l) iota[l] = l;
+  return iota < splat<M>((i32)count);
+}
+
+template <class M> TW_INLINE bool any_lane(M m) {
+  if constexpr (!is_vector<M>) return m;
+#if defined(__AVX512F__) && !defined(__clang__)
+  else if constexpr (lanes<M> == 16) return __builtin_ia32_ptestmd512(m, m, (u16)-1) != 0;
+#endif
+  else {
+    i32 seen = 0;
+    for (int l = 0; l < lanes<M>; ++l) seen |= m[l];
+    return seen != 0;
+  }
+}
+
+// ---- 16-bit floats ------------------------------------------------------------------------
+
+template <class V> TW_INLINE like<V, f32> from_bf16(V x) {
+  if constexpr (is_vector<V>) return bits<like<V, f32>>(__builtin_convertvector(x, like<V, u32>) << 16);
+  else return bits<f32>((u32)x.bits << 16);
+}
+
+// Round to nearest even; NaN stays NaN (quiet, its sign kept).
+template <class U> TW_INLINE U bf16_bits(U u) {
+  U rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
+  U quiet = (u >> 16) | 0x40u;
+  return (u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
+}
+template <class V> TW_INLINE auto to_bf16(V x) {
+  if constexpr (is_vector<V>)
+    return __builtin_convertvector(bf16_bits(bits<like<V, u32>>(x)), like<V, u16>);
+  else return bf16{(u16)bf16_bits(bits<u32>(x))};
+}
+TW_INLINE bf16 to_bf16(f64 x) { return to_bf16((f32)x); }
+
+#if defined(__FLT16_MANT_DIG__)
+// Spelled for the widths that x86 converts in one instruction; GCC 12 goes lane by lane otherwise.
+template <class V> TW_INLINE like<V, f32> from_f16(V x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (is_vector<V> && lanes<V> == 16)
+    return bits<vec<f32, 16>>(__builtin_ia32_vcvtph2ps512_mask(bits<vec<i16, 16>>(x), vec<f32, 16>{}, -1, 4));
+  else
+#endif
+#if defined(__F16C__) && !defined(__clang__)
+  if constexpr (is_vector<V> && lanes<V> == 8)
+    return bits<vec<f32, 8>>(__builtin_ia32_vcvtph2ps256(bits<vec<i16, 8>>(x)));
+  else
+#endif
+  return convert<like<V, f32>>(x);
+}
+template <class V> TW_INLINE like<V, f16> to_f16(V x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (same<V, vec<f32, 16>>)
+    return bits<vec<f16, 16>>(__builtin_ia32_vcvtps2ph512_mask(x, 0, vec<i16, 16>{}, -1));
+  else
+#endif
+#if defined(__F16C__) && !defined(__clang__)
+  if constexpr (same<V, vec<f32, 8>>) return bits<vec<f16, 8>>(__builtin_ia32_vcvtps2ph256(x, 0));
+  else
+#endif
+  return convert<like<V, f16>>(x);
+}
+#endif
+
+// ---- memory -------------------------------------------------------------------------------
+
+// The vector of a memory type: bf16 as u16, bool as u8, others as themselves.
+template <class T> struct stored_as { typedef T type; };
+template <> struct stored_as<bf16> { typedef u16 type; };
+template <> struct stored_as<bool> { typedef u8 type; };
+template <class T> using stored = typename stored_as<T>::type;
+
+template <class V> struct unaligned { typedef V type __attribute__((aligned(1), may_alias)); };
+
+template <class R> TW_INLINE R raw_load(const void* p) { return *(const typename unaligned<R>::type*)p; }
+template <class R> TW_INLINE void raw_store(void* p, R v) { *(typename unaligned<R>::type*)p = v; }
+
+// The first `n` lanes from memory, zero in the others; nothing beyond them is touched.
+template <class R> TW_INLINE R raw_load_first(const void* p, i64 n) {
+  typedef element<R> E;
+#if defined(__AVX512VL__) && defined(__AVX512BW__) && !defined(__clang__)
+  const u64 m = n >= 64 ? ~0ull : (1ull << n) - 1;
+  if constexpr (sizeof(E) == 4 && lanes<R> == 16)
+    return bits<R>(__builtin_ia32_loadups512_mask((const f32*)p, vec<f32, 16>{}, (u16)m));
+  else if constexpr (sizeof(E) == 4 && lanes<R> == 8)
+    return bits<R>(__builtin_ia32_loadups256_mask((const f32*)p, vec<f32, 8>{}, (u8)m));
+  else if constexpr (sizeof(E) == 8 && lanes<R> == 8)
+    return bits<R>(__builtin_ia32_loadupd512_mask((const f64*)p, vec<f64, 8>{}, (u8)m));
+  else if constexpr (sizeof(E) == 2 && lanes<R> == 16)
+    return bits<R>(__builtin_ia32_loaddquhi256_mask((const i16*)p, vec<i16, 16>{}, (u16)m));
+  else
+#endif
+  {
+    R v{};
+    __builtin_memcpy(&v, p, n * sizeof(E));
+    return v;
+  }
+}
+template <class R> TW_INLINE void raw_store_first(void* p, R v, i64 n) {
+  typedef element<R> E;
+#if defined(__AVX512VL__) && defined(__AVX512BW__) && !defined(__clang__)
+  const u64 m = n >= 64 ? ~0ull : (1ull << n) - 1;
+  if constexpr (sizeof(E) == 4 && lanes<R> == 16)
+    __builtin_ia32_storeups512_mask((f32*)p, bits<vec<f32, 16>>(v), (u16)m);
+  else if constexpr (sizeof(E) == 4 && lanes<R> == 8)
+    __builtin_ia32_storeups256_mask((f32*)p, bits<vec<f32, 8>>(v), (u8)m);
+  else if constexpr (sizeof(E) == 8 && lanes<R> == 8)
+    __builtin_ia32_storeupd512_mask((f64*)p, bits<vec<f64, 8>>(v), (u8)m);
+  else if constexpr (sizeof(E) == 2 && lanes<R> == 16)
+    __builtin_ia32_storedquhi256_mask((i16*)p, bits<vec<i16, 16>>(v), (u16)m);
+  else
+#endif
+    __builtin_memcpy(p, &v, n * sizeof(E));
+}
+
+// Memory form <-> value form: only bool differs (bytes against lane masks).
+template <class T, class R> TW_INLINE auto to_value(R raw) {
+  if constexpr (same<T, bool>) return -__builtin_convertvector(raw != 0 ? splat<R>(1) : R{}, like<R, i32>);
+  else return raw;
+}
+template <class T, class V> TW_INLINE auto to_memory(V v) {
+  if constexpr (same<T, bool>) return __builtin_convertvector(v & 1, like<V, u8>);
+  else return v;
+}
+
+template <int W, class T> TW_INLINE auto load(const T* p) { return to_value<T>(raw_load<vec<stored<T>, W>>(p)); }
+template <int W, class T> TW_INLINE auto load_first(const T* p, i64 n) {
+  return to_value<T>(raw_load_first<vec<stored<T>, W>>(p, n));
+}
+template <class T, class V> TW_INLINE void store(T* p, V v) { raw_store(p, to_memory<T>(v)); }
+template <class T, class V> TW_INLINE void store_first(T* p, V v, i64 n) {
+  raw_store_first(p, to_memory<T>(v), n);
+}
+
+// Lane `l` at `p[at(l)]`, for the lanes below `n` that `active(l)` lets through; zero elsewhere.
+template <int W, class T, class At, class Active>
+TW_INLINE auto gather(const T* p, i64 n, At at, Active active) {
+  vec<stored<T>, W> raw{};
+  for (int l = 0; l < W; ++l)
+    if (l < n && active(l)) raw[l] = *(const stored<T> __attribute__((may_alias))*)(p + at(l));
+  return to_value<T>(raw);
+}
+template <int W, class T, class V, class At, class Active>
+TW_INLINE void scatter(T* p, V v, i64 n, At at, Active active) {
+  const auto raw = to_memory<T>(v);
+  for (int l = 0; l < W; ++l)
+    if (l < n && active(l)) *(stored<T> __attribute__((may_alias))*)(p + at(l)) = raw[l];
+}
+template <int W, class T, class M> TW_INLINE auto load_masked(const T* p, M mask, i64 n) {
+#if defined(__AVX512VL__) && defined(__AVX512BW__) && defined(__AVX512DQ__) && !defined(__clang__)
+  typedef vec<stored<T>, W> R;
+  if constexpr (W == 16 && (sizeof(T) == 4 || sizeof(T) == 2)) {
+    const u16 k = __builtin_ia32_cvtd2mask512(mask) & (u16)(n >= 16 ? 0xffff : (1u << n) - 1);
+    if constexpr (sizeof(T) == 4) return bits<R>(__builtin_ia32_loadups512_mask((const f32*)p, vec<f32, 16>{}, k));
+    else return bits<R>(__builtin_ia32_loaddquhi256_mask((const i16*)p, vec<i16, 16>{}, k));
+  } else
+#endif
+    return gather<W>(p, n, [](int l) { return l; }, [&](int l) { return mask[l] != 0; });
+}
+// One element of memory in every lane.
+template <int W, class T> TW_INLINE auto splat_memory(T x) {
+  return to_value<T>(splat<vec<stored<T>, W>>(__builtin_bit_cast(stored<T>, x)));
+}
+template <class V, class At> TW_INLINE V by_index(At at) {
+  V v{};
+  for (int l = 0; l < lanes<V>; ++l) v[l] = at(l);
+  return v;
+}
+struct every_lane { TW_INLINE bool operator()(int) const { return true; } };
+
+// `*p += v`, in memory types too; atomic where other threads may add to the same element.
+template <class T> TW_INLINE T sum_of(T a, T b) {
+  if constexpr (same<T, bf16>) return to_bf16(from_bf16(a) + from_bf16(b));
+  else return (T)(a + b);
+}
+template <bool ATOMIC, class T> TW_INLINE void add_to(T* p, T v) {
+  if constexpr (!ATOMIC) *p = sum_of(*p, v);
+  else {
+    T old, next;
+    __atomic_load(p, &old, __ATOMIC_RELAXED);
+    do next = sum_of(old, v);
+    while (!__atomic_compare_exchange(p, &old, &next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  }
+}
+template <bool ATOMIC, int W, class T, class V, class At, class Active>
+TW_INLINE void scatter_add(T* p, V v, i64 n, At at, Active active) {
+  const auto raw = to_memory<T>(v);
+  for (int l = 0; l < W; ++l)
+    if (l < n && active(l)) add_to<ATOMIC>(p + at(l), __builtin_bit_cast(T, raw[l]));
+}
+
+// Scratch of one thread; small fixed sizes are arrays on the stack instead.
+extern "C" int posix_memalign(void**, __SIZE_TYPE__, __SIZE_TYPE__);
+extern "C" void free(void*);
+template <class T> struct Scratch {
+  void* memory = nullptr;
+  explicit Scratch(i64 count) {
+    if (posix_memalign(&memory, 64, (count > 0 ? count : 1) * sizeof(T))) __builtin_trap();
+  }
+  ~Scratch() { free(memory); }
+  Scratch(const Scratch&) = delete;
+};
+
+// ---- across lanes -------------------------------------------------------------------------
+
+// Halves are combined until one lane is left, so the order does not depend on the compiler.
+template <class V, class F> TW_INLINE element<V> across(V v, F f) {
+  if constexpr (lanes<V> == 1) return v[0];
+  else {
+    typedef vec<element<V>, lanes<V> / 2> H;
+    struct Halves { H low, high; };
+    const Halves h = __builtin_bit_cast(Halves, v);
+    return across(f(h.low, h.high), f);
+  }
+}
+template <class V> TW_INLINE element<V> across_add(V v) { return across(v, [](auto a, auto b) { return a + b; }); }
+template <class V> TW_INLINE element<V> across_mul(V v) { return across(v, [](auto a, auto b) { return a * b; }); }
+template <class V> TW_INLINE element<V> across_and(V v) { return across(v, [](auto a, auto b) { return a & b; }); }
+template <class V> TW_INLINE element<V> across_or(V v) { return across(v, [](auto a, auto b) { return a | b; }); }
+template <class V> TW_INLINE element<V> across_xor(V v) { return across(v, [](auto a, auto b) { return a ^ b; }); }
+
+// ---- errors -------------------------------------------------------------------------------
+
+// The place of a failed `tk.assert`; the host raises when the kernel is done.
+struct KernelError {
+  int place = -1;
+  __attribute__((noinline, cold)) void raise(int number) { __atomic_store_n(&place, number, __ATOMIC_RELAXED); }
+};
+
+// ---- integers -----------------------------------------------------------------------------
+
+// Division that rounds down, and its remainder (sign of the divisor).
+template <class V> TW_INLINE V floor_div(V a, V b) {
+  V q = a / b, r = a % b;
+  if constexpr (is_vector<V>) return q + (((r != 0) & ((r < 0) != (b < 0))));
+  else return q - ((r != 0) & ((r < 0) != (b < 0)));
+}
+template <class V> TW_INLINE V floor_mod(V a, V b) { return a - floor_div(a, b) * b; }
+template <class V> TW_INLINE V max_of(V a, V b) { return a > b ? a : b; }
+template <class V> TW_INLINE V min_of(V a, V b) { return a < b ? a : b; }
+template <class V> TW_INLINE auto as_unsigned(V v) {
+  typedef element<V> E;
+  if constexpr (same<E, bool>) return (u8)v;
+  else if constexpr (sizeof(E) == 1) return bits<like<V, u8>>(v);
+  else if constexpr (sizeof(E) == 2) return bits<like<V, u16>>(v);
+  else if constexpr (sizeof(E) == 4) return bits<like<V, u32>>(v);
+  else return bits<like<V, u64>>(v);
+}
+
+// `base, base + 1, ...`
+template <class V> TW_INLINE V iota(element<V> base, element<V> step) {
+  V v{};
+  for (int l = 0; l < lanes<V>; ++l) v[l] = base + (element<V>)l * step;
+  return v;
+}
+
+// ---- Philox4x32-10 ------------------------------------------------------------------------
+
+// The first output word of block `counter` under key `seed`.
+template <class U64> TW_INLINE like<U64, u32> philox(U64 seed, U64 counter) {
+  typedef like<U64, u32> U;
+  U c0 = convert<U>(counter), c1 = convert<U>(counter >> 32), c2 = c0 - c0, c3 = c2;
+  U k0 = convert<U>(seed), k1 = convert<U>(seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const U64 p0 = convert<U64>(c0) * 0xD2511F53ull, p1 = convert<U64>(c2) * 0xCD9E8D57ull;
+    c0 = convert<U>(p1 >> 32) ^ c1 ^ k0, c2 = convert<U>(p0 >> 32) ^ c3 ^ k1;
+    c1 = convert<U>(p1), c3 = convert<U>(p0);
+    k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
+  }
+  return c0;
+}
+
+// Uniform in [0, 1): the top 24 bits.
+template <class S, class I64> TW_INLINE like<I64, f32> uniform(S seed, I64 counter) {
+  typedef like<I64, u64> U;
+  const auto word = philox(bits<U>(seed - I64{}), bits<U>(counter));
+  return convert<like<I64, f32>>(bits<like<I64, i32>>(word >> 8)) * 0x1p-24f;
+}
+
+}  // namespace tw

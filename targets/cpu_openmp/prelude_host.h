@@ -1,0 +1,413 @@
+// What the emitted host function stands on: Python and libtorch through C functions declared here.
+//
+// Python.h and PyTorch's headers are not included (parsing them takes seconds). CPython's functions
+// are resolved by the loader, libtorch's through `dlsym` once, when a graph is loaded.
+#pragma once
+#include "prelude.h"
+
+typedef __SIZE_TYPE__ usize;
+typedef __PTRDIFF_TYPE__ isize;
+struct PyObject;
+struct PyThread;
+struct AtenTensor;
+typedef AtenTensor* Handle;  // AtenTensorHandle: an at::Tensor* that we own
+
+extern "C" {
+PyObject* PyList_GetItem(PyObject*, isize);  // borrowed
+isize PyList_Size(PyObject*);
+int PyList_SetSlice(PyObject*, isize, isize, PyObject*);
+PyObject* PyTuple_New(isize);
+PyObject* PyTuple_GetItem(PyObject*, isize);  // borrowed
+isize PyTuple_Size(PyObject*);
+int PyTuple_SetItem(PyObject*, isize, PyObject*);  // steals
+PyObject* PyLong_FromLongLong(long long);
+long long PyLong_AsLongLong(PyObject*);
+PyObject* PyObject_CallObject(PyObject*, PyObject*);
+PyObject* PyCapsule_New(void*, const char*, void (*)(PyObject*));
+void* PyCapsule_GetPointer(PyObject*, const char*);
+PyObject* PyCMethod_New(void*, PyObject*, PyObject*, PyObject*);
+PyObject* PyErr_Occurred();
+void PyErr_SetString(PyObject*, const char*);
+PyThread* PyEval_SaveThread();
+void PyEval_RestoreThread(PyThread*);
+void Py_IncRef(PyObject*);
+void Py_DecRef(PyObject*);
+extern PyObject* PyExc_RuntimeError;
+extern PyObject* PyExc_IndexError;
+extern PyObject* PyExc_ZeroDivisionError;
+extern PyObject* PyExc_MemoryError;
+extern PyObject* PyExc_TypeError;
+extern PyObject* PyExc_ImportError;
+void* dlsym(void*, const char*);
+int posix_memalign(void**, usize, usize);
+void free(void*);
+int madvise(void*, usize, int);
+int snprintf(char*, usize, const char*, ...);
+}
+
+namespace tw {
+
+// ---- libtorch -----------------------------------------------------------------------------
+
+typedef i32 Error;  // AOTITorchError: 0 is success
+
+// Shims that every graph may need: name and parameters.
+#define TW_TORCH_FUNCTIONS(X)                                                                    \
+  X(aoti_torch_empty_strided, i64, const i64*, const i64*, i32, i32, i32, Handle*)               \
+  X(aoti_torch_create_tensor_from_blob, void*, i64, const i64*, const i64*, i64, i32, i32, i32, Handle*) \
+  X(aoti_torch__reinterpret_tensor, Handle, i64, const i64*, const i64*, i64, Handle*)           \
+  X(aoti_torch_delete_tensor_object, Handle)                                                     \
+  X(aoti_torch_get_data_ptr, Handle, void**)                                                     \
+  X(aoti_torch_get_dim, Handle, i64*)                                                            \
+  X(aoti_torch_get_sizes, Handle, i64**)                                                         \
+  X(aoti_torch_get_strides, Handle, i64**)                                                       \
+  X(aoti_torch_get_storage_offset, Handle, i64*)                                                 \
+  X(aoti_torch_get_dtype, Handle, i32*)                                                          \
+  X(aoti_torch_copy_, Handle, Handle, i32)
+
+#define TW_DECLARE(name, ...) static Error (*name)(__VA_ARGS__);
+TW_TORCH_FUNCTIONS(TW_DECLARE)
+static const char* (*last_message)();             // of the failure in this thread, may be null
+static void* (*tensor_data)(PyObject*);           // Tensor.data_ptr()
+static PyObject* (*wrap_tensor)(const void*);     // THPVariable_Wrap(at::TensorBase const&)
+
+constexpr i32 DEVICE_CPU = 0;
+constexpr int MAX_RANK = 32;
+
+// What `load` hands over, field by field as launch.py's `_Setup`.
+struct Setup {
+  void* libtorch;             // dlopen handle
+  void* (*tensor_data)(PyObject*);
+  PyObject* (*wrap_tensor)(const void*);
+  const void* const* constants;
+  PyObject* fallbacks;        // a tuple of callables
+  PyObject* restride;         // (tensor, offset, sizes..., strides...) -> alias of the tensor
+  PyObject* keep;             // lives as long as the graph: what the pointers above point to
+};
+
+struct Place { const char *what, *where; };  // for messages
+
+// A cached tensor handle on memory that somebody else owns.
+struct Slot {
+  void* data;
+  Handle handle;
+  i64 layout[2 * MAX_RANK];
+};
+
+// Everything that one call at a time may use; two threads that call at once have one each.
+struct Frame {
+  Frame* next;
+  char* arena;
+  usize arena_bytes;
+  Slot* slots;
+};
+
+struct Graph {
+  const void* const* constants;
+  PyObject *fallbacks, *restride, *keep;
+  int slots;
+  volatile char lock;
+  Frame* idle;
+};
+
+TW_INLINE void lock(Graph* g) { while (__atomic_test_and_set(&g->lock, __ATOMIC_ACQUIRE)) {} }
+TW_INLINE void unlock(Graph* g) { __atomic_clear(&g->lock, __ATOMIC_RELEASE); }
+
+static Frame* take_frame(Graph* g) {
+  lock(g);
+  Frame* f = g->idle;
+  if (f) g->idle = f->next;
+  unlock(g);
+  if (f) return f;
+  const usize bytes = sizeof(Frame) + g->slots * sizeof(Slot);
+  void* memory = nullptr;
+  if (posix_memalign(&memory, 64, bytes)) return nullptr;
+  __builtin_memset(memory, 0, bytes);
+  f = (Frame*)memory;
+  f->slots = (Slot*)(f + 1);
+  return f;
+}
+static void give_frame(Graph* g, Frame* f) {
+  lock(g);
+  f->next = g->idle;
+  g->idle = f;
+  unlock(g);
+}
+
+// Frees the arenas and handles of idle frames; returns the bytes.
+static i64 trim_graph(Graph* g) {
+  lock(g);
+  Frame* f = g->idle;
+  g->idle = nullptr;
+  unlock(g);
+  i64 bytes = 0;
+  while (f) {
+    for (int i = 0; i < g->slots; ++i)
+      if (f->slots[i].handle) aoti_torch_delete_tensor_object(f->slots[i].handle);
+    bytes += f->arena_bytes;
+    free(f->arena);
+    Frame* next = f->next;
+    free(f);
+    f = next;
+  }
+  return bytes;
+}
+constexpr const char* GRAPH = "tilewright.graph";
+
+static void delete_graph(PyObject* capsule) {
+  Graph* g = (Graph*)PyCapsule_GetPointer(capsule, GRAPH);
+  trim_graph(g);
+  Py_DecRef(g->keep);
+  free(g);
+}
+
+static PyObject* lacks(const char* name) {
+  PyErr_SetString(PyExc_ImportError, name);
+  return nullptr;
+}
+
+// CPython's PyMethodDef.
+struct Method {
+  const char* name;
+  PyObject* (*function)(PyObject*, PyObject*);
+  int flags;
+  const char* doc;
+};
+constexpr int METH_O = 8;
+
+// A Python function that calls `method` with this graph; raises ImportError where libtorch lacks a function.
+static PyObject* new_graph(const Setup* s, Method* method, int slots) {
+#define TW_RESOLVE(name, ...) \
+  if (!(name = (decltype(name))dlsym(s->libtorch, #name))) return lacks(#name);
+  TW_TORCH_FUNCTIONS(TW_RESOLVE)
+  last_message = (decltype(last_message))dlsym(s->libtorch, "torch_exception_get_what_without_backtrace");
+  tensor_data = s->tensor_data;
+  wrap_tensor = s->wrap_tensor;
+  void* memory = nullptr;
+  if (posix_memalign(&memory, 64, sizeof(Graph))) return lacks("memory");
+  *(Graph*)memory = Graph{s->constants, s->fallbacks, s->restride, s->keep, slots, 0, nullptr};
+  Py_IncRef(s->keep);
+  PyObject* capsule = PyCapsule_New(memory, GRAPH, delete_graph);
+  if (!capsule) return nullptr;
+  PyObject* function = PyCMethod_New(method, capsule, nullptr, nullptr);
+  Py_DecRef(capsule);  // the function holds it
+  return function;
+}
+
+// ---- one call -----------------------------------------------------------------------------
+
+// A tensor that this call owns: what a shim returned, or what a Python fallback returned.
+struct Owned {
+  Handle handle = nullptr;
+  PyObject* object = nullptr;
+  void* data = nullptr;
+};
+
+template <int OWNED> struct Call {
+  Graph* graph;
+  PyObject* inputs;
+  const Place* places;
+  Frame* frame;
+  PyThread* released = nullptr;
+  Owned owned[OWNED + 1];
+  KernelError error;
+
+  Call(PyObject* self, PyObject* list, const Place* p)
+      : graph((Graph*)PyCapsule_GetPointer(self, GRAPH)), inputs(list), places(p),
+        frame(take_frame(graph)) {}
+  ~Call() {
+    hold_gil();
+    for (int i = 0; i < OWNED; ++i) drop(i);
+    if (frame) give_frame(graph, frame);
+  }
+
+  void release_gil() { if (!released) released = PyEval_SaveThread(); }
+  void hold_gil() { if (released) PyEval_RestoreThread(released), released = nullptr; }
+
+  // Inputs
+  bool has_inputs(isize n) {
+    if (frame && PyList_Size(inputs) == n) return true;
+    char text[128];
+    snprintf(text, sizeof text, "TW2110: this graph takes a list of %ld inputs", (long)n);
+    PyErr_SetString(PyExc_TypeError, text);
+    return false;
+  }
+  void* data(isize i) { return tensor_data(PyList_GetItem(inputs, i)); }
+  i64 integer(isize i) { return PyLong_AsLongLong(PyList_GetItem(inputs, i)); }
+
+  // Memory
+  char* arena(i64 bytes) {
+    if ((usize)bytes <= frame->arena_bytes) return frame->arena;
+    free(frame->arena);
+    frame->arena = nullptr, frame->arena_bytes = 0;
+    const usize huge = 2u << 20, size = bytes >= (i64)huge ? (bytes + huge - 1) / huge * huge : bytes;
+    void* memory = nullptr;
+    if (posix_memalign(&memory, bytes >= (i64)huge ? huge : 64, size)) return nullptr;
+    if (bytes >= (i64)huge) madvise(memory, size, 14);  // MADV_HUGEPAGE
+    frame->arena = (char*)memory, frame->arena_bytes = size;
+    return frame->arena;
+  }
+  bool empty(int slot, i64 rank, const i64* sizes, const i64* strides, i32 dtype) {
+    Owned& o = owned[slot];
+    return !aoti_torch_empty_strided(rank, sizes, strides, dtype, DEVICE_CPU, 0, &o.handle) &&
+           !aoti_torch_get_data_ptr(o.handle, &o.data);
+  }
+
+  // Tensor handles on memory
+  Handle view(int slot, void* data, i64 rank, const i64* sizes, const i64* strides, i32 dtype, bool fixed) {
+    Slot& s = frame->slots[slot];
+    if (s.handle && s.data == data && (fixed || same_layout(s, rank, sizes, strides))) return s.handle;
+    if (s.handle) aoti_torch_delete_tensor_object(s.handle);
+    s.handle = nullptr;
+    if (aoti_torch_create_tensor_from_blob(data, rank, sizes, strides, 0, dtype, DEVICE_CPU, 0, &s.handle))
+      return nullptr;
+    s.data = data;
+    if (!fixed)
+      for (i64 i = 0; i < rank; ++i) s.layout[i] = sizes[i], s.layout[MAX_RANK + i] = strides[i];
+    return s.handle;
+  }
+  static bool same_layout(const Slot& s, i64 rank, const i64* sizes, const i64* strides) {
+    for (i64 i = 0; i < rank; ++i)
+      if (s.layout[i] != sizes[i] || s.layout[MAX_RANK + i] != strides[i]) return false;
+    return true;
+  }
+
+  // A result of ATen: it must have the planned dtype and sizes, and is copied where strides differ.
+  bool adopt(int slot, Handle h, i64 rank, const i64* sizes, const i64* strides, i32 dtype) {
+    owned[slot].handle = h;
+    i64 dim = -1, *have_sizes = nullptr, *have_strides = nullptr;
+    i32 have_dtype = -1;
+    if (aoti_torch_get_dim(h, &dim) || aoti_torch_get_sizes(h, &have_sizes) ||
+        aoti_torch_get_strides(h, &have_strides) || aoti_torch_get_dtype(h, &have_dtype))
+      return false;
+    if (dim != rank || have_dtype != dtype) return false;
+    bool same = true, empty = false;
+    for (i64 i = 0; i < rank; ++i) {
+      if (have_sizes[i] != sizes[i]) return false;
+      empty |= sizes[i] == 0;
+      same &= sizes[i] == 1 || have_strides[i] == strides[i];
+    }
+    if (same || empty) return !aoti_torch_get_data_ptr(h, &owned[slot].data);
+    Handle copy = nullptr;
+    if (aoti_torch_empty_strided(rank, sizes, strides, dtype, DEVICE_CPU, 0, &copy)) return false;
+    owned[slot].handle = copy;
+    const bool done = !aoti_torch_copy_(copy, h, 0) && !aoti_torch_get_data_ptr(copy, &owned[slot].data);
+    aoti_torch_delete_tensor_object(h);
+    return done;
+  }
+  void drop(int slot) {
+    Owned& o = owned[slot];
+    if (o.handle) aoti_torch_delete_tensor_object(o.handle);
+    if (o.object) {
+      const bool had = !released;
+      hold_gil();
+      Py_DecRef(o.object);
+      if (!had) release_gil();
+    }
+    o = Owned{};
+  }
+
+  // Python
+  // fallbacks[which](tensors..., integers...) -> tuple of `results` tensors, kept in owned[first...].
+  bool fallback(int which, const Handle* tensors, int n_tensors, const i64* integers, int n_integers,
+                int first, int results) {
+    const bool had = !released;
+    hold_gil();
+    PyObject* args = PyTuple_New(n_tensors + n_integers);
+    for (int i = 0; i < n_tensors; ++i) PyTuple_SetItem(args, i, wrap_tensor(tensors[i]));
+    for (int i = 0; i < n_integers; ++i) PyTuple_SetItem(args, n_tensors + i, PyLong_FromLongLong(integers[i]));
+    PyObject* got = PyObject_CallObject(PyTuple_GetItem(graph->fallbacks, which), args);
+    Py_DecRef(args);
+    if (!got) return false;  // the exception is set
+    for (int i = 0; i < results; ++i) {
+      PyObject* item = PyTuple_GetItem(got, i);
+      Py_IncRef(item);
+      owned[first + i].object = item;
+      owned[first + i].data = tensor_data(item);
+    }
+    Py_DecRef(got);
+    if (!had) release_gil();
+    return true;
+  }
+
+  // Results: each returns a new reference.
+  PyObject* result(int slot) {
+    if (owned[slot].object) {
+      Py_IncRef(owned[slot].object);
+      return owned[slot].object;
+    }
+    return wrap_tensor(owned[slot].handle);
+  }
+  PyObject* input(isize i) {
+    PyObject* item = PyList_GetItem(inputs, i);
+    Py_IncRef(item);
+    return item;
+  }
+  // A strided alias, from element `offset` of `base` on.
+  PyObject* alias(PyObject* base, i64 offset, i64 rank, const i64* sizes, const i64* strides) {
+    PyObject* args = PyTuple_New(2 + 2 * rank);
+    PyTuple_SetItem(args, 0, base);
+    PyTuple_SetItem(args, 1, PyLong_FromLongLong(offset));
+    for (i64 i = 0; i < rank; ++i) {
+      PyTuple_SetItem(args, 2 + i, PyLong_FromLongLong(sizes[i]));
+      PyTuple_SetItem(args, 2 + rank + i, PyLong_FromLongLong(strides[i]));
+    }
+    PyObject* made = PyObject_CallObject(graph->restride, args);
+    Py_DecRef(args);
+    return made;
+  }
+  template <int N> PyObject* results(PyObject* (&items)[N], int n) {
+    PyObject* tuple = PyTuple_New(n);
+    bool whole = tuple != nullptr;
+    for (int i = 0; i < n; ++i) whole &= items[i] != nullptr;
+    for (int i = 0; i < n; ++i) {
+      if (whole) PyTuple_SetItem(tuple, i, items[i]);
+      else if (items[i]) Py_DecRef(items[i]);
+    }
+    if (!whole) {
+      if (tuple) Py_DecRef(tuple);
+      return nullptr;
+    }
+    PyList_SetSlice(inputs, 0, PyList_Size(inputs), nullptr);  // boxed: the caller's references go
+    return tuple;
+  }
+
+  // Failures
+  PyObject* fail(PyObject* type, const char* id, const Place& at, const char* why) {
+    hold_gil();
+    if (PyErr_Occurred()) return nullptr;
+    char text[2048];
+    snprintf(text, sizeof text, "%s: %s failed\n  where: %s\n  why:   %s", id, at.what, at.where, why);
+    PyErr_SetString(type, text);
+    return nullptr;
+  }
+  PyObject* aten_failed(int place) {
+    const char* why = last_message ? last_message() : nullptr;
+    return fail(PyExc_RuntimeError, "TW2111", places[place], why && *why ? why : "ATen raised an error (its text is on stderr)");
+  }
+  PyObject* unexpected(int place) {
+    return fail(PyExc_RuntimeError, "TW2112", places[place],
+                "the result has another dtype or other sizes than the graph was compiled for");
+  }
+  PyObject* out_of_memory(int place) {
+    return fail(PyExc_MemoryError, "TW2113", places[place], "not enough memory");
+  }
+  // What a failed `tk.assert` raises depends on its message.
+  PyObject* kernel_failed() {
+    hold_gil();
+    const Place& at = places[error.place];
+    PyObject* type = same_text(at.what, "index out of range") ? PyExc_IndexError
+                     : same_text(at.what, "division by zero") ? PyExc_ZeroDivisionError
+                                                              : PyExc_RuntimeError;
+    char text[1024];
+    snprintf(text, sizeof text, "TW2114: %s\n  where: %s", at.what, at.where);
+    PyErr_SetString(type, text);
+    return nullptr;
+  }
+  static bool same_text(const char* a, const char* b) {
+    while (*a && *a == *b) ++a, ++b;
+    return *a == *b;
+  }
+};
+
+}  // namespace tw
