@@ -80,7 +80,10 @@ def explain(
 
     breaks_before = dict(counters["graph_break"])
     with remarks_to(remarks.append):
-        result = torch.compile(function, backend=backend, dynamic=dynamic)(*args, **kwargs)
+        compiled: Callable[..., Any] = torch.compile(  # pyright: ignore[reportUnknownMemberType]
+            function, backend=backend, dynamic=dynamic
+        )
+        result = compiled(*args, **kwargs)
     breaks = Counter(counters["graph_break"])
     breaks.subtract(breaks_before)
     return Explanation(
