@@ -154,7 +154,7 @@ class ScatterOp(_ScatterOp):
 class ScatterAddOp(_ScatterOp):
     """Add `values` to the addressed elements of a copy of `target` (index_put, accumulate).
 
-    Indices are as in `tw.gather`; equal indices accumulate, in any order. On i1: or.
+    Indices are as in `tw.gather`; equal indices accumulate, in any order.
 
     ```mlir
     %r = tw.scatter_add %v into %t[%i] dims [0] at 0
@@ -163,6 +163,10 @@ class ScatterAddOp(_ScatterOp):
     """
 
     name = "tw.scatter_add"
+
+    def check(self) -> None:
+        super().check()
+        expect_kind(self, self.target, "number")
 
 
 def _check_along(op: TwOp, source: SSAValue, index: SSAValue, dim: int) -> None:

@@ -1,0 +1,22 @@
+"""ATen calls run through the caller's callback; writes are collected for the end."""
+
+from __future__ import annotations
+
+from xdsl.ir import BlockArgument
+
+from ..semantics import Args, Machine, NoCallback, Results, semantics
+from .aten import AtenOp, WriteOp
+
+
+@semantics(AtenOp)
+def run_aten(op: AtenOp, args: Args, machine: Machine) -> Results:
+    if machine.aten is None:
+        raise NoCallback(op, name="aten")
+    return machine.aten(op, args)
+
+
+@semantics(WriteOp)
+def run_write(op: WriteOp, args: Args, machine: Machine) -> Results:
+    assert isinstance(op.target, BlockArgument)
+    machine.state.setdefault("writes", []).append((op.target.index, args[0]))
+    return ()

@@ -1,0 +1,62 @@
+"""What the reductions compute. Half types accumulate in f32."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..semantics import Args, Machine, Results, semantics
+from ..types import element_type_of, is_float
+from .base import ints
+from .reduction import (
+    AllOp,
+    AnyOp,
+    ArgmaxOp,
+    ArgminOp,
+    ArgReduceOp,
+    CumsumOp,
+    MaxOp,
+    MinOp,
+    ProdOp,
+    ReduceOp,
+    SumOp,
+)
+from .semantics_elementwise import compute
+
+NAMES: Mapping[type[ReduceOp], str] = {
+    SumOp: "sum",
+    ProdOp: "prod",
+    MaxOp: "amax",
+    MinOp: "amin",
+    AnyOp: "any",
+    AllOp: "all",
+}
+
+
+@semantics(*NAMES)
+def run_reduce(op: ReduceOp, args: Args, machine: Machine) -> Results:
+    element = element_type_of(op.source)
+    with machine.quiet():
+        value = machine.arrays.reduce(NAMES[type(op)], compute(machine, args[0], element), ints(op.axes))
+    return (machine.arrays.store(value, element),)
+
+
+@semantics(ArgmaxOp, ArgminOp)
+def run_arg_reduce(op: ArgReduceOp, args: Args, machine: Machine) -> Results:
+    """NaN is found by its own mask, so that the first one wins in every namespace."""
+    name, dim = op.name.removeprefix("tw."), op.dim.value.data
+    value = args[0]
+    if value.dtype == machine.xp.bool:
+        value = machine.arrays.cast(value, machine.xp.int8)
+    position = machine.arrays.arg_reduce(name, value, dim)
+    if is_float(element_type_of(op.source)):
+        nan = machine.xp.isnan(value)
+        first = machine.arrays.arg_reduce("argmax", machine.arrays.cast(nan, machine.xp.int8), dim)
+        position = machine.xp.where(machine.arrays.reduce("any", nan, (dim,)), first, position)
+    return (position,)
+
+
+@semantics(CumsumOp)
+def run_cumsum(op: CumsumOp, args: Args, machine: Machine) -> Results:
+    element = element_type_of(op.source)
+    value = machine.arrays.cumsum(compute(machine, args[0], element), op.dim.value.data)
+    return (machine.arrays.store(value, element),)
