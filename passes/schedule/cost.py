@@ -1,0 +1,133 @@
+"""What a function costs under a choice of loops: counts of ops and the strides of accesses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation
+
+from tilewright.dialects.index_expr import Expr, Var, product
+from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.calls import CallOp
+from tilewright.dialects.tk.compute import RandomOp, ScanOp
+
+from .body import Body, Reduction
+
+_GUESS = 128
+"""A size that is only known at run time."""
+
+_EXPENSIVE_MATH = 12
+_CHEAP = frozenset(
+    ("math.absf", "math.sqrt", "math.floor", "math.ceil", "math.trunc", "math.fma", "math.absi")
+)
+
+
+def op_cost(op: Operation) -> int:
+    """Cycles of one scalar or vector op, roughly."""
+    if isinstance(op, arith.ConstantOp):
+        return 0
+    if isinstance(op, RandomOp | CallOp):
+        return 40
+    if op.name.startswith("math.") and op.name not in _CHEAP:
+        return _EXPENSIVE_MATH
+    return 4 if isinstance(op, arith.DivfOp) else 1
+
+
+def is_expensive(op: Operation) -> bool:
+    """Whether reading a value back from scratch beats computing it again."""
+    return op_cost(op) >= _EXPENSIVE_MATH
+
+
+def estimate(size: Expr) -> int:
+    """The size, or a guess."""
+    return size.evaluate({var: _GUESS for var in size.variables()})
+
+
+@dataclass(frozen=True)
+class Costs:
+    """Questions about one function."""
+
+    body: Body
+    space: Sequence[Expr]
+    lanes: int
+
+    def trips(self, axes: Iterable[int]) -> int:
+        total = 1
+        for axis in axes:
+            total *= estimate(self.space[axis])
+        return total
+
+    def total(self, vector: int | None) -> float:
+        """Cycles of the whole function with lanes along `vector`."""
+        return sum(self._of(op, vector) for op in self.body.ops)
+
+    def _of(self, op: Operation, vector: int | None) -> float:
+        runs = self.body.runs[op]
+        trips, cost = self.trips(runs), op_cost(op)
+        if vector is None or vector not in runs:
+            return trips * cost
+        size = estimate(self.space[vector])
+        speedup = size / -(-size // self.lanes) if size else 1
+        if isinstance(op, LoadOp | StoreOp):
+            return trips * self._access(op, vector, speedup)
+        total = trips * cost / speedup
+        if isinstance(op, Reduction) and vector in op.over:
+            total += 8 * self.trips(runs.difference(op.over))  # the sum over lanes
+        return total
+
+    def _access(self, op: LoadOp | StoreOp, vector: int, speedup: float) -> float:
+        axis = Var("d", vector)
+        strides = [e.coefficient(axis) for e in op.map.exprs]
+        moving = any(vector in self.body.domains[v] for v in op.dynamic)
+        if not moving and all(s is not None and s.constant in (0, 1) for s in strides):
+            return 1 / speedup
+        return 2.5 if isinstance(op, StoreOp) else 1.5
+
+    def work(self, vector: int | None) -> Expr:
+        """Cycles times lanes, as an expression of the symbols."""
+        total = Expr(())
+        for op in self.body.ops:
+            runs = self.body.runs[op]
+            scale = 1 if vector in runs else self.lanes
+            total = total + product(self.space[a] for a in sorted(runs)) * (op_cost(op) * scale)
+        return total
+
+
+def scatters(op: Operation) -> bool:
+    """Whether different iterations may store to one place."""
+    return isinstance(op, StoreOp) and (bool(op.dynamic) or op.combine is not None)
+
+
+def is_independent(body: Body, space: Sequence[Expr], axis: int) -> bool:
+    """Whether iterations along `axis` may run at once, or in any order."""
+    for op in body.ops:
+        if isinstance(op, ScanOp) and op.along == axis:
+            return False
+        if isinstance(op, StoreOp) and scatters(op) and not _disjoint(body, space, op, axis):
+            return False
+    return True
+
+
+def _disjoint(body: Body, space: Sequence[Expr], op: StoreOp, axis: int) -> bool:
+    """True if two iterations along `axis` never store to one place.
+
+    The subscript is a number whose digit `axis` fits between those of the other parts.
+    """
+    (expr,) = op.map.exprs
+    own = expr.coefficient(Var("d", axis))
+    if own is None or own.constant == 0 or any(axis in body.domains[v] for v in op.dynamic):
+        return False
+    period = own * space[axis]
+    for var in sorted(expr.variables() - {Var("d", axis)}, key=str):
+        if var.kind == "s":
+            continue
+        other = expr.coefficient(var)
+        if other is None:
+            return False
+        if other.exact_div(period) is not None:
+            continue
+        if var.kind == "i" or own.exact_div(other * space[var.index]) is None:
+            return False
+    return True

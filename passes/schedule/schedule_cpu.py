@@ -1,0 +1,167 @@
+"""Pass `schedule-cpu`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.domain import levels_of, reduced_axes
+from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.passes.rewrite import skip
+
+from .body import Body
+from .cost import Costs, estimate, is_expensive, is_independent
+from .plan import KEEP, Plan
+
+_WORTH_CYCLES = 40_000
+"""Less work than this is done before other threads have woken up."""
+_ENOUGH_TASKS = 64
+_SCRATCH = 16_384
+"""Elements of scratch that still lie in the nearest caches."""
+
+
+@dataclass(frozen=True)
+class ScheduleCpuPass(ModulePass):
+    """Decide the loops of each `tk.func` for a CPU, and write the plan into its attributes.
+
+    Before:
+        tk.func @sum [4096, 768] (%x: memref<3145728xf32>, %o: memref<4096xf32>) {
+          %0 = tk.load %x[d0*768 + d1] : memref<3145728xf32> -> f32
+          %1 = tk.reduce add %0 over [1] : f32
+          tk.store %1, %o[d0] : f32, memref<4096xf32>
+        }
+    After:
+        tk.func @sum ... attributes {tk.order = array<i64: 0, 1>, tk.vector = array<i64: 1, 16>,
+            tk.parallel = array<i64: 1>, tk.unroll = array<i64: 4>} {...}
+
+    Lanes go along the axis that costs least: contiguous accesses are cheap, strided ones
+    are not. Reduced axes are innermost. Leading axes run in parallel if that is worth it
+    (`tk.worth` decides at run time where sizes are symbolic) and no two of their
+    iterations store to one place.
+    """
+
+    name = "schedule-cpu"
+
+    vector_bits: int = 512
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in op.body.block.ops:
+            if isinstance(func, FuncOp) and func.scheduled is None:
+                _Scheduler(func, max(1, self.vector_bits // 32)).decide()
+
+
+class _Scheduler:
+    def __init__(self, func: FuncOp, lanes: int) -> None:
+        self.func = func
+        self.space = func.space
+        self.body = Body.of(func.body.block)
+        self.costs = Costs(self.body, self.space, lanes)
+        self.lanes = lanes
+        self.inner = {a for op in self.body.ops for a in reduced_axes(op)}
+        self.scans = {op.along for op in self.body.ops if isinstance(op, ScanOp)}
+        self.free = {a for a in range(len(self.space)) if is_independent(self.body, self.space, a)}
+
+    def decide(self) -> None:
+        vector = self._vector()
+        order = self._order(vector)
+        parallel, worth = self._parallel(order, vector)
+        if parallel and (wide := self._vector_first(order, vector)) is not None:
+            order, parallel = wide, 1
+        plan = Plan(
+            order=order,
+            vector=vector,
+            lanes=self.lanes if vector is not None else 1,
+            parallel=parallel,
+            worth=worth,
+            unroll=self._unroll(order, vector),
+        )
+        self.func.attributes.update(plan.attributes())
+        self._mark_kept()
+
+    def _vector(self) -> int | None:
+        """The cheapest axis for lanes, None if scalars are cheaper still."""
+        best, best_cost = None, self.costs.total(None)
+        for axis in reversed(range(len(self.space))):
+            if axis not in self.free:
+                skip(self.func, f"axis {axis} gets no lanes: its iterations depend on each other")
+                continue
+            cost = self.costs.total(axis)
+            if cost < best_cost:
+                best, best_cost = axis, cost
+        if best is None and self.space:
+            skip(self.func, "no axis gets lanes: scalars are cheaper")
+        return best
+
+    def _order(self, vector: int | None) -> tuple[int, ...]:
+        """Outer axes, then reduced ones, then scanned ones; the vector axis last of its kind."""
+
+        def place(axis: int) -> tuple[bool, bool, bool]:
+            return axis in self.scans, axis in self.inner, axis == vector
+
+        return tuple(sorted(range(len(self.space)), key=place))
+
+    def _parallel(self, order: tuple[int, ...], vector: int | None) -> tuple[int, Expr | None]:
+        """How many leading axes run in parallel, and from when on."""
+        work = self.costs.work(vector) - _WORTH_CYCLES * self.lanes
+        if work.constant is not None and work.constant <= 0:
+            return 0, None
+        count, tasks = 0, 1
+        for axis in order:
+            fits = axis in self.free and axis not in self.inner and (axis != vector or not count)
+            if not fits or tasks >= _ENOUGH_TASKS:
+                break
+            count += 1
+            tasks *= estimate(self.space[axis])
+            if axis == vector:
+                break
+        if not count:
+            skip(self.func, f"not parallel: axis {order[0] if order else None} is reduced or not independent")
+        return count, None if work.constant is not None or not count else work
+
+    def _vector_first(self, order: tuple[int, ...], vector: int | None) -> tuple[int, ...] | None:
+        """Run along the vector axis in parallel where the axes outside of it are tiny."""
+        if vector is None or vector in self.inner or vector in self.scans or order[0] == vector:
+            return None
+        outside = order[: order.index(vector)]
+        if self.costs.trips(outside) >= 8 or estimate(self.space[vector]) < 16 * self.lanes:
+            return None
+        return (vector, *(a for a in order if a != vector))
+
+    def _unroll(self, order: tuple[int, ...], vector: int | None) -> int:
+        """Accumulators per innermost reduction loop: enough to hide the latency of an add."""
+        reductions = [op for op in self.body.ops if isinstance(op, ReduceOp)]
+        if not reductions or any(isinstance(op, ArgReduceOp) for op in self.body.ops):
+            return 1
+        size = self.space[order[-1]].constant
+        weight = sum(order[-1] in self.body.runs[op] for op in self.body.ops)
+        copies = 4 if weight <= 12 else 2 if weight <= 30 else 1
+        step = self.lanes if order[-1] == vector else 1
+        while size is not None and copies > 1 and size < 2 * step * copies:
+            copies //= 2
+        return copies
+
+    def _mark_kept(self) -> None:
+        """Mark what is expensive and needed at more than one level of reductions."""
+        levels = levels_of(self.func.body.block)
+        if not self.inner or max(levels.values(), default=0) == 0:
+            return
+        reach: dict[object, int] = {}
+        for op in reversed(self.body.ops):
+            own = max((levels[r] for r in op.results), default=0)
+            own = max([own, *(levels.get(v, 0) for v in op.operands)])
+            reach[op] = max([own, *(reach[use.operation] for r in op.results for use in r.uses)])
+        for op in self.body.ops:
+            if not is_expensive(op) or reach[op] <= levels[op.results[0]]:
+                continue
+            axes = self.body.domains[op.results[0]] & self.inner
+            sizes = [self.space[a].constant for a in axes]
+            total = self.costs.trips(axes)
+            if axes and (None in sizes or total <= _SCRATCH):
+                op.attributes[KEEP] = UnitAttr()
+            elif axes:
+                skip(op, f"computed again per loop: {total} elements are too many for scratch")
