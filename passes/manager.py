@@ -126,9 +126,9 @@ def location_hook(module: ModuleOp) -> Hook:
 
 
 def _without_location(module: ModuleOp) -> Operation | None:
-    """The first computing op without a source location (symbols and terminators need none)."""
+    """The first op that computes something from something and has no source location."""
     for op in module.walk():
-        if isinstance(op.location, UnknownLoc) and op.results:
+        if op.results and op.operands and isinstance(op.location, UnknownLoc):
             return op
     return None
 
