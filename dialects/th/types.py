@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from xdsl.dialects.builtin import DYNAMIC_INDEX, I8, MemRefType, NoneAttr, StringAttr, i8
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
@@ -67,6 +69,7 @@ def expr_of(name: str, what: str, text: StringAttr) -> Expr:
     return values[0]
 
 
+@lru_cache(maxsize=16384)
 def span(sizes: tuple[Expr, ...], strides: tuple[Expr, ...]) -> Expr:
     """Elements between the first and the last one of a strided array, both included."""
     if static_product(sizes) == 0:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
 
 from xdsl.dialects.builtin import ArrayAttr, TensorType
@@ -234,11 +234,12 @@ def _part(op: ConcatOp, whole: Layout, operand: int) -> Layout:
     start = ZERO
     for value in op.inputs[:operand]:
         start = start + sizes_of(value)[dim]
-    starts = [start if d == dim else ZERO for d in range(len(whole.sizes))]
-    return sliced(whole, starts, [ONE] * len(starts), sizes_of(op.inputs[operand]))
+    starts = tuple(start if d == dim else ZERO for d in range(len(whole.sizes)))
+    return sliced(whole, starts, (ONE,) * len(starts), sizes_of(op.inputs[operand]))
 
 
-def _subsets(values: Sequence[SSAValue]) -> list[tuple[SSAValue, ...]]:
+def _subsets(values: Sequence[SSAValue]) -> Iterator[tuple[SSAValue, ...]]:
     """Every subset, small ones first."""
     unique = tuple(dict.fromkeys(values))
-    return [subset for size in range(len(unique) + 1) for subset in combinations(unique, size)]
+    for size in range(len(unique) + 1):
+        yield from combinations(unique, size)

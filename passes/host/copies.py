@@ -21,7 +21,7 @@ def copy_function(
 ) -> FuncOp:
     """`target[i] = source[i]` for every element, in row-major order where the sizes differ."""
     if source.sizes == target.sizes:
-        source, target = coalesced([source, target])
+        source, target = coalesced((source, target))
     sizes = target.sizes
     axes = [dim(i) for i in range(len(sizes))]
     read = source.flat(_subscripts(axes, sizes, source.sizes))

@@ -9,7 +9,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Expr, Var, format_exprs, parse_exprs, sym
 from tilewright.dialects.th.calls import LaunchOp
@@ -79,7 +78,7 @@ def _facts(op: Operation) -> tuple[tuple[str, Attribute | str], ...]:
 
 def _exact(attribute: Attribute) -> Attribute | str:
     """Attributes compare by value, in which 0.0 equals -0.0: floats are told apart by their text."""
-    return f"{attribute.value.data!r} : {attribute.type}" if isa(attribute, FloatAttr) else attribute
+    return str(attribute) if attribute.name == FloatAttr.name else attribute
 
 
 def _append(parts: list[object], op: Operation, numbers: dict[SSAValue, int]) -> None:

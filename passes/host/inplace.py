@@ -10,6 +10,7 @@ from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.calls import AssertOp, CallOp
 from tilewright.dialects.tk.compute import RandomOp, ReduceOp
 from tilewright.dialects.types import element_type_of
 
@@ -45,7 +46,7 @@ def inplace_pairs(
 
 
 def _is_understood(op: Operation) -> bool:
-    if isinstance(op, LoadOp | StoreOp | IndexOp | ReduceOp | RandomOp):
+    if isinstance(op, LoadOp | StoreOp | IndexOp | ReduceOp | RandomOp | CallOp | AssertOp):
         return True
     return op.name.partition(".")[0] in _POINTWISE and not op.regions
 

@@ -1,11 +1,18 @@
-"""Arithmetic on (offset, sizes, strides): what views do to a layout, in index expressions."""
+"""Arithmetic on (offset, sizes, strides): what views do to a layout, in index expressions.
+
+Results are cached: the layers of a model repeat the same few layouts.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, product, row_major_strides, static_product
+
+Sizes = tuple[Expr, ...]
+_cached = lru_cache(maxsize=16384)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +45,9 @@ def _leading(value: Expr) -> int:
     return value.terms[0][1] if value.terms else 0
 
 
-def dense(sizes: Sequence[Expr]) -> Layout:
-    return Layout(ZERO, tuple(sizes), row_major_strides(sizes))
+@_cached
+def dense(sizes: Sizes) -> Layout:
+    return Layout(ZERO, sizes, row_major_strides(sizes))
 
 
 def same_strides(sizes: Sequence[Expr], a: Sequence[Expr], b: Sequence[Expr]) -> bool:
@@ -62,29 +70,34 @@ def overlaps_itself(sizes: Sequence[Expr], strides: Sequence[Expr]) -> bool:
 # Views
 
 
-def transposed(layout: Layout, perm: Sequence[int]) -> Layout:
+@_cached
+def transposed(layout: Layout, perm: tuple[int, ...]) -> Layout:
     return Layout(layout.offset, tuple(layout.sizes[p] for p in perm), tuple(layout.strides[p] for p in perm))
 
 
-def inverse(perm: Sequence[int]) -> list[int]:
-    return [list(perm).index(i) for i in range(len(perm))]
+@_cached
+def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(perm.index(i) for i in range(len(perm)))
 
 
-def broadcast(layout: Layout, dims: Sequence[int], sizes: Sequence[Expr]) -> Layout:
+@_cached
+def broadcast(layout: Layout, dims: tuple[int, ...], sizes: Sizes) -> Layout:
     """Operand dim `i` becomes dim `dims[i]` of `sizes`; all other dims, and grown ones, repeat."""
     strides = [ZERO] * len(sizes)
     for i, target in enumerate(dims):
         if layout.sizes[i] == sizes[target]:
             strides[target] = layout.strides[i]
-    return Layout(layout.offset, tuple(sizes), tuple(strides))
+    return Layout(layout.offset, sizes, tuple(strides))
 
 
-def sliced(layout: Layout, starts: Sequence[Expr], steps: Sequence[Expr], sizes: Sequence[Expr]) -> Layout:
+@_cached
+def sliced(layout: Layout, starts: Sizes, steps: Sizes, sizes: Sizes) -> Layout:
     strides = tuple(stride * step for stride, step in zip(layout.strides, steps, strict=True))
-    return Layout(layout.flat(starts), tuple(sizes), strides)
+    return Layout(layout.flat(starts), sizes, strides)
 
 
-def reversed_(layout: Layout, dims: Sequence[int]) -> Layout:
+@_cached
+def reversed_(layout: Layout, dims: tuple[int, ...]) -> Layout:
     offset, strides = layout.offset, list(layout.strides)
     for d in dims:
         offset = offset + (layout.sizes[d] - 1) * strides[d]
@@ -92,10 +105,11 @@ def reversed_(layout: Layout, dims: Sequence[int]) -> Layout:
     return Layout(offset, layout.sizes, tuple(strides))
 
 
-def reshaped(layout: Layout, sizes: Sequence[Expr]) -> Layout | None:
+@_cached
+def reshaped(layout: Layout, sizes: Sizes) -> Layout | None:
     """The same elements under other sizes, None where no strides can say that."""
     if static_product(sizes) == 0:
-        return Layout(layout.offset, tuple(sizes), row_major_strides(sizes))
+        return Layout(layout.offset, sizes, row_major_strides(sizes))
     strides: list[Expr] = [ONE] * len(sizes)
     chunks = _chunks(layout)
     target = len(sizes) - 1
@@ -111,7 +125,7 @@ def reshaped(layout: Layout, sizes: Sequence[Expr]) -> Layout | None:
             return None
     if product(sizes[: target + 1]) != ONE:
         return None
-    return Layout(layout.offset, tuple(sizes), tuple(strides))
+    return Layout(layout.offset, sizes, tuple(strides))
 
 
 def _chunks(layout: Layout) -> list[tuple[Expr, Expr]]:
@@ -127,7 +141,8 @@ def _chunks(layout: Layout) -> list[tuple[Expr, Expr]]:
     return chunks
 
 
-def coalesced(layouts: Sequence[Layout]) -> list[Layout]:
+@_cached
+def coalesced(layouts: tuple[Layout, ...]) -> tuple[Layout, ...]:
     """The layouts with dims merged that are one dim in all of them, and dims of size 1 dropped.
 
     All layouts have the same sizes; so have the results.
@@ -143,7 +158,7 @@ def coalesced(layouts: Sequence[Layout]) -> list[Layout]:
         else:
             merged.append((sizes[d], steps))
     out_sizes = tuple(size for size, _ in merged)
-    return [
+    return tuple(
         Layout(layout.offset, out_sizes, tuple(steps[i] for _, steps in merged))
         for i, layout in enumerate(layouts)
-    ]
+    )

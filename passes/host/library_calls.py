@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, UnitAttr, f64, i1, i64
@@ -71,16 +72,10 @@ def integers(values: Sequence[int]) -> ArrayAttr[Attribute]:
 
 
 def _matmul(op: MatmulOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call | None:
-    lhs, rhs, out = layout_of(op.lhs), layout_of(op.rhs), results[0]
-    batch = product(lhs.sizes[:-2])
-    if len(lhs.sizes) > 2:
-        flat = _shared_rhs(lhs, rhs, out)
-        if flat is None:
-            views = [reshaped(x, (batch, *x.sizes[-2:])) for x in (lhs, rhs, out)]
-            flat = None if None in views else tuple(x for x in views if x is not None)
-        if flat is None:
-            return None
-        lhs, rhs, out = flat
+    factors = _flat_factors(layout_of(op.lhs), layout_of(op.rhs), results[0])
+    if factors is None:
+        return None
+    lhs, rhs, out = factors
     ins = ((op.lhs, lhs), (op.rhs, rhs))
     rank3 = len(lhs.sizes) == 3
     if op.bias is None:
@@ -88,6 +83,18 @@ def _matmul(op: MatmulOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Cal
     callee = "aten::baddbmm.out" if rank3 else "aten::addmm.out"
     args = (arg(0), arg(1), arg(2), integer(1), integer(1), arg(3))
     return Call(callee, ((op.bias, layout_of(op.bias)), *ins), args, (out,))
+
+
+@lru_cache(maxsize=4096)
+def _flat_factors(lhs: Layout, rhs: Layout, out: Layout) -> tuple[Layout, Layout, Layout] | None:
+    """The factors and the product under at most one batch dimension, None where that is no view."""
+    if len(lhs.sizes) == 2:
+        return lhs, rhs, out
+    if (shared := _shared_rhs(lhs, rhs, out)) is not None:
+        return shared
+    batch = product(lhs.sizes[:-2])
+    a, b, c = (reshaped(x, (batch, *x.sizes[-2:])) for x in (lhs, rhs, out))
+    return None if a is None or b is None or c is None else (a, b, c)
 
 
 def _shared_rhs(lhs: Layout, rhs: Layout, out: Layout) -> tuple[Layout, Layout, Layout] | None:
@@ -140,7 +147,7 @@ def _attention(op: AttentionOp, layout_of: LayoutOf, results: Sequence[Layout]) 
 def _heads_inside(sizes: Sequence[Expr]) -> Layout:
     """[b, h, l, ...] laid out as [b, l, h, ...], as ATen's attention returns it."""
     perm = (0, 2, 1, *range(3, len(sizes)))
-    return transposed(dense([sizes[p] for p in perm]), inverse(perm))
+    return transposed(dense(tuple(sizes[p] for p in perm)), inverse(perm))
 
 
 # Gathers and scatters
@@ -153,13 +160,13 @@ def _index_list(dims: Sequence[int], rank: int, first: int) -> ArrayAttr[Attribu
     return ArrayAttr([arg(first + dims.index(d)) if d in dims else NONE for d in range(last + 1)])
 
 
-def _natural_perm(dims: Sequence[int], at: int, index_rank: int, rank: int) -> list[int]:
+def _natural_perm(dims: Sequence[int], at: int, index_rank: int, rank: int) -> tuple[int, ...]:
     """Result dim of ATen's indexing for each dim of ours, which has the index dims at `at`."""
     adjacent = list(dims) == list(range(min(dims), min(dims) + len(dims)))
     natural = min(dims) if adjacent else 0
     others = [d for d in range(rank) if not natural <= d < natural + index_rank]
     index = list(range(natural, natural + index_rank))
-    return [*others[:at], *index, *others[at:]]
+    return (*others[:at], *index, *others[at:])
 
 
 def _gather(op: GatherOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
@@ -167,7 +174,7 @@ def _gather(op: GatherOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Cal
     perm = _natural_perm(dims, op.at.value.data, index_rank, len(results[0].sizes))
     values = [op.source, *op.indices]
     args = (arg(0), _index_list(dims, len(sizes_of(op.source)), 1))
-    returned = dense([results[0].sizes[p] for p in inverse(perm)])
+    returned = dense(tuple(results[0].sizes[p] for p in inverse(perm)))
     return Call(
         "aten::index.Tensor",
         tuple((v, layout_of(v)) for v in values),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
@@ -37,11 +38,12 @@ def lifetimes(function: FuncOp) -> dict[SSAValue, Lifetime]:
     lives: dict[SSAValue, Lifetime] = {}
     for position, op in enumerate(function.body.block.ops):
         if isinstance(op, AllocOp):
-            roots[op.result] = op.result
+            roots[op.results[0]] = op.results[0]
             continue
         if isinstance(op, ViewOp | DataOp):
-            if op.source in roots:
-                roots[op.result] = roots[op.source]
+            source = op.operands[0]
+            if source in roots:
+                roots[op.results[0]] = roots[source]
             continue
         for result in op.results if isinstance(op, CallOp) else ():
             roots[result] = result
@@ -53,7 +55,12 @@ def lifetimes(function: FuncOp) -> dict[SSAValue, Lifetime]:
 
 
 def bytes_needed(alloc: AllocOp) -> Expr:
-    return parse_expr(alloc.size.data) * bytes_of(element_type_of(alloc.result))
+    return _bytes(alloc.size.data, bytes_of(element_type_of(alloc.results[0])))
+
+
+@lru_cache(maxsize=4096)
+def _bytes(size: str, element: int) -> Expr:
+    return parse_expr(size) * element
 
 
 def memory_blocks(
@@ -93,6 +100,8 @@ def _merges(
     """Inputs that die here and outputs that are born here, paired; each value at most once."""
     found: list[tuple[SSAValue, SSAValue]] = []
     operands = list(launch.operands)
+    if any(isinstance(v.owner, DataOp) and isinstance(v.owner.source.owner, ViewOp) for v in operands):
+        return []  # a buffer under a second name
     for i, o in pairs:
         value, out = launch.ins[i], launch.outs[o]
         if not (_is_temporary(value) and _is_temporary(out)) or value.type != out.type:

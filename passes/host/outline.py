@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -74,17 +75,19 @@ def kernel_symbols(sizes: Sequence[Expr], block: Block) -> tuple[Expr, ...]:
     return tuple(Expr((((Var("s", n),), 1),)) for n in numbers)
 
 
+@lru_cache(maxsize=16384)
+def flat_subscript(sizes: tuple[Expr, ...], subscripts: tuple[Expr, ...], layout: Layout) -> Expr:
+    """The position of an element, simplified by what is known of the axes of `sizes`."""
+    unit_axes = {Var("d", i): ZERO for i, n in enumerate(sizes) if n.constant == 1}
+    return Bounds(sizes).simplify(layout.flat(subscripts).substitute(unit_axes))
+
+
 class Linearizer:
     """Rewrites the subscripts of one kernel to positions in flat buffers."""
 
     def __init__(self, sizes: Sequence[Expr]) -> None:
-        self.bounds = Bounds(tuple(sizes))
+        self.sizes = tuple(sizes)
         self.original: dict[Operation, tuple[Expr, ...]] = {}
-        self.unit_axes = {Var("d", i): ZERO for i, n in enumerate(sizes) if n.constant == 1}
-
-    def flat(self, subscripts: Sequence[Expr], layout: Layout) -> Expr:
-        """The position of an element, simplified by what is known of the axes."""
-        return self.bounds.simplify(layout.flat(subscripts).substitute(self.unit_axes))
 
     def place(self, buffer: SSAValue, layout: Layout) -> None:
         """Point every load and store of `buffer` into memory that has `layout`; may be repeated."""
@@ -92,7 +95,7 @@ class Linearizer:
             op = use.operation
             if isinstance(op, LoadOp | StoreOp):
                 subscripts = self.original.setdefault(op, op.subscripts)
-                op.properties["map"] = map_attr((self.flat(subscripts, layout),))
+                op.properties["map"] = map_attr((flat_subscript(self.sizes, subscripts, layout),))
 
 
 def outline(kernel: KernelOp, name: str, types: Sequence[Attribute]) -> FuncOp:

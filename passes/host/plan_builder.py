@@ -66,7 +66,7 @@ class PlanBuilder:
         return Place(Storage("result", element, layout, size, buffer), layout)
 
     def constant(self, value: DenseIntOrFPElementsAttr, sizes: Sequence[Expr]) -> Place:
-        layout = dense(sizes)
+        layout = dense(tuple(sizes))
         size = span(layout.sizes, layout.strides)
         element = value.get_element_type()
         buffer = self._make(ConstantOp, None, flat_memref(element, size), value=value)
@@ -127,8 +127,8 @@ class PlanBuilder:
         function = copy_function(name, source.layout, target.layout, types, self.location)
         self.launch(function, buffers[:1], buffers[1:])
 
-    def copied(self, source: Place, sizes: Sequence[Expr] | None = None) -> Place:
-        """A row-major temporary with the elements of `source`, under `sizes` if given."""
-        target = self.temporary(source.storage.element, dense(sizes or source.layout.sizes))
+    def copied(self, source: Place) -> Place:
+        """A row-major temporary with the elements of `source`."""
+        target = self.temporary(source.storage.element, dense(source.layout.sizes))
         self.copy(source, target)
         return target

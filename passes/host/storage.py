@@ -48,6 +48,6 @@ def layout_of_result(op: Operation, index: int) -> Layout:
     """What `tw.strides` on the op says, else row-major."""
     sizes = sizes_of(op.results[index])
     strides = op.attributes.get("tw.strides")
-    if isa(strides, ArrayAttr[StringAttr]) and index < len(strides):
+    if strides is not None and isa(strides, ArrayAttr[StringAttr]) and index < len(strides):
         return Layout(ZERO, sizes, parse_exprs(strides.data[index].data))
     return dense(sizes)
