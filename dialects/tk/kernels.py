@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import MemRefType, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -140,6 +141,12 @@ class KernelOp(IRDLOperation):
         )
 
 
+def _located_argument(parser: Parser) -> Parser.Argument:
+    """`%a: memref<8xf32> loc("m.py":1:2)`: printing with debug info writes the location."""
+    argument = parser.parse_argument()
+    return replace(argument, location=parser.parse_optional_location())
+
+
 @irdl_op_definition
 class FuncOp(IRDLOperation):
     """An outlined kernel over flat buffers, one subscript per access.
@@ -224,7 +231,7 @@ class FuncOp(IRDLOperation):
     def parse(cls, parser: Parser) -> FuncOp:
         properties: dict[str, Attribute] = {"sym_name": parser.parse_symbol_name()}
         properties["sizes"] = parse_bracketed_exprs(parser)
-        args = parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+        args = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _located_argument(parser))
         properties["symbols"] = map_attr(())
         if parser.parse_optional_keyword("symbols"):
             properties["symbols"] = parse_bracketed_exprs(parser)
