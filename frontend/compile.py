@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -32,6 +33,11 @@ class Request:
     environment: Environment
     kind: str
     """`inference`, `forward` or `backward`."""
+
+    @property
+    def dump_folder(self) -> Path | None:
+        """Where to write the IR after each pass, None for nowhere."""
+        return Path(self.options.dump) if self.options.dump else self.environment.dump
 
 
 @dataclass

@@ -18,8 +18,8 @@ class Environment:
     """TILEWRIGHT_CACHE_DIR: where compiled code is kept between processes."""
     verify_each: bool
     """TILEWRIGHT_VERIFY: verify the module after each pass."""
-    compiler: str | None
-    """CXX: the C++ compiler."""
+    variables: Mapping[str, str]
+    """All of them, for the C++ compiler (CXX, PATH)."""
 
 
 def read_environment(variables: Mapping[str, str] = os.environ) -> Environment:
@@ -31,5 +31,5 @@ def read_environment(variables: Mapping[str, str] = os.environ) -> Environment:
         dump=Path(dump) if dump else None,
         cache=Path(cache) if cache else Path(base) / "tilewright",
         verify_each=variables.get("TILEWRIGHT_VERIFY", "") not in ("", "0"),
-        compiler=variables.get("CXX") or None,
+        variables=variables,
     )

@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, Operation
 from tilewright.dialects.index_expr import Expr, Var, parse_exprs
 from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
 
-from .aten.aten import OPERAND_DTYPES, RESULT_DTYPES, STRIDES
-from .dtypes import DTYPES, decode, dtype_of_name, encode
+from .aten.aten import STRIDES
+from .dtypes import DTYPES
 from .graph import Fallback
 
 LOGGER = logging.getLogger("tilewright.fallback")
@@ -48,19 +48,10 @@ class AtenFunction:
     """`fn(operands, env) -> tensors`: one ATen call as its IR attributes describe it.
 
     `env` holds the values of the symbols in `symbols`. Results are a flat tuple without
-    the Nones; carried dtypes are decoded before and encoded after the call, and each
-    result has the strides that the IR says (row-major unless `strides` names others).
+    the Nones; each has the strides that the IR says (row-major unless `strides` names others).
     """
 
-    def __init__(
-        self,
-        callee: str,
-        args: ArrayAttr[Attribute],
-        *,
-        operand_dtypes: Sequence[str] = (),
-        result_dtypes: Sequence[str] = (),
-        strides: Sequence[str] = (),
-    ) -> None:
+    def __init__(self, callee: str, args: ArrayAttr[Attribute], strides: Sequence[str] = ()) -> None:
         self.op = resolve(callee)
         schema = self.op._schema
         used: dict[Var, None] = {}
@@ -73,17 +64,10 @@ class AtenFunction:
             else:
                 self._positional.append(made)
         self.symbols = tuple(used)
-        self._operand_dtypes = [dtype_of_name(name) if name else None for name in operand_dtypes]
-        self._result_dtypes = result_dtypes
         self._strides = [parse_exprs(text) for text in strides]
 
     def __call__(self, operands: Sequence[Any], env: Env | None = None) -> tuple[Any, ...]:
         env = env or {}
-        if self._operand_dtypes:
-            operands = [
-                value if dtype is None else decode(value, dtype)
-                for value, dtype in zip(operands, self._operand_dtypes, strict=True)
-            ]
         positional = [argument(operands, env) for argument in self._positional]
         keyword = {name: argument(operands, env) for name, argument in self._keyword.items()}
         return tuple(
@@ -94,7 +78,6 @@ class AtenFunction:
         """The result in the layout that the IR declares."""
         if not isinstance(value, torch.Tensor):
             return value
-        value = encode(value)
         if not self._strides:
             return value.contiguous()
         strides = tuple(stride.evaluate(env) for stride in self._strides[index])
@@ -109,13 +92,7 @@ def aten_function(op: Operation) -> AtenFunction:
     callee, args = attrs["callee"], attrs["args"]
     assert isinstance(callee, StringAttr)
     assert isinstance(args, ArrayAttr)
-    return AtenFunction(
-        callee.data,
-        args,
-        operand_dtypes=_strings(attrs.get(OPERAND_DTYPES)),
-        result_dtypes=_strings(attrs.get(RESULT_DTYPES)),
-        strides=_strings(attrs.get(STRIDES)),
-    )
+    return AtenFunction(callee.data, args, _strings(attrs.get(STRIDES)))
 
 
 def _strings(attr: Attribute | None) -> list[str]:
@@ -169,7 +146,5 @@ def _constant(attr: Attribute, kind: str) -> Any:
 
 
 def _named(text: str, kind: str) -> Any:
-    """Text that stands for a dtype, layout, memory format or device where the schema says so."""
-    if text.startswith("torch.") and hasattr(torch, text.removeprefix("torch.")):
-        return getattr(torch, text.removeprefix("torch."))
+    """Text that stands for a device where the schema says so."""
     return torch.device(text) if "Device" in kind else text

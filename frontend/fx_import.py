@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
 from tilewright.dialects.tw.aten import WriteOp
-from tilewright.dialects.types import tensor_type
+from tilewright.dialects.types import element_type_of, tensor_type
 
 from .aten import ROWS
 from .aten.aten import call_aten, callee_of
@@ -138,8 +138,7 @@ class _Importer:
         except Unsupported as reason:
             del self.b.ops[start:]
             return self._call_aten(op, args, kwargs, reason)
-        self._check(value, self.b.fake)
-        return value
+        return self._checked(value, self.b.fake)
 
     def _call_aten(
         self, op: torch._ops.OpOverload, args: list[Any], kwargs: dict[str, Any], why: Unsupported
@@ -210,15 +209,19 @@ class _Importer:
             return self.symbols.expr(arg)
         return arg
 
-    def _check(self, value: Any, fake: Any) -> None:
-        """A row must build exactly the type that was traced."""
+    def _checked(self, value: Any, fake: Any) -> Any:
+        """The value of a row, which must have exactly the type that was traced."""
         if isinstance(fake, tuple | list):
-            for part, expected in zip(value, fake, strict=True):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
-                self._check(part, expected)
-        elif isinstance(fake, torch.Tensor):
-            expected = tensor_type(element_of_dtype(fake.dtype), self.symbols.exprs(fake.shape))  # pyright: ignore[reportArgumentType]
-            assert isinstance(value, SSAValue), f"{self.b.node.target} yields {value}"
-            assert value.type == expected, f"{self.b.node.target} yields {value.type}, expected {expected}"
+            return tuple(self._checked(part, want) for part, want in zip(value, fake, strict=True))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        if not isinstance(fake, torch.Tensor):
+            return value
+        sizes = self.symbols.exprs(fake.shape)
+        expected = tensor_type(self.b.element_of(fake), sizes)
+        assert isinstance(value, SSAValue), f"{self.b.node.target} yields {value}"
+        if value.type == expected:
+            return value
+        assert element_type_of(value) == expected.element_type, f"{self.b.node.target} yields {value.type}"
+        return self.b.conform(value, sizes)
 
     def _finish(self, node: Node, arguments: Arguments) -> Graph:
         for write, value, place in self.writes:

@@ -25,11 +25,12 @@ class Symbols:
 
     def __init__(self) -> None:
         self._known: dict[Any, Expr] = {}
+        self._equal: dict[Any, Any] | None = None
         self._count = 0
 
     def define(self, value: torch.SymInt) -> Expr | None:
         """A new symbol for `value` (an input); None where it is known already."""
-        node = value.node.expr
+        node = self._node(value)
         if self._find(node) is not None:
             return None
         symbol = index_expr.sym(self._count)
@@ -38,13 +39,13 @@ class Symbols:
         return symbol
 
     def knows(self, value: Size) -> bool:
-        return not isinstance(value, torch.SymInt) or self._find(value.node.expr) is not None
+        return not isinstance(value, torch.SymInt) or self._find(self._node(value)) is not None
 
     def expr(self, value: Size) -> Expr:
         """The index expression of a size; raises `UnsupportedSize` where there is none."""
         if not isinstance(value, torch.SymInt):
             return as_expr(int(value))
-        found = self._find(value.node.expr)
+        found = self._find(self._node(value))
         if found is None:
             raise UnsupportedSize(
                 size=value.node.expr, reason="it depends on data or is no integer polynomial"
@@ -54,10 +55,16 @@ class Symbols:
     def exprs(self, values: Sequence[Size]) -> tuple[Expr, ...]:
         return tuple(self.expr(value) for value in values)
 
+    def _node(self, value: torch.SymInt) -> Any:
+        if self._equal is None:
+            self._equal = _known_equalities(value.node.shape_env)
+        return value.node.expr
+
     def _find(self, node: Any) -> Expr | None:
         known = self._known.get(node)
         if known is None:
-            known = self._convert(node)
+            simpler = (self._equal or {}).get(node)
+            known = self._convert(node) if simpler is None else self._find(simpler)
             if known is not None:
                 self._known[node] = known
         return known
@@ -72,6 +79,18 @@ class Symbols:
         if any(part is None for part in parts):
             return None
         return rule([part for part in parts if part is not None])
+
+
+def _known_equalities(shape_env: Any) -> dict[Any, Any]:
+    """What guards say: a size that tracing found equal to a simpler one is written as that."""
+    equal: dict[Any, Any] = {}
+    for guard in getattr(shape_env, "guards", ()):
+        if type(guard.expr).__name__ != "Equality":
+            continue
+        sides = sorted(guard.expr.args, key=lambda side: (side.count_ops(), str(side)))
+        if sides[0] != sides[1]:
+            equal.setdefault(sides[1], sides[0])
+    return equal
 
 
 def _power(parts: Sequence[Expr]) -> Expr | None:

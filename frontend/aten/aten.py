@@ -25,6 +25,7 @@ from tilewright.dialects.index_expr import Expr, as_expr, format_exprs, row_majo
 from tilewright.dialects.tw.aten import ArgAttr, AtenOp, SizeAttr
 from tilewright.dialects.types import sizes_of, tensor_type
 
+from ..carried import carried_operator
 from ..dtypes import CARRIERS, ELEMENTS, dtype_name, encode
 from ..errors import Unsupported
 from ..strides import kept_layout
@@ -32,8 +33,6 @@ from ..symbols import Symbols
 from .builder import Builder, FloatScalar
 
 UNIT = UnitAttr()
-OPERAND_DTYPES = "tw.operand_dtypes"
-RESULT_DTYPES = "tw.result_dtypes"
 STRIDES = "tw.strides"
 
 
@@ -46,7 +45,8 @@ def callee_of(op: torch._ops.OpOverload) -> str:
 class _Call:
     """The operands and the argument description of one call."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, text_dtypes: bool) -> None:
+        self.text_dtypes = text_dtypes
         self.operands: list[SSAValue] = []
         self.position: dict[SSAValue, int] = {}
 
@@ -69,7 +69,8 @@ class _Call:
             case Expr():
                 return IntegerAttr(value.constant or 0, i64)
             case torch.dtype():
-                return ELEMENTS.get(value) or StringAttr(str(value))
+                named = None if self.text_dtypes else ELEMENTS.get(value)
+                return named or StringAttr(dtype_name(value))
             case _:
                 return _plain(value)
 
@@ -84,8 +85,10 @@ def _plain(value: Any) -> Attribute:
             return IntegerAttr(value, i64)
         case float():
             return FloatAttr(value, f64)
-        case str() | torch.device() | torch.layout() | torch.memory_format():
+        case str() | torch.device():
             return StringAttr(str(value))
+        case torch.layout() | torch.memory_format():
+            return UNIT  # how results lie in memory is said by tw.strides
         case _:
             raise Unsupported(f"argument {value!r} of type {type(value).__name__}", "TW1104")
 
@@ -121,22 +124,53 @@ def result_type(fake: Any, symbols: Symbols) -> Attribute:
 
 def call_aten(b: Builder, op: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Emit `tw.aten` for this call; the value is shaped like the operator's result."""
-    call = _Call()
-    attrs = [call.describe(value) for value in complete(op, args, kwargs)]
-    results: list[Any] = _flat(b.fake)
-    kept = [fake for fake in results if fake is not None]
-    aten = AtenOp(
-        callee_of(op),
-        call.operands,
-        attrs,
-        [result_type(fake, b.symbols) for fake in kept],
-        _mutated(op, call, args, kwargs),
-        impure=torch.Tag.nondeterministic_seeded in op.tags,
-    )
-    _note_dtypes(aten, b, kept)
+    values = complete(op, args, kwargs)
+    op = _without_alias(op)
+    kept = [fake for fake in _flat(b.fake) if fake is not None]
+    pattern = tuple(_carried_pattern(value, b) for value in values)
+    carried = any(_flat(pattern)) or any(_carried(fake) for fake in kept) or _names_carrier(values)
+    call = _Call(text_dtypes=carried)
+    attrs = [call.describe(value) for value in values]
+    mutated = _mutated(op, call, values)
+    if carried:
+        if mutated:
+            raise Unsupported("writing into a tensor whose dtype has no element type", "TW1103")
+        op = carried_operator(op, pattern)
+    results = [result_type(fake, b.symbols) for fake in kept]
+    impure = torch.Tag.nondeterministic_seeded in op.tags
+    aten = AtenOp(callee_of(op), call.operands, attrs, results, mutated, impure=impure)
     _note_strides(aten, b, kept)
     b.add(aten)
+    for value, fake in zip(aten.results, kept, strict=True):
+        if _carried(fake):
+            b.carried[value] = fake
     return _like(b.fake, iter(aten.results))
+
+
+def _without_alias(op: torch._ops.OpOverload) -> torch._ops.OpOverload:
+    """The copying variant of a view operator: a value never shares memory with another."""
+    if not any(r.alias_info is not None and not r.alias_info.is_write for r in op._schema.returns):
+        return op
+    namespace, _, name = op._schema.name.partition("::")
+    copying = getattr(getattr(torch.ops, namespace), f"{name}_copy", None)
+    overload = op._schema.overload_name or "default"
+    if copying is None or overload not in copying.overloads():
+        raise Unsupported("its result shares memory with an operand", "TW1104")
+    return getattr(copying, overload)
+
+
+def _carried(fake: Any) -> str:
+    return dtype_name(fake.dtype) if isinstance(fake, torch.Tensor) and fake.dtype in CARRIERS else ""
+
+
+def _carried_pattern(value: Any, b: Builder) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(_carried_pattern(item, b) for item in value)  # pyright: ignore[reportUnknownVariableType]
+    return _carried(b.carried.get(value)) if isinstance(value, SSAValue) else ""
+
+
+def _names_carrier(values: Sequence[Any]) -> bool:
+    return any(isinstance(value, torch.dtype) and value in CARRIERS for value in values)
 
 
 def _flat(value: Any) -> list[Any]:
@@ -151,28 +185,17 @@ def _like(fake: Any, results: Any) -> Any:
     return None if fake is None else next(results)
 
 
-def _mutated(
-    op: torch._ops.OpOverload, call: _Call, args: Sequence[Any], kwargs: Mapping[str, Any]
-) -> list[int]:
+def _mutated(op: torch._ops.OpOverload, call: _Call, values: Sequence[Any]) -> list[int]:
+    """Numbers of the operands that the call writes."""
     if not op._schema.is_mutable:
         return []
-    named = dict(zip((a.name for a in op._schema.arguments), args, strict=False)) | dict(kwargs)
-    written = [a.name for a in op._schema.arguments if a.alias_info is not None and a.alias_info.is_write]
-    values = [value for name in written for value in _flat(named.get(name))]
-    return sorted({call.position[value] for value in values if isinstance(value, SSAValue)})
-
-
-def _note_dtypes(aten: AtenOp, b: Builder, fakes: Sequence[Any]) -> None:
-    """Say which operands and results stand for a dtype that the IR lacks."""
-    operands = [_carried(b.carried.get(value)) for value in aten.operands]
-    if any(operands):
-        aten.attributes[OPERAND_DTYPES] = ArrayAttr([StringAttr(name) for name in operands])
-    results = [_carried(fake) for fake in fakes]
-    if any(results):
-        aten.attributes[RESULT_DTYPES] = ArrayAttr([StringAttr(name) for name in results])
-        for value, fake in zip(aten.results, fakes, strict=True):
-            if _carried(fake):
-                b.carried[value] = fake
+    written = [
+        leaf
+        for argument, value in zip(op._schema.arguments, values, strict=False)
+        if argument.alias_info is not None and argument.alias_info.is_write
+        for leaf in _flat(value)
+    ]
+    return sorted({call.position[value] for value in written if isinstance(value, SSAValue)})
 
 
 def _note_strides(aten: AtenOp, b: Builder, fakes: Sequence[Any]) -> None:
@@ -191,7 +214,3 @@ def _note_strides(aten: AtenOp, b: Builder, fakes: Sequence[Any]) -> None:
 
 def _plain_strides(value: SSAValue) -> str:
     return format_exprs(row_major_strides(sizes_of(value))) if isinstance(value.type, TensorType) else ""
-
-
-def _carried(fake: Any) -> str:
-    return dtype_name(fake.dtype) if isinstance(fake, torch.Tensor) and fake.dtype in CARRIERS else ""

@@ -120,9 +120,20 @@ class Builder:
         return self.emit(CastOp(value, element))
 
     def broadcast(self, value: SSAValue, sizes: Sizes) -> SSAValue:
-        if sizes_of(value) == tuple(sizes):
+        own = sizes_of(value)
+        if own == tuple(sizes):
             return value
-        return self.emit(BroadcastOp(value, sizes))
+        aligned = sizes[len(sizes) - len(own) :]
+        meant = tuple(n if n.constant == 1 else m for n, m in zip(own, aligned, strict=True))
+        value = self.conform(value, meant)
+        return value if meant == tuple(sizes) else self.emit(BroadcastOp(value, sizes))
+
+    def conform(self, value: SSAValue, sizes: Sizes) -> SSAValue:
+        """`value` with its sizes written as `sizes`, which tracing found to be equal."""
+        for own, meant in zip(sizes_of(value), sizes, strict=True):
+            both_known = own.constant is not None and meant.constant is not None
+            assert own == meant or not both_known, f"{self.node}: size {own} is not {meant}"
+        return self.reshape(value, sizes)
 
     def reshape(self, value: SSAValue, sizes: Sequence[Expr | int]) -> SSAValue:
         result = tensor_type(element_of(value), sizes)

@@ -1,0 +1,65 @@
+"""`options={"target": "reference"}`: interpret the tw module, op by op, with torch.
+
+Slow, but with nothing between the IR and its meaning: what it disagrees with is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Operation
+
+from tilewright.dialects.index_expr import Expr, Var, parse_exprs
+from tilewright.dialects.interpreter import interpret
+
+from .fallback import AtenFunction, aten_function
+from .graph import Graph
+
+if TYPE_CHECKING:
+    from .compile import Request
+
+
+def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:
+    """A function that interprets @main; results are new tensors in the layouts the IR asks for."""
+    functions: dict[Operation, AtenFunction] = {}
+    layouts = _result_layouts(graph)
+
+    def run(args: list[Any]) -> list[Any]:
+        env = {var: int(args[index]) for var, index in graph.symbols}
+
+        def aten(op: Operation, operands: Sequence[Any]) -> Sequence[Any]:
+            if op not in functions:
+                functions[op] = aten_function(op)
+            return functions[op](operands, env)
+
+        with torch.no_grad():
+            plain = [a.detach() if isinstance(a, torch.Tensor) else a for a in args]
+            results = interpret(graph.module, plain, torch, aten=aten, draw_seed=draw_seed)
+            return [_placed(r, layout, env) for r, layout in zip(results, layouts, strict=True)]
+
+    return run
+
+
+def draw_seed() -> int:
+    """One number from torch's default generator: `torch.manual_seed` makes runs repeat."""
+    return int(torch.randint(-(1 << 63), (1 << 63) - 1, (), dtype=torch.int64))
+
+
+def _result_layouts(graph: Graph) -> list[tuple[Expr, ...] | None]:
+    count = len(graph.main.function_type.outputs)
+    attrs = graph.main.res_attrs
+    layouts: list[tuple[Expr, ...] | None] = []
+    for i in range(count):
+        text = None if attrs is None else attrs.data[i].data.get("tw.strides")
+        layouts.append(parse_exprs(text.data) if isinstance(text, StringAttr) else None)
+    return layouts
+
+
+def _placed(value: torch.Tensor, strides: tuple[Expr, ...] | None, env: dict[Var, int]) -> torch.Tensor:
+    if strides is None:
+        return value.clone(memory_format=torch.contiguous_format)
+    numbers = [stride.evaluate(env) for stride in strides]
+    return torch.empty_strided(value.shape, numbers, dtype=value.dtype, device=value.device).copy_(value)
