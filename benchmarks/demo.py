@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.live import Live
 from rich.spinner import Spinner
@@ -21,7 +22,7 @@ MODELS = ("bert", "gpt2", "resnet18", "unet")
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    table = Table(title="torch.compile(model, backend=...)", title_justify="left", padding=0)
+    table = Table(title="torch.compile(model, backend=...)", title_justify="left", box=SIMPLE_HEAD, padding=0)
     for heading in report.HEADINGS:
         table.add_column(heading.replace(" ", "\n"), justify="left" if heading == "model" else "right")
     for row in rows:
@@ -58,6 +59,7 @@ def main() -> int:
     options = parser.parse_args()
 
     console = Console()
+    console.width = max(console.width, 100)
     rows: list[dict[str, Any]] = []
     with Live(console=console, refresh_per_second=4) as live:
 

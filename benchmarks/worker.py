@@ -52,7 +52,10 @@ def cold(case: Case, job: Mapping[str, Any]) -> dict[str, Any]:
     except Exception as error:
         return {"error": _one_line(error)}
     wall, cpu = time.perf_counter() - began, tree_cpu_seconds() - cpu
-    return {"wall_s": wall, "cpu_s": cpu, "facts": facts(job["backend"])}
+    told = facts(job["backend"])
+    if job["backend"] == "mlir":
+        told.update(_explained(case))
+    return {"wall_s": wall, "cpu_s": cpu, "facts": told}
 
 
 def compare(case: Case, job: Mapping[str, Any]) -> dict[str, Any]:
@@ -98,8 +101,20 @@ def facts(backend: str) -> dict[str, int | None]:
 
         found["kernels"] = metrics.generated_kernel_count
         found["library_calls"] = counters["inductor"]["extern_calls"]
-    told = counters["tilewright"]
-    return found | {key: told[key] for key in ("kernels", "library_calls", "fallbacks") if key in told}
+    return found
+
+
+def _explained(case: Case) -> dict[str, int]:
+    """tilewright's own account of what became of the model."""
+    from tilewright.frontend.explain import explain
+
+    graphs = explain(case.model, *case.inputs).graphs
+    library = ("th.extern", "th.call")
+    return {
+        "kernels": sum(graph.operations.get("tk.func", 0) for graph in graphs),
+        "library_calls": sum(graph.operations.get(name, 0) for graph in graphs for name in library),
+        "fallbacks": sum(len(graph.fallbacks) for graph in graphs),
+    }
 
 
 def _one_line(error: Exception) -> str:
