@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -38,6 +39,7 @@ from .base import (
     expect_kind,
     expect_rank,
     expr_attr,
+    fail,
     int_attr,
 )
 
@@ -64,6 +66,8 @@ def wrap_int(value: int, element: IntegerType) -> int:
 @irdl_op_definition
 class ConstantOp(TwOp):
     """A tensor whose elements are in the IR; for small ones (large constants are arguments).
+
+    Floats are finite: the text form of infinities and NaN in `dense` does not read back.
 
     ```mlir
     %r = tw.constant dense<[1, 2, 3]> : tensor<3xi64>
@@ -97,6 +101,9 @@ class ConstantOp(TwOp):
 
     def check(self) -> None:
         expect_equal(self, "the type of the elements", self.value.type, self.result.type)
+        values = self.value.get_values()
+        if any(isinstance(v, float) and not isfinite(v) for v in values):
+            raise fail(self, "has infinite or NaN elements, expected finite ones (dense text misreads them)")
 
 
 @irdl_op_definition

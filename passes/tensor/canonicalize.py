@@ -8,8 +8,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.tw.creation import ConstantOp
+
 from .driver import Rules, apply_rules
-from .fold_constants import fold_constants
+from .fold_constants import fold_constants, splat_constant
 from .fold_elementwise import ELEMENTWISE_RULES
 from .fold_reductions import REDUCTION_RULES
 from .fold_views import VIEW_RULES
@@ -40,4 +42,4 @@ class CanonicalizePass(ModulePass):
         apply_rules(op, RULES, self.name, fallback=(fold_constants,))
 
 
-RULES: Rules = {**ELEMENTWISE_RULES, **VIEW_RULES, **REDUCTION_RULES}
+RULES: Rules = {**ELEMENTWISE_RULES, **VIEW_RULES, **REDUCTION_RULES, ConstantOp: (splat_constant,)}

@@ -1,11 +1,123 @@
-"""Elementwise ops on literals, computed by the reference semantics in NumPy."""
+"""Ops on literals, computed by the reference semantics in NumPy."""
 
 from __future__ import annotations
 
-from xdsl.ir import Operation, SSAValue
+from collections.abc import Sequence
+from functools import cache
+from math import isfinite
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    AnyDenseElement,
+    AnyFloat,
+    DenseIntOrFPElementsAttr,
+    FloatAttr,
+    IntegerAttr,
+    IntegerType,
+    TensorType,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilewright.dialects.arrays import Array, Arrays
+from tilewright.dialects.semantics import Machine, semantics_of
+from tilewright.dialects.tw.base import Elementwise, element_of
+from tilewright.dialects.tw.creation import ConstantOp, FullOp, scalar_attr
+from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
+from tilewright.dialects.types import element_type, is_float, numel_of, tensor_type
+from tilewright.passes.rewrite import skip
 
 from .driver import Rewrite
+from .splats import splat_of
+
+MAX_ELEMENTS = 256
+"""Larger constants stay what they are computed from: they cost memory and compile time."""
+
+_VIEWS = (BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
+
+
+@cache
+def _machine() -> Machine:
+    import numpy
+
+    return Machine(Arrays(numpy))
 
 
 def fold_constants(op: Operation, rw: Rewrite) -> SSAValue | None:
-    return None
+    """An elementwise op or view whose operands are all literals."""
+    if not op.operands or not (op.has_trait(Elementwise) or isinstance(op, _VIEWS)):
+        return None
+    owners = [operand.owner for operand in op.operands]
+    if all(isinstance(owner, FullOp) for owner in owners) and op.has_trait(Elementwise):
+        return _fold_fulls(op, rw)
+    if not all(isinstance(owner, FullOp | ConstantOp) for owner in owners):
+        return None
+    count = numel_of(op.results[0])
+    if count is None or count > MAX_ELEMENTS:
+        return skip(op, f"the constant would have more than {MAX_ELEMENTS} elements")
+    return _fold_dense(op, rw)
+
+
+def _fold_fulls(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """Compute one element, whatever the shape."""
+    if any(not isinstance(_owner(v).value, FloatAttr | IntegerAttr) for v in op.operands):
+        return skip(op, "an operand is an expression of symbolic sizes")
+    scalar = op.create(
+        operands=[
+            FullOp.create(
+                result_types=[tensor_type(element_of(v), ())], properties=_owner(v).properties
+            ).result
+            for v in op.operands
+        ],
+        result_types=[tensor_type(element_of(op.results[0]), ())],
+        properties=op.properties,
+    )
+    result = _evaluate(scalar)
+    if result is None:
+        return skip(op, "it would fail at run time, and has to do so there")
+    value = scalar_attr(result.item(), element_of(op.results[0]))
+    return rw.value(FullOp.create(result_types=[op.results[0].type], properties={"value": value}))
+
+
+def _owner(value: SSAValue) -> FullOp:
+    assert isinstance(value.owner, FullOp)
+    return value.owner
+
+
+def _evaluate(op: Operation) -> Array | None:
+    """The op's result, where its operands are literals; None where it has none."""
+    machine = _machine()
+    args: list[Any] = []
+    for operand in op.operands:
+        assert isinstance(operand.owner, Operation)
+        args.extend(semantics_of(operand.owner)(operand.owner, (), machine))
+    try:
+        return semantics_of(op)(op, args, machine)[0]
+    except (ZeroDivisionError, IndexError):
+        return None
+
+
+def _fold_dense(op: Operation, rw: Rewrite) -> SSAValue | None:
+    result = _evaluate(op)
+    if result is None:
+        return skip(op, "it would fail at run time, and has to do so there")
+    values: list[float] = result.reshape(-1).tolist()
+    if is_float(element_of(op.results[0])) and not all(isfinite(v) for v in values):
+        return skip(op, "the constant would hold infinities or NaN, which dense text cannot spell")
+    return rw.value(ConstantOp(dense(op.results[0].type, values)))
+
+
+def dense(type_: Attribute, values: Sequence[float]) -> DenseIntOrFPElementsAttr[AnyDenseElement]:
+    """`values` in row-major order as the elements of `type_`."""
+    if isinstance(element_type(type_), IntegerType):
+        integers = cast(TensorType[IntegerType], type_)
+        return DenseIntOrFPElementsAttr.from_list(integers, [int(v) for v in values])
+    return DenseIntOrFPElementsAttr.from_list(cast(TensorType[AnyFloat], type_), values)
+
+
+def splat_constant(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """A constant of equal elements is `tw.full`."""
+    scalar = splat_of(op.results[0])
+    if scalar is None or numel_of(op.results[0]) == 0:
+        return None
+    value = scalar_attr(scalar, element_of(op.results[0]))
+    return rw.value(FullOp.create(result_types=[op.results[0].type], properties={"value": value}))

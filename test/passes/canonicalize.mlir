@@ -1,0 +1,216 @@
+// RUN: tilewright-opt %s -p canonicalize --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p canonicalize --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+
+// CHECK-LABEL: @folds_identities
+func.func @folds_identities(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {
+  // CHECK-NEXT: func.return %x
+  %one = tw.full 1.0 : f32 -> tensor<4x3xf32>
+  %zero = tw.full 0.0 : f32 -> tensor<4x3xf32>
+  %minus_zero = tw.full -0.0 : f32 -> tensor<4x3xf32>
+  %a = tw.mul %x, %one : tensor<4x3xf32>
+  %b = tw.sub %a, %zero : tensor<4x3xf32>
+  %c = tw.add %minus_zero, %b : tensor<4x3xf32>
+  %d = tw.div %c, %one : tensor<4x3xf32>
+  %e = tw.pow %d, %one : tensor<4x3xf32>
+  %f = tw.neg %e : tensor<4x3xf32>
+  %g = tw.neg %f : tensor<4x3xf32>
+  %h = tw.maximum %g, %g : tensor<4x3xf32>
+  func.return %h : tensor<4x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_what_nan_and_minus_zero_tell_apart
+func.func @keeps_what_nan_and_minus_zero_tell_apart(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  // CHECK: tw.mul %x
+  // CHECK-NEXT: tw.add %x
+  // CHECK-NEXT: tw.sub %x, %x
+  %zero = tw.full 0.0 : f32 -> tensor<4xf32>
+  %a = tw.mul %x, %zero : tensor<4xf32>
+  %b = tw.add %x, %zero : tensor<4xf32>
+  %c = tw.sub %x, %x : tensor<4xf32>
+  func.return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @folds_integer_zero
+func.func @folds_integer_zero(%x: tensor<4xi64>) -> (tensor<4xi64>, tensor<4xi64>) {
+  // CHECK-NEXT: %[[Z:.*]] = tw.full 0 : i64
+  // CHECK-NEXT: func.return %x, %[[Z]]
+  %zero = tw.full 0 : i64 -> tensor<4xi64>
+  %a = tw.add %x, %zero : tensor<4xi64>
+  %b = tw.mul %x, %zero : tensor<4xi64>
+  func.return %a, %b : tensor<4xi64>, tensor<4xi64>
+}
+
+// -----
+
+// CHECK-LABEL: @strengthens_constants
+func.func @strengthens_constants(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  // CHECK-DAG: %[[Q:.*]] = tw.full 2.500000e-01 : f32
+  // CHECK-DAG: tw.mul %x, %[[Q]] : tensor<4xf32> loc("m.py":7:3)
+  // CHECK-DAG: tw.mul %x, %x : tensor<4xf32>
+  // CHECK-DAG: tw.reciprocal %x : tensor<4xf32>
+  // CHECK-DAG: %[[T:.*]] = tw.full 3.000000e+00 : f32
+  // CHECK-DAG: tw.div %x, %[[T]]
+  %four = tw.full 4.0 : f32 -> tensor<4xf32>
+  %two = tw.full 2.0 : f32 -> tensor<4xf32>
+  %three = tw.full 3.0 : f32 -> tensor<4xf32>
+  %minus_one = tw.full -1.0 : f32 -> tensor<4xf32>
+  %a = tw.div %x, %four : tensor<4xf32> loc("m.py":7:3)
+  %b = tw.pow %x, %two : tensor<4xf32>
+  %c = tw.pow %x, %minus_one : tensor<4xf32>
+  %d = tw.div %x, %three : tensor<4xf32>
+  func.return %a, %b, %c, %d : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @merges_casts_that_lose_nothing
+func.func @merges_casts_that_lose_nothing(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xbf16>, tensor<4xf16>, tensor<4xf32>) {
+  // CHECK-NEXT: %[[H:.*]] = tw.cast %x : tensor<4xbf16> -> tensor<4xf16>
+  // CHECK-NEXT: %[[N:.*]] = tw.cast %y : tensor<4xf32> -> tensor<4xbf16>
+  // CHECK-NEXT: %[[W:.*]] = tw.cast %[[N]] : tensor<4xbf16> -> tensor<4xf32>
+  // CHECK-NEXT: func.return %x, %[[H]], %[[W]]
+  %a = tw.cast %x : tensor<4xbf16> -> tensor<4xf32>
+  %b = tw.cast %a : tensor<4xf32> -> tensor<4xbf16>
+  %c = tw.cast %a : tensor<4xf32> -> tensor<4xf16>
+  %d = tw.cast %y : tensor<4xf32> -> tensor<4xbf16>
+  %e = tw.cast %d : tensor<4xbf16> -> tensor<4xf32>
+  func.return %b, %c, %e : tensor<4xbf16>, tensor<4xf16>, tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @chooses_at_compile_time
+func.func @chooses_at_compile_time(%c: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  // CHECK-NEXT: %[[S:.*]] = tw.select %c, %y, %x
+  // CHECK-NEXT: func.return %x, %y, %[[S]]
+  %t = tw.full true -> tensor<4xi1>
+  %n = tw.logical_not %c : tensor<4xi1>
+  %a = tw.select %t, %x, %y : tensor<4xi1>, tensor<4xf32>
+  %b = tw.select %c, %y, %y : tensor<4xi1>, tensor<4xf32>
+  %d = tw.select %n, %x, %y : tensor<4xi1>, tensor<4xf32>
+  func.return %a, %b, %d : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @folds_bits
+func.func @folds_bits(%x: tensor<4xi1>, %y: tensor<4xui8>) -> (tensor<4xi1>, tensor<4xi1>, tensor<4xui8>) {
+  // CHECK-NEXT: %[[N:.*]] = tw.logical_not %x
+  // CHECK-NEXT: func.return %x, %[[N]], %y
+  %t = tw.full true -> tensor<4xi1>
+  %m = tw.full 255 : ui8 -> tensor<4xui8>
+  %a = tw.and %x, %t : tensor<4xi1>
+  %b = tw.xor %x, %t : tensor<4xi1>
+  %c = tw.and %y, %m : tensor<4xui8>
+  func.return %a, %b, %c : tensor<4xi1>, tensor<4xi1>, tensor<4xui8>
+}
+
+// -----
+
+// CHECK-LABEL: @computes_constants
+func.func @computes_constants() -> (tensor<?xf32, #tw.shape<"s0">>, tensor<3xi64>, tensor<2x2xi64>, tensor<4xbf16>) {
+  // CHECK-DAG: tw.full 3.000000e+00 : f32 -> tensor<?xf32, #tw.shape<"s0">>
+  // CHECK-DAG: tw.constant dense<[11, 12, 13]> : tensor<3xi64>
+  // CHECK-DAG: tw.constant dense<{{.*}}1, 3{{.*}}2, 4{{.*}}> : tensor<2x2xi64>
+  // CHECK-DAG: tw.full 1.000980e-01 : bf16 -> tensor<4xbf16>
+  %a = tw.full 1.0 : f32 -> tensor<?xf32, #tw.shape<"s0">>
+  %b = tw.full 2.0 : f32 -> tensor<?xf32, #tw.shape<"s0">>
+  %c = tw.add %a, %b : tensor<?xf32, #tw.shape<"s0">>
+  %d = tw.constant dense<[1, 2, 3]> : tensor<3xi64>
+  %e = tw.full 10 : i64 -> tensor<3xi64>
+  %f = tw.add %d, %e : tensor<3xi64>
+  %g = tw.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xi64>
+  %h = tw.transpose %g by [1, 0] : tensor<2x2xi64> -> tensor<2x2xi64>
+  %i = tw.full 0.1 : f32 -> tensor<4xf32>
+  %j = tw.cast %i : tensor<4xf32> -> tensor<4xbf16>
+  func.return %c, %f, %h, %j : tensor<?xf32, #tw.shape<"s0">>, tensor<3xi64>, tensor<2x2xi64>, tensor<4xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_division_by_zero_to_run_time
+// CHECK: tw.floor_div
+// REMARK: tw.floor_div at {{.*}}: it would fail at run time, and has to do so there
+func.func @leaves_division_by_zero_to_run_time() -> tensor<3xi64> {
+  %a = tw.full 1 : i64 -> tensor<3xi64>
+  %b = tw.full 0 : i64 -> tensor<3xi64>
+  %c = tw.floor_div %a, %b : tensor<3xi64>
+  func.return %c : tensor<3xi64>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_symbolic_literals
+// CHECK: tw.add
+// REMARK: tw.add at {{.*}}: an operand is an expression of symbolic sizes
+func.func @leaves_symbolic_literals() -> tensor<3xi64> {
+  %a = tw.full "s0" -> tensor<3xi64>
+  %c = tw.add %a, %a : tensor<3xi64>
+  func.return %c : tensor<3xi64>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_large_constants
+// CHECK: tw.broadcast
+// REMARK: tw.broadcast at {{.*}}: the constant would have more than 256 elements
+func.func @leaves_large_constants() -> tensor<200x2xi64> {
+  %a = tw.constant dense<[1, 2]> : tensor<2xi64>
+  %b = tw.broadcast %a dims [1] : tensor<2xi64> -> tensor<200x2xi64>
+  func.return %b : tensor<200x2xi64>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_infinite_constants
+// CHECK: tw.div
+// REMARK: tw.div at {{.*}}: the constant would hold infinities or NaN
+func.func @leaves_infinite_constants() -> tensor<2xf32> {
+  %a = tw.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %b = tw.constant dense<[0.0, 2.0]> : tensor<2xf32>
+  %c = tw.div %a, %b : tensor<2xf32>
+  func.return %c : tensor<2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @folds_reductions
+func.func @folds_reductions(%x: tensor<4x1x3xf32>, %b: tensor<4x3xi1>) -> (tensor<4x3xf32>, tensor<f32>, tensor<4xi1>) {
+  // CHECK-NEXT: %[[R:.*]] = tw.reshape %x : tensor<4x1x3xf32> -> tensor<4x3xf32>
+  // CHECK-NEXT: %[[S:.*]] = tw.sum %x over [0, 1, 2] : tensor<4x1x3xf32> -> tensor<f32>
+  // CHECK-NEXT: %[[A:.*]] = tw.any %b over [1]
+  // CHECK-NEXT: func.return %[[R]], %[[S]], %[[A]]
+  %a = tw.max %x over [1] : tensor<4x1x3xf32> -> tensor<4x3xf32>
+  %c = tw.sum %x over [0, 1] : tensor<4x1x3xf32> -> tensor<3xf32>
+  %d = tw.sum %c over [0] : tensor<3xf32> -> tensor<f32>
+  %e = tw.max %b over [1] : tensor<4x3xi1> -> tensor<4xi1>
+  func.return %a, %d, %e : tensor<4x3xf32>, tensor<f32>, tensor<4xi1>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_shared_inner_reduction
+// CHECK: tw.sum %x over [0]
+// CHECK-NEXT: tw.sum %{{.*}} over [0]
+func.func @keeps_shared_inner_reduction(%x: tensor<4x3xf32>) -> (tensor<3xf32>, tensor<f32>) {
+  %a = tw.sum %x over [0] : tensor<4x3xf32> -> tensor<3xf32>
+  %b = tw.sum %a over [0] : tensor<3xf32> -> tensor<f32>
+  func.return %a, %b : tensor<3xf32>, tensor<f32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_effects
+// CHECK: tw.rng_seed
+// CHECK-NEXT: tw.rng_seed
+// CHECK-NEXT: tw.aten "aten::relu_"
+func.func @keeps_effects(%x: tensor<4xf32>) {
+  %a = tw.rng_seed : tensor<i64>
+  %b = tw.rng_seed : tensor<i64>
+  tw.aten "aten::relu_"(%x) {args = [#tw.arg<0>], mutates = array<i64: 0>} : (tensor<4xf32>) -> ()
+  func.return
+}
