@@ -144,8 +144,8 @@ def _arguments(w: _Writer, main: FuncOp) -> None:
         w.pointers[arg] = w.names[arg]
         type_ = buffer_type(arg.type)
         w.line(f"{type_}* const {w.names[arg]} = ({type_}*)call.data({i});{_comment(given.get('tw.name'))}")
-    if any(isinstance(arg.type, IndexType) for arg in args):
-        w.line("if (PyErr_Occurred()) return nullptr;")
+    symbols = any(isinstance(arg.type, IndexType) for arg in args)
+    w.line(f"if (call.bad_input{' || PyErr_Occurred()' if symbols else ''}) return nullptr;")
     w.line("call.release_gil();")
 
 

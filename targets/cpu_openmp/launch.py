@@ -44,6 +44,8 @@ class _Setup(ctypes.Structure):
         ("constants", ctypes.c_void_p),
         ("fallbacks", ctypes.py_object),
         ("restride", ctypes.py_object),
+        ("tensor_type", ctypes.py_object),
+        ("parameter_type", ctypes.py_object),
         ("keep", ctypes.py_object),
     )
 
@@ -115,6 +117,8 @@ def bind(unit: Unit, library: Path) -> CompiledGraph:
         ctypes.addressof(table),
         fallbacks,
         _restride,
+        torch.Tensor,
+        torch.nn.Parameter,
         (fallbacks, table, plan.constants),
     )
     try:
@@ -175,7 +179,11 @@ def _python_call(fallback: Fallback) -> Callable[..., tuple[torch.Tensor, ...]]:
         tensors, integers = given[:split], given[split:]
         args = [_value(arg, tensors, integers) for arg in fallback.args]
         named = dict(zip(keyword_only, args[positional:], strict=False))
-        made = overload(*args[:positional], **named)
+        try:
+            made = overload(*args[:positional], **named)
+        except Exception as error:
+            error.add_note(f"TW2111: {fallback.callee} failed\n  where: {fallback.where or 'unknown'}")
+            raise
         return _conform(made, fallback, integers)
 
     return call
@@ -213,7 +221,7 @@ def _conform(made: Any, fallback: Fallback, integers: Sequence[int]) -> tuple[to
         sizes, strides = integers[planned.first : middle], integers[middle : middle + planned.rank]
         if tuple(tensor.shape) != tuple(sizes) or tensor.dtype != DTYPES[planned.element]:
             raise RuntimeError(
-                f"TW2112: {fallback.callee} failed\n  where: {fallback.where}\n"
+                f"TW2112: {fallback.callee} failed\n  where: {fallback.where or 'unknown'}\n"
                 f"  why:   it returned {tensor.dtype} {list(tensor.shape)}, "
                 f"the graph was compiled for {DTYPES[planned.element]} {list(sizes)}"
             )

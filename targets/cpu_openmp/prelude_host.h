@@ -23,6 +23,8 @@ int PyTuple_SetItem(PyObject*, isize, PyObject*);  // steals
 PyObject* PyLong_FromLongLong(long long);
 long long PyLong_AsLongLong(PyObject*);
 PyObject* PyObject_CallObject(PyObject*, PyObject*);
+PyObject* PyObject_Type(PyObject*);
+int PyObject_IsInstance(PyObject*, PyObject*);
 PyObject* PyCapsule_New(void*, const char*, void (*)(PyObject*));
 void* PyCapsule_GetPointer(PyObject*, const char*);
 PyObject* PyCMethod_New(void*, PyObject*, PyObject*, PyObject*);
@@ -82,6 +84,7 @@ struct Setup {
   const void* const* constants;
   PyObject* fallbacks;        // a tuple of callables
   PyObject* restride;         // (tensor, offset, sizes..., strides...) -> alias of the tensor
+  PyObject *tensor_type, *parameter_type;
   PyObject* keep;             // lives as long as the graph: what the pointers above point to
 };
 
@@ -104,7 +107,7 @@ struct Frame {
 
 struct Graph {
   const void* const* constants;
-  PyObject *fallbacks, *restride, *keep;
+  PyObject *fallbacks, *restride, *tensor_type, *parameter_type, *keep;
   int slots;
   volatile char lock;
   Frame* idle;
@@ -185,7 +188,8 @@ static PyObject* new_graph(const Setup* s, Method* method, int slots) {
   wrap_tensor = s->wrap_tensor;
   void* memory = nullptr;
   if (posix_memalign(&memory, 64, sizeof(Graph))) return lacks("memory");
-  *(Graph*)memory = Graph{s->constants, s->fallbacks, s->restride, s->keep, slots, 0, nullptr};
+  *(Graph*)memory = Graph{s->constants, s->fallbacks, s->restride, s->tensor_type, s->parameter_type,
+                          s->keep, slots, 0, nullptr};
   Py_IncRef(s->keep);
   PyObject* capsule = PyCapsule_New(memory, GRAPH, delete_graph);
   if (!capsule) return nullptr;
@@ -209,6 +213,7 @@ template <int OWNED> struct Call {
   const Place* places;
   Frame* frame;
   PyThread* released = nullptr;
+  bool bad_input = false;
   Owned owned[OWNED + 1];
   KernelError error;
 
@@ -232,7 +237,19 @@ template <int OWNED> struct Call {
     PyErr_SetString(PyExc_TypeError, text);
     return false;
   }
-  void* data(isize i) { return tensor_data(PyList_GetItem(inputs, i)); }
+  void* data(isize i) {
+    PyObject* item = PyList_GetItem(inputs, i);
+    PyObject* type = PyObject_Type(item);
+    Py_DecRef(type);
+    if (type == graph->tensor_type || type == graph->parameter_type ||
+        PyObject_IsInstance(item, graph->tensor_type) == 1)
+      return tensor_data(item);
+    char text[96];
+    snprintf(text, sizeof text, "TW2110: input %ld of this graph must be a tensor", (long)i);
+    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, text);
+    bad_input = true;
+    return nullptr;
+  }
   i64 integer(isize i) { return PyLong_AsLongLong(PyList_GetItem(inputs, i)); }
 
   // Memory

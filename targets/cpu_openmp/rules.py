@@ -86,7 +86,6 @@ ROWS: Mapping[type[Operation], str] = {
     math.TanOp: "tw::tan({0})",
     math.TanhOp: "tw::tanh({0})",
     math.TruncOp: "tw::trunc({0})",
-    vector.BroadcastOp: "tw::splat<{t}>({0})",
     vector.FMAOp: "tw::fma({0}, {1}, {2})",
     RandomOp: "tw::uniform({0}, {1})",
 }
@@ -252,6 +251,15 @@ def _extract(op: Operation, args: Sequence[str], type_: str) -> str:
     return f"({text} != 0)" if type_ == "bool" else text
 
 
+def _broadcast(op: Operation, args: Sequence[str], type_: str) -> str:
+    source = op.operands[0].type
+    if isinstance(source, VectorType):
+        raise NoCppLowering(op, reason="only scalars are broadcast")
+    if source == IntegerType(1):
+        return f"tw::splat<{type_}>(-(i32){args[0]})"
+    return f"tw::splat<{type_}>({args[0]}{'.bits' if isinstance(source, BFloat16Type) else ''})"
+
+
 _CALLS: Mapping[str, str] = {"fmod": "fmod", "erfc": "erfc", "lgamma": "lgamma", "nextafter": "nextafter"}
 
 
@@ -277,6 +285,7 @@ FUNCTIONS: Mapping[str, Rule] = {
     "arith.fptoui": _float_to_unsigned,
     "vector.reduction": _reduction,
     "vector.extract": _extract,
+    "vector.broadcast": _broadcast,
     CallOp.name: _call,
 }
 
