@@ -1,0 +1,88 @@
+"""Runs a plan on arrays: the reference that compiled plans are judged against."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+
+from ..arrays import Array, Arrays
+from ..index_expr import Expr, parse_exprs
+from ..interpreter import NoEntry, WrongArgument, bind_symbols, run_block
+from ..semantics import Machine
+from ..tk.kernels import FuncOp as KernelFunction
+from ..types import element_type_of
+from .memory import EmptyOp
+from .semantics import KERNELS, Strided, layout_of
+
+
+def run_plan(
+    module: ModuleOp,
+    args: Sequence[Any],
+    xp: Any,
+    float64: bool = False,
+    *,
+    aten: Callable[[Operation, Sequence[Array]], Sequence[Array]] | None = None,
+    draw_seed: Callable[[], int] | None = None,
+    entry: str = "main",
+) -> list[Any]:
+    """Run `@entry`; arguments have their logical shapes, and get what the plan writes to them.
+
+    `aten` executes a `th.call`, or a `th.extern` that is not a matrix product, on arrays; for
+    the latter it returns the new contents of `outs`.
+    """
+    function = next((f for f in module.ops if isinstance(f, FuncOp) and f.sym_name.data == entry), None)
+    if function is None:
+        raise NoEntry(module, name=entry)
+    machine = Machine(Arrays(xp, float64=float64), aten=aten, draw_seed=draw_seed)
+    machine.state[KERNELS] = {f.sym_name.data: f for f in module.ops if isinstance(f, KernelFunction)}
+    block = function.body.block
+    bind_symbols(function, args, machine)
+    values: dict[SSAValue, Any] = {}
+    tensors: dict[SSAValue, Strided] = {}
+    for parameter, arg in zip(block.args, args, strict=True):
+        if isinstance(parameter.type, IndexType):
+            values[parameter] = int(arg)
+            continue
+        tensors[parameter] = _argument(function, parameter, arg, machine)
+        values[parameter] = tensors[parameter].data
+    results = run_block(block, values, machine)
+    ret = block.last_op
+    assert isinstance(ret, ReturnOp)
+    found = [_result(v, r, tensors, machine) for v, r in zip(ret.arguments, results, strict=True)]
+    for parameter, tensor in tensors.items():
+        assert isinstance(parameter, BlockArgument)
+        args[parameter.index][...] = machine.arrays.cast(tensor.array(xp), args[parameter.index].dtype)
+    return found
+
+
+def _argument(function: FuncOp, parameter: BlockArgument, arg: Array, machine: Machine) -> Strided:
+    """The argument in memory of its own, with the layout that the plan was made for."""
+    assert function.arg_attrs is not None
+    attrs = function.arg_attrs.data[parameter.index].data
+    sizes = tuple(machine.sizes(_exprs(attrs.get("th.sizes"))))
+    strides = tuple(machine.sizes(_exprs(attrs.get("th.strides"))))
+    if tuple(arg.shape) != sizes:
+        raise WrongArgument(function, index=parameter.index, actual=list(arg.shape), expected=list(sizes))
+    element = element_type_of(parameter)
+    count = 0 if 0 in sizes else 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    tensor = Strided(machine.arrays.full([count], 0, machine.arrays.dtype(element)), 0, sizes, strides)
+    tensor.array(machine.xp)[...] = machine.arrays.store(arg, element)
+    return tensor
+
+
+def _exprs(text: Attribute | None) -> tuple[Expr, ...]:
+    assert isinstance(text, StringAttr), "arguments of a plan carry th.sizes and th.strides"
+    return parse_exprs(text.data)
+
+
+def _result(value: SSAValue, result: Any, tensors: dict[SSAValue, Strided], machine: Machine) -> Any:
+    """A copy, so that what is returned does not change with the arguments."""
+    if isinstance(value.owner, EmptyOp):
+        result = layout_of(value, machine)
+    elif value in tensors:
+        result = tensors[value]
+    return machine.arrays.copy(result.array(machine.xp)) if isinstance(result, Strided) else result

@@ -1,0 +1,195 @@
+"""What a plan does, op by op, on flat arrays: the arena's overlaps included."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr
+from xdsl.ir import Attribute, SSAValue
+
+from ..arrays import Array
+from ..index_expr import parse_exprs
+from ..semantics import Args, Machine, NoCallback, Results, semantics
+from ..tk.kernels import FuncOp
+from ..tk.semantics import run_func
+from ..types import bytes_of, element_type_of
+from .calls import CallOp, ExternOp, LaunchOp
+from .memory import AllocOp, ArenaOp, BufferOp, ConstantOp, DataOp, EmptyOp, FreeOp, ViewOp
+from .types import element_of_handle
+
+KERNELS = "th.kernels"
+"""In `Machine.state`: the functions of the module by name."""
+_WIDEST = 8
+"""The arena is enlarged by this factor, so that every element type fits its wider stand-in."""
+
+
+@dataclass(frozen=True)
+class Strided:
+    """A tensor in memory: flat array, offset, sizes and strides in elements."""
+
+    data: Array
+    offset: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def array(self, xp: Any) -> Array:
+        """The tensor as an array that shares the memory."""
+        if hasattr(xp, "Tensor"):
+            return xp.as_strided(
+                self.data, self.sizes, self.strides, self.data.storage_offset() + self.offset
+            )
+        width = self.data.itemsize
+        source = self.data[self.offset :] if 0 not in self.sizes else self.data[:0]
+        steps = [stride * width for stride in self.strides]
+        return xp.lib.stride_tricks.as_strided(source, self.sizes, steps)
+
+
+def of_array(value: Array) -> Strided:
+    """A row-major tensor with the elements of `value`."""
+    sizes = tuple(int(n) for n in value.shape)
+    strides: list[int] = []
+    step = 1
+    for n in reversed(sizes):
+        strides.append(step)
+        step *= n
+    return Strided(value.reshape(-1), 0, sizes, tuple(reversed(strides)))
+
+
+def _exprs(text: StringAttr, machine: Machine) -> tuple[int, ...]:
+    return tuple(machine.sizes(parse_exprs(text.data)))
+
+
+def _fresh(machine: Machine, count: int, element: Attribute) -> Array:
+    """Undefined contents: a value that shows where it is read."""
+    return machine.arrays.full([count], 77, machine.arrays.dtype(element))
+
+
+@semantics(AllocOp)
+def run_alloc(op: AllocOp, args: Args, machine: Machine) -> Results:
+    return (_fresh(machine, _exprs(op.size, machine)[0], element_type_of(op.result)),)
+
+
+@semantics(ArenaOp)
+def run_arena(op: ArenaOp, args: Args, machine: Machine) -> Results:
+    size = _exprs(op.size, machine)[0] * _WIDEST
+    return (machine.arrays.full([size], 77, machine.xp.uint8),)
+
+
+@semantics(BufferOp)
+def run_buffer(op: BufferOp, args: Args, machine: Machine) -> Results:
+    (offset,), (count,) = _exprs(op.offset, machine), _exprs(op.size, machine)
+    element = element_type_of(op.result)
+    if offset * _WIDEST + count * bytes_of(element) * _WIDEST > args[0].shape[0]:
+        raise IndexError(f"{op.name} at {offset} with {count} elements leaves the arena")
+    dtype = machine.arrays.dtype(element)
+    width = machine.xp.full([1], 0, dtype=dtype).itemsize
+    start = offset * _WIDEST
+    return (args[0][start : start + count * width].view(dtype),)
+
+
+@semantics(EmptyOp)
+def run_empty(op: EmptyOp, args: Args, machine: Machine) -> Results:
+    sizes, strides = _exprs(op.sizes, machine), _exprs(op.strides, machine)
+    count = 0 if 0 in sizes else 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+    data = _fresh(machine, count, element_type_of(op.result))
+    layouts = machine.state.setdefault("th.layouts", {})
+    layouts[op.result] = Strided(data, 0, sizes, strides)
+    return (data,)
+
+
+@semantics(ConstantOp)
+def run_constant(op: ConstantOp, args: Args, machine: Machine) -> Results:
+    assert isinstance(op.value, DenseIntOrFPElementsAttr)
+    element = element_type_of(op.result)
+    values = machine.arrays.asarray(list(op.value.get_values()), machine.arrays.dtype(element))
+    return (machine.arrays.store(values, element),)
+
+
+@semantics(ViewOp)
+def run_view(op: ViewOp, args: Args, machine: Machine) -> Results:
+    (offset,), sizes, strides = (
+        _exprs(op.offset, machine),
+        _exprs(op.sizes, machine),
+        _exprs(op.strides, machine),
+    )
+    source = args[0]
+    if isinstance(source, Strided):
+        return (Strided(source.data, source.offset + offset, sizes, strides),)
+    return (Strided(source, offset, sizes, strides),)
+
+
+@semantics(DataOp)
+def run_data(op: DataOp, args: Args, machine: Machine) -> Results:
+    (count,) = _exprs(op.size, machine)
+    start = args[0].offset
+    return (args[0].data[start : start + count],)
+
+
+@semantics(FreeOp)
+def run_free(op: FreeOp, args: Args, machine: Machine) -> Results:
+    args[0].data[...] = machine.arrays.full(list(args[0].data.shape), 77, args[0].data.dtype)
+    return ()
+
+
+@semantics(LaunchOp)
+def run_launch(op: LaunchOp, args: Args, machine: Machine) -> Results:
+    function: FuncOp = machine.state[KERNELS][op.kernel.string_value()]
+    values = machine.sizes(op.symbol_values)
+    symbols = {var: n for e, n in zip(function.symbols.exprs, values, strict=True) for var in e.variables()}
+    run_func(function, args, symbols, machine)
+    return ()
+
+
+@semantics(CallOp)
+def run_call(op: CallOp, args: Args, machine: Machine) -> Results:
+    """The results are brought into the layout that the op states, as the targets do."""
+    if machine.aten is None:
+        raise NoCallback(op, name="aten")
+    results: list[Strided] = []
+    arrays = machine.aten(op, [arg.array(machine.xp) for arg in args])
+    for i, array in enumerate(arrays):
+        sizes, strides = _exprs(op.sizes.data[i], machine), _exprs(op.strides.data[i], machine)
+        count = 0 if 0 in sizes else 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
+        result = Strided(_fresh(machine, count, element_of_handle(op.outs[i].type)), 0, sizes, strides)
+        result.array(machine.xp)[...] = array
+        results.append(result)
+    return results
+
+
+# Out-variants: the matrix products are computed here, others by the callback
+
+_Product = Callable[[Machine, Sequence[Array]], Array]
+_PRODUCTS: Mapping[str, _Product] = {
+    "aten::mm.out": lambda m, a: m.xp.matmul(a[0], a[1]),
+    "aten::bmm.out": lambda m, a: m.xp.matmul(a[0], a[1]),
+    "aten::addmm.out": lambda m, a: m.xp.matmul(a[1], a[2]) + a[0],
+    "aten::baddbmm.out": lambda m, a: m.xp.matmul(a[1], a[2]) + a[0],
+}
+
+
+@semantics(ExternOp)
+def run_extern(op: ExternOp, args: Args, machine: Machine) -> Results:
+    arrays = [arg.array(machine.xp) for arg in args]
+    ins, outs = arrays[: len(op.ins)], arrays[len(op.ins) :]
+    callee = op.callee.data
+    if callee in _PRODUCTS:
+        element = element_of_handle(op.outs[0].type)
+        dtype = machine.arrays.compute_dtype(element)
+        with machine.quiet():
+            value = _PRODUCTS[callee](machine, [machine.arrays.cast(a, dtype) for a in ins])
+        outs[0][...] = machine.arrays.store(value, element)
+    elif callee == "aten::randint.low_out" and machine.draw_seed is not None:
+        outs[0][...] = machine.draw_seed()
+    elif machine.aten is None:
+        raise NoCallback(op, name="aten")
+    else:
+        for out, value in zip(outs, machine.aten(op, arrays), strict=True):
+            out[...] = value
+    return ()
+
+
+def layout_of(value: SSAValue, machine: Machine) -> Strided | None:
+    """The tensor that a `th.empty` made."""
+    return machine.state.get("th.layouts", {}).get(value)
