@@ -74,6 +74,8 @@ _MODULES: dict[str, tuple[str, ...]] = {
         f"tilewright.dialects.tw.semantics_{family}"
         for family in ("elementwise", "creation", "view", "reduction", "indexing", "linalg", "aten")
     ),
+    "tk": ("tilewright.dialects.tk.semantics",),
+    "th": ("tilewright.dialects.th.semantics",),
 }
 """Dialect -> the modules that register its semantics, imported when first needed."""
 
