@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from .body import Body
+from .cost import scatters
 from .nest import NestBuilder
 from .plan import take_plan
 from .work import Work
@@ -74,7 +77,9 @@ def schedule(func: FuncOp) -> None:
             copy.location = op.location
             writer.top.append(copy)
             scope.env[op.result] = copy.result
-    NestBuilder(func.space, plan, writer, body).nest(scope, plan.order, Work(body.sinks()))
+    builder = NestBuilder(func.space, plan, writer, body)
+    for sinks in _in_turn(body.sinks()):
+        builder.nest(scope, plan.order, Work(sinks))
     live = [op for op in writer.top if op.results[0].first_use is not None]
     if (first := new.first_op) is not None:
         new.insert_ops_before(live, first)
@@ -82,3 +87,18 @@ def schedule(func: FuncOp) -> None:
     func.body.detach_block(old)
     func.body.add_block(new)
     old.erase(safe_erase=False)
+
+
+def _in_turn(sinks: Sequence[Operation]) -> list[list[Operation]]:
+    """Sinks that may share loops; stores that add to what another store left come after it."""
+    turns: list[list[Operation]] = [[]]
+    written: dict[SSAValue, bool] = {}
+    for op in sinks:
+        if isinstance(op, StoreOp):
+            mixes = scatters(op)
+            if op.buffer in written and (mixes or written[op.buffer]):
+                turns.append([])
+                written = {}
+            written[op.buffer] = written.get(op.buffer, False) or mixes
+        turns[-1].append(op)
+    return turns

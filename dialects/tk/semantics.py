@@ -1,0 +1,193 @@
+"""What kernels compute: unscheduled ones over the whole grid at once, scheduled ones loop by loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import inf
+from typing import Any
+
+from xdsl.dialects import arith
+from xdsl.ir import Block, Operation, SSAValue
+
+from ..arrays import Array
+from ..index_expr import Var
+from ..semantics import Args, Machine, Results, semantics
+from ..types import element_type, element_type_of, is_float, sizes_of_type
+from .access import IndexOp, LoadOp, StoreOp
+from .calls import AssertOp
+from .compute import ArgReduceOp, ReduceOp, ScanOp
+from .domain import axes_of_exprs
+from .kernels import FuncOp, KernelOp
+from .memory import evaluate, failed, read, write
+from .scheduled import run_scheduled
+from .semantics_scalar import COMBINE, run_scalar
+
+_LAST = 2**63 - 1
+
+
+class Grid:
+    """Executes a body for all points of the iteration space at once.
+
+    Every value is an array with one dimension per axis, of size 1 along the axes that
+    the value does not vary over.
+    """
+
+    def __init__(self, sizes: Sequence[int], machine: Machine) -> None:
+        self.sizes = sizes
+        self.machine = machine
+        self.rank = len(sizes)
+        self.places: dict[Var, Any] = dict(machine.symbols)
+        for axis, size in enumerate(sizes):
+            shape = [1] * self.rank
+            shape[axis] = size
+            self.places[Var("d", axis)] = machine.arrays.arange(size).reshape(shape)
+
+    def run(self, block: Block, values: dict[SSAValue, Any]) -> None:
+        """Execute the ops; `values` holds the buffers by block argument."""
+        failure: Exception | None = None
+        for op in block.ops:
+            args = [values[operand] for operand in op.operands]
+            if isinstance(op, AssertOp):
+                if not bool(args[0].all()) and failure is None and 0 not in self.sizes:
+                    failure = failed(op, op.message.data)
+                continue
+            for result, value in zip(op.results, self._run(op, args), strict=True):
+                values[result] = value
+        if failure is not None:
+            raise failure
+
+    def _run(self, op: Operation, args: list[Any]) -> Sequence[Any]:
+        arrays = self.machine.arrays
+        match op:
+            case LoadOp():
+                return (self._load(op, args),)
+            case StoreOp():
+                self._store(op, args)
+                return ()
+            case IndexOp():
+                value = evaluate(op.expr, self.places, self.machine.xp)
+                return (self._full_rank(arrays.asarray(value, self.machine.xp.int64)),)
+            case ReduceOp():
+                return (self._reduce(op, args[0]),)
+            case ArgReduceOp():
+                return self._arg_reduce(op, *args)
+            case ScanOp():
+                return (self._scan(op, args[0]),)
+            case arith.ConstantOp():
+                return (self._full_rank(run_scalar(op, args, self.machine)),)
+            case _:
+                return (run_scalar(op, args, self.machine),)
+
+    def _full_rank(self, value: Array) -> Array:
+        return value.reshape([1] * self.rank) if len(value.shape) != self.rank else value
+
+    def _with_dynamic(self, dynamic: Sequence[Array]) -> dict[Var, Any]:
+        return {**self.places, **{Var("i", n): value for n, value in enumerate(dynamic)}}
+
+    def _active(self, axes: Sequence[int], operands: Sequence[Array], mask: Array | None) -> Array:
+        """The mask over all points that an access visits."""
+        shape = [self.sizes[a] if a in axes else 1 for a in range(self.rank)]
+        for operand in operands:
+            shape = [max(n, m) if m != 1 else n for n, m in zip(shape, operand.shape, strict=True)]
+        everywhere = self.machine.arrays.full(shape, True, self.machine.xp.bool_)
+        return everywhere if mask is None else everywhere & mask
+
+    def _load(self, op: LoadOp, args: list[Any]) -> Array:
+        count = len(op.dynamic)
+        dynamic, rest = args[1 : 1 + count], args[1 + count :]
+        mask, other = (rest[0], rest[1]) if rest else (None, None)
+        active = self._active(sorted(axes_of_exprs(op.map.exprs)), [*dynamic, *rest], mask)
+        return read(op, args[0], self._with_dynamic(dynamic), active, other, self.machine)
+
+    def _store(self, op: StoreOp, args: list[Any]) -> None:
+        count = len(op.dynamic)
+        dynamic, rest = args[2 : 2 + count], args[2 + count :]
+        axes = sorted(axes_of_exprs(op.map.exprs))
+        active = self._active(axes, [args[0], *dynamic, *rest], rest[0] if rest else None)
+        write(op, args[1], self._with_dynamic(dynamic), active, args[0], self.machine)
+
+    def _spread(self, value: Array, axes: Sequence[int]) -> Array:
+        """`value` with its full size along `axes`."""
+        shape = [self.sizes[a] if a in axes else n for a, n in enumerate(value.shape)]
+        return self.machine.arrays.broadcast_to(value, shape)
+
+    def _reduce(self, op: ReduceOp, value: Array) -> Array:
+        arrays, kind = self.machine.arrays, op.kind.data
+        value = self._spread(value, op.over)
+        kept = [1 if a in op.over else n for a, n in enumerate(value.shape)]
+        count = 1
+        for axis in op.over:
+            count *= self.sizes[axis]
+        if count == 0:
+            return arrays.full(kept, _identity(op), value.dtype)
+        if kind in ("add", "mul", "max", "min"):
+            name = {"add": "sum", "mul": "prod", "max": "amax", "min": "amin"}[kind]
+            with self.machine.quiet():
+                return arrays.reduce(name, value, op.over).reshape(kept)
+        for axis in op.over:
+            parts = [self._at(value, axis, i) for i in range(self.sizes[axis])]
+            value = parts[0]
+            for part in parts[1:]:
+                value = COMBINE[kind](self.machine, value, part)
+        return value
+
+    def _at(self, value: Array, axis: int, i: int) -> Array:
+        return value[(slice(None),) * axis + (slice(i, i + 1),)]
+
+    def _arg_reduce(self, op: ArgReduceOp, value: Array, index: Array) -> Sequence[Array]:
+        xp, arrays = self.machine.xp, self.machine.arrays
+        value, index = self._spread(value, op.over), self._spread(index, op.over)
+        kept = [1 if a in op.over else n for a, n in enumerate(value.shape)]
+        if 0 in [self.sizes[a] for a in op.over]:
+            return arrays.full(kept, _identity(op), value.dtype), arrays.full(kept, _LAST, xp.int64)
+        best = arrays.reduce("amax" if op.kind.data == "max" else "amin", value, op.over).reshape(kept)
+        match = (value == best) | (value != value)
+        places = xp.where(match, index, arrays.asarray(_LAST, xp.int64))
+        return best, arrays.reduce("amin", places, op.over).reshape(
+            [1 if a in op.over else n for a, n in enumerate(places.shape)]
+        )
+
+    def _scan(self, op: ScanOp, value: Array) -> Array:
+        value = self._spread(value, (op.along,))
+        parts: list[Array] = []
+        for i in range(self.sizes[op.along]):
+            part = self._at(value, op.along, i)
+            parts.append(COMBINE[op.kind.data](self.machine, parts[-1], part) if parts else part)
+        return self.machine.arrays.concat(parts, op.along) if parts else value
+
+
+def _identity(op: ReduceOp | ArgReduceOp) -> float | int:
+    element = element_type(op.operands[0].type)
+    kind = op.kind.data
+    if kind in ("max", "min") and is_float(element):
+        return -inf if kind == "max" else inf
+    bits = {"i64": 64, "i32": 32}.get(str(element), 1)
+    extreme = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if bits > 1 else (0, 1)
+    return {"add": 0, "mul": 1, "and": 1 if bits == 1 else -1, "or": 0, "max": extreme[0], "min": extreme[1]}[
+        kind
+    ]
+
+
+@semantics(KernelOp)
+def run_kernel(op: KernelOp, args: Args, machine: Machine) -> Results:
+    """A kernel on arrays; elements that nothing stores to stay zero."""
+    outputs = [
+        machine.arrays.full(
+            machine.sizes(sizes_of_type(result.type)), 0, machine.arrays.dtype(element_type_of(result))
+        )
+        for result in op.results
+    ]
+    block = op.body.block
+    values: dict[SSAValue, Any] = dict(zip(block.args, [*args, *outputs], strict=True))
+    Grid(machine.sizes(op.space), machine).run(block, values)
+    return outputs
+
+
+def run_func(func: FuncOp, buffers: Sequence[Array], symbols: Mapping[Var, int], machine: Machine) -> None:
+    """Launch a function, scheduled or not, on flat arrays, which it writes to."""
+    machine = Machine(machine.arrays, symbols=dict(symbols))
+    values: dict[SSAValue, Any] = dict(zip(func.body.block.args, buffers, strict=True))
+    if func.scheduled is not None:
+        run_scheduled(func.body.block, values, machine)
+    else:
+        Grid(machine.sizes(func.space), machine).run(func.body.block, values)

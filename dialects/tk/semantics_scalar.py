@@ -1,0 +1,242 @@
+"""What `arith`, `math`, `vector` and the scalar `tk` ops compute, on arrays of any one shape."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType
+from xdsl.ir import Attribute, Operation
+
+from ..arrays import Array
+from ..philox import uniform
+from ..semantics import Machine, NoSemantics
+from ..types import element_type, element_type_of, is_float
+from .calls import CallOp
+
+Unary = Callable[[Machine, Array], Array]
+Binary = Callable[[Machine, Array, Array], Array]
+Ternary = Callable[[Machine, Array, Array, Array], Array]
+
+
+def _unary(name: str) -> Unary:
+    return lambda m, x: getattr(m.xp, name)(x)
+
+
+def _binary(name: str) -> Binary:
+    return lambda m, x, y: getattr(m.xp, name)(x, y)
+
+
+def _erf(m: Machine, x: Array) -> Array:
+    if not m.arrays.is_numpy:
+        return m.xp.erf(x)
+    return m.xp.vectorize(math.erf, otypes=[x.dtype])(x) if x.size else x
+
+
+def _unsigned(m: Machine, x: Array, bits: int) -> Array:
+    """The value of the bit pattern, in i64."""
+    wide = m.arrays.cast(x, m.xp.int64)
+    return wide if bits >= 64 else wide & ((1 << bits) - 1)
+
+
+_SHARED = """ceil cos cosh exp exp2 expm1 floor log log10 log1p log2 sin sinh sqrt tan tanh trunc"""
+_ARC = "acos acosh asin asinh atan atanh"
+
+UNARY: Mapping[str, Unary] = {
+    **{f"math.{name}": _unary(name) for name in _SHARED.split()},
+    **{f"math.{name}": _unary(f"arc{name[1:]}") for name in _ARC.split()},
+    "math.absf": _unary("abs"),
+    "math.absi": _unary("abs"),
+    "math.erf": _erf,
+    "math.rsqrt": lambda m, x: 1 / m.xp.sqrt(x),
+    "math.roundeven": _unary("round"),
+    "arith.negf": lambda m, x: -x,
+    "arith.extf": lambda m, x: x,
+    "arith.truncf": lambda m, x: x,
+    "arith.index_cast": lambda m, x: x,
+    "arith.fptosi": lambda m, x: m.arrays.cast(m.xp.trunc(x), m.xp.int64),
+    "arith.fptoui": lambda m, x: m.arrays.cast(m.xp.trunc(x), m.xp.int64),
+}
+BINARY: Mapping[str, Binary] = {
+    "math.atan2": _binary("arctan2"),
+    "math.copysign": _binary("copysign"),
+    "math.powf": _binary("pow"),
+    "arith.addf": lambda m, x, y: x + y,
+    "arith.addi": lambda m, x, y: x ^ y if x.dtype == m.xp.bool_ else x + y,
+    "arith.andi": lambda m, x, y: x & y,
+    "arith.divf": lambda m, x, y: x / y,
+    "arith.divsi": lambda m, x, y: (x - m.xp.fmod(x, y)) // y,
+    "arith.floordivsi": lambda m, x, y: x // y,
+    "arith.maximumf": _binary("maximum"),
+    "arith.minimumf": _binary("minimum"),
+    "arith.maxnumf": _binary("fmax"),
+    "arith.minnumf": _binary("fmin"),
+    "arith.maxsi": _binary("maximum"),
+    "arith.minsi": _binary("minimum"),
+    "arith.mulf": lambda m, x, y: x * y,
+    "arith.muli": lambda m, x, y: x & y if x.dtype == m.xp.bool_ else x * y,
+    "arith.ori": lambda m, x, y: x | y,
+    "arith.remf": _binary("fmod"),
+    "arith.remsi": _binary("fmod"),
+    "arith.shli": lambda m, x, y: x << y,
+    "arith.shrsi": lambda m, x, y: x >> y,
+    "arith.subf": lambda m, x, y: x - y,
+    "arith.subi": lambda m, x, y: x ^ y if x.dtype == m.xp.bool_ else x - y,
+    "arith.xori": lambda m, x, y: x ^ y,
+}
+TERNARY: Mapping[str, Ternary] = {
+    "math.fma": lambda m, x, y, z: x * y + z,
+    "arith.select": lambda m, x, y, z: m.xp.where(x, y, z),
+}
+_FLOAT_COMPARISONS: tuple[Callable[[Array, Array], Array], ...] = (
+    lambda x, y: (x == y) & False,
+    lambda x, y: x == y,
+    lambda x, y: x > y,
+    lambda x, y: x >= y,
+    lambda x, y: x < y,
+    lambda x, y: x <= y,
+    lambda x, y: (x < y) | (x > y),
+    lambda x, y: (x == x) & (y == y),
+    lambda x, y: ~((x < y) | (x > y)),
+    lambda x, y: ~(x <= y),
+    lambda x, y: ~(x < y),
+    lambda x, y: ~(x >= y),
+    lambda x, y: ~(x > y),
+    lambda x, y: x != y,
+    lambda x, y: (x != x) | (y != y),
+    lambda x, y: (x == y) | True,
+)
+_INTEGER_COMPARISONS: tuple[Callable[[Array, Array], Array], ...] = (
+    lambda x, y: x == y,
+    lambda x, y: x != y,
+    lambda x, y: x < y,
+    lambda x, y: x <= y,
+    lambda x, y: x > y,
+    lambda x, y: x >= y,
+)
+
+
+def _bits(op: Operation) -> int:
+    return _width(element_type_of(op.operands[0]))
+
+
+def _width(element: Attribute) -> int:
+    return cast(IntegerType, element).width.data if isinstance(element, IntegerType) else 64
+
+
+def _compare_integers(op: arith.CmpiOp, args: Sequence[Array], m: Machine) -> Array:
+    predicate = op.predicate.value.data
+    if predicate < len(_INTEGER_COMPARISONS):
+        return _INTEGER_COMPARISONS[predicate](*args)
+    if _bits(op) < 64:
+        args = [_unsigned(m, arg, _bits(op)) for arg in args]
+    else:  # the order of unsigned values is that of signed ones with the top bit flipped
+        args = [m.arrays.cast(arg, m.xp.int64) ^ -(2**63) for arg in args]
+    return _INTEGER_COMPARISONS[predicate - 4](*args)
+
+
+def _shift_right_unsigned(op: arith.ShRUIOp, args: Sequence[Array], m: Machine) -> Array:
+    bits, amount = _bits(op), m.arrays.cast(args[1], m.xp.int64)
+    if bits < 64:
+        return _unsigned(m, args[0], bits) >> amount
+    positive = (args[0] >> 1) & (2**63 - 1)
+    return m.xp.where(amount == 0, args[0], positive >> m.xp.maximum(amount - 1, amount * 0))
+
+
+def _call(op: CallOp, args: Sequence[Array], m: Machine) -> Array:
+    name = op.callee.data
+    if name in ("fmod", "nextafter"):
+        return getattr(m.xp, name)(*args)
+    if not m.arrays.is_numpy:
+        return {"erfc": m.xp.special.erfc, "lgamma": m.xp.lgamma}[name](*args)
+    return m.xp.vectorize(getattr(math, name), otypes=[args[0].dtype])(*args)
+
+
+SPECIAL: Mapping[str, Callable[[Any, Sequence[Array], Machine], Array]] = {
+    "arith.cmpf": lambda op, args, m: _FLOAT_COMPARISONS[op.predicate.value.data](*args),
+    "arith.cmpi": _compare_integers,
+    "arith.shrui": _shift_right_unsigned,
+    "arith.divui": lambda op, args, m: _unsigned(m, args[0], _bits(op)) // _unsigned(m, args[1], _bits(op)),
+    "arith.remui": lambda op, args, m: _unsigned(m, args[0], _bits(op)) % _unsigned(m, args[1], _bits(op)),
+    "arith.extui": lambda op, args, m: _unsigned(m, args[0], _bits(op)),
+    "arith.uitofp": lambda op, args, m: _unsigned(m, args[0], _bits(op)),
+    "arith.extsi": lambda op, args, m: -m.arrays.cast(args[0], m.xp.int64) if _bits(op) == 1 else args[0],
+    "arith.sitofp": lambda op, args, m: -m.arrays.cast(args[0], m.xp.int64) if _bits(op) == 1 else args[0],
+    "arith.trunci": lambda op, args, m: (args[0] & 1) != 0 if _is_bit(op) else args[0],
+    "math.ipowi": lambda op, args, m: _power(args[0], args[1], m),
+    CallOp.name: _call,
+    "tk.random": lambda op, args, m: uniform(int(args[0].reshape(-1)[0]), args[1]),
+}
+
+
+def _is_bit(op: Operation) -> bool:
+    return _width(element_type_of(op.results[0])) == 1
+
+
+def _power(x: Array, y: Array, m: Machine) -> Array:
+    """By squaring, wrapping; a negative exponent gives the integer part of the inverse."""
+    xp, result, base, left = m.xp, x * 0 + 1, x + y * 0, y + x * 0
+    for _ in range(64):
+        result = xp.where((left > 0) & (left % 2 == 1), result * base, result)
+        base = base * base
+        left = xp.where(left > 0, left // 2, left)
+    parity = xp.where(y % 2 == 0, x * 0 + 1, x)
+    inverse = xp.where(x == 1, x, xp.where(x == -1, parity, x * 0))
+    return xp.where(y < 0, inverse, result)
+
+
+def run_scalar(op: Operation, args: Sequence[Array], machine: Machine) -> Array:
+    """The one result of a pure op, in the dtype of its result."""
+    element = element_type(op.results[0].type)
+    with machine.quiet():
+        if isinstance(op, arith.ConstantOp):
+            assert isinstance(op.value, FloatAttr | IntegerAttr)
+            value = op.value.value.data
+            value = bool(value) if _is_bit(op) else value
+            return machine.arrays.asarray(value, value_dtype(machine, op))
+        found = _apply(op, args, machine)
+        if is_float(element):
+            return machine.arrays.store(found, element)
+        return machine.arrays.cast(found, value_dtype(machine, op))
+
+
+def _apply(op: Operation, args: Sequence[Array], machine: Machine) -> Array:
+    if (unary := UNARY.get(op.name)) is not None:
+        return unary(machine, args[0])
+    if (binary := BINARY.get(op.name)) is not None:
+        return binary(machine, args[0], args[1])
+    if (ternary := TERNARY.get(op.name)) is not None:
+        return ternary(machine, args[0], args[1], args[2])
+    if (special := SPECIAL.get(op.name)) is not None:
+        return special(op, args, machine)
+    raise NoSemantics(op)
+
+
+def value_dtype(machine: Machine, op: Operation) -> Any:
+    """The dtype of the result of `op`; an index is an i64."""
+    element = element_type(op.results[0].type)
+    return machine.arrays.dtype(element) if element.name != "index" else machine.xp.int64
+
+
+def run_reduction(op: vector.ReductionOp, lanes: Array, machine: Machine) -> Array:
+    """The lanes of a vector, combined from the first to the last."""
+    name = {"add": "add", "mul": "mul", "maximumf": "max", "maxsi": "max", "minimumf": "min", "minsi": "min"}
+    kind = name.get(op.kind.data.value, op.kind.data.value)
+    total = lanes[0]
+    with machine.quiet():
+        for i in range(1, len(lanes)):
+            total = COMBINE[kind](machine, total, lanes[i])
+    return total
+
+
+COMBINE: Mapping[str, Binary] = {
+    "add": lambda m, x, y: x + y,
+    "mul": lambda m, x, y: x * y,
+    "max": _binary("maximum"),
+    "min": _binary("minimum"),
+    "and": lambda m, x, y: x & y,
+    "or": lambda m, x, y: x | y,
+}
+"""How `tk.reduce` and `tk.scan` combine two values."""
