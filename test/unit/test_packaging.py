@@ -59,9 +59,12 @@ def test_wheel_works_unpacked(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
 
 def test_import_is_lazy_and_quick() -> None:
     program = (
-        "import sys, time; start = time.perf_counter(); import tilewright; print(time.perf_counter() - start)"
+        "import time; start = time.process_time(); import tilewright; print(time.process_time() - start)"
     )
-    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)]
+    runs = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+        for _ in range(3)
+    ]
     assert min(float(run.stdout) for run in runs) < 0.05
 
 
