@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.fx import GraphModule, Node
-from torch.utils._python_dispatch import _disable_current_modes
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DenseIntOrFPElementsAttr,
@@ -34,6 +33,7 @@ from .graph import Argument, Constant, Input, Literal, Output, Passed, Result, S
 from .locations import UNKNOWN, location_of
 from .strides import Layout, argument_layout, layout_of, row_major
 from .symbols import Symbols
+from .torch_internals import is_operator, real_tensors, schema_of, size_expression
 
 INDEX = IndexType()
 UNIT = UnitAttr()
@@ -111,7 +111,10 @@ def _define_symbols(fakes: Sequence[Any], symbols: Symbols) -> dict[int, Expr]:
     found: dict[int, Expr] = {}
     for plain in (True, False):
         for i, fake in sizes:
-            if bool(fake.node.expr.is_Symbol) is plain and (symbol := symbols.define(fake)) is not None:
+            if (
+                bool(size_expression(fake).is_Symbol) is plain
+                and (symbol := symbols.define(fake)) is not None
+            ):
                 found[i] = symbol
     return found
 
@@ -153,19 +156,18 @@ def _frozen(placeholders: Sequence[Node], nodes: Sequence[Node], static: Sequenc
     """Static placeholders that the graph does not write."""
     if not static:
         return frozenset()
-    written = {
-        node.args[0]
-        for node in nodes
-        if isinstance(node.target, torch._ops.OpOverload) and node.target._schema.is_mutable and node.args
-    }
+    written: set[Node] = set()
+    for node in nodes:
+        if is_operator(node.target) and schema_of(node.target).is_mutable:
+            written.update(node.all_input_nodes)
     return frozenset(i for i in static if i < len(placeholders) and placeholders[i] not in written)
 
 
 def _name(node: Node, names: Sequence[str]) -> str:
     """The name of a Dynamo input (`encoder.norm.weight`), else that of the placeholder."""
-    index = getattr(node.meta.get("desc"), "idx", None)
-    if index is not None and type(node.meta["desc"]).__name__ == "PlainAOTInput" and index < len(names):
-        return names[index]
+    described = node.meta.get("desc")
+    if type(described).__name__ == "PlainAOTInput" and described.idx < len(names):
+        return str(names[described.idx])
     return node.name
 
 
@@ -183,7 +185,7 @@ def constant_of(b: Builder, gm: GraphModule, node: Node, arguments: Arguments) -
         raise UnsupportedInput(where=name, name=name, kind=kind, reason="only tensors can hang on a graph")
     node.meta.setdefault("val", value)
     if value.numel() <= LARGEST_CONSTANT and value.dtype in ELEMENTS:
-        with _disable_current_modes():
+        with real_tensors():
             return b.emit(ConstantOp(_dense(value)))
     frozen = _add_tensor(arguments, value, -1, b.symbols, name, True)
     arguments.inputs[-1] = Constant(encode(value))
@@ -194,7 +196,7 @@ def constant_of(b: Builder, gm: GraphModule, node: Node, arguments: Arguments) -
 def _dense(value: torch.Tensor) -> DenseIntOrFPElementsAttr:
     element = ELEMENTS[value.dtype]
     type_: Any = tensor_type(element, value.shape)
-    numbers = value.detach().reshape(-1).tolist()
+    numbers = cast("list[Any]", value.detach().reshape(-1).tolist())  # pyright: ignore[reportUnknownMemberType]
     if value.dtype is torch.bool:
         numbers = [int(n) for n in numbers]
     return DenseIntOrFPElementsAttr.from_list(type_, numbers)
@@ -239,7 +241,7 @@ class Results:
             )
         if not isinstance(value, SSAValue):
             return Literal(value)
-        return self._tensor(output, value)
+        return self._tensor(output, cast("SSAValue", value))
 
     def _tensor(self, node: Node, value: SSAValue) -> Output:
         fake: torch.Tensor = node.meta["val"]

@@ -15,18 +15,19 @@ from typing import Any
 import torch
 
 from .dtypes import CARRIERS, decode, dtype_of_name, encode
+from .torch_internals import Operator, schema_of
 
 _ALIAS = re.compile(r"\([a-z]\d?!?(?: -> \*)?\)")
-_LIBRARY: list[torch.library.Library] = []
+_LIBRARY: list[Any] = []
 
 Pattern = tuple[Any, ...] | str
 """Like the arguments: the dtype's name where a carrier stands for it, else empty text."""
 
 
 @cache
-def carried_operator(op: torch._ops.OpOverload, pattern: Pattern) -> torch._ops.OpOverload:
+def carried_operator(op: Operator, pattern: Pattern) -> Operator:
     """`op` for arguments of which those that `pattern` names are carried."""
-    schema = op._schema
+    schema = schema_of(op)
     digest = sha256(f"{schema} {pattern}".encode()).hexdigest()[:12]
     base = schema.name.partition("::")[2]
     name = f"{base}_{schema.overload_name or 'default'}_{digest}"
@@ -39,8 +40,8 @@ def carried_operator(op: torch._ops.OpOverload, pattern: Pattern) -> torch._ops.
     return getattr(torch.ops.tilewright, name).default
 
 
-def _implementation(op: torch._ops.OpOverload, pattern: Pattern) -> Any:
-    arguments = op._schema.arguments
+def _implementation(op: Operator, pattern: Pattern) -> Any:
+    arguments = schema_of(op).arguments
     dtypes = {a.name for a in arguments if "ScalarType" in str(a.type) or "dtype" in a.name}
 
     def call(*args: Any, **kwargs: Any) -> Any:
@@ -67,7 +68,8 @@ def _decoded(value: Any, pattern: Pattern) -> Any:
 
 def _encoded(value: Any) -> Any:
     if isinstance(value, list | tuple):
-        return type(value)(_encoded(item) for item in value)  # pyright: ignore[reportUnknownVariableType]
+        made = [_encoded(item) for item in value]  # pyright: ignore[reportUnknownVariableType]
+        return tuple(made) if isinstance(value, tuple) else made
     if isinstance(value, torch.Tensor) and value.dtype in CARRIERS:
         return encode(value).contiguous()
     return value

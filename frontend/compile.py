@@ -18,9 +18,10 @@ from .environment import Environment
 from .errors import MissingTarget
 from .fallback import report
 from .fx_import import import_fx
-from .graph import Graph
+from .graph import Fallback, Graph
 from .locations import argument_name
 from .options import Options
+from .torch_internals import tracing_context
 
 LOGGER = logging.getLogger("tilewright.compile")
 
@@ -40,11 +41,21 @@ class Request:
         return Path(self.options.dump) if self.options.dump else self.environment.dump
 
 
+@dataclass(frozen=True)
+class Compiled:
+    """One compiled graph, as `Record` keeps it."""
+
+    kind: str
+    target: str
+    ops: int
+    fallbacks: tuple[Fallback, ...]
+
+
 @dataclass
 class Record:
-    """What happened in one compile, for `explain` and tests."""
+    """What happened in a compile, for `explain` and tests."""
 
-    graphs: list[tuple[str, Graph]] = field(default_factory=list[tuple[str, Graph]])
+    graphs: list[Compiled] = field(default_factory=list[Compiled])
 
 
 Builder = Callable[[Graph, Request], Run]
@@ -113,10 +124,11 @@ def compile_aten(
         fallback=options.fallback,
     )
     report(graph.fallbacks)
-    if record is not None:
-        record.graphs.append((request.kind, graph))
     _report_strides(graph)
     target = options.target if options.target != "auto" else _target_of(gm)
+    if record is not None:
+        count = len(graph.main.body.block.ops) - 1
+        record.graphs.append(Compiled(request.kind, target, count, graph.fallbacks))
     run = builder_of(target)(graph, request) if graph.has_work else _nothing
     return make_call(graph, run)
 
@@ -136,7 +148,7 @@ def _target_of(gm: GraphModule) -> str:
 
 def _static_inputs() -> Sequence[int]:
     """Placeholders that are parameters or buffers, as AOTAutograd knows them."""
-    context = torch._guards.TracingContext.try_get()
+    context = tracing_context()
     if context is None or context.fw_metadata is None:
         return ()
     return tuple(context.fw_metadata.static_input_indices or ())
@@ -144,10 +156,10 @@ def _static_inputs() -> Sequence[int]:
 
 def _report_strides(graph: Graph) -> None:
     """Tell AOTAutograd the strides of our results: the backward graph is traced with them."""
-    context = torch._guards.TracingContext.try_get()
+    context = tracing_context()
     if context is not None and context.output_strides is not None:
         assert not context.output_strides
-        context.output_strides.extend(graph.output_strides)  # pyright: ignore[reportArgumentType]
+        context.output_strides.extend(graph.output_strides)
 
 
 def dynamo_names(gm: GraphModule) -> list[str]:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor
+from torch._ops import OperatorBase
+
+from .torch_internals import Operator
 
 Decomposition = Callable[..., Any]
-Decompositions = dict[torch._ops.OperatorBase, Decomposition]
+Decompositions = dict[OperatorBase, Decomposition]
 
 # Beyond torch._decomp.core_aten_decompositions(): composites that models use and that
 # fuse well once they are taken apart.
@@ -68,7 +71,7 @@ KEPT: tuple[str, ...] = (
 )
 
 
-def _overloads(name: str) -> list[torch._ops.OpOverload]:
+def _overloads(name: str) -> list[Operator]:
     packet_name, _, overload = name.partition(".")
     packet = getattr(torch.ops.aten, packet_name, None)
     if packet is None:  # not in this release of torch
@@ -120,11 +123,14 @@ def _own() -> Decompositions:
 @cache
 def decompositions() -> Decompositions:
     """The table for AOTAutograd; built once, on the first compile."""
-    from torch._decomp import core_aten_decompositions, get_decompositions
+    from torch._decomp import core_aten_decompositions
+    from torch._decomp import get_decompositions as _known  # pyright: ignore[reportUnknownVariableType]
+
+    get_decompositions = cast("Callable[..., Any]", _known)
 
     table: Decompositions = dict(core_aten_decompositions())
     wanted = [op for name in EXTRA for op in _overloads(name)]
-    table.update(get_decompositions(wanted))
+    table.update(cast("Decompositions", get_decompositions(wanted)))
     for name in KEPT:
         for op in _overloads(name):
             table.pop(op, None)

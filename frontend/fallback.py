@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, UnitAttr, i1
@@ -16,6 +16,7 @@ from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
 from .aten.aten import STRIDES
 from .dtypes import DTYPES
 from .graph import Fallback
+from .torch_internals import find_operator, schema_of
 
 LOGGER = logging.getLogger("tilewright.fallback")
 
@@ -36,14 +37,6 @@ def report(fallbacks: Sequence[Fallback]) -> None:
             LOGGER.warning("%s", fallback)
 
 
-def resolve(callee: str) -> torch._ops.OpOverload:
-    """The operator that `aten::name.overload` names."""
-    namespace, _, rest = callee.partition("::")
-    name, _, overload = rest.partition(".")
-    packet = getattr(getattr(torch.ops, namespace), name)
-    return getattr(packet, overload or "default")
-
-
 class AtenFunction:
     """`fn(operands, env) -> tensors`: one ATen call as its IR attributes describe it.
 
@@ -52,8 +45,10 @@ class AtenFunction:
     """
 
     def __init__(self, callee: str, args: ArrayAttr[Attribute], strides: Sequence[str] = ()) -> None:
-        self.op = resolve(callee)
-        schema = self.op._schema
+        op = find_operator(callee)
+        assert op is not None, f"torch has no operator {callee}"
+        self.op = op
+        schema = schema_of(op)
         used: dict[Var, None] = {}
         self._positional: list[Argument] = []
         self._keyword: dict[str, Argument] = {}
@@ -92,7 +87,7 @@ def aten_function(op: Operation) -> AtenFunction:
     callee, args = attrs["callee"], attrs["args"]
     assert isinstance(callee, StringAttr)
     assert isinstance(args, ArrayAttr)
-    return AtenFunction(callee.data, args, _strings(attrs.get(STRIDES)))
+    return AtenFunction(callee.data, cast("ArrayAttr[Attribute]", args), _strings(attrs.get(STRIDES)))
 
 
 def _strings(attr: Attribute | None) -> list[str]:

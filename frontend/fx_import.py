@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.fx import GraphModule, Node
@@ -24,6 +24,7 @@ from .errors import FallbackRefused, Unsupported, UnsupportedNode, UnsupportedSi
 from .graph import Fallback, Graph
 from .locations import location_of, place_of
 from .symbols import Symbols
+from .torch_internals import Operator, is_operator
 
 # Nodes that only assert facts about sizes, which Dynamo's guards have checked already.
 IGNORED = frozenset(
@@ -117,7 +118,7 @@ class _Importer:
             return
         b.location = location_of(node)
         name = str(target)
-        if not isinstance(target, torch._ops.OpOverload):
+        if not is_operator(target):
             reason = "it is neither an ATen operator nor arithmetic on sizes"
             raise UnsupportedNode(where=place_of(b.location), target=name, reason=reason)
         if name == "aten.copy_.default" and self._write(node):
@@ -125,7 +126,7 @@ class _Importer:
         if name not in IGNORED:
             self.values[node] = self._operator(node, target, ROWS.get(name))
 
-    def _operator(self, node: Node, op: torch._ops.OpOverload, row: Row | None) -> Any:
+    def _operator(self, node: Node, op: Operator, row: Row | None) -> Any:
         args = [self._value(arg) for arg in node.args]
         kwargs = {key: self._value(arg) for key, arg in node.kwargs.items()}
         start = len(self.b.ops)
@@ -140,9 +141,7 @@ class _Importer:
             return self._call_aten(op, args, kwargs, reason)
         return self._checked(value, self.b.fake)
 
-    def _call_aten(
-        self, op: torch._ops.OpOverload, args: list[Any], kwargs: dict[str, Any], why: Unsupported
-    ) -> Any:
+    def _call_aten(self, op: Operator, args: list[Any], kwargs: dict[str, Any], why: Unsupported) -> Any:
         place, callee = place_of(self.b.location), callee_of(op)
         code = "TW1100" if callee in LIBRARY else why.code
         if not self.fallback and code != "TW1100":
@@ -155,7 +154,9 @@ class _Importer:
 
     def _is_carried(self, args: Sequence[Any]) -> bool:
         """True where an operand or the result has a dtype that the IR lacks."""
-        fake = self.b.fake[0] if isinstance(self.b.fake, tuple | list) and self.b.fake else self.b.fake
+        fake = self.b.fake
+        if isinstance(fake, tuple | list) and fake:
+            fake = cast("Sequence[Any]", fake)[0]
         if isinstance(fake, torch.Tensor) and element_of_dtype(fake.dtype) is None:
             return True
         carried = self.b.carried
@@ -218,10 +219,11 @@ class _Importer:
         sizes = self.symbols.exprs(fake.shape)
         expected = tensor_type(self.b.element_of(fake), sizes)
         assert isinstance(value, SSAValue), f"{self.b.node.target} yields {value}"
-        if value.type == expected:
-            return value
-        assert element_type_of(value) == expected.element_type, f"{self.b.node.target} yields {value.type}"
-        return self.b.conform(value, sizes)
+        made = cast("SSAValue", value)
+        if made.type == expected:
+            return made
+        assert element_type_of(made) == expected.element_type, f"{self.b.node.target} yields {made.type}"
+        return self.b.conform(made, sizes)
 
     def _finish(self, node: Node, arguments: Arguments) -> Graph:
         for write, value, place in self.writes:

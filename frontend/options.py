@@ -69,7 +69,7 @@ def make_options(options: Mapping[str, Any] | None = None, mode: str | None = No
 
 
 def _check(name: str, value: object) -> None:
-    expected = type(getattr(Options(), name))
+    expected: type[object] = type(getattr(Options(), name))
     if type(value) is not expected:
         raise BadOptionValue(name=name, value=value, accepted=f"a {expected.__name__}")
     accepted = _ACCEPTED.get(name)

@@ -16,6 +16,7 @@ from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, as_expr
 
 from .errors import UnsupportedSize
+from .torch_internals import shape_environment, size_expression
 
 Size = int | torch.SymInt
 
@@ -47,9 +48,7 @@ class Symbols:
             return as_expr(int(value))
         found = self._find(self._node(value))
         if found is None:
-            raise UnsupportedSize(
-                size=value.node.expr, reason="it depends on data or is no integer polynomial"
-            )
+            raise UnsupportedSize(size=value, reason="it depends on data or is no integer polynomial")
         return found
 
     def exprs(self, values: Sequence[Size]) -> tuple[Expr, ...]:
@@ -57,8 +56,8 @@ class Symbols:
 
     def _node(self, value: torch.SymInt) -> Any:
         if self._equal is None:
-            self._equal = _known_equalities(value.node.shape_env)
-        return value.node.expr
+            self._equal = _known_equalities(shape_environment(value))
+        return size_expression(value)
 
     def _find(self, node: Any) -> Expr | None:
         known = self._known.get(node)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from xdsl.dialects.builtin import (
@@ -30,16 +30,17 @@ from ..dtypes import CARRIERS, ELEMENTS, dtype_name, encode
 from ..errors import Unsupported
 from ..strides import kept_layout
 from ..symbols import Symbols
+from ..torch_internals import NONDETERMINISTIC, Operator, find_operator, schema_of
 from .builder import Builder, FloatScalar
 
 UNIT = UnitAttr()
 STRIDES = "tw.strides"
 
 
-def callee_of(op: torch._ops.OpOverload) -> str:
+def callee_of(op: Operator) -> str:
     """`aten::topk`, or `aten::sum.dim_IntList`."""
-    overload = op._schema.overload_name
-    return f"{op._schema.name}.{overload}" if overload else op._schema.name
+    overload = schema_of(op).overload_name
+    return f"{schema_of(op).name}.{overload}" if overload else schema_of(op).name
 
 
 class _Call:
@@ -59,7 +60,7 @@ class _Call:
     def describe(self, value: Any) -> Attribute:
         match value:
             case SSAValue():
-                return self.operand(value)
+                return self.operand(cast("SSAValue", value))
             case FloatScalar(value=inner):
                 return self.operand(inner)
             case list() | tuple():
@@ -93,11 +94,11 @@ def _plain(value: Any) -> Attribute:
             raise Unsupported(f"argument {value!r} of type {type(value).__name__}", "TW1104")
 
 
-def complete(op: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+def complete(op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
     """Arguments in the schema's order; trailing defaults are left out."""
     values: list[Any] = list(args)
     last = len(values)
-    for i, argument in enumerate(op._schema.arguments[len(args) :], start=len(args)):
+    for i, argument in enumerate(schema_of(op).arguments[len(args) :], start=len(args)):
         if argument.name in kwargs:
             values.append(kwargs[argument.name])
             last = i + 1
@@ -122,7 +123,7 @@ def result_type(fake: Any, symbols: Symbols) -> Attribute:
     raise Unsupported(f"result {fake!r}", "TW1104")
 
 
-def call_aten(b: Builder, op: torch._ops.OpOverload, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+def call_aten(b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Emit `tw.aten` for this call; the value is shaped like the operator's result."""
     values = complete(op, args, kwargs)
     op = _without_alias(op)
@@ -137,7 +138,7 @@ def call_aten(b: Builder, op: torch._ops.OpOverload, args: Sequence[Any], kwargs
             raise Unsupported("writing into a tensor whose dtype has no element type", "TW1103")
         op = carried_operator(op, pattern)
     results = [result_type(fake, b.symbols) for fake in kept]
-    impure = torch.Tag.nondeterministic_seeded in op.tags
+    impure = NONDETERMINISTIC in op.tags
     aten = AtenOp(callee_of(op), call.operands, attrs, results, mutated, impure=impure)
     _note_strides(aten, b, kept)
     b.add(aten)
@@ -147,16 +148,16 @@ def call_aten(b: Builder, op: torch._ops.OpOverload, args: Sequence[Any], kwargs
     return _like(b.fake, iter(aten.results))
 
 
-def _without_alias(op: torch._ops.OpOverload) -> torch._ops.OpOverload:
+def _without_alias(op: Operator) -> Operator:
     """The copying variant of a view operator: a value never shares memory with another."""
-    if not any(r.alias_info is not None and not r.alias_info.is_write for r in op._schema.returns):
+    if not any(r.alias_info is not None and not r.alias_info.is_write for r in schema_of(op).returns):
         return op
-    namespace, _, name = op._schema.name.partition("::")
-    copying = getattr(getattr(torch.ops, namespace), f"{name}_copy", None)
-    overload = op._schema.overload_name or "default"
-    if copying is None or overload not in copying.overloads():
+    schema = schema_of(op)
+    overload = schema.overload_name or "default"
+    copying = find_operator(f"{schema.name}_copy.{overload}")
+    if copying is None:
         raise Unsupported("its result shares memory with an operand", "TW1104")
-    return getattr(copying, overload)
+    return copying
 
 
 def _carried(fake: Any) -> str:
@@ -166,7 +167,7 @@ def _carried(fake: Any) -> str:
 def _carried_pattern(value: Any, b: Builder) -> Any:
     if isinstance(value, list | tuple):
         return tuple(_carried_pattern(item, b) for item in value)  # pyright: ignore[reportUnknownVariableType]
-    return _carried(b.carried.get(value)) if isinstance(value, SSAValue) else ""
+    return _carried(b.carried.get(cast("SSAValue", value))) if isinstance(value, SSAValue) else ""
 
 
 def _names_carrier(values: Sequence[Any]) -> bool:
@@ -185,13 +186,13 @@ def _like(fake: Any, results: Any) -> Any:
     return None if fake is None else next(results)
 
 
-def _mutated(op: torch._ops.OpOverload, call: _Call, values: Sequence[Any]) -> list[int]:
+def _mutated(op: Operator, call: _Call, values: Sequence[Any]) -> list[int]:
     """Numbers of the operands that the call writes."""
-    if not op._schema.is_mutable:
+    if not schema_of(op).is_mutable:
         return []
     written = [
         leaf
-        for argument, value in zip(op._schema.arguments, values, strict=False)
+        for argument, value in zip(schema_of(op).arguments, values, strict=False)
         if argument.alias_info is not None and argument.alias_info.is_write
         for leaf in _flat(value)
     ]

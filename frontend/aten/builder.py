@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from xdsl.dialects.builtin import IntegerType, LocationAttr, TensorType, bf16, f32, f64, i1, i64
+from xdsl.dialects.builtin import IntegerType, LocationAttr, bf16, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects import index_expr
@@ -16,7 +16,7 @@ from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tw.creation import FullOp, RngSeedOp
 from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
-from tilewright.dialects.types import is_float, is_half, sizes_of, tensor_type
+from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of, tensor_type
 
 from ..dtypes import element_of_dtype
 from ..errors import Unsupported
@@ -182,8 +182,7 @@ class Builder:
 
 
 def element_of(value: SSAValue) -> Attribute:
-    assert isinstance(value.type, TensorType)
-    return value.type.get_element_type()
+    return element_type_of(value)
 
 
 def as_tensor(value: Operand) -> SSAValue:

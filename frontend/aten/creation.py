@@ -18,10 +18,17 @@ from .builder import Builder, FloatScalar, Operand, Row, integer
 
 
 def _filled(value: Operand) -> Row:
-    return lambda b, *_, **__: b.operand(value, b.element, b.sizes)
+    def row(b: Builder, *_: object, **__: object) -> SSAValue:
+        return b.operand(value, b.element, b.sizes)
+
+    return row
 
 
 def _full(b: Builder, _: Any, value: Operand, **__: object) -> SSAValue:
+    return b.operand(value, b.element, b.sizes)
+
+
+def _new_full(b: Builder, x: SSAValue, size: Any, value: Operand, **__: object) -> SSAValue:
     return b.operand(value, b.element, b.sizes)
 
 
@@ -89,7 +96,7 @@ def _random_below(b: Builder, high: Any, *_: object, **__: object) -> SSAValue:
 ROWS: dict[str, Row] = {
     "aten.full.default": _full,
     "aten.full_like.default": _full,
-    "aten.new_full.default": lambda b, x, size, value, **_: _full(b, size, value),
+    "aten.new_full.default": _new_full,
     "aten.fill.Scalar": _full,
     "aten.fill.Tensor": _full,
     "aten.scalar_tensor.default": _scalar_tensor,

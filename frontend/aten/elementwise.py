@@ -105,7 +105,10 @@ OVERLOADS = ("default", "Tensor", "Scalar", "Tensor_Tensor", "Tensor_Scalar", "S
 
 
 def _float_unary(op: UnaryClass) -> Row:
-    return lambda b, x: b.elementwise(op, [x])
+    def row(b: Builder, x: Operand) -> SSAValue:
+        return b.elementwise(op, [x])
+
+    return row
 
 
 def _rounding(op: UnaryClass) -> Row:
@@ -139,7 +142,10 @@ def arithmetic(b: Builder, op: BinaryClass, x: Operand, y: Operand) -> SSAValue:
 
 
 def _binary(op: BinaryClass) -> Row:
-    return lambda b, x, y: arithmetic(b, op, x, y)
+    def row(b: Builder, x: Operand, y: Operand) -> SSAValue:
+        return arithmetic(b, op, x, y)
+
+    return row
 
 
 def _sum_with(op: BinaryClass) -> Row:
@@ -180,7 +186,10 @@ def _compare(predicate: str) -> Row:
 
 
 def _logical(op: BinaryClass) -> Row:
-    return lambda b, x, y: b.emit(op(b.operand(x, i1, b.sizes), b.operand(y, i1, b.sizes)))
+    def row(b: Builder, x: Operand, y: Operand) -> SSAValue:
+        return b.emit(op(b.operand(x, i1, b.sizes), b.operand(y, i1, b.sizes)))
+
+    return row
 
 
 def _logical_not(b: Builder, x: SSAValue) -> SSAValue:

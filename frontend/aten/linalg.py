@@ -101,7 +101,7 @@ def _attention(
     is_causal: bool = False,
     *,
     attn_mask: SSAValue | None = None,
-    scale: float | None = None,
+    scale: Any = None,
 ) -> tuple[SSAValue, SSAValue]:
     if dropout_p:
         raise Unsupported("attention with dropout")

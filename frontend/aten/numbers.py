@@ -39,16 +39,16 @@ NUMBERS: dict[Scalar, Row] = {
     operator.add: _computed(AddOp),
     operator.sub: _computed(SubOp),
     operator.mul: _computed(MulOp),
-    operator.truediv: _computed(DivOp),
-    operator.pow: _computed(PowOp),
+    operator.truediv: _computed(DivOp),  # pyright: ignore[reportUnknownMemberType]
+    operator.pow: _computed(PowOp),  # pyright: ignore[reportUnknownMemberType]
     operator.neg: _computed(NegOp),
     math.sqrt: _computed(SqrtOp),
-    torch.sym_float: _as_float,
-    torch.sym_max: _computed(MaximumOp),
-    torch.sym_min: _computed(MinimumOp),
+    torch.sym_float: _as_float,  # pyright: ignore[reportUnknownMemberType]
+    torch.sym_max: _computed(MaximumOp),  # pyright: ignore[reportUnknownMemberType]
+    torch.sym_min: _computed(MinimumOp),  # pyright: ignore[reportUnknownMemberType]
 }
 if hasattr(torch, "_sym_sqrt"):
-    NUMBERS[torch._sym_sqrt] = _computed(SqrtOp)
+    NUMBERS[torch._sym_sqrt] = _computed(SqrtOp)  # pyright: ignore
 
 
 def _per_element(row: Row) -> Row:
@@ -60,7 +60,7 @@ def _per_element(row: Row) -> Row:
         extra = [kwargs.pop("scalars")] if "scalars" in kwargs else []
         for i, fake in enumerate(fakes):
             b.fake = fake
-            picked = [arg[i] if isinstance(arg, list) else arg for arg in (*args, *extra)]
+            picked: list[Any] = [arg[i] if isinstance(arg, list) else arg for arg in (*args, *extra)]
             results.append(row(b, *picked, **kwargs))
         b.fake = fakes
         return tuple(results)

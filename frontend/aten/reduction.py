@@ -81,6 +81,10 @@ def _full_sum(b: Builder, x: SSAValue, *, dtype: torch.dtype | None = None) -> S
     return reduce(b, SumOp, b.cast(x, b.element), axes_of(x, None), b.sizes)
 
 
+def _full_product(b: Builder, x: SSAValue, *, dtype: torch.dtype | None = None) -> SSAValue:
+    return reduce(b, ProdOp, b.cast(x, b.element), axes_of(x, None), b.sizes)
+
+
 def count_of(x: SSAValue, axes: Sequence[int]) -> Expr:
     return product(sizes_of(x)[a] for a in axes)
 
@@ -188,9 +192,7 @@ def _norm(b: Builder, x: SSAValue, order: Any = 2, **_: object) -> SSAValue:
 ROWS: dict[str, Row] = {
     "aten.sum.default": _full_sum,
     "aten.sum.dim_IntList": _in_result_type(SumOp),
-    "aten.prod.default": lambda b, x, dtype=None: reduce(
-        b, ProdOp, b.cast(x, b.element), axes_of(x, None), b.sizes
-    ),
+    "aten.prod.default": _full_product,
     "aten.prod.dim_int": _in_result_type(ProdOp),
     "aten.mean.default": _full_mean,
     "aten.mean.dim": _mean,

@@ -46,6 +46,14 @@ def _expand(b: Builder, x: SSAValue, *_: object, **__: object) -> SSAValue:
     return b.broadcast(x, b.sizes)
 
 
+def _broadcast_in_dim(b: Builder, x: SSAValue, shape: Any, dims: Sequence[int]) -> SSAValue:
+    return b.emit(BroadcastOp(x, b.sizes, dims))
+
+
+def _narrow(b: Builder, x: SSAValue, dim: int, start: Any, length: Any) -> SSAValue:
+    return _slice(b, x, dim, start)
+
+
 def _start(value: Any, size: Expr) -> Expr:
     """A slice's start as torch reads it: negative counts from the end, and it is clamped."""
     if value is None:
@@ -275,9 +283,9 @@ ROWS: dict[str, Row] = {
     "aten.numpy_T.default": _matrix_transpose,
     "aten.expand.default": _expand,
     "aten.expand_copy.default": _expand,
-    "prims.broadcast_in_dim.default": lambda b, x, shape, dims: b.emit(BroadcastOp(x, b.sizes, dims)),
+    "prims.broadcast_in_dim.default": _broadcast_in_dim,
     "aten.slice.Tensor": _slice,
-    "aten.narrow.default": lambda b, x, dim, start, length: _slice(b, x, dim, start),
+    "aten.narrow.default": _narrow,
     "aten.select.int": _select,
     "aten.slice_scatter.default": _scatter_slice,
     "aten.select_scatter.default": _scatter_select,
