@@ -9,9 +9,10 @@ from functools import lru_cache
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.index_expr import Expr, parse_expr
+from tilewright.dialects.index_expr import Expr, parse_expr, parse_exprs
 from tilewright.dialects.th.calls import CallOp, LaunchOp
-from tilewright.dialects.th.memory import AllocOp, DataOp, ViewOp
+from tilewright.dialects.th.memory import AllocOp, DataOp, EmptyOp, ViewOp
+from tilewright.dialects.th.types import span
 from tilewright.dialects.types import bytes_of, element_type_of
 
 
@@ -25,19 +26,21 @@ class Lifetime:
 
 @dataclass
 class Block:
-    """One stretch of the arena and the temporaries that use it, one after the other."""
+    """One stretch of memory and the temporaries that use it, one after the other."""
 
     members: list[AllocOp]
     life: Lifetime
     bytes: Expr
+    result: EmptyOp | None = None
+    """The tensor to return that takes their place, where the last one is turned into it in place."""
 
 
 def lifetimes(function: FuncOp) -> dict[SSAValue, Lifetime]:
-    """For every `th.alloc` and every result of a `th.call`; values never touched are absent."""
+    """For what `th.alloc`, `th.empty` and `th.call` make; values never touched are absent."""
     roots: dict[SSAValue, SSAValue] = {}
     lives: dict[SSAValue, Lifetime] = {}
     for position, op in enumerate(function.body.block.ops):
-        if isinstance(op, AllocOp):
+        if isinstance(op, AllocOp | EmptyOp):
             roots[op.results[0]] = op.results[0]
             continue
         if isinstance(op, ViewOp | DataOp):
@@ -56,6 +59,12 @@ def lifetimes(function: FuncOp) -> dict[SSAValue, Lifetime]:
 
 def bytes_needed(alloc: AllocOp) -> Expr:
     return _bytes(alloc.size.data, bytes_of(element_type_of(alloc.results[0])))
+
+
+def _bytes_of_empty(op: EmptyOp) -> Expr:
+    return span(parse_exprs(op.sizes.data), parse_exprs(op.strides.data)) * bytes_of(
+        element_type_of(op.results[0])
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -81,7 +90,12 @@ def memory_blocks(
             blocks.append(block)
         elif isinstance(op, LaunchOp):
             for taken, out in _merges(op, position, lives, inplace.get(op.kernel.string_value(), ())):
-                kept, dropped = block_of[taken], block_of[out]
+                kept = block_of[taken]
+                if isinstance(out.owner, EmptyOp):
+                    if _bytes_of_empty(out.owner) == kept.bytes:
+                        kept.result = out.owner
+                    continue
+                dropped = block_of[out]
                 if kept is dropped or kept.bytes != dropped.bytes:
                     continue
                 kept.members += dropped.members
@@ -104,7 +118,9 @@ def _merges(
         return []  # a buffer under a second name
     for i, o in pairs:
         value, out = launch.ins[i], launch.outs[o]
-        if not (_is_temporary(value) and _is_temporary(out)) or value.type != out.type:
+        if not (isinstance(value.owner, AllocOp) and isinstance(out.owner, AllocOp | EmptyOp)):
+            continue
+        if value.type != out.type:
             continue
         if operands.count(value) != 1 or operands.count(out) != 1:
             continue
@@ -114,10 +130,6 @@ def _merges(
             continue
         found.append((value, out))
     return found
-
-
-def _is_temporary(value: SSAValue) -> bool:
-    return isinstance(value.owner, AllocOp)
 
 
 def last_uses(function: FuncOp, lives: Mapping[SSAValue, Lifetime]) -> list[tuple[Operation, SSAValue]]:

@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, Monomial
-from tilewright.dialects.th.memory import AllocOp, ArenaOp, BufferOp, FreeOp
+from tilewright.dialects.th.memory import AllocOp, ArenaOp, BufferOp, EmptyOp, FreeOp
 from tilewright.dialects.th.types import ARENA_TYPE
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.tw.base import text
@@ -45,9 +45,10 @@ class PlanMemoryPass(ModulePass):
         th.launch @abs(%a) into(%b) : (memref<1024xf32>) into(memref<1024xf32>)
 
     An output takes the place of an input that dies in the same launch where the kernel
-    allows it (`tk.inplace`). Static sizes are packed by best fit; so are sizes that are
-    multiples of one symbolic product, counted in that product. Other sizes only share with
-    equal ones. A result of `th.call` is freed after its last use unless it is returned.
+    allows it (`tk.inplace`); if the output is returned, the input is computed there too.
+    Static sizes are packed by best fit; so are sizes that are multiples of one symbolic
+    product, counted in that product. Other sizes only share with equal ones. A result of
+    `th.call` is freed after its last use unless it is returned.
     """
 
     name = "plan-memory"
@@ -66,6 +67,10 @@ def _plan(function: FuncOp, inplace: Mapping[str, Sequence[tuple[int, int]]]) ->
         free = FreeOp.create(operands=[value])
         carry_location(op, [free])
         Rewriter.insert_op(free, InsertPoint.after(op))
+    for block in blocks:
+        if block.result is not None:
+            _compute_in_result(block, block.result)
+    blocks = [block for block in blocks if block.result is None]
     allocs = [op for op in function.body.block.ops if isinstance(op, AllocOp)]
     if not allocs:
         return
@@ -83,6 +88,15 @@ def _plan(function: FuncOp, inplace: Mapping[str, Sequence[tuple[int, int]]]) ->
     Rewriter.insert_op(arena, InsertPoint.before(first))
     for alloc in allocs:
         _give_place(alloc, arena.result, offsets.get(alloc.result))
+
+
+def _compute_in_result(block: Block, result: EmptyOp) -> None:
+    """Let a tensor to return serve as the temporaries that lead to it."""
+    result.detach()
+    Rewriter.insert_op(result, InsertPoint.before(block.members[0]))
+    for member in block.members:
+        member.result.replace_all_uses_with(result.result)
+        Rewriter.erase_op(member)
 
 
 def _give_place(alloc: AllocOp, arena: SSAValue, offset: Expr | None) -> None:

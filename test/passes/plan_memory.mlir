@@ -112,3 +112,49 @@ func.func @frees_early(%x: memref<4xf32>) -> (memref<4xf32>, !th.tensor<f32>) {
   %v = th.view %u offset "0" sizes "2, 2" strides "2, 1" : !th.tensor<f32> -> !th.tensor<f32>
   func.return %o, %v : memref<4xf32>, !th.tensor<f32>
 }
+
+// -----
+
+// What a result is made of in place is computed in the result: no temporary is left.
+
+// CHECK-LABEL: @computes_in_result
+// CHECK-NEXT: %o = th.empty sizes "8, 8" strides "8, 1"
+// CHECK-NEXT: %t = th.view %o
+// CHECK-NEXT: th.extern "aten::exp.out"(%x) into(%t)
+// CHECK-NEXT: th.launch @f(%o) into(%o)
+// CHECK-NEXT: th.launch @f(%o) into(%o)
+// CHECK-NEXT: return %o
+func.func @computes_in_result(%x: !th.tensor<f32>) -> memref<64xf32> {
+  %a = th.alloc "64" : memref<64xf32>
+  %t = th.view %a offset "0" sizes "8, 8" strides "8, 1" : memref<64xf32> -> !th.tensor<f32>
+  th.extern "aten::exp.out"(%x) into (%t) {args = [#tw.arg<0>, #tw.arg<1>]} : (!th.tensor<f32>) into (!th.tensor<f32>)
+  %b = th.alloc "64" : memref<64xf32>
+  th.launch @f(%a) into (%b) : (memref<64xf32>) into (memref<64xf32>)
+  %o = th.empty sizes "8, 8" strides "8, 1" : memref<64xf32>
+  th.launch @f(%b) into (%o) : (memref<64xf32>) into (memref<64xf32>)
+  func.return %o : memref<64xf32>
+}
+tk.func @f [64] (%a: memref<64xf32>, %o: memref<64xf32>) attributes {tk.inplace = [array<i64: 0, 0>]} {
+  %0 = tk.load %a[d0] : memref<64xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<64xf32>
+}
+
+// -----
+
+// The result is written in two parts: it is in use before the kernel that could work in place.
+
+// CHECK-LABEL: @result_in_use
+// CHECK: th.arena
+// CHECK: th.launch @f(%a) into(%o)
+func.func @result_in_use(%x: memref<64xf32>) -> memref<64xf32> {
+  %a = th.alloc "64" : memref<64xf32>
+  th.launch @f(%x) into (%a) : (memref<64xf32>) into (memref<64xf32>)
+  %o = th.empty sizes "64" strides "1" : memref<64xf32>
+  th.launch @f(%x) into (%o) : (memref<64xf32>) into (memref<64xf32>)
+  th.launch @f(%a) into (%o) : (memref<64xf32>) into (memref<64xf32>)
+  func.return %o : memref<64xf32>
+}
+tk.func @f [64] (%a: memref<64xf32>, %o: memref<64xf32>) attributes {tk.inplace = [array<i64: 0, 0>]} {
+  %0 = tk.load %a[d0] : memref<64xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<64xf32>
+}
