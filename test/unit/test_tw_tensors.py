@@ -9,6 +9,7 @@ import pytest
 import torch
 from tw_harness import FLOATS, INTEGERS, TORCH_DTYPES, check, module_of, run_both
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32, i64
+from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects.index_expr import ZERO, sym
 from tilewright.dialects.interpreter import interpret
@@ -229,3 +230,9 @@ def test_constructors_carry_symbols() -> None:
     )
     assert str(v.ReshapeOp(full, (s0 * 4, 8)).result.type) == 'tensor<?x8xf32, #tw.shape<"s0*4, 8">>'
     assert str(v.SliceOp(full, (0, ZERO, 0), (4, 2, 8)).result.type) == "tensor<4x2x8xf32>"
+
+
+def test_constants_are_finite() -> None:
+    attr = DenseIntOrFPElementsAttr.from_list(TensorType(f32, [2]), [1.0, float("inf")])
+    with pytest.raises(VerifyException, match=r"tw\.constant: has infinite or NaN elements"):
+        c.ConstantOp(attr).verify()

@@ -1,0 +1,35 @@
+// RUN: tilewright-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: tw.aten: callee is "relu", expected "namespace::name.overload"
+%a = "test.op"() : () -> (tensor<4xf32>)
+%r = tw.aten "relu"(%a) {args = [#tw.arg<0>]} : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.aten: args refer to operands [], expected each of 0 to 0
+%a = "test.op"() : () -> (tensor<4xf32>)
+%r = tw.aten "aten::relu"(%a) {args = []} : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.aten: args refer to operands [1], expected each of 0 to 0
+%a = "test.op"() : () -> (tensor<4xf32>)
+%r = tw.aten "aten::relu"(%a) {args = [[#tw.arg<1>]]} : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.aten: mutates has 1, expected an operand number below 1
+%a = "test.op"() : () -> (tensor<4xf32>)
+%r = tw.aten "aten::relu_"(%a) {args = [#tw.arg<0>], mutates = array<i64: 1>} : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.size: unexpected `q` in index expression `q`
+%a = "test.op"() : () -> (tensor<4xf32>)
+%r = tw.aten "aten::relu"(%a) {args = [#tw.arg<0>, #tw.size<"q">]} : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.write: target is not a function argument
+%a, %b = "test.op"() : () -> (tensor<4xf32>, tensor<4xf32>)
+tw.write %a into %b : tensor<4xf32>

@@ -1,0 +1,143 @@
+// RUN: tilewright-opt %s --split-input-file --verify-diagnostics | filecheck %s
+
+// CHECK: tw.matmul: lhs has rank 1, expected at least 2
+%a, %b = "test.op"() : () -> (tensor<4xf32>, tensor<4x6xf32>)
+%r = tw.matmul %a, %b : (tensor<4xf32>, tensor<4x6xf32>) -> tensor<6xf32>
+
+// -----
+
+// CHECK: tw.matmul: element type is i1, expected number
+%a, %b = "test.op"() : () -> (tensor<3x4xi1>, tensor<4x6xi1>)
+%r = tw.matmul %a, %b : (tensor<3x4xi1>, tensor<4x6xi1>) -> tensor<3x6xi1>
+
+// -----
+
+// CHECK: tw.matmul: rhs shape without n is [5], expected [4]
+%a, %b = "test.op"() : () -> (tensor<3x4xf32>, tensor<5x6xf32>)
+%r = tw.matmul %a, %b : (tensor<3x4xf32>, tensor<5x6xf32>) -> tensor<3x6xf32>
+
+// -----
+
+// CHECK: tw.matmul: rhs shape without n is [1, 4], expected [2, 4]
+%a, %b = "test.op"() : () -> (tensor<2x3x4xf32>, tensor<1x4x6xf32>)
+%r = tw.matmul %a, %b : (tensor<2x3x4xf32>, tensor<1x4x6xf32>) -> tensor<2x3x6xf32>
+
+// -----
+
+// CHECK: tw.matmul: rhs has element type bf16, expected f32
+%a, %b = "test.op"() : () -> (tensor<3x4xf32>, tensor<4x6xbf16>)
+%r = tw.matmul %a, %b : (tensor<3x4xf32>, tensor<4x6xbf16>) -> tensor<3x6xf32>
+
+// -----
+
+// CHECK: tw.matmul: result shape is [6, 3], expected [3, 6]
+%a, %b = "test.op"() : () -> (tensor<3x4xf32>, tensor<4x6xf32>)
+%r = tw.matmul %a, %b : (tensor<3x4xf32>, tensor<4x6xf32>) -> tensor<6x3xf32>
+
+// -----
+
+// CHECK: tw.matmul: bias shape is [3], expected [6]
+%a, %b, %c = "test.op"() : () -> (tensor<3x4xf32>, tensor<4x6xf32>, tensor<3xf32>)
+%r = tw.matmul %a, %b bias %c : (tensor<3x4xf32>, tensor<4x6xf32>, tensor<3xf32>) -> tensor<3x6xf32>
+
+// -----
+
+// CHECK: tw.convolution: image has rank 2, expected at least 3
+%a, %b = "test.op"() : () -> (tensor<2x3xf32>, tensor<4x3xf32>)
+%r = tw.convolution %a, %b strides [] padding [] dilation [] output_padding [] groups 1 : (tensor<2x3xf32>, tensor<4x3xf32>) -> tensor<2x4xf32>
+
+// -----
+
+// CHECK: tw.convolution: weight has rank 2, expected 3
+%a, %b = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<4x3xf32>)
+%r = tw.convolution %a, %b strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x3x8xf32>, tensor<4x3xf32>) -> tensor<2x4x6xf32>
+
+// -----
+
+// CHECK: tw.convolution: strides is [1, 1], expected 1 entries
+%a, %b = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<4x3x3xf32>)
+%r = tw.convolution %a, %b strides [1, 1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x3x8xf32>, tensor<4x3x3xf32>) -> tensor<2x4x6xf32>
+
+// -----
+
+// CHECK: tw.convolution: dilation is [0], expected entries of at least 1
+%a, %b = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<4x3x3xf32>)
+%r = tw.convolution %a, %b strides [1] padding [0] dilation [0] output_padding [0] groups 1 : (tensor<2x3x8xf32>, tensor<4x3x3xf32>) -> tensor<2x4x6xf32>
+
+// -----
+
+// CHECK: tw.convolution: groups is 0, expected at least 1
+%a, %b = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<4x3x3xf32>)
+%r = tw.convolution %a, %b strides [1] padding [0] dilation [1] output_padding [0] groups 0 : (tensor<2x3x8xf32>, tensor<4x3x3xf32>) -> tensor<2x4x6xf32>
+
+// -----
+
+// CHECK: tw.convolution: the image's channel count is 3, expected 6
+%a, %b = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<4x3x3xf32>)
+%r = tw.convolution %a, %b strides [1] padding [0] dilation [1] output_padding [0] groups 2 : (tensor<2x3x8xf32>, tensor<4x3x3xf32>) -> tensor<2x4x6xf32>
+
+// -----
+
+// CHECK: tw.convolution: result shape is [2, 4, 7], expected [2, 4, 6]
+%a, %b = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<4x3x3xf32>)
+%r = tw.convolution %a, %b strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x3x8xf32>, tensor<4x3x3xf32>) -> tensor<2x4x7xf32>
+
+// -----
+
+// CHECK: tw.convolution: bias shape is [3], expected [4]
+%a, %b, %c = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<4x3x3xf32>, tensor<3xf32>)
+%r = tw.convolution %a, %b bias %c strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x3x8xf32>, tensor<4x3x3xf32>, tensor<3xf32>) -> tensor<2x4x6xf32>
+
+// -----
+
+// CHECK: tw.attention: query has rank 3, expected 4
+%a = "test.op"() : () -> (tensor<2x8x4xf32>)
+%r, %s = tw.attention %a, %a, %a scale 1.0 dropout 0.0 : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
+
+// -----
+
+// CHECK: tw.attention: key shape is [1, 2, 9, 5], expected [1, 2, 9, 4]
+%a, %b = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<1x2x9x5xf32>)
+%r, %s = tw.attention %a, %b, %b scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x9x5xf32>, tensor<1x2x9x5xf32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
+
+// -----
+
+// CHECK: tw.attention: value shape is [1, 2, 8, 4], expected [1, 2, 9, 4]
+%a, %b = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<1x2x9x4xf32>)
+%r, %s = tw.attention %a, %b, %a scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x9x4xf32>, tensor<1x2x8x4xf32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
+
+// -----
+
+// CHECK: tw.attention: logsumexp has element type bf16, expected f32
+%a = "test.op"() : () -> (tensor<1x2x8x4xbf16>)
+%r, %s = tw.attention %a, %a, %a scale 1.0 dropout 0.0 : (tensor<1x2x8x4xbf16>, tensor<1x2x8x4xbf16>, tensor<1x2x8x4xbf16>) -> (tensor<1x2x8x4xbf16>, tensor<1x2x8xbf16>)
+
+// -----
+
+// CHECK: tw.attention: logsumexp shape is [1, 2, 4], expected [1, 2, 8]
+%a = "test.op"() : () -> (tensor<1x2x8x4xf32>)
+%r, %s = tw.attention %a, %a, %a scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x4xf32>)
+
+// -----
+
+// CHECK: tw.attention: dropout is 0.1, expected 0.0
+%a = "test.op"() : () -> (tensor<1x2x8x4xf32>)
+%r, %s = tw.attention %a, %a, %a scale 1.0 dropout 0.1 : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
+
+// -----
+
+// CHECK: tw.attention: mask is i32, expected i1 or f32
+%a, %b = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<8x8xi32>)
+%r, %s = tw.attention %a, %a, %a mask %b scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<8x8xi32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
+
+// -----
+
+// CHECK: tw.attention: mask has rank 3, expected 2 or 4
+%a, %b = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<2x8x8xi1>)
+%r, %s = tw.attention %a, %a, %a mask %b scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<2x8x8xi1>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
+
+// -----
+
+// CHECK: tw.attention: mask has size 7, expected 1 or 8
+%a, %b = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<8x7xi1>)
+%r, %s = tw.attention %a, %a, %a mask %b scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<8x7xi1>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
