@@ -126,6 +126,10 @@ def _width(element: Attribute) -> int:
     return cast(IntegerType, element).width.data if isinstance(element, IntegerType) else 64
 
 
+def _compare_floats(op: arith.CmpfOp, args: Sequence[Array], m: Machine) -> Array:
+    return _FLOAT_COMPARISONS[op.predicate.value.data](*args)
+
+
 def _compare_integers(op: arith.CmpiOp, args: Sequence[Array], m: Machine) -> Array:
     predicate = op.predicate.value.data
     if predicate < len(_INTEGER_COMPARISONS):
@@ -145,6 +149,10 @@ def _shift_right_unsigned(op: arith.ShRUIOp, args: Sequence[Array], m: Machine) 
     return m.xp.where(amount == 0, args[0], positive >> m.xp.maximum(amount - 1, amount * 0))
 
 
+def _truncate(op: Operation, args: Sequence[Array], m: Machine) -> Array:
+    return (args[0] & 1) != 0 if _is_bit(op) else args[0]
+
+
 def _call(op: CallOp, args: Sequence[Array], m: Machine) -> Array:
     name = op.callee.data
     if name in ("fmod", "nextafter"):
@@ -155,7 +163,7 @@ def _call(op: CallOp, args: Sequence[Array], m: Machine) -> Array:
 
 
 SPECIAL: Mapping[str, Callable[[Any, Sequence[Array], Machine], Array]] = {
-    "arith.cmpf": lambda op, args, m: _FLOAT_COMPARISONS[op.predicate.value.data](*args),
+    "arith.cmpf": _compare_floats,
     "arith.cmpi": _compare_integers,
     "arith.shrui": _shift_right_unsigned,
     "arith.divui": lambda op, args, m: _unsigned(m, args[0], _bits(op)) // _unsigned(m, args[1], _bits(op)),
@@ -164,7 +172,7 @@ SPECIAL: Mapping[str, Callable[[Any, Sequence[Array], Machine], Array]] = {
     "arith.uitofp": lambda op, args, m: _unsigned(m, args[0], _bits(op)),
     "arith.extsi": lambda op, args, m: -m.arrays.cast(args[0], m.xp.int64) if _bits(op) == 1 else args[0],
     "arith.sitofp": lambda op, args, m: -m.arrays.cast(args[0], m.xp.int64) if _bits(op) == 1 else args[0],
-    "arith.trunci": lambda op, args, m: (args[0] & 1) != 0 if _is_bit(op) else args[0],
+    "arith.trunci": _truncate,
     "math.ipowi": lambda op, args, m: _power(args[0], args[1], m),
     CallOp.name: _call,
     "tk.random": lambda op, args, m: uniform(int(args[0].reshape(-1)[0]), args[1]),

@@ -127,7 +127,8 @@ CASES = {
         tolerance=1e-4,
     ),
     "rows_and_columns": Case(
-        """tk.func @f [6, 33] (%x: memref<198xf32>, %r: memref<6xf32>, %c: memref<33xf32>, %o: memref<198xf32>) {
+        """tk.func @f [6, 33] (%x: memref<198xf32>, %r: memref<6xf32>, %c: memref<33xf32>,
+                               %o: memref<198xf32>) {
           %0 = tk.load %x[d0*33 + d1] : memref<198xf32> -> f32
           %1 = tk.reduce add %0 over [1] : f32
           %2 = tk.reduce max %0 over [0] : f32

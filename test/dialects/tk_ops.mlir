@@ -1,0 +1,81 @@
+// RUN: tilewright-opt %s | tilewright-opt | filecheck %s
+// RUN: tilewright-opt %s --print-generic | tilewright-opt | filecheck %s
+// RUN: tilewright-opt %s --print-generic | filecheck %s --check-prefix=GENERIC
+
+// CHECK-LABEL: func.func @kernels
+// CHECK: %r, %q, %c, %p = tk.kernel [8, s0] ins(%x, %j : tensor<8x?xf32, #tw.shape<"8, s0">>, tensor<8xi64>)
+// CHECK-NEXT: ^bb0(%a: tensor<8x?xf32
+// CHECK: tk.load %a[d0, d1] : tensor<8x?xf32, #tw.shape<"8, s0">> -> f32
+// CHECK: tk.load %a[i0, d1](%{{.*}}) if %{{.*}} else %{{.*}} : tensor<8x?xf32, #tw.shape<"8, s0">> -> f32
+// CHECK: tk.reduce add %{{.*}} over [1] : f32
+// CHECK: %{{.*}}, %{{.*}} = tk.argreduce max %{{.*}} at %{{.*}} over [1] : f32
+// CHECK: tk.scan add %{{.*}} along 1 : f32
+// CHECK: tk.random %{{.*}}, %{{.*}} : f32
+// CHECK: tk.store %{{.*}}, %{{.*}}[d0, i0](%{{.*}}) if %{{.*}} combine add : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
+// GENERIC: "tk.kernel"(%x, %j) <{sizes = #tk.map<"8, s0">}>
+// GENERIC: "tk.load"(%a) <{map = #tk.map<"d0, d1">, operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
+// GENERIC: "tk.reduce"(%{{.*}}) <{kind = "add", axes = array<i64: 1>}> : (f32) -> f32
+func.func @kernels(%x: tensor<8x?xf32, #tw.shape<"8, s0">>, %j: tensor<8xi64>, %s0: index) {
+  %r, %q, %c, %p = tk.kernel [8, s0] ins(%x, %j : tensor<8x?xf32, #tw.shape<"8, s0">>, tensor<8xi64>)
+      -> (tensor<8x?xf32, #tw.shape<"8, s0">>, tensor<8xf32>, tensor<8x?xf32, #tw.shape<"8, s0">>, tensor<8xi64>) {
+  ^bb0(%a: tensor<8x?xf32, #tw.shape<"8, s0">>, %b: tensor<8xi64>, %o0: tensor<8x?xf32, #tw.shape<"8, s0">>,
+       %o1: tensor<8xf32>, %o2: tensor<8x?xf32, #tw.shape<"8, s0">>, %o3: tensor<8xi64>):
+    %0 = tk.load %a[d0, d1] : tensor<8x?xf32, #tw.shape<"8, s0">> -> f32
+    %1 = tk.load %b[d0] : tensor<8xi64> -> i64
+    %2 = arith.index_cast %1 : i64 to index
+    %i = tk.index "s0 - d1" : i64
+    %z = arith.constant 0.0 : f32
+    %k = arith.constant 7 : i64
+    %m = arith.cmpi slt, %i, %k : i64
+    %3 = tk.load %a[i0, d1](%2) if %m else %z : tensor<8x?xf32, #tw.shape<"8, s0">> -> f32
+    %4 = arith.addf %0, %3 : f32
+    %s = tk.reduce add %4 over [1] : f32
+    %mx, %ix = tk.argreduce max %4 at %i over [1] : f32
+    %sc = tk.scan add %4 along 1 : f32
+    %rr = tk.random %k, %i : f32
+    tk.store %sc, %o0[d0, d1] : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
+    tk.store %s, %o1[d0] : f32, tensor<8xf32>
+    tk.store %rr, %o2[d0, i0](%2) if %m combine add : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
+    tk.store %ix, %o3[d0] : i64, tensor<8xi64>
+  }
+  func.return
+}
+
+// CHECK-LABEL: tk.func @scheduled [8, s0] (%a: memref<?xf32>, %o: memref<8xf32>) symbols [s0] scheduled attributes {x = 1 : i64}
+// CHECK: tk.for 0 = "0" to "8" step 1 parallel if "s0 - 100" {
+// CHECK-NEXT: tk.local "s0" : memref<?xf32>
+// CHECK-NEXT: %acc = tk.for 1 = "0" to "s0 - (s0 mod 4)" step 4 unroll 2 iter(%p = %zv : vector<4xf32>) {
+// CHECK-NEXT: tk.load %a[d0*s0 + d1] lanes 1 : memref<?xf32> -> vector<4xf32>
+// CHECK-NEXT: tk.index "d1" lanes 1 : vector<4xi64>
+// CHECK-NEXT: arith.sitofp %{{.*}} : vector<4xi64> to vector<4xf32>
+// CHECK-NEXT: arith.cmpf olt, %{{.*}}, %{{.*}} : vector<4xf32>
+// CHECK-NEXT: arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<4xi1>, vector<4xf32>
+// CHECK-NEXT: tk.store %{{.*}}, %{{.*}}[d1] lanes 1 : vector<4xf32>, memref<?xf32>
+// CHECK: tk.yield %{{.*}} : vector<4xf32>
+// CHECK: tk.tail 1 = "s0 - (s0 mod 4)" count "(s0 mod 4)" iter(%{{.*}} = %acc : vector<4xf32>) {
+// CHECK: tk.active : vector<4xi1>
+tk.func @scheduled [8, s0] (%a: memref<?xf32>, %o: memref<8xf32>) symbols [s0] scheduled attributes {x = 1 : i64} {
+  %z = arith.constant 0.0 : f32
+  %zv = vector.broadcast %z : f32 to vector<4xf32>
+  tk.for 0 = "0" to "8" step 1 parallel if "s0 - 100" {
+    %t = tk.local "s0" : memref<?xf32>
+    %acc = tk.for 1 = "0" to "s0 - (s0 mod 4)" step 4 unroll 2 iter(%p = %zv : vector<4xf32>) {
+      %0 = tk.load %a[d0*s0 + d1] lanes 1 : memref<?xf32> -> vector<4xf32>
+      %i = tk.index "d1" lanes 1 : vector<4xi64>
+      %f = arith.sitofp %i : vector<4xi64> to vector<4xf32>
+      %c = arith.cmpf olt, %f, %0 : vector<4xf32>
+      %q = arith.select %c, %f, %0 : vector<4xi1>, vector<4xf32>
+      tk.store %q, %t[d1] lanes 1 : vector<4xf32>, memref<?xf32>
+      %1 = arith.addf %0, %p : vector<4xf32>
+      tk.yield %1 : vector<4xf32>
+    }
+    %all = tk.tail 1 = "s0 - (s0 mod 4)" count "(s0 mod 4)" iter(%p = %acc : vector<4xf32>) {
+      %0 = tk.load %a[d0*s0 + d1] lanes 1 : memref<?xf32> -> vector<4xf32>
+      %m = tk.active : vector<4xi1>
+      %1 = arith.select %m, %0, %p : vector<4xi1>, vector<4xf32>
+      tk.yield %1 : vector<4xf32>
+    }
+    %sum = vector.reduction <add>, %all : vector<4xf32> into f32
+    tk.store %sum, %o[d0] : f32, memref<8xf32>
+  }
+}

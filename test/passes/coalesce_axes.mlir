@@ -1,0 +1,65 @@
+// RUN: tilewright-opt %s -p coalesce-axes | filecheck %s
+
+// CHECK-LABEL: @merges_contiguous_axes_and_drops_ones [6144]
+// CHECK: tk.load %x[d0] :
+// CHECK: tk.index "d0*2" : i64
+// CHECK: tk.store %{{.*}}, %o[d0] :
+tk.func @merges_contiguous_axes_and_drops_ones [8, 1, 768] (%x: memref<6144xf32>, %o: memref<6144xf32>) {
+  %0 = tk.load %x[d0*768 + d2] : memref<6144xf32> -> f32
+  %1 = tk.index "d0*1536 + d2*2" : i64
+  tk.store %0, %o[d0*768 + d2] : f32, memref<6144xf32>
+}
+
+// CHECK-LABEL: @merges_axes_in_any_order [21]
+// CHECK: tk.load %x[d0] :
+tk.func @merges_axes_in_any_order [3, 7] (%x: memref<21xf32>, %o: memref<21xf32>) {
+  %0 = tk.load %x[d1*3 + d0] : memref<21xf32> -> f32
+  tk.store %0, %o[d1*3 + d0] : f32, memref<21xf32>
+}
+
+// CHECK-LABEL: @merges_symbolic_axes [s0*35]
+// CHECK: tk.load %x[d0] :
+tk.func @merges_symbolic_axes [s0, 5, 7] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
+  %0 = tk.load %x[d0*35 + d1*7 + d2] : memref<?xf32> -> f32
+  tk.store %0, %o[d0*35 + d1*7 + d2] : f32, memref<?xf32>
+}
+
+// CHECK-LABEL: @merges_what_a_reduction_takes_together [4, 15]
+// CHECK: tk.load %x[d0*15 + d1] :
+// CHECK: tk.reduce add %{{.*}} over [1] : f32
+// CHECK: tk.store %{{.*}}, %o[d0] :
+tk.func @merges_what_a_reduction_takes_together [4, 3, 5] (%x: memref<60xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %x[d0*15 + d1*5 + d2] : memref<60xf32> -> f32
+  %1 = tk.reduce add %0 over [1, 2] : f32
+  tk.store %1, %o[d0] : f32, memref<4xf32>
+}
+
+// CHECK-LABEL: @forwards_reductions_over_one_element [4]
+// CHECK-NEXT: %[[V:.*]] = tk.load %x[d0] :
+// CHECK-NEXT: tk.store %[[V]], %o[d0] :
+tk.func @forwards_reductions_over_one_element [4, 1] (%x: memref<4xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %x[d0 + d1] : memref<4xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<4xf32>
+}
+
+// CHECK-LABEL: @keeps_axes_of_a_broadcast [8, 768]
+tk.func @keeps_axes_of_a_broadcast [8, 768] (%x: memref<6144xf32>, %b: memref<768xf32>, %o: memref<6144xf32>) {
+  %0 = tk.load %b[d1] : memref<768xf32> -> f32
+  tk.store %0, %o[d0*768 + d1] : f32, memref<6144xf32>
+}
+
+// CHECK-LABEL: @keeps_axes_that_one_reduction_splits [3, 5]
+tk.func @keeps_axes_that_one_reduction_splits [3, 5] (%x: memref<15xf32>, %o: memref<3xf32>) {
+  %0 = tk.load %x[d0*5 + d1] : memref<15xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<3xf32>
+}
+
+// CHECK-LABEL: @keeps_the_axis_of_a_scan [3, 5]
+// CHECK: tk.scan add %{{.*}} along 1 : f32
+tk.func @keeps_the_axis_of_a_scan [3, 5, 1] (%x: memref<15xf32>, %o: memref<15xf32>) {
+  %0 = tk.load %x[d0*5 + d1] : memref<15xf32> -> f32
+  %1 = tk.scan add %0 along 1 : f32
+  tk.store %1, %o[d0*5 + d1] : f32, memref<15xf32>
+}

@@ -1,0 +1,66 @@
+// RUN: tilewright-opt %s -p schedule-cpu | filecheck %s
+// RUN: tilewright-opt %s -p schedule-cpu{vector-bits=128} | filecheck %s --check-prefix=NARROW
+// RUN: tilewright-opt %s -p schedule-cpu --remarks | filecheck %s --check-prefix=REMARK
+
+// CHECK: @small_stays_on_one_core
+// CHECK-SAME: attributes {tk.order = array<i64: 0>, tk.vector = array<i64: 0, 16>} {
+// NARROW: @small_stays_on_one_core
+// NARROW-SAME: tk.vector = array<i64: 0, 4>
+tk.func @small_stays_on_one_core [512] (%x: memref<512xf32>, %o: memref<512xf32>) {
+  %0 = tk.load %x[d0] : memref<512xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<512xf32>
+}
+
+// CHECK: @large_runs_in_parallel
+// CHECK-SAME: tk.parallel = array<i64: 1>}
+tk.func @large_runs_in_parallel [4194304] (%x: memref<4194304xf32>, %o: memref<4194304xf32>) {
+  %0 = tk.load %x[d0] : memref<4194304xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<4194304xf32>
+}
+
+// CHECK: @symbolic_decides_at_run_time
+// CHECK-SAME: tk.parallel = array<i64: 1>, tk.worth = #tk.map<"s0*2 - 640000">}
+tk.func @symbolic_decides_at_run_time [s0] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
+  %0 = tk.load %x[d0] : memref<?xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<?xf32>
+}
+
+// CHECK: @lanes_go_along_contiguous_columns
+// CHECK-SAME: tk.order = array<i64: 1, 0>, tk.vector = array<i64: 1, 16>, tk.unroll = array<i64: 4>
+tk.func @lanes_go_along_contiguous_columns [64, 64] (%x: memref<4096xf32>, %o: memref<64xf32>) {
+  %0 = tk.load %x[d0*64 + d1] : memref<4096xf32> -> f32
+  %1 = tk.reduce add %0 over [0] : f32
+  tk.store %1, %o[d1] : f32, memref<64xf32>
+}
+
+// CHECK: @expensive_values_are_kept
+// CHECK: math.exp %{{.*}} {tk.keep}
+tk.func @expensive_values_are_kept [4, 64] (%x: memref<256xf32>, %o: memref<256xf32>) {
+  %0 = tk.load %x[d0*64 + d1] : memref<256xf32> -> f32
+  %1 = math.exp %0 : f32
+  %2 = tk.reduce add %1 over [1] : f32
+  %3 = arith.divf %1, %2 : f32
+  tk.store %3, %o[d0*64 + d1] : f32, memref<256xf32>
+}
+
+// Rows may collide, columns may not.
+
+// CHECK: @scatter_runs_in_order
+// CHECK-SAME: attributes {tk.order = array<i64: 0, 1>, tk.vector = array<i64: 1, 16>} {
+// REMARK: axis 0 gets no lanes: its iterations depend on each other
+// REMARK: not parallel: axis 0 is reduced or not independent
+tk.func @scatter_runs_in_order [65536, 64] (%x: memref<4194304xf32>, %j: memref<65536xi64>, %o: memref<640xf32>) {
+  %0 = tk.load %x[d0*64 + d1] : memref<4194304xf32> -> f32
+  %1 = tk.load %j[d0] : memref<65536xi64> -> i64
+  %2 = arith.index_cast %1 : i64 to index
+  tk.store %0, %o[d1 + i0*64](%2) combine add : f32, memref<640xf32>
+}
+
+// CHECK: @scan_is_scalar
+// CHECK-SAME: attributes {tk.order = array<i64: 0>} {
+// REMARK: no axis gets lanes: scalars are cheaper
+tk.func @scan_is_scalar [64] (%x: memref<64xf32>, %o: memref<64xf32>) {
+  %0 = tk.load %x[d0] : memref<64xf32> -> f32
+  %1 = tk.scan add %0 along 0 : f32
+  tk.store %1, %o[d0] : f32, memref<64xf32>
+}
