@@ -6,7 +6,7 @@ f64, which gives the exact result that a compiled one is judged against.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr, TensorType
@@ -47,15 +47,17 @@ def interpret(
     *,
     aten: Callable[[Operation, Sequence[Array]], Sequence[Array]] | None = None,
     draw_seed: Callable[[], int] | None = None,
+    symbols: Mapping[Var, int] | None = None,
     entry: str = "main",
 ) -> list[Any]:
     """Run `@entry` on `args` (arrays of `xp`; integers for index arguments).
 
-    `aten` executes a `tw.aten` op on arrays, `draw_seed` gives `tw.rng_seed` its value.
+    `aten` executes a `tw.aten` op on arrays, `draw_seed` gives `tw.rng_seed` its value,
+    `symbols` gives values to symbols that are no argument.
     `tw.write` stores into the caller's arrays once everything else has run.
     """
     function = _entry(module, entry)
-    machine = Machine(Arrays(xp, float64=float64), aten=aten, draw_seed=draw_seed)
+    machine = Machine(Arrays(xp, float64=float64), dict(symbols or {}), aten, draw_seed)
     block = function.body.block
     bind_symbols(function, args, machine)
     values: dict[SSAValue, Any] = {}
