@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -208,9 +209,10 @@ def _dense(value: torch.Tensor) -> DenseIntOrFPElementsAttr:
 class Results:
     """The results of @main, and how the caller's outputs are made of them."""
 
-    def __init__(self, b: Builder, arguments: Arguments) -> None:
+    def __init__(self, b: Builder, arguments: Arguments, outputs: Sequence[Any]) -> None:
         self.b = b
         self.arguments = arguments
+        self._sharers = Counter(_storages({*arguments.index, *_nodes(outputs)}))
         self.values: list[SSAValue] = []
         self.attrs: list[dict[str, Attribute]] = []
         self.outputs: list[Output] = []
@@ -256,6 +258,8 @@ class Results:
             value = self.b.emit(SliceOp(value, starts, layout.sizes))
         if not layout.is_row_major and layout.is_dense:
             attrs["tw.strides"] = StringAttr(layout.text)
+        if self._sharers[_storage(fake)] == 1:
+            attrs["tw.owned"] = UNIT  # eager gives it memory of its own (a clone, say): so do we
         dtype = fake.dtype if fake.dtype in CARRIERS else None
         self.values.append(value)
         self.attrs.append(attrs)
@@ -267,6 +271,20 @@ class Results:
         if isinstance(made, Result) and not layout.repeated and not layout.is_dense:
             return row_major(fake.shape)
         return tuple(fake.stride())
+
+
+def _nodes(outputs: Sequence[Any]) -> list[Node]:
+    return [output for output in outputs if isinstance(output, Node)]
+
+
+def _storage(fake: torch.Tensor) -> int:
+    """What tells the memory of one traced tensor from that of another."""
+    return fake.untyped_storage()._cdata  # pyright: ignore[reportPrivateUsage]
+
+
+def _storages(nodes: Iterable[Node]) -> list[int]:
+    fakes = [node.meta.get("val") for node in nodes]
+    return [_storage(fake) for fake in fakes if isinstance(fake, torch.Tensor)]
 
 
 def _without(layout: Layout, repeated: Sequence[int]) -> Layout:

@@ -8,7 +8,7 @@ from tilewright.dialects.diagnostics import TilewrightError
 class NotBufferizable(TilewrightError):
     """An op that is neither a kernel, a view nor a library call."""
 
-    code = "TW3101"
+    code = "TW3201"
     what = "bufferize has no place for `{op}`"
     why = "{reason}"
     fix = "{advice}"

@@ -1,6 +1,6 @@
 // RUN: not tilewright-opt %s -p bufferize 2>&1 | filecheck %s
 
-// CHECK: TW3101: bufferize has no place for `tw.exp`
+// CHECK: TW3201: bufferize has no place for `tw.exp`
 // CHECK-NEXT: where: loc("m.py":3:0)
 // CHECK-NEXT: why: it is neither a kernel, a view nor a library call
 // CHECK-NEXT: fix: run convert-tw-to-tk first
