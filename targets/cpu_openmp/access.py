@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from xdsl.dialects.builtin import MemRefType, VectorType
+from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 
-from .cpp import buffer_type, expression, lanes, operand, scalar_type, value_type
+from .cpp import buffer_type, expression, lanes, operand, value_type
 
 
 class Scope(Protocol):
@@ -79,11 +79,18 @@ def load(scope: Scope, op: LoadOp) -> str:
     width = lanes(op.result.type)
     if at.stride == ONE:
         where = _pointer(scope, op.buffer, at.base)
-        return f"tw::load<{width}>({where})" if count is None else f"tw::load_first<{width}>({where}, {count})"
+        return (
+            f"tw::load<{width}>({where})" if count is None else f"tw::load_first<{width}>({where}, {count})"
+        )
     if at.stride == ZERO:
         text = f"tw::splat_memory<{width}>({name}[{at.base}])"
-        return text if count is None else f"tw::select(tw::first_lanes<i32x{width}>({count}), {text}, {type_}{{}})"
-    return f"tw::gather<{width}>({name}, {count or width}, [&](int l) {{ return {at.lane}; }}, tw::every_lane{{}})"
+        return (
+            text
+            if count is None
+            else f"tw::select(tw::first_lanes<i32x{width}>({count}), {text}, {type_}{{}})"
+        )
+    lane = f"[&](int l) {{ return {at.lane}; }}"
+    return f"tw::gather<{width}>({name}, {count or width}, {lane}, tw::every_lane{{}})"
 
 
 def _load_masked(scope: Scope, op: LoadOp, at: _Address, mask: SSAValue, count: str | None) -> str:
@@ -103,7 +110,9 @@ def store(scope: Scope, op: StoreOp) -> str:
     adds = op.combine is not None
     atomic = "true" if scope.in_parallel() else "false"
     if axis is None:
-        text = f"tw::add_to<{atomic}>(&{name}[{at.base}], {value});" if adds else f"{name}[{at.base}] = {value};"
+        text = (
+            f"tw::add_to<{atomic}>(&{name}[{at.base}], {value});" if adds else f"{name}[{at.base}] = {value};"
+        )
         return text if op.mask is None else f"if ({scope.name(op.mask)}) {text}"
     count, width = scope.active_lanes(axis), lanes(op.value.type)
     if at.stride == ONE and not adds and op.mask is None:
@@ -134,7 +143,6 @@ def index(op: IndexOp) -> str:
 
 def local(name: str, type_: Attribute, size: Expr) -> list[str]:
     """Declarations of scratch: on the stack where small and fixed."""
-    assert isinstance(type_, MemRefType)
     element = buffer_type(type_)
     count = size.constant
     if count is not None and count * 8 <= 65536:
@@ -144,5 +152,3 @@ def local(name: str, type_: Attribute, size: Expr) -> list[str]:
         f"{element}* const {name} = ({element}*){name}_memory.memory;",
     ]
 
-
-__all__ = ["Scope", "index", "load", "local", "scalar_type", "store"]

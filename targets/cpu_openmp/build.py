@@ -201,9 +201,7 @@ def _unwritable(folder: Path) -> str | None:
         return str(error)
 
 
-def _make(
-    source: str, compiler: Compiler, flags: Sequence[str], entry: Path, openmp: Path | None
-) -> Path:
+def _make(source: str, compiler: Compiler, flags: Sequence[str], entry: Path, openmp: Path | None) -> Path:
     """Compile in a temporary folder beside `entry` and rename; the first of several makers wins."""
     try:
         entry.parent.mkdir(parents=True, exist_ok=True)

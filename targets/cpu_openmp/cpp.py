@@ -165,10 +165,12 @@ def place(location: LocationAttr) -> str:
 
 def quoted(text: str) -> str:
     """A C string; everything outside of printable ASCII is escaped."""
-    escaped = "".join(
-        c if c.isascii() and c.isprintable() and c not in '"\\?' else "".join(f"\\{b:03o}" for b in c.encode())
-        for c in text
-    )
+
+    def escape(c: str) -> str:
+        plain = c.isascii() and c.isprintable() and c not in '"\\?'
+        return c if plain else "".join(f"\\{b:03o}" for b in c.encode())
+
+    escaped = "".join(map(escape, text))
     return f'"{escaped}"'
 
 

@@ -72,12 +72,12 @@ def _entry(plan: HostPlan) -> str:
         [
             'static tw::Method METHOD = {"tilewright_graph", tw_main, tw::METH_O, nullptr};',
             "",
-            'TW_EXPORT PyObject* tw_new(const tw::Setup* setup) {',
+            "TW_EXPORT PyObject* tw_new(const tw::Setup* setup) {",
             *resolve,
             f"  return tw::new_graph(setup, &METHOD, {plan.slots});",
             "}",
             "",
-            'TW_EXPORT i64 tw_trim(PyObject* graph) {',
+            "TW_EXPORT i64 tw_trim(PyObject* graph) {",
             "  return tw::trim_graph((tw::Graph*)PyCapsule_GetPointer(graph, tw::GRAPH));",
             "}",
         ]

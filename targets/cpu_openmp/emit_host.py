@@ -118,7 +118,7 @@ def emit_host(
             raise NoCppLowering(op, reason="it is not an op of the host plan")
         statement(w, op)
     head = [
-        'static PyObject* tw_main(PyObject* self, PyObject* inputs) {',
+        "static PyObject* tw_main(PyObject* self, PyObject* inputs) {",
         f"  tw::Call<{w.plan.owned}> call(self, inputs, PLACES);",
     ]
     return "\n".join([*head, *w.lines, "}"]), w.plan
@@ -189,7 +189,9 @@ def _empty(w: _Writer, op: Operation) -> None:
     slot = w.own(1)
     layout, _ = w.layout(_exprs(op.sizes), _exprs(op.strides))
     dtype = DTYPES[element_name(element_of_handle(op.result.type))]
-    w.line(f"if (!call.empty({slot}, {layout}, {dtype})) {_fail(w, 'aten_failed', op, 'allocating a result')}")
+    w.line(
+        f"if (!call.empty({slot}, {layout}, {dtype})) {_fail(w, 'aten_failed', op, 'allocating a result')}"
+    )
     _pointer(w, op.result, f"call.owned[{slot}].data")
     w.roots[op.result] = Root("owned", slot, parse_exprs("0")[0])
 

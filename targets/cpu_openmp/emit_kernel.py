@@ -36,7 +36,17 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp, TailOp, YieldOp
 
 from . import access, rules
-from .cpp import buffer_type, comment, element_literal, expression, identifier, lanes, literal, place, value_type
+from .cpp import (
+    buffer_type,
+    comment,
+    element_literal,
+    expression,
+    identifier,
+    lanes,
+    literal,
+    place,
+    value_type,
+)
 from .errors import NoCppLowering, NotScheduled
 from .places import Places
 

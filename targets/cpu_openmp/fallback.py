@@ -47,4 +47,6 @@ class Fallback:
     tensors: int
     results: tuple[Result, ...]
     where: str
+
+
 """`results` is empty for an out-variant, which writes its operands."""

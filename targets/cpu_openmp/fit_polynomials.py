@@ -11,12 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
 
-import mpmath as mp
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
+Number = Any  # mpmath has no types
+mp: Any = import_module("mpmath")
 mp.mp.dps = 40
 
 
@@ -25,12 +28,12 @@ class Fit:
     """`g` on [low, high] as P (degree `top`) over Q (degree `bottom`), error times `weight`."""
 
     name: str
-    g: Callable[[mp.mpf], mp.mpf]
+    g: Callable[[Number], Number]
     low: float
     high: float
     top: int
     bottom: int = 0
-    weight: Callable[[mp.mpf], mp.mpf] | None = None
+    weight: Callable[[Number], Number] | None = None
 
 
 def _points(fit: Fit, count: int = 1200) -> Array:
@@ -65,26 +68,26 @@ def solve(fit: Fit, rounds: int = 60) -> tuple[Array, Array, float]:
     return best
 
 
-def _log1p_tail(f: mp.mpf) -> mp.mpf:
+def _log1p_tail(f: Number) -> Number:
     """(log(1 + f) - f + f^2/2) / f^3."""
     if abs(f) < mp.mpf("1e-8"):
         return mp.mpf(1) / 3 - f / 4
     return (mp.log1p(f) - f + f * f / 2) / f**3
 
 
-def _odd(function: Callable[[mp.mpf], mp.mpf], slope: mp.mpf) -> Callable[[mp.mpf], mp.mpf]:
+def _odd(function: Callable[[Number], Number], slope: Number) -> Callable[[Number], Number]:
     """f(x)/x as a function of x^2."""
     return lambda s: function(mp.sqrt(s)) / mp.sqrt(s) if s > mp.mpf("1e-24") else slope
 
 
-def _even_tail(s: mp.mpf) -> mp.mpf:
+def _even_tail(s: Number) -> Number:
     """(cos(x) - 1 + x^2/2) / x^4 as a function of s = x^2."""
     if s < mp.mpf("1e-10"):
         return mp.mpf(1) / 24 - s / 720
     return (mp.cos(mp.sqrt(s)) - 1 + s / 2) / (s * s)
 
 
-def _sin_tail(s: mp.mpf) -> mp.mpf:
+def _sin_tail(s: Number) -> Number:
     """(sin(x) - x) / x^3 as a function of s = x^2."""
     if s < mp.mpf("1e-10"):
         return -mp.mpf(1) / 6 + s / 120
@@ -92,7 +95,7 @@ def _sin_tail(s: mp.mpf) -> mp.mpf:
     return (mp.sin(x) - x) / (x * s)
 
 
-def _exp_tail(r: mp.mpf) -> mp.mpf:
+def _exp_tail(r: Number) -> Number:
     """(exp(r) - 1 - r) / r^2."""
     if abs(r) < mp.mpf("1e-10"):
         return mp.mpf(1) / 2 + r / 6

@@ -6,7 +6,7 @@ import ctypes
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -129,7 +129,7 @@ def bind(unit: Unit, library: Path) -> CompiledGraph:
     return CompiledGraph(unit.text, library, function, native)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _open(library: Path) -> ctypes.PyDLL:
     """The library with its two functions typed; it stays loaded."""
     try:

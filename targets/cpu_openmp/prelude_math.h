@@ -124,10 +124,27 @@ template <class V> TW_INLINE V sqrt(V x) {
   else return by_lane(x, [](f64 a) { return __builtin_sqrt(a); });
 }
 template <class V> TW_INLINE V rsqrt(V x) { return 1 / sqrt(x); }
+// Rounded once. Elsewhere the compiler contracts `a * b + c` or not as it likes.
 template <class V> TW_INLINE V fma(V a, V b, V c) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (same<V, vec<f32, 16>>) return __builtin_ia32_vfmaddps512_mask(a, b, c, (u16)-1, 4);
+  else if constexpr (same<V, vec<f64, 8>>) return __builtin_ia32_vfmaddpd512_mask(a, b, c, (u8)-1, 4);
+  else
+#endif
+#if defined(__FMA__) && !defined(__clang__)
+  if constexpr (same<V, vec<f32, 8>>) return __builtin_ia32_vfmaddps256(a, b, c);
+  else if constexpr (same<V, vec<f32, 4>>) return __builtin_ia32_vfmaddps(a, b, c);
+  else if constexpr (same<V, vec<f64, 4>>) return __builtin_ia32_vfmaddpd256(a, b, c);
+  else if constexpr (same<V, vec<f64, 2>>) return __builtin_ia32_vfmaddpd(a, b, c);
+  else
+#endif
   if constexpr (same<V, f32>) return __builtin_fmaf(a, b, c);
   else if constexpr (same<V, f64>) return __builtin_fma(a, b, c);
-  else return a * b + c;  // contracted where the CPU has the instruction
+  else {
+    V r{};
+    for (int l = 0; l < lanes<V>; ++l) r[l] = fma<element<V>>(a[l], b[l], c[l]);
+    return r;
+  }
 }
 
 template <class V> TW_INLINE element<V> across_maximum(V v) { return across(v, [](auto a, auto b) { return maximum(a, b); }); }
@@ -277,16 +294,23 @@ TW_FUNCTION(erf, erf)
 
 // ---- sine and cosine ----------------------------------------------------------------------
 
+#if defined(__FMA__) || defined(__aarch64__)
+constexpr f32 FAR = 20000.0f;
+#else
+constexpr f32 FAR = -1.0f;  // without FMA the reduction is not exact enough
+#endif
+
+// libm where |x| is large; the other lanes keep their value, a result must not depend on its neighbours.
+template <bool COSINE, class V> __attribute__((noinline, cold)) static V far_sin_or_cos(V x, V near) {
+  V exact = near;
+  for (int l = 0; l < lanes<V>; ++l)
+    if (!(__builtin_fabsf(x[l]) <= FAR)) exact[l] = COSINE ? __builtin_cosf(x[l]) : __builtin_sinf(x[l]);
+  return exact;
+}
+
 // x - n * pi/2 with pi/2 in three parts, exact enough with FMA up to |x| = 20000; then libm.
 template <bool COSINE, class V> TW_INLINE V sin_or_cos(V x) {
   typedef like<V, i32> I;
-#if defined(__FMA__) || defined(__aarch64__)
-  const bool far = any_lane(mask(abs(x) > 20000.0f));
-#else
-  const bool far = true;
-#endif
-  if (__builtin_expect(far, false))
-    return by_lane(x, [](f32 a) { return COSINE ? __builtin_cosf(a) : __builtin_sinf(a); });
   const V shifted = x * 0x1.45f306p-1f + ROUND_MAGIC;
   const V n = shifted - ROUND_MAGIC;
   const I quadrant = bits<I>(shifted) + (COSINE ? 1 : 0);
@@ -294,12 +318,14 @@ template <bool COSINE, class V> TW_INLINE V sin_or_cos(V x) {
   r = r + n * 0x1.777a5cp-25f;
   r = r + n * 0x1.ee59dap-50f;
   const V s = r * r;
-  const V sine = poly(s, -0.166666666f, 0.00833332938f, -0.000198393341f, 2.71830414e-06f) * (s * r) + r;
-  const V cosine = poly(s, 0.0416666666f, -0.00138888838f, 2.47995192e-05f, -2.72101677e-07f) * (s * s) +
-                   (1.0f - 0.5f * s);
+  const V p = poly(s, -0.166666666f, 0.00833332938f, -0.000198393341f, 2.71830414e-06f);
+  const V q = poly(s, 0.0416666666f, -0.00138888838f, 2.47995192e-05f, -2.72101677e-07f);
+  const V sine = fma(p, s * r, r), cosine = fma(q, s * s, 1.0f - 0.5f * s);
   const V y = (quadrant & 1) != 0 ? cosine : sine;
   const V signed_y = bits<V>(bits<I>(y) ^ ((quadrant & 2) << 30));
-  return !COSINE ? (x == 0.0f ? x : signed_y) : signed_y;
+  const V near = !COSINE ? (x == 0.0f ? x : signed_y) : signed_y;
+  if (__builtin_expect(!any_lane(mask(abs(x) > FAR)), true)) return near;
+  return far_sin_or_cos<COSINE>(x, near);
 }
 template <class V> TW_INLINE V sin_f32(V x) { return sin_or_cos<false>(x); }
 template <class V> TW_INLINE V cos_f32(V x) { return sin_or_cos<true>(x); }

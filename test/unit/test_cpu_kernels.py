@@ -24,7 +24,9 @@ DTYPES = {
 }
 
 
-def run(folder: Path, kernel: str, inputs: list[torch.Tensor], outs: list[tuple[str, int]]) -> list[torch.Tensor]:
+def run(
+    folder: Path, kernel: str, inputs: list[torch.Tensor], outs: list[tuple[str, int]]
+) -> list[torch.Tensor]:
     names = {dtype: name for name, dtype in DTYPES.items()}
     ins = [(names[t.dtype], t.numel()) for t in inputs]
     graph = harness.compiled(harness.with_main(kernel, ins, outs), folder)
@@ -60,7 +62,8 @@ def test_copies_whole_and_partial_vectors(tmp_path: Path, name: str, lanes: int)
         """
 
     kernel = f"""
-    tk.func @k [37] (%x: memref<37x{name}>, %o: memref<37x{name}>, %p: memref<37x{name}>, %q: memref<74x{name}>)
+    tk.func @k [37] (%x: memref<37x{name}>, %o: memref<37x{name}>,
+                     %p: memref<37x{name}>, %q: memref<74x{name}>)
     scheduled {{
       tk.for 0 = "0" to "{whole}" step {lanes} {{ {body()} }}
       tk.tail 0 = "{whole}" count "{37 - whole}" {{ {body()} }}
@@ -94,7 +97,9 @@ def test_half_precision_rounds_as_torch(tmp_path: Path, name: str, lanes: int) -
         tk.store %c, %p[d0] {along} : {v("f32")}, memref<4096xf32>
       }}
     }}"""
-    bits = torch.randint(-(2**31), 2**31, (4096,), dtype=torch.int64, generator=torch.Generator().manual_seed(1))
+    bits = torch.randint(
+        -(2**31), 2**31, (4096,), dtype=torch.int64, generator=torch.Generator().manual_seed(1)
+    )
     x = bits.to(torch.int32).view(torch.float32).clone()
     x[:5] = torch.tensor([0.0, -0.0, float("inf"), float("-inf"), float("nan")])
     x[5:1000] = torch.linspace(-70000, 70000, 995)
@@ -175,7 +180,9 @@ CASES = [
 
 
 @pytest.mark.parametrize("lanes", [1, 8, 16])
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c[2].partition(" = ")[2].partition(",")[0].replace(" ", "-"))
+@pytest.mark.parametrize(
+    "case", CASES, ids=lambda c: c[2].partition(" = ")[2].partition(",")[0].replace(" ", "-")
+)
 def test_elementwise(tmp_path: Path, case: tuple, lanes: int) -> None:
     types, out, lines, reference = case
     inputs = []
