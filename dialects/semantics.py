@@ -72,7 +72,7 @@ _REGISTRY: dict[type[Operation], Semantics] = {}
 _MODULES: dict[str, tuple[str, ...]] = {
     "tw": tuple(
         f"tilewright.dialects.tw.semantics_{family}"
-        for family in ("elementwise", "creation", "view", "reduction", "indexing", "linalg", "aten")
+        for family in ("elementwise", "creation", "view", "reduction", "indexing", "linalg", "packing", "aten")
     ),
     "tk": ("tilewright.dialects.tk.semantics",),
     "th": ("tilewright.dialects.th.semantics",),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from xdsl.dialects.builtin import ModuleOp
+
 from tilewright.dialects.registry import new_context
-from tilewright.passes.manager import Hook, parse_pipeline, run_pipeline, verify_hook
+from tilewright.passes.manager import Hook, module_text, parse_pipeline, run_pipeline, verify_hook
 from tilewright.passes.pipeline import pipeline_text
 
 from .call import Run
 from .dump import open_dump, write_import
+from .frozen import take_setup, with_setup
 from .graph import Graph
 
 if TYPE_CHECKING:
@@ -20,11 +23,11 @@ def build_cpu(graph: Graph, request: Request) -> Run:
     """C++ with OpenMP, compiled and loaded."""
     from tilewright.targets.cpu_openmp.launch import load
 
-    _lower(graph, request, "cpu")
+    setup = _lower(graph, request, "cpu")
     compiled = load(
         graph.module, cache_dir=request.environment.cache, environment=request.environment.variables
     )
-    return compiled.call
+    return compiled.call if setup is None else with_setup(compiled.call, setup)
 
 
 def build_gpu(graph: Graph, request: Request) -> Run:
@@ -32,12 +35,19 @@ def build_gpu(graph: Graph, request: Request) -> Run:
     raise ImportError("the Triton target has no launcher yet")
 
 
-def _lower(graph: Graph, request: Request, target: str) -> None:
-    """Run the target's pipeline on the module, in place."""
+def _lower(graph: Graph, request: Request, target: str) -> ModuleOp | None:
+    """Run the target's pipeline on the module, in place; gives the module of @setup, if there is one."""
     passes = parse_pipeline(pipeline_text(target))
     hooks: list[Hook] = [verify_hook] if request.options.verify or request.environment.verify_each else []
     dump = open_dump(request.dump_folder, request.kind)
     if dump is not None:
         write_import(dump, graph.module, passes)
         hooks.append(dump)
-    run_pipeline(new_context(), graph.module, passes, hooks=hooks)
+    split = next(i for i, p in enumerate(passes, start=1) if p.name == "hoist-frozen")
+    context = new_context()
+    run_pipeline(context, graph.module, passes[:split], hooks=hooks)
+    setup = take_setup(graph.module)
+    if dump is not None and setup is not None:
+        dump.write("setup.mlir", module_text(setup))
+    run_pipeline(context, graph.module, passes[split:], hooks=hooks, first=split + 1)
+    return setup

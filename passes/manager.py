@@ -86,10 +86,15 @@ def _type_name(annotation: object) -> str:
 
 
 def run_pipeline(
-    ctx: Context, module: ModuleOp, passes: Sequence[ModulePass], *, hooks: Sequence[Hook] = ()
+    ctx: Context,
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    *,
+    hooks: Sequence[Hook] = (),
+    first: int = 1,
 ) -> None:
-    """Apply `passes` in order; each hook sees the module after each pass."""
-    for index, pass_ in enumerate(passes, start=1):
+    """Apply `passes` in order, numbered from `first`; each hook sees the module after each pass."""
+    for index, pass_ in enumerate(passes, start=first):
         start = perf_counter()
         pass_.apply(ctx, module)
         run = PassRun(index, str(pass_), perf_counter() - start)

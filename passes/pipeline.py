@@ -28,8 +28,11 @@ KERNELS: tuple[str, ...] = (
 )
 """tw to outlined, unscheduled tk and a th plan."""
 
+FREEZE: tuple[str, ...] = ("pack-weights", "cse", "hoist-frozen", "dce")
+"""Splits off `@setup`, which runs once per version of the parameters."""
+
 PIPELINES: Mapping[str, tuple[str, ...]] = {
-    "cpu": (*TENSOR, *KERNELS, "schedule-cpu", "apply-schedule"),
+    "cpu": (*TENSOR, *FREEZE, *KERNELS, "schedule-cpu", "apply-schedule"),
 }
 
 

@@ -9,6 +9,7 @@ from .elementwise import UNARY_OPS
 from .elementwise_binary import ELEMENTWISE_OPS, PredicateAttr
 from .indexing import INDEXING_OPS, CombineAttr
 from .linalg import LINALG_OPS
+from .packing import PACKING_OPS
 from .reduction import REDUCTION_OPS
 from .view import VIEW_OPS
 
@@ -22,6 +23,7 @@ TW = Dialect(
         *REDUCTION_OPS,
         *INDEXING_OPS,
         *LINALG_OPS,
+        *PACKING_OPS,
         *ATEN_OPS,
     ],
     [ShapeAttr, PredicateAttr, CombineAttr, ArgAttr, SizeAttr],

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
@@ -147,7 +148,7 @@ def _recompute_costs_more(
 ) -> str | None:
     """Compare recomputing at each load with writing once and reading back."""
     size = count(sizes_of(value))
-    evaluated = sum(evaluations(load.subscripts, consumer.space) for load in loads)
+    evaluated = sum(_evaluations(load, consumer) for load in loads)
     work = body_cost(producer.ops)
     element = bytes_of(element_type_of(value))
     readers = {use.operation for use in value.uses}
@@ -163,6 +164,15 @@ def _recompute_costs_more(
     if extra > saved:
         return f"recomputing it costs {extra:.0f} and saves {saved:.0f}"
     return None
+
+
+def _evaluations(load: LoadOp, consumer: KernelOp) -> int:
+    """How often the consumer needs the loaded value; a matrix product reads its operands again
+    for every panel of the other one."""
+    product = find_contraction(consumer.body.block)
+    if product is not None and load in product.sources():
+        return count(consumer.space)
+    return evaluations(load.subscripts, consumer.space)
 
 
 def _load_bytes(op: Operation) -> int:

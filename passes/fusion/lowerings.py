@@ -21,7 +21,7 @@ from tilewright.dialects.index_expr import (
 )
 from tilewright.dialects.tk.compute import ArgReduceOp, RandomOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw import creation, indexing, reduction, view
+from tilewright.dialects.tw import creation, indexing, packing, reduction, view
 from tilewright.dialects.tw.base import Elementwise, ints
 from tilewright.dialects.types import compute_type, element_type_of, scalar_type, sizes_of
 
@@ -215,6 +215,33 @@ def _finish_gather(
     return b.kernel
 
 
+# Packed matrices
+
+
+def _pack(op: Operation) -> KernelOp:
+    assert isinstance(op, packing.PackOp)
+    b = _builder(op)
+    panel, row, column = b.axes
+    b.store(b.load(0, (row, panel * op.width.value.data + column)), b.axes)
+    return b.kernel
+
+
+def _packed_matmul(op: Operation) -> KernelOp:
+    """Axes: row, panel, column in the panel, reduced."""
+    assert isinstance(op, packing.PackedMatmulOp)
+    panels, k, width = sizes_of(op.packed)
+    space = (sizes_of(op.lhs)[0], panels, width, k)
+    b = KernelBuilder(op.location, space, op.operands, op.result_types)
+    row, panel, column, reduced = b.axes
+    term = b.op(arith.MulfOp, b.load(0, (row, reduced)), b.load(1, (panel, reduced, column)))
+    total = b.add(ReduceOp.make("add", term, (3,))).results[0]
+    at = panel * width + column
+    if op.bias is not None:
+        total = b.op(arith.AddfOp, total, b.load(2, (at,)))
+    b.store(total, (row, at))
+    return b.kernel
+
+
 LOWERINGS: Mapping[type[Operation], Lowering] = {
     creation.ConstantOp: _constant,
     creation.FullOp: _full,
@@ -228,4 +255,6 @@ LOWERINGS: Mapping[type[Operation], Lowering] = {
     view.PadOp: _pad,
     indexing.GatherOp: _gather,
     indexing.GatherAlongOp: _gather_along,
+    packing.PackOp: _pack,
+    packing.PackedMatmulOp: _packed_matmul,
 }

@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from tilewright.dialects.index_expr import Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.compute import ScanOp
+from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import is_pure
 
@@ -149,8 +150,11 @@ def complete_match(producer: KernelOp, consumer: KernelOp, axes: dict[int, int])
             space.append(producer.space[axis])
         axes[axis] = target
     moved_p = frozenset(axes[a] for a in reduced_p)
-    if moved_p and reduced_c and moved_p != reduced_c:
-        return "both reduce, over different axes"
+    if moved_p and reduced_c:
+        if moved_p != reduced_c:
+            return "both reduce, over different axes"
+        if any(find_contraction(k.body.block) for k in (producer, consumer)):
+            return "a matrix product takes no second reduction"
     result = Match(axes, tuple(space), moved_p | reduced_c)
     return check_coverage(producer, consumer, result) or result
 

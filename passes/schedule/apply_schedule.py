@@ -16,8 +16,10 @@ from tilewright.dialects.tk.kernels import FuncOp
 
 from .body import Body
 from .cost import scatters
+from .contract import ContractionWriter
 from .nest import NestBuilder
 from .plan import take_plan
+from .tile import take_tile
 from .work import Work
 from .writer import Scope, Writer
 
@@ -63,7 +65,7 @@ class ApplySchedulePass(ModulePass):
 
 def schedule(func: FuncOp) -> None:
     """Replace the body of `func` by explicit loops."""
-    plan = take_plan(func)
+    plan, tile = take_plan(func), take_tile(func)
     old = func.body.block
     new = Block(arg_types=[arg.type for arg in old.args])
     for mine, theirs in zip(new.args, old.args, strict=True):
@@ -77,9 +79,12 @@ def schedule(func: FuncOp) -> None:
             copy.location = op.location
             writer.top.append(copy)
             scope.env[op.result] = copy.result
-    builder = NestBuilder(func.space, plan, writer, body)
-    for sinks in _in_turn(body.sinks()):
-        builder.nest(scope, plan.order, Work(sinks))
+    if tile is not None:
+        ContractionWriter(func, tile, plan, writer, body).write(scope)
+    else:
+        builder = NestBuilder(func.space, plan, writer, body)
+        for sinks in _in_turn(body.sinks()):
+            builder.nest(scope, plan.order, Work(sinks))
     live = [op for op in writer.top if op.results[0].first_use is not None]
     if (first := new.first_op) is not None:
         new.insert_ops_before(live, first)

@@ -17,6 +17,8 @@ from tilewright.passes.rewrite import skip
 from .body import Body
 from .cost import Costs, estimate, is_expensive, is_independent
 from .plan import KEEP, Plan
+from .tile import NAME as TILE
+from .tile import Tile, choose_tile
 
 _WORTH_CYCLES = 40_000
 """Less work than this is done before other threads have woken up."""
@@ -52,12 +54,14 @@ class ScheduleCpuPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
             if isinstance(func, FuncOp) and func.scheduled is None:
-                _Scheduler(func, max(1, self.vector_bits // 32)).decide()
+                _Scheduler(func, self.vector_bits).decide()
 
 
 class _Scheduler:
-    def __init__(self, func: FuncOp, lanes: int) -> None:
+    def __init__(self, func: FuncOp, vector_bits: int) -> None:
+        lanes = max(1, vector_bits // 32)
         self.func = func
+        self.tile = choose_tile(func, vector_bits)
         self.space = func.space
         self.body = Body.of(func.body.block)
         self.costs = Costs(self.body, self.space, lanes)
@@ -67,6 +71,26 @@ class _Scheduler:
         self.free = {a for a in range(len(self.space)) if is_independent(self.body, self.space, a)}
 
     def decide(self) -> None:
+        if self.tile is not None:
+            self._decide_tiles(self.tile)
+        else:
+            self._decide_loops()
+
+    def _decide_tiles(self, tile: Tile) -> None:
+        """A matrix product: panels and row tiles form one parallel loop."""
+        worth = self.costs.work(tile.column) - _WORTH_CYCLES * self.lanes
+        parallel = worth.constant is None or worth.constant > 0
+        plan = Plan(
+            order=tuple(range(len(self.space))),
+            vector=tile.column,
+            lanes=tile.lanes,
+            parallel=int(parallel),
+            worth=worth if parallel and worth.constant is None else None,
+        )
+        self.func.attributes.update(plan.attributes())
+        self.func.attributes[TILE] = tile.attribute()
+
+    def _decide_loops(self) -> None:
         vector = self._vector()
         order = self._order(vector)
         parallel, worth = self._parallel(order, vector)

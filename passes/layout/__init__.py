@@ -1,0 +1,1 @@
+"""Passes that choose how tensors lie in memory."""

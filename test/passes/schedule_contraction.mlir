@@ -1,0 +1,56 @@
+// A matrix product gets register tiles: 8 rows by 3 vectors with AVX-512, 4 by 3 with AVX2.
+// RUN: tilewright-opt %s -p schedule-cpu --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p schedule-cpu --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p schedule-cpu,apply-schedule --split-input-file | filecheck %s --check-prefix=LOOPS
+// RUN: tilewright-opt %s -p "schedule-cpu{vector-bits=256}" --split-input-file | filecheck %s --check-prefix=AVX2
+
+// CHECK-LABEL: @product
+// CHECK:       tk.tile = array<i64: 0, 8, 2, 3, 16>
+// AVX2:        tk.tile = array<i64: 0, 4, 2, 3, 8>
+// LOOPS-LABEL: @product
+// LOOPS:       tk.for 4 = "0" to "2" step 1
+// LOOPS:         tk.for 2 = "0" to "48" step 48
+// LOOPS:           tk.for 3 = "0" to "64" step 1 iter(
+// LOOPS-COUNT-3:     lanes 2
+// LOOPS-COUNT-8:     -> f32
+// LOOPS:           tk.local "384"
+// LOOPS:           tk.for 5 = "0" to "8" step 1
+// LOOPS:             tk.for 6 = "0" to "48" step 16
+// LOOPS:               math.tanh
+// LOOPS:               tk.store
+// A ninth row gets a tile of its own.
+// LOOPS:       tk.for 7 = "0" to "2" step 1
+// LOOPS:           tk.local "48"
+tk.func @product [9, 2, 48, 64] (%a: memref<576xf32>, %b: memref<6144xf32>, %o: memref<864xf32>) {
+  %0 = tk.load %a[d0*64 + d3] : memref<576xf32> -> f32
+  %1 = tk.load %b[d1*3072 + d3*48 + d2] : memref<6144xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = math.tanh %3 : f32
+  tk.store %4, %o[d0*96 + d1*48 + d2] : f32, memref<864xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @no_contiguous_operand
+// CHECK-NOT:   tk.tile
+// REMARK:      a matrix product without register tiles: no operand is contiguous across whole vectors
+tk.func @no_contiguous_operand [9, 48, 64] (%a: memref<576xf32>, %b: memref<3072xf32>, %o: memref<432xf32>) {
+  %0 = tk.load %a[d0*64 + d2] : memref<576xf32> -> f32
+  %1 = tk.load %b[d1*64 + d2] : memref<3072xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2] : f32
+  tk.store %3, %o[d0*48 + d1] : f32, memref<432xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @dot_product
+// CHECK-NOT:   tk.tile
+tk.func @dot_product [9, 64] (%a: memref<576xf32>, %b: memref<576xf32>, %o: memref<9xf32>) {
+  %0 = tk.load %a[d0*64 + d1] : memref<576xf32> -> f32
+  %1 = tk.load %b[d0*64 + d1] : memref<576xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [1] : f32
+  tk.store %3, %o[d0] : f32, memref<9xf32>
+}
