@@ -149,8 +149,12 @@ class RandomGraph:
             self.add(v.ReverseOp(value, [dim]))
             return
         doubled = self.add(v.ConcatOp([value, value], dim))
-        starts = [self.random.choice([as_expr(0), n]) if d == dim else 0 for d, n in enumerate(sizes)]
-        self.add(v.SliceOp(doubled, starts, sizes))
+        n = sizes[dim]
+        start, size = self.random.choice(
+            [(as_expr(0), n), (n, n), (as_expr(1), n), (n, as_expr(1)), (n * 2 - 1, as_expr(1))]
+        )
+        starts = [start if d == dim else 0 for d in range(len(sizes))]
+        self.add(v.SliceOp(doubled, starts, [size if d == dim else m for d, m in enumerate(sizes)]))
 
     def reduce(self, value: SSAValue, sizes: tuple[Expr, ...]) -> None:
         axes = [d for d in range(len(sizes)) if self.random.random() < 0.4]
