@@ -69,11 +69,9 @@ class Machine:
 
 Semantics = Callable[[Any, Args, Machine], Results]
 _REGISTRY: dict[type[Operation], Semantics] = {}
+_TW_FAMILIES = ("elementwise", "creation", "view", "reduction", "indexing", "linalg", "packing", "aten")
 _MODULES: dict[str, tuple[str, ...]] = {
-    "tw": tuple(
-        f"tilewright.dialects.tw.semantics_{family}"
-        for family in ("elementwise", "creation", "view", "reduction", "indexing", "linalg", "packing", "aten")
-    ),
+    "tw": tuple(f"tilewright.dialects.tw.semantics_{family}" for family in _TW_FAMILIES),
     "tk": ("tilewright.dialects.tk.semantics",),
     "th": ("tilewright.dialects.th.semantics",),
 }

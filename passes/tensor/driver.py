@@ -18,8 +18,8 @@ from typing import TypeVar
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.diagnostics import TilewrightError
-from tilewright.passes.rewrite import carry_location
 
+from ..rewrite import carry_location
 from .dce import is_removable
 
 OpT = TypeVar("OpT", bound=Operation)

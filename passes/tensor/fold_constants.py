@@ -24,8 +24,8 @@ from tilewright.dialects.tw.base import Elementwise, element_of
 from tilewright.dialects.tw.creation import ConstantOp, FullOp, scalar_attr
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
 from tilewright.dialects.types import element_type, is_float, numel_of, tensor_type
-from tilewright.passes.rewrite import skip
 
+from ..rewrite import skip
 from .driver import Rewrite
 from .splats import splat_of
 

@@ -9,8 +9,8 @@ from tilewright.dialects.tw.base import Elementwise
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
-from tilewright.passes.rewrite import skip
 
+from ..rewrite import skip
 from .driver import Rewrite
 from .reshape_groups import broadcast_into, broadcast_reshaped
 
