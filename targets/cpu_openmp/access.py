@@ -151,4 +151,3 @@ def local(name: str, type_: Attribute, size: Expr) -> list[str]:
         f"tw::Scratch<{element}> {name}_memory({expression(size)});",
         f"{element}* const {name} = ({element}*){name}_memory.memory;",
     ]
-

@@ -14,17 +14,22 @@ _FORMATS = {
 _NAMES = {element: name for name, element in ELEMENT_TYPES.items()}
 
 
+def numbers(value: DenseIntOrFPElementsAttr) -> list[float | int]:
+    """The elements (there are no complex ones); a splat has one."""
+    return [v for v in value.iter_values() if not isinstance(v, tuple)]
+
+
 def constant_bytes(value: DenseIntOrFPElementsAttr) -> bytes:
     """Row-major, native byte order; a splat is written out."""
     count = 1
     for size in value.get_shape():
         count *= size
-    values = list(value.iter_values())
+    values = numbers(value)
     if len(values) == 1 and count != 1:
         values *= count
     name = _NAMES[value.get_element_type()]
     if name == "bf16":
-        return struct.pack(f"={count}H", *(_bf16(float(v)) for v in values))
+        return struct.pack(f"={count}H", *(_bf16(v) for v in values))
     if name == "i1":
         return struct.pack(f"={count}?", *(bool(v) for v in values))
     return struct.pack(f"={count}{_FORMATS[name]}", *values)

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Call, Expr, Var
 from tilewright.dialects.types import is_float, ui8
@@ -31,15 +32,21 @@ def scalar_type(type_: Attribute) -> str:
     """C++ type of one value, in a variable or in memory."""
     if isinstance(type_, IndexType):
         return "i64"
-    if isinstance(type_, IntegerType):
-        return "bool" if type_.width.data == 1 else f"i{type_.width.data}"
+    width = integer_width(type_)
+    if width is not None:
+        return "bool" if width == 1 else f"i{width}"
     return str(type_)
+
+
+def integer_width(type_: Attribute) -> int | None:
+    """Bits of an integer type, None for others."""
+    return type_.width.data if isa(type_, IntegerType) else None
 
 
 @lru_cache(maxsize=1024)
 def value_type(type_: Attribute) -> str:
     """C++ type of a value: vectors are `f32x16`, of i1 `i32x16`, of bf16 `u16x16`."""
-    if not isinstance(type_, VectorType):
+    if not isa(type_, VectorType[Attribute]):
         return scalar_type(type_)
     element = scalar_type(type_.get_element_type())
     return f"{ {'bool': 'i32', 'bf16': 'u16'}.get(element, element) }x{lanes(type_)}"
@@ -47,13 +54,18 @@ def value_type(type_: Attribute) -> str:
 
 def lanes(type_: Attribute) -> int:
     """Number of lanes, 1 for a scalar."""
-    return type_.get_shape()[0] if isinstance(type_, VectorType) else 1
+    return type_.get_shape()[0] if isa(type_, VectorType[Attribute]) else 1
+
+
+def is_vector(type_: Attribute) -> bool:
+    """True for vectors."""
+    return isinstance(type_, VectorType)
 
 
 def buffer_type(type_: Attribute) -> str:
     """C++ type of what a memref points to; ui8 is read as i8, `arith` is signless."""
-    assert isinstance(type_, MemRefType)
-    element: Attribute = type_.get_element_type()
+    assert isa(type_, MemRefType[Attribute])
+    element = type_.get_element_type()
     return "i8" if element == ui8 else scalar_type(element)
 
 
@@ -78,7 +90,7 @@ def literal(value: float | int, type_: Attribute) -> str:
 
 
 def _integer(value: int, type_: Attribute) -> str:
-    width = type_.width.data if isinstance(type_, IntegerType) else 64
+    width = integer_width(type_) or 64
     if width == 1:
         return "true" if value else "false"
     if width == 32 and value > -(2**31):
@@ -90,7 +102,7 @@ def _integer(value: int, type_: Attribute) -> str:
 
 def element_literal(value: float | int, type_: Attribute) -> str:
     """A constant as one lane of a vector holds it: i1 is 0 or -1, bf16 its bits."""
-    if isinstance(type_, IntegerType) and type_.width.data == 1:
+    if integer_width(type_) == 1:
         return "-1" if value else "0"
     text = literal(value, type_)
     return f"{text}.bits" if isinstance(type_, BFloat16Type) else text

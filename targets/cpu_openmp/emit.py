@@ -10,9 +10,10 @@ from xdsl.dialects.func import FuncOp as MainOp
 
 from tilewright.dialects.tk.kernels import FuncOp
 
-from .emit_host import HostPlan, emit_host
+from .emit_host import emit_host
 from .emit_kernel import emit_kernel, has_checks
 from .host_calls import Available
+from .host_writer import HostPlan
 from .places import Places
 
 

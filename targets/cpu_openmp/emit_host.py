@@ -14,103 +14,32 @@ becomes, inside `tw_main(self, inputs)`,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 
-from xdsl.dialects.builtin import ArrayAttr, IndexType, MemRefType, StringAttr
+from xdsl.dialects.builtin import IndexType, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from tilewright.dialects.index_expr import Expr, parse_exprs
+from tilewright.dialects.index_expr import ZERO
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
-from tilewright.dialects.th.memory import (
-    ArenaOp,
-    BufferOp,
-    ConstantOp,
-    DataOp,
-    EmptyOp,
-    FreeOp,
-    ViewOp,
-)
-from tilewright.dialects.th.types import TensorType, element_of_handle
+from tilewright.dialects.th.memory import ArenaOp, BufferOp, ConstantOp, DataOp, EmptyOp, FreeOp, ViewOp
+from tilewright.dialects.th.types import element_of_handle
 from tilewright.dialects.types import bytes_of
 
+from . import emit_calls
 from .constants import constant_bytes
-from .cpp import buffer_type, comment, expression, identifier, operand, place
+from .cpp import buffer_type, comment, expression, operand
 from .errors import NoCppLowering
-from .fallback import Fallback, Result
-from .host_calls import DTYPES, Available, NoCForm, PythonArguments, ShimArguments, element_name
+from .host_calls import DTYPES, Available, element_name
+from .host_writer import HostPlan, HostWriter, Root, exprs, fail, pointer
 from .places import Places
-from .shims import SHIMS, Shim
-
-
-@dataclass(frozen=True)
-class Root:
-    """What an alias that is returned keeps alive: an input or an owned tensor, and from where."""
-
-    kind: str
-    """"input" or "owned"."""
-    number: int
-    offset: Expr
-
-
-@dataclass
-class HostPlan:
-    """What the emitted host function needs besides its text."""
-
-    constants: list[bytes] = field(default_factory=list[bytes])
-    fallbacks: list[Fallback] = field(default_factory=list[Fallback])
-    shims: dict[str, str] = field(default_factory=dict[str, str])
-    """C name -> declaration."""
-    inputs: int = 0
-    slots: int = 0
-    owned: int = 0
-
-
-@dataclass
-class _Writer:
-    plan: HostPlan
-    places: Places
-    checked: frozenset[str]
-    available: Available
-    lines: list[str] = field(default_factory=list[str])
-    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
-    pointers: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
-    roots: dict[SSAValue, Root] = field(default_factory=dict[SSAValue, Root])
-    layouts: dict[str, str] = field(default_factory=dict[str, str])
-    views: dict[tuple[str, str, str], str] = field(default_factory=dict[tuple[str, str, str], str])
-    counter: int = 0
-
-    def line(self, text: str) -> None:
-        self.lines.append("  " + text)
-
-    def fresh(self, prefix: str) -> str:
-        self.counter += 1
-        return f"{prefix}{self.counter - 1}"
-
-    def own(self, count: int) -> int:
-        """The first of `count` new places for owned tensors."""
-        self.plan.owned += count
-        return self.plan.owned - count
-
-    def layout(self, sizes: Sequence[Expr], strides: Sequence[Expr]) -> tuple[str, bool]:
-        """`rank, sizes, strides` as arguments, and whether they are the same in every call."""
-        values = [*sizes, *strides]
-        text = ", ".join(expression(v) for v in values) or "0"
-        fixed = all(v.constant is not None for v in values)
-        name = self.layouts.get(text)
-        if name is None:
-            name = self.layouts[text] = f"L{len(self.layouts)}"
-            self.line(f"{'static ' if fixed else ''}const i64 {name}[] = {{{text}}};")
-        rank = len(sizes)
-        return f"{rank}, {name}, {name}{f' + {rank}' if rank else ''}", fixed
 
 
 def emit_host(
     main: FuncOp, places: Places, checked: frozenset[str], available: Available
 ) -> tuple[str, HostPlan]:
     """The text of `tw_main`; `checked` names the kernels that report errors."""
-    w = _Writer(HostPlan(), places, checked, available)
+    w = HostWriter(HostPlan(), places, checked, available)
     _arguments(w, main)
     for op in main.body.block.ops:
         statement = _STATEMENTS.get(type(op))
@@ -124,21 +53,21 @@ def emit_host(
     return "\n".join([*head, *w.lines, "}"]), w.plan
 
 
-def _arguments(w: _Writer, main: FuncOp) -> None:
+def _arguments(w: HostWriter, main: FuncOp) -> None:
     args = main.body.block.args
     w.plan.inputs = len(args)
     w.line(f"if (!call.has_inputs({len(args)})) return nullptr;")
-    attributes = main.arg_attrs.data if main.arg_attrs is not None else ()
+    attributes = [dict(a.data) for a in main.arg_attrs.data] if main.arg_attrs is not None else []
     for i, arg in enumerate(args):
-        given = attributes[i].data if i < len(attributes) else {}
+        given: dict[str, Attribute] = attributes[i] if i < len(attributes) else {}
         if isinstance(arg.type, IndexType):
             symbol = given.get("tw.symbol")
             name = symbol.data if isinstance(symbol, StringAttr) else w.fresh("n")
             w.names[arg] = name
             w.line(f"[[maybe_unused]] const i64 {name} = call.integer({i});")
             continue
-        w.roots[arg] = Root("input", i, parse_exprs("0")[0])
-        if arg.first_use is None:
+        w.roots[arg] = Root("input", i, ZERO)
+        if all(isinstance(use.operation, ReturnOp) for use in arg.uses):
             continue
         w.names[arg] = w.fresh("x")
         w.pointers[arg] = w.names[arg]
@@ -153,58 +82,42 @@ def _comment(name: Attribute | None) -> str:
     return f"  {comment(name.data)}" if isinstance(name, StringAttr) else ""
 
 
-def _exprs(text: StringAttr) -> tuple[Expr, ...]:
-    return parse_exprs(text.data)
-
-
-def _fail(w: _Writer, how: str, op: Operation, what: str) -> str:
-    return f"return call.{how}({w.places.add(what, op.location)});"
-
-
 # Memory
 
 
-def _arena(w: _Writer, op: Operation) -> None:
+def _arena(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, ArenaOp)
     name = w.names[op.result] = w.fresh("arena")
-    w.line(f"char* const {name} = call.arena({expression(_exprs(op.size)[0])});")
-    w.line(f"if (!{name}) {_fail(w, 'out_of_memory', op, 'the arena of temporaries')}")
+    w.line(f"char* const {name} = call.arena({expression(exprs(op.size)[0])});")
+    w.line(f"if (!{name}) {fail(w, 'out_of_memory', op, 'the arena of temporaries')}")
 
 
-def _buffer(w: _Writer, op: Operation) -> None:
+def _buffer(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, BufferOp)
-    offset = _exprs(op.offset)[0]
+    offset = exprs(op.offset)[0]
     at = w.names[op.arena] + ("" if offset.constant == 0 else f" + {operand(offset)}")
-    _pointer(w, op.result, at)
+    pointer(w, op.result, at)
 
 
-def _pointer(w: _Writer, result: SSAValue, text: str) -> None:
-    type_ = buffer_type(result.type)
-    name = w.names[result] = w.pointers[result] = w.fresh("b")
-    w.line(f"{type_}* const {name} = ({type_}*)({text});")
-
-
-def _empty(w: _Writer, op: Operation) -> None:
+def _empty(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, EmptyOp)
     slot = w.own(1)
-    layout, _ = w.layout(_exprs(op.sizes), _exprs(op.strides))
+    layout, _ = w.layout(exprs(op.sizes), exprs(op.strides))
     dtype = DTYPES[element_name(element_of_handle(op.result.type))]
-    w.line(
-        f"if (!call.empty({slot}, {layout}, {dtype})) {_fail(w, 'aten_failed', op, 'allocating a result')}"
-    )
-    _pointer(w, op.result, f"call.owned[{slot}].data")
-    w.roots[op.result] = Root("owned", slot, parse_exprs("0")[0])
+    w.line(f"if (!call.empty({slot}, {layout}, {dtype})) {fail(w, 'aten_failed', op, 'allocating a result')}")
+    pointer(w, op.result, f"call.owned[{slot}].data")
+    w.roots[op.result] = Root("owned", slot, ZERO)
 
 
-def _constant(w: _Writer, op: Operation) -> None:
+def _constant(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, ConstantOp)
     w.plan.constants.append(constant_bytes(op.value))
-    _pointer(w, op.result, f"call.graph->constants[{len(w.plan.constants) - 1}]")
+    pointer(w, op.result, f"call.graph->constants[{len(w.plan.constants) - 1}]")
 
 
-def _view(w: _Writer, op: Operation) -> None:
+def _view(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, ViewOp)
-    offset = _exprs(op.offset)[0]
+    offset = exprs(op.offset)[0]
     root = w.roots.get(op.source)
     if root is not None:
         w.roots[op.result] = Root(root.kind, root.number, root.offset + offset)
@@ -214,171 +127,24 @@ def _view(w: _Writer, op: Operation) -> None:
     w.pointers[op.result] = f"({at})" if " " in at else at
 
 
-def _handle(w: _Writer, value: SSAValue) -> str:
-    """A tensor handle on `value`; made where first needed, kept from call to call."""
-    if value in w.names:
-        return w.names[value]
-    owner = value.owner
-    assert isinstance(owner, ViewOp)
-    layout, fixed = w.layout(_exprs(owner.sizes), _exprs(owner.strides))
-    dtype = DTYPES[element_name(element_of_handle(value.type))]
-    key = (w.pointers[value], layout, str(dtype))
-    name = w.views.get(key)
-    if name is None:
-        name = w.views[key] = w.fresh("t")
-        _make_view(w, owner, name, key[0], f"{layout}, {dtype}, {'true' if fixed else 'false'}")
-    w.names[value] = name
-    return name
-
-
-def _make_view(w: _Writer, op: Operation, name: str, pointer: str, layout: str) -> None:
-    w.line(f"const Handle {name} = call.view({w.plan.slots}, {pointer}, {layout});")
-    w.line(f"if (!{name}) {_fail(w, 'aten_failed', op, 'a view')}")
-    w.plan.slots += 1
-
-
-def _data(w: _Writer, op: Operation) -> None:
+def _data(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, DataOp)
-    _pointer(w, op.result, w.pointers[op.source])
+    pointer(w, op.result, w.pointers[op.source])
     if (root := w.roots.get(op.source)) is not None:
         w.roots[op.result] = root
 
 
-def _free(w: _Writer, op: Operation) -> None:
+def _free(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, FreeOp)
     root = w.roots.get(op.source)
     if root is not None and root.kind == "owned":
         w.line(f"call.drop({root.number});")
 
 
-# Calls
-
-
-def _launch(w: _Writer, op: Operation) -> None:
-    assert isinstance(op, LaunchOp)
-    kernel = op.kernel.string_value()
-    args = [w.names[v] for v in (*op.ins, *op.outs)]
-    args += [expression(e) for e in op.symbol_values]
-    if kernel in w.checked:
-        args.append("&call.error")
-    where = place(op.location)
-    w.line(f"{identifier(kernel)}({', '.join(args)});{'  ' + comment(where) if where else ''}")
-    if kernel in w.checked:
-        w.line("if (call.error.place >= 0) return call.kernel_failed();")
-
-
-def _extern(w: _Writer, op: Operation) -> None:
-    assert isinstance(op, ExternOp)
-    handles = [_handle(w, v) for v in (*op.ins, *op.outs)]
-    shim = _shim(w, op.callee.data)
-    if shim is not None and shim.outs and _shim_call(w, op, shim, op.args, handles, None):
-        return
-    _python_call(w, op, op.callee.data, op.args, handles, (), None)
-
-
-def _call(w: _Writer, op: Operation) -> None:
-    assert isinstance(op, CallOp)
-    handles = [_handle(w, v) for v in op.ins]
-    first = w.own(len(op.outs))
-    layouts = [(_exprs(n), _exprs(s)) for n, s in zip(op.sizes, op.strides, strict=True)]
-    shim = _shim(w, op.callee.data)
-    native = shim is not None and shim.results >= len(op.outs) and not shim.outs
-    if not native or shim is None or not _shim_call(w, op, shim, op.args, handles, first):
-        _python_call(w, op, op.callee.data, op.args, handles, tuple(layouts), first)
-        native = False
-    for i, (result, (sizes, strides)) in enumerate(zip(op.outs, layouts, strict=True)):
-        w.roots[result] = Root("owned", first + i, parse_exprs("0")[0])
-        w.pointers[result] = f"call.owned[{first + i}].data"
-        if native:
-            _adopt(w, op, result, first + i, sizes, strides)
-        elif any(not isinstance(use.operation, ReturnOp | FreeOp | DataOp | ViewOp) for use in result.uses):
-            layout, fixed = w.layout(sizes, strides)
-            dtype = DTYPES[element_name(element_of_handle(result.type))]
-            name = w.names[result] = w.fresh("t")
-            _make_view(w, op, name, w.pointers[result], f"{layout}, {dtype}, {'true' if fixed else 'false'}")
-
-
-def _adopt(
-    w: _Writer, op: CallOp, result: SSAValue, slot: int, sizes: Sequence[Expr], strides: Sequence[Expr]
-) -> None:
-    layout, _ = w.layout(sizes, strides)
-    dtype = DTYPES[element_name(element_of_handle(result.type))]
-    fail = _fail(w, "unexpected", op, op.callee.data)
-    w.line(f"if (!call.adopt({slot}, call.owned[{slot}].handle, {layout}, {dtype})) {fail}")
-    w.names[result] = f"call.owned[{slot}].handle"
-
-
-def _shim(w: _Writer, callee: str) -> Shim | None:
-    shim = SHIMS.get(callee) or SHIMS.get(callee.removesuffix(".default"))
-    return shim if shim is not None and w.available(shim.symbol) else None
-
-
-def _shim_call(
-    w: _Writer,
-    op: Operation,
-    shim: Shim,
-    args: ArrayAttr[Attribute],
-    handles: Sequence[str],
-    first: int | None,
-) -> bool:
-    """Emit the C call; False where an argument has no C form."""
-    made = ShimArguments(handles, w.fresh("q"))
-    try:
-        made.fill(shim, args.data)
-    except NoCForm:
-        return False
-    wanted = len(op.results)
-    for i in range(shim.results):
-        unused = f"{made.prefix}_unused{i}"
-        if i >= wanted:
-            made.before.append(f"Handle {unused} = nullptr;")
-        made.values.append(f"&{unused}" if i >= wanted else f"&call.owned[{(first or 0) + i}].handle")
-    w.plan.shims[shim.symbol] = shim.declaration
-    for text in made.before:
-        w.line(text)
-    callee = op.properties["callee"]
-    assert isinstance(callee, StringAttr)
-    w.line(f"if ({shim.symbol}({', '.join(made.values)})) {_fail(w, 'aten_failed', op, callee.data)}")
-    for i in range(wanted, shim.results):
-        unused = f"{made.prefix}_unused{i}"
-        w.line(f"if ({unused}) tw::aoti_torch_delete_tensor_object({unused});")
-    return True
-
-
-def _python_call(
-    w: _Writer,
-    op: Operation,
-    callee: str,
-    args: ArrayAttr[Attribute],
-    handles: Sequence[str],
-    layouts: Sequence[tuple[Sequence[Expr], Sequence[Expr]]],
-    first: int | None,
-) -> None:
-    made = PythonArguments(op)
-    converted = tuple(made.convert(arg) for arg in args.data)
-    results: list[Result] = []
-    for value, (sizes, strides) in zip(op.results, layouts, strict=True):
-        element = element_name(element_of_handle(value.type))
-        results.append(Result(element, len(sizes), len(made.integers)))
-        made.integers += [*sizes, *strides]
-    where = place(op.location)
-    w.plan.fallbacks.append(Fallback(callee, converted, len(handles), tuple(results), where))
-    prefix = w.fresh("q")
-    integers = ", ".join(expression(e) for e in made.integers) or "0"
-    w.line(f"const Handle {prefix}_tensors[] = {{{', '.join(handles) or 'nullptr'}}};")
-    w.line(f"const i64 {prefix}_integers[] = {{{integers}}};")
-    number = len(w.plan.fallbacks) - 1
-    values = f"{prefix}_tensors, {len(handles)}, {prefix}_integers, {len(made.integers)}"
-    w.line(
-        f"if (!call.fallback({number}, {values}, {first or 0}, {len(results)}))"
-        f" return nullptr;  {comment(callee)}"
-    )
-
-
 # Results
 
 
-def _return(w: _Writer, op: Operation) -> None:
+def _return(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, ReturnOp)
     w.line("call.hold_gil();")
     items = [_result(w, value) for value in op.operands]
@@ -386,7 +152,7 @@ def _return(w: _Writer, op: Operation) -> None:
     w.line(f"return call.results(items, {len(items)});")
 
 
-def _result(w: _Writer, value: SSAValue) -> str:
+def _result(w: HostWriter, value: SSAValue) -> str:
     if isinstance(value.type, IndexType):
         return f"PyLong_FromLongLong({w.names[value]})"
     root = w.roots[value]
@@ -394,11 +160,11 @@ def _result(w: _Writer, value: SSAValue) -> str:
     owner = value.owner
     if isinstance(value, BlockArgument) or not isinstance(owner, ViewOp):
         return base
-    layout, _ = w.layout(_exprs(owner.sizes), _exprs(owner.strides))
+    layout, _ = w.layout(exprs(owner.sizes), exprs(owner.strides))
     return f"call.alias({base}, {expression(root.offset)}, {layout})"
 
 
-_STATEMENTS: Mapping[type[Operation], Callable[[_Writer, Operation], None]] = {
+_STATEMENTS: Mapping[type[Operation], Callable[[HostWriter, Operation], None]] = {
     ArenaOp: _arena,
     BufferOp: _buffer,
     EmptyOp: _empty,
@@ -406,10 +172,8 @@ _STATEMENTS: Mapping[type[Operation], Callable[[_Writer, Operation], None]] = {
     ViewOp: _view,
     DataOp: _data,
     FreeOp: _free,
-    LaunchOp: _launch,
-    ExternOp: _extern,
-    CallOp: _call,
+    LaunchOp: emit_calls.launch,
+    ExternOp: emit_calls.extern,
+    CallOp: emit_calls.call,
     ReturnOp: _return,
 }
-
-__all__ = ["HostPlan", "MemRefType", "TensorType", "emit_host"]

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, LocationAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from tilewright.dialects.tk.access import IndexOp, LoadOp, LocalOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
@@ -36,12 +37,14 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp, TailOp, YieldOp
 
 from . import access, rules
+from .constants import numbers
 from .cpp import (
     buffer_type,
     comment,
     element_literal,
     expression,
     identifier,
+    is_vector,
     lanes,
     literal,
     place,
@@ -98,7 +101,7 @@ class _Writer:
     def type_of(self, type_: Attribute) -> str:
         """The C++ type; vector types are remembered, to be declared."""
         text = value_type(type_)
-        if isinstance(type_, VectorType):
+        if is_vector(type_):
             self.vectors.setdefault(text)
             self.vectors.setdefault(f"i32x{lanes(type_)}")
         return text
@@ -110,8 +113,7 @@ def emit_kernel(func: FuncOp, places: Places) -> tuple[str, tuple[str, ...]]:
         raise NotScheduled(func, name=func.sym_name.data)
     w = _Writer(places)
     params: list[str] = []
-    for arg in func.body.block.args:
-        params.append(f"{buffer_type(arg.type)}* {w.fresh(arg, 'a')}")
+    params += [f"{buffer_type(arg.type)}* {w.fresh(arg, 'a')}" for arg in func.body.block.args]
     params += [f"i64 {symbol}" for symbol in func.symbols.exprs]
     if has_checks(func):
         params.append("tw::KernelError* error")
@@ -139,7 +141,7 @@ def _expression(w: _Writer, op: Operation) -> None:
     if len(op.results) != 1:
         raise NoCppLowering(op, reason="it has no row in the table of C++ statements")
     for value in op.operands:
-        if isinstance(value.type, VectorType):
+        if is_vector(value.type):
             w.type_of(value.type)
     _define(w, op, rules.lower(op, [w.names[v] for v in op.operands]))
 
@@ -152,17 +154,16 @@ def _define(w: _Writer, op: Operation, text: str) -> None:
 
 def _constant(w: _Writer, op: Operation) -> None:
     assert isinstance(op, arith.ConstantOp)
-    value, type_ = op.value, op.result.type
+    value: Attribute = op.value
+    (result,) = op.results
+    type_ = result.type
     if isinstance(value, IntegerAttr | FloatAttr):
-        number = value.value.data
-        if value.type != type_:
-            raise NoCppLowering(op, reason=f"the constant {value} is not a {type_}")
-        w.names[op.result] = literal(number, value.type)
+        w.names[op.result] = literal(value.value.data, type_)
         return
-    if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(type_, VectorType):
+    if not isinstance(value, DenseIntOrFPElementsAttr) or not isa(type_, VectorType[Attribute]):
         raise NoCppLowering(op, reason="only numbers and vectors of numbers can be constants")
-    element: Attribute = type_.get_element_type()
-    values = list(value.iter_values())
+    element = type_.get_element_type()
+    values = numbers(value)
     name = w.type_of(type_)
     if len(set(map(repr, values))) == 1:
         text = f"tw::splat<{name}>({element_literal(values[0], element)})"
@@ -189,19 +190,21 @@ def _index(w: _Writer, op: Operation) -> None:
 
 def _local(w: _Writer, op: Operation) -> None:
     assert isinstance(op, LocalOp)
-    for text in access.local(w.fresh(op.result, "s"), op.result.type, op.size.exprs[0]):
+    (result,) = op.results
+    for text in access.local(w.fresh(result, "s"), result.type, op.size.exprs[0]):
         w.line(text)
 
 
 def _active(w: _Writer, op: Operation) -> None:
     assert isinstance(op, ActiveOp)
-    _define(w, op, f"tw::first_lanes<{w.type_of(op.result.type)}>({w.tails[-1][1]})")
+    (result,) = op.results
+    _define(w, op, f"tw::first_lanes<{w.type_of(result.type)}>({w.tails[-1][1]})")
 
 
 def _assert(w: _Writer, op: Operation) -> None:
     assert isinstance(op, AssertOp)
     condition = w.names[op.condition]
-    if isinstance(op.condition.type, VectorType):
+    if is_vector(op.condition.type):
         type_ = w.type_of(op.condition.type)
         failed = f"~{condition}"
         if w.tails:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Number = Any  # mpmath has no types
+LSTSQ: Any = np.linalg.lstsq
 mp: Any = import_module("mpmath")
 mp.mp.dps = 40
 
@@ -46,8 +47,7 @@ def solve(fit: Fit, rounds: int = 60) -> tuple[Array, Array, float]:
     t = _points(fit)
     values = [fit.g(mp.mpf(float(x))) for x in t]
     g = np.array([float(v) for v in values])
-    given = fit.weight or (lambda x: 1 / abs(fit.g(x)))
-    base = np.array([float(given(mp.mpf(float(x)))) for x in t])
+    base = np.array([float(fit.weight(mp.mpf(float(x)))) for x in t]) if fit.weight else 1 / np.abs(g)
     top = np.vander(t, fit.top + 1, increasing=True)
     bottom = np.vander(t, fit.bottom + 1, increasing=True)
     lawson, q = np.ones_like(t), np.ones_like(t)
@@ -56,7 +56,8 @@ def solve(fit: Fit, rounds: int = 60) -> tuple[Array, Array, float]:
         weight = np.sqrt(lawson) * base / np.abs(q)
         matrix = np.concatenate([top, -g[:, None] * bottom[:, 1:]], axis=1) * weight[:, None]
         scale = np.linalg.norm(matrix, axis=0)
-        solution = np.linalg.lstsq(matrix / scale, g * weight, rcond=1e-17)[0] / scale
+        answer: tuple[Array, ...] = LSTSQ(matrix / scale, g * weight, rcond=1e-17)
+        solution: Array = answer[0] / scale
         p_c, q_c = solution[: fit.top + 1], np.concatenate([[1.0], solution[fit.top + 1 :]])
         q = bottom @ q_c
         error = np.abs((top @ p_c) / q - g) * base

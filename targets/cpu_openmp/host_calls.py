@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -103,7 +104,7 @@ class ShimArguments:
     def _list(self, kind: str, parameter: Parameter, arg: Attribute | None) -> None:
         if arg is None or not isinstance(arg, ArrayAttr):
             raise NoCForm  # also lists given as one number or left out: rare, Python knows the schema
-        items: Sequence[Attribute] = arg.data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        items = [*cast(ArrayAttr[Attribute], arg).data]
         if kind == "A":
             texts, type_ = [self._handle(item) for item in items], "Handle"
         else:
@@ -166,7 +167,7 @@ class PythonArguments:
             case StringAttr():
                 return arg.data
             case ArrayAttr():
-                items: Sequence[Attribute] = arg.data  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+                items = arg.data
                 return tuple(self.convert(item) for item in items)
             case _ if arg in _NAMES:
                 return Dtype(_NAMES[arg])
