@@ -19,7 +19,7 @@ from ..rewrite import skip
 from .body import loads_of, remove_divisions, simplify_body
 from .cost import BYTE_COST, body_cost, count, evaluations
 from .inline import Producer, axis_values, inline_at, producer_of
-from .merge import drawback, match, merge, users_to_sink
+from .merge import drawback, match, merge, plain_match, users_to_sink
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,9 @@ class _Fuser:
             if isinstance(op, KernelOp):
                 op = self._fuse_producers(op)
             op = op.next_op
+        for kernel in self.block.ops:
+            if isinstance(kernel, KernelOp):
+                simplify_body(kernel)
 
     def _fuse_producers(self, consumer: KernelOp) -> KernelOp:
         """Fuse as many producers as possible; returns the kernel that stands there then."""
@@ -90,6 +93,8 @@ class _Fuser:
         assert isinstance(producer, KernelOp)
         if (why := self._too_big(producer, consumer)) is not None:
             return why
+        if _only_reader(value, consumer) and (merged := _merge_plainly(producer, consumer)) is not None:
+            return merged
         why_not_inline = _inline(value, consumer)
         if why_not_inline is None:
             if all(r.first_use is None for r in producer.results):
@@ -116,6 +121,21 @@ class _Fuser:
         if inputs > self.max_inputs:
             return f"the kernel would read {inputs} tensors, max-inputs is {self.max_inputs}"
         return None
+
+
+def _only_reader(value: SSAValue, consumer: KernelOp) -> bool:
+    """True where fusing leaves nothing of the kernel that makes `value`."""
+    assert isinstance(value.owner, KernelOp)
+    return len(value.owner.results) == 1 and all(use.operation is consumer for use in value.uses)
+
+
+def _merge_plainly(producer: KernelOp, consumer: KernelOp) -> KernelOp | None:
+    """Merge two kernels that walk the same space already, which is cheaper than copying ops."""
+    found = plain_match(producer, consumer)
+    if found is None or drawback(producer, consumer, found) is not None:
+        return None
+    sunk = users_to_sink(producer, consumer)
+    return None if isinstance(sunk, str) else merge(producer, consumer, found, sunk)
 
 
 def _place(value: SSAValue) -> str:

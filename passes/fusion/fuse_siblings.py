@@ -14,7 +14,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
 from ..rewrite import skip
-from .body import exprs_of, loads_of
+from .body import exprs_of, loads_of, simplify_body
 from .cost import count
 from .merge import Match, complete_match, merge, users_to_sink
 
@@ -66,6 +66,7 @@ def _absorb_earlier(kernel: KernelOp, max_ops: int) -> KernelOp:
                 skip(kernel, f"not fused with a sibling kernel: {sunk}")
                 continue
             kernel = merge(sibling, kernel, found, sunk)
+            simplify_body(kernel)
     return kernel
 
 

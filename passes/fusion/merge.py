@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.compute import ScanOp
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
@@ -17,10 +18,10 @@ from tilewright.dialects.tw.base import is_pure
 from .body import (
     exprs_of,
     loads_of,
+    merge_equal_inputs,
     reduced_axes,
     rename_axes,
     rewrite_exprs,
-    simplify_body,
     solve_axes,
     split_axis,
     store_to,
@@ -56,6 +57,12 @@ def links(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreOp]
                 return "it is read under a mask or at gathered positions"
             found.append((load, store))
     return found
+
+
+def plain_match(producer: KernelOp, consumer: KernelOp) -> Match | None:
+    """One iteration space for both, if there is one without splitting axes."""
+    found = _try_match(producer, consumer)
+    return found if isinstance(found, Match) else None
 
 
 def match(producer: KernelOp, consumer: KernelOp) -> Match | str:
@@ -266,19 +273,30 @@ def users_to_sink(producer: KernelOp, consumer: KernelOp) -> list[Operation] | s
 
 
 def merge(producer: KernelOp, consumer: KernelOp, m: Match, sunk: Sequence[Operation]) -> KernelOp:
-    """Replace both by one kernel at the consumer's place; `sunk` moves behind it."""
+    """Replace both by one kernel at the consumer's place; `sunk` moves behind it.
+
+    The producer's body is reused, so a long chain costs no more than its last links.
+    """
+    scalars = {load: store.value for load, store in _linked(producer, consumer)}
     internal = {r for r in producer.results if all(u.operation is consumer for u in r.uses)}
     kept = [r for r in producer.results if r not in internal]
-    inputs = [*producer.operands, *(v for v in consumer.operands if v.owner is not producer)]
-    merged = KernelOp.make(m.space, inputs, [*(r.type for r in kept), *(r.type for r in consumer.results)])
+    _drop_destinations(producer, internal)
+    _rename_body(producer, m)
+    outside = [v for v in consumer.operands if v.owner is not producer]
+    body = producer.detach_region(producer.body)
+    merged = KernelOp.create(
+        operands=[*producer.operands, *outside],
+        result_types=[*(r.type for r in kept), *(r.type for r in consumer.results)],
+        properties={"sizes": map_attr(m.space)},
+        attributes={**producer.attributes, **consumer.attributes},
+        regions=[body],
+    )
     merged.location = consumer.location
-    merged.attributes = {**producer.attributes, **consumer.attributes}
+    _add_arguments(body.block, len(producer.operands), [v.type for v in outside], consumer.result_types)
     parent = consumer.parent_block()
     assert parent is not None
     parent.insert_op_before(merged, consumer)
-    scalars = {load: store.value for load, store in _linked(producer, consumer)}
-    _move_body(producer, merged, m, kept)
-    _move_consumer(consumer, producer, merged, scalars, len(producer.operands), len(kept))
+    _move_consumer(consumer, producer, merged, scalars, len(kept))
     for old, new in zip((*kept, *consumer.results), merged.results, strict=True):
         old.replace_all_uses_with(new)
         new.name_hint = old.name_hint
@@ -290,7 +308,7 @@ def merge(producer: KernelOp, consumer: KernelOp, m: Match, sunk: Sequence[Opera
         op.detach()
         parent.insert_op_after(op, last)
         last = op
-    simplify_body(merged)
+    merge_equal_inputs(merged)
     return merged
 
 
@@ -300,22 +318,36 @@ def _linked(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreO
     return found
 
 
-def _move_body(producer: KernelOp, merged: KernelOp, m: Match, kept: Sequence[SSAValue]) -> None:
+def _drop_destinations(producer: KernelOp, internal: set[OpResult]) -> None:
+    """Remove the stores of results that only the consumer reads, and their block arguments."""
+    block = producer.body.block
+    for destination, result in list(zip(producer.destinations, producer.results, strict=True)):
+        if result not in internal:
+            continue
+        if (store := store_to(destination)) is not None:
+            store.detach()
+            store.erase()
+        assert isinstance(destination, BlockArgument)
+        block.erase_arg(destination)
+
+
+def _rename_body(producer: KernelOp, m: Match) -> None:
+    if all(p == c for p, c in m.axes.items()):
+        return
     body = producer.body.block
     rename = {Var("d", p): dim(c) for p, c in m.axes.items()}
     rewrite_exprs(body.ops, lambda e: e.substitute(rename))
     rename_axes(body.ops, {p: (c,) for p, c in m.axes.items()})
-    for old, new in zip(producer.sources, merged.sources, strict=False):
-        old.replace_all_uses_with(new)
-    results = list(producer.results)
-    for number, destination in enumerate(producer.destinations):
-        store = store_to(destination)
-        if results[number] in kept:
-            destination.replace_all_uses_with(merged.destinations[kept.index(results[number])])
-        elif store is not None:
-            store.detach()
-            store.erase()
-    _move_ops(body, merged.body.block)
+
+
+def _add_arguments(
+    block: Block, first_input: int, inputs: Sequence[Attribute], results: Sequence[Attribute]
+) -> None:
+    """Block arguments for the consumer's inputs (behind the producer's) and results (at the end)."""
+    for number, type_ in enumerate(inputs):
+        block.insert_arg(type_, first_input + number)
+    for type_ in results:
+        block.insert_arg(type_, len(block.args))
 
 
 def _move_consumer(
@@ -323,23 +355,20 @@ def _move_consumer(
     producer: KernelOp,
     merged: KernelOp,
     scalars: Mapping[LoadOp, SSAValue],
-    first_input: int,
     first_result: int,
 ) -> None:
+    """Append the consumer's ops; its loads of the producer become the producer's scalars."""
     for load, value in scalars.items():
         load.result.replace_all_uses_with(value)
         load.detach()
         load.erase()
-    targets = iter(merged.sources[first_input:])
+    targets = iter(merged.sources[len(producer.operands) :])
     for operand, source in zip(list(consumer.operands), list(consumer.sources), strict=True):
         if operand.owner is not producer:
             source.replace_all_uses_with(next(targets))
     for old, new in zip(consumer.destinations, merged.destinations[first_result:], strict=True):
         old.replace_all_uses_with(new)
-    _move_ops(consumer.body.block, merged.body.block)
-
-
-def _move_ops(source: Block, target: Block) -> None:
-    for op in list(source.ops):
+    target = merged.body.block
+    for op in list(consumer.body.block.ops):
         op.detach()
         target.add_op(op)
