@@ -42,7 +42,7 @@ class Accumulators:
         return emit
 
     def _over_lanes(self, op: Reduction | ScanOp) -> bool:
-        return not isinstance(op, ScanOp) and self.plan.vector in op.over
+        return not isinstance(op, ScanOp) and self.plan.vector in self.body.over[op]
 
     def start(self, scope: Scope, op: Reduction | ScanOp) -> tuple[SSAValue, ...]:
         """Identities: vectors where lanes are reduced, or where the value varies over lanes."""

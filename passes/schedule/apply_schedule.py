@@ -15,8 +15,8 @@ from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from .body import Body
-from .cost import scatters
 from .contract import ContractionWriter
+from .cost import scatters
 from .nest import NestBuilder
 from .plan import take_plan
 from .tile import take_tile
@@ -70,7 +70,7 @@ def schedule(func: FuncOp) -> None:
     new = Block(arg_types=[arg.type for arg in old.args])
     for mine, theirs in zip(new.args, old.args, strict=True):
         mine.name_hint = theirs.name_hint
-    body = Body.of(old)
+    body = Body.of(old, plan.tiles, len(func.space), plan.arrays)
     writer = Writer(plan, func.space)
     scope = Scope(new, dict(zip(old.args, new.args, strict=True)))
     for op in body.ops:

@@ -23,16 +23,32 @@ class Body:
     """Axes that an op runs over, those that it reduces included."""
     domains: dict[SSAValue, Axes]
     """Axes that a value varies over."""
+    over: dict[Operation, Axes]
+    """Axes that a reduction removes."""
+    arrays: bool = False
+    """Whether a reduction may have an accumulator in memory per element of its result."""
 
     @staticmethod
-    def of(block: Block) -> Body:
+    def of(block: Block, tiles: Sequence[tuple[int, int]] = (), rank: int = 0, arrays: bool = False) -> Body:
+        """The facts; `tiles` adds axis `rank + i` to whatever runs over the axis of tile `i`."""
         ops = tuple(block.ops)
         domains = domains_of(block)
+        runs = {op: axes_of_op(op, domains) for op in ops}
+        over: dict[Operation, Axes] = {op: frozenset(op.over) for op in ops if isinstance(op, Reduction)}
+        position = {op: i for i, op in enumerate(ops)}
+        if not tiles:
+            return Body(ops, position, runs, domains, over, arrays)
+
+        def tiled(axes: Axes) -> Axes:
+            return axes.union(rank + i for i, (axis, _) in enumerate(tiles) if axis in axes)
+
         return Body(
             ops,
-            {op: i for i, op in enumerate(ops)},
-            {op: axes_of_op(op, domains) for op in ops},
-            domains,
+            position,
+            {op: tiled(axes) for op, axes in runs.items()},
+            {value: tiled(axes) for value, axes in domains.items()},
+            {op: tiled(axes) for op, axes in over.items()},
+            arrays,
         )
 
     def closure(self, sinks: Iterable[Operation], known: Container[SSAValue]) -> list[Operation]:
@@ -67,8 +83,10 @@ def arranged(body: Body, loops: Sequence[int], ops: Iterable[Operation]) -> tupl
     for op in ops:
         used |= body.runs[op] & wanted
         if isinstance(op, Reduction):
+            if body.arrays:
+                continue
             outer = body.domains[op.results[0]] & wanted
-            inner: Iterable[int] = op.over
+            inner: Iterable[int] = body.over[op]
         elif isinstance(op, ScanOp):
             outer, inner = (body.runs[op] & wanted) - {op.along}, (op.along,)
         else:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import SSAValue
 
-from tilewright.dialects.index_expr import Expr, Var, as_expr, dim, product
+from tilewright.dialects.index_expr import Expr, Var, as_expr, dim, minimum, product
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.compute import ReduceOp, ScanOp
 from tilewright.dialects.tk.loops import ForOp, TailOp, YieldOp
@@ -35,7 +36,7 @@ class LoopWriter:
         self.plan = nests.plan
         self.writer = nests.writer
         self.partial = nests.partial
-        self._next_axis = len(nests.space)
+        self._next_axis = len(nests.space) + len(nests.plan.tiles)
 
     def write(self, scope: Scope, axis: int, rest: tuple[int, ...], work: Work) -> None:
         """Do `work` for all of `axis`; the carries of `work` then hold the results."""
@@ -55,6 +56,8 @@ class LoopWriter:
         if fused > 1:
             self._fused_loop(scope, (axis, *rest[: fused - 1]), body)
             return
+        if self._rows(scope, axis, rest, work, carries):
+            return
         copies = 1
         if carries and all(isinstance(c.op, ReduceOp) for c in carries):
             innermost = not any(self.nests.body.runs[op].intersection(rest) for op in ops)
@@ -63,7 +66,7 @@ class LoopWriter:
 
     def _inside(self, scope: Scope, rest: tuple[int, ...], work: Work, carries: list[Carry]) -> None:
         """The nest inside; a sum over further axes gets an accumulator of its own there."""
-        own = [sums_floats(c.op) and not set(rest).isdisjoint(_over(c)) for c in carries]
+        own = [sums_floats(c.op) and not self._over(c).isdisjoint(rest) for c in carries]
         inner = [
             Carry(c.op, self.partial.start(scope, c.op) if mine else c.values)
             for c, mine in zip(carries, own, strict=True)
@@ -74,6 +77,31 @@ class LoopWriter:
                 self.partial.join(scope, carry.op, carry.values, new.values) if mine else new.values
             )
 
+    def _rows(self, scope: Scope, axis: int, rest: tuple[int, ...], work: Work, carries: list[Carry]) -> bool:
+        """Where the loop only grows sums in arrays, several rows go into each at a time."""
+        grows = [grow for grow in work.grows if axis in self.nests.body.over[grow.op]]
+        if carries or work.effects or work.keeps or len(grows) != len(work.grows) or not grows:
+            return False
+        if axis >= len(self.nests.space) or any(
+            not self.nests.body.over[g.op].isdisjoint(rest) for g in grows
+        ):
+            return False
+        done, extent = scope.bounds.get(axis, (as_expr(0), self.nests.space[axis]))
+        end = done + extent
+        for n in (self.plan.unroll, 1) if self.plan.unroll > 1 else (1,):
+            several = Work(grows=[replace(grow, rows=(axis, n)) for grow in grows])
+
+            def body(inner: Scope, _: list[Carry], several: Work = several) -> None:
+                self.nests.nest(inner, rest, several)
+
+            upper = end - extent % n
+            self._steps(scope, axis, (done, upper), n, 1, [], body)
+            done = upper
+        return True
+
+    def _over(self, carry: Carry) -> frozenset[int]:
+        return self.nests.body.over.get(carry.op, frozenset())
+
     # Parallel loops
 
     def _fused(self, scope: Scope, axis: int, rest: tuple[int, ...], work: Work) -> int:
@@ -81,6 +109,8 @@ class LoopWriter:
         leading = self.plan.order[: self.plan.parallel]
         if scope.depth or axis not in leading:
             return 0
+        if any(a >= len(self.nests.space) for a in leading):
+            return 1
         wanted = set(leading)
         whole = all(wanted <= self.nests.body.runs[op] for op in work.ops())
         return len(leading) if whole and (axis, *rest)[: len(leading)] == leading else 1
@@ -110,24 +140,47 @@ class LoopWriter:
     # Loops over one axis
 
     def _whole(self, scope: Scope, axis: int, copies: int, carries: list[Carry], body: Body) -> None:
-        size = self.nests.space[axis]
+        if axis >= len(self.nests.space):
+            self._tiles(scope, axis, carries, body)
+            return
+        start, extent = scope.bounds.get(axis, (as_expr(0), self.nests.space[axis]))
         step = self.plan.lanes if axis == self.plan.vector else 1
-        done = as_expr(0)
-        block = step * copies * _BLOCK
-        if copies > 1 and any(sums_floats(c.op) for c in carries) and _exceeds(size, 4 * block):
-            done = self._blocks(scope, axis, size - size % block, block, step, copies, carries, body)
+        done, block = start, step * copies * _BLOCK
+        if copies > 1 and any(sums_floats(c.op) for c in carries) and _exceeds(extent, 4 * block):
+            bounds = (start, start + extent - extent % block)
+            done = self._blocks(scope, axis, bounds, block, step, copies, carries, body)
         for n in (copies, 1) if copies > 1 else (1,):
-            upper = size - size % (step * n)
+            upper = start + extent - extent % (step * n)
             self._steps(scope, axis, (done, upper), step, n, carries, body)
             done = upper
         if step > 1:
-            self._tail(scope, axis, done, size % step, carries, body)
+            self._tail(scope, axis, done, extent % step, carries, body)
+
+    def _tiles(self, scope: Scope, axis: int, carries: list[Carry], body: Body) -> None:
+        """A loop over the tiles of an axis."""
+        real, tile = self.plan.tiles[axis - len(self.nests.space)]
+        size = self.nests.space[real]
+        fits = (size % tile).constant == 0
+        extent = as_expr(tile) if fits else minimum(tile, size - dim(axis))
+
+        def in_tile(inner: Scope, running: list[Carry]) -> None:
+            inner.bounds[real] = (dim(axis), extent)
+            body(inner, running)
+
+        self._steps(scope, axis, (as_expr(0), size), tile, 1, carries, in_tile)
+
+    def each(self, scope: Scope, axes: Sequence[int], write: Callable[[Scope], None]) -> None:
+        """Loops over `axes` around what `write` writes."""
+        if not axes:
+            write(scope)
+            return
+        self._whole(scope, axes[0], 1, [], lambda inner, _: self.each(inner, axes[1:], write))
 
     def _blocks(
         self,
         scope: Scope,
         axis: int,
-        upper: Expr,
+        bounds: tuple[Expr, Expr],
         block: int,
         step: int,
         copies: int,
@@ -139,13 +192,12 @@ class LoopWriter:
 
         def one_block(inner: Scope, running: list[Carry]) -> None:
             sums = [Carry(c.op, self.partial.start(inner, c.op)) for c in running]
-            bounds = (dim(outer), dim(outer) + block)
-            self._steps(inner, axis, bounds, step, copies, sums, body)
+            self._steps(inner, axis, (dim(outer), dim(outer) + block), step, copies, sums, body)
             for carry, part in zip(running, sums, strict=True):
                 carry.values = self.partial.join(inner, carry.op, carry.values, part.values)
 
-        self._steps(scope, outer, (as_expr(0), upper), block, 1, carries, one_block)
-        return upper
+        self._steps(scope, outer, bounds, block, 1, carries, one_block)
+        return bounds[1]
 
     def _steps(
         self,
@@ -212,10 +264,6 @@ class LoopWriter:
             end = YieldOp.create(operands=values)
             end.location = loop.location
             loop.body.block.add_op(end)
-
-
-def _over(carry: Carry) -> tuple[int, ...]:
-    return () if isinstance(carry.op, ScanOp) else carry.op.over
 
 
 def _exceeds(size: Expr, limit: int) -> bool:

@@ -2,22 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from xdsl.ir import Operation
 
-from tilewright.dialects.index_expr import Expr, product
-from tilewright.dialects.tk.access import LocalOp
+from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.compute import ScanOp
-from tilewright.dialects.types import flat_memref
 
 from .accumulate import Accumulators
+from .arrays import ArrayAccumulators
 from .body import Body, Reduction, arranged
 from .errors import NoLoopOrder
 from .loop_writer import LoopWriter
 from .plan import KEEP, Plan
-from .work import Carry, Keep, Work
-from .writer import Scope, Writer
+from .work import Carry, Grow, Keep, Work
+from .writer import Known, Scope, Writer
+
+
+@dataclass
+class _Phase:
+    """One loop among those over the same axis."""
+
+    work: Work
+    reductions: list[Reduction] = field(default_factory=list[Reduction])
+    in_arrays: list[Reduction] = field(default_factory=list[Reduction])
+    outer_grows: list[Grow] = field(default_factory=list[Grow])
+
+    def ops(self) -> list[Operation]:
+        return [
+            *self.work.ops(), *self.reductions, *self.in_arrays, *(grow.op for grow in self.outer_grows)
+        ]  # fmt: skip
 
 
 class NestBuilder:
@@ -30,6 +45,7 @@ class NestBuilder:
         self.space = space
         self.partial = Accumulators(plan, writer, body)
         self.loops = LoopWriter(self)
+        self.arrays = ArrayAccumulators(self)
 
     # Nests
 
@@ -47,7 +63,7 @@ class NestBuilder:
 
     def needed(self, scope: Scope, work: Work) -> list[Operation]:
         """The ops to write for `work`, in order."""
-        return self.body.closure(work.ops(), _Known(scope))
+        return self.body.closure(work.ops(), Known(scope))
 
     def _split(self, scope: Scope, loops: Sequence[int], work: Work) -> list[Work]:
         """Groups of sinks, each of which has a loop order."""
@@ -58,7 +74,7 @@ class NestBuilder:
             for group in groups:
                 both = group.joined(single)
                 if arranged(self.body, loops, self.needed(scope, both)) is not None:
-                    group.effects, group.carries, group.keeps = both.effects, both.carries, both.keeps
+                    group.add(single)
                     break
             else:
                 groups.append(single)
@@ -69,29 +85,53 @@ class NestBuilder:
         axis, rest = order[0], order[1:]
         levels = self._levels(scope, axis, ops)
         pending = frozenset(order)
-        carried = {id(c.op) for c in work.carries}
-        reductions = [
-            op for op in ops if isinstance(op, Reduction) and axis in op.over and id(op) not in carried
-        ]
-        inside: list[Work] = []
-        for level in range(max(levels.values(), default=0) + 1):
-            inside.append(self._share(work, level, levels, lambda op: axis in self.body.runs[op]))
-        starts: list[list[Carry]] = [[] for _ in inside]
-        for op in reductions:
-            if self.body.domains[op.results[0]].isdisjoint(pending):
-                starts[levels[op]].append(Carry(op, ()))
-        self._keep(scope, order, levels, inside, starts)
-        for level, (loop, begun) in enumerate(zip(inside, starts, strict=True)):
+        begun = self._begun(axis, pending, ops, levels, work)
+        self._keep(scope, order, levels, begun)
+        for level, phase in enumerate(begun):
             self._straight(scope, rest, pending, [op for op in ops if levels[op] == level], work, axis)
-            for carry in begun:
-                carry.values = self.partial.start(scope, carry.op)
-            loop.carries.extend(begun)
+            carries = [Carry(op, self.partial.start(scope, op)) for op in phase.reductions]
+            grows = [self.arrays.start(scope, order, op) for op in phase.in_arrays]
+            inner = [self.arrays.start(scope, order, grow.op) for grow in phase.outer_grows]
+            loop = phase.work
+            loop.carries = loop.carries + carries
+            loop.grows = loop.grows + grows + inner
             if loop:
                 self.loops.write(scope, axis, rest, loop)
-            for carry in begun:
+            for carry in carries:
                 self.partial.finish(scope, carry)
+            for grow in grows:
+                scope.kept[grow.op.results[0]] = (grow.local, grow.axes)
+            for part, whole in zip(inner, phase.outer_grows, strict=True):
+                self.arrays.merge(scope, whole, part)
             for keep in loop.keeps:
                 scope.kept[keep.op.results[0]] = (keep.local, keep.axes)
+
+    def _begun(
+        self,
+        axis: int,
+        pending: frozenset[int],
+        ops: list[Operation],
+        levels: dict[Operation, int],
+        work: Work,
+    ) -> list[_Phase]:
+        """Per level, the work of the loop over `axis` and the reductions that it runs."""
+        running = {id(state.op) for state in (*work.carries, *work.grows)}
+        phases: list[_Phase] = []
+        for level in range(max(levels.values(), default=0) + 1):
+
+            def here(op: Operation, level: int = level) -> bool:
+                return levels[op] == level and axis in self.body.runs[op]
+
+            share = work.part(here)
+            outer = [grow for grow in share.grows if axis in self.body.over[grow.op]]
+            share.grows = [grow for grow in share.grows if axis not in self.body.over[grow.op]]
+            phases.append(_Phase(share, outer_grows=outer))
+        for op in ops:
+            if isinstance(op, Reduction) and axis in self.body.over[op] and id(op) not in running:
+                phase = phases[levels[op]]
+                scalar = self.body.domains[op.results[0]].isdisjoint(pending)
+                (phase.reductions if scalar else phase.in_arrays).append(op)
+        return phases
 
     def _levels(self, scope: Scope, axis: int, ops: list[Operation]) -> dict[Operation, int]:
         """After how many loops over `axis` each op can run."""
@@ -101,24 +141,10 @@ class NestBuilder:
             for operand in op.operands:
                 owner = operand.owner
                 if isinstance(owner, Operation) and owner in levels and operand not in scope.env:
-                    ends = isinstance(owner, Reduction) and axis in owner.over
+                    ends = isinstance(owner, Reduction) and axis in self.body.over[owner]
                     level = max(level, levels[owner] + ends)
             levels[op] = level
         return levels
-
-    def _share(
-        self, work: Work, level: int, levels: dict[Operation, int], wanted: Callable[[Operation], bool]
-    ) -> Work:
-        """The part of `work` at this level whose ops are `wanted`."""
-
-        def here(op: Operation) -> bool:
-            return levels[op] == level and wanted(op)
-
-        return Work(
-            [op for op in work.effects if here(op)],
-            [carry for carry in work.carries if here(carry.op)],
-            [keep for keep in work.keeps if here(keep.op)],
-        )
 
     def _straight(
         self,
@@ -131,27 +157,20 @@ class NestBuilder:
     ) -> None:
         """What runs outside of the loop over `axis`: scalars here, other nests of their own."""
         mine = set(ops)
-        carried = {id(c.op) for c in work.carries}
+        carried = {id(state.op) for state in (*work.carries, *work.grows)}
         for op in ops:
             runs = self.body.runs[op]
             if axis in runs or id(op) in carried:
                 continue
             if runs.isdisjoint(pending):
-                self._write(scope, op)
+                self.write(scope, op)
             elif isinstance(op, Reduction) and self.body.domains[op.results[0]].isdisjoint(pending):
                 carry = Carry(op, self.partial.start(scope, op))
                 self.nest(scope, rest, Work([], [carry], []))
                 self.partial.finish(scope, carry)
 
-        def elsewhere(op: Operation) -> bool:
-            runs = self.body.runs[op]
-            return op in mine and axis not in runs and not runs.isdisjoint(pending)
-
-        apart = Work(
-            [op for op in work.effects if elsewhere(op)],
-            [c for c in work.carries if c.op in mine and axis not in self.body.runs[c.op]],
-            [k for k in work.keeps if elsewhere(k.op)],
-        )
+        apart = work.part(lambda op: op in mine and axis not in self.body.runs[op])
+        apart.effects = [op for op in apart.effects if not self.body.runs[op].isdisjoint(pending)]
         if apart:
             self.nest(scope, rest, apart)
 
@@ -160,17 +179,13 @@ class NestBuilder:
         scope: Scope,
         order: tuple[int, ...],
         levels: dict[Operation, int],
-        inside: list[Work],
-        starts: list[list[Carry]],
+        phases: list[_Phase],
     ) -> None:
         """Give scratch to marked values that a later loop over the same axis needs again."""
-        if len(inside) < 2 or not any(KEEP in op.attributes for op in levels):
+        if len(phases) < 2 or not any(KEEP in op.attributes for op in levels):
             return
-        known = _Known(scope)
-        needs = [
-            self.body.closure([*loop.ops(), *(c.op for c in begun)], known)
-            for loop, begun in zip(inside, starts, strict=True)
-        ]
+        known = Known(scope)
+        needs = [self.body.closure(phase.ops(), known) for phase in phases]
         done: set[Operation] = set()
         for level, ops in enumerate(needs):
             for op in ops:
@@ -179,28 +194,29 @@ class NestBuilder:
                     continue
                 if order[0] not in self.body.runs[op]:
                     continue
-                axes = tuple(a for a in order if a in self.body.domains[op.results[0]])
-                size = product(self.space[a] for a in axes)
-                self.writer.location = op.location
-                local = self.writer.put(scope, LocalOp.make(size, flat_memref(op.results[0].type, size)))
-                inside[first].keeps.append(Keep(op, local, axes))
+                axes = self.arrays.axes(order, op)
+                local = self.arrays.local(scope, op, axes)
+                phases[first].work.keeps.append(Keep(op, local, axes))
                 done.add(op)
 
     def _leaf(self, scope: Scope, ops: list[Operation], work: Work) -> None:
         """Everything at one element: values, then accumulators, then stores."""
-        late = {id(op) for op in (*work.effects, *(c.op for c in work.carries))}
+        late = {id(op) for op in (*work.effects, *(c.op for c in (*work.carries, *work.grows)))}
         for op in ops:
             if id(op) not in late:
-                self._write(scope, op)
+                self.write(scope, op)
         for carry in work.carries:
             carry.values = self.partial.add(scope, carry.op, carry.values)
         for keep in work.keeps:
             self.writer.location = keep.op.location
             self.writer.keep(scope, keep.op.results[0], keep.local, keep.axes)
+        for grow in work.grows:
+            self.arrays.add(scope, grow)
         for op in work.effects:
-            self._write(scope, op)
+            self.write(scope, op)
 
-    def _write(self, scope: Scope, op: Operation) -> None:
+    def write(self, scope: Scope, op: Operation) -> None:
+        """One op at one element."""
         if isinstance(op, ScanOp):
             scope.running[op] = self.partial.add(scope, op, scope.running[op])
             scope.env[op.result] = scope.running[op][0]
@@ -209,13 +225,3 @@ class NestBuilder:
                 scope.env[result] = self.writer.value(scope, operand)
         elif not (op.results and op.results[0] in scope.env):
             self.writer.copy(scope, op)
-
-
-class _Known:
-    """The values that need not be computed again in a scope."""
-
-    def __init__(self, scope: Scope) -> None:
-        self.scope = scope
-
-    def __contains__(self, value: object) -> bool:
-        return value in self.scope.env or value in self.scope.kept

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType, UnitAttr, i64
 from xdsl.ir import Attribute
 
 from tilewright.dialects.index_expr import Expr
@@ -22,7 +22,8 @@ class Plan:
     """How the loops of one function are to look.
 
     In the text: `tk.order = array<i64: 0, 1>, tk.vector = array<i64: 1, 16>,
-    tk.parallel = 1 axis, tk.worth = #tk.map<"s0 - 100">, tk.unroll = 4 copies`.
+    tk.parallel = array<i64: 1>, tk.worth = #tk.map<"s0 - 100">, tk.unroll = array<i64: 4>,
+    tk.tiles = array<i64: 1, 32>`.
     """
 
     order: tuple[int, ...]
@@ -36,8 +37,10 @@ class Plan:
     """Run in parallel where this is positive; always, if there is none."""
     unroll: int = 1
     """Independent accumulators of an innermost reduction loop."""
-    parts: int = 1
-    """Parallel parts into which the outermost reduced axis of a full reduction is cut."""
+    tiles: tuple[tuple[int, int], ...] = ()
+    """(axis, size): axis `rank + i` of `order` is the loop over the tiles of this axis."""
+    arrays: bool = False
+    """Reductions over an outer loop keep one accumulator per inner element, in scratch."""
 
     def attributes(self) -> dict[str, Attribute]:
         """The discardable attributes that say this."""
@@ -50,12 +53,14 @@ class Plan:
             found["tk.worth"] = map_attr((self.worth,))
         if self.unroll > 1:
             found["tk.unroll"] = _array((self.unroll,))
-        if self.parts > 1:
-            found["tk.parts"] = _array((self.parts,))
+        if self.tiles:
+            found["tk.tiles"] = _array([n for tile in self.tiles for n in tile])
+        if self.arrays:
+            found["tk.arrays"] = UnitAttr()
         return found
 
 
-_NAMES = ("tk.order", "tk.vector", "tk.parallel", "tk.worth", "tk.unroll", "tk.parts")
+_NAMES = ("tk.order", "tk.vector", "tk.parallel", "tk.worth", "tk.unroll", "tk.tiles", "tk.arrays")
 
 
 def _array(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
@@ -71,7 +76,7 @@ def take_plan(func: FuncOp) -> Plan:
             return default
         return tuple(cast("DenseArrayBase[IntegerType]", found[name]).get_values())
 
-    vector = numbers("tk.vector", ())
+    vector, tiles = numbers("tk.vector", ()), numbers("tk.tiles", ())
     return Plan(
         order=numbers("tk.order", tuple(range(len(func.space)))),
         vector=vector[0] if vector else None,
@@ -79,5 +84,6 @@ def take_plan(func: FuncOp) -> Plan:
         parallel=numbers("tk.parallel", (0,))[0],
         worth=cast(MapAttr, found["tk.worth"]).exprs[0] if "tk.worth" in found else None,
         unroll=numbers("tk.unroll", (1,))[0],
-        parts=numbers("tk.parts", (1,))[0],
+        tiles=tuple(zip(tiles[::2], tiles[1::2], strict=True)),
+        arrays="tk.arrays" in found,
     )

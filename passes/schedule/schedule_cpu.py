@@ -19,6 +19,7 @@ from .cost import Costs, estimate, is_expensive, is_independent
 from .plan import KEEP, Plan
 from .tile import NAME as TILE
 from .tile import Tile, choose_tile
+from .tiling import with_array_sums, with_square_tiles
 
 _WORTH_CYCLES = 40_000
 """Less work than this is done before other threads have woken up."""
@@ -104,8 +105,11 @@ class _Scheduler:
             worth=worth,
             unroll=self._unroll(order, vector),
         )
+        plan = with_square_tiles(plan, self.body, self.space, self.lanes)
+        plan = with_array_sums(plan, self.body, self.space, self.lanes)
         self.func.attributes.update(plan.attributes())
-        self._mark_kept()
+        if not plan.arrays:
+            self._mark_kept()
 
     def _vector(self) -> int | None:
         """The cheapest axis for lanes, None if scalars are cheaper still."""

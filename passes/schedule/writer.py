@@ -10,7 +10,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, IntegerType, LocationAttr, VectorType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from tilewright.dialects.index_expr import Expr, Var, dim, linearize, row_major_strides
+from tilewright.dialects.index_expr import Expr, Var, as_expr, dim, linearize, row_major_strides
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.arith import vector_form, vector_of
 from tilewright.dialects.tk.attributes import map_attr
@@ -41,6 +41,8 @@ class Scope:
     """Scratch that holds a value, by the axes of its elements."""
     spread: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Vectors of scalars."""
+    bounds: dict[int, tuple[Expr, Expr]] = field(default_factory=dict[int, tuple[Expr, Expr]])
+    """Start and extent of an axis inside of a tile."""
     running: dict[Operation, tuple[SSAValue, ...]] = field(
         default_factory=dict[Operation, tuple[SSAValue, ...]]
     )
@@ -54,8 +56,8 @@ class Scope:
     def inner(self, block: Block) -> Scope:
         """The scope of a region in this one."""
         return Scope(
-            block, dict(self.env), dict(self.axes), dict(self.kept), dict(self.spread), dict(self.running),
-            self.vectors, self.tail, self.depth + 1,
+            block, dict(self.env), dict(self.axes), dict(self.kept), dict(self.spread), dict(self.bounds),
+            dict(self.running), self.vectors, self.tail, self.depth + 1,
         )  # fmt: skip
 
     def beside(self) -> Scope:
@@ -122,13 +124,20 @@ class Writer:
         """What stands for `old` here; reads it from scratch where it was kept."""
         if (new := scope.env.get(old)) is None:
             local, axes = scope.kept[old]
-            new = self.put(scope, self._load(scope, local, (self._place(scope, axes),), old.type))
+            new = self.read_local(scope, local, axes, old.type)
             scope.env[old] = new
         return new
 
+    def extents(self, scope: Scope, axes: Sequence[int]) -> list[Expr]:
+        """How much scratch takes along each axis: that of a tile, if one is bound."""
+        tiles = dict(self.plan.tiles)
+        return [as_expr(tiles[a]) if a in scope.bounds else self.space[a] for a in axes]
+
     def _place(self, scope: Scope, axes: tuple[int, ...]) -> Expr:
-        strides = row_major_strides([self.space[a] for a in axes])
-        return linearize([dim(a) for a in axes], strides).substitute(scope.axes)
+        """Where scratch holds the element of the bound axes."""
+        strides = row_major_strides(self.extents(scope, axes))
+        inside = [dim(a) - scope.bounds[a][0] if a in scope.bounds else dim(a) for a in axes]
+        return linearize(inside, strides).substitute(scope.axes)
 
     def _varies(self, scope: Scope, exprs: Sequence[Expr]) -> bool:
         """Whether lanes differ in these expressions."""
@@ -142,11 +151,18 @@ class Writer:
 
     def keep(self, scope: Scope, old: SSAValue, local: SSAValue, axes: tuple[int, ...]) -> None:
         """Write a value to its scratch."""
-        place = self._place(scope, axes)
-        value, lanes = self.value(scope, old), None
+        self.write_local(scope, local, axes, self.value(scope, old))
+
+    def write_local(self, scope: Scope, local: SSAValue, axes: tuple[int, ...], value: SSAValue) -> None:
+        """Write to the element of scratch that belongs to the bound axes."""
+        place, lanes = self._place(scope, axes), None
         if self._varies(scope, (place,)):
             value, lanes = self.widen(scope, value), self.plan.vector
         self.put(scope, StoreOp.make(value, local, (place,), lanes=lanes))
+
+    def read_local(self, scope: Scope, local: SSAValue, axes: tuple[int, ...], type_: Attribute) -> SSAValue:
+        """Read the element of scratch that belongs to the bound axes."""
+        return self.put(scope, self._load(scope, local, (self._place(scope, axes),), type_))
 
     def copy(self, scope: Scope, op: Operation) -> None:
         """Write `op` with the operands of this scope; on vectors if an operand is one."""
@@ -186,3 +202,13 @@ class Writer:
     def active(self, scope: Scope) -> SSAValue:
         """The mask of the enclosing tail."""
         return self.put(scope, ActiveOp.create(result_types=[vector_type(i1, self.plan.lanes)]))
+
+
+class Known:
+    """The values that need not be computed again in a scope."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+
+    def __contains__(self, value: object) -> bool:
+        return value in self.scope.env or value in self.scope.kept

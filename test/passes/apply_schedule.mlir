@@ -111,11 +111,49 @@ tk.func @sums_columns_in_lanes [6, 8] (%x: memref<48xf32>, %o: memref<8xf32>)
 // CHECK-LABEL: @fuses_parallel_axes
 // CHECK: tk.for 3 = "0" to "6" step 1 parallel {
 // CHECK-NEXT: tk.for 2 = "0" to "4" step 1 {
-// CHECK-NEXT: tk.load %x[(d3 floordiv 3)*100 + (d3 mod 3)*20 + d2]
+// CHECK-NEXT: tk.load %x[d2 + (d3 floordiv 3)*100 + (d3 mod 3)*20]
 tk.func @fuses_parallel_axes [2, 3, 4] (%x: memref<200xf32>, %o: memref<24xf32>)
     attributes {tk.parallel = array<i64: 2>} {
   %0 = tk.load %x[d0*100 + d1*20 + d2] : memref<200xf32> -> f32
   tk.store %0, %o[d0*12 + d1*4 + d2] : f32, memref<24xf32>
+}
+
+// -----
+
+// Axes 2 and 3 walk over tiles; the last tile of axis 0 is smaller.
+
+// CHECK-LABEL: @cuts_tiles
+// CHECK: tk.for 2 = "0" to "10" step 4 parallel {
+// CHECK-NEXT: tk.for 3 = "0" to "8" step 4 {
+// CHECK-NEXT: tk.for 0 = "d2" to "d2 + min(-d2 + 10, 4)" step 1 {
+// CHECK-NEXT: tk.for 1 = "d3" to "d3 + 4" step 4 {
+// CHECK-NEXT: tk.load %x[d0 + d1*10] lanes 1
+tk.func @cuts_tiles [10, 8] (%x: memref<80xf32>, %o: memref<80xf32>)
+    attributes {tk.tiles = array<i64: 0, 4, 1, 4>, tk.order = array<i64: 2, 3, 0, 1>,
+                tk.vector = array<i64: 1, 4>, tk.parallel = array<i64: 1>} {
+  %0 = tk.load %x[d0 + d1*10] : memref<80xf32> -> f32
+  tk.store %0, %o[d0*8 + d1] : f32, memref<80xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @sums_rows_into_an_array
+// CHECK: %[[A:.*]] = tk.local "8" : memref<8xf32>
+// CHECK-NEXT: tk.for 1 = "0" to "8" step 4 {
+// CHECK-NEXT: tk.store %{{.*}}, %[[A]][d1] lanes 1
+// CHECK: tk.for 0 = "0" to "6" step 2 {
+// CHECK-NEXT: tk.for 1 = "0" to "8" step 4 {
+// CHECK-NEXT: %[[X:.*]] = tk.load %x[d0*8 + d1] lanes 1
+// CHECK-NEXT: %[[Y:.*]] = tk.load %x[d0*8 + d1 + 8] lanes 1
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[X]], %[[Y]] : vector<4xf32>
+// CHECK-NEXT: %[[O:.*]] = tk.load %[[A]][d1] lanes 1
+// CHECK-NEXT: %[[N:.*]] = arith.addf %[[O]], %[[S]] : vector<4xf32>
+// CHECK-NEXT: tk.store %[[N]], %[[A]][d1] lanes 1
+tk.func @sums_rows_into_an_array [6, 8] (%x: memref<48xf32>, %o: memref<8xf32>)
+    attributes {tk.vector = array<i64: 1, 4>, tk.unroll = array<i64: 2>, tk.arrays} {
+  %0 = tk.load %x[d0*8 + d1] : memref<48xf32> -> f32
+  %1 = tk.reduce add %0 over [0] : f32
+  tk.store %1, %o[d1] : f32, memref<8xf32>
 }
 
 // -----

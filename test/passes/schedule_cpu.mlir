@@ -26,11 +26,30 @@ tk.func @symbolic_decides_at_run_time [s0] (%x: memref<?xf32>, %o: memref<?xf32>
 }
 
 // CHECK: @lanes_go_along_contiguous_columns
-// CHECK-SAME: tk.order = array<i64: 1, 0>, tk.vector = array<i64: 1, 16>, tk.unroll = array<i64: 4>
-tk.func @lanes_go_along_contiguous_columns [64, 64] (%x: memref<4096xf32>, %o: memref<64xf32>) {
-  %0 = tk.load %x[d0*64 + d1] : memref<4096xf32> -> f32
+// CHECK-SAME: tk.order = array<i64: 1, 0>, tk.vector = array<i64: 1, 16>, tk.unroll = array<i64: 4>} {
+tk.func @lanes_go_along_contiguous_columns [64, 24] (%x: memref<1536xf32>, %o: memref<24xf32>) {
+  %0 = tk.load %x[d0*24 + d1] : memref<1536xf32> -> f32
   %1 = tk.reduce add %0 over [0] : f32
-  tk.store %1, %o[d1] : f32, memref<64xf32>
+  tk.store %1, %o[d1] : f32, memref<24xf32>
+}
+
+// Axis 2 are tiles of columns, one thread each, axis 3 are tiles of rows.
+
+// CHECK: @wide_rows_are_read_in_order
+// CHECK-SAME: tk.order = array<i64: 2, 3, 0, 1>, tk.vector = array<i64: 1, 16>, tk.parallel = array<i64: 1>
+// CHECK-SAME: tk.tiles = array<i64: 1, 128, 0, 256>, tk.arrays} {
+tk.func @wide_rows_are_read_in_order [4096, 768] (%x: memref<3145728xf32>, %o: memref<768xf32>) {
+  %0 = tk.load %x[d0*768 + d1] : memref<3145728xf32> -> f32
+  %1 = tk.reduce add %0 over [0] : f32
+  tk.store %1, %o[d1] : f32, memref<768xf32>
+}
+
+// CHECK: @transposes_in_tiles
+// CHECK-SAME: tk.order = array<i64: 0, 3, 4, 1, 2>, tk.vector = array<i64: 2, 16>
+// CHECK-SAME: tk.tiles = array<i64: 1, 32, 2, 32>} {
+tk.func @transposes_in_tiles [2, 128, 64] (%x: memref<16384xf32>, %o: memref<16384xf32>) {
+  %0 = tk.load %x[d0*8192 + d2*128 + d1] : memref<16384xf32> -> f32
+  tk.store %0, %o[d0*8192 + d1*64 + d2] : f32, memref<16384xf32>
 }
 
 // CHECK: @expensive_values_are_kept

@@ -37,6 +37,58 @@ CASES = {
         }""",
         ("f32 189", "f32 189 = 0"),
     ),
+    "large_transpose": Case(
+        """tk.func @f [3, 100, 70] (%x: memref<21000xf32>, %o: memref<21000xf32>) {
+          %0 = tk.load %x[d0*7000 + d2*100 + d1] : memref<21000xf32> -> f32
+          tk.store %0, %o[d0*7000 + d1*70 + d2] : f32, memref<21000xf32>
+        }""",
+        ("f32 21000", "f32 21000 = 0"),
+    ),
+    "symbolic_transpose": Case(
+        """tk.func @f [s0, s1] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0, s1] {
+          %0 = tk.load %x[d1*s0 + d0] : memref<?xf32> -> f32
+          tk.store %0, %o[d0*s1 + d1] : f32, memref<?xf32>
+        }""",
+        ("f32 s0*s1", "f32 s0*s1 = 0"),
+        {"s0": 45, "s1": 75},
+    ),
+    "tall_column_statistics": Case(
+        """tk.func @f [300, 150] (%x: memref<45000xf32>, %r: memref<300xf32>, %o: memref<150xf32>,
+                                 %p: memref<150xf32>, %y: memref<45000xf32>) {
+          %0 = tk.load %x[d0*150 + d1] : memref<45000xf32> -> f32
+          %1 = tk.load %r[d0] : memref<300xf32> -> f32
+          %2 = arith.subf %0, %1 : f32
+          %3 = tk.reduce max %2 over [0] : f32
+          %4 = arith.subf %2, %3 : f32
+          %5 = math.exp %4 : f32
+          %6 = tk.reduce add %5 over [0] : f32
+          tk.store %3, %o[d1] : f32, memref<150xf32>
+          tk.store %6, %p[d1] : f32, memref<150xf32>
+          %7 = arith.divf %5, %6 : f32
+          tk.store %7, %y[d0*150 + d1] : f32, memref<45000xf32>
+        }""",
+        ("f32 45000", "f32 300", "f32 150 = 0", "f32 150 = 0", "f32 45000 = 0"),
+        tolerance=1e-4,
+    ),
+    "symbolic_column_sum": Case(
+        """tk.func @f [s0, s1] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0, s1] {
+          %0 = tk.load %x[d0*s1 + d1] : memref<?xf32> -> f32
+          %1 = tk.reduce add %0 over [0] : f32
+          tk.store %1, %o[d1] : f32, memref<?xf32>
+        }""",
+        ("f32 s0*s1", "f32 s1 = 0"),
+        {"s0": 271, "s1": 37},
+        tolerance=1e-4,
+    ),
+    "sums_over_batch_and_rows": Case(
+        """tk.func @f [3, 40, 4, 50] (%x: memref<24000xf32>, %o: memref<200xf32>) {
+          %0 = tk.load %x[d0*8000 + d1*200 + d2*50 + d3] : memref<24000xf32> -> f32
+          %1 = tk.reduce add %0 over [0, 1] : f32
+          tk.store %1, %o[d2*50 + d3] : f32, memref<200xf32>
+        }""",
+        ("f32 24000", "f32 200 = 0"),
+        tolerance=1e-4,
+    ),
     "point": Case(
         """tk.func @f [] (%x: memref<1xf32>, %o: memref<1xf32>) {
           %0 = tk.load %x[0] : memref<1xf32> -> f32
