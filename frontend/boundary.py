@@ -166,7 +166,7 @@ def _frozen(placeholders: Sequence[Node], nodes: Sequence[Node], static: Sequenc
 
 def _name(node: Node, names: Sequence[str]) -> str:
     """The name of a Dynamo input (`encoder.norm.weight`), else that of the placeholder."""
-    described = node.meta.get("desc")
+    described: Any = node.meta.get("desc")
     if type(described).__name__ == "PlainAOTInput" and described.idx < len(names):
         return str(names[described.idx])
     return node.name

@@ -21,7 +21,8 @@ _ALIAS = re.compile(r"\([a-z]\d?!?(?: -> \*)?\)")
 _LIBRARY: list[Any] = []
 
 Pattern = tuple[Any, ...] | str
-"""Like the arguments: the dtype's name where a carrier stands for it, else empty text."""
+"""Like the arguments: the dtype's name where a carrier stands for it, `number` for a number."""
+NUMBER = "number"
 
 
 @cache
@@ -33,6 +34,9 @@ def carried_operator(op: Operator, pattern: Pattern) -> Operator:
     name = f"{base}_{schema.overload_name or 'default'}_{digest}"
     text = str(schema)
     signature = _ALIAS.sub("", text[text.index("(") :]).replace("ScalarType", "str")
+    for argument, given in zip(schema.arguments, pattern, strict=False):
+        if given == NUMBER:  # ATen takes a Python number where the schema wants a tensor
+            signature = signature.replace(f"Tensor {argument.name}", f"Scalar {argument.name}")
     if not _LIBRARY:
         _LIBRARY.append(torch.library.Library("tilewright", "FRAGMENT"))
     _LIBRARY[0].define(name + signature)
@@ -61,7 +65,7 @@ def _implementation(op: Operator, pattern: Pattern) -> Any:
 def _decoded(value: Any, pattern: Pattern) -> Any:
     if isinstance(value, list | tuple):
         return [_decoded(v, p) for v, p in zip(value, pattern or [""] * len(value), strict=True)]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
-    if isinstance(value, torch.Tensor) and isinstance(pattern, str) and pattern:
+    if isinstance(value, torch.Tensor) and isinstance(pattern, str) and pattern not in ("", NUMBER):
         return decode(value, dtype_of_name(pattern))
     return value
 

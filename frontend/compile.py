@@ -18,7 +18,7 @@ from .environment import Environment
 from .errors import MissingTarget
 from .fallback import report
 from .fx_import import import_fx
-from .graph import Fallback, Graph
+from .graph import Graph
 from .locations import argument_name
 from .options import Options
 from .torch_internals import tracing_context
@@ -41,21 +41,12 @@ class Request:
         return Path(self.options.dump) if self.options.dump else self.environment.dump
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """One compiled graph, as `Record` keeps it."""
-
-    kind: str
-    target: str
-    ops: int
-    fallbacks: tuple[Fallback, ...]
-
-
 @dataclass
 class Record:
     """What happened in a compile, for `explain` and tests."""
 
-    graphs: list[Compiled] = field(default_factory=list[Compiled])
+    graphs: list[tuple[str, Graph]] = field(default_factory=list[tuple[str, Graph]])
+    """The kind of each graph, and the graph; native targets lower its module in place."""
 
 
 Builder = Callable[[Graph, Request], Run]
@@ -127,8 +118,7 @@ def compile_aten(
     _report_strides(graph)
     target = options.target if options.target != "auto" else _target_of(gm)
     if record is not None:
-        count = len(graph.main.body.block.ops) - 1
-        record.graphs.append(Compiled(request.kind, target, count, graph.fallbacks))
+        record.graphs.append((request.kind, graph))
     run = builder_of(target)(graph, request) if graph.has_work else _nothing
     return make_call(graph, run)
 

@@ -14,6 +14,8 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 from torch._ops import OperatorBase
+from torch.nn import functional
+from torch.nn.functional import linear
 
 from .torch_internals import Operator
 
@@ -109,6 +111,56 @@ def _random_like(draw: Callable[..., Tensor]) -> Decomposition:
     return decomposed
 
 
+def _encoder_layer(
+    x: Tensor,
+    embed_dim: int,
+    num_heads: int,
+    qkv_weight: Tensor,
+    qkv_bias: Tensor,
+    proj_weight: Tensor,
+    proj_bias: Tensor,
+    use_gelu: bool,
+    norm_first: bool,
+    eps: float,
+    norm_weight_1: Tensor,
+    norm_bias_1: Tensor,
+    norm_weight_2: Tensor,
+    norm_bias_2: Tensor,
+    ffn_weight_1: Tensor,
+    ffn_bias_1: Tensor,
+    ffn_weight_2: Tensor,
+    ffn_bias_2: Tensor,
+    mask: Tensor | None = None,
+    mask_type: int | None = None,
+) -> Tensor:
+    """The fused layer of nn.TransformerEncoder, without a mask."""
+    if mask is not None or x.is_nested:
+        return NotImplemented
+
+    def attend(value: Tensor) -> Tensor:
+        qkv = linear(value, qkv_weight, qkv_bias)
+        qkv = qkv.view(*value.shape[:2], 3, num_heads, embed_dim // num_heads)
+        parts = qkv.permute(2, 0, 3, 1, 4)
+        mixed = functional.scaled_dot_product_attention(parts[0], parts[1], parts[2])
+        return linear(mixed.transpose(1, 2).flatten(2), proj_weight, proj_bias)
+
+    def feed_forward(value: Tensor) -> Tensor:
+        activation = functional.gelu if use_gelu else functional.relu
+        return linear(activation(linear(value, ffn_weight_1, ffn_bias_1)), ffn_weight_2, ffn_bias_2)
+
+    def first_norm(value: Tensor) -> Tensor:
+        return functional.layer_norm(value, (embed_dim,), norm_weight_1, norm_bias_1, eps)
+
+    def second_norm(value: Tensor) -> Tensor:
+        return functional.layer_norm(value, (embed_dim,), norm_weight_2, norm_bias_2, eps)
+
+    if norm_first:
+        x = x + attend(first_norm(x))
+        return x + feed_forward(second_norm(x))
+    x = first_norm(x + attend(x))
+    return second_norm(x + feed_forward(x))
+
+
 def _own() -> Decompositions:
     aten = torch.ops.aten
     return {
@@ -117,6 +169,7 @@ def _own() -> Decompositions:
         aten.bernoulli.default: _bernoulli,
         aten.rand_like.default: _random_like(torch.rand),
         aten.randn_like.default: _random_like(torch.randn),
+        aten._transformer_encoder_layer_fwd.default: _encoder_layer,
     }
 
 

@@ -69,9 +69,9 @@ def make_options(options: Mapping[str, Any] | None = None, mode: str | None = No
 
 
 def _check(name: str, value: object) -> None:
-    expected: type[object] = type(getattr(Options(), name))
-    if type(value) is not expected:
-        raise BadOptionValue(name=name, value=value, accepted=f"a {expected.__name__}")
+    default: object = getattr(Options(), name)
+    if type(value) is not type(default):
+        raise BadOptionValue(name=name, value=value, accepted=f"a {type(default).__name__}")
     accepted = _ACCEPTED.get(name)
     if accepted is not None and value not in accepted:
         raise BadOptionValue(name=name, value=value, accepted=", ".join(accepted))

@@ -25,7 +25,7 @@ from tilewright.dialects.index_expr import Expr, as_expr, format_exprs, row_majo
 from tilewright.dialects.tw.aten import ArgAttr, AtenOp, SizeAttr
 from tilewright.dialects.types import sizes_of, tensor_type
 
-from ..carried import carried_operator
+from ..carried import NUMBER, carried_operator
 from ..dtypes import CARRIERS, ELEMENTS, dtype_name, encode
 from ..errors import Unsupported
 from ..strides import kept_layout
@@ -128,8 +128,9 @@ def call_aten(b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str
     values = complete(op, args, kwargs)
     op = _without_alias(op)
     kept = [fake for fake in _flat(b.fake) if fake is not None]
-    pattern = tuple(_carried_pattern(value, b) for value in values)
-    carried = any(_flat(pattern)) or any(_carried(fake) for fake in kept) or _names_carrier(values)
+    pattern = _pattern(op, values, b)
+    carried = any(name not in ("", NUMBER) for name in _flat(pattern))
+    carried = carried or any(_carried(fake) for fake in kept) or _names_carrier(values)
     call = _Call(text_dtypes=carried)
     attrs = [call.describe(value) for value in values]
     mutated = _mutated(op, call, values)
@@ -162,6 +163,17 @@ def _without_alias(op: Operator) -> Operator:
 
 def _carried(fake: Any) -> str:
     return dtype_name(fake.dtype) if isinstance(fake, torch.Tensor) and fake.dtype in CARRIERS else ""
+
+
+def _pattern(op: Operator, values: Sequence[Any], b: Builder) -> tuple[Any, ...]:
+    """What stands for something else among the arguments, as `carried_operator` takes it."""
+    arguments = schema_of(op).arguments
+    return tuple(
+        NUMBER
+        if isinstance(value, int | float) and str(argument.type) == "Tensor"
+        else _carried_pattern(value, b)
+        for argument, value in zip(arguments, values, strict=False)
+    )
 
 
 def _carried_pattern(value: Any, b: Builder) -> Any:

@@ -100,6 +100,7 @@ IDENTITY = (
     "aten.lift.default",
     "aten.contiguous.default",
     "prims.view_of.default",
+    "prims.copy_strided.default",
 )
 OVERLOADS = ("default", "Tensor", "Scalar", "Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
 

@@ -1,0 +1,54 @@
+"""Options: unknown names are refused with the nearest valid one; every field says what it does."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from tilewright.frontend.environment import read_environment
+from tilewright.frontend.errors import BadOptionValue, UnknownMode, UnknownOption
+from tilewright.frontend.options import MODES, Options, make_options
+
+
+def test_defaults() -> None:
+    assert make_options() == make_options({}, "default") == Options()
+
+
+def test_unknown_option_names_the_nearest() -> None:
+    with pytest.raises(UnknownOption, match=r"TW1001: unknown option `freez`(.|\n)*did you mean `freeze`\?"):
+        make_options({"freez": True})
+
+
+def test_unknown_mode_names_the_nearest() -> None:
+    with pytest.raises(UnknownMode, match=r"TW1003(.|\n)*did you mean `max-autotune`"):
+        make_options(None, "max-autotunee")
+
+
+@pytest.mark.parametrize("options", [{"freeze": 1}, {"target": "fpga"}, {"tune": -1}, {"numerics": "fast"}])
+def test_bad_values(options: dict[str, object]) -> None:
+    with pytest.raises(BadOptionValue, match="TW1002"):
+        make_options(options)
+
+
+def test_options_override_modes() -> None:
+    assert make_options({"tune": 2}, "max-autotune").tune == 2
+    for mode, chosen in MODES.items():
+        assert all(getattr(make_options(None, mode), name) == value for name, value in chosen.items())
+
+
+def test_every_field_has_a_doc_line() -> None:
+    source = inspect.getsource(Options)
+    for field in fields(Options):
+        assert re.search(rf'    {field.name}: .*\n    """.+"""', source), field.name
+
+
+def test_environment() -> None:
+    found = read_environment(
+        {"TILEWRIGHT_DUMP": "/d", "TILEWRIGHT_CACHE_DIR": "/c", "TILEWRIGHT_VERIFY": "1"}
+    )
+    assert (found.dump, found.cache, found.verify_each) == (Path("/d"), Path("/c"), True)
+    assert read_environment({"XDG_CACHE_HOME": "/x"}).cache == Path("/x/tilewright")
