@@ -197,9 +197,16 @@ class Bufferizer:
     def _call(self, op: Operation) -> None:
         self._check_call(op)
         results = [layout_of_result(op, i) for i in range(len(op.results))]
-        call = FUNCTIONS[type(op)](op, lambda v: self.places[v].layout, results)
-        assert call is not None
-        ins = [self.plan.handle_of(Place(self.places[v].storage, layout)) for v, layout in call.ins]
+        places = {v: self.places[v] for v in op.operands}
+        call: Call | None = None
+        for copied in _subsets(op.operands):
+            layouts = {v: dense(p.layout.sizes) if v in copied else p.layout for v, p in places.items()}
+            call = FUNCTIONS[type(op)](op, layouts.__getitem__, results)
+            if call is not None:
+                places.update({v: self.plan.copied(places[v]) for v in copied})
+                break
+        assert call is not None, "every call takes dense operands"
+        ins = [self.plan.handle_of(Place(places[v].storage, layout)) for v, layout in call.ins]
         elements = [element_type_of(result) for result in op.results]
         properties: dict[str, Attribute] = {
             "callee": text(call.callee),

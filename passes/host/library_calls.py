@@ -125,7 +125,10 @@ def _convolution(op: ConvolutionOp, layout_of: LayoutOf, results: Sequence[Layou
     return Call("aten::convolution", tuple((v, layout_of(v)) for v in values), args, tuple(results))
 
 
-def _attention(op: AttentionOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
+def _attention(op: AttentionOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call | None:
+    """ATen's kernel reads rows of query, key and value as contiguous memory, and does not check."""
+    if any(layout_of(v).strides[-1].constant != 1 for v in (op.query, op.key, op.value)):
+        return None
     values = [op.query, op.key, op.value] if op.mask is None else [op.query, op.key, op.value, op.mask]
     args = (
         arg(0),
