@@ -23,7 +23,7 @@ from pathlib import Path
 from .errors import CacheUnwritable, CompilerFailed, NoCompiler
 
 HERE = Path(__file__).resolve().parent
-PRELUDE = ("prelude.h", "prelude_math.h", "prelude_abi.h", "prelude_host.h")
+PRELUDE = ("prelude.h", "prelude_math.h", "prelude_abi.h", "prelude_pool.h", "prelude_host.h")
 VERSION = "1"
 """Raised when cached libraries of older versions must not be used."""
 

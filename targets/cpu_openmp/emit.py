@@ -79,7 +79,14 @@ def _entry(plan: HostPlan) -> str:
             "}",
             "",
             "TW_EXPORT i64 tw_trim(PyObject* graph) {",
-            "  return tw::trim_graph((tw::Graph*)PyCapsule_GetPointer(graph, tw::GRAPH));",
+            "  return tw::trim_graph((tw::Graph*)PyCapsule_GetPointer(graph, tw::GRAPH)) + tw::trim_pool();",
+            "}",
+            "",
+            "TW_EXPORT void tw_pool(i64* counters) {",
+            "  const tw::PoolLock guard;",
+            "  counters[0] = tw::POOL.idle_bytes;",
+            "  counters[1] = tw::POOL.reused;",
+            "  counters[2] = tw::POOL.made;",
             "}",
         ]
     )

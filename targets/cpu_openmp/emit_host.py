@@ -23,7 +23,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from tilewright.dialects.index_expr import ZERO
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
 from tilewright.dialects.th.memory import ArenaOp, BufferOp, ConstantOp, DataOp, EmptyOp, FreeOp, ViewOp
-from tilewright.dialects.th.types import element_of_handle
+from tilewright.dialects.th.types import element_of_handle, span
 from tilewright.dialects.types import bytes_of
 
 from . import emit_calls
@@ -102,9 +102,12 @@ def _buffer(w: HostWriter, op: Operation) -> None:
 def _empty(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, EmptyOp)
     slot = w.own(1)
-    layout, _ = w.layout(exprs(op.sizes), exprs(op.strides))
-    dtype = DTYPES[element_name(element_of_handle(op.result.type))]
-    w.line(f"if (!call.empty({slot}, {layout}, {dtype})) {fail(w, 'aten_failed', op, 'allocating a result')}")
+    sizes, strides = exprs(op.sizes), exprs(op.strides)
+    element = element_of_handle(op.result.type)
+    layout, _ = w.layout(sizes, strides)
+    room = expression(span(sizes, strides) * bytes_of(element))
+    failure = fail(w, "aten_failed", op, "allocating a result")
+    w.line(f"if (!call.empty({slot}, {layout}, {DTYPES[element_name(element)]}, {room})) {failure}")
     pointer(w, op.result, f"call.owned[{slot}].data")
     w.roots[op.result] = Root("owned", slot, ZERO)
 

@@ -46,8 +46,18 @@ class _Setup(ctypes.Structure):
         ("restride", ctypes.py_object),
         ("tensor_type", ctypes.py_object),
         ("parameter_type", ctypes.py_object),
+        ("pooled", ctypes.c_int64),
         ("keep", ctypes.py_object),
     )
+
+
+@dataclass(frozen=True)
+class PoolCounters:
+    """Bytes that wait for reuse, and how many blocks were reused and made."""
+
+    idle_bytes: int
+    reused: int
+    made: int
 
 
 @dataclass(frozen=True)
@@ -66,6 +76,12 @@ class CompiledGraph:
     def trim(self) -> int:
         """Give the memory that is kept between calls back to the system; returns its bytes."""
         return self._native.tw_trim(self.call.__self__)  # pyright: ignore
+
+    def pool(self) -> PoolCounters:
+        """How the memory of large results was obtained so far."""
+        counters = (ctypes.c_int64 * 3)()
+        self._native.tw_pool(counters)
+        return PoolCounters(*counters)
 
 
 @cache
@@ -86,23 +102,35 @@ def openmp_library() -> Path | None:
 
 
 def load(
-    module: ModuleOp, *, cache_dir: Path | None = None, environment: Mapping[str, str] | None = None
+    module: ModuleOp,
+    *,
+    cache_dir: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    pooled: bool = True,
 ) -> CompiledGraph:
-    """Compile and load a module of scheduled kernels and a host plan."""
-    return load_unit(emit_unit(module, exports), cache_dir=cache_dir, environment=environment)
+    """Compile and load a module of scheduled kernels and a host plan.
+
+    With `pooled`, memory of large results is reused once the caller drops them; the storage
+    of such a result cannot be resized.
+    """
+    return load_unit(emit_unit(module, exports), cache_dir=cache_dir, environment=environment, pooled=pooled)
 
 
 def load_unit(
-    unit: Unit, *, cache_dir: Path | None = None, environment: Mapping[str, str] | None = None
+    unit: Unit,
+    *,
+    cache_dir: Path | None = None,
+    environment: Mapping[str, str] | None = None,
+    pooled: bool = True,
 ) -> CompiledGraph:
     """As `load`, for source that is already emitted (and perhaps already in the cache)."""
     given = os.environ if environment is None else environment
     folder = default_cache_dir(given) if cache_dir is None else cache_dir
     library = build(unit.text, cache_dir=folder, environment=given, openmp=openmp_library())
-    return bind(unit, library)
+    return bind(unit, library, pooled=pooled)
 
 
-def bind(unit: Unit, library: Path) -> CompiledGraph:
+def bind(unit: Unit, library: Path, *, pooled: bool = True) -> CompiledGraph:
     """The callable of a library that was built from `unit`."""
     plan = unit.plan
     assert plan is not None, "the module has no @main"
@@ -119,6 +147,7 @@ def bind(unit: Unit, library: Path) -> CompiledGraph:
         _restride,
         torch.Tensor,
         torch.nn.Parameter,
+        int(pooled),
         (fallbacks, table, plan.constants),
     )
     try:

@@ -69,6 +69,9 @@ typedef i32 Error;  // AOTITorchError: 0 is success
 
 #define TW_DECLARE(name, ...) static Error (*name)(__VA_ARGS__);
 TW_TORCH_FUNCTIONS(TW_DECLARE)
+// Newer than the others, so perhaps missing: a tensor on memory of ours, with a deleter.
+static Error (*from_blob)(void*, i64, const i64*, const i64*, i64, i32, i32, i32, Handle*, i32, const u8*, i64,
+                          void (*)(void*, void*), void*);
 static const char* (*last_message)();             // of the failure in this thread, may be null
 static void* (*tensor_data)(PyObject*);           // Tensor.data_ptr()
 static PyObject* (*wrap_tensor)(const void*);     // THPVariable_Wrap(at::TensorBase const&)

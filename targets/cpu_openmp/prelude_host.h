@@ -1,10 +1,10 @@
 // What the emitted host function stands on: calls, frames, tensors, errors.
 #pragma once
-#include "prelude_abi.h"
+#include "prelude_pool.h"
 
 namespace tw {
 
-constexpr i32 DEVICE_CPU = 0;
+constexpr i32 DEVICE_CPU = 0, ANY_INDEX = -1;
 constexpr int MAX_RANK = 32;
 
 // What `load` hands over, field by field as launch.py's `_Setup`.
@@ -16,6 +16,7 @@ struct Setup {
   PyObject* fallbacks;        // a tuple of callables
   PyObject* restride;         // (tensor, offset, sizes..., strides...) -> alias of the tensor
   PyObject *tensor_type, *parameter_type;
+  i64 pooled;                 // large results come from the pool
   PyObject* keep;             // lives as long as the graph: what the pointers above point to
 };
 
@@ -39,6 +40,7 @@ struct Frame {
 struct Graph {
   const void* const* constants;
   PyObject *fallbacks, *restride, *tensor_type, *parameter_type, *keep;
+  bool pooled;
   int slots;
   volatile char lock;
   Frame* idle;
@@ -115,12 +117,13 @@ static PyObject* new_graph(const Setup* s, Method* method, int slots) {
   if (!(name = (decltype(name))dlsym(s->libtorch, #name))) return lacks(#name);
   TW_TORCH_FUNCTIONS(TW_RESOLVE)
   last_message = (decltype(last_message))dlsym(s->libtorch, "torch_exception_get_what_without_backtrace");
+  from_blob = (decltype(from_blob))dlsym(s->libtorch, "torch_from_blob");
   tensor_data = s->tensor_data;
   wrap_tensor = s->wrap_tensor;
   void* memory = nullptr;
   if (posix_memalign(&memory, 64, sizeof(Graph))) return lacks("memory");
   *(Graph*)memory = Graph{s->constants, s->fallbacks, s->restride, s->tensor_type, s->parameter_type,
-                          s->keep, slots, 0, nullptr};
+                          s->keep, s->pooled && from_blob, slots, 0, nullptr};
   Py_IncRef(s->keep);
   PyObject* capsule = PyCapsule_New(memory, GRAPH, delete_graph);
   if (!capsule) return nullptr;
@@ -188,16 +191,22 @@ template <int OWNED> struct Call {
     if ((usize)bytes <= frame->arena_bytes) return frame->arena;
     free(frame->arena);
     frame->arena = nullptr, frame->arena_bytes = 0;
-    const usize huge = 2u << 20, size = bytes >= (i64)huge ? (bytes + huge - 1) / huge * huge : bytes;
-    void* memory = nullptr;
-    if (posix_memalign(&memory, bytes >= (i64)huge ? huge : 64, size)) return nullptr;
-    if (bytes >= (i64)huge) madvise(memory, size, 14);  // MADV_HUGEPAGE
+    const usize size = bytes >= HUGE_PAGE ? (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : bytes;
+    void* memory = fresh_memory(size);
+    if (!memory) return nullptr;
     frame->arena = (char*)memory, frame->arena_bytes = size;
     return frame->arena;
   }
-  bool empty(int slot, i64 rank, const i64* sizes, const i64* strides, i32 dtype) {
+  bool empty(int slot, i64 rank, const i64* sizes, const i64* strides, i32 dtype, i64 bytes) {
     Owned& o = owned[slot];
-    return !aoti_torch_empty_strided(rank, sizes, strides, dtype, DEVICE_CPU, 0, &o.handle) &&
+    if (bytes >= POOL_SMALLEST && graph->pooled) {
+      if (!(o.data = take_block(bytes))) return false;
+      if (!from_blob(o.data, rank, sizes, strides, 0, dtype, DEVICE_CPU, ANY_INDEX, &o.handle, 0, nullptr, 0, give_block, nullptr))
+        return true;
+      give_block(o.data, nullptr);
+      return false;
+    }
+    return !aoti_torch_empty_strided(rank, sizes, strides, dtype, DEVICE_CPU, ANY_INDEX, &o.handle) &&
            !aoti_torch_get_data_ptr(o.handle, &o.data);
   }
 
@@ -207,7 +216,7 @@ template <int OWNED> struct Call {
     if (s.handle && s.data == data && (fixed || same_layout(s, rank, sizes, strides))) return s.handle;
     if (s.handle) aoti_torch_delete_tensor_object(s.handle);
     s.handle = nullptr;
-    if (aoti_torch_create_tensor_from_blob(data, rank, sizes, strides, 0, dtype, DEVICE_CPU, 0, &s.handle))
+    if (aoti_torch_create_tensor_from_blob(data, rank, sizes, strides, 0, dtype, DEVICE_CPU, ANY_INDEX, &s.handle))
       return nullptr;
     s.data = data;
     if (!fixed)
@@ -237,7 +246,7 @@ template <int OWNED> struct Call {
     }
     if (same || empty) return !aoti_torch_get_data_ptr(h, &owned[slot].data);
     Handle copy = nullptr;
-    if (aoti_torch_empty_strided(rank, sizes, strides, dtype, DEVICE_CPU, 0, &copy)) return false;
+    if (aoti_torch_empty_strided(rank, sizes, strides, dtype, DEVICE_CPU, ANY_INDEX, &copy)) return false;
     owned[slot].handle = copy;
     const bool done = !aoti_torch_copy_(copy, h, 0) && !aoti_torch_get_data_ptr(copy, &owned[slot].data);
     aoti_torch_delete_tensor_object(h);

@@ -12,14 +12,7 @@ import cpu_harness as harness
 import pytest
 import torch
 
-COPY = """
-tk.func @k [8, 8] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] scheduled {
-  tk.for 0 = "0" to "s0" step 1 {
-    %0 = tk.load %x[d0] : memref<?xf32> -> f32
-    tk.store %0, %o[d0] : f32, memref<?xf32>
-  }
-}
-"""
+from tilewright.targets.cpu_openmp.launch import load
 
 SQUARE = """
 tk.func @k [8] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] scheduled {
@@ -61,6 +54,7 @@ def test_results_have_the_planned_layout(tmp_path: Path) -> None:
         for sizes, strides, numel in (("2, 3", "1, 2", 6), ("", "", 1), ("0, 4", "4, 1", 0)):
             (got,) = harness.compiled(identity(element, sizes, strides, numel), tmp_path)([torch.zeros(1)])
             assert got.dtype == dtype
+            assert got.device == torch.device("cpu")
             assert list(got.shape) == [int(n) for n in sizes.split(",") if n]
             assert list(got.stride()) == [int(n) for n in strides.split(",") if n]
             got.resize_(7)  # an ordinary tensor, which owns its memory
@@ -273,6 +267,54 @@ def test_handles_under_inference_mode_and_outside(tmp_path: Path) -> None:
         with torch.inference_mode():
             assert graph([3, x])[0].is_inference()
         assert not graph([3, x])[0].is_inference()
+
+
+def test_large_results_are_reused_when_dropped(tmp_path: Path) -> None:
+    graph = harness.compiled(SQUARE, tmp_path)
+    n = 1 << 19
+    x = torch.randn(n)
+    want = -(x * x)
+    graph.trim()
+    before = graph.pool()
+    kept = [graph([n, x])[0] for _ in range(3)]
+    assert all(torch.equal(t, want) for t in kept)
+    assert len({t.data_ptr() for t in kept}) == 3
+    assert graph.pool().made - before.made == 3
+    place = kept[1].data_ptr()
+    row = kept[1][5:7]
+    kept.clear()
+    assert graph.pool().idle_bytes == 2 * 4 * n  # a view keeps its memory
+    for _ in range(5):
+        (got,) = graph([n, x])
+        assert got.data_ptr() != place
+    assert torch.equal(row, want[5:7])
+    del row, got
+    (got,) = graph([n - 100, x[:-100]])
+    assert torch.equal(got, want[:-100])
+    assert graph.pool().made - before.made == 3
+    graph([8 * n, torch.randn(8 * n)])
+    assert graph.pool().made - before.made == 4
+    assert graph.trim() >= 8 * 4 * n
+    assert graph.pool().idle_bytes == 0
+    assert torch.equal(got, want[:-100])
+
+
+def test_pooled_results_outlive_the_graph(tmp_path: Path) -> None:
+    graph = harness.compiled(SQUARE, tmp_path)
+    x = torch.randn(1 << 20)
+    (got,) = graph([1 << 20, x])
+    del graph
+    gc.collect()
+    assert torch.equal(got, -(x * x))
+    got.add_(1)
+    del got
+
+
+def test_without_the_pool_results_can_be_resized(tmp_path: Path) -> None:
+    graph = load(harness.parse(SQUARE), cache_dir=tmp_path, pooled=False)
+    (got,) = graph([1 << 20, torch.randn(1 << 20)])
+    got.resize_(1 << 21)
+    assert graph.pool().made == harness.compiled(SQUARE, tmp_path).pool().made
 
 
 def test_call_overhead_is_single_microseconds(tmp_path: Path) -> None:
