@@ -36,6 +36,7 @@ from ..index_expr import Expr
 from ..types import element_type, rank_of, scalar_type
 from .attributes import (
     MapAttr,
+    int64,
     map_attr,
     parse_bracketed_exprs,
     parse_optional_values,
@@ -50,7 +51,7 @@ from .scope import enclosing_kernel, lanes_of, verify_exprs, verify_mask
 
 
 def _parse_lanes(parser: Parser) -> IntegerAttr | None:
-    return IntegerAttr(parser.parse_integer(), i64) if parser.parse_optional_keyword("lanes") else None
+    return int64(parser.parse_integer()) if parser.parse_optional_keyword("lanes") else None
 
 
 def _print_lanes(printer: Printer, lanes: IntegerAttr | None) -> None:
@@ -117,7 +118,7 @@ class LoadOp(IRDLOperation):
             "operandSegmentSizes": segments(1, len(dynamic), *((1, 1) if masked else (0, 0))),
         }
         if lanes is not None:
-            properties["lanes"] = IntegerAttr(lanes, i64)
+            properties["lanes"] = int64(lanes)
         return cls.create(
             operands=[buffer, *dynamic, *masked],
             result_types=[result_type or scalar_type(element_type(buffer.type))],
@@ -216,7 +217,7 @@ class StoreOp(IRDLOperation):
             "operandSegmentSizes": segments(1, 1, len(dynamic), int(mask is not None)),
         }
         if lanes is not None:
-            properties["lanes"] = IntegerAttr(lanes, i64)
+            properties["lanes"] = int64(lanes)
         if combine is not None:
             properties["combine"] = StringAttr(combine)
         masked = () if mask is None else (mask,)
@@ -300,7 +301,7 @@ class IndexOp(IRDLOperation):
     def make(cls, expr: Expr | int, result_type: Attribute = i64, lanes: int | None = None) -> IndexOp:
         properties: dict[str, Attribute] = {"map": map_attr((expr,))}
         if lanes is not None:
-            properties["lanes"] = IntegerAttr(lanes, i64)
+            properties["lanes"] = int64(lanes)
         return cls.create(result_types=[result_type], properties=properties)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, StringAttr, i32, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, i32, i64
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import Parser
@@ -54,6 +54,12 @@ def map_attr(exprs: Sequence[Expr | int]) -> MapAttr:
 def segments(*sizes: int) -> DenseArrayBase:
     """The (interned) `operandSegmentSizes`."""
     return DenseArrayBase.from_list(i32, sizes)
+
+
+@lru_cache(maxsize=4096)
+def int64(value: int) -> IntegerAttr[IntegerType]:
+    """The (interned) `value : i64`."""
+    return IntegerAttr(value, i64)
 
 
 Axes = DenseArrayBase[IntegerType]

@@ -60,7 +60,8 @@ class CallOp(IRDLOperation):
         for argument in self.arguments:
             if argument.type != self.result.type or not is_float(element_type(argument.type)):
                 raise VerifyException(
-                    f"tk.call: arguments and result are of one float type, got {argument.type} and {self.result.type}"
+                    "tk.call: arguments and result are of one float type, "
+                    f"got {argument.type} and {self.result.type}"
                 )
 
 

@@ -21,7 +21,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import element_type
-from .attributes import axes_attr, parse_axes, parse_type_of, parse_value, print_axes
+from .attributes import axes_attr, int64, parse_axes, parse_type_of, parse_value, print_axes
 from .scope import enclosing_kernel, enclosing_tail, lanes_of
 
 REDUCTIONS = ("add", "mul", "max", "min", "and", "or")
@@ -198,7 +198,7 @@ class ScanOp(IRDLOperation):
         return cls.create(
             operands=[value],
             result_types=[value.type],
-            properties={"kind": StringAttr(kind), "axis": IntegerAttr(axis, i64)},
+            properties={"kind": StringAttr(kind), "axis": int64(axis)},
         )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -22,7 +22,7 @@ from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr
-from .attributes import MapAttr, map_attr, parse_quoted_expr, parse_value
+from .attributes import MapAttr, int64, map_attr, parse_quoted_expr, parse_value
 from .scope import verify_exprs
 
 
@@ -139,10 +139,10 @@ class ForOp(IRDLOperation):
             operands=inits,
             result_types=types,
             properties={
-                "axis": IntegerAttr(axis, i64),
+                "axis": int64(axis),
                 "lower": map_attr((lower,)),
                 "upper": map_attr((upper,)),
-                "step": IntegerAttr(step, i64),
+                "step": int64(step),
             },
             regions=[Region(Block(arg_types=types))],
         )
@@ -174,19 +174,19 @@ class ForOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> ForOp:
-        properties: dict[str, Attribute] = {"axis": IntegerAttr(parser.parse_integer(), i64)}
+        properties: dict[str, Attribute] = {"axis": int64(parser.parse_integer())}
         parser.parse_punctuation("=")
         properties["lower"] = parse_quoted_expr(parser)
         parser.parse_keyword("to")
         properties["upper"] = parse_quoted_expr(parser)
         parser.parse_keyword("step")
-        properties["step"] = IntegerAttr(parser.parse_integer(), i64)
+        properties["step"] = int64(parser.parse_integer())
         if parser.parse_optional_keyword("parallel"):
             properties["parallel"] = UnitAttr()
         if parser.parse_optional_keyword("if"):
             properties["worth"] = parse_quoted_expr(parser)
         if parser.parse_optional_keyword("unroll"):
-            properties["unroll"] = IntegerAttr(parser.parse_integer(), i64)
+            properties["unroll"] = int64(parser.parse_integer())
         inits, attributes, region = _parse_iter(parser)
         return cls.create(
             operands=inits,
@@ -226,7 +226,7 @@ class TailOp(IRDLOperation):
             operands=inits,
             result_types=types,
             properties={
-                "axis": IntegerAttr(axis, i64),
+                "axis": int64(axis),
                 "start": map_attr((start,)),
                 "count": map_attr((count,)),
             },
@@ -245,7 +245,7 @@ class TailOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> TailOp:
-        properties: dict[str, Attribute] = {"axis": IntegerAttr(parser.parse_integer(), i64)}
+        properties: dict[str, Attribute] = {"axis": int64(parser.parse_integer())}
         parser.parse_punctuation("=")
         properties["start"] = parse_quoted_expr(parser)
         parser.parse_keyword("count")

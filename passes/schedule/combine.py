@@ -13,11 +13,11 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     i1,
-    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.tk.arith import CmpFOp, CmpIOp, SelectOp, vector_of
+from tilewright.dialects.tk.attributes import int64
 from tilewright.dialects.tk.scope import lanes_of
 from tilewright.dialects.types import element_type, is_float
 
@@ -40,7 +40,9 @@ _INTEGER_OPS: dict[str, type[Operation]] = {
 }
 _FLOAT_KINDS = {"add": "add", "mul": "mul", "max": "maximumf", "min": "minimumf"}
 _INTEGER_KINDS = {"add": "add", "mul": "mul", "max": "maxsi", "min": "minsi", "and": "and", "or": "or"}
-_OLT, _OGT, _OEQ, _UNO, _ORD, _UGT, _ULT = 4, 2, 1, 14, 7, 9, 11
+_NO_FLAGS = arith.FastMathFlagsAttr("none")
+_NO_OVERFLOW = arith.IntegerOverflowAttr("none")
+_OEQ, _ORD, _UGT, _ULT, _UNO = 1, 7, 9, 11, 14
 _EQ, _SLT, _SGT = 0, 2, 4
 LAST = 2**63 - 1
 """The position of no element: later than every other."""
@@ -66,13 +68,13 @@ def combine(kind: str, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
     """`lhs kind rhs`."""
     table = _FLOAT_OPS if is_float(element_type(lhs.type)) else _INTEGER_OPS
     op = table[kind]
-    properties = {"fastmath": arith.FastMathFlagsAttr("none")} if table is _FLOAT_OPS else _overflow(op)
+    properties = {"fastmath": _NO_FLAGS} if table is _FLOAT_OPS else _overflow(op)
     return emit(op.create(operands=[lhs, rhs], result_types=[lhs.type], properties=properties))
 
 
 def _overflow(op: type[Operation]) -> dict[str, Attribute]:
     if issubclass(op, arith.AddiOp | arith.MuliOp):
-        return {"overflowFlags": arith.IntegerOverflowAttr("none")}
+        return {"overflowFlags": _NO_OVERFLOW}
     return {}
 
 
@@ -86,7 +88,7 @@ def over_lanes(kind: str, value: SSAValue, emit: Emit) -> SSAValue:
             result_types=[element],
             properties={
                 "kind": vector.CombiningKindAttr(vector.CombiningKindFlag(name)),
-                "fastmath": arith.FastMathFlagsAttr("none"),
+                "fastmath": _NO_FLAGS,
             },
         )
     )
@@ -99,9 +101,9 @@ def select(cond: SSAValue, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue
 def _compare(predicate: int, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
     lanes = lanes_of(lhs.type)
     result = i1 if lanes is None else vector_of(i1, lanes)
-    properties: dict[str, Attribute] = {"predicate": IntegerAttr(predicate, i64)}
+    properties: dict[str, Attribute] = {"predicate": int64(predicate)}
     if is_float(element_type(lhs.type)):
-        properties["fastmath"] = arith.FastMathFlagsAttr("none")
+        properties["fastmath"] = _NO_FLAGS
         return emit(CmpFOp.create(operands=[lhs, rhs], result_types=[result], properties=properties))
     return emit(CmpIOp.create(operands=[lhs, rhs], result_types=[result], properties=properties))
 
