@@ -8,6 +8,7 @@ import os
 import pytest
 import torch
 
+from tilewright.targets.cpu_openmp import build as build_module
 from tilewright.targets.cpu_openmp.build import build
 
 # function -> largest error in ulp (measured over all samples, rounded up)
@@ -59,6 +60,17 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return ctypes.CDLL(str(build(_source(), cache_dir=folder, environment=os.environ)))
 
 
+@pytest.fixture(scope="module", params=["x86-64-v3", "x86-64-v2"])
+def older(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> ctypes.CDLL:
+    """The same functions for CPUs without AVX-512, and without FMA."""
+    if os.uname().machine != "x86_64":
+        pytest.skip("x86 only")
+    folder = tmp_path_factory.mktemp("older")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(build_module, "cpu_flags", lambda: (f"-march={request.param}",))
+        return ctypes.CDLL(str(build(_source(), cache_dir=folder, environment=os.environ)))
+
+
 @pytest.fixture(scope="module")
 def samples() -> torch.Tensor:
     """Every exponent, dense stretches where the functions bend, and the special values."""
@@ -89,6 +101,15 @@ def _reference(name: str, x: torch.Tensor) -> torch.Tensor:
 @pytest.mark.parametrize("lanes", [1, 4, 8, 16])
 @pytest.mark.parametrize("name", list(BOUNDS))
 def test_error_in_ulp(library: ctypes.CDLL, samples: torch.Tensor, name: str, lanes: int) -> None:
+    check(library, samples, name, lanes, slack=1.0)
+
+
+@pytest.mark.parametrize("name", list(BOUNDS))
+def test_error_on_older_cpus(older: ctypes.CDLL, samples: torch.Tensor, name: str) -> None:
+    check(older, samples, name, 8, slack=1.5)  # without FMA there are more roundings
+
+
+def check(library: ctypes.CDLL, samples: torch.Tensor, name: str, lanes: int, *, slack: float) -> None:
     got = torch.empty_like(samples)
     function = getattr(library, f"{name}_{lanes}")
     function(
@@ -107,7 +128,7 @@ def test_error_in_ulp(library: ctypes.CDLL, samples: torch.Tensor, name: str, la
     ulp = 2.0 ** (torch.maximum(want.abs(), lowest).double().log2().floor() - 23)
     error = torch.where(got == want, 0.0, (got.double() - exact).abs() / ulp)
     worst = int(error.argmax())
-    assert error[worst] <= BOUNDS[name], (
+    assert error[worst] <= BOUNDS[name] * slack, (
         f"{error[worst]:.2f} ulp at {x[worst]}: {got[worst]}, exact {exact[worst]}"
     )
 
