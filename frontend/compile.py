@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -93,9 +95,24 @@ def compile_captured(
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
-    return driver(gm, list(example_inputs))
+    with _collector_paused():
+        return driver(gm, list(example_inputs))
 
 
+@contextmanager
+def _collector_paused() -> Generator[None, None, None]:
+    """A compile makes few cycles and many objects: each full collection would cost 0.1 s or more."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@_collector_paused()
 def compile_aten(
     gm: GraphModule,
     example_inputs: Sequence[Any],
