@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Operation, SSAValue
@@ -10,16 +11,20 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.index_expr import Expr, Var, as_expr, dim, product
 from tilewright.dialects.tk.access import LoadOp, LocalOp, StoreOp
 from tilewright.dialects.tk.attributes import map_attr
-from tilewright.dialects.tk.contraction import Contraction, find_contraction
+from tilewright.dialects.tk.contraction import Contraction, find_contraction, find_matrix_vector
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp, YieldOp
 from tilewright.dialects.types import flat_memref
 
 from .body import Body
 from .combine import combine, identity
+from .dot import GroupOperands
 from .plan import Plan
-from .tile import Tile
+from .tile import Tile, row_counts
 from .writer import Scope, Writer, vector_type
+
+_LARGE = 1 << 17
+"""Elements of a right operand that does not stay in the nearest caches."""
 
 
 class ContractionWriter:
@@ -31,56 +36,56 @@ class ContractionWriter:
     """
 
     def __init__(self, func: FuncOp, tile: Tile, plan: Plan, writer: Writer, body: Body) -> None:
-        found = find_contraction(func.body.block)
+        block = func.body.block
+        found = find_contraction(block, shared_columns=True) or find_matrix_vector(block)
         assert found is not None
         self.contraction: Contraction = found
         self.tile = tile
         self.plan = plan
         self.writer = writer
         self.body = body
-        self.space = func.space
-        self.over = tuple(sorted(found.over))
-        fixed = {tile.row, tile.column, *self.over}
-        self.outer = tuple(a for a in plan.order if a not in fixed)
+        self.space = (*func.space, as_expr(1))[: max(len(func.space), tile.row + 1)]
+        self.over = tuple(sorted(found.over - {tile.group}))
         self._next_axis = len(self.space)
-        if tile.column in self._left_axes():  # the tile was chosen with the operands swapped
+        domains = body.domains
+        if tile.row in domains[found.right]:  # the tile was chosen with the operands swapped
             self.left, self.right = found.right, found.left
         else:
             self.left, self.right = found.left, found.right
+        self.outer = self._outer_axes(domains[self.left], domains[self.right])
+        self.shares_column = tile.column in domains[self.left]
 
-    def _left_axes(self) -> frozenset[int]:
-        return self.body.domains[self.contraction.left]
+    def _outer_axes(self, left: frozenset[int], right: frozenset[int]) -> tuple[int, ...]:
+        """Axes outside of a tile, and that of columns: a large right operand is walked only once."""
+        tile = self.tile
+        axes = [a for a in self.plan.order if a != tile.row and a not in self.contraction.over]
+        walked = [self.space[a].constant for a in right]
+        large = None in walked or prod(n for n in walked if n) > _LARGE
+
+        def place(axis: int) -> tuple[int, bool]:
+            only_left = axis not in right
+            both = axis in left and axis in right and axis != tile.column
+            return (0 if both else 1 if only_left != large else 2, axis == tile.column)
+
+        return tuple(sorted(axes, key=place))
 
     def write(self, scope: Scope) -> None:
         """All loops of the function."""
         size = self.space[self.tile.row]
         start: Expr = as_expr(0)
-        for rows in self._row_counts():
+        for rows in row_counts(size.constant, self.tile.rows):
             end = size - size % rows
             if (end - start).constant != 0:
                 self._panels(scope, rows, start, end)
             start = end
 
-    def _row_counts(self) -> list[int]:
-        """Tile heights: the full one, then smaller ones for the rows that are left."""
-        size = self.space[self.tile.row].constant
-        counts = [self.tile.rows, *(n for n in (4, 2, 1) if n < self.tile.rows)]
-        if size is None:
-            counts = [n for n in counts if n != 2]
-        # `size % n` must be what is left after the larger ones, so each divides the one before
-        kept: list[int] = []
-        for n in counts:
-            if not kept or kept[-1] % n == 0:
-                kept.append(n)
-        return kept
-
     def _panels(self, scope: Scope, rows: int, start: Expr, end: Expr) -> None:
         """One loop over the outer axes, panels of columns and tiles of rows from `start` to `end`."""
         tile = self.tile
         width = tile.vectors * tile.lanes
-        columns = self.space[tile.column] // width
         tiles = (end - start) // rows
-        counts = [*(self.space[a] for a in self.outer), columns, tiles]
+        sizes = {a: self.space[a] for a in self.outer} | {tile.column: self.space[tile.column] // width}
+        counts = [*(sizes[a] for a in self.outer), tiles]
         flat = self._fresh()
         loop = ForOp.make(flat, 0, product(counts), 1)
         if self.plan.parallel:
@@ -95,7 +100,7 @@ class ContractionWriter:
         for axis, place in zip(self.outer, places, strict=False):
             inner.axes[Var("d", axis)] = place
         inner.axes[Var("d", tile.row)] = start + places[-1] * rows
-        self._panel(inner, rows, places[-2] * width, width)
+        self._panel(inner, rows, inner.axes[Var("d", tile.column)] * width, width)
 
     def _panel(self, scope: Scope, rows: int, first: Expr, width: int) -> None:
         """The one step of a loop that binds the lanes, counted from the panel's first column."""
@@ -132,11 +137,16 @@ class ContractionWriter:
     def _multiply(self, scope: Scope, rows: int, acc: Sequence[SSAValue]) -> list[SSAValue]:
         """One step of the sum for every element of the tile."""
         tile = self.tile
-        right = [self._value(scope, self.right, tile.column, j * tile.lanes) for j in range(tile.vectors)]
+        if tile.group is not None:
+            operands = GroupOperands(self.contraction, tile, self.writer, self.body)
+            return operands.multiply(scope, rows, acc)
+        right = [self._value(scope, self.right, 0, j) for j in range(tile.vectors)]
         made: list[SSAValue] = []
         for i in range(rows):
-            left = self._value(scope, self.left, tile.row, i)
+            left = self._value(scope, self.left, i, 0)
             for j in range(tile.vectors):
+                if j and self.shares_column:
+                    left = self._value(scope, self.left, i, j)
                 self.writer.location = self.contraction.product.location
                 mul = type(self.contraction.product).create(
                     operands=[left, right[j]], result_types=[right[j].type]
@@ -146,11 +156,12 @@ class ContractionWriter:
                 made.append(combine("add", acc[len(made)], term, lambda op: self.writer.put(scope, op)))
         return made
 
-    def _value(self, scope: Scope, value: SSAValue, axis: int, offset: int) -> SSAValue:
-        """An operand of the product as a vector, `offset` further along `axis`."""
+    def _value(self, scope: Scope, value: SSAValue, row: int, vector: int) -> SSAValue:
+        """An operand of the product as a vector: that of a row and a vector of the tile."""
         copy = scope.beside()
-        var = Var("d", axis)
-        copy.axes[var] = copy.axes.get(var, dim(axis)) + offset
+        for axis, offset in ((self.tile.row, row), (self.tile.column, vector * self.tile.lanes)):
+            var = Var("d", axis)
+            copy.axes[var] = copy.axes.get(var, dim(axis)) + offset
         owner = value.owner
         assert isinstance(owner, Operation)
         for op in self.body.closure([owner], copy.env):

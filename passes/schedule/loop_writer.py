@@ -141,7 +141,7 @@ class LoopWriter:
 
     def _whole(self, scope: Scope, axis: int, copies: int, carries: list[Carry], body: Body) -> None:
         if axis >= len(self.nests.space):
-            self._tiles(scope, axis, carries, body)
+            self.tiles(scope, axis, carries, body)
             return
         start, extent = scope.bounds.get(axis, (as_expr(0), self.nests.space[axis]))
         step = self.plan.lanes if axis == self.plan.vector else 1
@@ -156,7 +156,7 @@ class LoopWriter:
         if step > 1:
             self._tail(scope, axis, done, extent % step, carries, body)
 
-    def _tiles(self, scope: Scope, axis: int, carries: list[Carry], body: Body) -> None:
+    def tiles(self, scope: Scope, axis: int, carries: list[Carry], body: Body) -> None:
         """A loop over the tiles of an axis."""
         real, tile = self.plan.tiles[axis - len(self.nests.space)]
         size = self.nests.space[real]
@@ -168,6 +168,14 @@ class LoopWriter:
             body(inner, running)
 
         self._steps(scope, axis, (as_expr(0), size), tile, 1, carries, in_tile)
+
+    def counted(self, scope: Scope, bounds: tuple[Expr, Expr], carries: list[Carry], body: Body) -> None:
+        """A plain loop over a new axis, `last_axis`."""
+        self._steps(scope, self._fresh_axis(), bounds, 1, 1, carries, body)
+
+    @property
+    def last_axis(self) -> int:
+        return self._next_axis - 1
 
     def each(self, scope: Scope, axes: Sequence[int], write: Callable[[Scope], None]) -> None:
         """Loops over `axes` around what `write` writes."""

@@ -15,6 +15,7 @@ from .arrays import ArrayAccumulators
 from .body import Body, Reduction, arranged
 from .errors import NoLoopOrder
 from .loop_writer import LoopWriter
+from .parts import reduce_in_parts
 from .plan import KEEP, Plan
 from .work import Carry, Grow, Keep, Work
 from .writer import Known, Scope, Writer
@@ -89,6 +90,9 @@ class NestBuilder:
         self._keep(scope, order, levels, begun)
         for level, phase in enumerate(begun):
             self._straight(scope, rest, pending, [op for op in ops if levels[op] == level], work, axis)
+            if phase.reductions and self._in_parts(scope, axis):
+                reduce_in_parts(self, scope, axis, rest, phase.work, phase.reductions)
+                continue
             carries = [Carry(op, self.partial.start(scope, op)) for op in phase.reductions]
             grows = [self.arrays.start(scope, order, op) for op in phase.in_arrays]
             inner = [self.arrays.start(scope, order, grow.op) for grow in phase.outer_grows]
@@ -105,6 +109,10 @@ class NestBuilder:
                 self.arrays.merge(scope, whole, part)
             for keep in loop.keeps:
                 scope.kept[keep.op.results[0]] = (keep.local, keep.axes)
+
+    def _in_parts(self, scope: Scope, axis: int) -> bool:
+        """Whether the loop over `axis` is parallel although it reduces."""
+        return scope.depth == 0 and axis >= len(self.space) and axis in self.plan.order[: self.plan.parallel]
 
     def _begun(
         self,

@@ -49,7 +49,7 @@ class Plan:
             found["tk.vector"] = _array((self.vector, self.lanes))
         if self.parallel:
             found["tk.parallel"] = _array((self.parallel,))
-        if self.worth is not None:
+        if self.worth is not None and self.parallel:
             found["tk.worth"] = map_attr((self.worth,))
         if self.unroll > 1:
             found["tk.unroll"] = _array((self.unroll,))

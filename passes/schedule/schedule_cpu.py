@@ -19,13 +19,12 @@ from .cost import Costs, estimate, is_expensive, is_independent
 from .plan import KEEP, Plan
 from .tile import NAME as TILE
 from .tile import Tile, choose_tile
-from .tiling import with_array_sums, with_square_tiles
+from .tiling import with_array_sums, with_parts, with_square_tiles
 
 _WORTH_CYCLES = 40_000
 """Less work than this is done before other threads have woken up."""
 _ENOUGH_TASKS = 64
-_SCRATCH = 16_384
-"""Elements of scratch that still lie in the nearest caches."""
+_SCRATCH = 16_384  # elements that still lie in the nearest caches
 
 
 @dataclass(frozen=True)
@@ -44,8 +43,7 @@ class ScheduleCpuPass(ModulePass):
 
     Lanes go along the axis that costs least: contiguous accesses are cheap, strided ones
     are not. Reduced axes are innermost. Leading axes run in parallel if that is worth it
-    (`tk.worth` decides at run time where sizes are symbolic) and no two of their
-    iterations store to one place.
+    (`tk.worth` decides at run time for symbolic sizes) and no two iterations store to one place.
     """
 
     name = "schedule-cpu"
@@ -94,7 +92,8 @@ class _Scheduler:
     def _decide_loops(self) -> None:
         vector = self._vector()
         order = self._order(vector)
-        parallel, worth = self._parallel(order, vector)
+        enough, worth = self._worth(vector)
+        parallel = self._leading(order, vector) if enough else 0
         if parallel and (wide := self._vector_first(order, vector)) is not None:
             order, parallel = wide, 1
         plan = Plan(
@@ -107,6 +106,10 @@ class _Scheduler:
         )
         plan = with_square_tiles(plan, self.body, self.space, self.lanes)
         plan = with_array_sums(plan, self.body, self.space, self.lanes)
+        if enough and not parallel:
+            plan = with_parts(plan, self.body, self.space, self.lanes)
+        if enough and not plan.parallel:
+            skip(self.func, f"not parallel: axis {[*order, None][0]} is reduced or not independent")
         self.func.attributes.update(plan.attributes())
         if not plan.arrays:
             self._mark_kept()
@@ -133,11 +136,15 @@ class _Scheduler:
 
         return tuple(sorted(range(len(self.space)), key=place))
 
-    def _parallel(self, order: tuple[int, ...], vector: int | None) -> tuple[int, Expr | None]:
-        """How many leading axes run in parallel, and from when on."""
+    def _worth(self, vector: int | None) -> tuple[bool, Expr | None]:
+        """Whether running in parallel may be worth it; where that shows at run time, from when on."""
         work = self.costs.work(vector) - _WORTH_CYCLES * self.lanes
-        if work.constant is not None and work.constant <= 0:
-            return 0, None
+        if work.constant is None:
+            return True, work
+        return work.constant > 0, None
+
+    def _leading(self, order: tuple[int, ...], vector: int | None) -> int:
+        """How many leading axes form the parallel loop."""
         count, tasks = 0, 1
         for axis in order:
             fits = axis in self.free and axis not in self.inner and (axis != vector or not count)
@@ -147,9 +154,7 @@ class _Scheduler:
             tasks *= estimate(self.space[axis])
             if axis == vector:
                 break
-        if not count:
-            skip(self.func, f"not parallel: axis {order[0] if order else None} is reduced or not independent")
-        return count, None if work.constant is not None or not count else work
+        return count
 
     def _vector_first(self, order: tuple[int, ...], vector: int | None) -> tuple[int, ...] | None:
         """Run along the vector axis in parallel where the axes outside of it are tiny."""

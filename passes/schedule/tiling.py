@@ -7,16 +7,18 @@ from dataclasses import replace
 
 from tilewright.dialects.index_expr import Expr, Var
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.compute import ReduceOp, ScanOp
 
 from .body import Body, Reduction
-from .cost import Costs, estimate
+from .cost import Costs, estimate, scatters
 from .plan import Plan
 
 _SQUARE = 32
 """Side of the tiles of a transpose: two cache lines, and as many pages as a TLB holds."""
 _COLUMNS = 128
 """Columns that one thread sums: whole cache lines, several to prefetch."""
+_PART = 32_768
+"""Elements of a full reduction that one thread takes at a time."""
 _ROWS = 256
 """Rows that are summed before their sum is added to that of the rows before."""
 
@@ -95,3 +97,19 @@ def with_array_sums(plan: Plan, body: Body, space: Sequence[Expr], lanes: int) -
     parallel = plan.parallel and (min(plan.parallel, len(outer)) or int(alone))
     order = (*outer, *cut, *inner, vector)
     return replace(plan, order=order, tiles=tuple(tiles), parallel=parallel, arrays=True)
+
+
+def with_parts(plan: Plan, body: Body, space: Sequence[Expr], lanes: int) -> Plan:
+    """Reduce to one value in parallel parts, cut along the outermost loop."""
+    first = plan.order[0] if plan.order else None
+    if first is None or plan.tiles or any(isinstance(op, ScanOp) or scatters(op) for op in body.ops):
+        return plan
+    reductions = [op for op in body.ops if isinstance(op, Reduction)]
+    if not reductions or any(body.domains[result] for op in reductions for result in op.results):
+        return plan
+    others = max(1, Costs(body, space, lanes).trips(a for a in plan.order if a != first))
+    step = lanes if first == plan.vector else 1
+    tile = max(1, _PART // others // step) * step
+    if (size := space[first].constant) is not None and size < 2 * tile:
+        return plan
+    return replace(plan, order=(len(space), *plan.order), tiles=((first, tile),), parallel=1)

@@ -158,6 +158,25 @@ tk.func @sums_rows_into_an_array [6, 8] (%x: memref<48xf32>, %o: memref<8xf32>)
 
 // -----
 
+// Each part by itself, then the parts in order.
+
+// CHECK-LABEL: @sums_in_parts
+// CHECK: %[[L:.*]] = tk.local "3" : memref<3xf32>
+// CHECK-NEXT: tk.for 1 = "0" to "10" step 4 parallel {
+// CHECK-NEXT: %[[S:.*]] = tk.for 0 = "d1" to "d1 + min(-d1 + 10, 4)" step 1 iter
+// CHECK: tk.store %[[S]], %[[L]][(d1 floordiv 4)] : f32, memref<3xf32>
+// CHECK: %[[T:.*]] = tk.for 2 = "0" to "3" step 1 iter
+// CHECK-NEXT: tk.load %[[L]][d2]
+// CHECK: tk.store %[[T]], %o[0]
+tk.func @sums_in_parts [10] (%x: memref<10xf32>, %o: memref<1xf32>)
+    attributes {tk.tiles = array<i64: 0, 4>, tk.order = array<i64: 1, 0>, tk.parallel = array<i64: 1>} {
+  %0 = tk.load %x[d0] : memref<10xf32> -> f32
+  %1 = tk.reduce add %0 over [0] : f32
+  tk.store %1, %o[0] : f32, memref<1xf32>
+}
+
+// -----
+
 // Sums of opposite directions get nests of their own.
 
 // CHECK-LABEL: @splits_opposite_reductions

@@ -83,3 +83,12 @@ tk.func @scan_is_scalar [64] (%x: memref<64xf32>, %o: memref<64xf32>) {
   %1 = tk.scan add %0 along 0 : f32
   tk.store %1, %o[d0] : f32, memref<64xf32>
 }
+
+// CHECK: @full_reductions_run_in_parts
+// CHECK-SAME: tk.order = array<i64: 1, 0>, tk.vector = array<i64: 0, 16>, tk.parallel = array<i64: 1>
+// CHECK-SAME: tk.tiles = array<i64: 0, 32768>} {
+tk.func @full_reductions_run_in_parts [1000000] (%x: memref<1000000xf32>, %o: memref<1xf32>) {
+  %0 = tk.load %x[d0] : memref<1000000xf32> -> f32
+  %1 = tk.reduce add %0 over [0] : f32
+  tk.store %1, %o[0] : f32, memref<1xf32>
+}
