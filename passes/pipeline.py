@@ -28,7 +28,15 @@ KERNELS: tuple[str, ...] = (
 )
 """tw to outlined, unscheduled tk and a th plan."""
 
-FREEZE: tuple[str, ...] = ("pack-weights", "cse", "hoist-frozen", "dce")
+FREEZE: tuple[str, ...] = (
+    "pack-weights",
+    "pack-convolutions",
+    "sink-transposes",
+    "simplify-views",
+    "cse",
+    "hoist-frozen",
+    "dce",
+)
 """Splits off `@setup`, which runs once per version of the parameters."""
 
 PIPELINES: Mapping[str, tuple[str, ...]] = {

@@ -16,7 +16,8 @@ from .domain import Axes, domains_of
 class Contraction:
     """`sum over (rows x columns x over) of left * right`.
 
-    `left` does not vary over `columns`, `right` not over `rows`; both vary over `over`.
+    `right` does not vary over `rows`, and `left` not over `columns`, unless they are shared;
+    both vary over `over`.
     """
 
     reduce: ReduceOp
@@ -40,8 +41,45 @@ class Contraction:
         return frozenset(found)
 
 
-def find_contraction(block: Block) -> Contraction | None:
-    """The matrix product of a kernel whose only reduction it is; None for any other kernel."""
+def find_contraction(block: Block, *, shared_columns: bool = False) -> Contraction | None:
+    """The matrix product of a kernel whose only reduction it is; None for any other kernel.
+
+    With `shared_columns` the columns may be axes of both operands, as in a sum of
+    `image[row + tap, channel] * weight[tap, channel]` over taps.
+    """
+    found = _sum_of_products(block)
+    if found is None:
+        return None
+    reduce, product, domains = found
+    left, right = product.lhs, product.rhs
+    over = frozenset(reduce.over)
+    rows, columns = domains[left] - domains[right], domains[right] - domains[left]
+    if shared_columns and bool(rows) != bool(columns):
+        if columns:
+            left, right, rows = right, left, columns
+        columns = (domains[left] & domains[right]) - over
+    if not rows or not columns:
+        return None
+    return Contraction(reduce, product, left, right, rows, columns, over)
+
+
+def find_matrix_vector(block: Block) -> Contraction | None:
+    """The product of a matrix, `right`, and a vector, `left`: a contraction without rows."""
+    found = _sum_of_products(block)
+    if found is None:
+        return None
+    reduce, product, domains = found
+    left, right = product.lhs, product.rhs
+    if domains[right] < domains[left]:
+        left, right = right, left
+    over = frozenset(reduce.over)
+    if domains[left] != over or not over < domains[right]:
+        return None
+    return Contraction(reduce, product, left, right, frozenset(), domains[right] - over, over)
+
+
+def _sum_of_products(block: Block) -> tuple[ReduceOp, arith.MulfOp, dict[SSAValue, Axes]] | None:
+    """The only reduction of a kernel, if it adds products of values that vary over all it adds up."""
     reductions = [op for op in block.ops if isinstance(op, ReduceOp | ArgReduceOp | ScanOp)]
     if len(reductions) != 1 or not isinstance(reduce := reductions[0], ReduceOp):
         return None
@@ -49,9 +87,6 @@ def find_contraction(block: Block) -> Contraction | None:
     if reduce.kind.data != "add" or not isinstance(product, arith.MulfOp):
         return None
     domains = domains_of(block)
-    left, right = product.lhs, product.rhs
-    over = frozenset(reduce.over)
-    rows, columns = domains[left] - domains[right], domains[right] - domains[left]
-    if not rows or not columns or not over <= domains[left] & domains[right]:
+    if not frozenset(reduce.over) <= domains[product.lhs] & domains[product.rhs]:
         return None
-    return Contraction(reduce, product, left, right, rows, columns, over)
+    return reduce, product, domains

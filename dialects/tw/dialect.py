@@ -9,9 +9,11 @@ from .elementwise import UNARY_OPS
 from .elementwise_binary import ELEMENTWISE_OPS, PredicateAttr
 from .indexing import INDEXING_OPS, CombineAttr
 from .linalg import LINALG_OPS
+from .packed_convolution import PACKED_CONVOLUTION_OPS
 from .packing import PACKING_OPS
 from .reduction import REDUCTION_OPS
 from .view import VIEW_OPS
+from .window import WINDOW_OPS
 
 TW = Dialect(
     "tw",
@@ -20,10 +22,12 @@ TW = Dialect(
         *ELEMENTWISE_OPS,
         *CREATION_OPS,
         *VIEW_OPS,
+        *WINDOW_OPS,
         *REDUCTION_OPS,
         *INDEXING_OPS,
         *LINALG_OPS,
         *PACKING_OPS,
+        *PACKED_CONVOLUTION_OPS,
         *ATEN_OPS,
     ],
     [ShapeAttr, PredicateAttr, CombineAttr, ArgAttr, SizeAttr],

@@ -38,7 +38,7 @@ def run_convolution(op: ConvolutionOp, args: Args, machine: Machine) -> Results:
         high = [a + e for a, e in zip(low, extra, strict=True)]
         strides = [1] * len(strides)
     image = _padded(machine, image, low, high)
-    result = _correlate(machine, image, weight, strides, dilation, groups)
+    result = correlate(machine, image, weight, strides, dilation, groups)
     for term in bias:
         result = result + term.reshape([1, -1] + [1] * len(strides))
     return (machine.arrays.store(result, element),)
@@ -75,7 +75,7 @@ def _padded(m: Machine, image: Array, low: Sequence[int], high: Sequence[int]) -
     return result
 
 
-def _correlate(
+def correlate(
     m: Machine, image: Array, weight: Array, strides: Sequence[int], dilation: Sequence[int], groups: int
 ) -> Array:
     """Sum over kernel positions of a matrix product over the channels."""

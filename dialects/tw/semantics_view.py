@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import product as positions
+
 from ..index_expr import parse_exprs
 from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type_of, sizes_of
@@ -17,6 +19,7 @@ from .view import (
     TransposeOp,
     starts_and_steps,
 )
+from .window import WindowOp
 
 
 @semantics(ReshapeOp)
@@ -68,4 +71,18 @@ def run_pad(op: PadOp, args: Args, machine: Machine) -> Results:
     dtype = machine.arrays.dtype(element_type_of(op.result))
     result = machine.arrays.full(sizes, as_element(op.value.value.data, op.result.type), dtype)
     result[tuple(slice(a, a + n) for a, n in zip(low, args[0].shape, strict=True))] = args[0]
+    return (result,)
+
+
+@semantics(WindowOp)
+def run_window(op: WindowOp, args: Args, machine: Machine) -> Results:
+    sizes = machine.sizes(sizes_of(op.result))
+    dims, window, strides, dilation = op.geometry()
+    rank = len(args[0].shape)
+    result = machine.arrays.full(sizes, 0, args[0].dtype)
+    for at in positions(*(range(n) for n in window)):
+        index = [slice(None)] * rank
+        for d, k, stride, step in zip(dims, at, strides, dilation, strict=True):
+            index[d] = slice(k * step, k * step + (sizes[d] - 1) * stride + 1, stride)
+        result[(*[slice(None)] * rank, *at)] = args[0][tuple(index)]
     return (result,)

@@ -21,6 +21,7 @@ from tilewright.dialects.index_expr import (
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw import view
 from tilewright.dialects.tw.base import ints
+from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
 from .body import exprs_of, loads_of, remove_divisions, replace_input, set_exprs, simplify_body
@@ -122,10 +123,20 @@ def _reverse(op: view.ReverseOp, at: Subscripts) -> Subscripts:
     ]
 
 
+def _window(op: WindowOp, at: Subscripts) -> Subscripts:
+    rank = len(sizes_of(op.source))
+    found = list(at[:rank])
+    dims, _, strides, dilation = op.geometry()
+    for d, stride, step, inside in zip(dims, strides, dilation, at[rank:], strict=True):
+        found[d] = found[d] * stride + inside * step
+    return found
+
+
 _READ_THROUGH: Mapping[type[Operation], Callable[..., Subscripts]] = {
     view.ReshapeOp: _reshape,
     view.TransposeOp: _transpose,
     view.BroadcastOp: _broadcast,
     view.SliceOp: _slice,
     view.ReverseOp: _reverse,
+    WindowOp: _window,
 }

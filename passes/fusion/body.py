@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from tilewright.dialects.index_expr import Bounds, Call, Expr, Var, as_expr, dim
+from tilewright.dialects.index_expr import ZERO, Bounds, Call, Expr, Var, as_expr, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
 from tilewright.dialects.tk.calls import AssertOp
@@ -123,7 +123,8 @@ def solve_axes(stored: Sequence[Expr], read: Sequence[Expr], space: Sequence[Exp
     Each subscript of `stored` is a mixed-radix number of distinct axes: `d0*64 + d1`.
     """
     values: dict[int, Expr] = {}
-    for target, value in zip(stored, read, strict=True):
+    single = {Var("d", axis): ZERO for axis, size in enumerate(space) if size.constant == 1}
+    for target, value in zip([e.substitute(single) for e in stored], read, strict=True):
         digits = sorted(target.variables(), key=lambda v: v.index)
         if any(v.kind != "d" or v.index in values for v in digits):
             return None
@@ -138,7 +139,8 @@ def solve_axes(stored: Sequence[Expr], read: Sequence[Expr], space: Sequence[Exp
             stride = stride * space[var.index]
         if rest:
             return None
-    return values
+    used = {v for e in stored for v in e.variables()}
+    return values | {var.index: ZERO for var in single if var in used}
 
 
 # Inputs

@@ -21,12 +21,13 @@ from tilewright.dialects.index_expr import (
 )
 from tilewright.dialects.tk.compute import ArgReduceOp, RandomOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw import creation, indexing, packing, reduction, view
+from tilewright.dialects.tw import creation, indexing, packed_convolution, packing, reduction, view
 from tilewright.dialects.tw.base import Elementwise, ints
 from tilewright.dialects.types import compute_type, element_type_of, scalar_type, sizes_of
 
 from . import scalar_rules
 from .kernel_builder import KernelBuilder
+from .lower_convolution import lower_pack_filter, lower_packed_convolution
 
 Lowering = Callable[[Operation], KernelOp]
 
@@ -188,7 +189,8 @@ def _gather(op: Operation) -> KernelOp:
     index_axes = b.axes[at : at + index_rank]
     kept_axes = iter((*b.axes[:at], *b.axes[at + index_rank :]))
     sizes = sizes_of(op.source)
-    found = [b.checked_index(b.load(1 + j, index_axes), sizes[d], wraps=True) for j, d in enumerate(dims)]
+    wraps = op.strict is None
+    found = [b.checked_index(b.load(1 + j, index_axes), sizes[d], wraps=wraps) for j, d in enumerate(dims)]
     subscripts = [gathered(dims.index(d)) if d in dims else next(kept_axes) for d in range(len(sizes))]
     return _finish_gather(b, op, subscripts, found)
 
@@ -221,20 +223,23 @@ def _finish_gather(
 def _pack(op: Operation) -> KernelOp:
     assert isinstance(op, packing.PackOp)
     b = _builder(op)
-    panel, row, column = b.axes
+    panel, step, column, *group = b.axes
+    row = step * op.group.value.data + group[0] if op.group is not None else step
     b.store(b.load(0, (row, panel * op.width.value.data + column)), b.axes)
     return b.kernel
 
 
 def _packed_matmul(op: Operation) -> KernelOp:
-    """Axes: row, panel, column in the panel, reduced."""
+    """Axes: row, panel, column in the panel, reduced (step and place in the group)."""
     assert isinstance(op, packing.PackedMatmulOp)
-    panels, k, width = sizes_of(op.packed)
-    space = (sizes_of(op.lhs)[0], panels, width, k)
+    panels, steps, width, *group = sizes_of(op.packed)
+    space = (sizes_of(op.lhs)[0], panels, width, steps, *group)
     b = KernelBuilder(op.location, space, op.operands, op.result_types)
-    row, panel, column, reduced = b.axes
-    term = b.op(arith.MulfOp, b.load(0, (row, reduced)), b.load(1, (panel, reduced, column)))
-    total = b.add(ReduceOp.make("add", term, (3,))).results[0]
+    row, panel, column, *reduced = b.axes
+    place = reduced[0] * op.group + reduced[1] if group else reduced[0]
+    packed = b.load(1, (panel, reduced[0], column, *reduced[1:]))
+    term = b.op(arith.MulfOp, b.load(0, (row, place)), packed)
+    total = b.add(ReduceOp.make("add", term, range(3, len(space)))).results[0]
     at = panel * width + column
     if op.bias is not None:
         total = b.op(arith.AddfOp, total, b.load(2, (at,)))
@@ -257,4 +262,6 @@ LOWERINGS: Mapping[type[Operation], Lowering] = {
     indexing.GatherAlongOp: _gather_along,
     packing.PackOp: _pack,
     packing.PackedMatmulOp: _packed_matmul,
+    packed_convolution.PackFilterOp: lower_pack_filter,
+    packed_convolution.PackedConvolutionOp: lower_packed_convolution,
 }

@@ -96,6 +96,8 @@ def _try_match(producer: KernelOp, consumer: KernelOp) -> Match | _Split | str:
         if values is None:
             return "the producer's store cannot be inverted"
         for axis, value in values.items():
+            if producer.space[axis].constant == 1:
+                continue
             simple = bounds.simplify(value)
             if (target := _plain_axis(simple)) is None:
                 return _refine(producer, consumer, axis, simple)

@@ -106,6 +106,23 @@ def reversed_(layout: Layout, dims: tuple[int, ...]) -> Layout:
 
 
 @_cached
+def windows(
+    layout: Layout,
+    dims: tuple[int, ...],
+    window: tuple[int, ...],
+    steps: tuple[int, ...],
+    dilation: tuple[int, ...],
+    sizes: Sizes,
+) -> Layout:
+    """Windows of `window` elements along `dims`, `steps` apart, with trailing dims inside of them."""
+    strides = list(layout.strides)
+    for d, step in zip(dims, steps, strict=True):
+        strides[d] = strides[d] * step
+    inside = (layout.strides[d] * n for d, n in zip(dims, dilation, strict=True))
+    return Layout(layout.offset, sizes, (*strides, *inside))
+
+
+@_cached
 def reshaped(layout: Layout, sizes: Sizes) -> Layout | None:
     """The same elements under other sizes, None where no strides can say that."""
     if static_product(sizes) == 0:

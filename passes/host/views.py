@@ -9,9 +9,10 @@ from xdsl.ir import Operation
 from tilewright.dialects.index_expr import parse_exprs
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
+from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
-from .layouts import Layout, broadcast, inverse, reshaped, reversed_, sliced, transposed
+from .layouts import Layout, broadcast, inverse, reshaped, reversed_, sliced, transposed, windows
 
 
 def _reshape(op: Operation, source: Layout) -> Layout | None:
@@ -38,12 +39,18 @@ def _reverse(op: Operation, source: Layout) -> Layout | None:
     return reversed_(source, ints(op.dims))
 
 
+def _window(op: Operation, source: Layout) -> Layout | None:
+    assert isinstance(op, WindowOp)
+    return windows(source, *op.geometry(), sizes_of(op.result))
+
+
 _VIEWS: Mapping[type[Operation], Callable[[Operation, Layout], Layout | None]] = {
     ReshapeOp: _reshape,
     TransposeOp: _transpose,
     BroadcastOp: _broadcast,
     SliceOp: _slice,
     ReverseOp: _reverse,
+    WindowOp: _window,
 }
 
 

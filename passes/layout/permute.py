@@ -1,0 +1,163 @@
+"""Ops on permuted operands: a row per op that a transpose can move below.
+
+`perm` is that of a `tw.transpose` before the op: dimension `i` of what the op reads is
+dimension `perm[i]` of what it shall read. A row gives the op on the latter and the
+permutation that brings its result back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.index_expr import parse_exprs
+from tilewright.dialects.tw.base import Elementwise, ints
+from tilewright.dialects.tw.creation import FullOp
+from tilewright.dialects.tw.reduction import (
+    AllOp,
+    AnyOp,
+    MaxOp,
+    MinOp,
+    ProdOp,
+    ReduceOp,
+    SumOp,
+)
+from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp, starts_and_steps
+from tilewright.dialects.tw.window import WindowOp
+from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
+
+Perm = tuple[int, ...]
+Sources = Sequence[SSAValue]
+Row = Callable[[Any, Sources, Perm], tuple[Operation, Perm]]
+"""(op, operands to read, perm) -> (new op, permutation of its result)."""
+
+T = TypeVar("T")
+
+
+def inverse(perm: Perm) -> Perm:
+    return tuple(perm.index(i) for i in range(len(perm)))
+
+
+def is_identity(perm: Perm) -> bool:
+    return perm == tuple(range(len(perm)))
+
+
+def _back(values: Sequence[T], perm: Perm) -> list[T]:
+    """What belongs to the dimensions that are read, in the order of the source's."""
+    return [values[i] for i in inverse(perm)]
+
+
+# Rows
+
+
+def _elementwise(op: Operation, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
+    sizes = _back(sizes_of(op.results[0]), perm)
+    new = type(op).create(
+        operands=sources,
+        result_types=[tensor_type(element_type_of(op.results[0]), sizes)],
+        properties=op.properties,
+        attributes=op.attributes,
+    )
+    return new, perm
+
+
+def _concat(op: ConcatOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
+    return ConcatOp(sources, perm[op.dim.value.data]), perm
+
+
+def _pad(op: PadOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
+    low, high = (_back(parse_exprs(text.data), perm) for text in (op.low, op.high))
+    return PadOp(sources[0], low, high, op.value.value.data), perm
+
+
+def _slice(op: SliceOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
+    starts, steps = starts_and_steps(op)
+    sizes = sizes_of(op.result)
+    return SliceOp(sources[0], _back(starts, perm), _back(sizes, perm), _back(steps, perm)), perm
+
+
+def _window(op: WindowOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
+    dims = [perm[d] for d in ints(op.dims)]
+    order = sorted(range(len(dims)), key=dims.__getitem__)
+    columns = (dims, ints(op.sizes), ints(op.strides), ints(op.dilation))
+    new = WindowOp(sources[0], *([column[i] for i in order] for column in columns))
+    return new, result_perm(op, perm)
+
+
+def _reduce(op: ReduceOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
+    return type(op)(sources[0], sorted(perm[a] for a in ints(op.axes))), result_perm(op, perm)
+
+
+_ROWS: Mapping[type[Operation], Row] = {
+    ConcatOp: _concat,
+    PadOp: _pad,
+    SliceOp: _slice,
+    WindowOp: _window,
+    **dict.fromkeys((SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp), _reduce),
+}
+
+
+def _row(op: Operation) -> Row | None:
+    return _elementwise if op.has_trait(Elementwise) else _ROWS.get(type(op))
+
+
+# What the pass asks
+
+
+def can_permute(op: Operation) -> bool:
+    """Whether `op` has a form for permuted operands; a layout that someone asked for stays."""
+    return _row(op) is not None and "tw.strides" not in op.attributes
+
+
+def result_perm(op: Operation, perm: Perm) -> Perm:
+    """How the result of the op on permuted operands is to be transposed."""
+    if isinstance(op, ReduceOp):
+        kept = [p for d, p in enumerate(perm) if d not in ints(op.axes)]
+        return tuple(sorted(kept).index(p) for p in kept)
+    if isinstance(op, WindowOp):
+        dims = [perm[d] for d in ints(op.dims)]
+        return (*perm, *(len(perm) + sorted(dims).index(d) for d in dims))
+    return perm
+
+
+def is_free(value: SSAValue, perm: Perm) -> bool:
+    """Whether `value` can be had in the source's order without a transpose."""
+    owner = value.owner
+    if isinstance(owner, BroadcastOp):
+        dims = [perm[d] for d in ints(owner.dims)]
+        return dims == sorted(dims)
+    return isinstance(owner, FullOp)
+
+
+def permute(op: Operation, perm: Perm) -> list[Operation]:
+    """Ops that compute `op` from the sources of its transposed operands; the last gives its result."""
+    new: list[Operation] = []
+    sources: list[SSAValue] = []
+    for value in op.operands:
+        owner = value.owner
+        if isinstance(owner, TransposeOp) and ints(owner.perm) == perm:
+            sources.append(owner.source)
+        else:
+            new.append(_reordered(value, perm))
+            sources.append(new[-1].results[0])
+    row = _row(op)
+    assert row is not None
+    moved, back = row(op, sources, perm)
+    moved.attributes = dict(op.attributes)
+    new.append(moved)
+    if not is_identity(back):
+        new.append(TransposeOp(moved.results[0], back))
+    return new
+
+
+def _reordered(value: SSAValue, perm: Perm) -> Operation:
+    """`value` in the order of the transposed operands' sources."""
+    owner, sizes = value.owner, _back(sizes_of(value), perm)
+    if isinstance(owner, BroadcastOp) and is_free(value, perm):
+        return BroadcastOp(owner.source, sizes, [perm[d] for d in ints(owner.dims)])
+    if isinstance(owner, FullOp):
+        type_ = tensor_type(element_type_of(value), sizes)
+        return FullOp.create(result_types=[type_], properties=owner.properties)
+    return TransposeOp(value, inverse(perm))
