@@ -225,8 +225,7 @@ class LoopWriter:
             groups.append([Carry(c.op, self.partial.start(scope, c.op)) for c in carries])
         inits = [value for group in groups for carry in group for value in carry.values]
         loop = ForOp.make(axis, *bounds, step * copies, inits)
-        parallel = scope.depth == 0 and not carries and axis in self.plan.order[: self.plan.parallel]
-        if parallel:
+        if scope.depth == 0 and not carries and axis in self.plan.order[: self.plan.parallel]:
             self._mark_parallel(loop)
         self.writer.put_loop(scope, loop)
         inner = scope.inner(loop.body.block)
