@@ -5,13 +5,14 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.dialects.utils import EnumAttribute
-from xdsl.ir import SpacedOpaqueSyntaxAttribute, SSAValue
+from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -61,8 +62,8 @@ class GatherOp(TwOp):
     """Advanced indexing: index tensor `j` selects along source dimension `dims[j]`.
 
     The index tensors have one shape, which stands in the result before position `at` of
-    the other dimensions. A negative index counts from the end; one out of range is an
-    error at run time.
+    the other dimensions. A negative index counts from the end, unless `strict`; one out
+    of range is an error at run time.
 
     ```mlir
     %r = tw.gather %table[%i] dims [0] at 0 : (tensor<99x8xf32>, tensor<4xi64>) -> tensor<4x8xf32>
@@ -75,18 +76,28 @@ class GatherOp(TwOp):
     indices = var_operand_def(TENSOR)
     dims = prop_def(INTS)
     at = prop_def(IntegerAttr.constr(i64))
+    strict = opt_prop_def(UnitAttr)
     result = result_def(TENSOR)
 
     traits = traits_def(PURE)
     assembly_format = (
-        "$source `[` $indices `]` `dims` $dims `at` $at attr-dict `:` functional-type(operands, $result)"
+        "$source `[` $indices `]` `dims` $dims `at` $at (`strict` $strict^)? attr-dict"
+        " `:` functional-type(operands, $result)"
     )
 
     def __init__(
-        self, source: SSAValue, indices: Sequence[SSAValue], dims: Sequence[int], at: int = 0
+        self,
+        source: SSAValue,
+        indices: Sequence[SSAValue],
+        dims: Sequence[int],
+        at: int = 0,
+        *,
+        strict: bool = False,
     ) -> None:
         sizes = gathered_sizes(sizes_of(source), sizes_of(indices[0]), dims, at)
-        properties = {"dims": int_array(dims), "at": int_attr(at)}
+        properties: dict[str, Attribute] = {"dims": int_array(dims), "at": int_attr(at)}
+        if strict:
+            properties["strict"] = UnitAttr()
         self._build((source, *indices), (tensor_type(element_of(source), sizes),), properties)
 
     def check(self) -> None:

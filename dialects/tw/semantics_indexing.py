@@ -35,7 +35,7 @@ def _check(op: Operation, index: Array, size: int, low: int) -> None:
 def run_gather(op: GatherOp, args: Args, machine: Machine) -> Results:
     source, *indices = args
     for index, dim in zip(indices, ints(op.dims), strict=True):
-        _check(op, index, source.shape[dim], -source.shape[dim])
+        _check(op, index, source.shape[dim], -source.shape[dim] if op.strict is None else 0)
     picked = _dims_first(machine, source, ints(op.dims))[tuple(indices)]
     return (_index_to(machine, picked, len(indices[0].shape), 0, op.at.value.data),)
 

@@ -20,7 +20,7 @@ from .view import take
 
 
 def _embedding(b: Builder, table: SSAValue, indices: SSAValue, *_: object) -> SSAValue:
-    return b.emit(GatherOp(table, [b.cast(indices, i64)], [0], 0))
+    return b.emit(GatherOp(table, [b.cast(indices, i64)], [0], 0, strict=True))
 
 
 def _embedding_gradient(
@@ -81,7 +81,7 @@ def _index_select(b: Builder, x: SSAValue, dim: int, index: SSAValue) -> SSAValu
     if not sizes_of(x):
         return x
     flat = b.reshape(index, (index_expr.product(sizes_of(index)),))
-    return b.emit(GatherOp(x, [b.cast(flat, i64)], [d], d))
+    return b.emit(GatherOp(x, [b.cast(flat, i64)], [d], d, strict=True))
 
 
 def _index_put(

@@ -188,7 +188,8 @@ template <int OWNED> struct Call {
 
   // Memory
   char* arena(i64 bytes) {
-    if ((usize)bytes <= frame->arena_bytes) return frame->arena;
+    if (frame->arena && (usize)bytes <= frame->arena_bytes) return frame->arena;
+    if (bytes < 64) bytes = 64;  // empty tensors have a place, too
     free(frame->arena);
     frame->arena = nullptr, frame->arena_bytes = 0;
     const usize size = bytes >= HUGE_PAGE ? (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE : bytes;
