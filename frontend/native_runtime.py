@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.registry import new_context
-from tilewright.passes.manager import Hook, module_text, parse_pipeline, run_pipeline, verify_hook
+from tilewright.passes.manager import (
+    Hook,
+    module_text,
+    parse_pipeline,
+    run_pipeline,
+    verify_hook,
+    with_facts,
+)
 from tilewright.passes.pipeline import pipeline_text
 
 from .call import Run
@@ -21,9 +29,10 @@ if TYPE_CHECKING:
 
 def build_cpu(graph: Graph, request: Request) -> Run:
     """C++ with OpenMP, compiled and loaded."""
+    from tilewright.targets.cpu_openmp.isa import machine_isa
     from tilewright.targets.cpu_openmp.launch import load
 
-    setup = _lower(graph, request, "cpu")
+    setup = _lower(graph, request, "cpu", machine_isa(request.environment.variables).facts)
     compiled = load(
         graph.module, cache_dir=request.environment.cache, environment=request.environment.variables
     )
@@ -35,9 +44,9 @@ def build_gpu(graph: Graph, request: Request) -> Run:
     raise ImportError("the Triton target has no launcher yet")
 
 
-def _lower(graph: Graph, request: Request, target: str) -> ModuleOp | None:
+def _lower(graph: Graph, request: Request, target: str, facts: Mapping[str, int | bool]) -> ModuleOp | None:
     """Run the target's pipeline on the module, in place; gives the module of @setup, if there is one."""
-    passes = parse_pipeline(pipeline_text(target))
+    passes = with_facts(parse_pipeline(pipeline_text(target)), facts)
     hooks: list[Hook] = [verify_hook] if request.options.verify or request.environment.verify_each else []
     dump = open_dump(request.dump_folder, request.kind)
     if dump is not None:

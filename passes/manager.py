@@ -9,7 +9,7 @@ Nothing here knows a particular pass.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
@@ -70,6 +70,16 @@ def _instance(spec: ArgSpec) -> ModulePass:
     except (ValueError, TypeError) as error:
         given = ", ".join(spec.parameters) or "(none)"
         raise BadPassOption(name=spec.name, given=given, reason=error, usage=usage(cls)) from error
+
+
+def with_facts(passes: Sequence[ModulePass], facts: Mapping[str, int | bool]) -> tuple[ModulePass, ...]:
+    """The passes, each with those facts about the machine that it has an option for."""
+
+    def told(pass_: ModulePass) -> ModulePass:
+        names = {field.name for field in dataclasses.fields(pass_)}
+        return dataclasses.replace(pass_, **{k: v for k, v in facts.items() if k in names})
+
+    return tuple(map(told, passes))
 
 
 def usage(cls: type[ModulePass]) -> str:

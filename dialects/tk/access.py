@@ -47,7 +47,7 @@ from .attributes import (
     print_values,
     segments,
 )
-from .scope import enclosing_kernel, lanes_of, verify_exprs, verify_mask
+from .scope import enclosing_kernel, enclosing_tail, lanes_of, verify_exprs, verify_mask
 
 
 def _parse_lanes(parser: Parser) -> IntegerAttr | None:
@@ -59,7 +59,17 @@ def _print_lanes(printer: Printer, lanes: IntegerAttr | None) -> None:
         printer.print_string(f" lanes {lanes.value.data}")
 
 
-def _verify_access(op: LoadOp | StoreOp, value_type: Attribute) -> None:
+def _verify_group(op: LoadOp, group: int) -> None:
+    lanes = lanes_of(op.result.type) or 0
+    plain = not op.dynamic and op.mask is None and len(op.map.exprs) == 1 and enclosing_tail(op) is None
+    if not plain:
+        raise VerifyException("tk.load: a group is read from a flat buffer, with no mask or tail")
+    if group < 2 or lanes % group or (op.lanes is None and lanes != group):
+        wanted = "a vector with a multiple of" if op.lanes is not None else "a vector of"
+        raise VerifyException(f"tk.load: group {group} gives {wanted} {group} elements, got {op.result.type}")
+
+
+def _verify_access(op: LoadOp | StoreOp, value_type: Attribute, grouped: bool = False) -> None:
     buffer: Attribute = op.buffer.type
     exprs = op.map.exprs
     if len(exprs) != (rank := rank_of(op.buffer)):
@@ -69,7 +79,7 @@ def _verify_access(op: LoadOp | StoreOp, value_type: Attribute) -> None:
     for dynamic in op.dynamic:
         if not isinstance(element_type(dynamic.type), IndexType):
             raise VerifyException(f"{op.name}: a gather index has type index, got {dynamic.type}")
-    if (op.lanes is None) != (lanes_of(value_type) is None):
+    if not grouped and (op.lanes is None) != (lanes_of(value_type) is None):
         raise VerifyException(f"{op.name}: `lanes` is given exactly for vectors, value type is {value_type}")
     verify_mask(op, op.mask, value_type)
     verify_exprs(op, exprs, len(op.dynamic))
@@ -81,8 +91,10 @@ class LoadOp(IRDLOperation):
 
     %0 = tk.load %a[d0, d1*64 + i0](%i) if %m else %z : tensor<8x512xf32> -> f32
     %1 = tk.load %a[d0*512 + d1] lanes 1 : memref<4096xf32> -> vector<16xf32>
+    %2 = tk.load %a[d0*512 + d1*2] lanes 1 group 2 : memref<4096xbf16> -> vector<32xbf16>
 
-    Lane `l` reads where its axis is larger by `l`. Nothing is read where the mask is
+    Lane `l` reads where its axis is larger by `l`; with a group of G, that element and the
+    G - 1 behind it (without `lanes`, one group). Nothing is read where the mask is
     false: the value is `else`, which must be given with a mask. Inactive lanes of a
     `tk.tail` read nothing and give zero.
     """
@@ -95,6 +107,7 @@ class LoadOp(IRDLOperation):
     other = opt_operand_def()
     map = prop_def(MapAttr)
     lanes = opt_prop_def(IntegerAttr)
+    group = opt_prop_def(IntegerAttr)
     result = result_def(AnyAttr())
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -110,6 +123,7 @@ class LoadOp(IRDLOperation):
         other: SSAValue | None = None,
         result_type: Attribute | None = None,
         lanes: int | None = None,
+        group: int | None = None,
     ) -> LoadOp:
         """A load; without `result_type` the scalar type of the buffer's element."""
         masked = () if mask is None or other is None else (mask, other)
@@ -119,6 +133,8 @@ class LoadOp(IRDLOperation):
         }
         if lanes is not None:
             properties["lanes"] = int64(lanes)
+        if group is not None:
+            properties["group"] = int64(group)
         return cls.create(
             operands=[buffer, *dynamic, *masked],
             result_types=[result_type or scalar_type(element_type(buffer.type))],
@@ -130,7 +146,9 @@ class LoadOp(IRDLOperation):
         return self.map.exprs
 
     def verify_(self) -> None:
-        _verify_access(self, self.result.type)
+        _verify_access(self, self.result.type, self.group is not None)
+        if self.group is not None:
+            _verify_group(self, self.group.value.data)
         if (self.mask is None) != (self.other is None):
             raise VerifyException("tk.load: a mask needs an `else` value, and the reverse")
         if self.other is not None and self.other.type != self.result.type:
@@ -150,6 +168,8 @@ class LoadOp(IRDLOperation):
             printer.print_string(" else ")
             printer.print_operand(self.other)
         _print_lanes(printer, self.lanes)
+        if self.group is not None:
+            printer.print_string(f" group {self.group.value.data}")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.buffer.type)
@@ -167,11 +187,12 @@ class LoadOp(IRDLOperation):
             parser.parse_keyword("else")
             other = parse_value(parser)
         lanes = _parse_lanes(parser)
+        group = parser.parse_integer() if parser.parse_optional_keyword("group") else None
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         parse_type_of(parser, buffer)
         parser.parse_punctuation("->")
-        op = cls.make(buffer, subscripts.exprs, dynamic, mask, other, parser.parse_type())
+        op = cls.make(buffer, subscripts.exprs, dynamic, mask, other, parser.parse_type(), group=group)
         if lanes is not None:
             op.properties["lanes"] = lanes
         op.attributes.update(attributes)

@@ -6,6 +6,7 @@ from .access import IndexOp, LoadOp, LocalOp, StoreOp
 from .attributes import MapAttr
 from .calls import AssertOp, CallOp
 from .compute import ActiveOp, ArgReduceOp, RandomOp, ReduceOp, ScanOp
+from .dot import DotOp
 from .kernels import FuncOp, KernelOp
 from .loops import ForOp, TailOp, YieldOp
 
@@ -13,7 +14,7 @@ TK = Dialect(
     "tk",
     [
         KernelOp, FuncOp, LoadOp, StoreOp, IndexOp, LocalOp, ReduceOp, ArgReduceOp, ScanOp, RandomOp,
-        ActiveOp, AssertOp, CallOp, ForOp, TailOp, YieldOp,
+        ActiveOp, DotOp, AssertOp, CallOp, ForOp, TailOp, YieldOp,
     ],
     [MapAttr],
 )  # fmt: skip

@@ -16,6 +16,7 @@ from ..types import element_type_of
 from .access import IndexOp, LoadOp, LocalOp, StoreOp
 from .calls import AssertOp
 from .compute import ActiveOp
+from .dot import DotOp, run_dot
 from .loops import ForOp, TailOp, YieldOp
 from .memory import evaluate, failed, read, write
 from .scope import lanes_of
@@ -53,6 +54,8 @@ class _Run:
                 return self._for(op)
             case TailOp():
                 return self._tail(op)
+            case LoadOp(group=group) if group is not None:
+                return (self._groups(op, group.value.data),)
             case LoadOp() | StoreOp():
                 return self._access(op)
             case IndexOp():
@@ -69,6 +72,8 @@ class _Run:
                 return (self._vector(self.values[op.source], lanes_of(op.vector.type)),)
             case vector.ReductionOp():
                 return (run_reduction(op, self.values[op.vector], self.machine),)
+            case DotOp():
+                return (run_dot(op, [self.values[v] for v in op.operands], self.machine),)
             case _:
                 args = [self.values[v] for v in op.operands]
                 return (run_scalar(op, args, self.machine),)
@@ -119,6 +124,16 @@ class _Run:
         value = evaluate(op.expr, self._along(op, lanes), self.machine.xp)
         array = self.machine.arrays.asarray(value, self.machine.xp.int64)
         return array if lanes is None or array.shape else self._vector(array, lanes)
+
+    def _groups(self, op: LoadOp, group: int) -> Array:
+        """Every lane reads `group` neighbours: the first ones of all lanes, then the next."""
+        arrays, lanes = self.machine.arrays, (lanes_of(op.result.type) or group) // group
+        places = self._along(op, lanes)
+        (start,) = (
+            arrays.asarray(evaluate(e, places, self.machine.xp), self.machine.xp.int64) for e in op.subscripts
+        )
+        index = start.reshape([-1, 1]) + arrays.arange(group).reshape([1, -1])
+        return self.values[op.buffer][index.reshape([-1])]
 
     def _access(self, op: LoadOp | StoreOp) -> Sequence[Any]:
         stored = op.value if isinstance(op, StoreOp) else op.result

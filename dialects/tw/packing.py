@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, f32, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
 
 from ..index_expr import as_expr
-from ..types import sizes_of, tensor_type
+from ..types import is_half, sizes_of, tensor_type
 from .base import (
     PURE,
     TENSOR,
@@ -27,10 +35,13 @@ class PackOp(TwOp):
     """Cut a `[k, n]` matrix into panels of `width` columns: `result[p, i, j] = source[i, p*width + j]`.
 
     `width` divides n. A panel is read front to back by a register tile (the packed `B` of
-    Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008).
+    Goto and van de Geijn, "Anatomy of High-Performance Matrix Multiplication", 2008). With
+    `group` G, a divisor of k, G elements of a column stand side by side, as instructions
+    for dot products take them: `result[p, i, j, g] = source[i*G + g, p*width + j]`.
 
     ```mlir
     %p = tw.pack %w width 48 : tensor<64x96xf32> -> tensor<2x64x48xf32>
+    %q = tw.pack %w width 48 group 2 : tensor<64x96xbf16> -> tensor<2x32x48x2xbf16>
     ```
     """
 
@@ -38,16 +49,22 @@ class PackOp(TwOp):
 
     source = operand_def(TENSOR)
     width = prop_def(IntegerAttr.constr(i64))
+    group = opt_prop_def(IntegerAttr.constr(i64))
     result = result_def(TENSOR)
 
     traits = traits_def(PURE)
-    assembly_format = "$source `width` $width attr-dict `:` type($source) `->` type($result)"
+    assembly_format = (
+        "$source `width` $width (`group` $group^)? attr-dict `:` type($source) `->` type($result)"
+    )
 
-    def __init__(self, source: SSAValue, width: int) -> None:
+    def __init__(self, source: SSAValue, width: int, group: int | None = None) -> None:
         k, n = sizes_of(source)
-        self._build(
-            (source,), (tensor_type(element_of(source), (n // width, k, width)),), {"width": int_attr(width)}
-        )
+        sizes = (n // width, k, as_expr(width))
+        properties = {"width": int_attr(width)}
+        if group is not None:
+            sizes = (n // width, k // group, as_expr(width), as_expr(group))
+            properties["group"] = int_attr(group)
+        self._build((source,), (tensor_type(element_of(source), sizes),), properties)
 
     def check(self) -> None:
         expect_rank(self, "source", self.source, 2)
@@ -56,14 +73,21 @@ class PackOp(TwOp):
         width = self.width.value.data
         if width < 1 or (n % width).constant != 0:
             raise fail(self, f"width is {width}, expected a divisor of the {n} columns")
-        expect_sizes(self, "result shape", sizes_of(self.result), (n // width, k, as_expr(width)))
+        sizes = (n // width, k, as_expr(width))
+        if self.group is not None:
+            group = self.group.value.data
+            if group < 2 or (k % group).constant != 0:
+                raise fail(self, f"group is {group}, expected a divisor of the {k} rows, 2 or more")
+            sizes = (n // width, k // group, as_expr(width), as_expr(group))
+        expect_sizes(self, "result shape", sizes_of(self.result), sizes)
 
 
 @irdl_op_definition
 class PackedMatmulOp(TwOp):
     """`tw.matmul` whose right operand is packed: `[m, k] x [p, k, w] -> [m, p*w]`, plus a bias.
 
-    Accumulates in f32 (f64 for f64), rounds once.
+    Or `[m, k] x [p, k/g, w, g]`, in groups. Accumulates in f32 (f64 for f64), rounds once.
+    A left operand in f32 may meet packed halves.
 
     ```mlir
     %r = tw.packed_matmul %a, %p bias %b
@@ -82,22 +106,35 @@ class PackedMatmulOp(TwOp):
     assembly_format = "$lhs `,` $packed (`bias` $bias^)? attr-dict `:` functional-type(operands, $result)"
 
     def __init__(self, lhs: SSAValue, packed: SSAValue, bias: SSAValue | None = None) -> None:
-        panels, _, width = sizes_of(packed)
+        panels, _, width, *_ = sizes_of(packed)
         operands = (lhs, packed) if bias is None else (lhs, packed, bias)
         self._build(operands, (tensor_type(element_of(lhs), (sizes_of(lhs)[0], panels * width)),))
+
+    @property
+    def group(self) -> int:
+        """How many elements of a column stand side by side."""
+        sizes = sizes_of(self.packed)
+        return (sizes[3].constant or 1) if len(sizes) == 4 else 1
 
     def check(self) -> None:
         expect_kind(self, self.lhs, "float")
         expect_rank(self, "lhs", self.lhs, 2)
-        expect_rank(self, "packed", self.packed, 3)
         m, k = sizes_of(self.lhs)
-        panels, rows, width = sizes_of(self.packed)
-        expect_sizes(self, "packed shape", (panels, rows, width), (panels, k, width))
-        expect_element(self, "packed", self.packed, element_of(self.lhs))
-        expect_element(self, "result", self.result, element_of(self.lhs))
+        sizes = sizes_of(self.packed)
+        if len(sizes) not in (3, 4):
+            raise fail(self, f"packed has rank {len(sizes)}, expected 3, or 4 with groups")
+        panels, _, width, *group = sizes
+        steps = k // group[0] if group else k
+        expect_sizes(self, "packed shape", sizes, (panels, steps, width, *group))
+        if group and (k % group[0]).constant != 0:
+            raise fail(self, f"groups of {group[0]} do not divide the {k} columns of lhs")
+        element = element_of(self.lhs)
+        if not (element == f32 and is_half(element_of(self.packed))):
+            expect_element(self, "packed", self.packed, element)
+        expect_element(self, "result", self.result, element)
         expect_sizes(self, "result shape", sizes_of(self.result), (m, panels * width))
         if self.bias is not None:
-            expect_element(self, "bias", self.bias, element_of(self.lhs))
+            expect_element(self, "bias", self.bias, element)
             expect_sizes(self, "bias shape", sizes_of(self.bias), (panels * width,))
 
 

@@ -13,6 +13,8 @@ from tilewright.dialects.tw.base import is_pure
 from tilewright.dialects.tw.creation import ConstantOp, FullOp, IotaOp
 from tilewright.dialects.types import ShapeAttr
 
+LARGEST = 1 << 26
+"""Elements of a value that is worth being kept for ever."""
 _SYMBOL = re.compile(r"\bs\d")
 _CONSTANTS = (ConstantOp, FullOp, IotaOp)
 

@@ -15,11 +15,10 @@ from tilewright.dialects.tw import view
 from tilewright.dialects.types import numel_of
 
 from ..rewrite import skip
-from .frozen import frozen_arguments, frozen_values
+from .frozen import LARGEST, frozen_arguments, frozen_values
 
 SETUP = "setup"
 _VIEWS = (view.ReshapeOp, view.TransposeOp, view.BroadcastOp, view.SliceOp)
-_LARGEST = 1 << 26
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def _exports(function: FuncOp) -> list[SSAValue]:
         for value in op.results:
             if value not in moving or not _has_reader_in_main(value, moving):
                 continue
-            if (numel_of(value) or 0) > _LARGEST:
+            if (numel_of(value) or 0) > LARGEST:
                 skip(op, f"not hoisted: {numel_of(value)} elements would be kept for ever")
             else:
                 needed.append(value)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.packing import PackedMatmulOp, PackOp
-from tilewright.dialects.types import element_type_of, sizes_of
+from tilewright.dialects.tw.view import PadOp
+from tilewright.dialects.types import element_type_of, is_half, numel_of, sizes_of
 
 from ..rewrite import skip
-from .frozen import frozen_values
+from .frozen import LARGEST, frozen_values
 
 VECTORS = (3, 4, 2, 1)
 """Vectors in the width of a panel, best first: 3 by 8 rows fill 24 of AVX-512's 32 registers."""
@@ -30,13 +33,24 @@ class PackWeightsPass(ModulePass):
         %p = tw.pack %w width 48 : tensor<64x96xf32> -> tensor<2x64x48xf32>
         %r = tw.packed_matmul %x, %p : (tensor<8x64xf32>, tensor<2x64x48xf32>) -> tensor<8x96xf32>
 
-    `hoist-frozen` then moves the packing out of the call. Only f32, where our register
-    tiles beat the library, and only where a whole number of vectors makes a row.
+    `hoist-frozen` then moves the packing out of the call. Halves stay halves in memory:
+
+    - bf16, on a machine that multiplies pairs of it (`bf16-dot`), is packed in pairs:
+        %p = tw.pack %w width 48 group 2 : tensor<64x96xbf16> -> tensor<2x32x48x2xbf16>
+      after both operands got a row or column of zeros if k is odd;
+    - otherwise the left operand is widened once, which its producer can do, and a register
+      tile widens a vector of the right one for all its rows:
+        %l = tw.cast %x : tensor<8x64xf16> -> tensor<8x64xf32>
+        %t = tw.packed_matmul %l, %p : (tensor<8x64xf32>, tensor<2x64x48xf16>) -> tensor<8x96xf32>
+        %r = tw.cast %t : tensor<8x96xf32> -> tensor<8x96xf16>
+
+    Only where a whole number of vectors makes a row.
     """
 
     name = "pack-weights"
 
     vector_bits: int = 512
+    bf16_dot: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
@@ -44,25 +58,60 @@ class PackWeightsPass(ModulePass):
                 frozen = frozen_values(function)
                 for inner in list(function.body.block.ops):
                     if isinstance(inner, MatmulOp) and inner.rhs in frozen:
-                        _pack(inner, self.vector_bits // 32)
+                        if (width := _width(inner, self.vector_bits // 32)) is not None:
+                            _Rewrite(inner).by_packed(width, self.bf16_dot)
 
 
-def _pack(op: MatmulOp, lanes: int) -> None:
-    if element_type_of(op.lhs) != f32 or len(sizes_of(op.lhs)) != 2:
-        return skip(op, "not packed: only products of f32 matrices have register tiles")
+def _width(op: MatmulOp, lanes: int) -> int | None:
+    """Columns in a panel; None, with a reason, where the product stays as it is."""
+    element = element_type_of(op.lhs)
+    if not (element == f32 or is_half(element)) or len(sizes_of(op.lhs)) != 2:
+        return skip(op, "not packed: only products of f32 and half matrices have register tiles")
     columns = sizes_of(op.rhs)[1].constant
     if columns is None or columns % lanes or not columns:
         return skip(op, f"not packed: {columns} columns are no whole number of {lanes}-lane vectors")
-    width = lanes * next(v for v in VECTORS if columns % (v * lanes) == 0)
-    pack = PackOp(op.rhs, width)
-    product = PackedMatmulOp(op.lhs, pack.result, op.bias)
-    block = op.parent_block()
-    assert block is not None
-    for new in (pack, product):
-        new.location = op.location
-        block.insert_op_before(new, op)
-    product.attributes = dict(op.attributes)
-    product.result.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(product.result)
-    block.erase_op(op)
-    return None
+    if (numel_of(op.rhs) or 0) > LARGEST:
+        return skip(op, f"not packed: {numel_of(op.rhs)} elements would be kept for ever")
+    return lanes * next(v for v in VECTORS if columns % (v * lanes) == 0)
+
+
+class _Rewrite:
+    """Puts new ops in the place of a product."""
+
+    def __init__(self, op: MatmulOp) -> None:
+        self.op = op
+
+    def by_packed(self, width: int, bf16_dot: bool) -> None:
+        op, element = self.op, element_type_of(self.op.lhs)
+        lhs, rhs, bias, group = op.lhs, op.rhs, op.bias, None
+        if element == bf16 and bf16_dot:
+            group = 2
+            if sizes_of(rhs)[0].constant % 2:
+                lhs, rhs = self._padded(lhs, 1), self._padded(rhs, 0)
+        elif is_half(element):
+            lhs = self._cast(lhs, f32)
+            bias = self._cast(bias, f32) if bias is not None else None
+        packed = self._put(PackOp(rhs, width, group))
+        result = self._put(PackedMatmulOp(lhs, packed, bias))
+        result = self._cast(result, element)
+        assert isinstance(result.owner, Operation)
+        result.owner.attributes.update(op.attributes)
+        result.name_hint = op.result.name_hint
+        op.result.replace_all_uses_with(result)
+        op.detach()
+        op.erase()
+
+    def _put(self, new: Operation) -> SSAValue:
+        new.location = self.op.location
+        block = self.op.parent_block()
+        assert block is not None
+        block.insert_op_before(new, self.op)
+        return new.results[0]
+
+    def _cast(self, value: SSAValue, element: Attribute) -> SSAValue:
+        return value if element_type_of(value) == element else self._put(CastOp(value, element))
+
+    def _padded(self, value: SSAValue, dim: int) -> SSAValue:
+        """With one more row (0) or column (1), of zeros."""
+        high = [int(d == dim) for d in range(2)]
+        return self._put(PadOp(value, [0, 0], high, 0.0))

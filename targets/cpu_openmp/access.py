@@ -8,7 +8,7 @@ from typing import Protocol
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
-from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var
+from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var, as_expr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 
 from .cpp import buffer_type, expression, lanes, operand, value_type
@@ -66,6 +66,8 @@ def load(scope: Scope, op: LoadOp) -> str:
     axis = None if op.lanes is None else op.lanes.value.data
     at = _address(scope, op, axis)
     name = scope.name(op.buffer)
+    if op.group is not None:
+        return _load_groups(scope, op, at, op.group.value.data)
     if axis is None:
         text = f"{name}[{at.base}]"
         if op.mask is None or op.other is None:
@@ -91,6 +93,18 @@ def load(scope: Scope, op: LoadOp) -> str:
         )
     lane = f"[&](int l) {{ return {at.lane}; }}"
     return f"tw::gather<{width}>({name}, {count or width}, {lane}, tw::every_lane{{}})"
+
+
+def _load_groups(scope: Scope, op: LoadOp, at: _Address, group: int) -> str:
+    """Neighbours in memory, all of them where the groups of the lanes follow each other."""
+    width = lanes(op.result.type)
+    if op.lanes is None or at.stride == as_expr(group):
+        return f"tw::load<{width}>({_pointer(scope, op.buffer, at.base)})"
+    axis = Var("d", op.lanes.value.data)
+    (subscript,) = op.subscripts
+    lane = expression(subscript, {axis: f"({axis} + l / {group})"})
+    at_lane = f"[&](int l) {{ return {lane} + l % {group}; }}"
+    return f"tw::gather<{width}>({scope.name(op.buffer)}, {width}, {at_lane}, tw::every_lane{{}})"
 
 
 def _load_masked(scope: Scope, op: LoadOp, at: _Address, mask: SSAValue, count: str | None) -> str:

@@ -17,13 +17,21 @@ import tempfile
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 from .errors import CacheUnwritable, CompilerFailed, NoCompiler
+from .isa import machine_isa
 
 HERE = Path(__file__).resolve().parent
-PRELUDE = ("prelude.h", "prelude_math.h", "prelude_abi.h", "prelude_pool.h", "prelude_host.h")
+PRELUDE = (
+    "prelude.h",
+    "prelude_dot.h",
+    "prelude_math.h",
+    "prelude_abi.h",
+    "prelude_pool.h",
+    "prelude_host.h",
+)
 VERSION = "1"
 """Raised when cached libraries of older versions must not be used."""
 
@@ -87,40 +95,6 @@ def _identified(command: tuple[str, ...], modified: int, size: int) -> Compiler:
     return Compiler(command, f"{real} {modified} {size} {' '.join(command[1:])}")
 
 
-@cache
-def cpu_flags() -> tuple[str, ...]:
-    """The instruction sets of this CPU, from the kernel's list: nothing is compiled to find out."""
-    machine = os.uname().machine
-    if machine in ("aarch64", "arm64"):
-        return ("-mcpu=native",)
-    if machine != "x86_64":
-        return ()
-    return x86_flags(_cpu_features())
-
-
-_V4 = frozenset(("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"))
-_V3 = frozenset(("avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"))
-_V2 = frozenset(("cx16", "popcnt", "sse4_1", "sse4_2", "ssse3"))
-
-
-def x86_flags(features: frozenset[str]) -> tuple[str, ...]:
-    """`-march` for the x86-64 level that has these features; AVX-512 at its full width."""
-    if features >= _V4 | _V3:
-        return ("-march=x86-64-v4", "-mprefer-vector-width=512")
-    if features >= _V3:
-        return ("-march=x86-64-v3",)
-    return ("-march=x86-64-v2",) if features >= _V2 else ()
-
-
-def _cpu_features() -> frozenset[str]:
-    try:
-        text = Path("/proc/cpuinfo").read_text()
-    except OSError:
-        return frozenset()
-    line = next((line for line in text.splitlines() if line.startswith("flags")), "")
-    return frozenset(line.partition(":")[2].split())
-
-
 @lru_cache(maxsize=1)
 def _prelude_digest() -> bytes:
     digest = hashlib.sha256()
@@ -155,7 +129,7 @@ def build(
 ) -> Path:
     """The library of `source`, from the cache or compiled; `openmp` is the runtime to link."""
     compiler = find_compiler(environment)
-    flags = [*FLAGS, *cpu_flags(), f"-I{HERE}"]
+    flags = [*FLAGS, *machine_isa(environment).flags, f"-I{HERE}"]
     key = cache_key(source, compiler, [*flags, str(openmp or "")])
     folder = _usable(cache_dir)
     entry = folder / key[:2] / key

@@ -5,6 +5,7 @@
 // lanes, so that it rounds as a lane does. f64 and the rare functions go lane by lane through libm.
 #pragma once
 #include "prelude.h"
+#include "prelude_dot.h"
 
 namespace tw {
 

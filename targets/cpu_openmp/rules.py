@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp
+from tilewright.dialects.tk.dot import DotOp
 from tilewright.dialects.types import element_type
 
 from .cpp import value_type
@@ -271,6 +272,16 @@ def _call(op: Operation, args: Sequence[str], type_: str) -> str:
     return f"tw::{_CALLS[callee.data]}({', '.join(args)})"
 
 
+def _dot(op: Operation, args: Sequence[str], type_: str) -> str:
+    acc, groups, *common = args
+    if len(common) == 1 and isinstance(op.operands[2].type, VectorType):
+        return f"tw::dot({acc}, {groups}, {common[0]})"
+    element = element_type(op.operands[1].type)
+    vector_element, suffix = ("u16", ".bits") if isinstance(element, BFloat16Type) else ("f16", "")
+    values = ", ".join(value + suffix for value in common)
+    return f"tw::dot({acc}, {groups}, tw::vec<{vector_element}, {len(common)}>{{{values}}})"
+
+
 FUNCTIONS: Mapping[str, Rule] = {
     "arith.cmpf": _compare_floats,
     "arith.cmpi": _compare_integers,
@@ -287,6 +298,7 @@ FUNCTIONS: Mapping[str, Rule] = {
     "vector.extract": _extract,
     "vector.broadcast": _broadcast,
     CallOp.name: _call,
+    DotOp.name: _dot,
 }
 
 _BY_NAME: Mapping[str, str] = {cls.name: row for cls, row in ROWS.items()}

@@ -11,6 +11,7 @@ import pytest
 
 from tilewright.targets.cpu_openmp import build as b
 from tilewright.targets.cpu_openmp.errors import CacheUnwritable, CompilerFailed, NoCompiler
+from tilewright.targets.cpu_openmp.isa import Isa, machine_isa, x86_isa
 
 SOURCE = 'extern "C" __attribute__((visibility("default"))) int answer() { return 42; }\n'
 CALL = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).answer())"
@@ -128,11 +129,24 @@ def test_many_processes_build_the_same(tmp_path: Path) -> None:
 
 
 def test_instruction_sets_come_from_the_features() -> None:
-    v3 = {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"}
+    v2 = {"cx16", "popcnt", "sse4_1", "sse4_2", "ssse3"}
+    v3 = v2 | {"avx", "avx2", "bmi1", "bmi2", "f16c", "fma", "movbe"}
     v4 = v3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
-    assert b.x86_flags(frozenset(v4))[0] == "-march=x86-64-v4"
-    assert b.x86_flags(frozenset(v3 | {"avx512f"})) == ("-march=x86-64-v3",)
-    assert b.x86_flags(frozenset()) == ()
+    wide = x86_isa(frozenset(v4))
+    assert (wide.vector_bits, wide.bf16_dot, wide.flags[0]) == (512, False, "-march=x86-64-v4")
+    pairs = x86_isa(frozenset(v4 | {"avx512_bf16"}))
+    assert pairs.facts == {"vector_bits": 512, "bf16_dot": True}
+    assert "-mavx512bf16" in pairs.flags
+    assert x86_isa(frozenset(v3 | {"avx512f"})) == Isa(256, False, ("-march=x86-64-v3",))
+    assert x86_isa(frozenset(v2)) == Isa(128, False, ("-march=x86-64-v2",))
+    assert x86_isa(frozenset()) == Isa(128, False, ())
+
+
+def test_less_of_the_instruction_set_on_request() -> None:
+    full, less = machine_isa({}), machine_isa({"ATEN_CPU_CAPABILITY": "avx2"})
+    assert less.vector_bits == min(full.vector_bits, 256)
+    assert machine_isa({"ATEN_CPU_CAPABILITY": "default"}).vector_bits == 128
+    assert machine_isa({"ATEN_CPU_CAPABILITY": "nonsense"}) == full
 
 
 def test_cache_folder_from_the_environment() -> None:
