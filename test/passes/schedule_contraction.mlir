@@ -8,26 +8,26 @@
 // CHECK:       tk.tile = array<i64: 0, 8, 2, 3, 16>
 // AVX2:        tk.tile = array<i64: 0, 4, 2, 3, 8>
 // LOOPS-LABEL: @product
-// LOOPS:       tk.for 4 = "0" to "2" step 1
+// LOOPS:       tk.for 4 = "0" to "((s0 - (s0 mod 8)) floordiv 8)*2" step 1
 // LOOPS:         tk.for 2 = "0" to "48" step 48
+// LOOPS:           tk.local "384"
 // LOOPS:           tk.for 3 = "0" to "64" step 1 iter(
 // LOOPS-COUNT-3:     lanes 2
 // LOOPS-COUNT-8:     -> f32
-// LOOPS:           tk.local "384"
 // LOOPS:           tk.for 5 = "0" to "8" step 1
 // LOOPS:             tk.for 6 = "0" to "48" step 16
 // LOOPS:               math.tanh
 // LOOPS:               tk.store
-// A ninth row gets a tile of its own.
-// LOOPS:       tk.for 7 = "0" to "2" step 1
-// LOOPS:           tk.local "48"
-tk.func @product [9, 2, 48, 64] (%a: memref<576xf32>, %b: memref<6144xf32>, %o: memref<864xf32>) {
-  %0 = tk.load %a[d0*64 + d3] : memref<576xf32> -> f32
+// Rows that are left over get smaller tiles.
+// LOOPS:       tk.for 7
+// LOOPS:           tk.local "192"
+tk.func @product [s0, 2, 48, 64] (%a: memref<?xf32>, %b: memref<6144xf32>, %o: memref<?xf32>) symbols [s0] {
+  %0 = tk.load %a[d0*64 + d3] : memref<?xf32> -> f32
   %1 = tk.load %b[d1*3072 + d3*48 + d2] : memref<6144xf32> -> f32
   %2 = arith.mulf %0, %1 : f32
   %3 = tk.reduce add %2 over [3] : f32
   %4 = math.tanh %3 : f32
-  tk.store %4, %o[d0*96 + d1*48 + d2] : f32, memref<864xf32>
+  tk.store %4, %o[d0*96 + d1*48 + d2] : f32, memref<?xf32>
 }
 
 // -----
@@ -53,4 +53,22 @@ tk.func @dot_product [9, 64] (%a: memref<576xf32>, %b: memref<576xf32>, %o: memr
   %2 = arith.mulf %0, %1 : f32
   %3 = tk.reduce add %2 over [1] : f32
   tk.store %3, %o[d0] : f32, memref<9xf32>
+}
+
+// -----
+
+// A sum of 3072 products is cut into six blocks of 512.
+// CHECK-LABEL: @long_sum
+// LOOPS-LABEL: @long_sum
+// LOOPS:       tk.local "384"
+// LOOPS:       tk.for [[B:[0-9]+]] = "0" to "3072" step 512
+// LOOPS:         tk.for 3 = "d{{[0-9]+}}" to "d{{[0-9]+}} + 512" step 1 iter(
+// LOOPS:         arith.addf
+// LOOPS-NEXT:    tk.store
+tk.func @long_sum [8, 2, 48, 3072] (%a: memref<24576xf32>, %b: memref<294912xf32>, %o: memref<768xf32>) {
+  %0 = tk.load %a[d0*3072 + d3] : memref<24576xf32> -> f32
+  %1 = tk.load %b[d1*147456 + d3*48 + d2] : memref<294912xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  tk.store %3, %o[d0*96 + d1*48 + d2] : f32, memref<768xf32>
 }
