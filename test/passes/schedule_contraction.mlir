@@ -64,7 +64,7 @@ tk.func @dot_product [9, 64] (%a: memref<576xf32>, %b: memref<576xf32>, %o: memr
 // LOOPS:       tk.for [[B:[0-9]+]] = "0" to "3072" step 512
 // LOOPS:         tk.for 3 = "d{{[0-9]+}}" to "d{{[0-9]+}} + 512" step 1 iter(
 // LOOPS:         arith.addf
-// LOOPS-NEXT:    tk.store
+// LOOPS:         tk.store
 tk.func @long_sum [8, 2, 48, 3072] (%a: memref<24576xf32>, %b: memref<294912xf32>, %o: memref<768xf32>) {
   %0 = tk.load %a[d0*3072 + d3] : memref<24576xf32> -> f32
   %1 = tk.load %b[d1*147456 + d3*48 + d2] : memref<294912xf32> -> f32
