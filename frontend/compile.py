@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,20 @@ from typing import Any
 import torch
 from torch.fx import GraphModule
 
+from tilewright.dialects.diagnostics import CannotCompile
+
+from .aten_runtime import run_by_aten, warn_once
 from .call import Run, make_call
 from .decompositions import decompositions
 from .environment import Environment
-from .errors import MissingTarget
+from .errors import MissingTarget, NoTargetForDevice
 from .fallback import report
 from .fx_import import import_fx
 from .graph import Graph
 from .locations import argument_name
 from .options import Options
 from .torch_internals import tracing_context
+from .trace import Record, Trace
 
 LOGGER = logging.getLogger("tilewright.compile")
 
@@ -36,19 +40,13 @@ class Request:
     environment: Environment
     kind: str
     """`inference`, `forward` or `backward`."""
+    trace: Trace = field(default_factory=lambda: Trace(""))
+    """Where to note what happens."""
 
     @property
     def dump_folder(self) -> Path | None:
         """Where to write the IR after each pass, None for nowhere."""
         return Path(self.options.dump) if self.options.dump else self.environment.dump
-
-
-@dataclass
-class Record:
-    """What happened in a compile, for `explain` and tests."""
-
-    graphs: list[tuple[str, Graph]] = field(default_factory=list[tuple[str, Graph]])
-    """The kind of each graph, and the graph; native targets lower its module in place."""
 
 
 Builder = Callable[[Graph, Request], Run]
@@ -60,12 +58,16 @@ BUILDERS: dict[str, str] = {
     "cpu_openmp": "tilewright.frontend.native_runtime:build_cpu",
     "gpu_triton": "tilewright.frontend.native_runtime:build_gpu",
 }
+TARGETS: Mapping[str, str] = {"cpu": "cpu_openmp", "cuda": "gpu_triton"}
+"""Device -> what compiles for it."""
 
 
-def builder_of(name: str) -> Builder:
+def build(name: str, graph: Graph, request: Request) -> Run:
+    """What target `name` makes of the graph."""
     module, _, function = BUILDERS[name].partition(":")
     try:
-        return getattr(import_module(module), function)
+        builder: Builder = getattr(import_module(module), function)
+        return builder(graph, request)
     except ImportError as error:
         raise MissingTarget(name=name, reason=str(error)) from error
 
@@ -120,23 +122,38 @@ def compile_aten(
     names: Sequence[str] = (),
     record: Record | None = None,
 ) -> Boxed:
-    """Compile one ATen graph to a boxed function."""
-    options = request.options
-    frozen = request.kind == "inference" and options.freeze
-    graph = import_fx(
-        gm,
-        example_inputs,
-        names=names,
-        static=_static_inputs() if frozen else (),
-        frozen=frozen,
-        fallback=options.fallback,
-    )
-    report(graph.fallbacks)
-    _report_strides(graph)
-    target = options.target if options.target != "auto" else _target_of(gm)
+    """Compile one ATen graph to a boxed function; ATen runs what cannot be compiled here."""
+    trace = Trace(request.kind)
     if record is not None:
-        record.graphs.append((request.kind, graph))
-    run = builder_of(target)(graph, request) if graph.has_work else _nothing
+        record.traces.append(trace)
+    try:
+        return _compiled(gm, example_inputs, replace(request, trace=trace), names)
+    except CannotCompile as error:
+        if not request.options.fallback:
+            raise
+        trace.by_aten = error
+        warn_once(error)
+        return run_by_aten(gm)
+
+
+def _compiled(
+    gm: GraphModule, example_inputs: Sequence[Any], request: Request, names: Sequence[str]
+) -> Boxed:
+    options, trace = request.options, request.trace
+    target = options.target if options.target != "auto" else _target_of(gm)
+    frozen = request.kind == "inference" and options.freeze
+    with trace.stage("import"):
+        graph = trace.graph = import_fx(
+            gm,
+            example_inputs,
+            names=names,
+            static=_static_inputs() if frozen else (),
+            frozen=frozen,
+            fallback=options.fallback,
+        )
+    report(graph.fallbacks)
+    run = build(target, graph, request) if graph.has_work else _nothing
+    _report_strides(graph)
     return make_call(graph, run)
 
 
@@ -146,11 +163,15 @@ def _nothing(args: list[Any]) -> Sequence[Any]:
 
 def _target_of(gm: GraphModule) -> str:
     """The target for the devices that occur in the graph."""
+    device = "cpu"
     for node in gm.graph.nodes:
         fake = node.meta.get("val")
         if isinstance(fake, torch.Tensor) and fake.device.type != "cpu":
-            return "gpu_triton"
-    return "cpu_openmp"
+            device = fake.device.type
+            break
+    if device not in TARGETS:
+        raise NoTargetForDevice(device=device, known=", ".join(TARGETS))
+    return TARGETS[device]
 
 
 def _static_inputs() -> Sequence[int]:

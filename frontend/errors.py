@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilewright.dialects.diagnostics import TilewrightError
+from tilewright.dialects.diagnostics import CannotCompile, TilewrightError
 
 
 class UnknownOption(TilewrightError):
@@ -32,7 +32,7 @@ class UnknownMode(TilewrightError):
     fix = "{suggestion}"
 
 
-class UnsupportedSize(TilewrightError):
+class UnsupportedSize(CannotCompile):
     """A size that index expressions cannot say."""
 
     code = "TW1004"
@@ -41,7 +41,7 @@ class UnsupportedSize(TilewrightError):
     fix = "mark the dimension static (torch._dynamo.mark_static) or compute it outside the compiled function"
 
 
-class UnsupportedInput(TilewrightError):
+class UnsupportedInput(CannotCompile):
     """A graph input that has no counterpart in the IR."""
 
     code = "TW1005"
@@ -50,7 +50,7 @@ class UnsupportedInput(TilewrightError):
     fix = "dequantize, densify or pass it outside the compiled function"
 
 
-class UnsupportedNode(TilewrightError):
+class UnsupportedNode(CannotCompile):
     """A graph node that is neither an ATen call nor arithmetic on sizes."""
 
     code = "TW1006"
@@ -59,13 +59,22 @@ class UnsupportedNode(TilewrightError):
     fix = "keep this call outside the compiled function (torch.compiler.disable)"
 
 
-class MissingTarget(TilewrightError):
+class MissingTarget(CannotCompile):
     """A target that this installation cannot build for."""
 
     code = "TW1007"
     what = "target `{name}` is not available"
     why = "{reason}"
     fix = 'pass options={{"target": "reference"}} to run the captured graphs on the interpreter'
+
+
+class NoTargetForDevice(CannotCompile):
+    """Tensors on a device for which there is no code generator."""
+
+    code = "TW1009"
+    what = "no target compiles for device `{device}`"
+    why = "targets exist for: {known}"
+    fix = "move the tensors to one of these devices"
 
 
 class FallbackRefused(TilewrightError):

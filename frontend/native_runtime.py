@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import (
+    Dump,
     Hook,
     module_text,
     parse_pipeline,
@@ -29,13 +30,19 @@ if TYPE_CHECKING:
 
 def build_cpu(graph: Graph, request: Request) -> Run:
     """C++ with OpenMP, compiled and loaded."""
+    from tilewright.targets.cpu_openmp.emit import emit_unit
     from tilewright.targets.cpu_openmp.isa import machine_isa
-    from tilewright.targets.cpu_openmp.launch import load
+    from tilewright.targets.cpu_openmp.launch import exports, load_unit
 
-    setup = _lower(graph, request, "cpu", machine_isa(request.environment.variables).facts)
-    compiled = load(
-        graph.module, cache_dir=request.environment.cache, environment=request.environment.variables
-    )
+    trace, environment = request.trace, request.environment
+    dump = open_dump(request.dump_folder, request.kind)
+    setup = _lower(graph, request, "cpu", machine_isa(environment.variables).facts, dump)
+    with trace.stage("emit C++"):
+        unit = emit_unit(graph.module, exports)
+    if dump is not None:
+        dump.write("kernels.cpp", unit.text)
+    with trace.stage("compile C++"):
+        compiled = load_unit(unit, cache_dir=environment.cache, environment=environment.variables)
     return compiled.call if setup is None else with_setup(compiled.call, setup)
 
 
@@ -44,18 +51,21 @@ def build_gpu(graph: Graph, request: Request) -> Run:
     raise ImportError("the Triton target has no launcher yet")
 
 
-def _lower(graph: Graph, request: Request, target: str, facts: Mapping[str, int | bool]) -> ModuleOp | None:
+def _lower(
+    graph: Graph, request: Request, target: str, facts: Mapping[str, int | bool], dump: Dump | None
+) -> ModuleOp | None:
     """Run the target's pipeline on the module, in place; gives the module of @setup, if there is one."""
     passes = with_facts(parse_pipeline(pipeline_text(target)), facts)
-    hooks: list[Hook] = [verify_hook] if request.options.verify or request.environment.verify_each else []
-    dump = open_dump(request.dump_folder, request.kind)
+    hooks: list[Hook] = [request.trace.timing]
     if dump is not None:
         write_import(dump, graph.module, passes)
         hooks.append(dump)
+    if request.options.verify or request.environment.verify_each:
+        hooks.append(verify_hook)  # after the dump, which then holds the broken stage, too
     split = next(i for i, p in enumerate(passes, start=1) if p.name == "hoist-frozen")
     context = new_context()
     run_pipeline(context, graph.module, passes[:split], hooks=hooks)
-    setup = take_setup(graph.module)
+    setup = request.trace.setup = take_setup(graph.module)
     if dump is not None and setup is not None:
         dump.write("setup.mlir", module_text(setup))
     run_pipeline(context, graph.module, passes[split:], hooks=hooks, first=split + 1)

@@ -71,6 +71,8 @@ class _Call:
                 return IntegerAttr(value.constant or 0, i64)
             case torch.dtype():
                 named = None if self.text_dtypes else ELEMENTS.get(value)
+                if named is None and not self.text_dtypes:
+                    raise Unsupported(f"argument {value} has no element type in the IR", "TW1103")
                 return named or StringAttr(dtype_name(value))
             case _:
                 return _plain(value)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from tilewright.dialects.diagnostics import TilewrightError
+from tilewright.dialects.diagnostics import CannotCompile, TilewrightError
 
 
-class NoCppLowering(TilewrightError):
+class NoCppLowering(CannotCompile):
     """An op that has no row in the C++ tables."""
 
     code = "TW2101"
@@ -23,7 +23,7 @@ class NotScheduled(TilewrightError):
     fix = "run schedule-cpu and apply-schedule first"
 
 
-class NoCompiler(TilewrightError):
+class NoCompiler(CannotCompile):
     """No C++ compiler on this machine."""
 
     code = "TW2103"

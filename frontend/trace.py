@@ -1,0 +1,59 @@
+"""What happened while graphs were compiled: filled in by the driver, read by `explain` and tests."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tilewright.dialects.diagnostics import TilewrightError
+from tilewright.passes.manager import Timing
+
+from .graph import Graph
+
+
+@dataclass
+class Trace:
+    """One graph on its way through the compiler."""
+
+    kind: str
+    """`inference`, `forward` or `backward`."""
+    graph: Graph | None = None
+    """The imported graph; native targets lower its module in place."""
+    setup: ModuleOp | None = None
+    """`@setup`: what is derived from the parameters, apart from the calls."""
+    timing: Timing = field(default_factory=Timing)
+    """Every pass that ran, with its seconds."""
+    seconds: dict[str, float] = field(default_factory=dict[str, float])
+    """Seconds of the other stages, in their order."""
+    by_aten: TilewrightError | None = None
+    """Why ATen runs the whole graph; None where it is compiled."""
+
+    @contextmanager
+    def stage(self, name: str) -> Generator[None]:
+        """Count the time of the block as stage `name`."""
+        start = perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - start
+
+    @property
+    def total(self) -> float:
+        """Seconds of all stages and passes."""
+        return sum(self.seconds.values()) + sum(run.seconds for run in self.timing.runs)
+
+
+@dataclass
+class Record:
+    """Every graph of a compile, in the order in which they were compiled."""
+
+    traces: list[Trace] = field(default_factory=list[Trace])
+
+    @property
+    def graphs(self) -> list[tuple[str, Graph]]:
+        """The kind of each imported graph, and the graph."""
+        return [(trace.kind, trace.graph) for trace in self.traces if trace.graph is not None]
