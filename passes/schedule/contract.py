@@ -23,8 +23,8 @@ from .plan import Plan
 from .tile import Tile, row_counts
 from .writer import Scope, Writer, vector_type
 
-_LARGE = 1 << 17
-"""Elements of a right operand that does not stay in the nearest caches."""
+_LARGE = 1 << 16
+"""Elements of a right operand from which on it does not stay in the nearest caches."""
 
 
 class ContractionWriter:
@@ -52,22 +52,26 @@ class ContractionWriter:
             self.left, self.right = found.right, found.left
         else:
             self.left, self.right = found.left, found.right
-        self.outer = self._outer_axes(domains[self.left], domains[self.right])
+        self.outer = self._loop_axes(domains[self.left], domains[self.right])
         self.shares_column = tile.column in domains[self.left]
 
-    def _outer_axes(self, left: frozenset[int], right: frozenset[int]) -> tuple[int, ...]:
-        """Axes outside of a tile, and that of columns: a large right operand is walked only once."""
+    def _loop_axes(self, left: frozenset[int], right: frozenset[int]) -> tuple[int, ...]:
+        """The axes around a tile, outermost first; `row` and `column` count tiles.
+
+        A small right operand stays in cache and is walked again for every tile of rows, a
+        large one is walked once.
+        """
         tile = self.tile
-        axes = [a for a in self.plan.order if a != tile.row and a not in self.contraction.over]
-        walked = [self.space[a].constant for a in right]
-        large = None in walked or prod(n for n in walked if n) > _LARGE
+        sizes = [self.space[a].constant for a in right]
+        large = None in sizes or prod(n for n in sizes if n) > _LARGE
 
         def place(axis: int) -> tuple[int, bool]:
-            only_left = axis not in right
-            both = axis in left and axis in right and axis != tile.column
-            return (0 if both else 1 if only_left != large else 2, axis == tile.column)
+            if axis in left and axis in right and axis != tile.column:
+                return 0, False
+            return 1 if (axis in right) == large else 2, axis in (tile.row, tile.column)
 
-        return tuple(sorted(axes, key=place))
+        axes = dict.fromkeys((*self.plan.order, tile.row))
+        return tuple(sorted((a for a in axes if a not in self.contraction.over), key=place))
 
     def write(self, scope: Scope) -> None:
         """All loops of the function."""
@@ -80,12 +84,13 @@ class ContractionWriter:
             start = end
 
     def _panels(self, scope: Scope, rows: int, start: Expr, end: Expr) -> None:
-        """One loop over the outer axes, panels of columns and tiles of rows from `start` to `end`."""
+        """One loop over tiles, those of rows from `start` to `end`."""
         tile = self.tile
         width = tile.vectors * tile.lanes
-        tiles = (end - start) // rows
-        sizes = {a: self.space[a] for a in self.outer} | {tile.column: self.space[tile.column] // width}
-        counts = [*(sizes[a] for a in self.outer), tiles]
+        sizes = {a: self.space[a] for a in self.outer}
+        sizes[tile.column] = sizes[tile.column] // width
+        sizes[tile.row] = (end - start) // rows
+        counts = [sizes[a] for a in self.outer]
         flat = self._fresh()
         loop = ForOp.make(flat, 0, product(counts), 1)
         if self.plan.parallel:
@@ -95,12 +100,12 @@ class ContractionWriter:
         self.writer.location = self.contraction.reduce.location
         self.writer.put_loop(scope, loop)
         inner = scope.inner(loop.body.block)
-        values = [dim(flat) // product(counts[i + 1 :]) for i in range(len(counts))]
-        places = [v % n if i else v for i, (v, n) in enumerate(zip(values, counts, strict=True))]
-        for axis, place in zip(self.outer, places, strict=False):
-            inner.axes[Var("d", axis)] = place
-        inner.axes[Var("d", tile.row)] = start + places[-1] * rows
-        self._panel(inner, rows, inner.axes[Var("d", tile.column)] * width, width)
+        for i, axis in enumerate(self.outer):
+            place = dim(flat) // product(counts[i + 1 :])
+            inner.axes[Var("d", axis)] = place % counts[i] if i else place
+        row, column = Var("d", tile.row), Var("d", tile.column)
+        inner.axes[row] = start + inner.axes[row] * rows
+        self._panel(inner, rows, inner.axes[column] * width, width)
 
     def _panel(self, scope: Scope, rows: int, first: Expr, width: int) -> None:
         """The one step of a loop that binds the lanes, counted from the panel's first column."""
