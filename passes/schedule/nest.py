@@ -192,16 +192,19 @@ class NestBuilder:
         """Give scratch to marked values that a later loop over the same axis needs again."""
         if len(phases) < 2 or not any(KEEP in op.attributes for op in levels):
             return
-        known = Known(scope)
-        needs = [self.body.closure(phase.ops(), known) for phase in phases]
+        known, needs = Known(scope), list[list[Operation]]()
+        for phase in phases:
+            needs.append(self.body.closure(phase.ops(), known))
+            known = known.after(phase.reductions, phase.in_arrays)
         done: set[Operation] = set()
         for level, ops in enumerate(needs):
             for op in ops:
                 first = levels[op]
                 if KEEP not in op.attributes or op in done or first >= level or op not in needs[first]:
                     continue
-                if order[0] not in self.body.runs[op]:
-                    continue
+                runs = self.body.runs[op]
+                if order[0] not in runs or (scope.vectors and self.plan.vector in runs):
+                    continue  # scratch has no place for every lane of an outer vector
                 axes = self.arrays.axes(order, op)
                 local = self.arrays.local(scope, op, axes)
                 phases[first].work.keeps.append(Keep(op, local, axes))

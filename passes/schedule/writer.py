@@ -205,10 +205,15 @@ class Writer:
 
 
 class Known:
-    """The values that need not be computed again in a scope."""
+    """The values that need not be computed again in a scope, `made` among them."""
 
-    def __init__(self, scope: Scope) -> None:
+    def __init__(self, scope: Scope, made: frozenset[SSAValue] = frozenset()) -> None:
         self.scope = scope
+        self.made = made
 
     def __contains__(self, value: object) -> bool:
-        return value in self.scope.env or value in self.scope.kept
+        return value in self.scope.env or value in self.scope.kept or value in self.made
+
+    def after(self, *groups: Sequence[Operation]) -> Known:
+        """What is known once these ops have run, too."""
+        return Known(self.scope, self.made.union(r for ops in groups for op in ops for r in op.results))
