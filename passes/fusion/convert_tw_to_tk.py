@@ -8,6 +8,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from .lowerings import lowering_of
+from .naming import name_after
 
 
 @dataclass(frozen=True)
@@ -42,5 +43,6 @@ class ConvertTwToTkPass(ModulePass):
                 for old, new in zip(inner.results, kernel.results, strict=True):
                     old.replace_all_uses_with(new)
                     new.name_hint = old.name_hint
+                name_after(kernel, inner)
                 kernel.attributes.update(inner.attributes)  # such as `tw.strides`
                 block.erase_op(inner)

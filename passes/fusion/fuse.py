@@ -17,9 +17,10 @@ from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
 from ..rewrite import skip
 from .body import loads_of, remove_divisions, simplify_body
-from .cost import BYTE_COST, body_cost, count, evaluations
+from .cost import BYTE_COST, body_cost, conversions, count, evaluations
 from .inline import Producer, axis_values, inline_at, producer_of
 from .merge import drawback, match, merge, plain_match, users_to_sink
+from .naming import NAME, fused_name
 
 
 @dataclass(frozen=True)
@@ -95,8 +96,10 @@ class _Fuser:
             return why
         if _only_reader(value, consumer) and (merged := _merge_plainly(producer, consumer)) is not None:
             return merged
+        name = fused_name(producer, consumer)
         why_not_inline = _inline(value, consumer)
         if why_not_inline is None:
+            consumer.attributes[NAME] = name
             if all(r.first_use is None for r in producer.results):
                 producer.detach()
                 producer.erase()
@@ -168,9 +171,14 @@ def _recompute_costs_more(
 ) -> str | None:
     """Compare recomputing at each load with writing once and reading back."""
     size = count(sizes_of(value))
-    evaluated = sum(_evaluations(load, consumer) for load in loads)
+    factors = _factors(consumer)
+    evaluated = sum(_evaluations(load, consumer, factors) for load in loads)
     work = body_cost(producer.ops)
     element = bytes_of(element_type_of(value))
+    if not factors.isdisjoint(loads) and (converted := conversions(producer.ops)):
+        # A register tile reads from the nearest cache: there, converting costs more than wide elements.
+        extra, saved = (work + converted) * (evaluated - size), 2 * size * element * BYTE_COST
+        return f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
     readers = {use.operation for use in value.uses}
     alone = readers == {consumer} and len(producer.kernel.results) == 1
     read_back = evaluated * element * BYTE_COST
@@ -186,11 +194,16 @@ def _recompute_costs_more(
     return None
 
 
-def _evaluations(load: LoadOp, consumer: KernelOp) -> int:
+def _factors(consumer: KernelOp) -> frozenset[LoadOp]:
+    """The loads of the operands of a matrix product, if the consumer is one."""
+    product = find_contraction(consumer.body.block)
+    return frozenset() if product is None else product.sources()
+
+
+def _evaluations(load: LoadOp, consumer: KernelOp, factors: frozenset[LoadOp]) -> int:
     """How often the consumer needs the loaded value; a matrix product reads its operands again
     for every panel of the other one."""
-    product = find_contraction(consumer.body.block)
-    if product is not None and load in product.sources():
+    if load in factors:
         return count(consumer.space)
     return evaluations(load.subscripts, consumer.space)
 

@@ -27,6 +27,7 @@ from .body import (
     store_to,
 )
 from .cost import count, extent, is_contiguous
+from .naming import NAME, fused_name
 
 PARALLEL_WORK = 32768
 """Elements from which on a kernel should have several independent rows."""
@@ -290,7 +291,7 @@ def merge(producer: KernelOp, consumer: KernelOp, m: Match, sunk: Sequence[Opera
         operands=[*producer.operands, *outside],
         result_types=[*(r.type for r in kept), *(r.type for r in consumer.results)],
         properties={"sizes": map_attr(m.space)},
-        attributes={**producer.attributes, **consumer.attributes},
+        attributes={**producer.attributes, **consumer.attributes, NAME: fused_name(producer, consumer)},
         regions=[body],
     )
     merged.location = consumer.location

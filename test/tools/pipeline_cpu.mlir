@@ -26,7 +26,7 @@
 // LANGUAGE: fix: the output language names are: cpp
 
 // MISSING: TW1901: cannot read {{.*}}.missing
-func.func @main(%x: tensor<8x128xf32> {tw.name = "x"}, %w: tensor<64x128xf32> {tw.frozen}) -> tensor<8x64xf32> {
+func.func @main(%x: tensor<8x128xf32> {tw.name = "x"}, %w: tensor<64x128xf32>) -> tensor<8x64xf32> {
   %0 = tw.exp %x : tensor<8x128xf32> loc("m.py":1:1)
   %t = tw.transpose %w by [1, 0] : tensor<64x128xf32> -> tensor<128x64xf32> loc("m.py":2:1)
   %m = tw.matmul %0, %t : (tensor<8x128xf32>, tensor<128x64xf32>) -> tensor<8x64xf32> loc("m.py":3:1)
