@@ -11,11 +11,13 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import parse_expr, product
+from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.creation import FullOp, RngNormalOp, RngUniformOp
 from tilewright.dialects.tw.elementwise import CosOp, Log1pOp, NegOp, SqrtOp
 from tilewright.dialects.tw.elementwise_binary import MulOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
+from .decompose_pooling import decompose_pooling
 from .driver import Rewrite, Rules, apply_rules
 
 
@@ -29,6 +31,8 @@ class DecomposePass(ModulePass):
         %u = tw.rng_uniform %seed offset "0" : tensor<i64> -> tensor<8xf32>
         %v = tw.rng_uniform %seed offset "8" : tensor<i64> -> tensor<8xf32>
         ... sqrt(-2 * log1p(-u)) * cos(2 * pi * v)
+
+    Pooling becomes a reduction over `tw.window`.
     """
 
     name = "decompose"
@@ -51,4 +55,4 @@ def normal_from_uniform(op: Operation, rw: Rewrite) -> SSAValue:
     return rw.value(MulOp(radius, rw.value(CosOp(times(v, 2 * pi)))))
 
 
-RULES: Rules = {RngNormalOp: (normal_from_uniform,)}
+RULES: Rules = {RngNormalOp: (normal_from_uniform,), AtenOp: (decompose_pooling,)}
