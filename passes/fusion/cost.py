@@ -46,6 +46,11 @@ def body_cost(ops: Iterable[Operation]) -> float:
     return sum(op_cost(op) for op in ops)
 
 
+def conversions(ops: Iterable[Operation]) -> int:
+    """How many ops change the width of a float, which is free only beside a slow memory."""
+    return sum(isinstance(op, arith.ExtFOp | arith.TruncFOp) for op in ops)
+
+
 def extent(size: Expr) -> int:
     """A size as a number; symbols count as SYMBOL_GUESS."""
     if size.constant is not None:
