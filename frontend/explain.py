@@ -1,4 +1,4 @@
-"""`tilewright.explain(f, *args)`: what a compile did, what it left to ATen, and why."""
+"""`tilewright.explain(f, *args)`: what a compile did, what it left to ATen, how long it took, and why."""
 
 from __future__ import annotations
 
@@ -7,30 +7,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp
-
 from tilewright.passes.rewrite import Remark, remarks_to
 
-from .graph import Fallback, Graph
-
-
-@dataclass(frozen=True)
-class GraphReport:
-    """One compiled graph."""
-
-    kind: str
-    """`inference`, `forward` or `backward`."""
-    operations: Mapping[str, int]
-    """How many of each op the compiled module holds, by name."""
-    fallbacks: tuple[Fallback, ...]
-    """Operations that run through ATen, each with its reason and its place in the model."""
-
-    def __str__(self) -> str:
-        kernels, launches = self.operations.get("tk.func", 0), self.operations.get("th.launch", 0)
-        library = sum(self.operations.get(name, 0) for name in ("th.extern", "th.call"))
-        lines = [f"{self.kind}: {kernels} kernels, {launches} launches, {library} library calls"]
-        lines += [f"  {fallback}" for fallback in self.fallbacks]
-        return "\n".join(lines)
+from .explain_graph import GraphReport, report_of
+from .torch_internals import GraphBreak
+from .trace import Trace
 
 
 @dataclass(frozen=True)
@@ -40,15 +21,39 @@ class Explanation:
     result: Any
     """What the call returned."""
     graphs: tuple[GraphReport, ...]
-    graph_breaks: Mapping[str, int]
-    """Why TorchDynamo split the function, and how often."""
+    """Every graph that was compiled, in order."""
+    graph_breaks: tuple[GraphBreak, ...]
+    """Where and why TorchDynamo split the function."""
     remarks: tuple[Remark, ...]
-    """Why patterns left ops alone, in the order of the passes."""
+    """Why patterns left ops alone (missed fusions among them), in the order of the passes."""
+    seconds: Mapping[str, float]
+    """Seconds in TorchDynamo, in AOTAutograd and in our own stages, all graphs together."""
+
+    @property
+    def kernels(self) -> int:
+        """Distinct kernels of all graphs."""
+        return sum(len(graph.kernels) for graph in self.graphs)
+
+    @property
+    def library_calls(self) -> int:
+        """Calls of ATen operators of all graphs, fall-backs included."""
+        return sum(sum(graph.library_calls.values()) for graph in self.graphs)
+
+    @property
+    def fallbacks(self) -> int:
+        """Operations for which ATen stands in."""
+        return sum(len(graph.fallbacks) for graph in self.graphs)
 
     def __str__(self) -> str:
-        lines = [f"{len(self.graphs)} graphs"]
-        lines += [f"{i}. {graph}" for i, graph in enumerate(self.graphs)]
-        lines += [f"graph break ({count}x): {reason}" for reason, count in self.graph_breaks.items()]
+        total = sum(self.seconds.values())
+        stages = ", ".join(f"{name} {seconds:.3f}" for name, seconds in self.seconds.items())
+        lines = [
+            f"{len(self.graphs)} graphs, {len(self.graph_breaks)} graph breaks, "
+            f"{self.kernels} kernels, {self.library_calls} library calls, {self.fallbacks} fall-backs",
+            f"compiled in {total:.3f} s: {stages}",
+        ]
+        lines += [f"graph {i}, {graph}" for i, graph in enumerate(self.graphs)]
+        lines += [str(graph_break) for graph_break in self.graph_breaks]
         lines += [f"remark ({count}x): {text}" for text, count in Counter(map(str, self.remarks)).items()]
         return "\n".join(lines)
 
@@ -66,11 +71,12 @@ def explain(
     >>> print(tilewright.explain(model, x, options={"target": "cpu_openmp"}))
     """
     import torch
-    from torch._dynamo.utils import counters
 
-    from .compile import Record, compile_captured
+    from .compile import compile_captured
     from .environment import read_environment
     from .options import make_options
+    from .torch_internals import compile_seconds, compiling_afresh, recorded_graph_breaks
+    from .trace import Record
 
     record, remarks = Record(), list[Remark]()
     chosen, environment = make_options(options, mode), read_environment()
@@ -78,26 +84,31 @@ def explain(
     def backend(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         return compile_captured(gm, inputs, chosen, environment, record)
 
-    breaks_before = dict(counters["graph_break"])
-    with remarks_to(remarks.append):
+    breaks, before = len(recorded_graph_breaks()), compile_seconds()
+    with remarks_to(remarks.append), compiling_afresh():
         compiled: Callable[..., Any] = torch.compile(  # pyright: ignore[reportUnknownMemberType]
             function, backend=backend, dynamic=dynamic
         )
         result = compiled(*args, **kwargs)
-    breaks = Counter(counters["graph_break"])
-    breaks.subtract(breaks_before)
+    ours = _stages(record.traces)
+    frames, backends = (after - start for after, start in zip(compile_seconds(), before, strict=True))
     return Explanation(
         result=result,
-        graphs=tuple(_report(kind, graph) for kind, graph in record.graphs),
-        graph_breaks={reason: count for reason, count in breaks.items() if count > 0},
+        graphs=tuple(report_of(trace) for trace in record.traces),
+        graph_breaks=tuple(recorded_graph_breaks()[breaks:]),
         remarks=tuple(remarks),
+        seconds={
+            "dynamo": max(frames - backends, 0.0),
+            "aot": max(backends - sum(ours.values()), 0.0),
+            **ours,
+        },
     )
 
 
-def _report(kind: str, graph: Graph) -> GraphReport:
-    return GraphReport(kind, _operations(graph.module), graph.fallbacks)
-
-
-def _operations(module: ModuleOp) -> dict[str, int]:
-    counts = Counter(op.name for op in module.walk() if op is not module)
-    return dict(sorted(counts.items()))
+def _stages(traces: Sequence[Trace]) -> dict[str, float]:
+    """Our own seconds, summed over the graphs."""
+    found: dict[str, float] = {}
+    for trace in traces:
+        for name, seconds in trace.stages().items():
+            found[name] = found.get(name, 0.0) + seconds
+    return found

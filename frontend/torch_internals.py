@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeGuard
 
 import torch
@@ -49,3 +52,48 @@ def real_tensors() -> Any:
 def tracing_context() -> Any:
     """What AOTAutograd knows about the graph it is compiling, None outside of a compile."""
     return TracingContext.try_get()
+
+
+@dataclass(frozen=True)
+class GraphBreak:
+    """One place where TorchDynamo split a function."""
+
+    reason: str
+    place: str
+
+    def __str__(self) -> str:
+        return f"graph break at {self.place}: {self.reason}"
+
+
+def recorded_graph_breaks() -> list[GraphBreak]:
+    """Every graph break of this process so far."""
+    from torch._dynamo.utils import graph_break_reasons
+
+    return [_graph_break(reason) for reason in graph_break_reasons]
+
+
+def _graph_break(found: Any) -> GraphBreak:
+    frame = found.user_stack[-1] if found.user_stack else None
+    place = f"{frame.filename}:{frame.lineno}" if frame is not None else "unknown"
+    reason = next((line for line in str(found.reason).splitlines() if line.strip()), "no reason given")
+    return GraphBreak(reason.strip(), place)
+
+
+def compile_seconds() -> tuple[float, float]:
+    """Seconds of this process in TorchDynamo, backends included, and in backends alone."""
+    from torch._dynamo.utils import compilation_time_metrics as metrics
+
+    frames, backends = "_compile.compile_inner", "OutputGraph.call_user_compiler"
+    return sum(metrics.get(frames, ())), sum(metrics.get(backends, ()))
+
+
+@contextmanager
+def compiling_afresh() -> Generator[None]:
+    """Dynamo compiles a function however often it did before, and its backward graph at once."""
+    import torch._dynamo.config as dynamo
+    import torch._functorch.config as functorch
+
+    unlimited = 1 << 30
+    limits = dynamo.patch(recompile_limit=unlimited, accumulated_recompile_limit=unlimited)  # pyright: ignore
+    with limits, functorch.patch(force_non_lazy_backward_lowering=True):  # pyright: ignore
+        yield

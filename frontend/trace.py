@@ -41,10 +41,17 @@ class Trace:
         finally:
             self.seconds[name] = self.seconds.get(name, 0.0) + perf_counter() - start
 
-    @property
-    def total(self) -> float:
-        """Seconds of all stages and passes."""
-        return sum(self.seconds.values()) + sum(run.seconds for run in self.timing.runs)
+    def passes(self) -> dict[str, float]:
+        """Seconds of each pass, by name; runs of one pass together."""
+        found: dict[str, float] = {}
+        for run in self.timing.runs:
+            found[run.name] = found.get(run.name, 0.0) + run.seconds
+        return found
+
+    def stages(self) -> dict[str, float]:
+        """Seconds of each stage; the passes are one."""
+        import_, *others = self.seconds.items() if self.seconds else [("import", 0.0)]
+        return dict([import_, ("passes", sum(run.seconds for run in self.timing.runs)), *others])
 
 
 @dataclass

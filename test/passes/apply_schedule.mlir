@@ -77,6 +77,34 @@ tk.func @keeps_marked_values [3, 8] (%x: memref<24xf32>, %o: memref<24xf32>) {
 
 // -----
 
+// CHECK-LABEL: @keeps_nothing_that_only_its_own_sum_reads
+// CHECK-NOT: tk.local
+tk.func @keeps_nothing_that_only_its_own_sum_reads [3, 8] (%x: memref<24xf32>, %o: memref<24xf32>) {
+  %0 = tk.load %x[d0*8 + d1] : memref<24xf32> -> f32
+  %1 = math.exp %0 {tk.keep} : f32
+  %2 = tk.reduce add %1 over [1] : f32
+  %3 = arith.divf %0, %2 : f32
+  tk.store %3, %o[d0*8 + d1] : f32, memref<24xf32>
+}
+
+// -----
+
+// Scratch has no place for every lane of an outer vector.
+
+// CHECK-LABEL: @computes_again_below_an_outer_vector
+// CHECK-NOT: tk.local
+// CHECK-COUNT-2: math.exp {{.*}} : vector<4xf32>
+tk.func @computes_again_below_an_outer_vector [3, 8] (%x: memref<24xf32>, %o: memref<24xf32>)
+    attributes {tk.vector = array<i64: 0, 4>} {
+  %0 = tk.load %x[d0*8 + d1] : memref<24xf32> -> f32
+  %1 = math.exp %0 {tk.keep} : f32
+  %2 = tk.reduce add %1 over [1] : f32
+  %3 = arith.divf %1, %2 : f32
+  tk.store %3, %o[d0*8 + d1] : f32, memref<24xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @computes_unmarked_values_again
 // CHECK-NOT: tk.local
 // CHECK-COUNT-2: math.exp
