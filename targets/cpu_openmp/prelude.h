@@ -122,21 +122,52 @@ template <class M> TW_INLINE bool any_lane(M m) {
 
 // ---- 16-bit floats ------------------------------------------------------------------------
 
+// Half-words to words and back, in one instruction where there is one; GCC 12 takes four.
+template <class V> TW_INLINE like<V, u32> words_of(V x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (lanes<V> == 16)
+    return bits<like<V, u32>>(__builtin_ia32_pmovzxwd512_mask(bits<vec<i16, 16>>(x), vec<i32, 16>{}, -1));
+  else
+#endif
+#if defined(__AVX2__) && !defined(__clang__)
+  if constexpr (lanes<V> == 8) return bits<like<V, u32>>(__builtin_ia32_pmovzxwd256(bits<vec<i16, 8>>(x)));
+  else
+#endif
+  return __builtin_convertvector(x, like<V, u32>);
+}
+template <class U> TW_INLINE like<U, u16> half_words_of(U x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (lanes<U> == 16)
+    return bits<like<U, u16>>(__builtin_ia32_pmovdw512_mask(bits<vec<i32, 16>>(x), vec<i16, 16>{}, -1));
+  else
+#endif
+  return __builtin_convertvector(x, like<U, u16>);
+}
+
 template <class V> TW_INLINE like<V, f32> from_bf16(V x) {
-  if constexpr (is_vector<V>) return bits<like<V, f32>>(__builtin_convertvector(x, like<V, u32>) << 16);
+  if constexpr (is_vector<V>) return bits<like<V, f32>>(words_of(x) << 16);
   else return bits<f32>((u32)x.bits << 16);
 }
 
 // Round to nearest even; NaN stays NaN (quiet, its sign kept).
-template <class U> TW_INLINE U bf16_bits(U u) {
-  U rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-  U quiet = (u >> 16) | 0x40u;
-  return (u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded;
+template <class V> TW_INLINE like<V, u32> bf16_bits(V x) {
+  typedef like<V, u32> U;
+  const U u = bits<U>(x), high = u >> 16;
+  const U rounded = (u + 0x7fffu + (high & 1u)) >> 16;
+  return x != x ? high | 0x40u : rounded;
 }
 template <class V> TW_INLINE auto to_bf16(V x) {
-  if constexpr (is_vector<V>)
-    return __builtin_convertvector(bf16_bits(bits<like<V, u32>>(x)), like<V, u16>);
-  else return bf16{(u16)bf16_bits(bits<u32>(x))};
+#if defined(__AVX512BF16__) && defined(__AVX512DQ__) && !defined(__clang__)
+  if constexpr (same<V, vec<f32, 16>>) {
+    vec<u16, 16> r;  // spelled out: the type of the intrinsic changes between versions of GCC
+    asm("vcvtneps2bf16 %1, %0" : "=v"(r) : "v"(x));
+    // The instruction takes subnormal numbers for zero.
+    if (__builtin_expect(__builtin_ia32_fpclassps512_mask(x, 0x20, -1) != 0, 0)) r = half_words_of(bf16_bits(x));
+    return r;
+  } else
+#endif
+  if constexpr (is_vector<V>) return half_words_of(bf16_bits(x));
+  else return bf16{(u16)bf16_bits(x)};
 }
 TW_INLINE bf16 to_bf16(f64 x) { return to_bf16((f32)x); }
 
