@@ -75,7 +75,7 @@ def explain(
     from .compile import compile_captured
     from .environment import read_environment
     from .options import make_options
-    from .torch_internals import compile_seconds, compiling_afresh, recorded_graph_breaks
+    from .torch_internals import compile_apart, compile_seconds, compiling_afresh, recorded_graph_breaks
     from .trace import Record
 
     record, remarks = Record(), list[Remark]()
@@ -86,10 +86,7 @@ def explain(
 
     breaks, before = len(recorded_graph_breaks()), compile_seconds()
     with remarks_to(remarks.append), compiling_afresh():
-        compiled: Callable[..., Any] = torch.compile(  # pyright: ignore[reportUnknownMemberType]
-            function, backend=backend, dynamic=dynamic
-        )
-        result = compiled(*args, **kwargs)
+        result = compile_apart(function, backend=backend, dynamic=dynamic)(*args, **kwargs)
     ours = _stages(record.traces)
     frames, backends = (after - start for after, start in zip(compile_seconds(), before, strict=True))
     return Explanation(
