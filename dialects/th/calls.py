@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, MemRefType, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    IntAttr,
+    IntegerAttr,
+    MemRefType,
+    StringAttr,
+    SymbolRefAttr,
+    i64,
+)
 from xdsl.ir import Attribute, ParametrizedAttribute
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -97,6 +106,7 @@ class CallOp(IRDLOperation):
       : (!th.tensor<f32>) -> (!th.tensor<f32>)
 
     `sizes` and `strides` hold one string per result: what the function is known to return.
+    `returns` says which of the function's returns the results are, where some are None.
     """
 
     name = "th.call"
@@ -105,6 +115,7 @@ class CallOp(IRDLOperation):
     args = prop_def(ArrayAttr[Attribute])
     sizes = prop_def(ArrayAttr[StringAttr])
     strides = prop_def(ArrayAttr[StringAttr])
+    returns = opt_prop_def(DenseArrayBase.constr(i64))
     ins = var_operand_def(_HANDLE)
     outs = var_result_def(_HANDLE)
 
@@ -114,12 +125,19 @@ class CallOp(IRDLOperation):
         " `:` `(` type($ins) `)` `->` `(` type($outs) `)`"
     )
 
+    @property
+    def positions(self) -> list[int]:
+        """For each result, which return of the function it is."""
+        return list(range(len(self.outs))) if self.returns is None else list(self.returns.get_values())
+
     def verify_(self) -> None:
         _check_callee(self.name, self.callee)
         _check_args(self.name, self.args, len(self.operands))
         for what, texts in (("sizes", self.sizes), ("strides", self.strides)):
             if len(texts) != len(self.outs):
                 raise VerifyException(f"{self.name}: {len(self.outs)} results but {len(texts)} {what}")
+        if self.returns is not None and len(self.positions) != len(self.outs):
+            raise VerifyException(f"{self.name}: {len(self.outs)} results but returns {self.positions}")
         for size, stride in zip(self.sizes, self.strides, strict=True):
             sizes, strides = exprs_of(self.name, "sizes", size), exprs_of(self.name, "strides", stride)
             if len(sizes) != len(strides):

@@ -86,7 +86,7 @@ class AtenOp(TwOp):
     float, a string a string, a builtin element type a dtype, `unit` None, an array a list.
     `mutates` lists operands that the call writes; such a call, or one marked `impure` (it
     draws random numbers, say), is never merged, moved or removed. Results are tensors, or
-    `index` for an int.
+    `index` for an int; `returns` says which returns of the schema they are, where some are None.
 
     ```mlir
     %v, %i = tw.aten "aten::topk"(%x) {args = [#tw.arg<0>, 5 : i64, -1 : i64, true, true]}
@@ -100,6 +100,7 @@ class AtenOp(TwOp):
     inputs = var_operand_def()
     args = prop_def(ArrayAttr)
     mutates = opt_prop_def(INTS)
+    returns = opt_prop_def(INTS)
     impure = opt_prop_def(UnitAttr)
     outputs = var_result_def()
 
@@ -116,12 +117,15 @@ class AtenOp(TwOp):
         mutates: Sequence[int] = (),
         *,
         impure: bool = False,
+        returns: Sequence[int] = (),
     ) -> None:
         properties: dict[str, Attribute] = {"callee": text(callee), "args": ArrayAttr(args)}
         if mutates:
             properties["mutates"] = int_array(mutates)
         if impure:
             properties["impure"] = UnitAttr()
+        if returns:
+            properties["returns"] = int_array(returns)
         self._build(inputs, results, properties)
 
     def check(self) -> None:
@@ -130,6 +134,8 @@ class AtenOp(TwOp):
         count, used = len(self.inputs), sorted(set(_arg_indices(self.args)))
         if used != list(range(count)):
             raise fail(self, f"args refer to operands {used}, expected each of 0 to {count - 1}")
+        if self.returns is not None and len(ints(self.returns)) != len(self.outputs):
+            raise fail(self, f"returns is {list(ints(self.returns))}, expected {len(self.outputs)} entries")
         mutated = () if self.mutates is None else ints(self.mutates)
         for index in mutated:
             if not 0 <= index < count:

@@ -129,7 +129,9 @@ def call_aten(b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str
     """Emit `tw.aten` for this call; the value is shaped like the operator's result."""
     values = complete(op, args, kwargs)
     op = _without_alias(op)
-    kept = [fake for fake in _flat(b.fake) if fake is not None]
+    flat = _flat(b.fake)
+    kept = [fake for fake in flat if fake is not None]
+    returns = [i for i, fake in enumerate(flat) if fake is not None] if len(kept) < len(flat) else ()
     pattern = _pattern(op, values, b)
     carried = any(name not in ("", NUMBER) for name in _flat(pattern))
     carried = carried or any(_carried(fake) for fake in kept) or _names_carrier(values)
@@ -142,7 +144,7 @@ def call_aten(b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str
         op = carried_operator(op, pattern)
     results = [result_type(fake, b.symbols) for fake in kept]
     impure = NONDETERMINISTIC in op.tags
-    aten = AtenOp(callee_of(op), call.operands, attrs, results, mutated, impure=impure)
+    aten = AtenOp(callee_of(op), call.operands, attrs, results, mutated, impure=impure, returns=returns)
     _note_strides(aten, b, kept)
     b.add(aten)
     for value, fake in zip(aten.results, kept, strict=True):

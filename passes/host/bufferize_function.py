@@ -214,6 +214,8 @@ class Bufferizer:
             "sizes": ArrayAttr([exprs_attr(layout.sizes) for layout in call.outs]),
             "strides": ArrayAttr([exprs_attr(layout.strides) for layout in call.outs]),
         }
+        if isinstance(op, AtenOp) and op.returns is not None:
+            properties["returns"] = op.returns
         types = [Handle(element) for element in elements]
         new = self.plan.add(CallOp.create(operands=ins, result_types=types, properties=properties))
         for i, layout in enumerate(call.outs):

@@ -48,7 +48,7 @@ def call(w: HostWriter, op: Operation) -> None:
     first = w.own(len(op.outs))
     layouts = [(exprs(n), exprs(s)) for n, s in zip(op.sizes, op.strides, strict=True)]
     shim = _shim(w, op.callee.data)
-    native = shim is not None and shim.results >= len(op.outs) and not shim.outs
+    native = shim is not None and shim.results > max(op.positions, default=-1) and not shim.outs
     if not native or shim is None or not _shim_call(w, op, shim, op.args, handles, first):
         _python_call(w, op, op.callee.data, op.args, handles, tuple(layouts), first)
         native = False
@@ -93,20 +93,19 @@ def _shim_call(
         made.fill(shim, args.data)
     except NoCForm:
         return False
-    wanted = len(op.results)
-    for i in range(shim.results):
-        unused = f"{made.prefix}_unused{i}"
-        if i >= wanted:
-            made.before.append(f"Handle {unused} = nullptr;")
-        made.values.append(f"&{unused}" if i >= wanted else f"&call.owned[{(first or 0) + i}].handle")
+    slots = {p: (first or 0) + i for i, p in enumerate(op.positions)} if isinstance(op, CallOp) else {}
+    dropped = {i: f"{made.prefix}_unused{i}" for i in range(shim.results) if i not in slots}
+    made.before.extend(f"Handle {unused} = nullptr;" for unused in dropped.values())
+    made.values.extend(
+        f"&{dropped[i]}" if i in dropped else f"&call.owned[{slots[i]}].handle" for i in range(shim.results)
+    )
     w.plan.shims[shim.symbol] = shim.declaration
     for text in made.before:
         w.line(text)
     callee = op.properties["callee"]
     assert isinstance(callee, StringAttr)
     w.line(f"if ({shim.symbol}({', '.join(made.values)})) {fail(w, 'aten_failed', op, callee.data)}")
-    for i in range(wanted, shim.results):
-        unused = f"{made.prefix}_unused{i}"
+    for unused in dropped.values():
         w.line(f"if ({unused}) tw::aoti_torch_delete_tensor_object({unused});")
     return True
 

@@ -243,7 +243,7 @@ def _conform(made: Any, fallback: Fallback, integers: Sequence[int]) -> tuple[to
     """The results with the planned strides; another dtype or size is an error."""
     if not fallback.results:
         return ()
-    tensors: Sequence[torch.Tensor] = [made] if isinstance(made, torch.Tensor) else list(made)
+    tensors = [made] if isinstance(made, torch.Tensor) else [tensor for tensor in made if tensor is not None]
     results: list[torch.Tensor] = []
     for tensor, planned in zip(tensors, fallback.results, strict=False):
         middle = planned.first + planned.rank
