@@ -83,6 +83,8 @@ def compile_captured(
     from torch._dynamo.backends.common import AotAutograd
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
+    if any(isinstance(p, torch.nn.Parameter) and p.is_inference() for p in example_inputs):
+        options = replace(options, freeze=False)  # they change without a trace
     names = dynamo_names(gm)
 
     def compiler(kind: str) -> Callable[[GraphModule, Sequence[Any]], Boxed]:

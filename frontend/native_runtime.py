@@ -43,7 +43,7 @@ def build_cpu(graph: Graph, request: Request) -> Run:
         dump.write("kernels.cpp", unit.text)
     with trace.stage("compile C++"):
         compiled = load_unit(unit, cache_dir=environment.cache, environment=environment.variables)
-    return compiled.call if setup is None else with_setup(compiled.call, setup)
+    return compiled.call if setup is None else with_setup(compiled.call, setup, compiled.prober)
 
 
 def build_gpu(graph: Graph, request: Request) -> Run:

@@ -77,11 +77,27 @@ class CompiledGraph:
         """Give the memory that is kept between calls back to the system; returns its bytes."""
         return self._native.tw_trim(self.call.__self__)  # pyright: ignore
 
+    def prober(self, tensors: Sequence[torch.Tensor]) -> Callable[[], int]:
+        """A function whose result changes when the memory of `tensors` was written (sampled); keeps them."""
+        count = len(tensors)
+        data = (ctypes.c_void_p * count)(*(t.data_ptr() for t in tensors))
+        sizes = (ctypes.c_int64 * count)(*(_span(t) for t in tensors))
+        native, kept = self._native.tw_probe, tuple(tensors)
+        return lambda: native(data, sizes, len(kept))
+
     def pool(self) -> PoolCounters:
         """How the memory of large results was obtained so far."""
         counters = (ctypes.c_int64 * 3)()
         self._native.tw_pool(counters)
         return PoolCounters(*counters)
+
+
+def _span(tensor: torch.Tensor) -> int:
+    """Bytes from the first to the last element."""
+    if tensor.numel() == 0:
+        return 0
+    steps = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return (steps + 1) * tensor.element_size()
 
 
 @cache
@@ -167,6 +183,8 @@ def _open(library: Path) -> ctypes.PyDLL:
         raise LibraryUnloadable(file=library, folder=library.parent, reason=str(error)) from error
     native.tw_new.restype = ctypes.py_object
     native.tw_trim.restype = ctypes.c_int64
+    native.tw_probe.restype = ctypes.c_uint64
+    native.tw_probe.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
     native.tw_trim.argtypes = [ctypes.py_object]
     return native
 
