@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.index_expr import parse_exprs
+from tilewright.dialects.index_expr import Expr, parse_exprs
 from tilewright.dialects.tw.base import Elementwise, ints
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.reduction import (
@@ -24,7 +24,15 @@ from tilewright.dialects.tw.reduction import (
     ReduceOp,
     SumOp,
 )
-from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, SliceOp, TransposeOp, starts_and_steps
+from tilewright.dialects.tw.view import (
+    BroadcastOp,
+    ConcatOp,
+    PadOp,
+    ReshapeOp,
+    SliceOp,
+    TransposeOp,
+    starts_and_steps,
+)
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
 
@@ -126,9 +134,14 @@ def is_free(value: SSAValue, perm: Perm) -> bool:
     """Whether `value` can be had in the source's order without a transpose."""
     owner = value.owner
     if isinstance(owner, BroadcastOp):
-        dims = [perm[d] for d in ints(owner.dims)]
+        dims = [perm[d] for d, _ in _repeated(owner)]
         return dims == sorted(dims)
     return isinstance(owner, FullOp)
+
+
+def _repeated(op: BroadcastOp) -> list[tuple[int, Expr]]:
+    """(dimension of the result, size) for each dimension of the source that is not 1."""
+    return [(d, n) for d, n in zip(ints(op.dims), sizes_of(op.source), strict=True) if n.constant != 1]
 
 
 def permute(op: Operation, perm: Perm) -> list[Operation]:
@@ -140,7 +153,7 @@ def permute(op: Operation, perm: Perm) -> list[Operation]:
         if isinstance(owner, TransposeOp) and ints(owner.perm) == perm:
             sources.append(owner.source)
         else:
-            new.append(_reordered(value, perm))
+            new += _reordered(value, perm)
             sources.append(new[-1].results[0])
     row = _row(op)
     assert row is not None
@@ -152,12 +165,17 @@ def permute(op: Operation, perm: Perm) -> list[Operation]:
     return new
 
 
-def _reordered(value: SSAValue, perm: Perm) -> Operation:
-    """`value` in the order of the transposed operands' sources."""
+def _reordered(value: SSAValue, perm: Perm) -> list[Operation]:
+    """`value` in the order of the transposed operands' sources; the last op gives it."""
     owner, sizes = value.owner, _back(sizes_of(value), perm)
     if isinstance(owner, BroadcastOp) and is_free(value, perm):
-        return BroadcastOp(owner.source, sizes, [perm[d] for d in ints(owner.dims)])
+        kept = _repeated(owner)
+        dims = [perm[d] for d, _ in kept]
+        if len(kept) == len(sizes_of(owner.source)):
+            return [BroadcastOp(owner.source, sizes, dims)]
+        squeezed = ReshapeOp(owner.source, [n for _, n in kept])
+        return [squeezed, BroadcastOp(squeezed.result, sizes, dims)]
     if isinstance(owner, FullOp):
         type_ = tensor_type(element_type_of(value), sizes)
-        return FullOp.create(result_types=[type_], properties=owner.properties)
-    return TransposeOp(value, inverse(perm))
+        return [FullOp.create(result_types=[type_], properties=owner.properties)]
+    return [TransposeOp(value, inverse(perm))]
