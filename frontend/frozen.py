@@ -10,8 +10,9 @@ find those that change a parameter throughout. After single elements were writte
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
+from weakref import ref
 
 import torch
 from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp
@@ -39,25 +40,31 @@ Prober = Callable[[Sequence[torch.Tensor]], Callable[[], int]]
 
 @dataclass(frozen=True)
 class _Derived:
-    """Tensors derived from the parameters in one state."""
+    """Tensors derived from certain parameters in one state."""
 
-    key: tuple[object, ...]
+    state: tuple[object, ...]
+    """Addresses and version counters."""
     probe: Callable[[], int]
-    """Keeps the memory of the parameters, whose addresses are in the key, from being used anew."""
+    """Keeps the memory of the parameters, whose addresses are in the state, from being used anew."""
     print: int
     tensors: list[torch.Tensor]
+    owners: Sequence[Any]
+    """Weak references to the parameters, which take this away when one of them dies."""
 
 
 @dataclass
 class Setup:
-    """The derived tensors of one graph, and the state of the parameters they were derived from."""
+    """The derived tensors of one graph: one set for each set of parameters that it is called with.
+
+    Modules of one class share a graph (the layers of a model, compiled one by one).
+    """
 
     module: ModuleOp
     prober: Prober
     arguments: tuple[int, ...]
     """Which arguments of the graph `@setup` takes."""
-    _last: _Derived | None = None
-    """Replaced as a whole: other threads see one state or the other."""
+    _found: dict[tuple[int, ...], _Derived] = field(default_factory=dict[tuple[int, ...], _Derived])
+    """By identity of the parameters; each is replaced as a whole, so that threads need no lock."""
 
     @staticmethod
     def of(module: ModuleOp, prober: Prober) -> Setup:
@@ -70,18 +77,30 @@ class Setup:
     def derived(self, args: Sequence[Any]) -> list[torch.Tensor]:
         """The derived tensors for these arguments; computed again only if a parameter changed."""
         parameters = [args[i] for i in self.arguments]
-        key = (*[p.data_ptr() for p in parameters], *map(version, parameters))
-        last = self._last
-        if last is not None and key == last.key and last.probe() == last.print:
+        key = tuple(map(id, parameters))
+        state = (*[p.data_ptr() for p in parameters], *map(version, parameters))
+        last = self._found.get(key)
+        if last is not None and state == last.state and last.probe() == last.print:
             return last.tensors
-        last = self._last = None  # frees the old ones first
+        del last
+        self._found.pop(key, None)  # frees the old ones first
+        self._found[key] = made = self._derive(key, state, parameters)
+        return made.tensors
+
+    def _derive(
+        self, key: tuple[int, ...], state: tuple[object, ...], parameters: Sequence[torch.Tensor]
+    ) -> _Derived:
+        found = self._found
+
+        def forget(_: object) -> None:
+            found.pop(key, None)
+
         with torch.no_grad():
             plain = [p.detach() for p in parameters]
             probe = self.prober(plain)
             print_ = probe()
             made = [t.contiguous() for t in interpret(self.module, plain, torch, entry=_SETUP)]
-        self._last = _Derived(key, probe, print_, made)
-        return made
+        return _Derived(state, probe, print_, made, [ref(p, forget) for p in parameters])
 
 
 def version(tensor: torch.Tensor) -> object:
