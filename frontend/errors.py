@@ -1,6 +1,8 @@
-"""Errors and remarks of the frontend: codes TW1001 to TW1099."""
+"""Errors of the frontend (codes TW1001 to TW1099), and why an operation runs through ATen (TW1100 on)."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 from tilewright.dialects.diagnostics import CannotCompile, TilewrightError
 
@@ -84,6 +86,16 @@ class FallbackRefused(TilewrightError):
     what = "`{callee}` has no native path"
     why = "{reason}"
     fix = 'allow it with options={{"fallback": True}}, or rewrite that line'
+
+
+REASONS: Mapping[str, str] = {
+    "TW1100": "A library runs this operation best; it is no fall-back, and logged at debug level only.",
+    "TW1101": "The `tw` dialect has no op for this operator yet.",
+    "TW1102": "The operator has an op, which does not cover these arguments.",
+    "TW1103": "An operand or the result has a dtype without element type in the IR (complex, float8, ...).",
+    "TW1104": "An argument or a result is of a kind that the IR cannot hold.",
+}
+"""Why one operation runs through ATen, by code; the rest of the graph is compiled."""
 
 
 class Unsupported(Exception):

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from .build import build, default_cache_dir
 from .emit import Unit, emit_unit
-from .errors import LibraryUnloadable
+from .errors import LibraryUnloadable, UnexpectedResult, call_error
 from .fallback import Argument, Dtype, Fallback, Integer, Operand
 
 _TORCH_LIB = Path(torch.__file__).parent / "lib"
@@ -44,6 +44,7 @@ class _Setup(ctypes.Structure):
         ("constants", ctypes.c_void_p),
         ("fallbacks", ctypes.py_object),
         ("restride", ctypes.py_object),
+        ("failed", ctypes.py_object),
         ("tensor_type", ctypes.py_object),
         ("parameter_type", ctypes.py_object),
         ("pooled", ctypes.c_int64),
@@ -161,6 +162,7 @@ def bind(unit: Unit, library: Path, *, pooled: bool = True) -> CompiledGraph:
         ctypes.addressof(table),
         fallbacks,
         _restride,
+        _failed,
         torch.Tensor,
         torch.nn.Parameter,
         int(pooled),
@@ -203,6 +205,10 @@ def _wrap_address() -> int:
     address = ctypes.cast(wrap, ctypes.c_void_p).value
     assert address is not None
     return address
+
+
+def _failed(code: int, what: str, where: str, why: str) -> None:
+    raise call_error(code, what, where, why)
 
 
 def _restride(base: torch.Tensor, offset: int, *layout: int) -> torch.Tensor:
@@ -267,11 +273,10 @@ def _conform(made: Any, fallback: Fallback, integers: Sequence[int]) -> tuple[to
         middle = planned.first + planned.rank
         sizes, strides = integers[planned.first : middle], integers[middle : middle + planned.rank]
         if tuple(tensor.shape) != tuple(sizes) or tensor.dtype != DTYPES[planned.element]:
-            raise RuntimeError(
-                f"TW2112: {fallback.callee} failed\n  where: {fallback.where or 'unknown'}\n"
-                f"  why:   it returned {tensor.dtype} {list(tensor.shape)}, "
-                f"the graph was compiled for {DTYPES[planned.element]} {list(sizes)}"
-            )
+            found = f"{tensor.dtype} {list(tensor.shape)}"
+            wanted = f"{DTYPES[planned.element]} {list(sizes)}"
+            why = f"it returned {found}, the graph was compiled for {wanted}"
+            raise UnexpectedResult(where=fallback.where or None, what=fallback.callee, why=why)
         results.append(tensor if _same_strides(tensor, strides) else _restrided(tensor, strides))
     return tuple(results)
 

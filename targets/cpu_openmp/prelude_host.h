@@ -15,6 +15,7 @@ struct Setup {
   const void* const* constants;
   PyObject* fallbacks;        // a tuple of callables
   PyObject* restride;         // (tensor, offset, sizes..., strides...) -> alias of the tensor
+  PyObject* failed;           // (code, what, where, why) raises
   PyObject *tensor_type, *parameter_type;
   i64 pooled;                 // large results come from the pool
   PyObject* keep;             // lives as long as the graph: what the pointers above point to
@@ -39,7 +40,7 @@ struct Frame {
 
 struct Graph {
   const void* const* constants;
-  PyObject *fallbacks, *restride, *tensor_type, *parameter_type, *keep;
+  PyObject *fallbacks, *restride, *failed, *tensor_type, *parameter_type, *keep;
   bool pooled;
   int slots;
   volatile char lock;
@@ -140,8 +141,8 @@ static PyObject* new_graph(const Setup* s, Method* method, int slots) {
   wrap_tensor = s->wrap_tensor;
   void* memory = nullptr;
   if (posix_memalign(&memory, 64, sizeof(Graph))) return lacks("memory");
-  *(Graph*)memory = Graph{s->constants, s->fallbacks, s->restride, s->tensor_type, s->parameter_type,
-                          s->keep, s->pooled && from_blob, slots, 0, nullptr};
+  *(Graph*)memory = Graph{s->constants, s->fallbacks, s->restride, s->failed, s->tensor_type,
+                          s->parameter_type, s->keep, s->pooled && from_blob, slots, 0, nullptr};
   Py_IncRef(s->keep);
   PyObject* capsule = PyCapsule_New(memory, GRAPH, delete_graph);
   if (!capsule) return nullptr;
@@ -184,9 +185,10 @@ template <int OWNED> struct Call {
   // Inputs
   bool has_inputs(isize n) {
     if (frame && PyList_Size(inputs) == n) return true;
+    PyErr_Clear();
     char text[128];
-    snprintf(text, sizeof text, "TW2110: this graph takes a list of %ld inputs", (long)n);
-    PyErr_SetString(PyExc_TypeError, text);
+    snprintf(text, sizeof text, "this graph takes a list of %ld inputs", (long)n);
+    fail(2110, Place{text, ""}, "it was called with something else");
     return false;
   }
   void* data(isize i) {
@@ -197,8 +199,8 @@ template <int OWNED> struct Call {
         PyObject_IsInstance(item, graph->tensor_type) == 1)
       return tensor_data(item);
     char text[96];
-    snprintf(text, sizeof text, "TW2110: input %ld of this graph must be a tensor", (long)i);
-    if (!PyErr_Occurred()) PyErr_SetString(PyExc_TypeError, text);
+    snprintf(text, sizeof text, "input %ld of this graph must be a tensor", (long)i);
+    fail(2110, Place{text, ""}, "it is an object of another type");
     bad_input = true;
     return nullptr;
   }
@@ -349,41 +351,30 @@ template <int OWNED> struct Call {
   }
 
   // Failures
-  PyObject* fail(PyObject* type, const char* id, const Place& at, const char* why) {
+  static PyObject* text(const char* s) { return PyUnicode_DecodeUTF8(s, (isize)__builtin_strlen(s), "replace"); }
+  // launch.py makes the exception of this code.
+  PyObject* fail(int code, const Place& at, const char* why) {
     hold_gil();
     if (PyErr_Occurred()) return nullptr;
-    char text[2048];
-    snprintf(text, sizeof text, "%s: %s failed\n  where: %s\n  why:   %s", id, at.what, at.where, why);
-    PyErr_SetString(type, text);
+    PyObject* args = PyTuple_New(4);
+    PyTuple_SetItem(args, 0, PyLong_FromLongLong(code));
+    PyTuple_SetItem(args, 1, text(at.what));
+    PyTuple_SetItem(args, 2, text(at.where));
+    PyTuple_SetItem(args, 3, text(why));
+    PyObject* nothing = PyObject_CallObject(graph->failed, args);
+    Py_DecRef(args);
+    if (nothing) Py_DecRef(nothing);
     return nullptr;
   }
   PyObject* aten_failed(int place) {
     const char* why = last_message ? last_message() : nullptr;
-    return fail(PyExc_RuntimeError, "TW2111", places[place], why && *why ? why : "ATen raised an error (its text is on stderr)");
+    return fail(2111, places[place], why && *why ? why : "ATen raised an error (its text is on stderr)");
   }
   PyObject* unexpected(int place) {
-    return fail(PyExc_RuntimeError, "TW2112", places[place],
-                "the result has another dtype or other sizes than the graph was compiled for");
+    return fail(2112, places[place], "the result has another dtype or other sizes than the graph was compiled for");
   }
-  PyObject* out_of_memory(int place) {
-    return fail(PyExc_MemoryError, "TW2113", places[place], "not enough memory");
-  }
-  // What a failed `tk.assert` raises depends on its message.
-  PyObject* kernel_failed() {
-    hold_gil();
-    const Place& at = places[error.place];
-    PyObject* type = same_text(at.what, "index out of range") ? PyExc_IndexError
-                     : same_text(at.what, "division by zero") ? PyExc_ZeroDivisionError
-                                                              : PyExc_RuntimeError;
-    char text[1024];
-    snprintf(text, sizeof text, "TW2114: %s\n  where: %s", at.what, at.where);
-    PyErr_SetString(type, text);
-    return nullptr;
-  }
-  static bool same_text(const char* a, const char* b) {
-    while (*a && *a == *b) ++a, ++b;
-    return *a == *b;
-  }
+  PyObject* out_of_memory(int place) { return fail(2113, places[place], "not enough memory"); }
+  PyObject* kernel_failed() { return fail(2114, places[error.place], ""); }
 };
 
 }  // namespace tw
