@@ -88,15 +88,18 @@ class WindowOp(TwOp):
         return ints(self.dims), ints(self.sizes), ints(self.strides), ints(self.dilation)
 
     def check(self) -> None:
-        source, geometry = sizes_of(self.source), self.geometry()
+        source = sizes_of(self.source)
+        geometry = self.geometry()
         expect_axes(self, "dims", geometry[0], len(source))
         for name, values in zip(("sizes", "strides", "dilation"), geometry[1:], strict=True):
             if len(values) != len(geometry[0]) or min(values, default=1) < 1:
                 count = len(geometry[0])
                 raise fail(self, f"{name} is {list(values)}, expected {count} entries of at least 1")
-        for d, size, _, step in zip(*geometry, strict=True):
+        dims, sizes, _, dilation = geometry
+        for d, size, step in zip(dims, sizes, dilation, strict=True):
             reach = (size - 1) * step + 1
-            if (length := source[d].constant) is not None and length < reach:
+            length = source[d].constant
+            if length is not None and length < reach:
                 raise fail(self, f"dimension {d} of size {length} holds no window of {reach}")
         expect_element(self, "result", self.result, element_of(self.source))
         expect_sizes(self, "result shape", sizes_of(self.result), window_sizes(source, *geometry))

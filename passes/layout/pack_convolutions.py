@@ -11,7 +11,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.tw.packed_convolution import PackedConvolutionOp, PackFilterOp
 from tilewright.dialects.tw.view import PadOp, TransposeOp

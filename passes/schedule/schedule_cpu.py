@@ -12,8 +12,8 @@ from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import levels_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.passes.rewrite import skip
 
+from ..rewrite import skip
 from .body import Body
 from .cost import Costs, estimate, is_expensive, is_independent
 from .plan import KEEP, Plan

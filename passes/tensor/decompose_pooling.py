@@ -8,6 +8,7 @@ from math import inf, prod
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tw.aten import AtenOp
@@ -123,7 +124,9 @@ def _geometry(
     if _int(op, ceil_mode):
         needed = [
             ((out - 1) * stride + (k - 1) * step + 1 - n - before).constant
-            for out, stride, k, step, n, before in zip(result, strides, sizes, steps, source, low, strict=True)
+            for out, stride, k, step, n, before in zip(
+                result, strides, sizes, steps, source, low, strict=True
+            )
         ]
         if None in needed:
             skip(op, "not decomposed: the last window depends on a symbol")
@@ -152,6 +155,8 @@ def _int(op: AtenOp, index: int) -> int | None:
 def _ints(op: AtenOp, index: int, default: tuple[int, ...]) -> tuple[int, ...]:
     """A list of literal integers, or one of them."""
     found = _arg(op, index)
-    entries = found.data if isinstance(found, ArrayAttr) else () if found is None else (found,)
+    entries: Sequence[Attribute] = () if found is None else (found,)
+    if isa(found, ArrayAttr[Attribute]):
+        entries = found.data
     values = tuple(entry.value.data for entry in entries if isinstance(entry, IntegerAttr))
     return values or default

@@ -1,0 +1,136 @@
+"""Convolution networks in inference: packed filters, channels-last chains and pooling against eager."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch._dynamo
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from benchmarks.numerics import judge, run_float64
+
+
+class Apply(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[[Tensor], Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, x: Tensor) -> Any:
+        return self.function(x)
+
+
+class Block(nn.Module):
+    """A residual block with batch norm."""
+
+    def __init__(self, channels: int) -> None:
+        super().__init__()
+        self.first = nn.Conv2d(channels, channels, 3, padding=1, bias=False)
+        self.norm = nn.BatchNorm2d(channels)
+        self.second = nn.Conv2d(channels, channels, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(x + self.second(torch.relu(self.norm(self.first(x)))))
+
+
+def agrees(model: nn.Module, x: Tensor) -> None:
+    torch.manual_seed(0)
+    for buffer in model.buffers():
+        if buffer.is_floating_point():
+            buffer.uniform_(0.5, 1.5)
+    torch._dynamo.reset()
+    model = model.eval()
+    with torch.no_grad():
+        result = torch.compile(model, backend="mlir", fullgraph=True)(x)
+        eager = model(x)
+        verdict = judge(result, eager, run_float64(model, (x,)))
+    assert verdict, verdict.why
+    if isinstance(eager, Tensor):
+        assert result.stride() == eager.stride()
+
+
+CONVOLUTIONS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
+    "odd_sizes": (nn.Conv2d(5, 32, 3, padding=1), (1, 5, 9, 11)),
+    "no_bias": (nn.Conv2d(7, 48, (3, 2), bias=False), (3, 7, 13, 10)),
+    "stem": (nn.Conv2d(3, 64, 7, stride=2, padding=3), (3, 3, 33, 31)),
+    "strides_and_dilation": (nn.Conv2d(16, 48, 3, stride=(1, 2), dilation=(2, 1)), (2, 16, 13, 14)),
+    "one_by_one": (nn.Conv2d(32, 80, 1), (3, 32, 13, 7)),
+    "one_by_one_strided": (nn.Conv2d(32, 64, 1, stride=2), (1, 32, 13, 7)),
+    "kernel_of_the_image": (nn.Conv2d(16, 32, 5), (2, 16, 5, 5)),
+    "depthwise": (nn.Conv2d(48, 48, 7, padding=3, groups=48), (2, 48, 13, 14)),
+    "depthwise_strided": (nn.Conv2d(32, 32, 3, stride=2, groups=32, bias=False), (1, 32, 9, 10)),
+    "grouped": (nn.Conv2d(12, 64, 3, padding=1, groups=2), (3, 12, 8, 9)),
+    "narrow_groups": (nn.Conv2d(16, 16, 3, groups=4), (1, 16, 8, 9)),
+    "one_dimension": (nn.Conv1d(12, 32, 3, padding=2), (3, 12, 17)),
+    "three_dimensions": (nn.Conv3d(4, 16, (2, 3, 1), padding=(1, 0, 1)), (2, 4, 5, 6, 7)),
+    "few_outputs": (nn.Conv2d(8, 5, 3), (2, 8, 9, 9)),
+    "transposed": (nn.ConvTranspose2d(16, 32, 3, stride=2), (2, 16, 5, 6)),
+}
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolution(name: str) -> None:
+    model, shape = CONVOLUTIONS[name]
+    agrees(model, torch.randn(shape))
+
+
+NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
+    "residual": (nn.Sequential(Block(32), Block(32)), (2, 32, 8, 7)),
+    "pooled": (
+        nn.Sequential(
+            nn.Conv2d(3, 16, 3),
+            nn.BatchNorm2d(16),
+            nn.ReLU(),
+            nn.MaxPool2d(3, 2, 1),
+            Block(16),
+            nn.AdaptiveAvgPool2d(1),
+            nn.Flatten(),
+            nn.Linear(16, 10),
+        ),
+        (3, 3, 15, 14),
+    ),
+    "group_norm": (
+        nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), nn.GroupNorm(4, 32), nn.SiLU(), nn.Conv2d(32, 16, 3)),
+        (2, 3, 9, 8),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+@pytest.mark.parametrize("batch", [1, 3])
+def test_network(name: str, batch: int) -> None:
+    model, shape = NETWORKS[name]
+    agrees(model, torch.randn(batch, *shape[1:]))
+
+
+POOLING: dict[str, Callable[[Tensor], Any]] = {
+    "max": lambda x: F.max_pool2d(x, 3, 2, 1),
+    "max_ceil": lambda x: F.max_pool2d(x, (2, 3), ceil_mode=True),
+    "max_ceil_padded": lambda x: F.max_pool2d(x, 2, 3, 1, ceil_mode=True),
+    "max_dilated": lambda x: F.max_pool2d(x, 3, 1, 1, 2),
+    "max_indices": lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True),
+    "average": lambda x: F.avg_pool2d(x, 3, 2, 1),
+    "average_inside": lambda x: F.avg_pool2d(x, 3, 2, 1, count_include_pad=False),
+    "average_ceil": lambda x: F.avg_pool2d(x, 3, 2, 0, ceil_mode=True),
+    "average_divisor": lambda x: F.avg_pool2d(x, 2, divisor_override=3),
+    "adaptive": lambda x: F.adaptive_avg_pool2d(x, (1, 7)),
+    "adaptive_uneven": lambda x: F.adaptive_avg_pool2d(x, (5, 7)),
+}
+
+
+@pytest.mark.parametrize("name", POOLING)
+def test_pooling(name: str) -> None:
+    x = torch.randn(2, 5, 13, 14)
+    x[0, 1, 4, 4] = -torch.inf
+    agrees(Apply(POOLING[name]), x)
+
+
+def test_max_pool_propagates_nan() -> None:
+    x = torch.randn(1, 2, 9, 9)
+    x[0, 0, 3, 3] = torch.nan
+    agrees(Apply(POOLING["max"]), x)

@@ -1,0 +1,52 @@
+// RUN: tilewright-opt %s -p decompose --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p decompose --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+
+// CHECK-LABEL: @max_pool_reduces_windows
+// CHECK-NEXT: %[[P:.*]] = tw.pad %x low "0, 0, 1, 1" high "0, 0, 1, 1" value 0xff800000 : f32
+// CHECK-NEXT: %[[W:.*]] = tw.window %[[P]] dims [2, 3] sizes [3, 3] strides [2, 2] dilation [1, 1]
+// CHECK-NEXT: tw.max %[[W]] over [4, 5]
+func.func @max_pool_reduces_windows(%x: tensor<2x4x7x9xf32>) -> tensor<2x4x4x5xf32> {
+  %r, %i = tw.aten "aten::max_pool2d_with_indices"(%x) {args = [#tw.arg<0>, [3 : i64, 3 : i64], [2 : i64, 2 : i64], [1 : i64, 1 : i64]]} : (tensor<2x4x7x9xf32>) -> (tensor<2x4x4x5xf32>, tensor<2x4x4x5xi64>)
+  func.return %r : tensor<2x4x4x5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @average_divides_the_sum
+// CHECK:      %[[S:.*]] = tw.sum %{{.*}} over [4, 5]
+// CHECK-NEXT: %[[N:.*]] = tw.full 6.000000e+00 : f32
+// CHECK-NEXT: tw.div %[[S]], %[[N]]
+func.func @average_divides_the_sum(%x: tensor<2x4x6x9xf32>) -> tensor<2x4x3x3xf32> {
+  %r = tw.aten "aten::_adaptive_avg_pool2d"(%x) {args = [#tw.arg<0>, [3 : i64, 3 : i64]]} : (tensor<2x4x6x9xf32>) -> tensor<2x4x3x3xf32>
+  func.return %r : tensor<2x4x3x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_indices_that_are_read
+// CHECK:      tw.aten
+// REMARK:     tw.aten at {{.*}}: not decomposed: something reads the indices
+func.func @keeps_indices_that_are_read(%x: tensor<2x4x6x8xf32>) -> tensor<2x4x3x4xi64> {
+  %r, %i = tw.aten "aten::max_pool2d_with_indices"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64]]} : (tensor<2x4x6x8xf32>) -> (tensor<2x4x3x4xf32>, tensor<2x4x3x4xi64>)
+  func.return %i : tensor<2x4x3x4xi64>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_windows_of_different_sizes
+// CHECK:      tw.aten
+// REMARK:     tw.aten at {{.*}}: not decomposed: its windows have different numbers of elements
+func.func @keeps_windows_of_different_sizes(%x: tensor<2x4x6x8xf32>) -> tensor<2x4x6x8xf32> {
+  %r = tw.aten "aten::avg_pool2d"(%x) {args = [#tw.arg<0>, [3 : i64, 3 : i64], [1 : i64, 1 : i64], [1 : i64, 1 : i64], false, false]} : (tensor<2x4x6x8xf32>) -> tensor<2x4x6x8xf32>
+  func.return %r : tensor<2x4x6x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_uneven_adaptive_windows
+// CHECK:      tw.aten
+// REMARK:     tw.aten at {{.*}}: not decomposed: 4 windows do not divide 6 elements
+func.func @keeps_uneven_adaptive_windows(%x: tensor<2x4x6x8xf32>) -> tensor<2x4x4x4xf32> {
+  %r = tw.aten "aten::_adaptive_avg_pool2d"(%x) {args = [#tw.arg<0>, [4 : i64, 4 : i64]]} : (tensor<2x4x6x8xf32>) -> tensor<2x4x4x4xf32>
+  func.return %r : tensor<2x4x4x4xf32>
+}

@@ -1,0 +1,87 @@
+// RUN: tilewright-opt %s -p pack-convolutions --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p pack-convolutions --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p "pack-convolutions{vector-bits=256}" --split-input-file | filecheck %s --check-prefix=AVX2
+
+// CHECK-LABEL: @pads_and_packs
+// CHECK:      %[[F:.*]] = tw.pack_filter %w width 32 : tensor<32x8x3x5xf32> -> tensor<1x3x5x8x32xf32> loc("m.py":3:0)
+// CHECK-NEXT: %[[T:.*]] = tw.transpose %x by [0, 2, 3, 1]
+// CHECK-NEXT: %[[P:.*]] = tw.pad %[[T]] low "0, 1, 2, 0" high "0, 1, 2, 0" value 0.000000e+00
+// CHECK-NEXT: %[[C:.*]] = tw.packed_convolution %[[P]], %[[F]] bias %b strides [2, 1] dilation [1, 1] groups 1
+// CHECK-NEXT: tw.transpose %[[C]] by [0, 3, 1, 2]
+// AVX2-LABEL: @pads_and_packs
+// AVX2:       tw.pack_filter %w width 16
+func.func @pads_and_packs(%x: tensor<2x8x7x9xf32>, %w: tensor<32x8x3x5xf32> {tw.frozen}, %b: tensor<32xf32>) -> tensor<2x32x4x9xf32> {
+  %r = tw.convolution %x, %w bias %b strides [2, 1] padding [1, 2] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x8x7x9xf32>, tensor<32x8x3x5xf32>, tensor<32xf32>) -> tensor<2x32x4x9xf32> loc("m.py":3:0)
+  func.return %r : tensor<2x32x4x9xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @packs_one_dimension_without_padding
+// CHECK:      tw.transpose %x by [0, 2, 1]
+// CHECK-NOT:  tw.pad
+// CHECK:      tw.packed_convolution
+func.func @packs_one_dimension_without_padding(%x: tensor<2x8x9xf32>, %w: tensor<16x8x3xf32> {tw.frozen}) -> tensor<2x16x7xf32> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x8x9xf32>, tensor<16x8x3xf32>) -> tensor<2x16x7xf32>
+  func.return %r : tensor<2x16x7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @packs_depthwise_filters_as_one_panel
+// CHECK:      tw.pack_filter %w width 32 : tensor<32x1x3x3xf32> -> tensor<1x3x3x1x32xf32>
+// CHECK:      tw.packed_convolution {{.*}} groups 32
+func.func @packs_depthwise_filters_as_one_panel(%x: tensor<1x32x9x9xf32>, %w: tensor<32x1x3x3xf32> {tw.frozen}) -> tensor<1x32x7x7xf32> {
+  %r = tw.convolution %x, %w strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 32 : (tensor<1x32x9x9xf32>, tensor<32x1x3x3xf32>) -> tensor<1x32x7x7xf32>
+  func.return %r : tensor<1x32x7x7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_a_panel_within_one_group
+// CHECK:      tw.pack_filter %w width 16 : tensor<32x4x3x3xf32> -> tensor<2x3x3x4x16xf32>
+// CHECK:      tw.packed_convolution {{.*}} groups 2
+func.func @keeps_a_panel_within_one_group(%x: tensor<1x8x9x9xf32>, %w: tensor<32x4x3x3xf32> {tw.frozen}) -> tensor<1x32x7x7xf32> {
+  %r = tw.convolution %x, %w strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 2 : (tensor<1x8x9x9xf32>, tensor<32x4x3x3xf32>) -> tensor<1x32x7x7xf32>
+  func.return %r : tensor<1x32x7x7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_filters_that_may_change
+// CHECK:      tw.convolution
+// REMARK:     tw.convolution at {{.*}}: not packed: the filter may change from call to call
+func.func @keeps_filters_that_may_change(%x: tensor<2x8x9xf32>, %w: tensor<16x8x3xf32>) -> tensor<2x16x7xf32> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x8x9xf32>, tensor<16x8x3xf32>) -> tensor<2x16x7xf32>
+  func.return %r : tensor<2x16x7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_transposed
+// CHECK:      tw.convolution
+// REMARK:     tw.convolution at {{.*}}: not packed: it is transposed
+func.func @keeps_transposed(%x: tensor<2x16x7xf32>, %w: tensor<16x16x3xf32> {tw.frozen}) -> tensor<2x16x9xf32> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] transposed output_padding [0] groups 1 : (tensor<2x16x7xf32>, tensor<16x16x3xf32>) -> tensor<2x16x9xf32>
+  func.return %r : tensor<2x16x9xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_halves
+// CHECK:      tw.convolution
+// REMARK:     tw.convolution at {{.*}}: not packed: only products of f32 have register tiles
+func.func @keeps_halves(%x: tensor<2x8x9xbf16>, %w: tensor<16x8x3xbf16> {tw.frozen}) -> tensor<2x16x7xbf16> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x8x9xbf16>, tensor<16x8x3xbf16>) -> tensor<2x16x7xbf16>
+  func.return %r : tensor<2x16x7xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_odd_outputs
+// CHECK:      tw.convolution
+// REMARK:     tw.convolution at {{.*}}: not packed: 17 outputs in 1 groups are no whole number of 16-lane vectors each
+func.func @keeps_odd_outputs(%x: tensor<2x8x9xf32>, %w: tensor<17x8x3xf32> {tw.frozen}) -> tensor<2x17x7xf32> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x8x9xf32>, tensor<17x8x3xf32>) -> tensor<2x17x7xf32>
+  func.return %r : tensor<2x17x7xf32>
+}
