@@ -1,0 +1,218 @@
+"""Values, dtypes and devices that a kernel cannot take: an error with id and place, or ATen, visibly."""
+
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch._dynamo.exc import BackendCompilerFailed
+from torch.nn import functional
+
+import tilewright
+from tilewright.frontend import aten_runtime
+
+HERE = __file__
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    torch._dynamo.reset()
+    aten_runtime.forget_warnings()
+
+
+def compiled(f: Callable[..., Any]) -> Callable[..., Any]:
+    return torch.compile(f, backend="mlir")
+
+
+def same(f: Callable[..., Any], *args: Any) -> None:
+    torch.testing.assert_close(compiled(f)(*args), f(*args))
+
+
+INDEXED: dict[str, tuple[Callable[..., Tensor], int]] = {
+    "gather": (lambda x, i: torch.gather(x, 0, i.expand(1, 4)), 3),
+    "embedding": (lambda x, i: functional.embedding(i, x) + 1, 3),
+    "embedding, negative": (lambda x, i: functional.embedding(i, x) + 1, -1),
+    "index_select": (lambda x, i: torch.index_select(x, 0, i[0]) * 2, 3),
+    "index_select, negative": (lambda x, i: torch.index_select(x, 0, i[0]) * 2, -2),
+    "take": (lambda x, i: torch.take(x, i) - 1, 12),
+    "index": (lambda x, i: x[i] + 1, -4),
+    "cross_entropy": (lambda x, i: functional.cross_entropy(x[:1], i[0]), 4),
+}
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_indices_out_of_range(name: str) -> None:
+    f, bad = INDEXED[name]
+    run, x, good = compiled(f), torch.randn(3, 4), torch.tensor([[1]])
+    torch.testing.assert_close(run(x, good), f(x, good))
+    with pytest.raises(IndexError, match="TW2114: index out of range") as caught:
+        run(x, torch.tensor([[bad]]))
+    assert isinstance(caught.value, tilewright.TilewrightError)
+    assert f"where: {HERE}:" in str(caught.value)
+    assert "fix:" in str(caught.value)
+    torch.testing.assert_close(run(x, good), f(x, good))  # the graph is as good as before
+
+
+DIVIDED: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "floor_divide": lambda a, b: a // b,
+    "trunc_divide": lambda a, b: torch.div(a, b, rounding_mode="trunc"),
+    "remainder": lambda a, b: a % b,
+    "fmod": torch.fmod,
+}
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8])
+@pytest.mark.parametrize("name", DIVIDED)
+def test_integer_division_by_zero(name: str, dtype: torch.dtype) -> None:
+    run = compiled(DIVIDED[name])
+    a, b = torch.arange(1, 20).to(dtype), torch.ones(19, dtype=dtype)
+    b[17] = 0
+    with pytest.raises(ZeroDivisionError, match=r"TW2114: division by zero\n  where: "):
+        run(a, b)
+    with pytest.raises(RuntimeError):  # what eager raises
+        run(a, b)
+
+
+FALLEN_BACK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
+    "svd": (lambda x: torch.linalg.svdvals(x) + 1, (torch.randn(4, 3),), "aten::_linalg_svd"),
+    "fft": (lambda x: torch.fft.rfft(x).abs() * 2, (torch.randn(4, 8),), "aten::_fft_r2c"),
+    "complex": (lambda x: x * x + 1, (torch.randn(4, dtype=torch.complex64),), "aten::mul.Tensor"),
+    "float8": (
+        lambda x: x.to(torch.float8_e4m3fn).to(torch.float32) * 2,
+        (torch.randn(4, 8),),
+        "prims::convert_element_type",
+    ),
+    "scatter into a number": (
+        lambda x, i: x.scatter(0, i, x + 1) * 2,
+        (torch.tensor(1.0), torch.tensor(0)),
+        "aten::scatter.src",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FALLEN_BACK)
+def test_operators_without_a_row_run_through_aten_visibly(name: str) -> None:
+    f, args, callee = FALLEN_BACK[name]
+    found = tilewright.explain(f, *args)
+    torch.testing.assert_close(found.result, f(*args))
+    (graph,) = found.graphs
+    assert graph.by_aten is None
+    (fallback,) = [fallback for fallback in graph.fallbacks if fallback.op == callee][:1]
+    assert fallback.place.startswith(HERE)
+    assert fallback.code in ("TW1101", "TW1102", "TW1103")
+    assert str(fallback) in str(found)
+
+
+def test_a_fallback_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
+    def f(x: Tensor) -> Tensor:
+        return torch.linalg.slogdet(x)[1] + 1
+
+    with caplog.at_level(logging.WARNING, "tilewright.fallback"):
+        same(f, torch.eye(3) * 2)
+        same(lambda x: f(x) + 1, torch.eye(3) * 2)
+    assert len([r for r in caplog.records if "slogdet" in r.getMessage()]) <= 1
+
+
+def test_quantised_tensors_run_the_graph_by_aten() -> None:
+    def f(x: Tensor) -> Tensor:
+        return torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize() + 1
+
+    with pytest.warns(aten_runtime.RunsByAten, match=r"TW1006(.|\n)*qint8"):
+        same(f, torch.randn(4))
+
+
+def test_graph_inputs_without_a_plain_memory() -> None:
+    from torch.fx import GraphModule, symbolic_trace
+
+    from tilewright.frontend.errors import UnsupportedInput
+    from tilewright.frontend.fx_import import import_fx
+
+    gm = symbolic_trace(torch.nn.Identity())
+    assert isinstance(gm, GraphModule)
+    with pytest.raises(
+        UnsupportedInput, match=r"TW1005: graph input `input_1` is a torch\.sparse_coo tensor"
+    ):
+        import_fx(gm, [torch.eye(3).to_sparse()])
+
+
+def test_sparse_tensors() -> None:
+    x = torch.randn(3, 2)
+    torch.testing.assert_close(
+        compiled(lambda s, x: torch.sparse.mm(s, x) + 1)(torch.eye(3).to_sparse(), x), x + 1
+    )
+    torch.testing.assert_close(compiled(lambda s, x: s @ x * 2)(torch.eye(3).to_sparse_csr(), x), x * 2)
+
+
+def test_devices() -> None:
+    with pytest.warns(aten_runtime.RunsByAten, match="TW1009: no target compiles for device `meta`"):
+        result = compiled(lambda x: (x * 2).sum(0))(torch.randn(3, 4, device="meta"))
+    assert result.shape == (4,)
+    with pytest.raises(Exception, match="device"):  # Dynamo's own error
+        compiled(lambda x, y: x + y)(torch.randn(3), torch.randn(3, device="meta"))
+
+
+def test_a_missing_target_runs_by_aten_or_is_an_error() -> None:
+    def f(x: Tensor) -> Tensor:
+        return x.sin() + 2
+
+    x = torch.randn(5)
+    with pytest.raises(BackendCompilerFailed, match="TW1007"):
+        torch.compile(f, backend="mlir", options={"target": "gpu_triton", "fallback": False})(x)
+    torch._dynamo.reset()
+    with pytest.warns(aten_runtime.RunsByAten, match="TW1007"):
+        torch.testing.assert_close(
+            torch.compile(f, backend="mlir", options={"target": "gpu_triton"})(x), f(x)
+        )
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"freze": True}, "TW1001: unknown option `freze`(.|\n)*did you mean `freeze`"),
+        ({"freeze": "yes"}, "TW1002: option `freeze` cannot be 'yes'"),
+        ({"target": "cpu"}, "TW1002: option `target`"),
+    ],
+)
+def test_options(options: dict[str, Any], expected: str) -> None:
+    with pytest.raises(BackendCompilerFailed, match=expected):
+        torch.compile(torch.sin, backend="mlir", options=options)(torch.ones(2))
+
+
+def test_mode() -> None:
+    with pytest.raises(
+        BackendCompilerFailed, match=r"TW1003: unknown mode `max-autotun`(.|\n)*`max-autotune`"
+    ):
+        torch.compile(torch.sin, backend="mlir", mode="max-autotun")(torch.ones(2))
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3])
+def test_empty_batches(rows: int) -> None:
+    linear = torch.nn.Sequential(
+        torch.nn.Linear(4, 8), torch.nn.ReLU(), torch.nn.LayerNorm(8), torch.nn.Linear(8, 2)
+    )
+    same(linear, torch.randn(rows, 4))
+    convolution = torch.nn.Sequential(
+        torch.nn.Conv2d(3, 4, 3), torch.nn.BatchNorm2d(4), torch.nn.ReLU()
+    ).eval()
+    same(convolution, torch.randn(rows, 3, 8, 8))
+    same(lambda q: functional.scaled_dot_product_attention(q, q, q), torch.randn(rows, 2, 5, 8))
+    same(lambda x: (x.sum(), x.prod(), x.sum(0)), torch.randn(rows, 5))
+
+
+def test_extremes_of_nothing_raise_what_eager_raises() -> None:
+    with pytest.raises(RuntimeError, match=r"max\(\)"):
+        compiled(lambda x: x.max())(torch.randn(0))
+
+
+def test_no_memory() -> None:
+    """A plan that wants more than there is: an error, and the process lives."""
+    from tilewright.targets.cpu_openmp.errors import OutOfMemory, call_error
+
+    error = call_error(2113, "the arena of temporaries", "model.py:3", "not enough memory")
+    assert isinstance(error, OutOfMemory)
+    assert isinstance(error, MemoryError)
+    x = torch.empty(1).expand(1 << 46)
+    with pytest.raises(MemoryError, match="TW2113"):
+        compiled(lambda x: x + 1)(x)
