@@ -16,7 +16,6 @@ from ..types import element_type_of
 from .access import IndexOp, LoadOp, LocalOp, StoreOp
 from .calls import AssertOp
 from .compute import ActiveOp
-from .dot import DotOp, run_dot
 from .loops import ForOp, TailOp, YieldOp
 from .memory import evaluate, failed, read, write
 from .scope import lanes_of
@@ -54,8 +53,6 @@ class _Run:
                 return self._for(op)
             case TailOp():
                 return self._tail(op)
-            case LoadOp(group=group) if group is not None:
-                return (self._groups(op, group.value.data),)
             case LoadOp() | StoreOp():
                 return self._access(op)
             case IndexOp():
@@ -72,8 +69,6 @@ class _Run:
                 return (self._vector(self.values[op.source], lanes_of(op.vector.type)),)
             case vector.ReductionOp():
                 return (run_reduction(op, self.values[op.vector], self.machine),)
-            case DotOp():
-                return (run_dot(op, [self.values[v] for v in op.operands], self.machine),)
             case _:
                 args = [self.values[v] for v in op.operands]
                 return (run_scalar(op, args, self.machine),)
@@ -136,6 +131,8 @@ class _Run:
         return self.values[op.buffer][index.reshape([-1])]
 
     def _access(self, op: LoadOp | StoreOp) -> Sequence[Any]:
+        if isinstance(op, LoadOp) and op.group is not None:
+            return (self._groups(op, op.group.value.data),)
         stored = op.value if isinstance(op, StoreOp) else op.result
         lanes = lanes_of(stored.type)
         places = {

@@ -15,6 +15,7 @@ from ..philox import uniform
 from ..semantics import Machine, NoSemantics
 from ..types import element_type, element_type_of, is_float
 from .calls import CallOp
+from .dot import DotOp, run_dot
 
 Unary = Callable[[Machine, Array], Array]
 Binary = Callable[[Machine, Array, Array], Array]
@@ -175,6 +176,7 @@ SPECIAL: Mapping[str, Callable[[Any, Sequence[Array], Machine], Array]] = {
     "arith.trunci": _truncate,
     "math.ipowi": lambda op, args, m: _power(args[0], args[1], m),
     CallOp.name: _call,
+    DotOp.name: lambda op, args, m: run_dot(op, args, m),
     "tk.random": lambda op, args, m: uniform(int(args[0].reshape(-1)[0]), args[1]),
 }
 

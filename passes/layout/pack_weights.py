@@ -86,7 +86,7 @@ class _Rewrite:
         lhs, rhs, bias, group = op.lhs, op.rhs, op.bias, None
         if element == bf16 and bf16_dot:
             group = 2
-            if sizes_of(rhs)[0].constant % 2:
+            if (sizes_of(rhs)[0] % 2).constant != 0:
                 lhs, rhs = self._padded(lhs, 1), self._padded(rhs, 0)
         elif is_half(element):
             lhs = self._cast(lhs, f32)

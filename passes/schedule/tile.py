@@ -14,8 +14,8 @@ from tilewright.dialects.tk.contraction import Contraction, find_contraction, fi
 from tilewright.dialects.tk.domain import Axes, domains_of
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import element_type, is_float
-from tilewright.passes.rewrite import skip
 
+from ..rewrite import skip
 from .dot import group_axis
 
 REGISTERS = {512: 32, 256: 16, 128: 32}
@@ -85,9 +85,11 @@ def _choose_one_row(func: FuncOp, vector_bits: int) -> Tile | None:
     lanes = vector_bits // 32
     column = _column(func, product, lanes, func.space[group].constant)
     width = None if column is None else func.space[column].constant
-    if column is None or width is None or width // lanes > MAX_VECTORS:
+    if column is None or width is None:
         return None
-    return Tile(len(func.space), 1, column, width // lanes, lanes, group)
+    total = width // lanes
+    vectors = next(n for n in range(min(total, MAX_VECTORS), 0, -1) if total % n == 0)
+    return Tile(len(func.space), 1, column, vectors, lanes, group)
 
 
 def _swapped(c: Contraction) -> Contraction:

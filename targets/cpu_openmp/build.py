@@ -27,6 +27,7 @@ HERE = Path(__file__).resolve().parent
 PRELUDE = (
     "prelude.h",
     "prelude_dot.h",
+    "prelude_random.h",
     "prelude_math.h",
     "prelude_abi.h",
     "prelude_pool.h",

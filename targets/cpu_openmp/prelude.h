@@ -1,4 +1,4 @@
-// What every emitted kernel stands on: vector types, loads, stores, masks, conversions, random bits.
+// What every emitted kernel stands on: vector types, loads, stores, masks, conversions.
 //
 // No header is included, ours or the system's: parsing them costs more than compiling a kernel.
 // Vectors are those of GCC and Clang, so one source serves AVX-512, AVX2, NEON and plain C.
@@ -390,29 +390,6 @@ template <class V> TW_INLINE V iota(element<V> base, element<V> step) {
   V v{};
   for (int l = 0; l < lanes<V>; ++l) v[l] = base + (element<V>)l * step;
   return v;
-}
-
-// ---- Philox4x32-10 ------------------------------------------------------------------------
-
-// The first output word of block `counter` under key `seed`.
-template <class U64> TW_INLINE like<U64, u32> philox(U64 seed, U64 counter) {
-  typedef like<U64, u32> U;
-  U c0 = convert<U>(counter), c1 = convert<U>(counter >> 32), c2 = c0 - c0, c3 = c2;
-  U k0 = convert<U>(seed), k1 = convert<U>(seed >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const U64 p0 = convert<U64>(c0) * 0xD2511F53ull, p1 = convert<U64>(c2) * 0xCD9E8D57ull;
-    c0 = convert<U>(p1 >> 32) ^ c1 ^ k0, c2 = convert<U>(p0 >> 32) ^ c3 ^ k1;
-    c1 = convert<U>(p1), c3 = convert<U>(p0);
-    k0 += 0x9E3779B9u, k1 += 0xBB67AE85u;
-  }
-  return c0;
-}
-
-// Uniform in [0, 1): the top 24 bits.
-template <class S, class I64> TW_INLINE like<I64, f32> uniform(S seed, I64 counter) {
-  typedef like<I64, u64> U;
-  const auto word = philox(bits<U>(seed - I64{}), bits<U>(counter));
-  return convert<like<I64, f32>>(bits<like<I64, i32>>(word >> 8)) * 0x1p-24f;
 }
 
 }  // namespace tw

@@ -6,6 +6,7 @@
 #pragma once
 #include "prelude.h"
 #include "prelude_dot.h"
+#include "prelude_random.h"
 
 namespace tw {
 

@@ -196,3 +196,48 @@ func.func @f(%c: vector<8xi1>, %x: vector<4xf32>) {
 tk.func @f [8] (%a: memref<8xf32>) {
   %0 = tk.load %b[d0] : memref<8xf32> -> f32
 }
+
+// -----
+
+// CHECK: tk.load: group 2 gives a vector of 2 elements, got vector<4xbf16>
+tk.func @f [8] (%a: memref<8xbf16>) {
+  %0 = tk.load %a[d0] group 2 : memref<8xbf16> -> vector<4xbf16>
+}
+
+// -----
+
+// CHECK: tk.load: group 3 gives a vector with a multiple of 3 elements, got vector<8xbf16>
+tk.func @f [8] (%a: memref<32xbf16>) {
+  %0 = tk.load %a[d0*3] lanes 0 group 3 : memref<32xbf16> -> vector<8xbf16>
+}
+
+// -----
+
+// CHECK: tk.load: a group is read from a flat buffer, with no mask or tail
+tk.func @f [8] (%a: memref<8x8xbf16>) {
+  %0 = tk.load %a[d0, 0] group 2 : memref<8x8xbf16> -> vector<2xbf16>
+}
+
+// -----
+
+// CHECK: tk.dot: groups for 4 lanes are a vector of bf16 or f16 with a multiple of 4 elements, got vector<6xbf16>
+func.func @f(%c: vector<4xf32>, %x: vector<6xbf16>, %y: vector<2xbf16>) {
+  %0 = tk.dot %c, %x by (%y) : vector<4xf32>, vector<6xbf16>, vector<2xbf16>
+  func.return
+}
+
+// -----
+
+// CHECK: tk.dot: expected vector<2xbf16>, or 2 of bf16, got bf16, bf16, bf16
+func.func @f(%c: vector<4xf32>, %x: vector<8xbf16>, %y: bf16) {
+  %0 = tk.dot %c, %x by (%y, %y, %y) : vector<4xf32>, vector<8xbf16>, bf16, bf16, bf16
+  func.return
+}
+
+// -----
+
+// CHECK: tk.dot: result has type vector<8xf32>, expected vector<4xf32>
+func.func @f(%c: vector<4xf32>, %x: vector<8xbf16>, %y: vector<2xbf16>) {
+  %0 = "tk.dot"(%c, %x, %y) : (vector<4xf32>, vector<8xbf16>, vector<2xbf16>) -> vector<8xf32>
+  func.return
+}

@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s -p pack-weights --split-input-file --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p pack-weights --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p "pack-weights{vector-bits=256}" --split-input-file | filecheck %s --check-prefix=AVX2
+// RUN: tilewright-opt %s -p "pack-weights{bf16-dot=true}" --split-input-file | filecheck %s --check-prefix=DOT
 
 // CHECK-LABEL: @packs_a_transposed_parameter
 // CHECK:      %[[T:.*]] = tw.transpose %w
@@ -34,10 +35,59 @@ func.func @keeps_odd_columns(%x: tensor<37x64xf32>, %w: tensor<64x97xf32> {tw.fr
 
 // -----
 
-// CHECK-LABEL: @keeps_halves
-// CHECK:      tw.matmul
-// REMARK:     tw.matmul at {{.*}}: not packed: only products of f32 matrices have register tiles
-func.func @keeps_halves(%x: tensor<37x64xbf16>, %w: tensor<64x96xbf16> {tw.frozen}) -> tensor<37x96xbf16> {
-  %m = tw.matmul %x, %w : (tensor<37x64xbf16>, tensor<64x96xbf16>) -> tensor<37x96xbf16>
+// Without instructions for pairs of bf16: the left operand is widened, the right one stays narrow.
+// CHECK-LABEL: @widens_the_left_of_halves
+// CHECK:      %[[X:.*]] = tw.cast %x : tensor<37x64xbf16> -> tensor<37x64xf32> loc("m.py":4:0)
+// CHECK-NEXT: %[[B:.*]] = tw.cast %b : tensor<96xbf16> -> tensor<96xf32>
+// CHECK-NEXT: %[[P:.*]] = tw.pack %w width 48 : tensor<64x96xbf16> -> tensor<2x64x48xbf16>
+// CHECK-NEXT: %[[M:.*]] = tw.packed_matmul %[[X]], %[[P]] bias %[[B]] : (tensor<37x64xf32>, tensor<2x64x48xbf16>, tensor<96xf32>) -> tensor<37x96xf32>
+// CHECK-NEXT: tw.cast %[[M]] {tw.mark} : tensor<37x96xf32> -> tensor<37x96xbf16>
+// DOT-LABEL:  @widens_the_left_of_halves
+// DOT:        %[[P:.*]] = tw.pack %w width 48 group 2 : tensor<64x96xbf16> -> tensor<2x32x48x2xbf16>
+// DOT-NEXT:   tw.packed_matmul %x, %[[P]] bias %b {tw.mark} : (tensor<37x64xbf16>, tensor<2x32x48x2xbf16>, tensor<96xbf16>) -> tensor<37x96xbf16>
+func.func @widens_the_left_of_halves(%x: tensor<37x64xbf16>, %w: tensor<64x96xbf16> {tw.frozen}, %b: tensor<96xbf16>) -> tensor<37x96xbf16> {
+  %m = tw.matmul %x, %w bias %b {tw.mark} : (tensor<37x64xbf16>, tensor<64x96xbf16>, tensor<96xbf16>) -> tensor<37x96xbf16> loc("m.py":4:0)
   func.return %m : tensor<37x96xbf16>
+}
+
+// -----
+
+// DOT-LABEL: @pads_odd_sums
+// DOT:      %[[X:.*]] = tw.pad %x low "0, 0" high "0, 1" value 0.{{.*}} -> tensor<5x34xbf16>
+// DOT-NEXT: %[[W:.*]] = tw.pad %w low "0, 0" high "1, 0" value 0.{{.*}} -> tensor<34x16xbf16>
+// DOT-NEXT: %[[P:.*]] = tw.pack %[[W]] width 16 group 2
+// DOT-NEXT: tw.packed_matmul %[[X]], %[[P]]
+func.func @pads_odd_sums(%x: tensor<5x33xbf16>, %w: tensor<33x16xbf16> {tw.frozen}) -> tensor<5x16xbf16> {
+  %m = tw.matmul %x, %w : (tensor<5x33xbf16>, tensor<33x16xbf16>) -> tensor<5x16xbf16>
+  func.return %m : tensor<5x16xbf16>
+}
+
+// -----
+
+// DOT-LABEL: @has_no_pairs_of_f16
+// DOT:      tw.cast %x : tensor<5x33xf16> -> tensor<5x33xf32>
+// DOT-NEXT: tw.pack %w width 16 : tensor<33x16xf16> -> tensor<1x33x16xf16>
+func.func @has_no_pairs_of_f16(%x: tensor<5x33xf16>, %w: tensor<33x16xf16> {tw.frozen}) -> tensor<5x16xf16> {
+  %m = tw.matmul %x, %w : (tensor<5x33xf16>, tensor<33x16xf16>) -> tensor<5x16xf16>
+  func.return %m : tensor<5x16xf16>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_doubles
+// CHECK:      tw.matmul
+// REMARK:     tw.matmul at {{.*}}: not packed: only products of f32 and half matrices have register tiles
+func.func @keeps_doubles(%x: tensor<37x64xf64>, %w: tensor<64x96xf64> {tw.frozen}) -> tensor<37x96xf64> {
+  %m = tw.matmul %x, %w : (tensor<37x64xf64>, tensor<64x96xf64>) -> tensor<37x96xf64>
+  func.return %m : tensor<37x96xf64>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_what_is_too_large
+// CHECK:      tw.matmul
+// REMARK:     tw.matmul at {{.*}}: not packed: 134217728 elements would be kept for ever
+func.func @keeps_what_is_too_large(%x: tensor<3x1024xf32>, %w: tensor<1024x131072xf32> {tw.frozen}) -> tensor<3x131072xf32> {
+  %m = tw.matmul %x, %w : (tensor<3x1024xf32>, tensor<1024x131072xf32>) -> tensor<3x131072xf32>
+  func.return %m : tensor<3x131072xf32>
 }

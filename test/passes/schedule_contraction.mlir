@@ -72,3 +72,60 @@ tk.func @long_sum [8, 2, 48, 3072] (%a: memref<24576xf32>, %b: memref<294912xf32
   %3 = tk.reduce add %2 over [3] : f32
   tk.store %3, %o[d0*96 + d1*48 + d2] : f32, memref<768xf32>
 }
+
+// -----
+
+// Packed pairs of bf16: each step of the sum is one `tk.dot` per vector of the tile.
+// CHECK-LABEL: @pairs
+// CHECK:       tk.tile = array<i64: 0, 9, 2, 3, 16, 4>
+// LOOPS-LABEL: @pairs
+// LOOPS:           tk.for 3 = "0" to "32" step 1 iter(
+// LOOPS-COUNT-3:     lanes 2 group 2 : memref<6144xbf16> -> vector<32xbf16>
+// LOOPS-NEXT:        tk.load %{{.*}}[{{.*}}] group 2 : memref<576xbf16> -> vector<2xbf16>
+// LOOPS-NEXT:        tk.dot %{{.*}}, %{{.*}} by (%{{.*}}) : vector<16xf32>, vector<32xbf16>, vector<2xbf16>
+// AVX2:        tk.tile = array<i64: 0, {{.*}}, 2, {{.*}}, 8, 4>
+tk.func @pairs [9, 2, 48, 32, 2] (%a: memref<576xbf16>, %b: memref<6144xbf16>, %o: memref<864xf32>) {
+  %0 = tk.load %a[d0*64 + d3*2 + d4] : memref<576xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %b[d1*3072 + d2*2 + d3*96 + d4] : memref<6144xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [3, 4] : f32
+  tk.store %5, %o[d0*96 + d1*48 + d2] : f32, memref<864xf32>
+}
+
+// -----
+
+// A left operand that is not contiguous is read element by element, one that is computed rounded again.
+// LOOPS-LABEL: @pairs_of_computed_values
+// LOOPS:           %[[A:.*]] = tk.load %{{.*}}[{{.*}}] : memref<576xf32> -> f32
+// LOOPS:           %[[B:.*]] = math.tanh %[[A]] : f32
+// LOOPS:           %[[C:.*]] = arith.truncf %[[B]] : f32 to bf16
+// LOOPS:           tk.dot %{{.*}}, %{{.*}} by (%[[C]], %{{.*}}) : vector<16xf32>, vector<32xbf16>, bf16, bf16
+tk.func @pairs_of_computed_values [9, 48, 32, 2] (%a: memref<576xf32>, %b: memref<3072xbf16>, %o: memref<432xf32>) {
+  %0 = tk.load %a[d0 + d2*18 + d3*9] : memref<576xf32> -> f32
+  %1 = math.tanh %0 : f32
+  %2 = tk.load %b[d1*2 + d2*96 + d3] : memref<3072xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2, 3] : f32
+  tk.store %5, %o[d0*48 + d1] : f32, memref<432xf32>
+}
+
+// -----
+
+// One row: its axis is the one behind the last.
+// CHECK-LABEL: @pairs_times_a_vector
+// CHECK:       tk.tile = array<i64: 3, 1, 0, 3, 16, 2>
+// LOOPS-LABEL: @pairs_times_a_vector
+// LOOPS-COUNT-3:   tk.dot
+// LOOPS-NOT:       tk.dot
+tk.func @pairs_times_a_vector [48, 32, 2] (%a: memref<64xbf16>, %b: memref<3072xbf16>, %o: memref<48xf32>) {
+  %0 = tk.load %a[d1*2 + d2] : memref<64xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %b[d0*2 + d1*96 + d2] : memref<3072xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [1, 2] : f32
+  tk.store %5, %o[d0] : f32, memref<48xf32>
+}

@@ -122,3 +122,24 @@ tk.func @scalars [8] (%a: memref<8xbf16>, %o: memref<8xi1>, %p: memref<8xui8>) s
     tk.store %4, %p[d0] : i8, memref<8xui8>
   }
 }
+
+// Dot products of pairs: neighbours by one load, groups apart from each other one by one.
+// CHECK-LABEL: static void dots(bf16* a0, bf16* a1, f32* a2) {
+// CHECK:           const u16x8 v{{[0-9]+}} = tw::load<8>(a0 + d0 * 2);
+// CHECK-NEXT:      const u16x2 v{{[0-9]+}} = tw::load<2>(a1 + d0);
+// CHECK-NEXT:      const f32x4 [[R:v[0-9]+]] = tw::dot({{.*}}, {{.*}}, {{.*}});
+// CHECK-NEXT:      const bf16 [[S:v[0-9]+]] = a1[d0];
+// CHECK-NEXT:      const u16x8 v{{[0-9]+}} = tw::gather<8>(a0, 8, [&](int l) { return (d0 + l / 2) * 4 + l % 2; }, tw::every_lane{});
+// CHECK-NEXT:      const f32x4 v{{[0-9]+}} = tw::dot([[R]], {{.*}}, tw::vec<u16, 2>{[[S]].bits, [[S]].bits});
+tk.func @dots [4] (%a: memref<16xbf16>, %b: memref<8xbf16>, %o: memref<4xf32>) scheduled {
+  %c = arith.constant dense<0.0> : vector<4xf32>
+  tk.for 0 = "0" to "4" step 4 {
+    %0 = tk.load %a[d0*2] lanes 0 group 2 : memref<16xbf16> -> vector<8xbf16>
+    %1 = tk.load %b[d0] group 2 : memref<8xbf16> -> vector<2xbf16>
+    %2 = tk.dot %c, %0 by (%1) : vector<4xf32>, vector<8xbf16>, vector<2xbf16>
+    %3 = tk.load %b[d0] : memref<8xbf16> -> bf16
+    %4 = tk.load %a[d0*4] lanes 0 group 2 : memref<16xbf16> -> vector<8xbf16>
+    %5 = tk.dot %2, %4 by (%3, %3) : vector<4xf32>, vector<8xbf16>, bf16, bf16
+    tk.store %5, %o[d0] lanes 0 : vector<4xf32>, memref<4xf32>
+  }
+}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType, ModuleOp, bf16
 from xdsl.parser import Parser
 
 from tilewright.dialects.arrays import Arrays
@@ -25,7 +25,7 @@ class Case:
 
     text: str
     buffers: tuple[str, ...]
-    """`f32 s0*4`: random; `i64 8 < 5`: random below 5; `f32 8 = 0`: constant."""
+    """`f32 s0*4`, `bf16 8`: random; `i64 8 < 5`: random below 5; `f32 8 = 0`: constant."""
     symbols: dict[str, int] = field(default_factory=dict)
     tolerance: float = 1e-5
 
@@ -44,13 +44,15 @@ def buffers_of(case: Case, rng: np.random.Generator) -> list[np.ndarray]:
         size, _, value = size.partition("=")
         symbols = {Var("s", int(k[1:])): v for k, v in case.symbols.items()}
         count = parse_expr(size).evaluate(symbols)
-        dtype = {"f32": np.float32, "i64": np.int64, "i1": np.bool_, "i32": np.int32}[kind]
+        dtype = {"i64": np.int64, "i1": np.bool_, "i32": np.int32}.get(kind, np.float32)
         if value:
             array = np.full(count, float(value))
         elif limit:
             array = rng.integers(0, int(limit), count)
         elif kind == "f32":
             array = rng.standard_normal(count)
+        elif kind == "bf16":
+            array = Arrays(np).store(rng.standard_normal(count), bf16)
         else:
             array = rng.integers(-5, 5, count)
         found.append(array.astype(dtype))

@@ -1,0 +1,97 @@
+"""Linear layers in 16 bits: every instruction set, one row, odd sums, epilogues, views."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from benchmarks.numerics import check_model
+
+SHAPES = [(1, 96, 96), (7, 33, 48), (64, 64, 16), (5, 1, 32), (0, 8, 16), (3, 24, 17)]
+
+
+@pytest.fixture(autouse=True)
+def _fresh() -> None:
+    torch.manual_seed(0)
+    torch.compiler.reset()
+
+
+def limit(monkeypatch: pytest.MonkeyPatch, capability: str) -> None:
+    """Compile for less than this CPU can do."""
+    if capability:
+        monkeypatch.setenv("ATEN_CPU_CAPABILITY", capability)
+
+
+class Block(nn.Module):
+    """A product with an epilogue, one of a transposed input, and a residual."""
+
+    def __init__(self, k: int, n: int) -> None:
+        super().__init__()
+        self.up, self.down = nn.Linear(k, n), nn.Linear(n, k, bias=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.down(nn.functional.gelu(self.up(x)))
+
+
+class Transposed(nn.Module):
+    """The rows of the left operand are not contiguous."""
+
+    def __init__(self, k: int, n: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(k, n)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer(x.t())
+
+
+@pytest.mark.parametrize("capability", ["", "avx2", "default"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bf16", "f16"])
+@pytest.mark.parametrize(("m", "k", "n"), SHAPES)
+def test_linear(
+    m: int, k: int, n: int, dtype: torch.dtype, capability: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit(monkeypatch, capability)
+    model = nn.Linear(k, n).to(dtype).eval()
+    x = torch.randn(m, k).to(dtype)
+    with torch.no_grad():
+        assert check_model(torch.compile(model, backend="mlir", fullgraph=True), model, (x,))
+
+
+@pytest.mark.parametrize("capability", ["", "avx2"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bf16", "f16"])
+def test_epilogue(dtype: torch.dtype, capability: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit(monkeypatch, capability)
+    model = Block(48, 96).to(dtype).eval()
+    x = torch.randn(2, 19, 48).to(dtype)
+    with torch.no_grad():
+        assert check_model(torch.compile(model, backend="mlir", fullgraph=True), model, (x,))
+
+
+@pytest.mark.parametrize("capability", ["", "avx2"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bf16", "f16"])
+def test_transposed_input(dtype: torch.dtype, capability: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit(monkeypatch, capability)
+    model = Transposed(40, 32).to(dtype).eval()
+    x = torch.randn(40, 11).to(dtype)
+    with torch.no_grad():
+        assert check_model(torch.compile(model, backend="mlir", fullgraph=True), model, (x,))
+
+
+def test_infinities_and_nan_stay_in_their_rows() -> None:
+    """The zeros that an odd sum is padded with meet nothing of the next row."""
+    model = nn.Linear(33, 16).to(torch.bfloat16).eval()
+    x = torch.randn(4, 33).to(torch.bfloat16)
+    x[1, 0], x[2, 5], x[3, 32] = float("inf"), float("nan"), float("-inf")
+    with torch.no_grad():
+        result = torch.compile(model, backend="mlir", fullgraph=True)(x)
+        assert torch.equal(result.isfinite(), model(x).isfinite())
+
+
+def test_dynamic_rows() -> None:
+    model = Block(48, 96).to(torch.bfloat16).eval()
+    compiled = torch.compile(model, backend="mlir", fullgraph=True, dynamic=True)
+    with torch.no_grad():
+        for m in (5, 17, 32):
+            x = torch.randn(m, 48).to(torch.bfloat16)
+            assert check_model(compiled, model, (x,))
