@@ -52,6 +52,7 @@ def value_type(type_: Attribute) -> str:
     return f"{ {'bool': 'i32', 'bf16': 'u16'}.get(element, element) }x{lanes(type_)}"
 
 
+@lru_cache(maxsize=1024)
 def lanes(type_: Attribute) -> int:
     """Number of lanes, 1 for a scalar."""
     return type_.get_shape()[0] if isa(type_, VectorType[Attribute]) else 1
