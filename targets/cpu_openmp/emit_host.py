@@ -106,7 +106,7 @@ def _empty(w: HostWriter, op: Operation) -> None:
     element = element_of_handle(op.result.type)
     layout, _ = w.layout(sizes, strides)
     room = expression(span(sizes, strides) * bytes_of(element))
-    failure = fail(w, "aten_failed", op, "allocating a result")
+    failure = fail(w, "out_of_memory", op, "a result")
     w.line(f"if (!call.empty({slot}, {layout}, {DTYPES[element_name(element)]}, {room})) {failure}")
     pointer(w, op.result, f"call.owned[{slot}].data")
     w.roots[op.result] = Root("owned", slot, ZERO)
