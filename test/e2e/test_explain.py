@@ -1,0 +1,136 @@
+"""`tilewright.explain`: what it counts is what is there, with places and reasons."""
+
+import logging
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+import tilewright
+from tilewright.frontend.aten_runtime import RunsByAten
+
+HERE = __file__
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    torch._dynamo.reset()
+
+
+def model() -> nn.Module:
+    return nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.LayerNorm(64), nn.Linear(64, 64))
+
+
+def test_inference() -> None:
+    m, x = model(), torch.randn(32, 64)
+    with torch.no_grad():
+        found = tilewright.explain(m, x)
+        torch.testing.assert_close(found.result, m(x), rtol=1e-4, atol=1e-4)
+    (graph,) = found.graphs
+    assert graph.kind == "inference"
+    assert 0 < len(graph.kernels) <= sum(graph.kernels.values())
+    assert found.kernels == len(graph.kernels)
+    assert (found.fallbacks, found.graph_breaks, graph.by_aten) == (0, (), None)
+    assert int(graph.arena_bytes) <= int(graph.requested_bytes)
+    assert len(graph.derived) == 2  # two packed weights
+    assert list(graph.seconds) == ["import", "passes", "emit C++", "compile C++"]
+    assert set(graph.passes) >= {"fuse", "bufferize", "schedule-cpu"}
+    assert list(found.seconds) == ["dynamo", "aot", *graph.seconds]
+    assert all(seconds >= 0 for seconds in found.seconds.values())
+    text = str(found)
+    assert text.startswith("1 graphs, 0 graph breaks, ")
+    assert all(name in text for name in graph.kernels)
+
+
+def test_training_compiles_the_backward_graph_too() -> None:
+    found = tilewright.explain(model(), torch.randn(32, 64))
+    assert [graph.kind for graph in found.graphs] == ["forward", "backward"]
+    assert all(graph.kernels for graph in found.graphs)
+    found.result.sum().backward()
+
+
+def test_graph_breaks_and_fallbacks_have_places() -> None:
+    def f(x: Tensor) -> Tensor:
+        y = x.sin()
+        print("a graph break")
+        return torch.linalg.svdvals(y) + 1
+
+    found = tilewright.explain(f, torch.randn(4, 3))
+    assert len(found.graphs) == 2
+    (graph_break,) = found.graph_breaks
+    line = f.__code__.co_firstlineno + 2
+    assert graph_break.place == f"{HERE}:{line}"
+    assert "print" in graph_break.reason or "builtin" in graph_break.reason
+    (fallback,) = found.graphs[1].fallbacks
+    assert (fallback.code, fallback.op) == ("TW1101", "aten::_linalg_svd")
+    assert fallback.place.startswith(f"{HERE}:{line + 1}")
+    assert found.graphs[1].library_calls["aten::_linalg_svd"] == 1
+    assert f"graph break at {HERE}:{line}" in str(found)
+
+
+def test_missed_fusions_have_places() -> None:
+    def f(x: Tensor) -> tuple[Tensor, Tensor]:
+        rows = x.sum(0)
+        return rows, (x - rows).sum(1)
+
+    found = tilewright.explain(f, torch.randn(64, 48))
+    assert any(HERE in remark.location for remark in found.remarks)
+    assert all(remark.why for remark in found.remarks)
+    assert "remark (" in str(found)
+
+
+def test_remarks_of_live_compiles_are_logged(caplog: pytest.LogCaptureFixture) -> None:
+    def f(x: Tensor) -> Tensor:
+        return (x - x.sum(0)).sum(1)
+
+    with caplog.at_level(logging.INFO, "tilewright.remarks"):
+        torch.compile(f, backend="mlir")(torch.randn(64, 48))
+    assert any(record.name == "tilewright.remarks" for record in caplog.records)
+
+
+def test_a_graph_that_aten_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CXX", "/nowhere/c++")
+    from tilewright.frontend import aten_runtime
+
+    aten_runtime.forget_warnings()
+    with pytest.warns(RunsByAten):
+        found = tilewright.explain(lambda x: x.sin() + 1, torch.randn(3))
+    (graph,) = found.graphs
+    assert graph.by_aten is not None
+    assert graph.by_aten.startswith("TW2103")
+    assert "TW2103" in str(found)
+
+
+def test_explaining_often_leaves_the_function_compilable() -> None:
+    m, x = model(), torch.randn(8, 64)
+    counts = {tilewright.explain(m, x).kernels for _ in range(10)}
+    assert len(counts) == 1
+    assert 0 not in counts
+    compiled = torch.compile(m, backend="mlir", fullgraph=True)  # would raise at the limit of recompiles
+    torch.testing.assert_close(compiled(x), m(x), rtol=1e-4, atol=1e-4)
+
+
+def test_dumps_hold_every_stage_and_the_source(tmp_path: Path) -> None:
+    tilewright.explain(lambda x: x.sin() + 1, torch.randn(3), options={"dump": str(tmp_path)})
+    (folder,) = tmp_path.iterdir()
+    names = sorted(path.name for path in folder.iterdir())
+    assert names[0] == "00-import.mlir"
+    assert names[-1] == "kernels.cpp"
+    assert any(name.endswith("-apply-schedule.mlir") for name in names)
+
+
+def test_a_broken_stage_is_dumped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tilewright.frontend import native_runtime
+    from tilewright.passes.manager import BrokenByPass, PassRun
+
+    def refuse(run: PassRun, module: object) -> None:
+        if run.name == "fuse":
+            raise BrokenByPass(index=run.index, name=run.spec, reason="for this test")
+
+    monkeypatch.setattr(native_runtime, "verify_hook", refuse)
+    options = {"dump": str(tmp_path), "verify": True}
+    with pytest.raises(Exception, match="TW3904"):
+        torch.compile(lambda x: x.sin() + 1, backend="mlir", options=options)(torch.randn(3))
+    (folder,) = tmp_path.iterdir()
+    assert max(path.name for path in folder.glob("*.mlir")).endswith("-fuse.mlir")
