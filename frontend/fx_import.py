@@ -150,7 +150,8 @@ class _Importer:
         try:
             return call_aten(self.b, op, args, kwargs)
         except Unsupported as reason:
-            raise UnsupportedNode(where=place, target=callee, reason=reason.reason) from reason
+            why_not = f"{reason.reason} ({reason.code})"
+            raise UnsupportedNode(where=place, target=callee, reason=why_not) from reason
 
     def _is_carried(self, args: Sequence[Any]) -> bool:
         """True where an operand or the result has a dtype that the IR lacks."""

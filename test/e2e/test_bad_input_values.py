@@ -1,6 +1,7 @@
 """Values, dtypes and devices that a kernel cannot take: an error with id and place, or ATen, visibly."""
 
 import logging
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -216,3 +217,25 @@ def test_no_memory() -> None:
     x = torch.empty(1).expand(1 << 46)
     with pytest.raises(MemoryError, match="TW2113"):
         compiled(lambda x: x + 1)(x)
+
+
+def test_sizes_that_no_expression_says() -> None:
+    def f(x: Tensor) -> Tensor:
+        return x.new_ones(int(math.sqrt(x.shape[0]))) + 1
+
+    run = torch.compile(f, backend="mlir", dynamic=True)
+    with pytest.warns(aten_runtime.RunsByAten, match="TW1004: size"):
+        torch.testing.assert_close(run(torch.randn(9)), f(torch.randn(9)))
+    torch.testing.assert_close(run(torch.randn(25)), f(torch.randn(25)))
+
+
+def test_arguments_that_the_ir_cannot_hold() -> None:
+    with pytest.warns(aten_runtime.RunsByAten, match=r"TW1006(.|\n)*TW1104"):
+        same(lambda x: x * (1 + 2j), torch.randn(4))
+
+
+def test_an_op_that_does_not_cover_these_arguments() -> None:
+    found = tilewright.explain(
+        *FALLEN_BACK["scatter into a number"][:1], *FALLEN_BACK["scatter into a number"][1]
+    )
+    assert {f.code for g in found.graphs for f in g.fallbacks} == {"TW1102"}
