@@ -161,6 +161,49 @@ def _encoder_layer(
     return second_norm(x + feed_forward(x))
 
 
+_LSTM = 2
+"""`mode` of an LSTM (ideep's rnn_kind)."""
+_MOST_STEPS = 256
+
+
+def _lstm_layer(
+    x: Tensor,
+    input_weight: Tensor,
+    hidden_weight: Tensor,
+    input_bias: Tensor,
+    hidden_bias: Tensor,
+    hidden: Tensor,
+    cell: Tensor,
+    reverse: bool,
+    batch_sizes: list[int],
+    mode: int,
+    hidden_size: int,
+    num_layers: int,
+    has_biases: bool,
+    bidirectional: bool,
+    batch_first: bool,
+    train: bool,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """One direction of one LSTM layer over `[steps, batch, features]`, step by step.
+
+    i, f, g, o = split(x W_ih' + b_ih + h W_hh' + b_hh); c = sigmoid(f) c + sigmoid(i) tanh(g);
+    h = sigmoid(o) tanh(c), as torch.nn.LSTM documents it.
+    """
+    single = num_layers == 1 and not (train or bidirectional or batch_first or batch_sizes)
+    if mode != _LSTM or not single or not isinstance(x.shape[0], int) or x.shape[0] > _MOST_STEPS:
+        return NotImplemented
+    gates_of_x = linear(x, input_weight, input_bias + hidden_bias if has_biases else None)
+    h, c = hidden[0], cell[0]
+    outputs: list[Tensor] = []
+    for gates_of_step in reversed(gates_of_x.unbind(0)) if reverse else gates_of_x.unbind(0):
+        i, f, g, o = (gates_of_step + linear(h, hidden_weight)).chunk(4, dim=1)
+        c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+        h = o.sigmoid() * c.tanh()
+        outputs.append(h)
+    steps = torch.stack(outputs[::-1] if reverse else outputs)
+    return steps, h.unsqueeze(0), c.unsqueeze(0), x.new_empty(0)
+
+
 def _own() -> Decompositions:
     aten = torch.ops.aten
     return {
@@ -170,6 +213,7 @@ def _own() -> Decompositions:
         aten.rand_like.default: _random_like(torch.rand),
         aten.randn_like.default: _random_like(torch.randn),
         aten._transformer_encoder_layer_fwd.default: _encoder_layer,
+        aten.mkldnn_rnn_layer.default: _lstm_layer,
     }
 
 

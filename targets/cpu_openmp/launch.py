@@ -269,6 +269,11 @@ def _conform(made: Any, fallback: Fallback, integers: Sequence[int]) -> tuple[to
         return ()
     tensors = [made] if isinstance(made, torch.Tensor) else [tensor for tensor in made if tensor is not None]
     results: list[torch.Tensor] = []
+    if len(tensors) < len(fallback.results):
+        raise RuntimeError(
+            f"TW2112: {fallback.callee} failed\n  where: {fallback.where or 'unknown'}\n"
+            f"  why:   it returned {len(tensors)} tensors, the graph was compiled for {len(fallback.results)}"
+        )
     for tensor, planned in zip(tensors, fallback.results, strict=False):
         middle = planned.first + planned.rank
         sizes, strides = integers[planned.first : middle], integers[middle : middle + planned.rank]
