@@ -308,12 +308,7 @@ def _divide(value: Expr, by: Expr) -> tuple[Expr, Expr]:
         raise ZeroDivisionError(f"({value}) divided by zero")
     if (exact := _exact_quotient(value, by)) is not None:
         return exact, ZERO
-    whole, rest = ZERO, value
-    if len(by.terms) == 1:  # pull out every term that `by` divides
-        for monomial, c in value.terms:
-            if (part := _quotient_of_term(monomial, c, by.terms[0])) is not None:
-                term = _from_terms({part[0]: part[1]})
-                whole, rest = whole + term, rest - term * by
+    whole, rest = _divided_terms(value, by)
     common = _content(rest, by)
     if common > 1:  # (g*a) floordiv (g*b) == a floordiv b, and mod scales by g
         rest, by = _scale_down(rest, common), _scale_down(by, common)
@@ -326,6 +321,16 @@ def _divide(value: Expr, by: Expr) -> tuple[Expr, Expr]:
         if inner.name == "mod" and inner.rhs.exact_div(by) is not None and by.constant is not None:
             return whole + _call("floordiv", rest, by), (inner.lhs % by) * common
     return whole + _call("floordiv", rest, by), _call("mod", rest, by) * common
+
+
+def _divided_terms(value: Expr, by: Expr) -> tuple[Expr, Expr]:
+    """The quotient of every term that `by` divides, and the other terms."""
+    whole, rest = ZERO, value
+    for monomial, c in value.terms if len(by.terms) == 1 else ():
+        if (part := _quotient_of_term(monomial, c, by.terms[0])) is not None:
+            term = _from_terms({part[0]: part[1]})
+            whole, rest = whole + term, rest - term * by
+    return whole, rest
 
 
 def _content(*values: Expr) -> int:

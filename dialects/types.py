@@ -114,8 +114,9 @@ def sizes_of(value: SSAValue) -> tuple[Expr, ...]:
 
 
 def rank_of(value: SSAValue) -> int:
-    assert isinstance(value.type, TensorType | MemRefType)
-    return value.type.get_num_dims()
+    type_: Attribute = value.type
+    assert isinstance(type_, TensorType | MemRefType)
+    return type_.get_num_dims()
 
 
 def numel_of(value: SSAValue) -> int | None:
@@ -126,7 +127,7 @@ def numel_of(value: SSAValue) -> int | None:
 def element_type(type_: Attribute) -> Attribute:
     """Element type of a tensor, memref or vector; a scalar type is its own."""
     if isinstance(type_, TensorType | MemRefType | VectorType):
-        return type_.get_element_type()
+        return type_.get_element_type()  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     return type_
 
 
@@ -152,9 +153,11 @@ def compute_type(element: Attribute) -> Attribute:
     """The type in which a kernel computes on values stored as `element`."""
     if is_half(element):
         return f32
-    if isinstance(element, IntegerType) and 1 < element.width.data < 32:
-        return i32
-    return element
+    return i32 if 1 < _integer_width(element) < 32 else element
+
+
+def _integer_width(element: Attribute) -> int:
+    return element.width.data if isinstance(element, IntegerType) else 0  # pyright: ignore
 
 
 def scalar_type(element: Attribute) -> Attribute:

@@ -190,7 +190,8 @@ def _lstm_layer(
     h = sigmoid(o) tanh(c), as torch.nn.LSTM documents it.
     """
     single = num_layers == 1 and not (train or bidirectional or batch_first or batch_sizes)
-    if mode != _LSTM or not single or not isinstance(x.shape[0], int) or x.shape[0] > _MOST_STEPS:
+    known = isinstance(x.shape[0], int)  # pyright: ignore[reportUnnecessaryIsInstance]
+    if mode != _LSTM or not single or not known or x.shape[0] > _MOST_STEPS:
         return NotImplemented
     gates_of_x = linear(x, input_weight, input_bias + hidden_bias if has_biases else None)
     h, c = hidden[0], cell[0]

@@ -68,9 +68,10 @@ class GraphBreak:
 
 def recorded_graph_breaks() -> list[GraphBreak]:
     """Every graph break of this process so far."""
-    from torch._dynamo.utils import graph_break_reasons
+    from torch._dynamo import utils
 
-    return [_graph_break(reason) for reason in graph_break_reasons]
+    reasons: list[Any] = utils.graph_break_reasons  # pyright: ignore
+    return [_graph_break(reason) for reason in reasons]
 
 
 def _graph_break(found: Any) -> GraphBreak:
@@ -90,7 +91,7 @@ def compile_seconds() -> tuple[float, float]:
 
 def compile_apart(function: Callable[..., Any], **how: Any) -> Callable[..., Any]:
     """`torch.compile` whose entries do not count among those of other compiles, where torch can do that."""
-    if "isolate_recompiles" in signature(torch.compile).parameters:
+    if "isolate_recompiles" in signature(torch.compile).parameters:  # pyright: ignore
         how["isolate_recompiles"] = True
     return torch.compile(function, **how)  # pyright: ignore
 
