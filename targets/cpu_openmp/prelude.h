@@ -227,6 +227,10 @@ template <class R> TW_INLINE R raw_load_first(const void* p, i64 n) {
   else if constexpr (sizeof(E) == 2 && lanes<R> == 16)
     return bits<R>(__builtin_ia32_loaddquhi256_mask((const i16*)p, vec<i16, 16>{}, (u16)m));
   else
+#elif defined(__AVX2__) && !defined(__clang__)
+  if constexpr (sizeof(E) == 4 && lanes<R> == 8)
+    return bits<R>(__builtin_ia32_maskloadps256((const vec<f32, 8>*)p, first_lanes<vec<i32, 8>>(n)));
+  else
 #endif
   {
     R v{};
@@ -246,6 +250,10 @@ template <class R> TW_INLINE void raw_store_first(void* p, R v, i64 n) {
     __builtin_ia32_storeupd512_mask((f64*)p, bits<vec<f64, 8>>(v), (u8)m);
   else if constexpr (sizeof(E) == 2 && lanes<R> == 16)
     __builtin_ia32_storedquhi256_mask((i16*)p, bits<vec<i16, 16>>(v), (u16)m);
+  else
+#elif defined(__AVX2__) && !defined(__clang__)
+  if constexpr (sizeof(E) == 4 && lanes<R> == 8)
+    __builtin_ia32_maskstoreps256((vec<f32, 8>*)p, first_lanes<vec<i32, 8>>(n), bits<vec<f32, 8>>(v));
   else
 #endif
     __builtin_memcpy(p, &v, n * sizeof(E));
