@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from tilewright.dialects.diagnostics import (
     BadPassOption,
     BrokenByPass,
+    FailedPass,
     LostLocation,
     MalformedPipeline,
     TilewrightError,
@@ -106,10 +107,20 @@ def run_pipeline(
     """Apply `passes` in order, numbered from `first`; each hook sees the module after each pass."""
     for index, pass_ in enumerate(passes, start=first):
         start = perf_counter()
-        pass_.apply(ctx, module)
+        _apply(pass_, index, ctx, module)
         run = PassRun(index, str(pass_), perf_counter() - start)
         for hook in hooks:
             hook(run, module)
+
+
+def _apply(pass_: ModulePass, index: int, ctx: Context, module: ModuleOp) -> None:
+    """Name the pass that fails with anything but a diagnostic."""
+    try:
+        pass_.apply(ctx, module)
+    except DiagnosticException:
+        raise
+    except Exception as error:
+        raise FailedPass(index=index, name=str(pass_), reason=f"{type(error).__name__}: {error}") from error
 
 
 def verify_module(module: ModuleOp) -> None:

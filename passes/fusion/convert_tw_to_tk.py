@@ -32,7 +32,7 @@ class ConvertTwToTkPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            if not isinstance(function, FuncOp):
+            if not isinstance(function, FuncOp) or function.is_declaration:
                 continue
             block = function.body.block
             for inner in list(block.ops):

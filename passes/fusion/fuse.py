@@ -51,7 +51,7 @@ class FusePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            if isinstance(function, FuncOp):
+            if isinstance(function, FuncOp) and not function.is_declaration:
                 _Fuser(function.body.block, self.max_ops, self.max_inputs).run()
 
 

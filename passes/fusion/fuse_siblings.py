@@ -39,7 +39,7 @@ class FuseSiblingsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            if isinstance(function, FuncOp):
+            if isinstance(function, FuncOp) and not function.is_declaration:
                 _fuse_block(function.body.block, self.max_ops)
 
 

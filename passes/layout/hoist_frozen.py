@@ -45,7 +45,7 @@ class HoistFrozenPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in list(op.ops):
-            if isinstance(function, FuncOp) and function.sym_name.data == "main":
+            if isinstance(function, FuncOp) and function.sym_name.data == "main" and function.body.blocks:
                 if exports := _exports(function):
                     op.body.block.add_op(_hoist(function, exports))
 

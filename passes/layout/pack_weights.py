@@ -54,7 +54,7 @@ class PackWeightsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            if isinstance(function, FuncOp):
+            if isinstance(function, FuncOp) and not function.is_declaration:
                 frozen = frozen_values(function)
                 for inner in list(function.body.block.ops):
                     if isinstance(inner, MatmulOp) and inner.rhs in frozen:

@@ -41,7 +41,7 @@ class SinkTransposesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            if isinstance(function, FuncOp):
+            if isinstance(function, FuncOp) and not function.is_declaration:
                 _sink(function.body.block)
 
 

@@ -37,10 +37,10 @@ class DcePass(ModulePass):
 
 def is_removable(op: Operation) -> bool:
     """True where `op` can go once its results are unused."""
-    if is_pure(op):
-        return True
     if op.has_trait(IsTerminator, value_if_unregistered=True) or op.has_trait(SymbolOpInterface):
         return False
+    if is_pure(op):
+        return True
     if not op.has_trait(RecursiveMemoryEffect):
         return False
     effects = get_effects(op)

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from xdsl.dialects.builtin import IndexType, StringAttr
+from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
@@ -71,6 +71,8 @@ def _arguments(w: HostWriter, main: FuncOp) -> None:
             continue
         w.names[arg] = w.fresh("x")
         w.pointers[arg] = w.names[arg]
+        if not isinstance(arg.type, MemRefType):
+            raise NoCppLowering(main, reason=f"argument {i} is no buffer but {arg.type}")
         type_ = buffer_type(arg.type)
         w.line(f"{type_}* const {w.names[arg]} = ({type_}*)call.data({i});{_comment(given.get('tw.name'))}")
     symbols = any(isinstance(arg.type, IndexType) for arg in args)

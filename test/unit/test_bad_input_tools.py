@@ -1,0 +1,108 @@
+"""Passes and tools on modules that they were not made for: a diagnostic or a sound module."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
+
+from tilewright.dialects.diagnostics import BrokenByPass, FailedPass
+from tilewright.dialects.registry import new_context
+from tilewright.frontend import opt_tool, translate_tool
+from tilewright.frontend.tool_io import chunks, parse_module, verify_input
+from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_hook
+from tilewright.passes.registry import pass_names
+
+TEST = Path(__file__).parents[1]
+COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
+TOOLS: dict[str, Callable[[list[str]], int]] = {
+    "opt": opt_tool.main,
+    "translate": lambda argv: translate_tool.main([*argv, "--to", "cpp"]),
+}
+
+
+def modules() -> list[ModuleOp]:
+    """Every valid module of the lit tests."""
+    found: list[ModuleOp] = []
+    for path in sorted(p for p in TEST.rglob("*.mlir") if "importroot" not in p.parts):
+        for part in chunks(path.read_text(), split=True):
+            try:
+                module = parse_module(new_context(), COMMENT.sub("", part), str(path))
+                verify_input(module, str(path))
+            except DiagnosticException:
+                continue
+            found.append(module)
+    return found
+
+
+@pytest.fixture(scope="module")
+def corpus() -> list[ModuleOp]:
+    return modules()
+
+
+@pytest.mark.parametrize("name", [name for name in pass_names() if name != "upstream"])
+def test_a_pass_on_modules_of_every_level(name: str, corpus: list[ModuleOp]) -> None:
+    passes = parse_pipeline(name)
+    for module in corpus:
+        try:
+            run_pipeline(new_context(), module.clone(), passes, hooks=[verify_hook])
+        except (FailedPass, BrokenByPass):
+            raise
+        except DiagnosticException:
+            continue
+
+
+@pytest.mark.parametrize("module", range(3))
+def test_emission_of_modules_of_every_level(module: int, corpus: list[ModuleOp]) -> None:
+    from tilewright.targets.cpu_openmp.emit import emit_cpp
+
+    for candidate in corpus[module::3]:
+        try:
+            emit_cpp(candidate)
+        except DiagnosticException:
+            continue
+
+
+INPUTS: dict[str, bytes] = {
+    "empty op": b"func.func @main(",
+    "no text": b"\xff\xfe\x00\x01",
+    "unknown op": b'"nobody.knows"() : () -> ()',
+    "invalid op": b"func.func @main() -> tensor<4xf32> {\n  func.return %y : tensor<4xf32>\n}",
+    "deep": b"(" * 5000,
+    "zeros": bytes(100),
+}
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+@pytest.mark.parametrize("name", INPUTS)
+def test_malformed_files(tool: str, name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "input.mlir"
+    file.write_bytes(INPUTS[name])
+    assert TOOLS[tool]([str(file)]) == 1
+    assert re.search(r"^TW19\d\d: ", capsys.readouterr().err)
+
+
+@pytest.mark.parametrize("tool", TOOLS)
+def test_files_that_cannot_be_read_or_written(
+    tool: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert TOOLS[tool]([str(tmp_path)]) == 1
+    assert TOOLS[tool]([str(tmp_path / "missing.mlir")]) == 1
+    (tmp_path / "good.mlir").write_text("builtin.module {\n}\n")
+    assert TOOLS[tool]([str(tmp_path / "good.mlir"), "-o", str(tmp_path / "no" / "folder")]) == 1
+    codes = re.findall(r"^(TW\d{4}): ", capsys.readouterr().err, re.MULTILINE)
+    assert codes == ["TW1901", "TW1901", "TW1902"]
+
+
+def test_a_pass_that_raises_is_named() -> None:
+    class Broken(ModulePass):
+        name = "broken"
+
+        def apply(self, ctx: object, op: ModuleOp) -> None:
+            raise KeyError("lost")
+
+    with pytest.raises(FailedPass, match="TW3910: pass 1 `broken` failed"):
+        run_pipeline(new_context(), ModuleOp([]), [Broken()])
