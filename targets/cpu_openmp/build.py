@@ -41,7 +41,7 @@ _MAX_OUTPUT = 4000
 
 FLAGS: Sequence[str] = (
     "-std=c++17",
-    "-O3",
+    "-O2",
     "-shared",
     "-fPIC",
     "-fopenmp",
