@@ -48,6 +48,11 @@ class Request:
         """Where to write the IR after each pass, None for nowhere."""
         return Path(self.options.dump) if self.options.dump else self.environment.dump
 
+    @property
+    def cache_folder(self) -> Path:
+        """Where compiled libraries are kept."""
+        return Path(self.options.cache_dir) if self.options.cache_dir else self.environment.cache
+
 
 Builder = Callable[[Graph, Request], Run]
 Boxed = Callable[[list[Any]], Sequence[Any]]

@@ -42,7 +42,12 @@ def build_cpu(graph: Graph, request: Request) -> Run:
     if dump is not None:
         dump.write("kernels.cpp", unit.text)
     with trace.stage("compile C++"):
-        compiled = load_unit(unit, cache_dir=environment.cache, environment=environment.variables)
+        compiled = load_unit(
+            unit,
+            cache_dir=request.cache_folder,
+            environment=environment.variables,
+            pooled=request.options.pool_outputs,
+        )
     return compiled.call if setup is None else with_setup(compiled.call, setup, compiled.prober)
 
 

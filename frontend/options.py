@@ -10,7 +10,6 @@ from typing import Any
 from .errors import BadOptionValue, UnknownMode, UnknownOption
 
 TARGETS: tuple[str, ...] = ("auto", "cpu_openmp", "gpu_triton", "reference")
-NUMERICS: tuple[str, ...] = ("default", "eager-bitwise", "fp64-closest", "batch-invariant")
 
 
 @dataclass(frozen=True)
@@ -21,31 +20,27 @@ class Options:
     """What to emit: `auto` follows the device of the inputs; `reference` interprets the IR."""
     freeze: bool = True
     """Fold and pre-pack parameters that need no gradient in this call (guarded)."""
-    numerics: str = "default"
-    """The numerics contract that passes honour."""
-    tune: int = 0
-    """How many schedules to measure per kernel; 0 trusts the cost model."""
-    reuse_outputs: bool = False
-    """Return results in memory that the next call may overwrite (`reduce-overhead`)."""
-    threads: int = 0
-    """Threads of a CPU kernel; 0 follows torch.get_num_threads()."""
+    pool_outputs: bool = True
+    """Keep the memory of large results for the next call once the caller drops them."""
     fallback: bool = True
     """Run operations without an op of ours through ATen; False makes them an error."""
     verify: bool = False
     """Verify the IR after every pass."""
     dump: str = ""
     """Write the IR after each pass into this folder (as TILEWRIGHT_DUMP)."""
+    cache_dir: str = ""
+    """Keep compiled libraries in this folder (as TILEWRIGHT_CACHE_DIR)."""
 
 
-_ACCEPTED: Mapping[str, tuple[str, ...]] = {"target": TARGETS, "numerics": NUMERICS}
+_ACCEPTED: Mapping[str, tuple[str, ...]] = {"target": TARGETS}
 
-# The names of torch.compile's modes, as options.
+# torch.compile's modes. They trade compile time or memory for speed where launches are slow
+# or schedules are searched; on CPUs neither is so, and all of them mean the default.
 MODES: Mapping[str, Mapping[str, Any]] = {
     "default": {},
-    "reduce-overhead": {"reuse_outputs": True},
-    "max-autotune": {"tune": 16, "reuse_outputs": True},
-    "max-autotune-no-cudagraphs": {"tune": 16},
-    "eager-bitwise": {"numerics": "eager-bitwise"},
+    "reduce-overhead": {},
+    "max-autotune": {},
+    "max-autotune-no-cudagraphs": {},
 }
 
 
@@ -75,5 +70,3 @@ def _check(name: str, value: object) -> None:
     accepted = _ACCEPTED.get(name)
     if accepted is not None and value not in accepted:
         raise BadOptionValue(name=name, value=value, accepted=", ".join(accepted))
-    if isinstance(value, int) and value < 0:
-        raise BadOptionValue(name=name, value=value, accepted="a number >= 0")
