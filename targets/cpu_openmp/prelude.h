@@ -80,9 +80,6 @@ template <class To, class From> TW_INLINE To convert(From x) {
   else return (To)x;
 }
 
-// Float to integer as ATen does it where the value fits; others saturate the way the CPU does.
-template <class To, class From> TW_INLINE To truncate(From x) { return convert<To>(x); }
-
 // ---- masks --------------------------------------------------------------------------------
 
 // The i1 form of a comparison of any width.
