@@ -46,7 +46,7 @@ class PackConvolutionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
-            if isinstance(function, FuncOp):
+            if isinstance(function, FuncOp) and not function.is_declaration:
                 frozen = frozen_values(function)
                 for inner in list(function.body.block.ops):
                     if isinstance(inner, ConvolutionOp):
@@ -71,7 +71,8 @@ def _width(op: ConvolutionOp, frozen: bool, vector_bits: int) -> int | str:
         if not outputs or per_group != 1 or outputs != groups or outputs % lanes:
             return f"{outputs} outputs in {groups} groups are no whole number of {lanes}-lane vectors each"
         return outputs
-    _, vectors = best_shape(_rows(op), outputs // groups // lanes, vector_bits)
+    step = (per_group * groups) * op.geometry()[0][-1]
+    _, vectors = best_shape(_rows(op), outputs // groups // lanes, vector_bits, step)
     return vectors * lanes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import gcd
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, i64
 from xdsl.ir import Attribute, SSAValue
@@ -131,10 +132,11 @@ def _tile(func: FuncOp, c: Contraction, column: int, vector_bits: int) -> Tile:
     found: list[tuple[float, int, Tile]] = []
     for axis in sorted(c.rows):
         size = func.space[axis].constant
-        rows, vectors = best_shape(size, total, vector_bits)
-        cost = _cost(size or _GUESS, rows, vectors)
         steps = [_FAR if n is None else abs(n) for n in _steps(c, axis, domains)]
-        found.append((cost, max(steps, default=_FAR), Tile(axis, rows, column, vectors, lanes)))
+        step = max(steps, default=_FAR)
+        rows, vectors = best_shape(size, total, vector_bits, step)
+        cost = _cost(size or _GUESS, rows, vectors)
+        found.append((cost, step, Tile(axis, rows, column, vectors, lanes)))
     limit = _SLACK * min(cost for cost, _, _ in found)
     return min((entry for entry in found if entry[0] <= limit), key=lambda entry: entry[1])[2]
 
@@ -142,19 +144,29 @@ def _tile(func: FuncOp, c: Contraction, column: int, vector_bits: int) -> Tile:
 # The shape of a tile
 
 _GUESS = 128
-_FAR = 1 << 62
+_FAR = (1 << 62) + 1
 _SLACK = 1.15
 _LATENCY = 4
 
 
-def best_shape(size: int | None, total: int, vector_bits: int) -> tuple[int, int]:
-    """(rows, vectors) of the tiles for `size` rows (None: not known) by `total` vectors."""
+_CACHE_PERIOD = 1024
+"""Elements at whose distance two addresses fall into the same set of the nearest cache (4 KiB)."""
+_CACHE_WAYS = 7
+"""Rows that may share a set; one way of the usual eight is for the right operand."""
+
+
+def best_shape(size: int | None, total: int, vector_bits: int, step: int = 1) -> tuple[int, int]:
+    """(rows, vectors) of the tiles for `size` rows (None: not known) by `total` vectors.
+
+    Rows lie `step` elements apart; powers of two make them evict each other from the cache.
+    """
     shapes: list[tuple[int, int]] = []
     registers = REGISTERS.get(vector_bits, 16)
+    fitting = _CACHE_WAYS * (_CACHE_PERIOD // gcd(step, _CACHE_PERIOD))
     for vectors in range(min(total, MAX_VECTORS), 0, -1):
         if total % vectors:
             continue
-        most = max(1, (registers - vectors - 1) // vectors)
+        most = max(1, min((registers - vectors - 1) // vectors, fitting))
         usual = most if most < 8 else 8 if most < 12 else 12
         shapes.append((usual, vectors))
         if size:
