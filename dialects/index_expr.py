@@ -147,21 +147,7 @@ class Expr:
 
     def coefficient(self, var: Var) -> Expr | None:
         """`c` where `self == c*var + rest` and neither uses `var`; None where not linear."""
-        if not self.uses(var):
-            return ZERO
-        linear: dict[Monomial, int] = {}
-        for monomial, c in self.terms:
-            if var not in _variables(Expr(((monomial, 1),))):
-                continue
-            if monomial.count(var) != 1:
-                return None
-            rest = list(monomial)
-            rest.remove(var)
-            if any(isinstance(a, Call) and var in a.lhs.variables() | a.rhs.variables() for a in rest):
-                return None
-            key = tuple(rest)
-            linear[key] = linear.get(key, 0) + c
-        return _from_terms(linear)
+        return _coefficient(self, var) if self.uses(var) else ZERO
 
     # Rewriting
 
@@ -210,6 +196,23 @@ class Expr:
             else:
                 text = f"-{body}" if c < 0 else body
         return text
+
+
+@lru_cache(maxsize=65536)
+def _coefficient(expr: Expr, var: Var) -> Expr | None:
+    linear: dict[Monomial, int] = {}
+    for monomial, c in expr.terms:
+        if var not in _variables(Expr(((monomial, 1),))):
+            continue
+        if monomial.count(var) != 1:
+            return None
+        rest = list(monomial)
+        rest.remove(var)
+        if any(isinstance(a, Call) and var in a.lhs.variables() | a.rhs.variables() for a in rest):
+            return None
+        key = tuple(rest)
+        linear[key] = linear.get(key, 0) + c
+    return _from_terms(linear)
 
 
 @lru_cache(maxsize=65536)
@@ -452,15 +455,10 @@ class Bounds:
         """Rewrite `floordiv` and `mod` whose operand is known to lie in one period."""
         if not any(isinstance(atom, Call) for atom in value.atoms()):
             return value
-        total = ZERO
-        for monomial, c in value.terms:
-            factor = as_expr(c)
-            for atom in monomial:
-                factor = factor * (self._simplify_call(atom) if isinstance(atom, Call) else _from_atom(atom))
-            total = total + factor
-        return total
+        return _simplify(self, value)
 
-    def _simplify_call(self, atom: Call) -> Expr:
+    def simplify_call(self, atom: Call) -> Expr:
+        """`simplify` for one function call."""
         lhs, rhs = self.simplify(atom.lhs), self.simplify(atom.rhs)
         if atom.name in ("max", "min"):
             return FUNCTIONS[atom.name](lhs, rhs)
@@ -491,6 +489,17 @@ class Bounds:
                 a, r = _scale_down(high, g), as_expr(rhs.constant // g)
                 return self.simplify(a // r), self.simplify(a % r) * g + low
         return None
+
+
+@lru_cache(maxsize=65536)
+def _simplify(bounds: Bounds, value: Expr) -> Expr:
+    total = ZERO
+    for monomial, c in value.terms:
+        factor = as_expr(c)
+        for atom in monomial:
+            factor = factor * (bounds.simplify_call(atom) if isinstance(atom, Call) else _from_atom(atom))
+        total = total + factor
+    return total
 
 
 # Shapes

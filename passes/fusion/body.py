@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i64
@@ -122,6 +123,14 @@ def solve_axes(stored: Sequence[Expr], read: Sequence[Expr], space: Sequence[Exp
 
     Each subscript of `stored` is a mixed-radix number of distinct axes: `d0*64 + d1`.
     """
+    values = _solved(tuple(stored), tuple(read), tuple(space))
+    return None if values is None else dict(values)
+
+
+@lru_cache(maxsize=16384)
+def _solved(
+    stored: tuple[Expr, ...], read: tuple[Expr, ...], space: tuple[Expr, ...]
+) -> Mapping[int, Expr] | None:
     values: dict[int, Expr] = {}
     single = {Var("d", axis): ZERO for axis, size in enumerate(space) if size.constant == 1}
     for target, value in zip([e.substitute(single) for e in stored], read, strict=True):

@@ -68,6 +68,8 @@ def plain_match(producer: KernelOp, consumer: KernelOp) -> Match | None:
 
 def match(producer: KernelOp, consumer: KernelOp) -> Match | str:
     """One iteration space for both, or why there is none. May split axes of either."""
+    if _reduced(consumer) and find_contraction(producer.body.block):
+        return "a matrix product takes no second reduction"
     for _ in range(8):
         found = _try_match(producer, consumer)
         if not isinstance(found, _Split):
