@@ -15,7 +15,7 @@ from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
-from ..rewrite import skip
+from ..rewrite import remarks_wanted, skip
 from .body import loads_of, remove_divisions, simplify_body
 from .cost import BYTE_COST, body_cost, conversions, count, evaluations
 from .inline import Producer, axis_values, inline_at, producer_of
@@ -85,7 +85,7 @@ class _Fuser:
                 refused[candidate] = result
             else:
                 consumer = result
-        for value, why in refused.items():
+        for value, why in refused.items() if remarks_wanted() else ():
             skip(consumer, f"not fused with the kernel of {_place(value)}: {why}")
         return consumer
 
