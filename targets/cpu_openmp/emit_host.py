@@ -71,8 +71,9 @@ def _arguments(w: HostWriter, main: FuncOp) -> None:
             continue
         w.names[arg] = w.fresh("x")
         w.pointers[arg] = w.names[arg]
-        if not isinstance(arg.type, MemRefType):
-            raise NoCppLowering(main, reason=f"argument {i} is no buffer but {arg.type}")
+        given_type: Attribute = arg.type
+        if not isinstance(given_type, MemRefType):
+            raise NoCppLowering(main, reason=f"argument {i} is no buffer but {given_type}")
         type_ = buffer_type(arg.type)
         w.line(f"{type_}* const {w.names[arg]} = ({type_}*)call.data({i});{_comment(given.get('tw.name'))}")
     symbols = any(isinstance(arg.type, IndexType) for arg in args)

@@ -23,7 +23,7 @@
 
 // A result, and a kernel that writes it.
 // CHECK-NEXT:    const i64 L0[] = {s0, 4, 4, 1};
-// CHECK-NEXT:    if (!call.empty(0, 2, L0, L0 + 2, 6, {{.*}})) return call.aten_failed({{[0-9]+}});
+// CHECK-NEXT:    if (!call.empty(0, 2, L0, L0 + 2, 6, {{.*}})) return call.out_of_memory({{[0-9]+}});
 // CHECK-NEXT:    f32* const b3 = (f32*)(call.owned[0].data);
 // CHECK-NEXT:    k(x0, b3, s0, &call.error);
 // CHECK-NEXT:    if (call.error.place >= 0) return call.kernel_failed();
