@@ -151,8 +151,8 @@ _LATENCY = 4
 
 _CACHE_PERIOD = 1024
 """Elements at whose distance two addresses fall into the same set of the nearest cache (4 KiB)."""
-_CACHE_WAYS = 7
-"""Rows that may share a set; one way of the usual eight is for the right operand."""
+_CACHE_WAYS = 8
+"""Rows that may share a set."""
 
 
 def best_shape(size: int | None, total: int, vector_bits: int, step: int = 1) -> tuple[int, int]:
