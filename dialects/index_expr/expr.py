@@ -1,24 +1,11 @@
-"""Index expressions: integer polynomials over axes and symbols, in one canonical form.
-
-Sizes, strides, offsets and subscripts are all `Expr`. Arithmetic canonicalises, so two
-expressions that are equal as polynomials compare equal and print the same:
-
-    >>> d0, s0 = dim(0), sym(0)
-    >>> str((d0 + 1) * s0 - s0)
-    'd0*s0'
-
-Atoms are axes `d0`, symbols `s0`, gather indices `i0`, and the non-polynomial functions
-`floordiv`, `mod`, `max`, `min` of expressions. Symbols are sizes, hence >= 0; nothing is
-assumed of an axis until `Bounds` gives its extent.
-"""
+"""Expressions: arithmetic that canonicalises, division, and what is known without bounds."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from math import gcd, prod
+from math import gcd
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +71,7 @@ class Expr:
         sums = dict(self.terms)
         for monomial, coefficient in as_expr(other).terms:
             sums[monomial] = sums.get(monomial, 0) + coefficient
-        return _from_terms(sums)
+        return from_terms(sums)
 
     __radd__ = __add__
 
@@ -103,7 +90,7 @@ class Expr:
             for m2, c2 in as_expr(other).terms:
                 monomial = tuple(sorted(m1 + m2, key=lambda atom: atom.key()))
                 products[monomial] = products.get(monomial, 0) + c1 * c2
-        return _from_terms(products)
+        return from_terms(products)
 
     __rmul__ = __mul__
 
@@ -158,7 +145,7 @@ class Expr:
 
         def atom_value(atom: Atom) -> Expr:
             if isinstance(atom, Var):
-                return values.get(atom) or (ZERO if atom in values else _from_atom(atom))
+                return values.get(atom) or (ZERO if atom in values else from_atom(atom))
             return FUNCTIONS[atom.name](atom.lhs.substitute(values), atom.rhs.substitute(values))
 
         total = ZERO
@@ -212,7 +199,7 @@ def _coefficient(expr: Expr, var: Var) -> Expr | None:
             return None
         key = tuple(rest)
         linear[key] = linear.get(key, 0) + c
-    return _from_terms(linear)
+    return from_terms(linear)
 
 
 @lru_cache(maxsize=65536)
@@ -226,14 +213,16 @@ def _variables(expr: Expr) -> frozenset[Var]:
     return frozenset(found)
 
 
-def _from_terms(sums: Mapping[Monomial, int]) -> Expr:
+def from_terms(sums: Mapping[Monomial, int]) -> Expr:
+    """The sum of `coefficient * monomial`, canonical."""
     kept = [(m, c) for m, c in sums.items() if c]
     if len(kept) > 1:
         kept.sort(key=lambda term: _monomial_key(term[0]))
     return Expr(tuple(kept))
 
 
-def _from_atom(atom: Atom) -> Expr:
+def from_atom(atom: Atom) -> Expr:
+    """A variable or function call as an expression."""
     return Expr((((atom,), 1),))
 
 
@@ -253,19 +242,19 @@ ONE = as_expr(1)
 @cache
 def dim(index: int) -> Expr:
     """Axis `d<index>`."""
-    return _from_atom(Var("d", index))
+    return from_atom(Var("d", index))
 
 
 @cache
 def sym(index: int) -> Expr:
     """Symbol `s<index>`, a size that is known at run time."""
-    return _from_atom(Var("s", index))
+    return from_atom(Var("s", index))
 
 
 @cache
 def gathered(index: int) -> Expr:
     """Gather index `i<index>`, the value of an `index` operand."""
-    return _from_atom(Var("i", index))
+    return from_atom(Var("i", index))
 
 
 def product(factors: Iterable[Expr | int]) -> Expr:
@@ -299,7 +288,7 @@ def _exact_quotient(value: Expr, by: Expr) -> Expr | None:
         steps += 1
         if part is None or steps > 32:
             return None
-        term = _from_terms({part[0]: part[1]})
+        term = from_terms({part[0]: part[1]})
         quotient, rest = quotient + term, rest - term * by
     return quotient
 
@@ -314,7 +303,7 @@ def _divide(value: Expr, by: Expr) -> tuple[Expr, Expr]:
     whole, rest = _divided_terms(value, by)
     common = _content(rest, by)
     if common > 1:  # (g*a) floordiv (g*b) == a floordiv b, and mod scales by g
-        rest, by = _scale_down(rest, common), _scale_down(by, common)
+        rest, by = scale_down(rest, common), scale_down(by, common)
     if rest.constant is not None and by.constant is not None:
         return whole + rest.constant // by.constant, as_expr(rest.constant % by.constant) * common
     inner = rest.terms[0][0][0] if len(rest.terms) == 1 and len(rest.terms[0][0]) == 1 else None
@@ -331,7 +320,7 @@ def _divided_terms(value: Expr, by: Expr) -> tuple[Expr, Expr]:
     whole, rest = ZERO, value
     for monomial, c in value.terms if len(by.terms) == 1 else ():
         if (part := _quotient_of_term(monomial, c, by.terms[0])) is not None:
-            term = _from_terms({part[0]: part[1]})
+            term = from_terms({part[0]: part[1]})
             whole, rest = whole + term, rest - term * by
     return whole, rest
 
@@ -340,12 +329,13 @@ def _content(*values: Expr) -> int:
     return gcd(*(c for value in values for _, c in value.terms))
 
 
-def _scale_down(value: Expr, by: int) -> Expr:
+def scale_down(value: Expr, by: int) -> Expr:
+    """`value / by`, where `by` divides every coefficient."""
     return Expr(tuple((m, c // by) for m, c in value.terms))
 
 
 def _call(name: str, lhs: Expr, rhs: Expr) -> Expr:
-    return _from_atom(Call(name, lhs, rhs))
+    return from_atom(Call(name, lhs, rhs))
 
 
 def maximum(lhs: Expr | int, rhs: Expr | int) -> Expr:
@@ -384,7 +374,8 @@ _EVALUATE: Mapping[str, Callable[[int, int], int]] = {
 # Facts
 
 
-def _atom_is_nonnegative(atom: Atom) -> bool:
+def atom_is_nonnegative(atom: Atom) -> bool:
+    """True where the atom is non-negative for all sizes; nothing is assumed of axes."""
     match atom:
         case Var(kind="s"):
             return True
@@ -400,235 +391,4 @@ def _atom_is_nonnegative(atom: Atom) -> bool:
 
 def is_nonnegative(value: Expr) -> bool:
     """True where every term is non-negative for all sizes (sufficient, not necessary)."""
-    return all(c > 0 and all(_atom_is_nonnegative(a) for a in m) for m, c in value.terms)
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Axis extents (`0 <= d_i < sizes[i]`), used to drop `floordiv` and `mod`."""
-
-    sizes: tuple[Expr, ...]
-
-    def upper(self, value: Expr) -> Expr | None:
-        """An expression without axes that `value` never exceeds, None if none is known."""
-        total = ZERO
-        for monomial, c in value.terms:
-            factor = as_expr(c)
-            for atom in monomial:
-                if isinstance(atom, Var) and atom.kind == "d" and atom.index < len(self.sizes):
-                    if c < 0:
-                        factor = ZERO  # the axis is at least 0
-                    else:
-                        factor = factor * (self.sizes[atom.index] - 1)
-                elif isinstance(atom, Var) and atom.kind == "s":
-                    factor = factor * _from_atom(atom)
-                elif isinstance(atom, Call) and c > 0 and (bound := self._upper_of_call(atom)) is not None:
-                    factor = factor * bound
-                else:
-                    return None
-            total = total + factor
-        return total
-
-    def _upper_of_call(self, atom: Call) -> Expr | None:
-        if atom.name == "mod":
-            return atom.rhs - 1
-        if atom.name == "floordiv" and self.is_nonnegative(atom.lhs):
-            bound = self.upper(atom.lhs)
-            return None if bound is None else bound // atom.rhs
-        return None
-
-    def is_nonnegative(self, value: Expr) -> bool:
-        def known(atom: Atom) -> bool:
-            if isinstance(atom, Var) and atom.kind == "d":
-                return atom.index < len(self.sizes)
-            if isinstance(atom, Call) and atom.name == "floordiv":
-                return self.is_nonnegative(atom.lhs) and is_nonnegative(atom.rhs)
-            return _atom_is_nonnegative(atom)
-
-        return all(c > 0 and all(known(a) for a in m) for m, c in value.terms)
-
-    def is_below(self, value: Expr, limit: Expr) -> bool:
-        bound = self.upper(value)
-        return bound is not None and is_nonnegative(limit - 1 - bound)
-
-    def simplify(self, value: Expr) -> Expr:
-        """Rewrite `floordiv` and `mod` whose operand is known to lie in one period."""
-        if not any(isinstance(atom, Call) for atom in value.atoms()):
-            return value
-        return _simplify(self, value)
-
-    def simplify_call(self, atom: Call) -> Expr:
-        """`simplify` for one function call."""
-        lhs, rhs = self.simplify(atom.lhs), self.simplify(atom.rhs)
-        if atom.name in ("max", "min"):
-            return FUNCTIONS[atom.name](lhs, rhs)
-        # Split lhs into a multiple of rhs and a rest that stays within [0, rhs).
-        whole, rest = ZERO, lhs
-        for monomial, c in lhs.terms:
-            term = _from_terms({monomial: c})
-            if (part := term.exact_div(rhs)) is not None:
-                whole, rest = whole + part, rest - term
-        if self.is_nonnegative(rest) and self.is_below(rest, rhs):
-            return whole if atom.name == "floordiv" else rest
-        if (split := self._split_inner(rest, rhs)) is not None:
-            quotient, remainder = split
-            return whole + quotient if atom.name == "floordiv" else remainder
-        return FUNCTIONS[atom.name](lhs, rhs)
-
-    def _split_inner(self, rest: Expr, rhs: Expr) -> tuple[Expr, Expr] | None:
-        """(a*g + b) by (r*g), 0 <= b < g: quotient is a by r, remainder (a mod r)*g + b."""
-        if rhs.constant is None:
-            return None
-        coefficients = sorted({abs(c) for _, c in rest.terms}, reverse=True)
-        for g in coefficients:
-            if g <= 1 or rhs.constant % g or rhs.constant == g:
-                continue
-            high = _from_terms({m: c for m, c in rest.terms if c % g == 0})
-            low = rest - high
-            if low and self.is_nonnegative(low) and self.is_below(low, as_expr(g)):
-                a, r = _scale_down(high, g), as_expr(rhs.constant // g)
-                return self.simplify(a // r), self.simplify(a % r) * g + low
-        return None
-
-
-@lru_cache(maxsize=65536)
-def _simplify(bounds: Bounds, value: Expr) -> Expr:
-    total = ZERO
-    for monomial, c in value.terms:
-        factor = as_expr(c)
-        for atom in monomial:
-            factor = factor * (bounds.simplify_call(atom) if isinstance(atom, Call) else _from_atom(atom))
-        total = total + factor
-    return total
-
-
-# Shapes
-
-
-def row_major_strides(sizes: Sequence[Expr]) -> tuple[Expr, ...]:
-    """Strides in elements of a row-major array of `sizes`."""
-    strides: list[Expr] = []
-    step = ONE
-    for size in reversed(sizes):
-        strides.append(step)
-        step = step * size
-    return tuple(reversed(strides))
-
-
-def linearize(subscripts: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
-    total = ZERO
-    for subscript, stride in zip(subscripts, strides, strict=True):
-        total = total + subscript * stride
-    return total
-
-
-def delinearize(flat: Expr, sizes: Sequence[Expr]) -> tuple[Expr, ...]:
-    """Subscripts of element `flat` of a row-major array of `sizes`."""
-    subscripts: list[Expr] = []
-    for i, stride in enumerate(row_major_strides(sizes)):
-        value = flat // stride
-        subscripts.append(value if i == 0 else value % sizes[i])
-    return tuple(subscripts)
-
-
-def evaluate_all(values: Sequence[Expr], symbols: Mapping[Var, int]) -> list[int]:
-    return [value.evaluate(symbols) for value in values]
-
-
-# Text
-
-_TOKEN = re.compile(r"\s*(?:(\d+)|([a-z]+\d*)|(.))")
-
-
-class IndexExprSyntaxError(ValueError):
-    """Text that is not an index expression."""
-
-
-class _Parser:
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.tokens = [m.group().strip() for m in _TOKEN.finditer(text) if m.group().strip()]
-        self.at = 0
-
-    def peek(self) -> str:
-        return self.tokens[self.at] if self.at < len(self.tokens) else ""
-
-    def take(self) -> str:
-        token = self.peek()
-        self.at += 1
-        return token
-
-    def expect(self, token: str) -> None:
-        if self.take() != token:
-            raise IndexExprSyntaxError(f"expected `{token}` in index expression `{self.text}`")
-
-    def sum(self) -> Expr:
-        value = self.term()
-        while self.peek() in ("+", "-"):
-            value = value + self.term() if self.take() == "+" else value - self.term()
-        return value
-
-    def term(self) -> Expr:
-        value = self.factor()
-        while self.peek() in ("*", "floordiv", "mod", "ceildiv"):
-            match self.take():
-                case "*":
-                    value = value * self.factor()
-                case "floordiv":
-                    value = value // self.factor()
-                case "mod":
-                    value = value % self.factor()
-                case _:
-                    value = value.ceildiv(self.factor())
-        return value
-
-    def factor(self) -> Expr:
-        token = self.take()
-        if token == "-":
-            return -self.factor()
-        if token == "(":
-            value = self.sum()
-            self.expect(")")
-            return value
-        if token.isdigit():
-            return as_expr(int(token))
-        if token in ("max", "min"):
-            self.expect("(")
-            lhs = self.sum()
-            self.expect(",")
-            rhs = self.sum()
-            self.expect(")")
-            return FUNCTIONS[token](lhs, rhs)
-        if re.fullmatch(r"[dsi]\d+", token):
-            return _from_atom(Var(token[0], int(token[1:])))
-        raise IndexExprSyntaxError(f"unexpected `{token}` in index expression `{self.text}`")
-
-
-@lru_cache(maxsize=65536)
-def parse_exprs(text: str) -> tuple[Expr, ...]:
-    """Read a comma-separated list, as `"4, s0*2, d0 floordiv 8"`; empty text is ()."""
-    parser = _Parser(text)
-    if not parser.tokens:
-        return ()
-    values = [parser.sum()]
-    while parser.peek() == ",":
-        parser.take()
-        values.append(parser.sum())
-    if parser.peek():
-        raise IndexExprSyntaxError(f"unexpected `{parser.peek()}` in index expression `{text}`")
-    return tuple(values)
-
-
-def parse_expr(text: str) -> Expr:
-    (value,) = parse_exprs(text)
-    return value
-
-
-def format_exprs(values: Iterable[Expr | int]) -> str:
-    return ", ".join(str(value) for value in values)
-
-
-def static_product(sizes: Sequence[Expr]) -> int | None:
-    """The number of elements, None where a size is symbolic."""
-    values = [size.constant for size in sizes]
-    return None if None in values else prod(v for v in values if v is not None)
+    return all(c > 0 and all(atom_is_nonnegative(a) for a in m) for m, c in value.terms)

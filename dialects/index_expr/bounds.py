@@ -1,0 +1,120 @@
+"""What the extents of axes say about an expression."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from .expr import (
+    FUNCTIONS,
+    ZERO,
+    Atom,
+    Call,
+    Expr,
+    Var,
+    as_expr,
+    atom_is_nonnegative,
+    from_atom,
+    from_terms,
+    is_nonnegative,
+    scale_down,
+)
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Axis extents (`0 <= d_i < sizes[i]`), used to drop `floordiv` and `mod`."""
+
+    sizes: tuple[Expr, ...]
+
+    def upper(self, value: Expr) -> Expr | None:
+        """An expression without axes that `value` never exceeds, None if none is known."""
+        total = ZERO
+        for monomial, c in value.terms:
+            factor = as_expr(c)
+            for atom in monomial:
+                if isinstance(atom, Var) and atom.kind == "d" and atom.index < len(self.sizes):
+                    if c < 0:
+                        factor = ZERO  # the axis is at least 0
+                    else:
+                        factor = factor * (self.sizes[atom.index] - 1)
+                elif isinstance(atom, Var) and atom.kind == "s":
+                    factor = factor * from_atom(atom)
+                elif isinstance(atom, Call) and c > 0 and (bound := self._upper_of_call(atom)) is not None:
+                    factor = factor * bound
+                else:
+                    return None
+            total = total + factor
+        return total
+
+    def _upper_of_call(self, atom: Call) -> Expr | None:
+        if atom.name == "mod":
+            return atom.rhs - 1
+        if atom.name == "floordiv" and self.is_nonnegative(atom.lhs):
+            bound = self.upper(atom.lhs)
+            return None if bound is None else bound // atom.rhs
+        return None
+
+    def is_nonnegative(self, value: Expr) -> bool:
+        def known(atom: Atom) -> bool:
+            if isinstance(atom, Var) and atom.kind == "d":
+                return atom.index < len(self.sizes)
+            if isinstance(atom, Call) and atom.name == "floordiv":
+                return self.is_nonnegative(atom.lhs) and is_nonnegative(atom.rhs)
+            return atom_is_nonnegative(atom)
+
+        return all(c > 0 and all(known(a) for a in m) for m, c in value.terms)
+
+    def is_below(self, value: Expr, limit: Expr) -> bool:
+        bound = self.upper(value)
+        return bound is not None and is_nonnegative(limit - 1 - bound)
+
+    def simplify(self, value: Expr) -> Expr:
+        """Rewrite `floordiv` and `mod` whose operand is known to lie in one period."""
+        if not any(isinstance(atom, Call) for atom in value.atoms()):
+            return value
+        return _simplify(self, value)
+
+    def simplify_call(self, atom: Call) -> Expr:
+        """`simplify` for one function call."""
+        lhs, rhs = self.simplify(atom.lhs), self.simplify(atom.rhs)
+        if atom.name in ("max", "min"):
+            return FUNCTIONS[atom.name](lhs, rhs)
+        # Split lhs into a multiple of rhs and a rest that stays within [0, rhs).
+        whole, rest = ZERO, lhs
+        for monomial, c in lhs.terms:
+            term = from_terms({monomial: c})
+            if (part := term.exact_div(rhs)) is not None:
+                whole, rest = whole + part, rest - term
+        if self.is_nonnegative(rest) and self.is_below(rest, rhs):
+            return whole if atom.name == "floordiv" else rest
+        if (split := self._split_inner(rest, rhs)) is not None:
+            quotient, remainder = split
+            return whole + quotient if atom.name == "floordiv" else remainder
+        return FUNCTIONS[atom.name](lhs, rhs)
+
+    def _split_inner(self, rest: Expr, rhs: Expr) -> tuple[Expr, Expr] | None:
+        """(a*g + b) by (r*g), 0 <= b < g: quotient is a by r, remainder (a mod r)*g + b."""
+        if rhs.constant is None:
+            return None
+        coefficients = sorted({abs(c) for _, c in rest.terms}, reverse=True)
+        for g in coefficients:
+            if g <= 1 or rhs.constant % g or rhs.constant == g:
+                continue
+            high = from_terms({m: c for m, c in rest.terms if c % g == 0})
+            low = rest - high
+            if low and self.is_nonnegative(low) and self.is_below(low, as_expr(g)):
+                a, r = scale_down(high, g), as_expr(rhs.constant // g)
+                return self.simplify(a // r), self.simplify(a % r) * g + low
+        return None
+
+
+@lru_cache(maxsize=65536)
+def _simplify(bounds: Bounds, value: Expr) -> Expr:
+    total = ZERO
+    for monomial, c in value.terms:
+        factor = as_expr(c)
+        for atom in monomial:
+            factor = factor * (bounds.simplify_call(atom) if isinstance(atom, Call) else from_atom(atom))
+        total = total + factor
+    return total

@@ -1,0 +1,44 @@
+"""Sizes, strides and subscripts of row-major arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from .expr import ONE, ZERO, Expr, Var
+
+
+def row_major_strides(sizes: Sequence[Expr]) -> tuple[Expr, ...]:
+    """Strides in elements of a row-major array of `sizes`."""
+    strides: list[Expr] = []
+    step = ONE
+    for size in reversed(sizes):
+        strides.append(step)
+        step = step * size
+    return tuple(reversed(strides))
+
+
+def linearize(subscripts: Sequence[Expr], strides: Sequence[Expr]) -> Expr:
+    total = ZERO
+    for subscript, stride in zip(subscripts, strides, strict=True):
+        total = total + subscript * stride
+    return total
+
+
+def delinearize(flat: Expr, sizes: Sequence[Expr]) -> tuple[Expr, ...]:
+    """Subscripts of element `flat` of a row-major array of `sizes`."""
+    subscripts: list[Expr] = []
+    for i, stride in enumerate(row_major_strides(sizes)):
+        value = flat // stride
+        subscripts.append(value if i == 0 else value % sizes[i])
+    return tuple(subscripts)
+
+
+def evaluate_all(values: Sequence[Expr], symbols: Mapping[Var, int]) -> list[int]:
+    return [value.evaluate(symbols) for value in values]
+
+
+def static_product(sizes: Sequence[Expr]) -> int | None:
+    """The number of elements, None where a size is symbolic."""
+    values = [size.constant for size in sizes]
+    return None if None in values else prod(v for v in values if v is not None)

@@ -1,0 +1,113 @@
+"""Index expressions: canonical form, division, bounds and text, against plain integers."""
+
+from __future__ import annotations
+
+import random
+from itertools import product as grid
+
+import pytest
+
+from tilewright.dialects.index_expr import (
+    Bounds,
+    Expr,
+    IndexExprSyntaxError,
+    Var,
+    as_expr,
+    delinearize,
+    dim,
+    format_exprs,
+    linearize,
+    maximum,
+    minimum,
+    parse_expr,
+    parse_exprs,
+    row_major_strides,
+    sym,
+)
+
+SIZES = {"d0": 8, "d1": 5}
+
+
+def _random_text(r: random.Random, depth: int) -> str:
+    if depth == 0:
+        return r.choice(["d0", "d1", "s0", str(r.randint(0, 9))])
+    left, op = _random_text(r, depth - 1), r.choice(["+", "-", "*", "//", "%"])
+    if op in ("//", "%"):
+        return f"(({left}) {op} {r.randint(1, 12)})"
+    return f"(({left}) {op} ({_random_text(r, depth - 1)}))"
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_expressions_mean_what_python_says(seed: int) -> None:
+    r = random.Random(seed)
+    for _ in range(200):
+        text = _random_text(r, 3)
+        env = {"d0": r.randrange(8), "d1": r.randrange(5), "s0": r.randint(0, 9)}
+        wanted = eval(text, {}, env)
+        expr = as_expr(eval(text, {}, {"d0": dim(0), "d1": dim(1), "s0": sym(0)}))
+        values = {Var(name[0], int(name[1])): value for name, value in env.items()}
+        assert expr.evaluate(values) == wanted, text
+        assert parse_expr(str(expr)) == expr
+        simple = Bounds((as_expr(8), as_expr(5))).simplify(expr)
+        assert simple.evaluate(values) == wanted, (text, str(expr), str(simple))
+
+
+def test_equal_polynomials_are_equal_and_print_alike() -> None:
+    d0, s0 = dim(0), sym(0)
+    assert (d0 + 1) * s0 - s0 == d0 * s0
+    assert str((d0 + 1) * (d0 - 1)) == "d0*d0 - 1"
+    assert hash(d0 + s0) == hash(s0 + d0)
+
+
+def test_bounds_remove_divisions() -> None:
+    sizes = (as_expr(8), sym(0), as_expr(12), as_expr(64))
+    bounds = Bounds(sizes)
+    axes = [dim(i) for i in range(4)]
+    flat = linearize(axes, row_major_strides(sizes))
+    assert [bounds.simplify(e) for e in delinearize(flat, sizes)] == axes
+    merged = delinearize(flat, (sym(0) * 8, as_expr(768)))
+    assert format_exprs(bounds.simplify(e) for e in merged) == "d0*s0 + d1, d2*64 + d3"
+    assert str(bounds.simplify((dim(2) * 64 + dim(3)) // 32)) == "d2*2 + (d3 floordiv 32)"
+
+
+def test_nothing_is_assumed_of_an_axis_without_bounds() -> None:
+    assert str(dim(0) // 8) == "(d0 floordiv 8)"
+    assert str(Bounds((as_expr(9),)).simplify(dim(0) // 8)) == "(d0 floordiv 8)"
+    assert Bounds((as_expr(8),)).simplify(dim(0) // 8) == as_expr(0)
+
+
+def test_extremes() -> None:
+    assert maximum(sym(0), sym(0) + 3) == sym(0) + 3
+    assert minimum(4, 7) == as_expr(4)
+    assert str(minimum(sym(0), 7)) == "min(7, s0)"
+    for value in (3, 9):
+        assert minimum(sym(0), 7).evaluate({Var("s", 0): value}) == min(value, 7)
+
+
+def test_coefficients() -> None:
+    expr = dim(0) * sym(0) * 2 + dim(1) + 5
+    assert expr.coefficient(Var("d", 0)) == sym(0) * 2
+    assert expr.coefficient(Var("d", 7)) == as_expr(0)
+    assert (dim(0) * dim(0)).coefficient(Var("d", 0)) is None
+    assert (dim(0) // 2).coefficient(Var("d", 0)) is None
+
+
+def test_division_by_zero_is_an_error() -> None:
+    with pytest.raises(ZeroDivisionError):
+        _ = sym(0) // 0
+
+
+@pytest.mark.parametrize("text", ["d0 +", "4 4", "x3", "(d0", "max(1)", "d0,,d1"])
+def test_bad_text(text: str) -> None:
+    with pytest.raises(IndexExprSyntaxError):
+        parse_exprs(text)
+
+
+def test_division_identity_on_a_grid() -> None:
+    expr: Expr = dim(0) * 6 + dim(1) * 4 - 7
+    for d0, d1 in grid(range(5), range(5)):
+        values = {Var("d", 0): d0, Var("d", 1): d1}
+        for by in (1, 2, 3, 5):
+            quotient, rest = (expr // by).evaluate(values), (expr % by).evaluate(values)
+            assert quotient * by + rest == expr.evaluate(values)
+            assert 0 <= rest < by
