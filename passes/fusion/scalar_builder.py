@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
@@ -24,7 +23,6 @@ from xdsl.utils.hints import isa
 from tilewright.dialects.types import compute_type, is_float, scalar_type, ui8
 
 
-@lru_cache(maxsize=4096)
 def scalar_attr(value: float | int | bool, type_: Attribute) -> Attribute:
     """The attribute of a scalar constant; floats are rounded to `type_`, integers wrap."""
     if is_float(type_):

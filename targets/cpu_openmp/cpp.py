@@ -70,7 +70,6 @@ def buffer_type(type_: Attribute) -> str:
     return "i8" if element == ui8 else scalar_type(element)
 
 
-@lru_cache(maxsize=4096)
 def literal(value: float | int, type_: Attribute) -> str:
     """A constant of a scalar type."""
     if not is_float(type_):

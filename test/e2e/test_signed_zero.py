@@ -1,0 +1,29 @@
+"""0.0 and -0.0 are equal to Python, so a cache keyed by value would mix them up; results must not."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16])
+def test_zeros_of_both_signs_stay_apart(dtype: torch.dtype) -> None:
+    def both(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        plus, minus = torch.full_like(x, 0.0), torch.full_like(x, -0.0)
+        return 1 / torch.where(x > 0, plus, minus), torch.where(x > 0, minus, plus).signbit()
+
+    x = torch.tensor([1.0, -1.0, 2.0, -3.0] * 5, dtype=dtype)
+    found = torch.compile(both, backend="mlir")(x)
+    for have, want in zip(found, both(x), strict=True):
+        assert torch.equal(have, want)
+
+
+def test_signed_zero_of_padding() -> None:
+    def padded(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        pad = torch.nn.functional.pad
+        return 1 / pad(x, (1, 1), value=0.0), 1 / pad(x, (1, 1), value=-0.0)
+
+    x = torch.ones(3)
+    found = torch.compile(padded, backend="mlir")(x)
+    for have, want in zip(found, padded(x), strict=True):
+        assert torch.equal(have, want)
