@@ -1,0 +1,1 @@
+"""`tilewright`: one command line for everything; each command is a small module in this folder."""

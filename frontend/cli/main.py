@@ -1,0 +1,57 @@
+"""The `tilewright` command: finds its subcommands by name and imports only the one that runs.
+
+A subcommand is a module of this folder with a `click.Command` named `command`, and a row in
+COMMANDS. Exit status: 0 done, 1 the tool found or met an error (printed with its id), 2 bad usage.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+
+import click
+
+from tilewright.dialects.diagnostics import TilewrightError
+
+COMMANDS: Mapping[str, str] = {
+    "opt": "run passes on MLIR text",
+    "translate": "write scheduled kernels as C++ or Triton text",
+}
+"""Subcommand -> its line in `tilewright --help`; `new-pass` lives in new_pass.py."""
+
+
+class LazyGroup(click.Group):
+    """A group that imports a subcommand's module when it is asked for, so that start-up stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = import_module(f".{cmd_name.replace('-', '_')}", __package__).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="tilewright")
+def tilewright() -> None:
+    """Compile PyTorch graphs through MLIR, and look at every step of it."""
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    try:
+        tilewright.main(standalone_mode=True)
+    except TilewrightError as error:
+        print(error, file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+if __name__ == "__main__":
+    main()
