@@ -24,6 +24,7 @@ from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
+from ..rewrite import may_rewrite
 from .body import exprs_of, loads_of, remove_divisions, replace_input, set_exprs, simplify_body
 
 Subscripts = Sequence[Expr]
@@ -59,6 +60,8 @@ def absorb_views(kernel: KernelOp) -> None:
     for number in range(len(kernel.operands)):
         while isinstance(viewed := kernel.operands[number].owner, Operation):
             if (read_through := _READ_THROUGH.get(type(viewed))) is None:
+                break
+            if not may_rewrite(viewed, "absorbed into a kernel"):
                 break
             _read_source(kernel, number, viewed, read_through)
             changed = True

@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from ..rewrite import may_rewrite
 from .lowerings import lowering_of
 from .naming import name_after
 
@@ -36,7 +37,7 @@ class ConvertTwToTkPass(ModulePass):
                 continue
             block = function.body.block
             for inner in list(block.ops):
-                if (lower := lowering_of(inner)) is None:
+                if (lower := lowering_of(inner)) is None or not may_rewrite(inner, "made a kernel"):
                     continue
                 kernel = lower(inner)
                 block.insert_op_before(kernel, inner)

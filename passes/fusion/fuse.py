@@ -15,7 +15,7 @@ from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
-from ..rewrite import remarks_wanted, skip
+from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
 from .body import loads_of, remove_divisions, simplify_body
 from .cost import BYTE_COST, body_cost, conversions, count, evaluations
 from .inline import Producer, axis_values, inline_at, producer_of
@@ -78,12 +78,13 @@ class _Fuser:
             candidate = next(
                 (v for v in consumer.operands if isinstance(v.owner, KernelOp) and v not in refused), None
             )
-            if candidate is None:
+            if candidate is None or not rewrites_left():
                 break
             result = self._fuse(candidate, consumer)
             if isinstance(result, str):
                 refused[candidate] = result
             else:
+                count_rewrite(consumer, "fused with a producer")
                 consumer = result
         for value, why in refused.items() if remarks_wanted() else ():
             skip(consumer, f"not fused with the kernel of {_place(value)}: {why}")

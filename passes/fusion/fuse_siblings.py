@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
-from ..rewrite import skip
+from ..rewrite import may_rewrite, skip
 from .body import exprs_of, loads_of, simplify_body
 from .cost import count
 from .merge import Match, complete_match, merge, users_to_sink
@@ -65,6 +65,8 @@ def _absorb_earlier(kernel: KernelOp, max_ops: int) -> KernelOp:
             if isinstance(sunk, str):
                 skip(kernel, f"not fused with a sibling kernel: {sunk}")
                 continue
+            if not may_rewrite(kernel, "fused with a sibling kernel"):
+                return kernel
             kernel = merge(sibling, kernel, found, sunk)
             simplify_body(kernel)
     return kernel

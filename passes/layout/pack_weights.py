@@ -16,7 +16,7 @@ from tilewright.dialects.tw.packing import PackedMatmulOp, PackOp
 from tilewright.dialects.tw.view import PadOp
 from tilewright.dialects.types import element_type_of, is_half, numel_of, sizes_of
 
-from ..rewrite import skip
+from ..rewrite import may_rewrite, skip
 from .frozen import LARGEST, frozen_values
 
 VECTORS = (3, 4, 2, 1)
@@ -58,7 +58,9 @@ class PackWeightsPass(ModulePass):
                 frozen = frozen_values(function)
                 for inner in list(function.body.block.ops):
                     if isinstance(inner, MatmulOp) and inner.rhs in frozen:
-                        if (width := _width(inner, self.vector_bits // 32)) is not None:
+                        if (width := _width(inner, self.vector_bits // 32)) is None:
+                            continue
+                        if may_rewrite(inner, "packed"):
                             _Rewrite(inner).by_packed(width, self.bf16_dot)
 
 

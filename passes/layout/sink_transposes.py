@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import TransposeOp
 
-from ..rewrite import skip
+from ..rewrite import may_rewrite, skip
 from .permute import Perm, can_permute, inverse, is_free, is_identity, permute, result_perm
 
 
@@ -136,7 +136,8 @@ def _sink(block: Block) -> None:
         if id(chain) not in accepted:
             accepted[id(chain)] = flow.balance(chain) > 0
         if accepted[id(chain)]:
-            _move(block, op)
+            if may_rewrite(op, "moved before its transposes"):
+                _move(block, op)
         else:
             skip(op, "not sunk: no fewer transposes would be live")
 

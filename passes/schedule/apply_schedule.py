@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
 
+from ..rewrite import may_rewrite
 from .body import Body
 from .contract import ContractionWriter
 from .cost import scatters
@@ -59,7 +60,7 @@ class ApplySchedulePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            if isinstance(func, FuncOp) and func.scheduled is None:
+            if isinstance(func, FuncOp) and func.scheduled is None and may_rewrite(func, "scheduled"):
                 schedule(func)
 
 

@@ -17,6 +17,8 @@ from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import exprs_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 
+from ..rewrite import may_rewrite
+
 
 @dataclass(frozen=True)
 class CoalesceAxesPass(ModulePass):
@@ -71,7 +73,7 @@ def coalesce(func: FuncOp) -> None:
         sizes[low] = sizes[high] * sizes[low]
         axes[min(axes.index(high), axes.index(low))] = low
         axes = list(dict.fromkeys(a for a in axes if a != high))
-    if axes != list(range(len(func.space))):
+    if axes != list(range(len(func.space))) and may_rewrite(func, "its axes were merged"):
         _renumber(func, ops, axes, sizes, values)
 
 

@@ -12,6 +12,8 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.tw.base import Commutative, is_pure
 
+from ..rewrite import may_rewrite
+
 
 @dataclass(frozen=True)
 class CsePass(ModulePass):
@@ -46,7 +48,7 @@ def _merge_in(block: Block) -> None:
         if op.regions or not op.results or not is_pure(op):
             continue
         first = seen.setdefault(_key(op, numbers), op)
-        if first is not op:
+        if first is not op and may_rewrite(op, "merged with an equal op"):
             for old, new in zip(op.results, first.results, strict=True):
                 old.replace_all_uses_with(new)
             block.erase_op(op)

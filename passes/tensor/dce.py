@@ -12,6 +12,8 @@ from xdsl.traits import IsTerminator, RecursiveMemoryEffect, SymbolOpInterface, 
 
 from tilewright.dialects.tw.base import is_pure
 
+from ..rewrite import may_rewrite
+
 
 @dataclass(frozen=True)
 class DcePass(ModulePass):
@@ -57,7 +59,7 @@ def _clean_block(block: Block) -> None:
     while op is not None:
         before = op.prev_op
         unused = all(result.first_use is None for result in op.results)
-        if unused and is_removable(op):
+        if unused and is_removable(op) and may_rewrite(op, "removed"):
             block.erase_op(op)
         else:
             for region in op.regions:

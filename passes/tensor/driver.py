@@ -19,7 +19,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.diagnostics import TilewrightError
 
-from ..rewrite import carry_location
+from ..rewrite import carry_location, count_rewrite, rewrites_left
 from .dce import is_removable
 
 OpT = TypeVar("OpT", bound=Operation)
@@ -69,7 +69,7 @@ def apply_rules(root: Operation, rules: Rules, name: str, *, fallback: Sequence[
     pending = set(worklist)
     budget = 8 * len(worklist) + 256
     rewrites = 0
-    while worklist:
+    while worklist and rewrites_left():
         op = worklist.pop()
         pending.discard(op)
         if op.parent is None:
@@ -80,6 +80,7 @@ def apply_rules(root: Operation, rules: Rules, name: str, *, fallback: Sequence[
         rewrite = _first_match(op, rules, fallback)
         if rewrite is None:
             continue
+        count_rewrite(op)
         rewrites += 1
         if rewrites > budget:
             raise RewriteBudgetExceeded(op, name=name, budget=budget)
