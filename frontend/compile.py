@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import torch
 from torch.fx import GraphModule
 
 from tilewright.dialects.diagnostics import CannotCompile
+from tilewright.targets.registry import Target, code, known_devices, target, target_for
 
 from .aten_runtime import run_by_aten, warn_once
 from .call import Run, make_call
@@ -42,6 +42,8 @@ class Request:
     """`inference`, `forward` or `backward`."""
     trace: Trace = field(default_factory=lambda: Trace(""))
     """Where to note what happens."""
+    target: Target | None = None
+    """What builds it: `build` fills this in."""
 
     @property
     def dump_folder(self) -> Path | None:
@@ -57,22 +59,13 @@ class Request:
 Builder = Callable[[Graph, Request], Run]
 Boxed = Callable[[list[Any]], Sequence[Any]]
 
-# target -> function that runs the passes and builds; imported when first used.
-BUILDERS: dict[str, str] = {
-    "reference": "tilewright.frontend.reference_runtime:build",
-    "cpu_openmp": "tilewright.frontend.native_runtime:build_cpu",
-    "gpu_triton": "tilewright.frontend.native_runtime:build_gpu",
-}
-TARGETS: Mapping[str, str] = {"cpu": "cpu_openmp", "cuda": "gpu_triton"}
-"""Device -> what compiles for it."""
-
 
 def build(name: str, graph: Graph, request: Request) -> Run:
     """What target `name` makes of the graph."""
-    module, _, function = BUILDERS[name].partition(":")
+    chosen = target(name)
     try:
-        builder: Builder = getattr(import_module(module), function)
-        return builder(graph, request)
+        builder: Builder = code(chosen.build)
+        return builder(graph, replace(request, target=chosen))
     except ImportError as error:
         raise MissingTarget(name=name, reason=str(error)) from error
 
@@ -147,7 +140,7 @@ def _compiled(
     gm: GraphModule, example_inputs: Sequence[Any], request: Request, names: Sequence[str]
 ) -> Boxed:
     options, trace = request.options, request.trace
-    target = options.target if options.target != "auto" else _target_of(gm)
+    name = options.target if options.target != "auto" else _target_of(gm)
     frozen = request.kind == "inference" and options.freeze
     with trace.stage("import"):
         graph = trace.graph = import_fx(
@@ -159,7 +152,7 @@ def _compiled(
             fallback=options.fallback,
         )
     report(graph.fallbacks)
-    run = build(target, graph, request) if graph.has_work else _nothing
+    run = build(name, graph, request) if graph.has_work else _nothing
     _report_strides(graph)
     return make_call(graph, run)
 
@@ -176,9 +169,10 @@ def _target_of(gm: GraphModule) -> str:
         if isinstance(fake, torch.Tensor) and fake.device.type != "cpu":
             device = fake.device.type
             break
-    if device not in TARGETS:
-        raise NoTargetForDevice(device=device, known=", ".join(TARGETS))
-    return TARGETS[device]
+    found = target_for(device)
+    if found is None:
+        raise NoTargetForDevice(device=device, known=", ".join(known_devices()))
+    return found
 
 
 def _static_inputs() -> Sequence[int]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
 from typing import Any
 
-from .errors import BadOptionValue, UnknownMode, UnknownOption
+from tilewright.targets.registry import target_names
 
-TARGETS: tuple[str, ...] = ("auto", "cpu_openmp", "gpu_triton", "reference")
+from .errors import BadOptionValue, UnknownMode, UnknownOption
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Options:
     """Keep compiled libraries in this folder (as TILEWRIGHT_CACHE_DIR)."""
 
 
-_ACCEPTED: Mapping[str, tuple[str, ...]] = {"target": TARGETS}
+_ACCEPTED: Mapping[str, Callable[[], Sequence[str]]] = {"target": lambda: ("auto", *target_names())}
 
 # torch.compile's modes. They trade compile time or memory for speed where launches are slow
 # or schedules are searched; on CPUs neither is so, and all of them mean the default.
@@ -67,6 +67,6 @@ def _check(name: str, value: object) -> None:
     default: object = getattr(Options(), name)
     if type(value) is not type(default):
         raise BadOptionValue(name=name, value=value, accepted=f"a {type(default).__name__}")
-    accepted = _ACCEPTED.get(name)
+    accepted = _ACCEPTED[name]() if name in _ACCEPTED else None
     if accepted is not None and value not in accepted:
         raise BadOptionValue(name=name, value=value, accepted=", ".join(accepted))

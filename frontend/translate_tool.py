@@ -3,38 +3,20 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
-from importlib import import_module
-
-from xdsl.dialects.builtin import ModuleOp
+from collections.abc import Sequence
 
 from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_hook
-from tilewright.passes.registry import unknown_name
+from tilewright.targets.registry import emitter, known_languages
 
 from .tool_io import ToolArguments, guarded, parse_module, read_text, verify_input, write_text
-
-Emitter = Callable[[ModuleOp], str]
-
-EMITTERS: Mapping[str, str] = {
-    "cpp": "tilewright.targets.cpu_openmp.emit:emit_cpp",
-}
-"""Output language -> the function that writes it."""
-
-
-def emitter(name: str) -> Emitter:
-    """The emitter of a language, imported when asked for."""
-    if name not in EMITTERS:
-        raise unknown_name("output language", name, sorted(EMITTERS))
-    module, _, function = EMITTERS[name].partition(":")
-    return getattr(import_module(module), function)
 
 
 def _arguments() -> argparse.ArgumentParser:
     parser = ToolArguments(prog="tilewright-translate", description="Emit source text for scheduled kernels.")
     flag = parser.add_argument
     flag("file", nargs="?", default="-", help="input (.mlir); standard input if left out")
-    flag("--to", required=True, metavar="LANGUAGE", help=f"one of: {', '.join(EMITTERS)}")
+    flag("--to", required=True, metavar="LANGUAGE", help=f"one of: {', '.join(known_languages())}")
     flag("-p", "--passes", default="", help="passes to run first")
     flag("-o", "--output", help="output file; standard output if left out")
     return parser

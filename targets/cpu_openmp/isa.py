@@ -41,6 +41,11 @@ def machine_isa(environment: Mapping[str, str]) -> Isa:
     return x86_isa(features if limit is None else features & limit)
 
 
+def machine_facts(environment: Mapping[str, str]) -> Mapping[str, int | bool]:
+    """What passes are told about this CPU."""
+    return machine_isa(environment).facts
+
+
 def x86_isa(features: frozenset[str]) -> Isa:
     """The x86-64 level that has these features; AVX-512 at its full width."""
     if features >= _V4 | _V3:

@@ -121,14 +121,14 @@ def test_dumps_hold_every_stage_and_the_source(tmp_path: Path) -> None:
 
 
 def test_a_broken_stage_is_dumped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tilewright.frontend import native_runtime
+    from tilewright.frontend import lower
     from tilewright.passes.manager import BrokenByPass, PassRun
 
     def refuse(run: PassRun, module: object) -> None:
         if run.name == "fuse":
             raise BrokenByPass(index=run.index, name=run.spec, reason="for this test")
 
-    monkeypatch.setattr(native_runtime, "verify_hook", refuse)
+    monkeypatch.setattr(lower, "verify_hook", refuse)
     options = {"dump": str(tmp_path), "verify": True}
     with pytest.raises(Exception, match="TW3904"):
         torch.compile(lambda x: x.sin() + 1, backend="mlir", options=options)(torch.randn(3))

@@ -15,7 +15,7 @@ from xdsl.dialects import test
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.diagnostics import PassRegistrationClash, TilewrightError, UnknownName
+from tilewright.dialects.diagnostics import RegistrationClash, TilewrightError, UnknownName
 from tilewright.passes import registry
 from tilewright.passes.manager import parse_pipeline, run_pipeline
 from tilewright.passes.pipeline import PIPELINES
@@ -64,7 +64,7 @@ def test_pipeline_names_resolve(target: str) -> None:
 
 
 def test_registered_pass_runs_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registry, "_REGISTERED", {})
+    monkeypatch.setattr(registry.TABLE, "added", {})
     seen: list[int] = []
 
     @registry.register_pass
@@ -86,7 +86,7 @@ def test_register_pass_refuses_a_taken_name() -> None:
     class DcePass(ModulePass):
         name = "dce"
 
-    with pytest.raises(PassRegistrationClash, match="TW3907: a pass named `dce` exists"):
+    with pytest.raises(RegistrationClash, match="TW3907: a pass named `dce` exists"):
         registry.register_pass(DcePass)
 
 

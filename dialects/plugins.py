@@ -1,0 +1,169 @@
+"""Tables of names that other packages may add to: passes, dialects, lowering rows, targets.
+
+One mechanism for all of them. A table knows its own entries, what was added in this process
+(`add`, behind decorators such as `register_pass`), and the entry points of installed packages:
+
+    [project.entry-points."tilewright.passes"]
+    my-pass = "my_package.passes:MyPass"
+
+An entry point is imported when its name is first used. Two entries of one name are an error.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from typing import Any, Generic, TypeVar
+
+from .diagnostics import BrokenPlugin, RegistrationClash, UnknownName
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """An entry point of an installed package."""
+
+    group: str
+    name: str
+    where: str
+    """`module:attribute`"""
+    package: str
+    """Name and version of the package that declares it."""
+
+    def __str__(self) -> str:
+        return f"{self.where} of the package {self.package}"
+
+    def load(self) -> object:
+        """Import it; raises BrokenPlugin."""
+        try:
+            return load(self.where)
+        except Exception as error:
+            raise self.broken(f"{type(error).__name__}: {error}") from error
+
+    def broken(self, reason: str) -> BrokenPlugin:
+        return BrokenPlugin(name=self.name, group=self.group, owner=self, package=self.package, reason=reason)
+
+
+def load(where: str) -> Any:
+    """The object at `module:attribute`."""
+    module, _, attribute = where.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+@cache
+def _installed() -> Mapping[str, tuple[Plugin, ...]]:
+    """The plug-ins of every installed package by group, in the order of their names."""
+    from importlib.metadata import entry_points
+
+    found: dict[str, set[Plugin]] = {}
+    points = entry_points()
+    for group in sorted(g for g in points.groups if g.startswith("tilewright.")):
+        for point in points.select(group=group):
+            package = "?" if point.dist is None else f"{point.dist.name} {point.dist.version}"
+            # A package that is installed twice on sys.path is listed twice.
+            found.setdefault(group, set()).add(Plugin(group, point.name, point.value, package))
+    order = {g: sorted(all_, key=lambda p: (p.name, p.package, p.where)) for g, all_ in found.items()}
+    return {group: tuple(plugins) for group, plugins in order.items()}
+
+
+@dataclass
+class Table(Generic[T]):
+    """Name -> thing, for one kind of thing."""
+
+    kind: str
+    """What one entry is, in error messages: `pass`."""
+    group: str
+    """The entry point group, `tilewright.passes`."""
+    own: Mapping[str, str | T]
+    """The entries of this project: `module:attribute`, or the thing itself."""
+    accept: Callable[[str, object], T]
+    """Checks and adapts what an entry point of that name gave; raises TypeError with the reason."""
+    added: dict[str, T] = field(default_factory=dict[str, T])
+    """Entries that were added in this process."""
+    _loaded: dict[str, T] = field(default_factory=dict[str, T])
+
+    def __post_init__(self) -> None:
+        TABLES.append(self)
+
+    def add(self, name: str, item: T) -> None:
+        """Add an entry; the same definition may be added again (a reloaded module, a notebook cell)."""
+        owner = self._owner(name, self.installed())
+        known = self.added.get(name)
+        if owner is None and known is not None and _definition(known) != _definition(item):
+            owner = ".".join(_definition(known))
+        if owner is not None:
+            raise RegistrationClash(kind=self.kind, name=name, owner=owner)
+        self.added[name] = item
+
+    def installed(self) -> Mapping[str, Plugin]:
+        """The entry points of this group; raises RegistrationClash where two share a name."""
+        found: dict[str, Plugin] = {}
+        for plugin in _installed().get(self.group, ()):
+            owner = self._owner(plugin.name, found)
+            if owner is not None:
+                raise RegistrationClash(kind=self.kind, name=plugin.name, owner=f"{owner}, and {plugin}")
+            found[plugin.name] = plugin
+        return found
+
+    def _owner(self, name: str, installed: Mapping[str, Plugin]) -> str | None:
+        """Who has taken the name, in words."""
+        own = self.own.get(name)
+        if own is not None:
+            return own if isinstance(own, str) else f"a {self.kind} of tilewright"
+        return str(installed[name]) if name in installed else None
+
+    def find(self, name: str) -> T | None:
+        """The entry, imported if it has to be; None where there is none."""
+        if name in self.added:
+            return self.added[name]
+        if name not in self._loaded:
+            item = self._load(name)
+            if item is None:
+                return None
+            self._loaded[name] = item
+        return self._loaded[name]
+
+    def _load(self, name: str) -> T | None:
+        own = self.own.get(name)
+        if own is not None:
+            return load(own) if isinstance(own, str) else own
+        plugin = self.installed().get(name)
+        if plugin is None:
+            return None
+        item = plugin.load()
+        try:
+            return self.accept(name, item)
+        except TypeError as error:
+            raise plugin.broken(str(error)) from error
+
+    def get(self, name: str) -> T:
+        """The entry; raises UnknownName."""
+        found = self.find(name)
+        if found is None:
+            raise unknown_name(self.kind, name, self.names())
+        return found
+
+    def names(self) -> list[str]:
+        """Every name that `get` knows, sorted."""
+        return sorted({*self.own, *self.added, *self.installed()})
+
+
+TABLES: list[Table[Any]] = []
+"""All tables of this process, as they were made."""
+
+
+def _definition(item: object) -> tuple[str, str]:
+    """Where something was defined; instances answer for their class."""
+    named = item if hasattr(item, "__qualname__") else type(item)
+    return str(named.__module__), str(getattr(named, "__qualname__", named))
+
+
+def unknown_name(kind: str, name: str, known: list[str]) -> UnknownName:
+    """The error that proposes the nearest known name."""
+    near = get_close_matches(name, known, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else "nothing similar is registered"
+    return UnknownName(kind=kind, name=name, hint=hint, known=", ".join(known))

@@ -1,0 +1,68 @@
+"""Runs the passes of a target over an imported graph; what every target's build begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.registry import new_context
+from tilewright.passes.manager import (
+    Dump,
+    Hook,
+    module_text,
+    parse_pipeline,
+    run_pipeline,
+    verify_hook,
+    with_facts,
+)
+from tilewright.targets.registry import code
+
+from .dump import open_dump, write_import
+from .frozen import take_setup
+from .graph import Graph
+
+if TYPE_CHECKING:
+    from .compile import Request
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A graph whose module went through the passes, in place."""
+
+    setup: ModuleOp | None
+    """The module of `@setup`: what is derived from frozen parameters, if anything is."""
+    dump: Dump | None
+    """Where to write the emitted text; None where nobody asked."""
+
+
+def lower(graph: Graph, request: Request) -> Lowered:
+    """Run the pipeline of the request's target on the graph's module."""
+    passes = pipeline_of(request)
+    dump = open_dump(request.dump_folder, request.kind)
+    hooks: list[Hook] = [request.trace.timing]
+    if dump is not None:
+        write_import(dump, graph.module, passes)
+        hooks.append(dump)
+    if request.options.verify or request.environment.verify_each:
+        hooks.append(verify_hook)  # after the dump, which then holds the broken stage, too
+    context = new_context()
+    split = next((i for i, p in enumerate(passes, start=1) if p.name == "hoist-frozen"), len(passes))
+    run_pipeline(context, graph.module, passes[:split], hooks=hooks)
+    setup = request.trace.setup = take_setup(graph.module)
+    if dump is not None and setup is not None:
+        dump.write("setup.mlir", module_text(setup))
+    run_pipeline(context, graph.module, passes[split:], hooks=hooks, first=split + 1)
+    return Lowered(setup, dump)
+
+
+def pipeline_of(request: Request) -> Sequence[ModulePass]:
+    """The passes of the request's target, told the facts about this machine."""
+    assert request.target is not None, "compile.build chooses the target"
+    passes = parse_pipeline(",".join(request.target.pipeline))
+    if request.target.facts is None:
+        return passes
+    return with_facts(passes, code(request.target.facts)(request.environment.variables))
