@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 def build_cpu(graph: Graph, request: Request) -> Run:
     """C++ with OpenMP, compiled and loaded."""
+    from tilewright.targets.cpu_openmp.build import recipe
     from tilewright.targets.cpu_openmp.emit import emit_unit
-    from tilewright.targets.cpu_openmp.launch import exports, load_unit
+    from tilewright.targets.native.launch import exports, load_unit
 
     trace, lowered = request.trace, lower(graph, request)
     with trace.stage("emit C++"):
@@ -26,6 +27,7 @@ def build_cpu(graph: Graph, request: Request) -> Run:
     with trace.stage("compile C++"):
         compiled = load_unit(
             unit,
+            recipe=recipe(request.environment.variables),
             cache_dir=request.cache_folder,
             environment=request.environment.variables,
             pooled=request.options.pool_outputs,

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var, as_expr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 
-from .cpp import buffer_type, expression, lanes, operand, value_type
+from ..native.cpp import buffer_type, expression, lanes, operand, value_type
 
 
 class Scope(Protocol):

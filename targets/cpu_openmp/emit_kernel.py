@@ -36,9 +36,8 @@ from tilewright.dialects.tk.compute import ActiveOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp, TailOp, YieldOp
 
-from . import access, rules
-from .constants import numbers
-from .cpp import (
+from ..native.constants import numbers
+from ..native.cpp import (
     buffer_type,
     comment,
     element_literal,
@@ -50,8 +49,9 @@ from .cpp import (
     place,
     value_type,
 )
+from ..native.places import Places
+from . import access, rules
 from .errors import NoCppLowering, NotScheduled
-from .places import Places
 
 
 @dataclass

@@ -17,7 +17,7 @@ from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.dot import DotOp
 from tilewright.dialects.types import element_type
 
-from .cpp import value_type
+from ..native.cpp import value_type
 from .errors import NoCppLowering
 
 ROWS: Mapping[type[Operation], str] = {

@@ -17,7 +17,7 @@ from torch import Tensor
 from torch._dynamo.exc import BackendCompilerFailed
 
 from tilewright.frontend import aten_runtime
-from tilewright.targets.cpu_openmp import launch
+from tilewright.targets.native import launch
 
 X = torch.linspace(-2, 2, 24).reshape(4, 6)
 

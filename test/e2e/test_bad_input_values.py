@@ -209,7 +209,7 @@ def test_extremes_of_nothing_raise_what_eager_raises() -> None:
 
 def test_no_memory() -> None:
     """A plan that wants more than there is: an error, and the process lives."""
-    from tilewright.targets.cpu_openmp.errors import OutOfMemory, call_error
+    from tilewright.targets.native.errors import OutOfMemory, call_error
 
     error = call_error(2113, "the arena of temporaries", "model.py:3", "not enough memory")
     assert isinstance(error, OutOfMemory)

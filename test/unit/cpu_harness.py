@@ -8,7 +8,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 
 from tilewright.dialects.registry import new_context
-from tilewright.targets.cpu_openmp.launch import CompiledGraph, load
+from tilewright.targets.cpu_openmp.launch import load
+from tilewright.targets.native.launch import CompiledGraph
 
 SIZES = {"f64": 8, "f32": 4, "bf16": 2, "f16": 2, "i64": 8, "i32": 4, "i16": 2, "i8": 1, "ui8": 1, "i1": 1}
 

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from tilewright.targets.cpu_openmp import build as b
-from tilewright.targets.cpu_openmp.errors import CacheUnwritable, CompilerFailed, NoCompiler
+from tilewright.targets.cpu_openmp.build import recipe
 from tilewright.targets.cpu_openmp.isa import Isa, machine_isa, x86_isa
+from tilewright.targets.native import build as b
+from tilewright.targets.native.errors import CacheUnwritable, CompilerFailed, NoCompiler
 
 SOURCE = 'extern "C" __attribute__((visibility("default"))) int answer() { return 42; }\n'
 CALL = "import ctypes, sys; print(ctypes.CDLL(sys.argv[1]).answer())"
@@ -24,7 +25,8 @@ def answer(library: Path) -> str:
 
 
 def build(folder: Path, source: str = SOURCE, **environment: str) -> Path:
-    return b.build(source, cache_dir=folder, environment={**os.environ, **environment})
+    given = {**os.environ, **environment}
+    return b.build(source, recipe=recipe(given), cache_dir=folder, environment=given)
 
 
 def script(folder: Path, text: str) -> str:

@@ -29,7 +29,7 @@ from tilewright.dialects.types import bytes_of
 from . import emit_calls
 from .constants import constant_bytes
 from .cpp import buffer_type, comment, expression, operand
-from .errors import NoCppLowering
+from .errors import NoHostLowering
 from .host_calls import DTYPES, Available, element_name
 from .host_writer import HostPlan, HostWriter, Root, exprs, fail, pointer
 from .places import Places
@@ -44,7 +44,7 @@ def emit_host(
     for op in main.body.block.ops:
         statement = _STATEMENTS.get(type(op))
         if statement is None:
-            raise NoCppLowering(op, reason="it is not an op of the host plan")
+            raise NoHostLowering(op, reason="it is not an op of the host plan")
         statement(w, op)
     head = [
         "static PyObject* tw_main(PyObject* self, PyObject* inputs) {",
@@ -73,7 +73,7 @@ def _arguments(w: HostWriter, main: FuncOp) -> None:
         w.pointers[arg] = w.names[arg]
         given_type: Attribute = arg.type
         if not isinstance(given_type, MemRefType):
-            raise NoCppLowering(main, reason=f"argument {i} is no buffer but {given_type}")
+            raise NoHostLowering(main, reason=f"argument {i} is no buffer but {given_type}")
         type_ = buffer_type(arg.type)
         w.line(f"{type_}* const {w.names[arg]} = ({type_}*)call.data({i});{_comment(given.get('tw.name'))}")
     symbols = any(isinstance(arg.type, IndexType) for arg in args)

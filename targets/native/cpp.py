@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -191,7 +192,23 @@ def comment(text: str) -> str:
     return "// " + text.replace("\n", " ").replace("\r", " ").rstrip("\\")
 
 
+_KEYWORDS = frozenset(
+    "alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t"
+    " class compl concept const consteval constexpr constinit const_cast continue co_await co_return co_yield"
+    " decltype default delete do double dynamic_cast else enum explicit export extern false float for friend"
+    " goto if inline int long mutable namespace new noexcept not not_eq nullptr operator or or_eq private"
+    " protected public register reinterpret_cast requires return short signed sizeof static static_assert"
+    " static_cast struct switch template this thread_local throw true try typedef typeid typename union"
+    " unsigned using virtual void volatile wchar_t while xor xor_eq".split()
+)
+# What the prelude and the emitted code declare: types, namespaces, variables.
+_DECLARED = re.compile(
+    r"(main|tw|tw_\w+|free|posix_memalign|dl\w+|PLACES|METHOD|Py\w*|_.*|[a-z]{1,2}\d+(x\d+)?)"
+)
+
+
 def identifier(text: str) -> str:
-    """A C++ name made of what the text has."""
+    """A C++ name made of what the text has; `k_` keeps it apart from words that mean something else."""
     name = "".join(c if c.isascii() and c.isalnum() else "_" for c in text)
-    return name if name and not name[0].isdigit() else f"k_{name}"
+    taken = not name or name[0].isdigit() or name in _KEYWORDS or _DECLARED.fullmatch(name)
+    return f"k_{name}" if taken else name

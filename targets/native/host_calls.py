@@ -23,7 +23,7 @@ from tilewright.dialects.types import ELEMENT_TYPES
 from tilewright.dialects.types import ui8 as _ui8
 
 from .cpp import expression, quoted
-from .errors import NoCppLowering
+from .errors import NoHostLowering
 from .fallback import Argument, Dtype, Integer, Operand
 from .shims import Parameter, Shim
 
@@ -172,7 +172,7 @@ class PythonArguments:
             case _ if arg in _NAMES:
                 return Dtype(_NAMES[arg])
             case _:
-                raise NoCppLowering(self.op, reason=f"its argument {arg} has no form in Python")
+                raise NoHostLowering(self.op, reason=f"its argument {arg} has no form in Python")
 
 
 Available = Callable[[str], bool]
