@@ -17,6 +17,12 @@ from tilewright.dialects.diagnostics import TilewrightError
 COMMANDS: Mapping[str, str] = {
     "opt": "run passes on MLIR text",
     "translate": "write scheduled kernels as C++ or Triton text",
+    "capture": "write the graphs of a function or script as .mlir",
+    "explain": "what a compile did: fused, left to ATen, refused, and how long it took",
+    "test-from-capture": "write a lit test from a captured graph and a pass",
+    "cache": "list, measure, verify and prune the compile cache",
+    "doctor": "check compiler, OpenMP, torch, triton, GPU and cache, with remedies",
+    "completion": "print the completion script of a shell",
 }
 """Subcommand -> its line in `tilewright --help`; `new-pass` lives in new_pass.py."""
 

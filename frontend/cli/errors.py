@@ -1,0 +1,41 @@
+"""Errors of the command line (codes TW1950 to TW1969)."""
+
+from __future__ import annotations
+
+from tilewright.dialects.diagnostics import TilewrightError
+
+
+class NoSuchFunction(TilewrightError):
+    """`MODULE:FUNCTION` that cannot be found."""
+
+    code = "TW1950"
+    what = "cannot find `{text}`"
+    why = "{reason}"
+    fix = "write package.module:name or path/file.py:name, where name is a function or an nn.Module"
+
+
+class BadInputText(TilewrightError):
+    """`--input` that is no type."""
+
+    code = "TW1951"
+    what = "`{text}` describes no input"
+    why = "an input is sizes and an element type, e.g. 4x8xf32; for integers a range may follow: 4xi64:0..100"
+    fix = "use one of the element types {elements}"
+
+
+class NothingCaptured(TilewrightError):
+    """A script or function from which no graph came."""
+
+    code = "TW1952"
+    what = "`{subject}` compiled no graph"
+    why = "{reason}"
+    fix = "{advice}"
+
+
+class FailedScript(TilewrightError):
+    """The captured script ended with an error."""
+
+    code = "TW1953"
+    what = "{script} ended with status {status}"
+    why = "its own output stands above"
+    fix = "make the script run by itself first: python {script}"

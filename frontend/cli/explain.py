@@ -1,0 +1,44 @@
+"""`tilewright explain`: what a compile did with a function, on the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import click
+
+from .subject import load_subject, subject_options
+
+_EPILOG = """\b
+Examples:
+  tilewright explain examples/mlp_mixer.py:MLPMixer --input 1x3x224x224xf32
+  tilewright explain model.py:forward --inputs-from model.py:example --option fallback=false
+"""
+
+
+@click.command(epilog=_EPILOG)
+@subject_options
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="an option of the backend")
+def command(
+    function: str,
+    inputs: Sequence[str],
+    inputs_from: str | None,
+    dynamic: bool,
+    training: bool,
+    seed: int,
+    options: Sequence[str],
+) -> None:
+    """Compile MODULE:FUNCTION afresh and report graphs, kernels, fall-backs, refusals and seconds."""
+    import torch
+
+    from ..explain import explain
+
+    subject = load_subject(function, inputs, inputs_from, dynamic, training, seed)
+    given = {name: _value(value) for name, _, value in (text.partition("=") for text in options)}
+    with torch.set_grad_enabled(training):
+        report = explain(subject.function, *subject.args, options=given, dynamic=subject.dynamic)
+    click.echo(str(report))
+
+
+def _value(text: str) -> bool | str:
+    """`true` and `false` are what they say; an option's own check refuses what does not fit."""
+    return {"true": True, "false": False}.get(text.lower(), text)

@@ -1,0 +1,174 @@
+"""What a command compiles: a function or module named on the command line, and its inputs.
+
+tilewright explain examples/unet.py:UNet --input 1x3x64x64xf32
+tilewright capture my_package.models:forward --inputs-from my_package.models:example
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import click
+
+from .errors import BadInputText, NoSuchFunction
+
+if TYPE_CHECKING:
+    import torch
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_INPUT = re.compile(
+    r"(?:(?P<sizes>\d+(?:x\d+)*)x)?(?P<element>[a-z]+\d*)(?::(?P<low>-?\d+)\.\.(?P<high>-?\d+))?"
+)
+_LARGEST_INDEX = 10
+"""Random integers lie in [0, 10) unless a range is given: most of them become indices."""
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A callable and the arguments to call it with."""
+
+    function: Callable[..., Any]
+    args: tuple[Any, ...]
+    dynamic: bool | None
+    training: bool
+
+    def call(self, compiled: Callable[..., Any]) -> Any:
+        """Call without gradients, or, when training, with the backward of the sum of all results."""
+        import torch
+
+        with torch.set_grad_enabled(self.training):
+            result = compiled(*self.args)
+        if self.training:
+            _sum(result).backward()
+        return result
+
+
+def subject_options(command: _F) -> _F:
+    """Decorator: the argument and options from which `load_subject` makes a Subject."""
+    for decorate in reversed(
+        (
+            click.argument("function", metavar="MODULE:FUNCTION"),
+            click.option(
+                "--input",
+                "inputs",
+                multiple=True,
+                metavar="TYPE",
+                help="a random argument: 4x8xf32, i64 (0-d), 2x16xi64:0..1000 (below 1000); repeatable",
+            ),
+            click.option("--inputs-from", metavar="MODULE:FUNCTION", help="call this for the arguments"),
+            click.option("--dynamic", is_flag=True, help="compile for sizes that vary"),
+            click.option("--training", is_flag=True, help="run the backward, too"),
+            click.option("--seed", default=0, show_default=True, help="of the random weights and arguments"),
+        )
+    ):
+        command = decorate(command)
+    return command
+
+
+def load_subject(
+    function: str, inputs: Sequence[str], inputs_from: str | None, dynamic: bool, training: bool, seed: int
+) -> Subject:
+    """Import the function and make its arguments; raises NoSuchFunction or BadInputText."""
+    import torch
+
+    torch.manual_seed(seed)  # pyright: ignore[reportUnknownMemberType]
+    target = _callable(_find(function), training)
+    args: Sequence[Any] = [make_input(text) for text in inputs]
+    if inputs_from is not None:
+        given: Any = _find(inputs_from)()
+        args = cast("tuple[Any, ...]", given) if isinstance(given, tuple) else (given,)
+    if training:
+        args = [_with_gradient(arg) for arg in args]
+    return Subject(target, tuple(args), True if dynamic else None, training)
+
+
+def _callable(found: Any, training: bool) -> Callable[..., Any]:
+    import torch
+
+    if inspect.isclass(found) and issubclass(found, torch.nn.Module):
+        found = found()
+    return found.train(training) if isinstance(found, torch.nn.Module) else found
+
+
+def _find(text: str) -> Any:
+    """What `package.module:name.name` or `file.py:name` names."""
+    where, colon, path = text.rpartition(":")
+    if not colon:
+        raise NoSuchFunction(text=text, reason="there is no `:` between the module and the name")
+    module = import_from(where, text)
+    found: Any = module
+    for name in path.split("."):
+        if not hasattr(found, name):
+            near = get_close_matches(name, dir(found), n=1)
+            hint = f"; did you mean `{near[0]}`?" if near else ""
+            raise NoSuchFunction(text=text, reason=f"{where} has no `{name}`{hint}")
+        found = getattr(found, name)
+    if not callable(found):
+        raise NoSuchFunction(text=text, reason=f"it is a {type(found).__name__}, which cannot be called")
+    return found
+
+
+def import_from(where: str, text: str) -> ModuleType:
+    """Import a module by its dotted name (from the working directory, too) or by its file."""
+    try:
+        if not where.endswith(".py"):
+            sys.path.insert(0, str(Path.cwd()))
+            return importlib.import_module(where)
+        spec = importlib.util.spec_from_file_location(Path(where).stem, where)
+        assert spec is not None
+        assert spec.loader is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[spec.name] = module
+        sys.path.insert(0, str(Path(where).resolve().parent))
+        spec.loader.exec_module(module)
+        return module
+    except Exception as error:
+        raise NoSuchFunction(text=text, reason=f"{type(error).__name__}: {error}") from error
+
+
+def make_input(text: str) -> torch.Tensor:
+    """`4x8xf32` is normal, `4xi64:0..100` uniform over [0, 100), `4xi1` true or false."""
+    import torch
+
+    from ..dtypes import ELEMENTS
+
+    dtypes = {str(element): dtype for dtype, element in ELEMENTS.items()}
+
+    match = _INPUT.fullmatch(text)
+    if match is None or match["element"] not in dtypes:
+        raise BadInputText(text=text, elements=", ".join(dtypes))
+    dtype = dtypes[match["element"]]
+    sizes = [int(n) for n in (match["sizes"] or "").split("x") if n]
+    if dtype.is_floating_point:
+        return torch.randn(sizes).to(dtype)
+    low, high = int(match["low"] or 0), int(match["high"] or _LARGEST_INDEX)
+    if dtype == torch.bool:
+        return torch.randint(0, 2, sizes).bool()
+    if low >= high:
+        raise BadInputText(text=text, elements=", ".join(dtypes))
+    return torch.randint(low, high, sizes, dtype=dtype)
+
+
+def _with_gradient(arg: Any) -> Any:
+    import torch
+
+    floating = isinstance(arg, torch.Tensor) and arg.is_floating_point()
+    return arg.requires_grad_() if floating else arg
+
+
+def _sum(result: Any) -> Any:
+    import torch
+    from torch.utils._pytree import tree_leaves
+
+    leaves = [leaf for leaf in tree_leaves(result) if isinstance(leaf, torch.Tensor) and leaf.requires_grad]
+    return sum((leaf.float().sum() for leaf in leaves), torch.zeros(()))
