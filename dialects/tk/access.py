@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
+    DenseArrayBase,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -33,7 +34,7 @@ from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr
-from ..types import element_type, rank_of, scalar_type
+from ..types import element_type, scalar_type
 from .attributes import (
     MapAttr,
     int64,
@@ -47,42 +48,8 @@ from .attributes import (
     print_values,
     segments,
 )
-from .scope import enclosing_kernel, enclosing_tail, lanes_of, verify_exprs, verify_mask
-
-
-def _parse_lanes(parser: Parser) -> IntegerAttr | None:
-    return int64(parser.parse_integer()) if parser.parse_optional_keyword("lanes") else None
-
-
-def _print_lanes(printer: Printer, lanes: IntegerAttr | None) -> None:
-    if lanes is not None:
-        printer.print_string(f" lanes {lanes.value.data}")
-
-
-def _verify_group(op: LoadOp, group: int) -> None:
-    lanes = lanes_of(op.result.type) or 0
-    plain = not op.dynamic and op.mask is None and len(op.map.exprs) == 1 and enclosing_tail(op) is None
-    if not plain:
-        raise VerifyException("tk.load: a group is read from a flat buffer, with no mask or tail")
-    if group < 2 or lanes % group or (op.lanes is None and lanes != group):
-        wanted = "a vector with a multiple of" if op.lanes is not None else "a vector of"
-        raise VerifyException(f"tk.load: group {group} gives {wanted} {group} elements, got {op.result.type}")
-
-
-def _verify_access(op: LoadOp | StoreOp, value_type: Attribute, grouped: bool = False) -> None:
-    buffer: Attribute = op.buffer.type
-    exprs = op.map.exprs
-    if len(exprs) != (rank := rank_of(op.buffer)):
-        raise VerifyException(f"{op.name}: {buffer} has rank {rank}, but there are {len(exprs)} subscripts")
-    if element_type(value_type) != scalar_type(element_type(buffer)):
-        raise VerifyException(f"{op.name}: element of {buffer} does not match value type {value_type}")
-    for dynamic in op.dynamic:
-        if not isinstance(element_type(dynamic.type), IndexType):
-            raise VerifyException(f"{op.name}: a gather index has type index, got {dynamic.type}")
-    if not grouped and (op.lanes is None) != (lanes_of(value_type) is None):
-        raise VerifyException(f"{op.name}: `lanes` is given exactly for vectors, value type is {value_type}")
-    verify_mask(op, op.mask, value_type)
-    verify_exprs(op, exprs, len(op.dynamic))
+from .lanes import lanes_property, parse_lanes, print_lanes, verify_access, verify_group, verify_lanes
+from .scope import enclosing_kernel, verify_exprs
 
 
 @irdl_op_definition
@@ -93,10 +60,10 @@ class LoadOp(IRDLOperation):
     %1 = tk.load %a[d0*512 + d1] lanes 1 : memref<4096xf32> -> vector<16xf32>
     %2 = tk.load %a[d0*512 + d1*2] lanes 1 group 2 : memref<4096xbf16> -> vector<32xbf16>
 
-    Lane `l` reads where its axis is larger by `l`; with a group of G, that element and the
-    G - 1 behind it (without `lanes`, one group). Nothing is read where the mask is
-    false: the value is `else`, which must be given with a mask. Inactive lanes of a
-    `tk.tail` read nothing and give zero.
+    Lane `l` reads where its axis is larger by `l` (a tile has several: `lanes 0, 1`); with a group
+    of G, that element and the G - 1 behind it (without `lanes`, one group). Nothing is read where
+    the mask is false: the value is `else`, which must be given with a mask. Inactive lanes of a
+    `tk.tail` or masked loop read nothing and give zero.
     """
 
     name = "tk.load"
@@ -107,6 +74,7 @@ class LoadOp(IRDLOperation):
     other = opt_operand_def()
     map = prop_def(MapAttr)
     lanes = opt_prop_def(IntegerAttr)
+    tile = opt_prop_def(DenseArrayBase)
     group = opt_prop_def(IntegerAttr)
     result = result_def(AnyAttr())
 
@@ -122,7 +90,7 @@ class LoadOp(IRDLOperation):
         mask: SSAValue | None = None,
         other: SSAValue | None = None,
         result_type: Attribute | None = None,
-        lanes: int | None = None,
+        lanes: int | Sequence[int] | None = None,
         group: int | None = None,
     ) -> LoadOp:
         """A load; without `result_type` the scalar type of the buffer's element."""
@@ -131,8 +99,7 @@ class LoadOp(IRDLOperation):
             "map": map_attr(subscripts),
             "operandSegmentSizes": segments(1, len(dynamic), *((1, 1) if masked else (0, 0))),
         }
-        if lanes is not None:
-            properties["lanes"] = int64(lanes)
+        properties.update(lanes_property(lanes))
         if group is not None:
             properties["group"] = int64(group)
         return cls.create(
@@ -146,9 +113,9 @@ class LoadOp(IRDLOperation):
         return self.map.exprs
 
     def verify_(self) -> None:
-        _verify_access(self, self.result.type, self.group is not None)
+        verify_access(self, self.result.type, self.group is not None)
         if self.group is not None:
-            _verify_group(self, self.group.value.data)
+            verify_group(self, self.group.value.data)
         if (self.mask is None) != (self.other is None):
             raise VerifyException("tk.load: a mask needs an `else` value, and the reverse")
         if self.other is not None and self.other.type != self.result.type:
@@ -167,7 +134,7 @@ class LoadOp(IRDLOperation):
             printer.print_operand(self.mask)
             printer.print_string(" else ")
             printer.print_operand(self.other)
-        _print_lanes(printer, self.lanes)
+        print_lanes(printer, self)
         if self.group is not None:
             printer.print_string(f" group {self.group.value.data}")
         printer.print_op_attributes(self.attributes)
@@ -186,15 +153,14 @@ class LoadOp(IRDLOperation):
             mask = parse_value(parser)
             parser.parse_keyword("else")
             other = parse_value(parser)
-        lanes = _parse_lanes(parser)
+        lanes = parse_lanes(parser)
         group = parser.parse_integer() if parser.parse_optional_keyword("group") else None
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         parse_type_of(parser, buffer)
         parser.parse_punctuation("->")
         op = cls.make(buffer, subscripts.exprs, dynamic, mask, other, parser.parse_type(), group=group)
-        if lanes is not None:
-            op.properties["lanes"] = lanes
+        op.properties.update(lanes)
         op.attributes.update(attributes)
         return op
 
@@ -206,7 +172,7 @@ class StoreOp(IRDLOperation):
     tk.store %v, %o[d0, d1] : f32, tensor<8x512xf32>
     tk.store %v, %o[i0, d1](%i) if %m combine add : f32, tensor<8x512xf32>
 
-    Where the mask is false, and in inactive lanes of a `tk.tail`, nothing is written.
+    Where the mask is false, and in inactive lanes of a `tk.tail` or masked loop, nothing is written.
     """
 
     name = "tk.store"
@@ -217,6 +183,7 @@ class StoreOp(IRDLOperation):
     mask = opt_operand_def()
     map = prop_def(MapAttr)
     lanes = opt_prop_def(IntegerAttr)
+    tile = opt_prop_def(DenseArrayBase)
     combine = opt_prop_def(StringAttr)
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
@@ -231,14 +198,13 @@ class StoreOp(IRDLOperation):
         dynamic: Sequence[SSAValue] = (),
         mask: SSAValue | None = None,
         combine: str | None = None,
-        lanes: int | None = None,
+        lanes: int | Sequence[int] | None = None,
     ) -> StoreOp:
         properties: dict[str, Attribute] = {
             "map": map_attr(subscripts),
             "operandSegmentSizes": segments(1, 1, len(dynamic), int(mask is not None)),
         }
-        if lanes is not None:
-            properties["lanes"] = int64(lanes)
+        properties.update(lanes_property(lanes))
         if combine is not None:
             properties["combine"] = StringAttr(combine)
         masked = () if mask is None else (mask,)
@@ -249,7 +215,7 @@ class StoreOp(IRDLOperation):
         return self.map.exprs
 
     def verify_(self) -> None:
-        _verify_access(self, self.value.type)
+        verify_access(self, self.value.type)
         if self.combine is not None and self.combine.data != "add":
             raise VerifyException(f"tk.store: `combine` is add, got {self.combine.data}")
         kernel = enclosing_kernel(self)
@@ -273,7 +239,7 @@ class StoreOp(IRDLOperation):
             printer.print_operand(self.mask)
         if self.combine is not None:
             printer.print_string(f" combine {self.combine.data}")
-        _print_lanes(printer, self.lanes)
+        print_lanes(printer, self)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.value.type)
@@ -289,15 +255,14 @@ class StoreOp(IRDLOperation):
         dynamic = parse_optional_values(parser)
         mask = parse_value(parser) if parser.parse_optional_keyword("if") else None
         combine = parser.parse_identifier() if parser.parse_optional_keyword("combine") else None
-        lanes = _parse_lanes(parser)
+        lanes = parse_lanes(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         parse_type_of(parser, value)
         parser.parse_punctuation(",")
         parse_type_of(parser, buffer)
         op = cls.make(value, buffer, subscripts.exprs, dynamic, mask, combine)
-        if lanes is not None:
-            op.properties["lanes"] = lanes
+        op.properties.update(lanes)
         op.attributes.update(attributes)
         return op
 
@@ -314,15 +279,17 @@ class IndexOp(IRDLOperation):
 
     map = prop_def(MapAttr)
     lanes = opt_prop_def(IntegerAttr)
+    tile = opt_prop_def(DenseArrayBase)
     result = result_def(AnyAttr())
 
     traits = traits_def(Pure())
 
     @classmethod
-    def make(cls, expr: Expr | int, result_type: Attribute = i64, lanes: int | None = None) -> IndexOp:
+    def make(
+        cls, expr: Expr | int, result_type: Attribute = i64, lanes: int | Sequence[int] | None = None
+    ) -> IndexOp:
         properties: dict[str, Attribute] = {"map": map_attr((expr,))}
-        if lanes is not None:
-            properties["lanes"] = int64(lanes)
+        properties.update(lanes_property(lanes))
         return cls.create(result_types=[result_type], properties=properties)
 
     @property
@@ -336,13 +303,12 @@ class IndexOp(IRDLOperation):
             raise VerifyException(f"tk.index: the result is i64 or index (per lane), got {type_}")
         if len(self.map.exprs) != 1:
             raise VerifyException(f'tk.index: expected one expression, got "{self.map.text.data}"')
-        if (self.lanes is None) != (lanes_of(type_) is None):
-            raise VerifyException(f"tk.index: `lanes` is given exactly for vectors, result is {type_}")
+        verify_lanes(self, type_)
         verify_exprs(self, self.map.exprs)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f' "{self.map.text.data}"')
-        _print_lanes(printer, self.lanes)
+        print_lanes(printer, self)
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.result.type)
@@ -350,12 +316,11 @@ class IndexOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> IndexOp:
         expr = parse_quoted_expr(parser)
-        lanes = _parse_lanes(parser)
+        lanes = parse_lanes(parser)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         op = cls.make(expr.exprs[0], parser.parse_type())
-        if lanes is not None:
-            op.properties["lanes"] = lanes
+        op.properties.update(lanes)
         op.attributes.update(attributes)
         return op
 

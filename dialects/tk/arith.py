@@ -37,7 +37,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import element_type
-from .scope import lanes_of
+from .scope import shape_of_lanes
 
 _INTEGERS = container_of(base(IntegerType))
 _FLOATS = container_of(AnyFloatConstr)
@@ -45,7 +45,7 @@ _INDICES = container_of(base(IntegerType) | base(IndexType))
 
 
 def _verify_lanes(op: Operation) -> None:
-    lanes = {lanes_of(value.type) for value in (*op.operands, *op.results)}
+    lanes = {shape_of_lanes(value.type) for value in (*op.operands, *op.results)}
     if len(lanes) > 1:
         raise VerifyException(
             f"{op.name}: operand {op.operands[0].type} and result {op.results[0].type} differ in lanes"
@@ -173,8 +173,8 @@ class SelectOp(arith.SelectOp):
     result = result_def(_V)
 
     def verify_(self) -> None:
-        lanes = lanes_of(self.cond.type)
-        if element_type(self.cond.type) != i1 or lanes not in (None, lanes_of(self.result.type)):
+        lanes = shape_of_lanes(self.cond.type)
+        if element_type(self.cond.type) != i1 or lanes not in ((), shape_of_lanes(self.result.type)):
             raise VerifyException(
                 f"arith.select: condition for {self.result.type} is i1, or i1 per lane, got {self.cond.type}"
             )
@@ -205,8 +205,8 @@ _Compare = TypeVar("_Compare", bound=Operation)
 
 def _vector_result(cls: type[_Compare], op: Operation) -> _Compare:
     """Anew with one i1 per lane."""
-    lanes = lanes_of(op.operands[0].type)
-    result = i1 if lanes is None else vector_of(i1, lanes)
+    lanes = shape_of_lanes(op.operands[0].type)
+    result = vector_of(i1, *lanes) if lanes else i1
     operands = list(op.operands)
     op.drop_all_references()
     return cls.create(
@@ -270,6 +270,6 @@ def vector_form(op: Operation) -> type[Operation]:
     return _RELAXED.get(op.name, type(op))
 
 
-def vector_of(type_: Attribute, lanes: int) -> VectorType[Attribute]:
-    """The vector type with this element."""
-    return VectorType(type_, [lanes])
+def vector_of(type_: Attribute, *lanes: int) -> VectorType[Attribute]:
+    """The vector (tile) type with this element."""
+    return VectorType(type_, lanes)

@@ -11,6 +11,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
@@ -22,7 +23,8 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..types import element_type
 from .attributes import axes_attr, int64, parse_axes, parse_type_of, parse_value, print_axes
-from .scope import enclosing_kernel, enclosing_tail, lanes_of
+from .lanes import parse_lanes, print_lanes, verify_active
+from .scope import enclosing_kernel, shape_of_lanes
 
 REDUCTIONS = ("add", "mul", "max", "min", "and", "or")
 SCANS = ("add", "mul", "max", "min")
@@ -260,7 +262,7 @@ class RandomOp(IRDLOperation):
         for name, operand in (("seed", self.seed), ("counter", self.counter)):
             if element_type(operand.type) != i64:
                 raise VerifyException(f"tk.random: {name} is i64 (per lane), got {operand.type}")
-        if lanes_of(self.result.type) != lanes_of(self.counter.type):
+        if shape_of_lanes(self.result.type) != shape_of_lanes(self.counter.type):
             raise VerifyException(
                 f"tk.random: counter {self.counter.type} and result {self.result.type} differ in lanes"
             )
@@ -286,18 +288,32 @@ class RandomOp(IRDLOperation):
 
 @irdl_op_definition
 class ActiveOp(IRDLOperation):
-    """Which lanes of the enclosing `tk.tail` are active.
+    """Which lanes of the enclosing `tk.tail`, or of the masked loops over axes `lanes`, are active.
 
     %m = tk.active : vector<16xi1>
+    %n = tk.active lanes 0, 1 : vector<1x128xi1>
     """
 
     name = "tk.active"
 
+    lanes = opt_prop_def(IntegerAttr)
+    tile = opt_prop_def(DenseArrayBase)
     result = result_def(VectorType.constr(i1))
 
     traits = traits_def(Pure())
-    assembly_format = "attr-dict `:` type($result)"
 
     def verify_(self) -> None:
-        if enclosing_tail(self) is None:
-            raise VerifyException("tk.active must be inside tk.tail")
+        verify_active(self, self.result.type)
+
+    def print(self, printer: Printer) -> None:
+        print_lanes(printer, self)
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_attribute(self.result.type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ActiveOp:
+        properties = parse_lanes(parser)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        return cls.create(result_types=[parser.parse_type()], properties=properties, attributes=attributes)

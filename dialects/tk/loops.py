@@ -106,7 +106,8 @@ class ForOp(IRDLOperation):
 
     Iterations of a `parallel` loop are independent; with `if` it is worth running in
     parallel only where the expression is positive. Axes beyond the iteration space are
-    those of tiles.
+    those of tiles. In a `masked` loop the lanes along the axis that are not below `upper`
+    are inactive.
     """
 
     name = "tk.for"
@@ -116,6 +117,7 @@ class ForOp(IRDLOperation):
     lower = prop_def(MapAttr)
     upper = prop_def(MapAttr)
     step = prop_def(IntegerAttr)
+    masked = opt_prop_def(UnitAttr)
     parallel = opt_prop_def(UnitAttr)
     worth = opt_prop_def(MapAttr)
     unroll = opt_prop_def(IntegerAttr)
@@ -164,6 +166,8 @@ class ForOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         lower, upper = self.lower.text.data, self.upper.text.data
         printer.print_string(f' {self.axis.value.data} = "{lower}" to "{upper}" step {self.step.value.data}')
+        if self.masked is not None:
+            printer.print_string(" masked")
         if self.parallel is not None:
             printer.print_string(" parallel")
         if self.worth is not None:
@@ -181,6 +185,8 @@ class ForOp(IRDLOperation):
         properties["upper"] = parse_quoted_expr(parser)
         parser.parse_keyword("step")
         properties["step"] = int64(parser.parse_integer())
+        if parser.parse_optional_keyword("masked"):
+            properties["masked"] = UnitAttr()
         if parser.parse_optional_keyword("parallel"):
             properties["parallel"] = UnitAttr()
         if parser.parse_optional_keyword("if"):

@@ -16,10 +16,13 @@ from ..types import element_type_of
 from .access import IndexOp, LoadOp, LocalOp, StoreOp
 from .calls import AssertOp
 from .compute import ActiveOp
+from .lanes import axes_of_lanes
 from .loops import ForOp, TailOp, YieldOp
 from .memory import evaluate, failed, read, write
-from .scope import lanes_of
+from .scope import lanes_of, shape_of_lanes
 from .semantics_scalar import run_reduction, run_scalar
+from .tile_semantics import run_tile_op
+from .tiles import CollapseOp, CumulateOp, MmaOp
 
 
 def run_scheduled(block: Block, values: dict[SSAValue, Any], machine: Machine) -> None:
@@ -36,6 +39,8 @@ class _Run:
         self.machine = machine
         self.places: dict[Var, Any] = dict(machine.symbols)
         self.count: int | None = None
+        self.limits: dict[int, int] = {}
+        """Upper bounds of the masked loops around, by axis."""
         self.failure: Exception | None = None
 
     def block(self, block: Block) -> Sequence[Any]:
@@ -60,18 +65,26 @@ class _Run:
             case LocalOp():
                 dtype = self.machine.arrays.dtype(element_type_of(op.result))
                 return (self.machine.arrays.full([self._number(op.size.exprs[0])], 0, dtype),)
-            case ActiveOp():
-                return (self._active(op.result.type.get_shape()[0]),)
             case AssertOp():
                 self._assert(op)
                 return ()
-            case vector.BroadcastOp():
-                return (self._vector(self.values[op.source], lanes_of(op.vector.type)),)
-            case vector.ReductionOp():
-                return (run_reduction(op, self.values[op.vector], self.machine),)
             case _:
-                args = [self.values[v] for v in op.operands]
-                return (run_scalar(op, args, self.machine),)
+                return (self._value(op),)
+
+    def _value(self, op: Operation) -> Array:
+        """The result of an op that only computes."""
+        args = [self.values[v] for v in op.operands]
+        match op:
+            case ActiveOp():
+                return self._active(axes_of_lanes(op), op.result.type.get_shape())
+            case vector.BroadcastOp():
+                return self._vector(args[0], op.vector.type.get_shape())
+            case vector.ReductionOp():
+                return run_reduction(op, args[0], self.machine)
+            case CollapseOp() | CumulateOp() | MmaOp():
+                return run_tile_op(op, args, self.machine)
+            case _:
+                return run_scalar(op, args, self.machine)
 
     def _number(self, expr: Expr) -> int:
         return expr.evaluate(self.places)
@@ -85,9 +98,12 @@ class _Run:
         lower, upper = (self._number(e) for e in op.bounds)
         carried: Sequence[Any] = [self.values[v] for v in op.inits]
         places = range(lower, upper, op.step.value.data)
+        if op.masked is not None:
+            self.limits[op.axis.value.data] = upper
         for place in reversed(places) if op.parallel is not None else places:
             carried = self._bind(op, carried, place)
         self.places.pop(Var("d", op.axis.value.data), None)
+        self.limits.pop(op.axis.value.data, None)
         return carried
 
     def _tail(self, op: TailOp) -> Sequence[Any]:
@@ -101,29 +117,48 @@ class _Run:
         self.places.pop(Var("d", op.axis.value.data), None)
         return carried
 
-    def _vector(self, value: Array, lanes: int | None) -> Array:
-        return self.machine.arrays.broadcast_to(value.reshape([1]), [lanes or 1])
+    def _vector(self, value: Array, shape: Sequence[int]) -> Array:
+        if not value.shape:
+            value = value.reshape([1] * len(shape))
+        return self.machine.arrays.broadcast_to(value, shape)
 
-    def _active(self, lanes: int) -> Array:
-        return self.machine.arrays.arange(lanes) < (lanes if self.count is None else self.count)
+    def _steps(self, dim: int, shape: Sequence[int]) -> Array:
+        """0, 1, ... along one dimension of a tile."""
+        ones = [n if i == dim else 1 for i, n in enumerate(shape)]
+        return self.machine.arrays.arange(shape[dim]).reshape(ones)
 
-    def _along(self, op: LoadOp | StoreOp | IndexOp, lanes: int | None) -> dict[Var, Any]:
-        """The places, with lanes along the axis of the access."""
-        if lanes is None or op.lanes is None:
+    def _active(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
+        """The lanes that are not cut off by a tail or by the limit of a masked loop."""
+        active = self.machine.arrays.full(shape, True, self.machine.xp.bool_)
+        if self.count is not None and len(shape) == 1:
+            active = self.machine.arrays.arange(shape[0]) < self.count
+        for dim, axis in enumerate(axes):
+            if axis in self.limits:
+                place = self.places[Var("d", axis)]
+                active = active & (self._steps(dim, shape) + place < self.limits[axis])
+        return active
+
+    def _along(self, op: LoadOp | StoreOp | IndexOp, shape: Sequence[int]) -> dict[Var, Any]:
+        """The places, with lanes along the axes of the access."""
+        axes = axes_of_lanes(op)
+        if not axes or not shape:
             return self.places
-        axis = Var("d", op.lanes.value.data)
-        return {**self.places, axis: self.places[axis] + self.machine.arrays.arange(lanes)}
+        moved = {Var("d", axis): dim for dim, axis in enumerate(axes)}
+        return {
+            **self.places,
+            **{axis: self.places[axis] + self._steps(dim, shape) for axis, dim in moved.items()},
+        }
 
     def _index(self, op: IndexOp) -> Array:
-        lanes = lanes_of(op.result.type)
-        value = evaluate(op.expr, self._along(op, lanes), self.machine.xp)
+        shape = shape_of_lanes(op.result.type)
+        value = evaluate(op.expr, self._along(op, shape), self.machine.xp)
         array = self.machine.arrays.asarray(value, self.machine.xp.int64)
-        return array if lanes is None or array.shape else self._vector(array, lanes)
+        return self._vector(array, shape) if shape else array
 
     def _groups(self, op: LoadOp, group: int) -> Array:
         """Every lane reads `group` neighbours: the first ones of all lanes, then the next."""
         arrays, lanes = self.machine.arrays, (lanes_of(op.result.type) or group) // group
-        places = self._along(op, lanes)
+        places = self._along(op, (lanes,))
         (start,) = (
             arrays.asarray(evaluate(e, places, self.machine.xp), self.machine.xp.int64) for e in op.subscripts
         )
@@ -134,14 +169,12 @@ class _Run:
         if isinstance(op, LoadOp) and op.group is not None:
             return (self._groups(op, op.group.value.data),)
         stored = op.value if isinstance(op, StoreOp) else op.result
-        lanes = lanes_of(stored.type)
+        shape = shape_of_lanes(stored.type)
         places = {
-            **self._along(op, lanes),
+            **self._along(op, shape),
             **{Var("i", n): self.values[v] for n, v in enumerate(op.dynamic)},
         }
-        active = self.machine.arrays.full([] if lanes is None else [lanes], True, self.machine.xp.bool_)
-        if lanes is not None:
-            active = self._active(lanes)
+        active = self._active(axes_of_lanes(op), shape)
         if op.mask is not None:
             active = active & self.values[op.mask]
         buffer = self.values[op.buffer]
@@ -154,6 +187,6 @@ class _Run:
     def _assert(self, op: AssertOp) -> None:
         holds = self.values[op.condition]
         if isinstance(op.condition.type, VectorType):
-            holds = holds | ~self._active(holds.shape[0])
+            holds = holds | ~self._active((), holds.shape)
         if not bool(holds.all()) and self.failure is None:
             self.failure = failed(op, op.message.data)

@@ -74,9 +74,14 @@ def lanes_of(type_: Attribute) -> int | None:
     return cast("VectorType[Attribute]", type_).get_shape()[0] if isinstance(type_, VectorType) else None
 
 
+def shape_of_lanes(type_: Attribute) -> tuple[int, ...]:
+    """The shape of a vector or tile, () for a scalar."""
+    return tuple(cast("VectorType[Attribute]", type_).get_shape()) if isinstance(type_, VectorType) else ()
+
+
 def verify_mask(op: Operation, mask: SSAValue | None, value_type: Attribute) -> None:
     """A mask is i1, or a vector of i1 as wide as the value."""
     if mask is None:
         return
-    if element_type(mask.type) != i1 or lanes_of(mask.type) not in (None, lanes_of(value_type)):
+    if element_type(mask.type) != i1 or shape_of_lanes(mask.type) not in ((), shape_of_lanes(value_type)):
         raise VerifyException(f"{op.name}: mask of {value_type} is i1 per lane, got {mask.type}")

@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.tk.arith import CmpFOp, CmpIOp, SelectOp, vector_of
 from tilewright.dialects.tk.attributes import int64
-from tilewright.dialects.tk.scope import lanes_of
+from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.types import element_type, is_float
 
 Emit = Callable[[Operation], SSAValue]
@@ -99,8 +99,8 @@ def select(cond: SSAValue, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue
 
 
 def _compare(predicate: int, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
-    lanes = lanes_of(lhs.type)
-    result = i1 if lanes is None else vector_of(i1, lanes)
+    lanes = shape_of_lanes(lhs.type)
+    result = vector_of(i1, *lanes) if lanes else i1
     properties: dict[str, Attribute] = {"predicate": int64(predicate)}
     if is_float(element_type(lhs.type)):
         properties["fastmath"] = _NO_FLAGS
