@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, f32, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
 
 from ..index_expr import Expr, as_expr
-from ..types import sizes_of, tensor_type
+from ..types import is_half, sizes_of, tensor_type
 from .base import (
     INTS,
     PURE,
@@ -19,7 +28,6 @@ from .base import (
     expect_element,
     expect_equal,
     expect_kind,
-    expect_rank,
     expect_sizes,
     fail,
     int_array,
@@ -32,10 +40,13 @@ from .base import (
 class PackFilterOp(TwOp):
     """Cut filters `[o, c, kernel...]` into panels of `width` outputs: `[o/width, kernel..., c, width]`.
 
-    `width` divides o. A panel is read front to back by a register tile.
+    `width` divides o. A panel is read front to back by a register tile. With `group` G, a
+    divisor of c, G channels stand side by side, as instructions for dot products take
+    them: `[o/width, kernel..., c/G, width, G]`.
 
     ```mlir
     %p = tw.pack_filter %w width 16 : tensor<32x8x3x3xf32> -> tensor<2x3x3x8x16xf32>
+    %q = tw.pack_filter %w width 16 group 2 : tensor<32x8x3x3xbf16> -> tensor<2x3x3x4x16x2xbf16>
     ```
     """
 
@@ -43,45 +54,84 @@ class PackFilterOp(TwOp):
 
     source = operand_def(TENSOR)
     width = prop_def(IntegerAttr.constr(i64))
+    group = opt_prop_def(IntegerAttr.constr(i64))
     result = result_def(TENSOR)
 
     traits = traits_def(PURE)
-    assembly_format = "$source `width` $width attr-dict `:` type($source) `->` type($result)"
+    assembly_format = (
+        "$source `width` $width (`group` $group^)? attr-dict `:` type($source) `->` type($result)"
+    )
 
-    def __init__(self, source: SSAValue, width: int) -> None:
-        result = tensor_type(element_of(source), _packed_sizes(sizes_of(source), width))
-        self._build((source,), (result,), {"width": int_attr(width)})
+    def __init__(self, source: SSAValue, width: int, group: int | None = None) -> None:
+        result = tensor_type(element_of(source), _packed_sizes(sizes_of(source), width, group))
+        properties = {"width": int_attr(width)}
+        if group is not None:
+            properties["group"] = int_attr(group)
+        self._build((source,), (result,), properties)
 
     def check(self) -> None:
         sizes, width = sizes_of(self.source), self.width.value.data
+        group = None if self.group is None else self.group.value.data
         if len(sizes) < 3:
             raise fail(self, f"source has rank {len(sizes)}, expected at least 3")
         if width < 1 or (sizes[0] % width).constant != 0:
             raise fail(self, f"width is {width}, expected a divisor of the {sizes[0]} outputs")
+        if group is not None and (group < 2 or (sizes[1] % group).constant != 0):
+            raise fail(self, f"group is {group}, expected a divisor of the {sizes[1]} channels, 2 or more")
         expect_element(self, "result", self.result, element_of(self.source))
-        expect_sizes(self, "result shape", sizes_of(self.result), _packed_sizes(sizes, width))
+        expect_sizes(self, "result shape", sizes_of(self.result), _packed_sizes(sizes, width, group))
 
 
-def _packed_sizes(sizes: Sequence[Expr], width: int) -> tuple[Expr, ...]:
+def _packed_sizes(sizes: Sequence[Expr], width: int, group: int | None) -> tuple[Expr, ...]:
     outputs, channels, *kernel = sizes
-    return (outputs // width, *kernel, channels, as_expr(width))
+    if group is None:
+        return (outputs // width, *kernel, channels, as_expr(width))
+    return (outputs // width, *kernel, channels // group, as_expr(width), as_expr(group))
+
+
+@dataclass(frozen=True)
+class PackedFilter:
+    """What the dimensions of a packed filter are."""
+
+    panels: Expr
+    kernel: tuple[Expr, ...]
+    steps: Expr
+    width: Expr
+    group: int
+
+    @classmethod
+    def of(cls, sizes: Sequence[Expr], rank: int) -> PackedFilter:
+        """Those of a filter for images of rank `rank`; a trailing dimension beyond theirs is a group."""
+        panels, *kernel, steps, width = sizes[: rank + 1]
+        group = (sizes[rank + 1].constant or 1) if len(sizes) > rank + 1 else 1
+        return cls(panels, tuple(kernel), steps, width, group)
+
+    @property
+    def channels(self) -> Expr:
+        """Of one group of the convolution."""
+        return self.steps * self.group
+
+    @property
+    def outputs(self) -> Expr:
+        return self.panels * self.width
 
 
 def packed_convolution_sizes(
-    image: Sequence[Expr], packed: Sequence[Expr], strides: Sequence[int], dilation: Sequence[int]
+    image: Sequence[Expr], packed: PackedFilter, strides: Sequence[int], dilation: Sequence[int]
 ) -> tuple[Expr, ...]:
     """The sizes of the result, channels last."""
-    spatial = zip(image[1:-1], packed[1:-2], strides, dilation, strict=True)
-    return (image[0], *((n - (k - 1) * d - 1) // s + 1 for n, k, s, d in spatial), packed[0] * packed[-1])
+    spatial = zip(image[1:-1], packed.kernel, strides, dilation, strict=True)
+    return (image[0], *((n - (k - 1) * d - 1) // s + 1 for n, k, s, d in spatial), packed.outputs)
 
 
 @irdl_op_definition
 class PackedConvolutionOp(TwOp):
     """Cross-correlation of `[n, spatial..., c]` with `[p, kernel..., c/groups, w]` -> `[n, out..., p*w]`.
 
-    There is no padding: `tw.pad` comes before. Outputs of one group are consecutive; a panel
+    Or with `[p, kernel..., c/groups/g, w, g]`, in groups of neighbouring channels. There is no
+    padding: `tw.pad` comes before. Outputs of one group are consecutive; a panel
     lies inside of one group, or there is one channel per group and `c == p*w`. Accumulates
-    in f32 (f64 for f64), adds the bias `[p*w]`, rounds once.
+    in f32 (f64 for f64), adds the bias `[p*w]`, rounds once. An image in f32 may meet packed halves.
 
     ```mlir
     %r = tw.packed_convolution %x, %p strides [1, 1] dilation [1, 1] groups 1
@@ -114,7 +164,8 @@ class PackedConvolutionOp(TwOp):
         dilation: Sequence[int],
         groups: int = 1,
     ) -> None:
-        sizes = packed_convolution_sizes(sizes_of(image), sizes_of(packed), strides, dilation)
+        filters = PackedFilter.of(sizes_of(packed), len(sizes_of(image)))
+        sizes = packed_convolution_sizes(sizes_of(image), filters, strides, dilation)
         operands = (image, packed) if bias is None else (image, packed, bias)
         properties = {
             "strides": int_array(strides),
@@ -124,31 +175,45 @@ class PackedConvolutionOp(TwOp):
         self._build(operands, (tensor_type(element_of(image), sizes),), properties)
 
     @property
+    def filters(self) -> PackedFilter:
+        """The dimensions of the packed filter."""
+        return PackedFilter.of(sizes_of(self.packed), len(sizes_of(self.image)))
+
+    @property
     def is_depthwise(self) -> bool:
         """Whether output channel i reads image channel i only."""
-        image, packed = sizes_of(self.image), sizes_of(self.packed)
-        return (image[-1] - self.groups.value.data).constant == 0 and image[-1] == packed[0] * packed[-1]
+        channels = sizes_of(self.image)[-1]
+        return (channels - self.groups.value.data).constant == 0 and channels == self.filters.outputs
 
     def check(self) -> None:
-        image, packed = sizes_of(self.image), sizes_of(self.packed)
-        groups = self.groups.value.data
+        image = sizes_of(self.image)
         expect_kind(self, self.image, "float")
         if len(image) < 3:
             raise fail(self, f"image has rank {len(image)}, expected at least 3")
-        expect_rank(self, "packed", self.packed, len(image) + 1)
+        if len(packed := sizes_of(self.packed)) not in (len(image) + 1, len(image) + 2):
+            raise fail(
+                self, f"packed has rank {len(packed)}, expected {len(image) + 1}, or one more with groups"
+            )
         for name, values in (("strides", ints(self.strides)), ("dilation", ints(self.dilation))):
             if len(values) != len(image) - 2 or min(values) < 1:
                 raise fail(self, f"{name} is {list(values)}, expected {len(image) - 2} entries of at least 1")
-        expect_equal(self, "the image's channel count", image[-1], packed[-2] * groups)
-        if groups < 1 or not (self.is_depthwise or (packed[0] % groups).constant == 0):
-            raise fail(self, f"groups is {groups}, expected a divisor of the {packed[0]} panels")
-        expect_element(self, "packed", self.packed, element_of(self.image))
-        expect_element(self, "result", self.result, element_of(self.image))
-        expected = packed_convolution_sizes(image, packed, ints(self.strides), ints(self.dilation))
+        filters, groups = self.filters, self.groups.value.data
+        expect_equal(self, "the image's channel count", image[-1], filters.channels * groups)
+        if groups < 1 or not (self.is_depthwise or (filters.panels % groups).constant == 0):
+            raise fail(self, f"groups is {groups}, expected a divisor of the {filters.panels} panels")
+        self._check_elements()
+        expected = packed_convolution_sizes(image, filters, ints(self.strides), ints(self.dilation))
         expect_sizes(self, "result shape", sizes_of(self.result), expected)
         if self.bias is not None:
-            expect_element(self, "bias", self.bias, element_of(self.image))
             expect_sizes(self, "bias shape", sizes_of(self.bias), (expected[-1],))
+
+    def _check_elements(self) -> None:
+        element = element_of(self.image)
+        if not (element == f32 and is_half(element_of(self.packed))):
+            expect_element(self, "packed", self.packed, element)
+        expect_element(self, "result", self.result, element)
+        if self.bias is not None:
+            expect_element(self, "bias", self.bias, element)
 
 
 PACKED_CONVOLUTION_OPS = (PackFilterOp, PackedConvolutionOp)

@@ -43,18 +43,21 @@ def run_packed_matmul(op: PackedMatmulOp, args: Args, machine: Machine) -> Resul
 def run_pack_filter(op: PackFilterOp, args: Args, machine: Machine) -> Results:
     outputs, channels, *kernel = args[0].shape
     width = op.width.value.data
-    panels = args[0].reshape([outputs // width, width, channels, *kernel])
-    return (machine.arrays.permute(panels, [0, *range(3, 3 + len(kernel)), 2, 1]),)
+    group = 1 if op.group is None else op.group.value.data
+    panels = args[0].reshape([outputs // width, width, channels // group, group, *kernel])
+    packed = machine.arrays.permute(panels, [0, *range(4, 4 + len(kernel)), 2, 1, 3])
+    return (packed if op.group is not None else packed.reshape([*packed.shape[:-1]]),)
 
 
 @semantics(PackedConvolutionOp)
 def run_packed_convolution(op: PackedConvolutionOp, args: Args, machine: Machine) -> Results:
     element = element_type_of(op.image)
     image, packed, *bias = (compute(machine, arg, element) for arg in args)
-    panels, *kernel, channels, width = packed.shape
-    rank = len(image.shape)
-    filters = machine.arrays.permute(packed, [0, rank, rank - 1, *range(1, rank - 1)])
-    filters = filters.reshape([panels * width, channels, *kernel])
+    rank, group = len(image.shape), op.filters.group
+    panels, *kernel, steps, width = packed.shape[: rank + 1]
+    filters = packed.reshape([panels, *kernel, steps, width, group])
+    filters = machine.arrays.permute(filters, [0, rank, rank - 1, rank + 1, *range(1, rank - 1)])
+    filters = filters.reshape([panels * width, steps * group, *kernel])
     image = machine.arrays.permute(image, [0, rank - 1, *range(1, rank - 1)])
     strides, dilation = ints(op.strides), ints(op.dilation)
     result = correlate(machine, image, filters, strides, dilation, op.groups.value.data)

@@ -22,6 +22,8 @@ from xdsl.utils.hints import isa
 
 from tilewright.dialects.types import compute_type, is_float, scalar_type, ui8
 
+_WIDENING = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
+
 
 def scalar_attr(value: float | int | bool, type_: Attribute) -> Attribute:
     """The attribute of a scalar constant; floats are rounded to `type_`, integers wrap."""
@@ -101,6 +103,8 @@ class ScalarBuilder:
         """From the compute type to what memory holds: rounds floats, keeps an integer's low bits."""
         if value.type == (narrow := scalar_type(stored)):
             return value
+        if isinstance(value.owner, _WIDENING) and value.owner.input.type == narrow:
+            return value.owner.input
         if is_float(narrow):
             return self.op(arith.TruncFOp, value, type_=narrow)
         return self.op(arith.TruncIOp, value, type_=narrow)

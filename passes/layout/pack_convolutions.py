@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.tw.packed_convolution import PackedConvolutionOp, PackFilterOp
 from tilewright.dialects.tw.view import PadOp, TransposeOp
-from tilewright.dialects.types import element_type_of, sizes_of
+from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..rewrite import skip
 from ..schedule.tile import best_shape
@@ -29,20 +30,29 @@ class PackConvolutionsPass(ModulePass):
         %r = tw.convolution %x, %w strides [1, 1] padding [1, 1] dilation [1, 1] output_padding [0, 0]
              groups 1 : (tensor<1x8x7x7xf32>, tensor<32x8x3x3xf32>) -> tensor<1x32x7x7xf32>
     After:
-        %f = tw.pack_filter %w width 32 : tensor<32x8x3x3xf32> -> tensor<1x3x3x8x32xf32>
         %t = tw.transpose %x by [0, 2, 3, 1] : tensor<1x8x7x7xf32> -> tensor<1x7x7x8xf32>
         %p = tw.pad %t low "0, 1, 1, 0" high "0, 1, 1, 0" value 0.0 : f32 : ... -> tensor<1x9x9x8xf32>
+        %f = tw.pack_filter %w width 32 : tensor<32x8x3x3xf32> -> tensor<1x3x3x8x32xf32>
         %c = tw.packed_convolution %p, %f strides [1, 1] dilation [1, 1] groups 1 : ...
         %r = tw.transpose %c by [0, 3, 1, 2] : tensor<1x7x7x32xf32> -> tensor<1x32x7x7xf32>
 
     `hoist-frozen` then moves the packing out of the call, `sink-transposes` lets the
-    transposes of a chain of convolutions cancel. Only f32, only where a whole number of
-    vectors makes a panel that lies within one group (or with one channel per group).
+    transposes of a chain of convolutions cancel. Halves stay halves in memory:
+
+    - bf16, on a machine that multiplies pairs of it (`bf16-dot`), is packed in pairs of
+      channels (`tw.pack_filter %w width 32 group 2`), after an odd number of them got one
+      of zeros in the image and in the filter;
+    - otherwise, and for one channel per group, the image is widened once, which its producer
+      or the padding can do, and a register tile widens a vector of the filter for all its rows.
+
+    Only where a whole number of vectors makes a panel that lies within one group (or with
+    one channel per group).
     """
 
     name = "pack-convolutions"
 
     vector_bits: int = 512
+    bf16_dot: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
@@ -54,7 +64,7 @@ class PackConvolutionsPass(ModulePass):
                         if isinstance(width, str):
                             skip(inner, f"not packed: {width}")
                         else:
-                            _pack(inner, width)
+                            _Rewrite(inner).by_packed(width, self.bf16_dot)
 
 
 def _width(op: ConvolutionOp, frozen: bool, vector_bits: int) -> int | str:
@@ -63,8 +73,9 @@ def _width(op: ConvolutionOp, frozen: bool, vector_bits: int) -> int | str:
         return "the filter may change from call to call"
     if op.transposed is not None:
         return "it is transposed"
-    if element_type_of(op.image) != f32:
-        return "only products of f32 have register tiles"
+    element = element_type_of(op.image)
+    if not (element == f32 or is_half(element)):
+        return "only products of f32 and halves have register tiles"
     outputs, per_group = sizes_of(op.weight)[0].constant, sizes_of(op.weight)[1].constant
     groups, lanes = op.groups.value.data, vector_bits // 32
     if not outputs or not per_group or (outputs // groups) % lanes:
@@ -88,32 +99,53 @@ def _rows(op: ConvolutionOp) -> int | None:
     return count.constant
 
 
-def _pack(op: ConvolutionOp, width: int) -> None:
-    rank = len(sizes_of(op.image))
-    strides, padding, dilation, _ = op.geometry()
-    last = [0, *range(2, rank), 1]
-    new: list[Operation] = []
+class _Rewrite:
+    """Puts new ops in the place of a convolution."""
 
-    def add(made: Operation) -> SSAValue:
-        new.append(made)
-        return made.results[0]
+    def __init__(self, op: ConvolutionOp) -> None:
+        self.op = op
+        self.element = element_type_of(op.image)
 
-    packed = add(PackFilterOp(op.weight, width))
-    image = add(TransposeOp(op.image, last))
-    if any(padding):
-        around = _around(padding)
-        image = add(PadOp(image, around, around, 0.0))
-    product = PackedConvolutionOp(image, packed, op.bias, strides, dilation, op.groups.value.data)
-    result = add(TransposeOp(add(product), [0, rank - 1, *range(1, rank - 1)]))
-    block = op.parent_block()
-    assert block is not None
-    for made in new:
-        made.location = op.location
-        block.insert_op_before(made, op)
-    result.name_hint = op.result.name_hint
-    op.result.replace_all_uses_with(result)
-    block.erase_op(op)
+    def by_packed(self, width: int, bf16_dot: bool) -> None:
+        op, groups = self.op, self.op.groups.value.data
+        strides, padding, dilation, _ = op.geometry()
+        rank = len(padding)
+        image = self._put(TransposeOp(op.image, [0, *range(2, rank + 2), 1]))
+        filters, bias, more = op.weight, op.bias, 0
+        group = self._group(bf16_dot)
+        if group is not None:
+            channels = sizes_of(filters)[1]
+            more = -(channels.constant or 0) % group
+            filters = self._padded(filters, [0] * (rank + 2), [0, more, *[0] * rank])
+        elif is_half(self.element):
+            image = self._cast(image, f32)
+            bias = self._cast(bias, f32) if bias is not None else None
+        image = self._padded(image, [0, *padding, 0], [0, *padding, more])
+        packed = self._put(PackFilterOp(filters, width, group))
+        result = self._put(PackedConvolutionOp(image, packed, bias, strides, dilation, groups))
+        result = self._cast(result, self.element)
+        result = self._put(TransposeOp(result, [0, rank + 1, *range(1, rank + 1)]))
+        result.name_hint = op.result.name_hint
+        op.result.replace_all_uses_with(result)
+        op.detach()
+        op.erase()
 
+    def _group(self, bf16_dot: bool) -> int | None:
+        """How many channels are multiplied at once; None for one after the other."""
+        channels, groups = sizes_of(self.op.weight)[1].constant or 0, self.op.groups.value.data
+        if self.element != bf16 or not bf16_dot or (groups > 1 and channels % 2):
+            return None
+        return 2
 
-def _around(padding: Sequence[int]) -> list[int]:
-    return [0, *padding, 0]
+    def _put(self, new: Operation) -> SSAValue:
+        new.location = self.op.location
+        block = self.op.parent_block()
+        assert block is not None
+        block.insert_op_before(new, self.op)
+        return new.results[0]
+
+    def _cast(self, value: SSAValue, element: Attribute) -> SSAValue:
+        return value if element_type_of(value) == element else self._put(CastOp(value, element))
+
+    def _padded(self, value: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
+        return self._put(PadOp(value, low, high, 0.0)) if any((*low, *high)) else value

@@ -73,11 +73,19 @@ def load(scope: Scope, op: LoadOp) -> str:
         if op.mask is None or op.other is None:
             return text
         return f"{scope.name(op.mask)} ? {text} : {scope.name(op.other)}"
-    type_ = value_type(op.result.type)
     count = scope.active_lanes(axis)
+    if op.mask is not None and op.other is not None and not isinstance(op.mask.type, VectorType):
+        text = _load_lanes(scope, op, at, count)
+        return f"{scope.name(op.mask)} ? {text} : {scope.name(op.other)}"
     if op.mask is not None and op.other is not None:
         text = _load_masked(scope, op, at, op.mask, count)
         return f"tw::select({scope.name(op.mask)}, {text}, {scope.name(op.other)})"
+    return _load_lanes(scope, op, at, count)
+
+
+def _load_lanes(scope: Scope, op: LoadOp, at: _Address, count: str | None) -> str:
+    """A load whose active lanes all take part."""
+    name, type_ = scope.name(op.buffer), value_type(op.result.type)
     width = lanes(op.result.type)
     if at.stride == ONE:
         where = _pointer(scope, op.buffer, at.base)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -73,10 +74,11 @@ CONVOLUTIONS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
 }
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
 @pytest.mark.parametrize("name", CONVOLUTIONS)
-def test_convolution(name: str) -> None:
+def test_convolution(name: str, dtype: torch.dtype) -> None:
     model, shape = CONVOLUTIONS[name]
-    agrees(model, torch.randn(shape))
+    agrees(deepcopy(model).to(dtype), torch.randn(shape).to(dtype))
 
 
 NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
@@ -102,10 +104,10 @@ NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-@pytest.mark.parametrize("batch", [1, 3])
-def test_network(name: str, batch: int) -> None:
+@pytest.mark.parametrize(("batch", "dtype"), [(1, torch.float32), (3, torch.float32), (2, torch.bfloat16)])
+def test_network(name: str, batch: int, dtype: torch.dtype) -> None:
     model, shape = NETWORKS[name]
-    agrees(model, torch.randn(batch, *shape[1:]))
+    agrees(deepcopy(model).to(dtype), torch.randn(batch, *shape[1:]).to(dtype))
 
 
 POOLING: dict[str, Callable[[Tensor], Any]] = {

@@ -1,11 +1,12 @@
 // RUN: tilewright-opt %s -p pack-convolutions --split-input-file --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p pack-convolutions --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p "pack-convolutions{bf16-dot=true}" --split-input-file | filecheck %s --check-prefix=DOT
 // RUN: tilewright-opt %s -p "pack-convolutions{vector-bits=256}" --split-input-file | filecheck %s --check-prefix=AVX2
 
 // CHECK-LABEL: @pads_and_packs
-// CHECK:      %[[F:.*]] = tw.pack_filter %w width 32 : tensor<32x8x3x5xf32> -> tensor<1x3x5x8x32xf32> loc("m.py":3:0)
-// CHECK-NEXT: %[[T:.*]] = tw.transpose %x by [0, 2, 3, 1]
+// CHECK:      %[[T:.*]] = tw.transpose %x by [0, 2, 3, 1]
 // CHECK-NEXT: %[[P:.*]] = tw.pad %[[T]] low "0, 1, 2, 0" high "0, 1, 2, 0" value 0.000000e+00
+// CHECK-NEXT: %[[F:.*]] = tw.pack_filter %w width 32 : tensor<32x8x3x5xf32> -> tensor<1x3x5x8x32xf32> loc("m.py":3:0)
 // CHECK-NEXT: %[[C:.*]] = tw.packed_convolution %[[P]], %[[F]] bias %b strides [2, 1] dilation [1, 1] groups 1
 // CHECK-NEXT: tw.transpose %[[C]] by [0, 3, 1, 2]
 // AVX2-LABEL: @pads_and_packs
@@ -68,12 +69,62 @@ func.func @keeps_transposed(%x: tensor<2x16x7xf32>, %w: tensor<16x16x3xf32> {tw.
 
 // -----
 
-// CHECK-LABEL: @keeps_halves
+// Without instructions for pairs of bf16: the image is widened before it is padded, the filter stays narrow.
+// CHECK-LABEL: @widens_the_image_of_halves
+// CHECK:      %[[T:.*]] = tw.transpose %x by [0, 2, 1]
+// CHECK-NEXT: %[[X:.*]] = tw.cast %[[T]] : tensor<2x9x8xbf16> -> tensor<2x9x8xf32>
+// CHECK-NEXT: %[[B:.*]] = tw.cast %b : tensor<16xbf16> -> tensor<16xf32>
+// CHECK-NEXT: %[[P:.*]] = tw.pad %[[X]] low "0, 1, 0" high "0, 1, 0" value 0.{{.*}} : f32
+// CHECK-NEXT: %[[F:.*]] = tw.pack_filter %w width 16 : tensor<16x8x3xbf16> -> tensor<1x3x8x16xbf16>
+// CHECK-NEXT: %[[C:.*]] = tw.packed_convolution %[[P]], %[[F]] bias %[[B]] {{.*}} : (tensor<2x11x8xf32>, tensor<1x3x8x16xbf16>, tensor<16xf32>) -> tensor<2x9x16xf32>
+// CHECK-NEXT: tw.cast %[[C]] : tensor<2x9x16xf32> -> tensor<2x9x16xbf16>
+// DOT-LABEL:  @widens_the_image_of_halves
+// DOT:        %[[F:.*]] = tw.pack_filter %w width 16 group 2 : tensor<16x8x3xbf16> -> tensor<1x3x4x16x2xbf16>
+// DOT-NEXT:   tw.packed_convolution %{{.*}}, %[[F]] bias %b {{.*}} : (tensor<2x11x8xbf16>, tensor<1x3x4x16x2xbf16>, tensor<16xbf16>) -> tensor<2x9x16xbf16>
+func.func @widens_the_image_of_halves(%x: tensor<2x8x9xbf16>, %w: tensor<16x8x3xbf16> {tw.frozen}, %b: tensor<16xbf16>) -> tensor<2x16x9xbf16> {
+  %r = tw.convolution %x, %w bias %b strides [1] padding [1] dilation [1] output_padding [0] groups 1 : (tensor<2x8x9xbf16>, tensor<16x8x3xbf16>, tensor<16xbf16>) -> tensor<2x16x9xbf16>
+  func.return %r : tensor<2x16x9xbf16>
+}
+
+// -----
+
+// DOT-LABEL: @pads_an_odd_number_of_channels
+// DOT:      %[[W:.*]] = tw.pad %w low "0, 0, 0" high "0, 1, 0" value 0.{{.*}} -> tensor<16x4x3xbf16>
+// DOT-NEXT: tw.pad %{{.*}} low "0, 1, 0" high "0, 1, 1" value 0.{{.*}} -> tensor<2x11x4xbf16>
+// DOT-NEXT: tw.pack_filter %[[W]] width 16 group 2
+func.func @pads_an_odd_number_of_channels(%x: tensor<2x3x9xbf16>, %w: tensor<16x3x3xbf16> {tw.frozen}) -> tensor<2x16x9xbf16> {
+  %r = tw.convolution %x, %w strides [1] padding [1] dilation [1] output_padding [0] groups 1 : (tensor<2x3x9xbf16>, tensor<16x3x3xbf16>) -> tensor<2x16x9xbf16>
+  func.return %r : tensor<2x16x9xbf16>
+}
+
+// -----
+
+// Pairs would cross the groups; there are none of one channel, and none of f16.
+// DOT-LABEL: @has_no_pairs_of_odd_groups
+// DOT:      tw.cast %{{.*}} : tensor<1x9x6xbf16> -> tensor<1x9x6xf32>
+// DOT:      tw.pack_filter %w width 16 : tensor<32x3x3xbf16> -> tensor<2x3x3x16xbf16>
+func.func @has_no_pairs_of_odd_groups(%x: tensor<1x6x9xbf16>, %w: tensor<32x3x3xbf16> {tw.frozen}) -> tensor<1x32x7xbf16> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 2 : (tensor<1x6x9xbf16>, tensor<32x3x3xbf16>) -> tensor<1x32x7xbf16>
+  func.return %r : tensor<1x32x7xbf16>
+}
+
+// -----
+
+// DOT-LABEL: @has_no_pairs_of_f16
+// DOT:      tw.pack_filter %w width 16 : tensor<16x8x3xf16> -> tensor<1x3x8x16xf16>
+func.func @has_no_pairs_of_f16(%x: tensor<2x8x9xf16>, %w: tensor<16x8x3xf16> {tw.frozen}) -> tensor<2x16x7xf16> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x8x9xf16>, tensor<16x8x3xf16>) -> tensor<2x16x7xf16>
+  func.return %r : tensor<2x16x7xf16>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_doubles
 // CHECK:      tw.convolution
-// REMARK:     tw.convolution at {{.*}}: not packed: only products of f32 have register tiles
-func.func @keeps_halves(%x: tensor<2x8x9xbf16>, %w: tensor<16x8x3xbf16> {tw.frozen}) -> tensor<2x16x7xbf16> {
-  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x8x9xbf16>, tensor<16x8x3xbf16>) -> tensor<2x16x7xbf16>
-  func.return %r : tensor<2x16x7xbf16>
+// REMARK:     tw.convolution at {{.*}}: not packed: only products of f32 and halves have register tiles
+func.func @keeps_doubles(%x: tensor<2x8x9xf64>, %w: tensor<16x8x3xf64> {tw.frozen}) -> tensor<2x16x7xf64> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x8x9xf64>, tensor<16x8x3xf64>) -> tensor<2x16x7xf64>
+  func.return %r : tensor<2x16x7xf64>
 }
 
 // -----

@@ -45,3 +45,17 @@ func.func @strided(%x: tensor<1x28x28x512xf32>, %w: tensor<1x1x1x512x32xf32>) ->
   %r = tw.packed_convolution %x, %w strides [2, 2] dilation [1, 1] groups 1 : (tensor<1x28x28x512xf32>, tensor<1x1x1x512x32xf32>) -> tensor<1x14x14x32xf32>
   func.return %r : tensor<1x14x14x32xf32>
 }
+
+// -----
+
+// Pairs of bf16: the innermost reduced axis is that of `tk.dot`.
+// KERNEL-LABEL: @pairs
+// KERNEL:       tk.kernel [1, 7, 1, 1, 32, 3, 4, 2]
+// KERNEL:         tk.load %{{.*}}[d0, d1 + d5, d2*8 + d6*2 + d7]
+// KERNEL:         tk.load %{{.*}}[d2 + d3, d5, d6, d4, d7]
+// CHECK:        tk.func @{{.*}} [7, 32, 12, 2]
+// CHECK-SAME:   tk.tile = array<i64: 0, 7, 1, 2, 16, 3>
+func.func @pairs(%x: tensor<1x9x8xbf16>, %w: tensor<1x3x4x32x2xbf16>) -> tensor<1x7x32xbf16> {
+  %r = tw.packed_convolution %x, %w strides [1] dilation [1] groups 1 : (tensor<1x9x8xbf16>, tensor<1x3x4x32x2xbf16>) -> tensor<1x7x32xbf16>
+  func.return %r : tensor<1x7x32xbf16>
+}

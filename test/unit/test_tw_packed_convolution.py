@@ -18,6 +18,16 @@ CASES: list[dict[str, Any]] = [
     {"image": (1, 2, 4, 5, 6), "weight": (3, 2, 2, 2, 2), "s": [1, 2, 1], "d": [1, 1, 2], "width": 1},
     {"image": (3, 4, 5, 4), "weight": (4, 1, 3, 3), "s": [1, 1], "d": [1, 1], "groups": 4, "width": 4},
     {"image": (1, 4, 5, 4), "weight": (8, 4, 1, 1), "s": [2, 2], "d": [1, 1], "width": 8},
+    {"image": (2, 6, 9), "weight": (4, 6, 3), "s": [2], "d": [1], "width": 2, "pack": 3},
+    {
+        "image": (1, 8, 6, 5),
+        "weight": (6, 4, 3, 2),
+        "s": [1, 1],
+        "d": [1, 2],
+        "groups": 2,
+        "width": 3,
+        "pack": 2,
+    },
 ]
 
 
@@ -36,8 +46,10 @@ def test_packed_convolution(name: str, case: dict[str, Any]) -> None:
     image, weight = values(*case["image"], name=name, seed=0), values(*case["weight"], name=name, seed=1)
     bias, groups, width = values(weight.shape[0], name=name, seed=2), case.get("groups", 1), case["width"]
     panels = weight.reshape(-1, width, *weight.shape[1:])
-    packed = panels.permute(0, *range(3, panels.ndim), 2, 1).contiguous()
-    check([weight], lambda v: PackFilterOp(v[0], width), packed)
+    packed, group = panels.permute(0, *range(3, panels.ndim), 2, 1).contiguous(), case.get("pack")
+    if group is not None:
+        packed = packed.unflatten(-2, (-1, group)).transpose(-1, -2).contiguous()
+    check([weight], lambda v: PackFilterOp(v[0], width, group), packed)
     zeros = [0] * len(case["s"])
     wanted = torch.ops.aten.convolution(
         image.double(), weight.double(), bias.double(), case["s"], zeros, case["d"], False, zeros, groups
