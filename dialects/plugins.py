@@ -11,16 +11,26 @@ An entry point is imported when its name is first used. Two entries of one name 
 
 from __future__ import annotations
 
+import hashlib
+import marshal
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from typing import Any, Generic, TypeVar
+from importlib.util import find_spec
+from pathlib import Path
+from types import CodeType
+from typing import Any, Generic, Protocol, TypeVar
 
 from .diagnostics import BrokenPlugin, RegistrationClash, UnknownName
 
 T = TypeVar("T")
+
+
+class _Hash(Protocol):
+    def update(self, data: bytes, /) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -37,12 +47,22 @@ class Plugin:
     def __str__(self) -> str:
         return f"{self.where} of the package {self.package}"
 
+    def is_at(self, item: object) -> bool:
+        """Whether this entry point names `item`, which then is added by a decorator while it is imported."""
+        return ":".join(_definition(item)) == self.where
+
     def load(self) -> object:
         """Import it; raises BrokenPlugin."""
         try:
             return load(self.where)
         except Exception as error:
             raise self.broken(f"{type(error).__name__}: {error}") from error
+
+    def digest(self) -> str:
+        """Of everything that decides what this plug-in does."""
+        return (
+            f"{self.where} {self.package} {_package_digest(self.where.partition('.')[0].partition(':')[0])}"
+        )
 
     def broken(self, reason: str) -> BrokenPlugin:
         return BrokenPlugin(name=self.name, group=self.group, owner=self, package=self.package, reason=reason)
@@ -85,13 +105,15 @@ class Table(Generic[T]):
     added: dict[str, T] = field(default_factory=dict[str, T])
     """Entries that were added in this process."""
     _loaded: dict[str, T] = field(default_factory=dict[str, T])
+    _plugins: Mapping[str, Plugin] | None = None
 
     def __post_init__(self) -> None:
         TABLES.append(self)
 
     def add(self, name: str, item: T) -> None:
         """Add an entry; the same definition may be added again (a reloaded module, a notebook cell)."""
-        owner = self._owner(name, self.installed())
+        plugin = self.installed().get(name)
+        owner = None if plugin is not None and plugin.is_at(item) else self._owner(name, self.installed())
         known = self.added.get(name)
         if owner is None and known is not None and _definition(known) != _definition(item):
             owner = ".".join(_definition(known))
@@ -101,13 +123,15 @@ class Table(Generic[T]):
 
     def installed(self) -> Mapping[str, Plugin]:
         """The entry points of this group; raises RegistrationClash where two share a name."""
-        found: dict[str, Plugin] = {}
-        for plugin in _installed().get(self.group, ()):
-            owner = self._owner(plugin.name, found)
-            if owner is not None:
-                raise RegistrationClash(kind=self.kind, name=plugin.name, owner=f"{owner}, and {plugin}")
-            found[plugin.name] = plugin
-        return found
+        if self._plugins is None:
+            found: dict[str, Plugin] = {}
+            for plugin in _installed().get(self.group, ()):
+                owner = self._owner(plugin.name, found)
+                if owner is not None:
+                    raise RegistrationClash(kind=self.kind, name=plugin.name, owner=f"{owner}, and {plugin}")
+                found[plugin.name] = plugin
+            self._plugins = found
+        return self._plugins
 
     def _owner(self, name: str, installed: Mapping[str, Plugin]) -> str | None:
         """Who has taken the name, in words."""
@@ -128,13 +152,15 @@ class Table(Generic[T]):
         return self._loaded[name]
 
     def _load(self, name: str) -> T | None:
+        plugin = self.installed().get(name)  # first: a package that takes one of our names is told so
         own = self.own.get(name)
         if own is not None:
             return load(own) if isinstance(own, str) else own
-        plugin = self.installed().get(name)
         if plugin is None:
             return None
         item = plugin.load()
+        if name in self.added:  # by a decorator
+            return self.added[name]
         try:
             return self.accept(name, item)
         except TypeError as error:
@@ -154,6 +180,60 @@ class Table(Generic[T]):
 
 TABLES: list[Table[Any]] = []
 """All tables of this process, as they were made."""
+
+
+def fingerprint() -> str:
+    """A digest of all plug-ins, installed and added: it belongs into the key of whatever is cached.
+
+    Empty where there are none. What was added by a file is told apart by the text of that file, an
+    installed package by the texts of its Python files, so that editing a plug-in changes the digest.
+    """
+    parts: list[str] = []
+    for table in sorted(TABLES, key=lambda table: table.group):
+        installed = table.installed()
+        for name in sorted({*table.added, *installed}):
+            content = source_digest(table.added[name]) if name in table.added else installed[name].digest()
+            parts.append(f"{table.group} {name} {content}")
+    return hashlib.sha256("\n".join(parts).encode()).hexdigest() if parts else ""
+
+
+def source_digest(item: object) -> str:
+    """A digest of where something was defined: its file, or its own code where there is no file."""
+    module, name = _definition(item)
+    path = getattr(sys.modules.get(module), "__file__", None)
+    digest = hashlib.sha256(f"{module}:{name}".encode())
+    if path is not None and Path(path).is_file():
+        digest.update(Path(path).read_bytes())
+    else:
+        _add_code(digest, item)
+    return digest.hexdigest()
+
+
+def _add_code(digest: _Hash, item: object) -> None:
+    """The byte code behind a function or class of a notebook or a prompt."""
+    code: CodeType | None = getattr(item, "__code__", None)
+    if code is not None:
+        digest.update(code.co_code)
+        for constant in code.co_consts:
+            digest.update(marshal.dumps(constant))
+    elif isinstance(item, type):
+        for name in sorted(vars(item)):
+            _add_code(digest, vars(item)[name])
+
+
+@cache
+def _package_digest(package: str) -> str:
+    """The names and texts of all Python files of an importable top-level package or module."""
+    spec = find_spec(package)
+    digest = hashlib.sha256()
+    folders = [] if spec is None else list(spec.submodule_search_locations or ())
+    files = [path for folder in folders for path in sorted(Path(folder).rglob("*.py"))]
+    if spec is not None and not folders and spec.origin is not None:
+        files = [Path(spec.origin)]
+    for path in files:
+        digest.update(f"{path.name}\0".encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _definition(item: object) -> tuple[str, str]:

@@ -1,14 +1,15 @@
-"""Dialect name -> where it lives. The only place that lists dialects."""
+"""Dialect name -> where it lives. The only place that lists dialects; other packages may add theirs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import partial
-from importlib import import_module
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
 from xdsl.ir import Dialect
+
+from .plugins import Table, load
 
 OWN_DIALECTS: Mapping[str, str] = {
     "tw": "tilewright.dialects.tw:TW",
@@ -27,16 +28,44 @@ SHARED_DIALECTS: Mapping[str, str] = {
 }
 
 
+def _accept(name: str, item: object) -> Dialect:
+    if not isinstance(item, Dialect):
+        raise TypeError(f"it is a {type(item).__name__}, not an xdsl.ir.Dialect")
+    if item.name != name:
+        raise TypeError(f"the entry point is named `{name}`, the dialect `{item.name}`")
+    return item
+
+
+_TABLE: Table[Dialect] = Table(
+    "dialect", "tilewright.dialects", {**OWN_DIALECTS, **SHARED_DIALECTS, "builtin": Builtin}, _accept
+)
+
+
+def register_dialect(dialect: Dialect) -> Dialect:
+    """Make the ops, attributes and types of a dialect known to every tool and compile of this process.
+
+    >>> SQ = register_dialect(Dialect("sq", [SquaredReluOp]))
+    """
+    _TABLE.add(dialect.name, dialect)
+    return dialect
+
+
 def dialect(where: str) -> Dialect:
     """Import `module:NAME`."""
-    module, _, name = where.partition(":")
-    return getattr(import_module(module), name)
+    return load(where)
+
+
+def foreign_dialects() -> list[Dialect]:
+    """The dialects of other packages, and those added in this process."""
+    own = {*OWN_DIALECTS, *SHARED_DIALECTS, "builtin"}
+    return [_TABLE.get(name) for name in _TABLE.names() if name not in own]
 
 
 def new_context(*, allow_unregistered: bool = False) -> Context:
     """A context in which each dialect is imported when its first op or attribute is met."""
     ctx = Context(allow_unregistered=allow_unregistered)
     ctx.load_dialect(Builtin)
-    for name, where in {**OWN_DIALECTS, **SHARED_DIALECTS}.items():
-        ctx.register_dialect(name, partial(dialect, where))
+    for name in _TABLE.names():
+        if name != "builtin":
+            ctx.register_dialect(name, partial(_TABLE.get, name))
     return ctx

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -25,7 +25,7 @@ from .fallback import report
 from .fx_import import import_fx
 from .graph import Graph
 from .locations import argument_name
-from .options import Options
+from .options import Options, options_of_target
 from .torch_internals import tracing_context
 from .trace import Record, Trace
 
@@ -44,6 +44,8 @@ class Request:
     """Where to note what happens."""
     target: Target | None = None
     """What builds it: `build` fills this in."""
+    target_options: Mapping[str, object] = field(default_factory=dict[str, object])
+    """The options of that target's own, all of them."""
 
     @property
     def dump_folder(self) -> Path | None:
@@ -63,9 +65,10 @@ Boxed = Callable[[list[Any]], Sequence[Any]]
 def build(name: str, graph: Graph, request: Request) -> Run:
     """What target `name` makes of the graph."""
     chosen = target(name)
+    own = options_of_target(chosen, request.options.target_options)
     try:
         builder: Builder = code(chosen.build)
-        return builder(graph, replace(request, target=chosen))
+        return builder(graph, replace(request, target=chosen, target_options=own))
     except ImportError as error:
         raise MissingTarget(name=name, reason=str(error)) from error
 

@@ -17,6 +17,7 @@ from torch._ops import OperatorBase
 from torch.nn import functional
 from torch.nn.functional import linear
 
+from .aten import foreign_rows
 from .torch_internals import Operator
 
 Decomposition = Callable[..., Any]
@@ -218,9 +219,17 @@ def _own() -> Decompositions:
     }
 
 
-@cache
 def decompositions() -> Decompositions:
-    """The table for AOTAutograd; built once, on the first compile."""
+    """The table for AOTAutograd: operators for which a plug-in has a row stay whole."""
+    rows = foreign_rows()
+    if not rows:
+        return _table()
+    return {op: how for op, how in _table().items() if str(op) not in rows}
+
+
+@cache
+def _table() -> Decompositions:
+    """Built once, on the first compile."""
     from torch._decomp import core_aten_decompositions
     from torch._decomp import get_decompositions as _known  # pyright: ignore[reportUnknownVariableType]
 

@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.types import element_type_of, tensor_type
 
-from .aten import ROWS
+from .aten import row_of
 from .aten.aten import call_aten, callee_of
 from .aten.builder import Builder, Row
 from .aten.numbers import NUMBERS
@@ -124,7 +124,7 @@ class _Importer:
         if name == "aten.copy_.default" and self._write(node):
             return
         if name not in IGNORED:
-            self.values[node] = self._operator(node, target, ROWS.get(name))
+            self.values[node] = self._operator(node, target, row_of(name))
 
     def _operator(self, node: Node, op: Operator, row: Row | None) -> Any:
         args = [self._value(arg) for arg in node.args]

@@ -60,9 +60,14 @@ def lower(graph: Graph, request: Request) -> Lowered:
 
 
 def pipeline_of(request: Request) -> Sequence[ModulePass]:
-    """The passes of the request's target, told the facts about this machine."""
+    """The passes that the options ask for, or the target's, told the facts about this machine."""
     assert request.target is not None, "compile.build chooses the target"
-    passes = parse_pipeline(",".join(request.target.pipeline))
-    if request.target.facts is None:
+    options, target = request.options, request.target
+    passes = parse_pipeline(options.pipeline or ",".join(target.pipeline))
+    if options.insert:
+        from tilewright.passes.insertions import insert_passes
+
+        passes = insert_passes(passes, options.insert)
+    if target.facts is None:
         return passes
-    return with_facts(passes, code(request.target.facts)(request.environment.variables))
+    return with_facts(passes, code(target.facts)(request.environment.variables))

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
-from tilewright.targets.registry import target_names
+from tilewright.targets.registry import Target, target_names
 
 from .errors import BadOptionValue, UnknownMode, UnknownOption
 
@@ -24,6 +24,12 @@ class Options:
     """Keep the memory of large results for the next call once the caller drops them."""
     fallback: bool = True
     """Run operations without an op of ours through ATen; False makes them an error."""
+    pipeline: str = ""
+    """Passes to run instead of the target's pipeline, as `tilewright-opt -p` takes them."""
+    insert: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    """Passes around named ones: `{"after:fuse": ["my-pass"], "before:dce#2": [...]}`."""
+    target_options: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Options that only the chosen target has."""
     verify: bool = False
     """Verify the IR after every pass."""
     dump: str = ""
@@ -67,6 +73,35 @@ def _check(name: str, value: object) -> None:
     default: object = getattr(Options(), name)
     if type(value) is not type(default):
         raise BadOptionValue(name=name, value=value, accepted=f"a {type(default).__name__}")
+    if name == "insert" and not _is_insertion(cast("Mapping[object, object]", value)):
+        raise BadOptionValue(
+            name=name, value=value, accepted='lists of passes by place: {"after:fuse": ["dce"]}'
+        )
     accepted = _ACCEPTED[name]() if name in _ACCEPTED else None
     if accepted is not None and value not in accepted:
         raise BadOptionValue(name=name, value=value, accepted=", ".join(accepted))
+
+
+def options_of_target(target: Target, given: Mapping[str, object]) -> dict[str, object]:
+    """The options of a target's own, with its defaults; unknown names and other types are refused."""
+    for name, value in given.items():
+        if name not in target.options:
+            valid = list(target.options)
+            raise UnknownOption(
+                name=f"target_options: {name}",
+                valid=", ".join(valid) or f"nothing for `{target.name}`",
+                suggestion=_suggestion(name, valid),
+            )
+        default = target.options[name]
+        if type(value) is not type(default):
+            raise BadOptionValue(name=name, value=value, accepted=f"a {type(default).__name__}")
+    return {**target.options, **given}
+
+
+def _is_insertion(value: Mapping[object, object]) -> bool:
+    def is_list(passes: object) -> bool:
+        return isinstance(passes, list | tuple) and all(
+            isinstance(p, str) for p in cast("Sequence[object]", passes)
+        )
+
+    return all(isinstance(place, str) and is_list(passes) for place, passes in value.items())

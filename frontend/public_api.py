@@ -7,7 +7,11 @@ What this package offers by itself:
     tilewright.__version__
     tilewright.Options            every setting, with its meaning; torch.compile(..., options={...})
     tilewright.explain(f, *args)  what happened to each op of a call: fused, fallen back, and why
-    tilewright.register_pass      class decorator: makes a pass known to pipelines and tools
+    tilewright.register_pass      decorator: makes a class or function a pass, by name
+    tilewright.register_dialect   makes the ops of a dialect known; register_scalar_rule and
+                                  register_lowering say how they become kernels
+    tilewright.register_row       decorator: how calls of an operator (torch.library's, too) are imported
+    tilewright.register_target    makes a `Target` known to options={"target": ...} and to the tools
     tilewright.pass_names()       every registered pass
     tilewright.PIPELINES          the pass order of each target, as data
     tilewright.TilewrightError    base class of every error, each with a code, a place, a reason and a fix
@@ -22,30 +26,49 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tilewright.dialects.diagnostics import TilewrightError
+    from tilewright.dialects.registry import register_dialect
+    from tilewright.dialects.semantics import semantics
+    from tilewright.frontend.aten import register_row
     from tilewright.frontend.explain import explain
     from tilewright.frontend.options import Options
+    from tilewright.passes.fusion.foreign import register_lowering, register_scalar_rule
     from tilewright.passes.pipeline import PIPELINES
     from tilewright.passes.registry import pass_names, register_pass
+    from tilewright.targets.registry import Target, register_target
 
     __version__: str
 
 __all__ = [
     "PIPELINES",
     "Options",
+    "Target",
     "TilewrightError",
     "__version__",
     "explain",
     "pass_names",
+    "register_dialect",
+    "register_lowering",
     "register_pass",
+    "register_row",
+    "register_scalar_rule",
+    "register_target",
+    "semantics",
 ]
 
 _HOMES = {
     "PIPELINES": "tilewright.passes.pipeline",
     "Options": "tilewright.frontend.options",
+    "Target": "tilewright.targets.registry",
     "TilewrightError": "tilewright.dialects.diagnostics",
     "explain": "tilewright.frontend.explain",
     "pass_names": "tilewright.passes.registry",
+    "register_dialect": "tilewright.dialects.registry",
+    "register_lowering": "tilewright.passes.fusion.foreign",
     "register_pass": "tilewright.passes.registry",
+    "register_row": "tilewright.frontend.aten",
+    "register_scalar_rule": "tilewright.passes.fusion.foreign",
+    "register_target": "tilewright.targets.registry",
+    "semantics": "tilewright.dialects.semantics",
 }
 
 

@@ -34,6 +34,7 @@ from tilewright.dialects.diagnostics import (
 )
 from tilewright.dialects.dominance import verify_dominance
 
+from .function_pass import has_default
 from .registry import pass_class
 
 
@@ -74,11 +75,12 @@ def _instance(spec: ArgSpec) -> ModulePass:
 
 
 def with_facts(passes: Sequence[ModulePass], facts: Mapping[str, int | bool]) -> tuple[ModulePass, ...]:
-    """The passes, each with those facts about the machine that it has an option for."""
+    """The passes, each with those facts about the machine that it has an option for and was not told."""
 
     def told(pass_: ModulePass) -> ModulePass:
         names = {field.name for field in dataclasses.fields(pass_)}
-        return dataclasses.replace(pass_, **{k: v for k, v in facts.items() if k in names})
+        new = {k: v for k, v in facts.items() if k in names and has_default(pass_, k)}
+        return dataclasses.replace(pass_, **new)
 
     return tuple(map(told, passes))
 

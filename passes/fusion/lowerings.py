@@ -26,6 +26,7 @@ from tilewright.dialects.tw.base import Elementwise, ints
 from tilewright.dialects.types import compute_type, element_type_of, scalar_type, sizes_of
 
 from . import scalar_rules
+from .foreign import foreign_lowering
 from .kernel_builder import KernelBuilder
 from .lower_convolution import lower_pack_filter, lower_packed_convolution
 
@@ -34,11 +35,11 @@ Lowering = Callable[[Operation], KernelOp]
 
 def lowering_of(op: Operation) -> Lowering | None:
     """How `op` becomes a kernel, None where it does not."""
-    if op.has_trait(Elementwise):
+    if (own := LOWERINGS.get(type(op))) is not None:
+        return None if isinstance(op, creation.ConstantOp) and not _is_splat(op) else own
+    if op.has_trait(Elementwise) and scalar_rules.has_rule(op):
         return lower_elementwise
-    if isinstance(op, creation.ConstantOp) and not _is_splat(op):
-        return None
-    return LOWERINGS.get(type(op))
+    return foreign_lowering(op.name)
 
 
 def _builder(op: Operation, sizes_from: SSAValue | None = None) -> KernelBuilder:

@@ -18,6 +18,7 @@ from tilewright.dialects.tw import elementwise as un
 from tilewright.dialects.tw import elementwise_binary as bi
 from tilewright.dialects.types import compute_type, element_type_of, is_float, ui8
 
+from .foreign import foreign_scalar_rule
 from .scalar_builder import ScalarBuilder
 
 Rule = Callable[[ScalarBuilder, Operation, Sequence[SSAValue]], SSAValue]
@@ -87,13 +88,14 @@ _INT_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt"
 
 
 def has_rule(op: Operation) -> bool:
-    return type(op) in FLOAT_ROWS or type(op) in INTEGER_ROWS or type(op) in FUNCTIONS
+    own = type(op) in FLOAT_ROWS or type(op) in INTEGER_ROWS or type(op) in FUNCTIONS
+    return own or foreign_scalar_rule(op.name) is not None
 
 
 def lower(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
     """Append the scalar ops of `op`; its result wraps as the element type would."""
     stored = element_type_of(op.operands[-1])
-    if (function := FUNCTIONS.get(type(op))) is not None:
+    if (function := FUNCTIONS.get(type(op)) or foreign_scalar_rule(op.name)) is not None:
         value = function(b, op, args)
     elif is_float(stored):
         value = b.op(FLOAT_ROWS[type(op)], *args)
