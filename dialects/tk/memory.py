@@ -73,12 +73,14 @@ def write(op: StoreOp, buffer: Array, places: Places, active: Array, value: Arra
         return
     index = tuple(i[active] for i in _subscripts(op, places, active, buffer, machine))
     value = machine.arrays.cast(machine.arrays.broadcast_to(value, active.shape)[active], buffer.dtype)
-    if op.combine is None:
+    if not index and op.combine is None:
+        buffer[...] = value.reshape([-1])[-1]
+    elif op.combine is None:
         buffer[index] = value
     elif index:
         machine.arrays.add_at(buffer, index, value)
     else:
-        buffer[...] = buffer + value
+        buffer[...] = buffer + value.sum()
 
 
 class FailedAssertion(Exception):

@@ -143,7 +143,7 @@ class _Run:
         axes = axes_of_lanes(op)
         if not axes or not shape:
             return self.places
-        moved = {Var("d", axis): dim for dim, axis in enumerate(axes)}
+        moved = {Var("d", axis): dim for dim, axis in enumerate(axes) if shape[dim] > 1}
         return {
             **self.places,
             **{axis: self.places[axis] + self._steps(dim, shape) for axis, dim in moved.items()},

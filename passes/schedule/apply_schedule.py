@@ -15,12 +15,15 @@ from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite
+from .apply_blocks import apply_blocks, tile_writer
+from .blocks import take_blocks
 from .body import Body
 from .contract import ContractionWriter
 from .cost import scatters
 from .nest import NestBuilder
 from .plan import take_plan
 from .tile import take_tile
+from .tile_writer import TileWriter
 from .work import Work
 from .writer import Scope, Writer
 
@@ -66,21 +69,18 @@ class ApplySchedulePass(ModulePass):
 
 def schedule(func: FuncOp) -> None:
     """Replace the body of `func` by explicit loops."""
-    plan, tile = take_plan(func), take_tile(func)
+    plan, tile, blocks = take_plan(func), take_tile(func), take_blocks(func)
     old = func.body.block
     new = Block(arg_types=[arg.type for arg in old.args])
     for mine, theirs in zip(new.args, old.args, strict=True):
         mine.name_hint = theirs.name_hint
     body = Body.of(old, plan.tiles, len(func.space), plan.arrays)
-    writer = Writer(plan, func.space)
+    writer = Writer(plan, func.space) if blocks is None else tile_writer(func, blocks, body)
     scope = Scope(new, dict(zip(old.args, new.args, strict=True)))
-    for op in body.ops:
-        if isinstance(op, arith.ConstantOp):
-            copy = op.clone()
-            copy.location = op.location
-            writer.top.append(copy)
-            scope.env[op.result] = copy.result
-    if tile is not None:
+    copy_constants(body, writer, scope)
+    if isinstance(writer, TileWriter):
+        apply_blocks(func, writer, body, scope, [Work(sinks) for sinks in _in_turn(body.sinks())])
+    elif tile is not None:
         ContractionWriter(func, tile, plan, writer, body).write(scope)
     else:
         builder = NestBuilder(func.space, plan, writer, body)
@@ -93,6 +93,16 @@ def schedule(func: FuncOp) -> None:
     func.body.detach_block(old)
     func.body.add_block(new)
     old.erase(safe_erase=False)
+
+
+def copy_constants(body: Body, writer: Writer, scope: Scope) -> None:
+    """Constants stand at the top of the function."""
+    for op in body.ops:
+        if isinstance(op, arith.ConstantOp):
+            copy = op.clone()
+            copy.location = op.location
+            writer.top.append(copy)
+            scope.env[op.result] = copy.result
 
 
 def _in_turn(sinks: Sequence[Operation]) -> list[list[Operation]]:

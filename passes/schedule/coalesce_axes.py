@@ -88,12 +88,13 @@ def _mergeable(
     for high, low in permutations(axes, 2):
         if scans & {high, low} or any((high in group) != (low in group) for group in groups):
             continue
-        if all(_through(e, high, low, sizes[low]) for e in exprs):
+        if all(is_through(e, high, low, sizes[low]) for e in exprs):
             return high, low
     return None
 
 
-def _through(expr: Expr, high: int, low: int, size: Expr) -> bool:
+def is_through(expr: Expr, high: int, low: int, size: Expr) -> bool:
+    """Whether `expr` depends on two axes through `d<high>*size + d<low>` only."""
     a, b = Var("d", high), Var("d", low)
     if not expr.uses(a):
         return not expr.uses(b)

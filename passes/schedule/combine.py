@@ -140,10 +140,15 @@ def positions_over_lanes(
 ) -> tuple[SSAValue, SSAValue]:
     """The best (value, position) pair of all lanes; `last` is the vector of no position."""
     best = over_lanes(kind, acc[0], emit)
+    return best, over_lanes("min", match_positions(acc, spread(best), last, emit), emit)
+
+
+def match_positions(acc: tuple[SSAValue, SSAValue], best: SSAValue, last: SSAValue, emit: Emit) -> SSAValue:
+    """The positions of lanes that hold the best value (all NaN if that is NaN), else `last`."""
     if is_float(element_type(best.type)):
-        equal = _compare(_OEQ, acc[0], spread(best), emit)
+        equal = _compare(_OEQ, acc[0], best, emit)
         nan = _compare(_UNO, acc[0], acc[0], emit)
         match = emit(arith.OrIOp.create(operands=[equal, nan], result_types=[equal.type]))
     else:
-        match = _compare(_EQ, acc[0], spread(best), emit)
-    return best, over_lanes("min", select(match, acc[1], last, emit), emit)
+        match = _compare(_EQ, acc[0], best, emit)
+    return select(match, acc[1], last, emit)

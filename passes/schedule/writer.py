@@ -26,6 +26,10 @@ def vector_type(element: Attribute, lanes: int) -> VectorType[Attribute]:
     return vector_of(element, lanes)
 
 
+Stretched = tuple[SSAValue, tuple[int, ...]]
+"""A value and the shape of the tile that it fills."""
+
+
 @dataclass
 class Scope:
     """What is known at one place of the new body."""
@@ -52,12 +56,14 @@ class Scope:
     tail: bool = False
     """Whether some lanes are inactive."""
     depth: int = 0
+    stretched: dict[Stretched, SSAValue] = field(default_factory=dict[Stretched, SSAValue])
+    """Tiles of smaller tiles and of scalars."""
 
     def inner(self, block: Block) -> Scope:
         """The scope of a region in this one."""
         return Scope(
             block, dict(self.env), dict(self.axes), dict(self.kept), dict(self.spread), dict(self.bounds),
-            dict(self.running), self.vectors, self.tail, self.depth + 1,
+            dict(self.running), self.vectors, self.tail, self.depth + 1, dict(self.stretched),
         )  # fmt: skip
 
     def beside(self) -> Scope:

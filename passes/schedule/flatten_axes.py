@@ -1,0 +1,97 @@
+"""Pass `flatten-axes`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim, product
+from tilewright.dialects.tk.attributes import axes_attr, map_attr
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.domain import exprs_of
+from tilewright.dialects.tk.kernels import FuncOp
+
+from ..rewrite import may_rewrite, skip
+from .coalesce_axes import is_through
+from .roles import groups_of
+
+Merge = tuple[int, int, Expr]
+"""Two axes that become one, and the size of the second."""
+
+
+@dataclass(frozen=True)
+class FlattenAxesPass(ModulePass):
+    """Leave one axis per role: the parallel ones, those that one reduction removes, ...
+
+    Before:
+        tk.func @f [8, 5, 7] (%x: memref<280xf32>, %b: memref<5xf32>, %o: memref<280xf32>) {
+          %0 = tk.load %x[d0*35 + d1*7 + d2] : memref<280xf32> -> f32
+          %1 = tk.load %b[d1] : memref<5xf32> -> f32
+          ...
+          tk.store %2, %o[d0*35 + d1*7 + d2] : f32, memref<280xf32>
+        }
+    After:
+        tk.func @f [280] (%x: memref<280xf32>, %b: memref<5xf32>, %o: memref<280xf32>) {
+          %0 = tk.load %x[d0] : memref<280xf32> -> f32
+          %1 = tk.load %b[(((d0 floordiv 7)) mod 5)] : memref<5xf32> -> f32
+          ...
+          tk.store %2, %o[d0] : f32, memref<280xf32>
+        }
+
+    For targets where a division costs less than idle lanes. Axes of a transpose stay apart:
+    where one access is contiguous along one axis and another along a second. The rows,
+    columns, batches and sums of a matrix product are roles of their own.
+    """
+
+    name = "flatten-axes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in op.body.block.ops:
+            if isinstance(func, FuncOp) and func.scheduled is None:
+                flatten(func)
+
+
+def flatten(func: FuncOp) -> None:
+    """Merge the axes of one function, role by role."""
+    groups = groups_of(func)
+    if [group.axes for group in groups] == [(a,) for a in range(len(func.space))]:
+        return skip(func, "no two axes have one role")
+    if not may_rewrite(func, "its axes were flattened"):
+        return
+    sizes = [product(func.space[a] for a in group.axes) for group in groups]
+    number = {a: new for new, group in enumerate(groups) for a in group.axes}
+    merges: list[Merge] = []
+    for group in groups:
+        first, *others = group.axes
+        for axis in others:
+            merges.append((first, axis, func.space[axis]))
+    _rewrite(func, sizes, merges, number)
+
+
+def _rewrite(func: FuncOp, sizes: Sequence[Expr], merges: Sequence[Merge], number: Mapping[int, int]) -> None:
+    bounds = Bounds(tuple(sizes))
+    func.properties["sizes"] = map_attr(sizes)
+    renamed = {Var("d", old): dim(new) for old, new in number.items()}
+    for op in func.body.block.ops:
+        if exprs := exprs_of(op):
+            flat = [bounds.simplify(_merged(e, merges).substitute(renamed)) for e in exprs]
+            op.properties["map"] = map_attr(flat)
+        elif isinstance(op, ReduceOp | ArgReduceOp):
+            op.properties["axes"] = axes_attr(*sorted({number[a] for a in op.over}))
+        elif isinstance(op, ScanOp):
+            op.properties["axis"] = IntegerAttr(number[op.along], i64)
+
+
+def _merged(expr: Expr, merges: Sequence[Merge]) -> Expr:
+    """`expr` where each `high` is an axis of `size(high) * size(low)` steps and `low` is none any more."""
+    for high, low, size in merges:
+        a, b = Var("d", high), Var("d", low)
+        if is_through(expr, high, low, size):
+            expr = expr.substitute({a: ZERO}).substitute({b: dim(high)})
+        else:
+            expr = expr.substitute({a: dim(high) // size, b: dim(high) % size})
+    return expr

@@ -1,0 +1,164 @@
+"""What each axis of a function is for: which axes a GPU schedule treats alike."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith
+
+from tilewright.dialects.index_expr import Expr, Var
+from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.compute import ScanOp
+from tilewright.dialects.tk.contraction import Contraction, find_contraction
+from tilewright.dialects.tk.domain import Axes, domains_of, reduced_axes
+from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.types import element_type, is_half
+
+from .cost import estimate, scatters
+
+FACTORS = "tk.factors"
+"""Attribute of a `tk.reduce`: the half type that the factors of this matrix product have in the program."""
+_WORTH_TILES = 16
+"""A transpose has at least so many rows and columns."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Axes of one role, slowest first."""
+
+    role: str
+    """`parallel`, `across` (contiguous for some accesses of a transpose), `reduced`, `scanned`;
+    of a matrix product `batch`, `rows`, `columns`, `sum`."""
+    axes: tuple[int, ...]
+
+
+def groups_of(func: FuncOp) -> list[Group]:
+    """Every axis of `func`, parallel ones first."""
+    weights = _weights(func)
+    product = matrix_product(func)
+    roles = _product_roles(func, product) if product is not None else _roles(func, weights)
+    groups: dict[tuple[str, object], list[int]] = {}
+    for axis in sorted(range(len(func.space)), key=lambda a: (-weights.get(a, 0), a)):
+        groups.setdefault(roles[axis], []).append(axis)
+    order = ("parallel", "batch", "across", "last", "rows", "columns", "scanned", "reduced", "sum")
+    found = sorted(groups.items(), key=lambda item: (order.index(item[0][0]), min(item[1])))
+    return [Group(role[0], tuple(axes)) for role, axes in found]
+
+
+def matrix_product(func: FuncOp) -> Contraction | None:
+    """The product that matrix units can do: of floats, in f32, with more than a vector on each side."""
+    found = find_contraction(func.body.block)
+    if found is None or str(element_type(found.reduce.result.type)) != "f32":
+        return None
+    for op in func.body.block.ops:
+        if scatters(op) or (
+            isinstance(op, StoreOp) and any(a in found.over for e in _exprs(op) for a in _axes(e))
+        ):
+            return None
+    return found
+
+
+def has_half_factors(product: Contraction) -> bool:
+    """Whether matrix units for half types do the product."""
+    if FACTORS in product.reduce.attributes:
+        return True
+    return all(
+        isinstance(op := value.owner, arith.ExtFOp) and is_half(op.input.type)
+        for value in (product.left, product.right)
+    )
+
+
+def _product_roles(func: FuncOp, product: Contraction) -> Mapping[int, tuple[str, object]]:
+    def role(axis: int) -> str:
+        for name, axes in (("sum", product.over), ("rows", product.rows), ("columns", product.columns)):
+            if axis in axes:
+                return name
+        return "batch"
+
+    return {axis: (role(axis), None) for axis in range(len(func.space))}
+
+
+def _roles(func: FuncOp, weights: Mapping[int, int]) -> Mapping[int, tuple[str, object]]:
+    """Reduced axes by what reduces them; parallel ones together, but for those of a transpose."""
+    signatures: dict[int, list[int]] = {a: [] for a in range(len(func.space))}
+    scanned: set[int] = set()
+    for number, op in enumerate(func.body.block.ops):
+        for axis in reduced_axes(op):
+            signatures[axis].append(number)
+        if isinstance(op, ScanOp):
+            scanned.add(op.along)
+    found: dict[int, tuple[str, object]] = {}
+    for axis, numbers in signatures.items():
+        if axis in scanned:
+            found[axis] = ("scanned", axis)
+        else:
+            found[axis] = ("reduced", tuple(numbers)) if numbers else ("parallel", _domains(func, axis))
+    parallel = [a for a, role in found.items() if role[0] == "parallel"]
+    if len(parallel) == len(found):
+        across, last = transposed_axes(func)
+        if across is not None and last is not None:
+            found[across], found[last] = ("across", None), ("last", None)
+    return found
+
+
+def _domains(func: FuncOp, axis: int) -> tuple[int, ...]:
+    """Which effects run over a parallel axis: axes of different effects are not merged."""
+    domains = domains_of(func.body.block)
+    effects = [op for op in func.body.block.ops if not op.results]
+    axes: list[Axes] = [
+        frozenset(a for e in _exprs(op) for a in _axes(e)).union(*(domains.get(v, ()) for v in op.operands))
+        for op in effects
+    ]
+    return tuple(i for i, found in enumerate(axes) if axis in found)
+
+
+def _exprs(op: object) -> tuple[Expr, ...]:
+    return op.map.exprs if isinstance(op, StoreOp) else ()
+
+
+def _axes(expr: Expr) -> list[int]:
+    return [v.index for v in expr.variables() if v.kind == "d"]
+
+
+def transposed_axes(func: FuncOp) -> tuple[int | None, int | None]:
+    """The axis along which some load is contiguous, and the one of the stores, where these differ."""
+    stores = [op for op in func.body.block.ops if isinstance(op, StoreOp) and not scatters(op)]
+    last = next((axis for op in stores if (axis := contiguous_axis(op)) is not None), None)
+    if last is None or estimate(func.space[last]) < _WORTH_TILES:
+        return None, None
+    for op in func.body.block.ops:
+        if not isinstance(op, LoadOp):
+            continue
+        axis = contiguous_axis(op)
+        if axis is None or axis == last or estimate(func.space[axis]) < _WORTH_TILES:
+            continue
+        step = op.map.exprs[0].coefficient(Var("d", last))
+        if step is not None and step.constant != 0:
+            return axis, last
+    return None, None
+
+
+def contiguous_axis(op: LoadOp | StoreOp) -> int | None:
+    """The axis along which neighbours lie side by side in memory."""
+    (expr,) = op.map.exprs
+    for var in sorted(expr.variables(), key=str):
+        if var.kind == "d" and (c := expr.coefficient(var)) is not None and c.constant == 1:
+            return var.index
+    return None
+
+
+def _weights(func: FuncOp) -> dict[int, int]:
+    """How far a step along each axis goes in memory: by the first store that moves, else the first load."""
+    weights: dict[int, int] = {}
+    ops = list(func.body.block.ops)
+    accesses: Sequence[LoadOp | StoreOp] = [
+        *(op for op in ops if isinstance(op, StoreOp)), *(op for op in ops if isinstance(op, LoadOp))
+    ]  # fmt: skip
+    for op in accesses:
+        for expr in op.map.exprs:
+            for axis in _axes(expr):
+                step = expr.coefficient(Var("d", axis))
+                if step is not None and axis not in weights:
+                    weights[axis] = abs(estimate(step))
+    return weights

@@ -1,0 +1,75 @@
+// RUN: tilewright-opt %s -p flatten-axes --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p flatten-axes --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+
+// CHECK-LABEL: tk.func @one_axis_of_parallel_ones [280]
+// CHECK-NEXT: tk.load %x[d0]
+// CHECK-NEXT: tk.load %b[(((d0 floordiv 7)) mod 5)]
+// CHECK: tk.store %{{.*}}, %o[d0]
+tk.func @one_axis_of_parallel_ones [8, 5, 7] (%x: memref<280xf32>, %b: memref<5xf32>, %o: memref<280xf32>) {
+  %0 = tk.load %x[d0*35 + d1*7 + d2] : memref<280xf32> -> f32
+  %1 = tk.load %b[d1] : memref<5xf32> -> f32
+  %2 = arith.addf %0, %1 : f32
+  tk.store %2, %o[d0*35 + d1*7 + d2] : f32, memref<280xf32>
+}
+
+// -----
+
+// The flat axis follows memory, whatever the order of the axes.
+// CHECK-LABEL: tk.func @in_the_order_of_memory [12]
+// CHECK-NEXT: tk.load %x[d0]
+// CHECK: tk.load %b[(d0 mod 3)]
+tk.func @in_the_order_of_memory [3, 4] (%x: memref<12xf32>, %b: memref<3xf32>, %o: memref<12xf32>) {
+  %0 = tk.load %x[d1*3 + d0] : memref<12xf32> -> f32
+  %1 = tk.load %b[d0] : memref<3xf32> -> f32
+  %2 = arith.addf %0, %1 : f32
+  tk.store %2, %o[d1*3 + d0] : f32, memref<12xf32>
+}
+
+// -----
+
+// CHECK-LABEL: tk.func @reduced_axes_apart [5, 24]
+// CHECK: tk.load %x[d0*6 + (d1 floordiv 6)*30 + (d1 mod 6)]
+// CHECK: tk.reduce add %{{.*}} over [1]
+tk.func @reduced_axes_apart [4, 5, 6] (%x: memref<120xf32>, %o: memref<5xf32>) {
+  %0 = tk.load %x[d0*30 + d1*6 + d2] : memref<120xf32> -> f32
+  %1 = tk.reduce add %0 over [0, 2] : f32
+  tk.store %1, %o[d1] : f32, memref<5xf32>
+}
+
+// -----
+
+// Two axes of a transpose stay; the third is the slowest.
+// CHECK-LABEL: tk.func @keeps_transposed_axes [3, 70, 100]
+// CHECK-NEXT: tk.load %x[d0*7000 + d1 + d2*70]
+// CHECK-NEXT: tk.store %{{.*}}, %o[d0*7000 + d1*100 + d2]
+tk.func @keeps_transposed_axes [3, 100, 70] (%x: memref<21000xf32>, %o: memref<21000xf32>) {
+  %0 = tk.load %x[d0*7000 + d1*70 + d2] : memref<21000xf32> -> f32
+  tk.store %0, %o[d0*7000 + d2*100 + d1] : f32, memref<21000xf32>
+}
+
+// -----
+
+// Rows of a product are flattened, its columns and its sum are not mixed with them.
+// CHECK-LABEL: tk.func @roles_of_a_product [24, 5, 7]
+// CHECK: tk.load %a[d0*7 + d2]
+// CHECK: tk.load %b[d1 + d2*5]
+// CHECK: tk.reduce add %{{.*}} over [2]
+tk.func @roles_of_a_product [4, 6, 5, 7] (%a: memref<168xf32>, %b: memref<35xf32>, %o: memref<120xf32>) {
+  %0 = tk.load %a[d0*42 + d1*7 + d3] : memref<168xf32> -> f32
+  %1 = tk.load %b[d3*5 + d2] : memref<35xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  tk.store %3, %o[d0*30 + d1*5 + d2] : f32, memref<120xf32>
+}
+
+// -----
+
+// A store that does not run over an axis keeps that axis apart.
+// CHECK-LABEL: tk.func @effects_keep_axes_apart [4, 6]
+// REMARK: tk.func at {{.*}}: no two axes have one role
+tk.func @effects_keep_axes_apart [4, 6] (%x: memref<24xf32>, %p: memref<4xf32>, %o: memref<24xf32>) {
+  %0 = tk.load %p[d0] : memref<4xf32> -> f32
+  tk.store %0, %p[d0] : f32, memref<4xf32>
+  %1 = tk.load %x[d0*6 + d1] : memref<24xf32> -> f32
+  tk.store %1, %o[d0*6 + d1] : f32, memref<24xf32>
+}

@@ -1,0 +1,132 @@
+// RUN: tilewright-opt %s -p schedule-gpu --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p schedule-gpu,apply-schedule --split-input-file | filecheck %s --check-prefix=APPLY
+// RUN: tilewright-opt %s -p schedule-gpu --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+
+// CHECK-LABEL: tk.func @elementwise
+// CHECK-SAME: tk.blocks = array<i64: 0, 1024>, tk.grid = 1 : i64, tk.warps = 4 : i64, tk.stages = 1 : i64, tk.index = 64
+// APPLY-LABEL: tk.func @elementwise
+// APPLY-SAME: scheduled attributes {tk.warps = 4 : i64, tk.stages = 1 : i64, tk.index = 64 : i64}
+// APPLY-NEXT: tk.for 0 = "0" to "s0*4096" step 1024 parallel {
+// APPLY-NEXT:   tk.load %x[d0] lanes 0 : memref<?xf32> -> vector<1024xf32>
+tk.func @elementwise [s0*4096] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
+  %0 = tk.load %x[d0] : memref<?xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<?xf32>
+}
+
+// -----
+
+// Few elements: small blocks, for more programs; the last one hangs over.
+// CHECK-LABEL: tk.func @small
+// CHECK-SAME: tk.blocks = array<i64: 0, 128>, tk.grid = 1 : i64, tk.warps = 1 : i64, tk.stages = 1 : i64, tk.index = 32
+// APPLY-LABEL: tk.func @small
+// APPLY: tk.for 0 = "0" to "1000" step 128 masked parallel {
+tk.func @small [1000] (%x: memref<1000xf32>, %o: memref<1000xf32>) {
+  %0 = tk.load %x[d0] : memref<1000xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<1000xf32>
+}
+
+// -----
+
+// CHECK-LABEL: tk.func @transpose
+// CHECK-SAME: tk.blocks = array<i64: 0, 64, 1, 64>, tk.grid = 2 : i64, tk.warps = 8
+// APPLY-LABEL: tk.func @transpose
+// APPLY: tk.load %x[d0 + d1*2048] lanes 0, 1 : memref<4194304xbf16> -> vector<64x64xbf16>
+tk.func @transpose [2048, 2048] (%x: memref<4194304xbf16>, %o: memref<4194304xbf16>) {
+  %0 = tk.load %x[d0 + d1*2048] : memref<4194304xbf16> -> bf16
+  tk.store %0, %o[d0*2048 + d1] : bf16, memref<4194304xbf16>
+}
+
+// -----
+
+// A row stays in registers between its reductions.
+// CHECK-LABEL: tk.func @held_rows
+// CHECK-SAME: tk.blocks = array<i64: 0, 2, 1, 1024>, tk.grid = 1 : i64
+// APPLY-LABEL: tk.func @held_rows
+// APPLY: tk.for 0 = "0" to "4096" step 2 parallel {
+// APPLY-NEXT: tk.for 1 = "0" to "768" step 1024 masked {
+// APPLY-NEXT: %[[X:.*]] = tk.load %x[d0*768 + d1] lanes 0, 1
+// APPLY-NEXT: %[[S:.*]] = tk.collapse add %[[X]] dims [1] : vector<2x1024xf32> -> vector<2x1xf32>
+// APPLY-NEXT: %[[B:.*]] = vector.broadcast %[[S]] : vector<2x1xf32> to vector<2x1024xf32>
+// APPLY-NEXT: arith.subf %[[X]], %[[B]]
+tk.func @held_rows [4096, 768] (%x: memref<3145728xf32>, %o: memref<3145728xf32>) {
+  %0 = tk.load %x[d0*768 + d1] : memref<3145728xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  %2 = arith.subf %0, %1 : f32
+  tk.store %2, %o[d0*768 + d1] : f32, memref<3145728xf32>
+}
+
+// -----
+
+// Of symbolic length: looped; a maximum needs the mask.
+// CHECK-LABEL: tk.func @looped_rows
+// CHECK-SAME: tk.blocks = array<i64: 0, 1, 1, 2048>, tk.grid = 1 : i64
+// REMARK: tk.func at {{.*}}: rows do not stay in registers: reductions are loops over blocks
+// APPLY-LABEL: tk.func @looped_rows
+// APPLY: tk.for 1 = "0" to "s0" step 2048 masked iter
+// APPLY: %[[M:.*]] = tk.active lanes 1 : vector<2048xi1>
+// APPLY-NEXT: arith.select %[[M]]
+// APPLY: tk.collapse max
+tk.func @looped_rows [4096, s0] (%x: memref<?xf32>, %o: memref<4096xf32>) symbols [s0] {
+  %0 = tk.load %x[d0*s0 + d1] : memref<?xf32> -> f32
+  %1 = tk.reduce max %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<4096xf32>
+}
+
+// -----
+
+// Lanes along columns where these are contiguous.
+// CHECK-LABEL: tk.func @columns
+// CHECK-SAME: tk.blocks = array<i64: 0, 32, 1, 32>, tk.grid = 1 : i64
+// APPLY-LABEL: tk.func @columns
+// APPLY: tk.collapse add %{{.*}} dims [1] : vector<32x32xf32> -> vector<32x1xf32>
+tk.func @columns [10000, 512] (%x: memref<5120000xf32>, %o: memref<10000xf32>) {
+  %0 = tk.load %x[d0 + d1*10000] : memref<5120000xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<10000xf32>
+}
+
+// -----
+
+// CHECK-LABEL: tk.func @product
+// CHECK-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 64>, tk.grid = 2 : i64, tk.warps = 8 : i64, tk.stages = 3 : i64, tk.index = 32 : i64, tk.swizzle = 8 : i64, tk.product = "ieee"
+// APPLY-LABEL: tk.func @product
+// APPLY: %[[S:.*]] = tk.for 2 = "0" to "1000" step 64 masked iter(%[[P:.*]] = %{{.*}} : vector<128x128xf32>) {
+// APPLY-NEXT: %[[A:.*]] = tk.load %a[d0*1000 + d2] lanes 0, 2 : memref<2048000xbf16> -> vector<128x64xbf16>
+// APPLY-NEXT: %[[B:.*]] = tk.load %b[d1 + d2*2048] lanes 2, 1 : memref<2048000xbf16> -> vector<64x128xbf16>
+// APPLY-NEXT: %[[N:.*]] = tk.mma %[[P]], %[[A]], %[[B]] precision "ieee"
+// APPLY-NEXT: tk.yield %[[N]]
+// APPLY: tk.store %{{.*}}, %o[d0*2048 + d1] lanes 0, 1 : vector<128x128xbf16>, memref<4194304xbf16>
+tk.func @product [2048, 2048, 1000] (%a: memref<2048000xbf16>, %b: memref<2048000xbf16>, %o: memref<4194304xbf16>) {
+  %0 = tk.load %a[d0*1000 + d2] : memref<2048000xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %b[d2*2048 + d1] : memref<2048000xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] : f32
+  %6 = arith.truncf %5 : f32 to bf16
+  tk.store %6, %o[d0*2048 + d1] : bf16, memref<4194304xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: tk.func @too_thin
+// CHECK-NOT: tk.product
+// REMARK: tk.func at {{.*}}: a matrix product without tiles: of sizes [2, 64, 64], one is below 8
+tk.func @too_thin [2, 64, 64] (%a: memref<128xf32>, %b: memref<4096xf32>, %o: memref<128xf32>) {
+  %0 = tk.load %a[d0*64 + d2] : memref<128xf32> -> f32
+  %1 = tk.load %b[d2*64 + d1] : memref<4096xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2] : f32
+  tk.store %3, %o[d0*64 + d1] : f32, memref<128xf32>
+}
+
+// -----
+
+// REMARK: tk.func at {{.*}}: a matrix product without tiles: run flatten-axes first
+tk.func @two_row_axes [8, 8, 64, 64] (%a: memref<4096xf32>, %b: memref<4096xf32>, %o: memref<4096xf32>) {
+  %0 = tk.load %a[d0*512 + d1*64 + d3] : memref<4096xf32> -> f32
+  %1 = tk.load %b[d3*64 + d2] : memref<4096xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  tk.store %3, %o[d0*512 + d1*64 + d2] : f32, memref<4096xf32>
+}
