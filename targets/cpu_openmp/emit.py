@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp as MainOp
 
+from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.kernels import FuncOp
 
+from ..native.cpp import comment, expression, identifier, place
 from ..native.emit_host import emit_host
 from ..native.host_calls import Available
-from ..native.host_writer import HostPlan
+from ..native.host_writer import HostPlan, HostStyle, HostWriter
 from ..native.places import Places
 from ..native.unit import Unit, entry, shim_pointers
 from .emit_kernel import emit_kernel, has_checks
@@ -34,13 +37,26 @@ def emit_unit(module: ModuleOp, available: Available) -> Unit:
     main = next((op for op in module.ops if isinstance(op, MainOp) and op.body.blocks), None)
     if main is not None:
         checked = frozenset(op.sym_name.data for op in kernels if has_checks(op))
-        host, plan = emit_host(main, places, checked, available)
+        host, plan = emit_host(main, places, available, HostStyle(partial(_launch, checked)))
     parts = ['#include "prelude_math.h"' + ('\n#include "prelude_host.h"' if plan else "")]
     parts += [_vector_types(list(vectors))] if vectors else []
     parts += body
     if plan is not None:
         parts += [places.table(), shim_pointers(plan), host, entry(plan)]
     return Unit("\n\n".join(part for part in parts if part) + "\n", plan)
+
+
+def _launch(checked: frozenset[str], w: HostWriter, op: LaunchOp) -> None:
+    """A kernel is a function; `checked` names those that report errors."""
+    kernel = op.kernel.string_value()
+    args = [w.names[v] for v in (*op.ins, *op.outs)]
+    args += [expression(e) for e in op.symbol_values]
+    if kernel in checked:
+        args.append("&call.error")
+    where = place(op.location)
+    w.line(f"{identifier(kernel)}({', '.join(args)});{'  ' + comment(where) if where else ''}")
+    if kernel in checked:
+        w.line("if (call.error.place >= 0) return call.kernel_failed();")
 
 
 def _vector_types(names: Sequence[str]) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.dialects.func import ReturnOp
@@ -13,7 +14,7 @@ from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
 from tilewright.dialects.th.memory import DataOp, FreeOp, ViewOp
 from tilewright.dialects.th.types import element_of_handle
 
-from .cpp import comment, expression, identifier, place
+from .cpp import comment, expression, place
 from .fallback import Fallback, Result
 from .host_calls import DTYPES, NoCForm, PythonArguments, ShimArguments, element_name
 from .host_writer import HostWriter, Root, exprs, fail, handle, make_view
@@ -22,15 +23,7 @@ from .shims import SHIMS, Shim
 
 def launch(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, LaunchOp)
-    kernel = op.kernel.string_value()
-    args = [w.names[v] for v in (*op.ins, *op.outs)]
-    args += [expression(e) for e in op.symbol_values]
-    if kernel in w.checked:
-        args.append("&call.error")
-    where = place(op.location)
-    w.line(f"{identifier(kernel)}({', '.join(args)});{'  ' + comment(where) if where else ''}")
-    if kernel in w.checked:
-        w.line("if (call.error.place >= 0) return call.kernel_failed();")
+    w.style.launch(w, op)
 
 
 def extern(w: HostWriter, op: Operation) -> None:
@@ -76,7 +69,12 @@ def _adopt(
 
 def _shim(w: HostWriter, callee: str) -> Shim | None:
     shim = SHIMS.get(callee) or SHIMS.get(callee.removesuffix(".default"))
-    return shim if shim is not None and w.available(shim.symbol) else None
+    if shim is None:
+        return None
+    ours, device = w.style.shims
+    if ours:
+        shim = replace(shim, symbol=device + shim.symbol.removeprefix(ours))
+    return shim if w.available(shim.symbol) else None
 
 
 def _shim_call(

@@ -31,15 +31,13 @@ from .constants import constant_bytes
 from .cpp import buffer_type, comment, expression, operand
 from .errors import NoHostLowering
 from .host_calls import DTYPES, Available, element_name
-from .host_writer import HostPlan, HostWriter, Root, exprs, fail, pointer
+from .host_writer import HostPlan, HostStyle, HostWriter, Root, exprs, fail, pointer
 from .places import Places
 
 
-def emit_host(
-    main: FuncOp, places: Places, checked: frozenset[str], available: Available
-) -> tuple[str, HostPlan]:
-    """The text of `tw_main`; `checked` names the kernels that report errors."""
-    w = HostWriter(HostPlan(), places, checked, available)
+def emit_host(main: FuncOp, places: Places, available: Available, style: HostStyle) -> tuple[str, HostPlan]:
+    """The text of `tw_main`."""
+    w = HostWriter(HostPlan(), places, available, style)
     _arguments(w, main)
     for op in main.body.block.ops:
         statement = _STATEMENTS.get(type(op))
@@ -48,7 +46,7 @@ def emit_host(
         statement(w, op)
     head = [
         "static PyObject* tw_main(PyObject* self, PyObject* inputs) {",
-        f"  tw::Call<{w.plan.owned}> call(self, inputs, PLACES);",
+        "  " + style.call.format(owned=w.plan.owned),
     ]
     return "\n".join([*head, *w.lines, "}"]), w.plan
 
@@ -78,7 +76,12 @@ def _arguments(w: HostWriter, main: FuncOp) -> None:
         w.line(f"{type_}* const {w.names[arg]} = ({type_}*)call.data({i});{_comment(given.get('tw.name'))}")
     symbols = any(isinstance(arg.type, IndexType) for arg in args)
     w.line(f"if (call.bad_input{' || PyErr_Occurred()' if symbols else ''}) return nullptr;")
+    if w.style.begin:
+        w.line(f"if (!{w.style.begin}) return nullptr;")
     w.line("call.release_gil();")
+    for i, arg in enumerate(args):
+        if arg in w.pointers:
+            w.style.argument(w, arg, i)
 
 
 def _comment(name: Attribute | None) -> str:
@@ -152,6 +155,7 @@ def _free(w: HostWriter, op: Operation) -> None:
 
 def _return(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, ReturnOp)
+    w.style.finish(w)
     w.line("call.hold_gil();")
     items = [_result(w, value) for value in op.operands]
     w.line(f"PyObject* items[] = {{{', '.join(items) or 'nullptr'}}};")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, parse_exprs
+from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import element_of_handle
 
@@ -41,14 +42,32 @@ class HostPlan:
     owned: int = 0
 
 
+@dataclass(frozen=True)
+class HostStyle:
+    """What the host functions of one target say in their own way."""
+
+    launch: Callable[[HostWriter, LaunchOp], None]
+    """Writes the launch of a kernel."""
+    call: str = "tw::Call<{owned}> call(self, inputs, PLACES);"
+    """Declares `call`, the state of one call."""
+    begin: str = ""
+    """A condition that holds once a call may start, asked when its arguments are known."""
+    argument: Callable[[HostWriter, BlockArgument, int], None] = lambda writer, value, number: None
+    """Writes what must be done to a buffer argument before its first use."""
+    finish: Callable[[HostWriter], None] = lambda writer: None
+    """Writes what must be done when everything has been launched."""
+    shims: tuple[str, str] = ("", "")
+    """Prefix of the C functions in `SHIMS`, and the one that stands for it on this device."""
+
+
 @dataclass
 class HostWriter:
     """The text, and for every value its C++ name, pointer and what keeps it alive."""
 
     plan: HostPlan
     places: Places
-    checked: frozenset[str]
     available: Available
+    style: HostStyle
     lines: list[str] = field(default_factory=list[str])
     names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     pointers: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])

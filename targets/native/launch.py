@@ -47,6 +47,9 @@ class _Setup(ctypes.Structure):
         ("tensor_type", ctypes.py_object),
         ("parameter_type", ctypes.py_object),
         ("pooled", ctypes.c_int64),
+        ("device_type", ctypes.c_int64),
+        ("device_index", ctypes.c_int64),
+        ("device", ctypes.c_void_p),
         ("keep", ctypes.py_object),
     )
 
@@ -117,6 +120,41 @@ def openmp_library() -> Path | None:
     return next(iter(sorted(_TORCH_LIB.glob("libgomp*.so*"))), None)
 
 
+def _failed(code: int, what: str, where: str, why: str) -> None:
+    raise call_error(code, what, where, why)
+
+
+@dataclass(frozen=True)
+class Place:
+    """The device of a graph, and what its calls need there."""
+
+    device: torch.device
+    number: int = 0
+    """Of the type of device, as libtorch counts."""
+    index: int = -1
+    """Which of them; -1 for the current one."""
+    library: Callable[[], ctypes.CDLL] = _libtorch
+    """Where libtorch's C functions are found."""
+    state: ctypes.Structure | None = None
+    """What the emitted code of this target reads besides `tw::Setup`."""
+    failed: Callable[[int, str, str, str], None] = _failed
+    """Raises the error of this code: (code, what, where, why)."""
+
+    def constants(self, values: Sequence[bytes]) -> tuple[Sequence[int], object]:
+        """Their addresses on this device, and what keeps them there."""
+        if self.device.type == "cpu":
+            return [_address(value) for value in values], values
+        made = [torch.frombuffer(bytearray(v or b"\0"), dtype=torch.uint8).to(self.device) for v in values]
+        return [tensor.data_ptr() for tensor in made], made
+
+
+def _address(data: bytes) -> int:
+    return ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value or 0
+
+
+CPU = Place(torch.device("cpu"))
+
+
 def load_unit(
     unit: Unit,
     *,
@@ -124,6 +162,7 @@ def load_unit(
     cache_dir: Path | None = None,
     environment: Mapping[str, str] | None = None,
     pooled: bool = True,
+    on: Place = CPU,
 ) -> CompiledGraph:
     """Compile and load a unit, which perhaps is in the cache already.
 
@@ -133,29 +172,32 @@ def load_unit(
     given = os.environ if environment is None else environment
     folder = default_cache_dir(given) if cache_dir is None else cache_dir
     library = build(unit.text, recipe=recipe, cache_dir=folder, environment=given, openmp=openmp_library())
-    return bind(unit, library, pooled=pooled)
+    return bind(unit, library, pooled=pooled, on=on)
 
 
-def bind(unit: Unit, library: Path, *, pooled: bool = True) -> CompiledGraph:
+def bind(unit: Unit, library: Path, *, pooled: bool = True, on: Place = CPU) -> CompiledGraph:
     """The callable of a library that was built from `unit`."""
     plan = unit.plan
     assert plan is not None, "the module has no @main"
     native = _open(library)
-    pointers = [ctypes.cast(ctypes.c_char_p(data), ctypes.c_void_p).value for data in plan.constants]
-    table = (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
-    fallbacks = tuple(_python_call(f) for f in plan.fallbacks)
+    addresses, constants = on.constants(plan.constants)
+    table = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
+    fallbacks = tuple(_python_call(f, on.device) for f in plan.fallbacks)
     setup = _Setup(
-        _libtorch()._handle,
+        on.library()._handle,
         _data_address(),
         _wrap_address(),
         ctypes.addressof(table),
         fallbacks,
         _restride,
-        _failed,
+        on.failed,
         torch.Tensor,
         torch.nn.Parameter,
         int(pooled),
-        (fallbacks, table, plan.constants),
+        on.number,
+        on.index,
+        None if on.state is None else ctypes.addressof(on.state),
+        (fallbacks, table, constants, on),
     )
     try:
         function = native.tw_new(ctypes.byref(setup))
@@ -196,10 +238,6 @@ def _wrap_address() -> int:
     return address
 
 
-def _failed(code: int, what: str, where: str, why: str) -> None:
-    raise call_error(code, what, where, why)
-
-
 def _restride(base: torch.Tensor, offset: int, *layout: int) -> torch.Tensor:
     """An alias of `base` from its element `offset` on: sizes, then strides."""
     rank = len(layout) // 2
@@ -210,23 +248,26 @@ def _restride(base: torch.Tensor, offset: int, *layout: int) -> torch.Tensor:
 # Calls through Python
 
 
-def _python_call(fallback: Fallback) -> Callable[..., tuple[torch.Tensor, ...]]:
-    """The function for `fallback`: (tensors..., integers...) -> results as planned."""
+def _python_call(fallback: Fallback, device: torch.device) -> Callable[..., tuple[torch.Tensor, ...]]:
+    """The function for `fallback`: (tensors..., integers...) -> results as planned, on `device`."""
     overload = resolve(fallback.callee)
-    keyword_only = [argument.name for argument in overload._schema.arguments if argument.kwarg_only]
-    positional = len(overload._schema.arguments) - len(keyword_only)
+    arguments = overload._schema.arguments
+    keyword_only = [argument.name for argument in arguments if argument.kwarg_only]
+    positional = len(arguments) - len(keyword_only)
     split = fallback.tensors
+    # What makes tensors from nothing makes them on the CPU unless it is told. Plans name no device.
+    told = {"device": device} if device.type != "cpu" and "device" in keyword_only else {}
 
     def call(*given: Any) -> tuple[torch.Tensor, ...]:
         tensors, integers = given[:split], given[split:]
         args = [_value(arg, tensors, integers) for arg in fallback.args]
-        named = dict(zip(keyword_only, args[positional:], strict=False))
+        named = {**dict(zip(keyword_only, args[positional:], strict=False)), **told}
         try:
             made = overload(*args[:positional], **named)
         except Exception as error:
             error.add_note(f"TW2111: {fallback.callee} failed\n  where: {fallback.where or 'unknown'}")
             raise
-        return _conform(made, fallback, integers)
+        return _conform(made, fallback, integers, device)
 
     return call
 
@@ -252,8 +293,10 @@ def _value(arg: Argument, tensors: Sequence[torch.Tensor], integers: Sequence[in
             return arg
 
 
-def _conform(made: Any, fallback: Fallback, integers: Sequence[int]) -> tuple[torch.Tensor, ...]:
-    """The results with the planned strides; another dtype or size is an error."""
+def _conform(
+    made: Any, fallback: Fallback, integers: Sequence[int], device: torch.device
+) -> tuple[torch.Tensor, ...]:
+    """The results with the planned strides; another dtype, size or type of device is an error."""
     if not fallback.results:
         return ()
     tensors = [made] if isinstance(made, torch.Tensor) else [tensor for tensor in made if tensor is not None]
@@ -266,12 +309,14 @@ def _conform(made: Any, fallback: Fallback, integers: Sequence[int]) -> tuple[to
     for tensor, planned in zip(tensors, fallback.results, strict=False):
         middle = planned.first + planned.rank
         sizes, strides = integers[planned.first : middle], integers[middle : middle + planned.rank]
-        if tuple(tensor.shape) != tuple(sizes) or tensor.dtype != DTYPES[planned.element]:
-            found = f"{tensor.dtype} {list(tensor.shape)}"
-            wanted = f"{DTYPES[planned.element]} {list(sizes)}"
+        asked = (tuple(sizes), DTYPES[planned.element], device.type)
+        if (tuple(tensor.shape), tensor.dtype, tensor.device.type) != asked:
+            found = f"{tensor.dtype} {list(tensor.shape)} on {tensor.device.type}"
+            wanted = f"{DTYPES[planned.element]} {list(sizes)} on {device.type}"
             why = f"it returned {found}, the graph was compiled for {wanted}"
             raise UnexpectedResult(where=fallback.where or None, what=fallback.callee, why=why)
-        results.append(tensor if _same_strides(tensor, strides) else _restrided(tensor, strides))
+        fits = _same_strides(tensor, strides) and (device.type == "cpu" or tensor.data_ptr() % 16 == 0)
+        results.append(tensor if fits else _restrided(tensor, strides))
     return tuple(results)
 
 
@@ -282,5 +327,5 @@ def _same_strides(tensor: torch.Tensor, strides: Sequence[int]) -> bool:
 
 
 def _restrided(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
-    copy = torch.empty_strided(tuple(tensor.shape), tuple(strides), dtype=tensor.dtype)
+    copy = torch.empty_strided(tuple(tensor.shape), tuple(strides), dtype=tensor.dtype, device=tensor.device)
     return copy.copy_(tensor)

@@ -17,7 +17,11 @@ class Places:
 
     def add(self, what: str, location: LocationAttr) -> int:
         """The number of this place."""
-        return self.rows.setdefault((what, place(location) or "unknown"), len(self.rows))
+        return self.add_text(what, place(location) or "unknown")
+
+    def add_text(self, what: str, where: str) -> int:
+        """As `add`, of a place that is spelled already."""
+        return self.rows.setdefault((what, where), len(self.rows))
 
     def table(self) -> str:
         """The C++ table."""

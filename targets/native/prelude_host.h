@@ -4,7 +4,7 @@
 
 namespace tw {
 
-constexpr i32 DEVICE_CPU = 0, ANY_INDEX = -1;
+constexpr i32 DEVICE_CPU = 0, ANY_INDEX = -1;  // of the pool and of the arena of `Call`
 constexpr int MAX_RANK = 32;
 
 // What `load` hands over, field by field as launch.py's `_Setup`.
@@ -18,6 +18,8 @@ struct Setup {
   PyObject* failed;           // (code, what, where, why) raises
   PyObject *tensor_type, *parameter_type;
   i64 pooled;                 // large results come from the pool
+  i64 device_type, device_index;  // as libtorch numbers them; index -1 is the current one
+  void* device;               // what the calls of this target need besides, null for CPUs
   PyObject* keep;             // lives as long as the graph: what the pointers above point to
 };
 
@@ -42,6 +44,8 @@ struct Graph {
   const void* const* constants;
   PyObject *fallbacks, *restride, *failed, *tensor_type, *parameter_type, *keep;
   bool pooled;
+  i32 device_type, device_index;
+  void* device;
   int slots;
   volatile char lock;
   Frame* idle;
@@ -142,7 +146,8 @@ static PyObject* new_graph(const Setup* s, Method* method, int slots) {
   void* memory = nullptr;
   if (posix_memalign(&memory, 64, sizeof(Graph))) return lacks("memory");
   *(Graph*)memory = Graph{s->constants, s->fallbacks, s->restride, s->failed, s->tensor_type,
-                          s->parameter_type, s->keep, s->pooled && from_blob, slots, 0, nullptr};
+                          s->parameter_type, s->keep, s->pooled && from_blob, (i32)s->device_type,
+                          (i32)s->device_index, s->device, slots, 0, nullptr};
   Py_IncRef(s->keep);
   PyObject* capsule = PyCapsule_New(memory, GRAPH, delete_graph);
   if (!capsule) return nullptr;
@@ -169,6 +174,7 @@ template <int OWNED> struct Call {
   bool bad_input = false;
   Owned owned[OWNED + 1];
   KernelError error;
+  usize alignment = 1;  // bytes, of whatever kernels are handed
 
   Call(PyObject* self, PyObject* list, const Place* p)
       : graph((Graph*)PyCapsule_GetPointer(self, GRAPH)), inputs(list), places(p),
@@ -227,7 +233,12 @@ template <int OWNED> struct Call {
       give_block(o.data, nullptr);
       return false;
     }
-    return !aoti_torch_empty_strided(rank, sizes, strides, dtype, DEVICE_CPU, ANY_INDEX, &o.handle) &&
+    return make(o, rank, sizes, strides, dtype);
+  }
+  // A new tensor of libtorch's allocator.
+  bool make(Owned& o, i64 rank, const i64* sizes, const i64* strides, i32 dtype) {
+    return !aoti_torch_empty_strided(rank, sizes, strides, dtype, graph->device_type, graph->device_index,
+                                     &o.handle) &&
            !aoti_torch_get_data_ptr(o.handle, &o.data);
   }
 
@@ -237,7 +248,8 @@ template <int OWNED> struct Call {
     if (s.handle && s.data == data && (fixed || same_layout(s, rank, sizes, strides))) return s.handle;
     if (s.handle) aoti_torch_delete_tensor_object(s.handle);
     s.handle = nullptr;
-    if (aoti_torch_create_tensor_from_blob(data, rank, sizes, strides, 0, dtype, DEVICE_CPU, ANY_INDEX, &s.handle))
+    if (aoti_torch_create_tensor_from_blob(data, rank, sizes, strides, 0, dtype, graph->device_type,
+                                           graph->device_index, &s.handle))
       return nullptr;
     s.data = data;
     if (!fixed)
@@ -265,11 +277,15 @@ template <int OWNED> struct Call {
       empty |= sizes[i] == 0;
       same &= sizes[i] == 1 || have_strides[i] == strides[i];
     }
-    if (same || empty) return !aoti_torch_get_data_ptr(h, &owned[slot].data);
-    Handle copy = nullptr;
-    if (aoti_torch_empty_strided(rank, sizes, strides, dtype, DEVICE_CPU, ANY_INDEX, &copy)) return false;
-    owned[slot].handle = copy;
-    const bool done = !aoti_torch_copy_(copy, h, 0) && !aoti_torch_get_data_ptr(copy, &owned[slot].data);
+    if (empty) return !aoti_torch_get_data_ptr(h, &owned[slot].data);
+    if (same) {
+      if (aoti_torch_get_data_ptr(h, &owned[slot].data)) return false;
+      if ((usize)owned[slot].data % alignment == 0) return true;
+    }
+    Owned copy;
+    if (!make(copy, rank, sizes, strides, dtype)) return false;
+    owned[slot] = copy;
+    const bool done = !aoti_torch_copy_(copy.handle, h, 0);
     aoti_torch_delete_tensor_object(h);
     return done;
   }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from .host_writer import HostPlan
@@ -20,8 +21,11 @@ def shim_pointers(plan: HostPlan) -> str:
     return "\n".join(f"static tw::Error (*{name})({types});" for name, types in plan.shims.items())
 
 
-def entry(plan: HostPlan) -> str:
-    """What launch.py calls: `tw_new` makes the Python function, `tw_trim` frees idle memory."""
+def entry(plan: HostPlan, before: Sequence[str] = ()) -> str:
+    """What launch.py calls: `tw_new` makes the Python function, `tw_trim` frees idle memory.
+
+    `before` are statements of `tw_new`, which has `setup`.
+    """
     resolve = [
         f'  if (!({name} = (decltype({name}))dlsym(setup->libtorch, "{name}"))) return tw::lacks("{name}");'
         for name in plan.shims
@@ -31,6 +35,7 @@ def entry(plan: HostPlan) -> str:
             'static tw::Method METHOD = {"tilewright_graph", tw_main, tw::METH_O, nullptr};',
             "",
             "TW_EXPORT PyObject* tw_new(const tw::Setup* setup) {",
+            *(f"  {line}" for line in before),
             *resolve,
             f"  return tw::new_graph(setup, &METHOD, {plan.slots});",
             "}",

@@ -1,0 +1,173 @@
+"""The host function of a CUDA graph: the plan of `th` ops as one C++ function that launches kernels.
+
+    th.launch @k0(%x) into(%o) symbols "s0" : (memref<?xf32>) into (memref<?xf32>)
+
+becomes, inside `tw_main`,
+
+    {  // model.py:12
+      const void* p[] = {x0, b1};
+      const i32 n0 = s0;
+      void* args[4] = {&p[0], &p[1], (void*)&n0};
+      if (!call.launch(0, (s0 + 1023) / 1024, 1, 1, args, 3, 0)) return nullptr;
+    }
+
+The C++ holds no machine code: `launch.py` loads kernels when the function is first called, so
+that both are compiled at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp as MainOp
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import BlockArgument, SSAValue
+
+from tilewright.dialects.index_expr import Expr, Var
+from tilewright.dialects.th.calls import ExternOp, LaunchOp
+from tilewright.dialects.th.memory import ViewOp
+from tilewright.dialects.th.types import element_of_handle
+from tilewright.dialects.tk.kernels import FuncOp
+
+from ..native.cpp import comment, expression, place
+from ..native.emit_host import emit_host
+from ..native.host_calls import DTYPES, Available, element_name
+from ..native.host_writer import HostStyle, HostWriter, exprs
+from ..native.places import Places
+from ..native.unit import Unit, entry, shim_pointers
+from .kernel import TritonKernel, TritonUnit
+
+
+def emit_host_unit(module: ModuleOp, kernels: TritonUnit, available: Available, shims: str) -> Unit:
+    """The C++ of `module`'s @main; `shims` is the prefix of libtorch's functions on this device."""
+    main = next(op for op in module.ops if isinstance(op, MainOp) and op.body.blocks)
+    symbols = {op.sym_name.data: op.symbols.exprs for op in module.ops if isinstance(op, FuncOp)}
+    places = Places()
+    checks = [places.add_text(what, where) for what, where in kernels.places]
+    writer = _Writer(kernels, symbols)
+    style = HostStyle(
+        writer.launch,
+        call="tw::CudaCall<{owned}> call(self, inputs, PLACES, CHECKS);",
+        begin="call.begin()",
+        argument=writer.argument,
+        finish=writer.finish,
+        shims=("aoti_torch_cpu_", shims),
+    )
+    host, plan = emit_host(main, places, available, style)
+    table = f"static const int CHECKS[] = {{{', '.join(map(str, [*checks, -1]))}}};"
+    opened = "if (const char* missing = tw::open_device(setup)) return tw::lacks(missing);"
+    parts = [
+        '#include "prelude_cuda.h"',
+        places.table(),
+        table,
+        shim_pointers(plan),
+        host,
+        entry(plan, [opened]),
+    ]
+    return Unit("\n\n".join(part for part in parts if part) + "\n", plan)
+
+
+@dataclass
+class _Copied:
+    """An argument that may have to be copied because its address is odd."""
+
+    slot: int
+    view: int
+
+
+@dataclass
+class _Writer:
+    """What CUDA calls say in their own way."""
+
+    unit: TritonUnit
+    symbols: Mapping[str, tuple[Expr, ...]]
+    copied: dict[SSAValue, _Copied] = field(default_factory=dict[SSAValue, _Copied])
+
+    def argument(self, w: HostWriter, arg: BlockArgument, number: int) -> None:
+        """Kernels read 128 bits at once: they take no address that is not divisible by 16."""
+        if not any(isinstance(use.operation, LaunchOp) for use in arg.uses):
+            return
+        sizes, strides = self._layout(arg, number)
+        layout, fixed = w.layout(sizes, strides)
+        copied = self.copied[arg] = _Copied(w.own(1), w.plan.slots)
+        w.plan.slots += 1
+        dtype = DTYPES[element_name(element_of_handle(arg.type))]
+        name = w.names[arg]
+        aligned = f"{name}_aligned"
+        w.line(f"void* {aligned} = (void*){name};")
+        where = f"{copied.slot}, {copied.view}, {layout}, {dtype}, {'true' if fixed else 'false'}"
+        failure = f"return call.out_of_memory({w.places.add_text('a copy of an argument', 'unknown')});"
+        w.line(f"if (!call.align({aligned}, {where})) {failure}")
+        w.names[arg] = w.pointers[arg] = aligned
+
+    def _layout(self, arg: BlockArgument, number: int) -> tuple[tuple[Expr, ...], tuple[Expr, ...]]:
+        main = arg.block.parent_op()
+        assert isinstance(main, MainOp)
+        assert main.arg_attrs is not None
+        attributes = main.arg_attrs.data[number].data
+        sizes, strides = attributes["th.sizes"], attributes["th.strides"]
+        assert isinstance(sizes, StringAttr)
+        assert isinstance(strides, StringAttr)
+        return exprs(sizes), exprs(strides)
+
+    def launch(self, w: HostWriter, op: LaunchOp) -> None:
+        name = op.kernel.string_value()
+        number, kernel = next((i, k) for i, k in enumerate(self.unit.kernels) if k.name == name)
+        site = w.places.add(f"the launch of kernel {name}", op.location)
+        where = place(op.location)
+        w.line("{" + (f"  {comment(where)}" if where else f"  // {name}"))
+        args = self._arguments(w, op, kernel, site)
+        values = dict(zip(_variables(self.symbols[name]), op.symbol_values, strict=True))
+        grid = ", ".join(_number(e, values) for e in kernel.grid)
+        w.line(f"  void* args[{len(args) + 2}] = {{{', '.join(args)}}};")
+        w.line(f"  if (!call.launch({number}, {grid}, args, {len(args)}, {site})) return nullptr;")
+        w.line("}")
+
+    def _arguments(self, w: HostWriter, op: LaunchOp, kernel: TritonKernel, site: int) -> list[str]:
+        """Addresses of the arguments; what they point to is declared first."""
+        buffers = [w.names[v] for v in (*op.ins, *op.outs)]
+        if kernel.checks:
+            buffers.append("call.failure()")
+        if buffers:
+            w.line(f"  const void* p[] = {{{', '.join(buffers)}}};")
+        symbols: list[str] = []
+        first = len(op.ins) + len(op.outs)
+        types = [parameter.type for parameter in kernel.parameters[first:]]
+        for i, (type_, value) in enumerate(zip(types, op.symbol_values, strict=True)):
+            w.line(f"  const i64 v{i} = {expression(value)};")
+            if type_ == "i32":
+                w.line(f"  if (v{i} != (i32)v{i}) return call.too_large({site});")
+                w.line(f"  const i32 n{i} = (i32)v{i};")
+            symbols.append(f"(void*)&{'n' if type_ == 'i32' else 'v'}{i}")
+        pointers = [f"(void*)&p[{i}]" for i in range(len(buffers))]
+        return [*pointers[:first], *symbols, *pointers[first:]]
+
+    def finish(self, w: HostWriter) -> None:
+        for arg, copied in self.copied.items():
+            if any(_writes(use.operation, arg) for use in arg.uses):
+                site = w.places.add_text("the copy of an argument", "unknown")
+                w.line(
+                    f"if (!call.write_back({copied.slot}, {copied.view})) return call.aten_failed({site});"
+                )
+        w.line("if (!call.finish()) return nullptr;")
+
+
+def _writes(op: object, value: SSAValue) -> bool:
+    """Whether `op` may write to the memory of an argument."""
+    if isinstance(op, LaunchOp | ExternOp):
+        return value in op.outs
+    if isinstance(op, ViewOp):
+        return any(_writes(use.operation, op.result) for use in op.result.uses)
+    return not isinstance(op, ReturnOp)  # a call of ATen may write to what it is given
+
+
+def _variables(symbols: tuple[Expr, ...]) -> list[Var]:
+    found = [symbol.variables() for symbol in symbols]
+    return [var for (var,) in found]
+
+
+def _number(value: Expr, values: Mapping[Var, Expr]) -> str:
+    """A size over a kernel's symbols, with the values that a launch gives them."""
+    return expression(value.substitute(values))

@@ -1,0 +1,183 @@
+// Stands for libcuda, and for what libtorch_cuda exports about devices and streams.
+//
+// Tests load it instead of both. It records every launch, runs a callback that does the work of
+// the kernel on the raw pointers (tensors of the CPU are the device's memory), and fails on demand.
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define API(type, name, ...) __attribute__((visibility("default"))) type name(__VA_ARGS__)
+enum { MOST = 4096, DEVICES = 2, NAME = 128, ARGUMENTS = 32 };
+
+typedef struct {
+  char name[NAME];
+  unsigned grid[3], block[3], shared;
+  void* stream;
+  int device;
+  int arguments;
+  uint64_t values[ARGUMENTS];  // 8 bytes from each argument's address
+} Launch;
+
+typedef struct {
+  char name[NAME];
+  int device;
+  int shared_limit;
+  int arguments;  // of the kernel, scratch included
+} Function;
+
+typedef struct {
+  const char* name;  // of an API function
+  int status;        // what it returns
+  int after;         // so many calls that still succeed
+} Failure;
+
+typedef void (*Callback)(const char*, const unsigned*, void**);
+
+static Launch launches[MOST];
+static Function functions[MOST];
+static int launched, loaded, modules, guards, synchronized_, current, capturing, capability = 90;
+static void* streams[DEVICES];
+static Callback callback;
+static Failure failure;
+
+static int failing(const char* name) {
+  if (!failure.name || strcmp(failure.name, name)) return 0;
+  if (failure.after-- > 0) return 0;
+  failure.after = 0;
+  return failure.status;
+}
+#define MAY_FAIL(name) do { const int status = failing(name); if (status) return status; } while (0)
+
+// ---- for tests ----------------------------------------------------------------------------
+
+API(void, stub_reset, void) {
+  launched = modules = guards = synchronized_ = current = capturing = 0;
+  capability = 90;
+  memset(streams, 0, sizeof streams);
+  callback = 0;
+  failure = (Failure){0, 0, 0};
+}
+API(void, stub_callback, Callback f) { callback = f; }
+API(void, stub_fail, const char* name, int status, int after) {
+  static char kept[NAME];
+  strncpy(kept, name, NAME - 1);
+  failure = (Failure){kept, status, after};
+}
+API(void, stub_stream, int device, void* stream) { streams[device] = stream; }
+API(void, stub_capturing, int value) { capturing = value; }
+API(void, stub_capability, int value) { capability = value; }
+API(int, stub_launches, void) { return launched; }
+API(int, stub_modules, void) { return modules; }
+API(int, stub_guards, void) { return guards; }
+API(int, stub_synchronized, void) { return synchronized_; }
+API(const Launch*, stub_launch, int i) { return &launches[i]; }
+
+// ---- libtorch_cuda ------------------------------------------------------------------------
+
+API(int, aoti_torch_create_cuda_guard, int device, void** guard) {
+  MAY_FAIL("aoti_torch_create_cuda_guard");
+  if (device < 0 || device >= DEVICES) return 1;
+  int* before = malloc(sizeof *before);
+  *before = current;
+  current = device;
+  ++guards;
+  *guard = before;
+  return 0;
+}
+API(int, aoti_torch_delete_cuda_guard, void* guard) {
+  current = *(int*)guard;
+  --guards;
+  free(guard);
+  return 0;
+}
+API(int, aoti_torch_get_current_cuda_stream, int device, void** stream) {
+  MAY_FAIL("aoti_torch_get_current_cuda_stream");
+  *stream = streams[device];
+  return 0;
+}
+
+// ---- libcuda ------------------------------------------------------------------------------
+
+API(int, cuInit, unsigned flags) { (void)flags; MAY_FAIL("cuInit"); return 0; }
+API(int, cuDeviceGet, int* device, int index) {
+  if (index < 0 || index >= DEVICES) return 101;
+  *device = index;
+  return 0;
+}
+API(int, cuDeviceGetAttribute, int* value, int attribute, int device) {
+  (void)device;
+  MAY_FAIL("cuDeviceGetAttribute");
+  *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : attribute == 97 ? 232448 : 0;
+  return 0;
+}
+API(int, cuCtxGetCurrent, void** context) { *context = (void*)(intptr_t)(current + 1); return 0; }
+// An image is text here: `<name> <arguments>`.
+API(int, cuModuleLoadData, void** module, const void* image) {
+  MAY_FAIL("cuModuleLoadData");
+  ++modules;
+  *module = (void*)image;
+  return 0;
+}
+API(int, cuModuleGetFunction, void** function, void* module, const char* name) {
+  (void)module;
+  MAY_FAIL("cuModuleGetFunction");
+  if (loaded == MOST) return 2;
+  Function* f = &functions[loaded++];
+  memset(f, 0, sizeof *f);
+  strncpy(f->name, name, NAME - 1);
+  f->device = current;
+  f->shared_limit = 48 << 10;
+  *function = f;
+  return 0;
+}
+API(int, cuFuncSetAttribute, void* function, int attribute, int value) {
+  if (attribute == 8) ((Function*)function)->shared_limit = value;
+  return 0;
+}
+API(int, cuMemHostAlloc, void** memory, size_t bytes, unsigned flags) {
+  (void)flags;
+  MAY_FAIL("cuMemHostAlloc");
+  *memory = malloc(bytes);
+  return *memory ? 0 : 2;
+}
+API(int, cuMemHostGetDevicePointer_v2, uint64_t* there, void* memory, unsigned flags) {
+  (void)flags;
+  *there = (uint64_t)(uintptr_t)memory;
+  return 0;
+}
+API(int, cuStreamSynchronize, void* stream) {
+  (void)stream;
+  MAY_FAIL("cuStreamSynchronize");
+  ++synchronized_;
+  return 0;
+}
+API(int, cuStreamIsCapturing, void* stream, int* status) { (void)stream; *status = capturing; return 0; }
+API(int, cuGetErrorName, int status, const char** text) {
+  *text = status == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : status == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
+        : status == 222 ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" : status == 100 ? "CUDA_ERROR_NO_DEVICE"
+        : status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_UNKNOWN";
+  return 0;
+}
+API(int, cuGetErrorString, int status, const char** text) { (void)status; *text = "said the stub"; return 0; }
+API(int, cuLaunchKernel, void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+    unsigned bz, unsigned shared, void* stream, void** parameters, void** extra) {
+  (void)extra;
+  MAY_FAIL("cuLaunchKernel");
+  const Function* f = function;
+  if (f->device != current) return 400;  // CUDA_ERROR_INVALID_HANDLE: of another context
+  if ((int)shared > f->shared_limit) return 1;
+  if (launched < MOST) {
+    Launch* l = &launches[launched];
+    memset(l, 0, sizeof *l);
+    strncpy(l->name, f->name, NAME - 1);
+    l->grid[0] = gx, l->grid[1] = gy, l->grid[2] = gz;
+    l->block[0] = bx, l->block[1] = by, l->block[2] = bz;
+    l->shared = shared, l->stream = stream, l->device = current;
+  }
+  ++launched;
+  if (callback) {
+    const unsigned grid[3] = {gx, gy, gz};
+    callback(f->name, grid, parameters);
+  }
+  return 0;
+}
