@@ -21,7 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..types import element_type, is_float
 
-FUNCTIONS: dict[str, int] = {"fmod": 2, "erfc": 1, "lgamma": 1, "nextafter": 2}
+FUNCTIONS: dict[str, int] = {"fmod": 2, "erfc": 1, "lgamma": 1, "nextafter": 2, "hypot": 2}
 """C's functions of these names, and how many arguments they take."""
 
 

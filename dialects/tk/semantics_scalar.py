@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
@@ -13,6 +12,7 @@ from xdsl.ir import Attribute, Operation
 from ..arrays import Array
 from ..philox import uniform
 from ..semantics import Machine, NoSemantics
+from ..special_functions import erf, erfc, lgamma
 from ..types import element_type, element_type_of, is_float
 from .calls import CallOp
 from .dot import DotOp, run_dot
@@ -30,12 +30,6 @@ def _binary(name: str) -> Binary:
     return lambda m, x, y: getattr(m.xp, name)(x, y)
 
 
-def _erf(m: Machine, x: Array) -> Array:
-    if not m.arrays.is_numpy:
-        return m.xp.erf(x)
-    return m.xp.vectorize(math.erf, otypes=[x.dtype])(x) if x.size else x
-
-
 def _unsigned(m: Machine, x: Array, bits: int) -> Array:
     """The value of the bit pattern, in i64."""
     wide = m.arrays.cast(x, m.xp.int64)
@@ -50,7 +44,7 @@ UNARY: Mapping[str, Unary] = {
     **{f"math.{name}": _unary(f"arc{name[1:]}") for name in _ARC.split()},
     "math.absf": _unary("abs"),
     "math.absi": _unary("abs"),
-    "math.erf": _erf,
+    "math.erf": lambda m, x: erf(m.arrays, x),
     "math.rsqrt": lambda m, x: 1 / m.xp.sqrt(x),
     "math.roundeven": _unary("round"),
     "arith.negf": lambda m, x: -x,
@@ -156,11 +150,9 @@ def _truncate(op: Operation, args: Sequence[Array], m: Machine) -> Array:
 
 def _call(op: CallOp, args: Sequence[Array], m: Machine) -> Array:
     name = op.callee.data
-    if name in ("fmod", "nextafter"):
-        return getattr(m.xp, name)(*args)
-    if not m.arrays.is_numpy:
-        return {"erfc": m.xp.special.erfc, "lgamma": m.xp.lgamma}[name](*args)
-    return m.xp.vectorize(getattr(math, name), otypes=[args[0].dtype])(*args)
+    if name == "erfc":
+        return erfc(m.arrays, *args)
+    return lgamma(m.arrays, *args) if name == "lgamma" else getattr(m.xp, name)(*args)
 
 
 SPECIAL: Mapping[str, Callable[[Any, Sequence[Array], Machine], Array]] = {

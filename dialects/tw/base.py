@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import (
     IntegerType,
     StringAttr,
     TensorType,
+    f32,
+    f64,
     i1,
     i64,
 )
@@ -206,6 +208,7 @@ KINDS: Mapping[str, Callable[[Attribute], bool]] = {
     "integer": lambda t: isinstance(t, IntegerType) and t != i1,
     "number": lambda t: t != i1,
     "integer or i1": lambda t: isinstance(t, IntegerType),
+    "f32 or f64": lambda t: t in (f32, f64),
     "i1": lambda t: t == i1,
     "any": lambda t: True,
 }

@@ -230,6 +230,20 @@ class ErfOp(FloatUnaryOp):
 
 
 @irdl_op_definition
+class ErfcOp(FloatUnaryOp):
+    """1 - erf(x), accurate where erf(x) is near 1."""
+
+    name = "tw.erfc"
+
+
+@irdl_op_definition
+class LgammaOp(FloatUnaryOp):
+    """Logarithm of the absolute value of the gamma function; inf at 0, -1, -2, ..."""
+
+    name = "tw.lgamma"
+
+
+@irdl_op_definition
 class SigmoidOp(FloatUnaryOp):
     """1 / (1 + exp(-x)), without overflow for any x."""
 
@@ -282,7 +296,7 @@ class AbsOp(UnaryOp):
 
 @irdl_op_definition
 class SignOp(UnaryOp):
-    """-1, 0 or 1 in the operand's type; NaN stays NaN."""
+    """-1, 0 or 1 in the operand's type; 0.0 for zeros of both signs and for NaN, as in torch."""
 
     name = "tw.sign"
     ACCEPTS: ClassVar[str] = "number"
@@ -342,6 +356,8 @@ UNARY_OPS = (
     AcoshOp,
     AtanhOp,
     ErfOp,
+    ErfcOp,
+    LgammaOp,
     SigmoidOp,
     FloorOp,
     CeilOp,

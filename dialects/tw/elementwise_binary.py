@@ -134,22 +134,50 @@ class PowOp(BinaryOp):
 
 @irdl_op_definition
 class MaximumOp(BinaryOp):
-    """The larger; NaN if either is NaN."""
+    """The larger; NaN if either is NaN, b if both are zero."""
 
     name = "tw.maximum"
     ACCEPTS: ClassVar[str] = "any"
 
-    traits = traits_def(PURE, Elementwise(), Commutative())
-
 
 @irdl_op_definition
 class MinimumOp(BinaryOp):
-    """The smaller; NaN if either is NaN."""
+    """The smaller; NaN if either is NaN, b if both are zero."""
 
     name = "tw.minimum"
     ACCEPTS: ClassVar[str] = "any"
 
-    traits = traits_def(PURE, Elementwise(), Commutative())
+
+@irdl_op_definition
+class FmaxOp(BinaryOp):
+    """The larger; the number where one is NaN, a if both are zero (C's fmax)."""
+
+    name = "tw.fmax"
+    ACCEPTS: ClassVar[str] = "any"
+
+
+@irdl_op_definition
+class FminOp(BinaryOp):
+    """The smaller; the number where one is NaN, a if both are zero (C's fmin)."""
+
+    name = "tw.fmin"
+    ACCEPTS: ClassVar[str] = "any"
+
+
+@irdl_op_definition
+class HypotOp(BinaryOp):
+    """sqrt(a*a + b*b) without overflow; inf if either is infinite, whatever the other."""
+
+    name = "tw.hypot"
+    ACCEPTS: ClassVar[str] = "float"
+
+
+@irdl_op_definition
+class NextafterOp(BinaryOp):
+    """The neighbour of a in its type on the way to b; b where they are equal."""
+
+    name = "tw.nextafter"
+    ACCEPTS: ClassVar[str] = "f32 or f64"
 
 
 @irdl_op_definition
@@ -330,6 +358,10 @@ BINARY_OPS = (
     PowOp,
     MaximumOp,
     MinimumOp,
+    FmaxOp,
+    FminOp,
+    HypotOp,
+    NextafterOp,
     Atan2Op,
     CopysignOp,
     AndOp,

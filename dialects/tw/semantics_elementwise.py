@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import i1, i8, i16, i32
 from xdsl.ir import Attribute, Operation
 
 from ..arrays import Array
 from ..semantics import Args, Machine, Results, semantics
+from ..special_functions import erf, erfc, lgamma
 from ..types import element_type_of, is_float, ui8
 from . import elementwise as u
 from . import elementwise_binary as b
@@ -26,12 +26,6 @@ def _named2(name: str) -> Binary:
     return lambda m, x, y: getattr(m.xp, name)(x, y)
 
 
-def _erf(m: Machine, x: Array) -> Array:
-    if not m.arrays.is_numpy:
-        return m.xp.erf(x)
-    return m.xp.vectorize(math.erf, otypes=[x.dtype])(x) if x.size else x
-
-
 def _sigmoid(m: Machine, x: Array) -> Array:
     """Through exp(-|x|), which never overflows."""
     e = m.xp.exp(-m.xp.abs(x))
@@ -39,8 +33,9 @@ def _sigmoid(m: Machine, x: Array) -> Array:
 
 
 def _sign(m: Machine, x: Array) -> Array:
-    """NaN stays, which torch.sign does not do."""
-    return m.xp.where(x != x, x, m.xp.sign(x))
+    """NaN gives 0 in torch, and -0.0 gives 0.0; NumPy keeps both."""
+    one = m.xp.ones_like(x)
+    return m.xp.where(x > 0, one, m.xp.where(x < 0, -one, m.xp.zeros_like(x)))
 
 
 _SPECIAL: dict[type[Operation], Unary] = {
@@ -48,7 +43,9 @@ _SPECIAL: dict[type[Operation], Unary] = {
     u.SignOp: _sign,
     u.RsqrtOp: lambda m, x: 1 / m.xp.sqrt(x),
     u.ReciprocalOp: lambda m, x: 1 / x,
-    u.ErfOp: _erf,
+    u.ErfOp: lambda m, x: erf(m.arrays, x),
+    u.ErfcOp: lambda m, x: erfc(m.arrays, x),
+    u.LgammaOp: lambda m, x: lgamma(m.arrays, x),
     u.SigmoidOp: _sigmoid,
     u.BitwiseNotOp: lambda m, x: ~x,
     u.LogicalNotOp: lambda m, x: ~x,
@@ -103,6 +100,23 @@ def _pow(m: Machine, x: Array, y: Array) -> Array:
     return xp.where(y < 0, inverse, result)
 
 
+def _maximum(m: Machine, x: Array, y: Array) -> Array:
+    """b where both are zero, so that the sign of zero is defined."""
+    return m.xp.where(x == y, y, m.xp.maximum(x, y))
+
+
+def _minimum(m: Machine, x: Array, y: Array) -> Array:
+    return m.xp.where(x == y, y, m.xp.minimum(x, y))
+
+
+def _fmax(m: Machine, x: Array, y: Array) -> Array:
+    return m.xp.where(x == y, x, m.xp.fmax(x, y))
+
+
+def _fmin(m: Machine, x: Array, y: Array) -> Array:
+    return m.xp.where(x == y, x, m.xp.fmin(x, y))
+
+
 def _shift(name: str) -> Binary:
     def run(m: Machine, x: Array, y: Array) -> Array:
         bits = x.dtype.itemsize * 8
@@ -127,8 +141,12 @@ BINARY: Mapping[type[Operation], Binary] = {
     b.FmodOp: _named2("fmod"),
     b.RemainderOp: _remainder,
     b.PowOp: _pow,
-    b.MaximumOp: _named2("maximum"),
-    b.MinimumOp: _named2("minimum"),
+    b.MaximumOp: _maximum,
+    b.MinimumOp: _minimum,
+    b.FmaxOp: _fmax,
+    b.FminOp: _fmin,
+    b.HypotOp: _named2("hypot"),
+    b.NextafterOp: _named2("nextafter"),
     b.Atan2Op: lambda m, x, y: m.xp.arctan2(x, y),
     b.CopysignOp: _named2("copysign"),
     b.AndOp: lambda m, x, y: x & y,
@@ -189,10 +207,13 @@ def run_cast(op: b.CastOp, args: Args, machine: Machine) -> Results:
     return (convert(machine, args[0], element_type_of(op.operand), element_type_of(op.result)),)
 
 
+_NARROW = (i16, i8, ui8)
+
+
 def convert(m: Machine, value: Array, source: Attribute, target: Attribute) -> Array:
-    """`tw.cast`; float to ui8 goes through i64, so that out of range wraps the same everywhere."""
+    """`tw.cast`; float to a narrow integer goes through i32, so that out of range is the same everywhere."""
     if target == i1:
         return value != 0
-    if is_float(source) and target == ui8:
-        value = m.arrays.cast(value, m.arrays.dtype(i64))
+    if is_float(source) and target in _NARROW:
+        value = m.arrays.cast(value, m.arrays.dtype(i32))
     return m.arrays.store(value, target)

@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.tw import elementwise as unary
 from tilewright.dialects.tw import elementwise_binary as binary
-from tilewright.dialects.types import is_float, is_half, sizes_of
+from tilewright.dialects.types import is_float, is_half, sizes_of, ui8
 
 from ..errors import Unsupported
 from .builder import Builder, FloatScalar, Operand, Row, as_tensor, element_of, promote
@@ -44,6 +44,8 @@ FLOAT_UNARY: Mapping[str, UnaryClass] = {
     "acosh": unary.AcoshOp,
     "atanh": unary.AtanhOp,
     "erf": unary.ErfOp,
+    "erfc": unary.ErfcOp,
+    "lgamma": unary.LgammaOp,
     "sigmoid": unary.SigmoidOp,
 }
 
@@ -69,8 +71,9 @@ BINARY: Mapping[str, BinaryClass] = {
     "mul": binary.MulOp,
     "maximum": binary.MaximumOp,
     "minimum": binary.MinimumOp,
-    "clamp_min": binary.MaximumOp,
-    "clamp_max": binary.MinimumOp,
+    "fmax": binary.FmaxOp,
+    "fmin": binary.FminOp,
+    "hypot": binary.HypotOp,
     "fmod": binary.FmodOp,
     "remainder": binary.RemainderOp,
     "floor_divide": binary.FloorDivOp,
@@ -203,19 +206,43 @@ def _where(b: Builder, condition: SSAValue, x: Operand, y: Operand) -> SSAValue:
     return b.emit(binary.SelectOp(chosen, lhs, rhs))
 
 
+def _nextafter(b: Builder, x: Operand, y: Operand) -> SSAValue:
+    if is_half(b.element):
+        raise Unsupported("nextafter of 16-bit floats, which compute in f32")
+    return b.elementwise(binary.NextafterOp, [x, y])
+
+
+def _signbit(b: Builder, x: SSAValue) -> SSAValue:
+    element, sizes = element_of(x), sizes_of(x)
+    if element in (i1, ui8):
+        return b.full(False, i1, sizes)
+    if is_float(element):
+        x = b.emit(binary.CopysignOp(b.full(1.0, element, sizes), x))
+    return b.emit(binary.CompareOp(x, b.full(0, element, sizes), "lt"))
+
+
+def _limit(op: BinaryClass) -> Row:
+    """The limit stands first: a zero of the other sign passes, as in ATen."""
+
+    def row(b: Builder, x: Operand, limit: Operand) -> SSAValue:
+        return arithmetic(b, op, limit, x)
+
+    return row
+
+
 def _clamp(b: Builder, x: Operand, low: Operand | None = None, high: Operand | None = None) -> SSAValue:
     limits = [limit for limit in (low, high) if limit is not None]
     work = b.working_element(b.element, limits)
     value = b.operand(x, work, b.sizes)
     if low is not None:
-        value = b.emit(binary.MaximumOp(value, b.operand(low, work, b.sizes)))
+        value = b.emit(binary.MaximumOp(b.operand(low, work, b.sizes), value))
     if high is not None:
-        value = b.emit(binary.MinimumOp(value, b.operand(high, work, b.sizes)))
+        value = b.emit(binary.MinimumOp(b.operand(high, work, b.sizes), value))
     return b.cast(value, b.element)
 
 
 def _relu(b: Builder, x: SSAValue) -> SSAValue:
-    return b.emit(binary.MaximumOp(x, b.full(0, b.element, b.sizes)))
+    return b.emit(binary.MaximumOp(b.full(0, b.element, b.sizes), x))
 
 
 _POWERS: Mapping[float, Callable[[Builder, SSAValue], SSAValue]] = {
@@ -303,6 +330,10 @@ def _family_rows() -> dict[str, Row]:
         logical_not=_logical_not,
         bitwise_not=_bitwise_not,
         clamp=_clamp,
+        clamp_min=_limit(binary.MaximumOp),
+        clamp_max=_limit(binary.MinimumOp),
+        signbit=_signbit,
+        nextafter=_nextafter,
         relu=_relu,
         addcmul=_add_combined(binary.MulOp),
         addcdiv=_add_combined(binary.DivOp),

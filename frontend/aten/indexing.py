@@ -124,17 +124,31 @@ def _masked_put(
 
 
 def _gather(b: Builder, x: SSAValue, dim: int, index: SSAValue, sparse_grad: bool = False) -> SSAValue:
+    if index_expr.product(sizes_of(index)).constant == 0:  # of any rank
+        return b.full(0, b.element, b.sizes)
     if not sizes_of(x):
         return b.broadcast(x, b.sizes)
-    return b.emit(GatherAlongOp(x, b.cast(index, i64), axis(dim, len(sizes_of(x)))))
+    index = b.cast(_with_rank(b, index), i64)
+    return b.reshape(b.emit(GatherAlongOp(x, index, axis(dim, len(sizes_of(x))))), b.sizes)
+
+
+def _with_rank(b: Builder, value: SSAValue) -> SSAValue:
+    """A number counts as one element beside tensors of rank 1."""
+    return value if sizes_of(value) else b.reshape(value, (1,))
 
 
 def _scatter(combine: str) -> Row:
     def row(b: Builder, x: SSAValue, dim: int, index: SSAValue, source: Operand) -> SSAValue:
-        sizes = sizes_of(index)
+        if index_expr.product(sizes_of(index)).constant == 0:  # of any rank
+            return x
         if not sizes_of(x):
             raise Unsupported("scatter into a number")
-        values = source if isinstance(source, SSAValue) else b.full(number(source), element_of(x), sizes)
+        index = _with_rank(b, index)
+        sizes = sizes_of(index)
+        if isinstance(source, SSAValue):
+            values = _with_rank(b, source)
+        else:
+            values = b.full(number(source), element_of(x), sizes)
         if sizes_of(values) != sizes:
             values = _leading(b, values, sizes)
         d = axis(dim, len(sizes_of(x)))

@@ -16,7 +16,8 @@ from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReverseOp, SliceOp
 from tilewright.dialects.types import sizes_of
 
-from ..errors import Unsupported
+from ..errors import Unsupported, UnsupportedNode
+from ..locations import place_of
 from .builder import Builder, Row, axis, integer, integers
 
 
@@ -232,11 +233,12 @@ def _as_strided(b: Builder, x: SSAValue, size: Any, stride: Any, offset: Any = N
     dense = index_expr.row_major_strides([shape[d] for d in order])
     for d, expected in zip(order, dense, strict=True):
         if shape[d].constant != 1 and expected.constant != strides[d]:
-            raise Unsupported("as_strided of a tensor with gaps or overlaps")
+            raise _out_of_reach(b, "its operand has gaps or overlaps")
     if (offset or 0) != fake.storage_offset() and fake.storage_offset() != 0:
-        raise Unsupported("as_strided of a tensor that starts inside its memory")
+        raise _out_of_reach(b, "its operand starts inside its memory")
     flat = b.reshape(b.transpose(x, order), (index_expr.product(shape),))
     wanted = integers(stride)
+    _check_within(b, flat, wanted, offset or 0)
     same_count = index_expr.product(b.sizes) == sizes_of(flat)[0]
     if not (offset or 0) and same_count and _is_row_major(b, wanted):
         return b.reshape(flat, b.sizes)
@@ -244,6 +246,23 @@ def _as_strided(b: Builder, x: SSAValue, size: Any, stride: Any, offset: Any = N
     for d, step in enumerate(wanted):
         place = b.emit(AddOp(place, b.emit(IotaOp(i64, b.sizes, d, 0, step))))
     return b.emit(GatherOp(flat, [place], [0], 0))
+
+
+def _check_within(b: Builder, flat: SSAValue, strides: Sequence[int], offset: Any) -> None:
+    """Elements of the memory that are no elements of the operand are out of reach, for ATen too."""
+    if any(n.constant == 0 for n in b.sizes):
+        return
+    last = as_expr(offset)
+    for n, step in zip(b.sizes, strides, strict=True):
+        last = last + (n - 1) * step
+    room = sizes_of(flat)[0] - 1 - last
+    if room.constant is None or room.constant < 0:
+        raise _out_of_reach(b, "it may read beyond the elements of its operand")
+
+
+def _out_of_reach(b: Builder, reason: str) -> UnsupportedNode:
+    """ATen in the operation's place would see the same elements only: the whole graph has to go there."""
+    return UnsupportedNode(where=place_of(b.location), target=b.node.target, reason=reason)
 
 
 def _is_row_major(b: Builder, strides: Sequence[int]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, i1, i64
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -61,6 +61,8 @@ FLOAT_ROWS: Mapping[type[Operation], type[Operation]] = {
     bi.MinimumOp: arith.MinimumfOp,
     bi.Atan2Op: math.Atan2Op,
     bi.CopysignOp: math.CopySignOp,
+    bi.FmaxOp: arith.MaxnumfOp,
+    bi.FminOp: arith.MinnumfOp,
 }
 """One op of the same meaning on floats."""
 
@@ -75,12 +77,16 @@ INTEGER_ROWS: Mapping[type[Operation], type[Operation]] = {
     bi.XorOp: arith.XOrIOp,
     bi.MaximumOp: arith.MaxSIOp,
     bi.MinimumOp: arith.MinSIOp,
+    bi.FmaxOp: arith.MaxSIOp,
+    bi.FminOp: arith.MinSIOp,
 }
 """One op of the same meaning on integers; narrow ones are widened, so signedness needs no row."""
 
 _I1_ROWS: Mapping[type[Operation], type[Operation]] = {
     bi.MaximumOp: arith.OrIOp,
     bi.MinimumOp: arith.AndIOp,
+    bi.FmaxOp: arith.OrIOp,
+    bi.FminOp: arith.AndIOp,
 }
 
 _FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
@@ -120,7 +126,7 @@ def _sign(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAValue
     (x,) = args
     zero, one, minus = (b.constant(v, x.type) for v in (0, 1, -1))
     if is_float(x.type):
-        negative = b.select(b.compare_float("olt", x, zero), minus, x)
+        negative = b.select(b.compare_float("olt", x, zero), minus, zero)
         return b.select(b.compare_float("ogt", x, zero), one, negative)
     negative = b.select(b.compare_int("slt", x, zero), minus, zero)
     return b.select(b.compare_int("sgt", x, zero), one, negative)
@@ -134,6 +140,13 @@ def _sigmoid(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAVa
     one = b.constant(1.0, args[0].type)
     decay = b.op(math.ExpOp, b.op(arith.NegfOp, args[0]))
     return b.op(arith.DivfOp, one, b.op(arith.AddfOp, one, decay))
+
+
+def _call(callee: str) -> Rule:
+    def rule(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
+        return b.add(CallOp.make(callee, args)).results[0]
+
+    return rule
 
 
 def _invert(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
@@ -283,9 +296,8 @@ def convert(b: ScalarBuilder, x: SSAValue, to: Attribute, *, unsigned: bool = Fa
         return b.compare_float("une", x, zero) if is_float(x.type) else b.compare_int("ne", x, zero)
     if is_float(x.type):
         if not is_float(to):
-            # through i64: a narrow integer keeps the low bits, as C++'s conversion does in ATen
-            wide = b.op(arith.FPToSIOp, x, type_=i64)
-            return wide if to == i64 else b.op(arith.TruncIOp, wide, type_=to)
+            # narrow integers are computed as i32 and keep the low bits, as C++'s conversion does in ATen
+            return b.op(arith.FPToSIOp, x, type_=to)
         return b.op(arith.ExtFOp if _float_bits(to) > _float_bits(x.type) else arith.TruncFOp, x, type_=to)
     if is_float(to):
         return b.op(arith.UIToFPOp if unsigned else arith.SIToFPOp, x, type_=to)
@@ -303,6 +315,10 @@ FUNCTIONS: Mapping[type[Operation], Rule] = {
     un.SignOp: _sign,
     un.ReciprocalOp: _reciprocal,
     un.SigmoidOp: _sigmoid,
+    un.ErfcOp: _call("erfc"),
+    un.LgammaOp: _call("lgamma"),
+    bi.HypotOp: _call("hypot"),
+    bi.NextafterOp: _call("nextafter"),
     un.LogicalNotOp: _invert,
     un.BitwiseNotOp: _invert,
     un.IsNanOp: _isnan,

@@ -79,9 +79,9 @@ template <class V> TW_INLINE V minimum(V a, V b) {
   const V smaller = a < b ? a : b;
   return a != a ? a : smaller;
 }
-// The number wins over NaN (fmax, fmin).
-template <class V> TW_INLINE V max_number(V a, V b) { const V m = a > b ? a : b; return b != b ? a : m; }
-template <class V> TW_INLINE V min_number(V a, V b) { const V m = a < b ? a : b; return b != b ? a : m; }
+// The number wins over NaN (fmax, fmin); of two zeros the first.
+template <class V> TW_INLINE V max_number(V a, V b) { const V m = b > a ? b : a; return a != a ? b : m; }
+template <class V> TW_INLINE V min_number(V a, V b) { const V m = b < a ? b : a; return a != a ? b : m; }
 
 #if defined(__AVX512F__) && !defined(__clang__)
 template <int MODE, class V> TW_INLINE V round_mode(V x) {
@@ -266,30 +266,26 @@ TW_FUNCTION(log1p, log1p)
 
 // ---- hyperbolic tangent, error function ---------------------------------------------------
 
-// x * P(x^2) / Q(x^2) up to where the result rounds to +-1.
+// x * P(x^2) / Q(x^2) up to where the result rounds to +-1; from there exactly +-1, so that 1 + tanh(x)
+// is 0 for large negative x. (Beyond, P / Q may be inf / inf.)
+template <class V> TW_INLINE V one_beyond(V x, V y, f32 limit) {
+  const V one = splat<V>(1.0f);
+  y = abs(y) > one ? one : y;  // the sign is put back below
+  return copysign(abs(x) >= limit ? one : y, x);
+}
 template <class V> TW_INLINE V tanh_f32(V x) {
-  const V low = splat<V>(-9.02f), high = splat<V>(9.02f), one = splat<V>(1.0f);
-  V c = x < low ? low : x;
-  c = c > high ? high : c;
-  const V s = c * c;
+  const V s = x * x;
   const V p = poly(s, 0.999999999f, 0.136795579f, 0.00386787974f, 2.79983966e-05f, 3.05631459e-08f,
                    -1.21871713e-11f);
   const V q = poly(s, 1.0f, 0.470128899f, 0.0272442002f, 0.000393784041f, 1.28673228e-06f);
-  V y = c * p / q;
-  y = y > one ? one : y;
-  return y < -one ? -one : y;
+  return one_beyond(x, x * p / q, 9.02f);
 }
 template <class V> TW_INLINE V erf_f32(V x) {
-  const V low = splat<V>(-3.93f), high = splat<V>(3.93f), one = splat<V>(1.0f);
-  V c = x < low ? low : x;
-  c = c > high ? high : c;
-  const V s = c * c;
+  const V s = x * x;
   const V p = poly(s, 1.12837914f, 0.191537064f, 0.0528738179f, 0.00380761808f, 0.000284680221f,
                    2.02607917e-06f);
   const V q = poly(s, 1.0f, 0.503077981f, 0.114554258f, 0.0150540095f, 0.00117060197f, 3.78331635e-05f);
-  V y = c * p / q;
-  y = y > one ? one : y;
-  return y < -one ? -one : y;
+  return one_beyond(x, x * p / q, 3.93f);
 }
 TW_FUNCTION(tanh, tanh)
 TW_FUNCTION(erf, erf)
@@ -340,7 +336,7 @@ TW_LIBM(tan, tan) TW_LIBM(asin, asin) TW_LIBM(acos, acos) TW_LIBM(atan, atan)
 TW_LIBM(sinh, sinh) TW_LIBM(cosh, cosh) TW_LIBM(asinh, asinh) TW_LIBM(acosh, acosh)
 TW_LIBM(atanh, atanh) TW_LIBM(cbrt, cbrt) TW_LIBM(erfc, erfc) TW_LIBM(lgamma, lgamma)
 TW_LIBM(round_away, round)
-TW_LIBM2(pow, pow) TW_LIBM2(atan2, atan2) TW_LIBM2(fmod, fmod) TW_LIBM2(nextafter, nextafter)
+TW_LIBM2(pow, pow) TW_LIBM2(hypot, hypot) TW_LIBM2(atan2, atan2) TW_LIBM2(fmod, fmod) TW_LIBM2(nextafter, nextafter)
 
 // Integer powers by squaring; a negative exponent gives 0 except for +-1, as ATen.
 template <class V> TW_INLINE V int_pow(V base, V exponent) {

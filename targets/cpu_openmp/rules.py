@@ -261,7 +261,7 @@ def _broadcast(op: Operation, args: Sequence[str], type_: str) -> str:
     return f"tw::splat<{type_}>({args[0]}{'.bits' if isinstance(source, BFloat16Type) else ''})"
 
 
-_CALLS: Mapping[str, str] = {"fmod": "fmod", "erfc": "erfc", "lgamma": "lgamma", "nextafter": "nextafter"}
+_CALLS = frozenset({"fmod", "erfc", "lgamma", "nextafter", "hypot"})
 
 
 def _call(op: Operation, args: Sequence[str], type_: str) -> str:
@@ -269,7 +269,7 @@ def _call(op: Operation, args: Sequence[str], type_: str) -> str:
     assert isinstance(callee, StringAttr)
     if callee.data not in _CALLS:
         raise NoCppLowering(op, reason=f"the prelude has no function {callee.data}")
-    return f"tw::{_CALLS[callee.data]}({', '.join(args)})"
+    return f"tw::{callee.data}({', '.join(args)})"
 
 
 def _dot(op: Operation, args: Sequence[str], type_: str) -> str:

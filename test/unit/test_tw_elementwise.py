@@ -55,9 +55,9 @@ def test_unary(op: type[u.UnaryOp], name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_sign_keeps_nan(name: str) -> None:
-    x = torch.tensor([1.5, -2.0, 0.0, float("nan"), float("-inf")], dtype=TORCH_DTYPES[name])
-    wanted = torch.tensor([1.0, -1.0, 0.0, float("nan"), -1.0], dtype=TORCH_DTYPES[name])
+def test_sign_of_zeros_and_nan(name: str) -> None:
+    x = torch.tensor([1.5, -2.0, -0.0, float("nan"), float("-inf")], dtype=TORCH_DTYPES[name])
+    wanted = torch.tensor([1.0, -1.0, 0.0, 0.0, -1.0], dtype=TORCH_DTYPES[name])
     check([x], lambda args: u.SignOp(args[0]), wanted)
 
 

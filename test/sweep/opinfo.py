@@ -1,0 +1,224 @@
+"""Torch's own operator samples (OpInfo) through `backend="mlir"`, judged against eager and float64.
+
+    make sweep
+    python test/sweep/opinfo.py --ops '^(hypot|fmax)$' --dtypes float32,int64 --target reference
+
+Each operator and dtype is one graph over several samples. A line per trouble: `wrong` (a result
+breaks the float64 rule), `error` (the compile or the call raised), `fallback` (an ATen overload
+without a row). Exits with 1 where something is wrong or raised.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import re
+import signal
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils._pytree import tree_flatten, tree_map
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from benchmarks.numerics import judge_tensor
+from tilewright.frontend.compile import Record, compile_captured
+from tilewright.frontend.environment import read_environment
+from tilewright.frontend.options import make_options
+
+DTYPES = {name: getattr(torch, name) for name in ("float32", "float64", "bfloat16", "int64", "bool")}
+SECONDS_EACH = 120
+
+# What has no one right answer, or needs what a sample run does not have.
+SKIPPED = re.compile(
+    r"^(empty|new_empty|empty_like|empty_strided|empty_permuted|new_empty_strided)$"  # any memory is right
+    r"|rand|bernoulli|multinomial|normal$|dropout|uniform|cauchy|exponential|geometric|log_normal|rrelu"
+    r"|^(linalg\.eig|svd|linalg\.svd|pca_lowrank|svd_lowrank|geqrf|qr|linalg\.qr)"  # signs are free
+    r"|^torch\.ops|^to_sparse|sparse|jiterator|^ops\.|nn\.functional\.fractional_max_pool"
+)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What came out for one operator and dtype."""
+
+    op: str
+    dtype: str
+    status: str
+    detail: str = ""
+    overloads: tuple[str, ...] = ()
+
+
+class TooLong(Exception):
+    """One operator took more than its share of time."""
+
+
+def _stop(*_: object) -> None:
+    raise TooLong(f"more than {SECONDS_EACH} s")
+
+
+def samples_of(info: Any, dtype: torch.dtype, count: int) -> list[tuple[Any, Any, Any]]:
+    """Evenly chosen samples of an operator on which eager itself works."""
+    chosen: list[tuple[Any, Any, Any]] = []
+    made = list(info.sample_inputs("cpu", dtype, requires_grad=False))
+    for sample in made[:: max(1, len(made) // count)][:count]:
+        case = (sample.input, sample.args, sample.kwargs)
+        try:
+            called(info.op, case)
+        except Exception:
+            continue
+        chosen.append(case)
+    return chosen
+
+
+def called(op: Callable[..., Any], case: tuple[Any, Any, Any]) -> Any:
+    value, args, kwargs = case
+    return op(value, *args, **kwargs)
+
+
+def compiled(op: Callable[..., Any], cases: Sequence[Any], target: str) -> tuple[Any, Record]:
+    """All cases as one graph."""
+    torch._dynamo.reset()
+    record = Record()
+    options, environment = make_options({"target": target}), read_environment()
+
+    def backend(gm: Any, inputs: Any) -> Any:
+        return compile_captured(gm, inputs, options, environment, record)
+
+    def function(cases: Sequence[Any]) -> list[Any]:
+        return [op(value, *args, **kwargs) for value, args, kwargs in cases]
+
+    return torch.compile(function, backend=backend, dynamic=False)(cases), record
+
+
+def widened(value: Any) -> Any:
+    narrow = isinstance(value, Tensor) and value.dtype in (torch.float32, torch.bfloat16, torch.float16)
+    return value.double() if narrow else value
+
+
+def wrong(op: Callable[..., Any], case: Any, got: Any) -> str:
+    """What is wrong with the result of one sample, or nothing."""
+    eager = called(op, tree_map(_fresh, case))
+    try:
+        truth = called(op, tree_map(widened, case))
+    except Exception:  # the operator takes no float64 beside the other operands
+        truth = eager
+    leaves, want, exact = (tree_flatten(v)[0] for v in (got, eager, truth))
+    if len(exact) != len(want):
+        exact = want
+    if len(leaves) != len(want):
+        return f"{len(leaves)} results for {len(want)}"
+    for have, expected, true in zip(leaves, want, exact, strict=True):
+        if isinstance(expected, Tensor):
+            true = true if true.shape == expected.shape else expected
+            verdict = _judged(have, expected, true)
+            if verdict:
+                return verdict
+        elif have != expected and have == have:
+            return f"{have!r} for {expected!r}"
+    return ""
+
+
+def _judged(have: Tensor, want: Tensor, truth: Tensor) -> str:
+    if want.is_sparse or want.is_quantized or want.is_complex():
+        same = want.is_sparse or torch.allclose(have, want, rtol=1e-4, atol=1e-5, equal_nan=True)
+        return "" if same else "complex result differs"
+    if truth.is_complex():
+        truth = want
+    verdict = judge_tensor(have, want, truth)
+    return "" if verdict.ok else f"{verdict.why} {tuple(want.shape)}"
+
+
+def _fresh(value: Any) -> Any:
+    return copy.deepcopy(value) if isinstance(value, Tensor) else value  # with the memory around a view
+
+
+def examine(info: Any, name: str, target: str = "cpu_openmp", count: int = 6) -> Finding | None:
+    """Compile and judge one operator; None where torch has no samples of this dtype."""
+    dtype = DTYPES[name]
+    title = f"{info.name}{'.' + info.variant_test_name if info.variant_test_name else ''}"
+    cases = samples_of(info, dtype, count)
+    if not cases:
+        return None
+    try:
+        got, record = compiled(info.op, tree_map(_fresh, cases), target)
+    except TooLong:
+        raise
+    except Exception as error:
+        return Finding(title, name, "error", f"{type(error).__name__}: {_first_line(error)}")
+    overloads = tuple(sorted({f.op for _, g in record.graphs for f in g.fallbacks if f.code == "TW1101"}))
+    refused = tuple(sorted({f"{f.code} {f.op}: {f.reason}" for _, g in record.graphs for f in g.fallbacks}))
+    by_aten = [str(t.by_aten).splitlines()[0] for t in record.traces if t.by_aten]
+    for i, (case, value) in enumerate(zip(cases, got, strict=True)):
+        if why := wrong(info.op, case, value):
+            return Finding(title, name, "wrong", f"sample {i}: {why}; {'; '.join(refused)}", overloads)
+    if by_aten:
+        return Finding(title, name, "whole graph by ATen", by_aten[0], overloads)
+    status = "fallback" if overloads else "partly" if refused else "ok"
+    return Finding(title, name, status, "; ".join(refused), overloads)
+
+
+def _first_line(error: BaseException) -> str:
+    lines = [line for line in str(error).splitlines() if line.strip()]
+    return " | ".join(lines[:3])[:300]
+
+
+def sweep(pattern: str, dtypes: Sequence[str], target: str, count: int) -> Iterator[Finding]:
+    """Every operator whose name matches."""
+    from torch.testing._internal.common_methods_invocations import op_db
+
+    for info in sorted(op_db, key=lambda o: (o.name, o.variant_test_name)):
+        if SKIPPED.search(info.name) or not re.search(pattern, info.name):
+            continue
+        for name in dtypes:
+            if DTYPES[name] not in info.supported_dtypes("cpu"):
+                continue
+            signal.alarm(SECONDS_EACH)
+            try:
+                torch.manual_seed(0)
+                finding = examine(info, name, target, count)
+            except TooLong as error:
+                finding = Finding(info.name, name, "error", str(error))
+            except Exception as error:
+                finding = Finding(info.name, name, "sample", f"{type(error).__name__}: {_first_line(error)}")
+            finally:
+                signal.alarm(0)
+            if finding is not None:
+                yield finding
+
+
+def main() -> int:
+    """The command."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--ops", default="", help="regular expression over names of OpInfos")
+    parser.add_argument("--dtypes", default=",".join(DTYPES))
+    parser.add_argument("--target", default="cpu_openmp")
+    parser.add_argument("--samples", type=int, default=6, help="samples of each operator and dtype")
+    parser.add_argument("--json", type=Path, help="also write every finding there, one per line")
+    args = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    signal.signal(signal.SIGALRM, _stop)
+    counts: Counter[str] = Counter()
+    missing: Counter[str] = Counter()
+    with open(args.json or "/dev/null", "w") as log:
+        for finding in sweep(args.ops, args.dtypes.split(","), args.target, args.samples):
+            counts[finding.status] += 1
+            missing.update(finding.overloads)
+            print(json.dumps(asdict(finding)), file=log, flush=True)
+            if finding.status != "ok":
+                print(f"{finding.status:9} {finding.op} {finding.dtype}: {finding.detail}", flush=True)
+    print("overloads without a row:", ", ".join(f"{n} ({c})" for n, c in missing.most_common()))
+    print(", ".join(f"{status} {count}" for status, count in sorted(counts.items())))
+    return 1 if counts["wrong"] or counts["error"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
