@@ -56,7 +56,7 @@ def capture_script(script: str, arguments: Sequence[str]) -> tuple[int, list[Cap
         done = subprocess.run(
             [sys.executable, script, *arguments],
             env={**os.environ, "TILEWRIGHT_DUMP": folder},
-            stdout=sys.stderr,
+            stdout=2,  # standard output is for the IR
             check=False,
         )
         files = sorted(Path(folder).glob(f"*/{IMPORT_STAGE}"))

@@ -1,9 +1,4 @@
-"""C++ text to a shared library: compiler, flags, and a cache that survives crashes and races.
-
-An entry is a folder named by the hash of everything that determines it. It is written
-under a temporary name and renamed, so that readers see all of it or nothing; its
-checksum is verified when it is read, and a damaged entry is removed and built anew.
-"""
+"""C++ text to a shared library: compiler, flags, and everything that determines the result."""
 
 from __future__ import annotations
 
@@ -13,17 +8,17 @@ import shlex
 import shutil
 import signal
 import subprocess
-import tempfile
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from .errors import CacheUnwritable, CompilerFailed, NoCompiler
+from .errors import CompilerFailed, NoCompiler
+from .store import open_store
 
 HERE = Path(__file__).resolve().parent
-VERSION = "1"
+LIBRARY = "graph.so"
+VERSION = "2"
 """Raised when cached libraries of older versions must not be used."""
 
 _SEARCHED = ("g++", "clang++", "c++")
@@ -136,73 +131,23 @@ def build(
     compiler = find_compiler(environment)
     flags = [*FLAGS, *recipe.flags, *(f"-I{folder}" for folder in recipe.folders)]
     key = cache_key(source, compiler, [*flags, str(openmp or "")], recipe.folders)
-    folder = _usable(cache_dir)
-    entry = folder / key[:2] / key
-    library = entry / "graph.so"
-    if is_whole(library):
-        return library
-    if entry.exists():  # damaged: by a crash, a full disk, or a hand
-        shutil.rmtree(entry, ignore_errors=True)
-    return _make(source, compiler, flags, entry, openmp)
+    store = open_store(cache_dir)
+    entry = store.find(key)
+    if entry is None:
+        link = ("-nostdlib", str(openmp), "-lm", "-lc", "-lgcc") if openmp else ()
+        entry = store.make(key, "library", lambda work: _compile(source, work, compiler, flags, link))
+    return entry / LIBRARY
 
 
-def is_whole(library: Path) -> bool:
-    """True where the library is there with the checksum that it was stored with."""
-    try:
-        wanted = (library.parent / "checksum").read_text()
-        return hashlib.sha256(library.read_bytes()).hexdigest() == wanted
-    except OSError:
-        return False
-
-
-@lru_cache(maxsize=64)
-def _usable(folder: Path) -> Path:
-    """`folder` if it can be written, else a temporary one, with a warning."""
-    reason = _unwritable(folder)
-    if reason is None:
-        return folder
-    other = Path(tempfile.gettempdir()) / f"tilewright-{os.getuid()}"
-    second = _unwritable(other)
-    if second is not None:
-        raise CacheUnwritable(folder=folder, reason=f"{reason}; {second}")
-    warnings.warn(
-        f"TW2105: cannot write the compile cache {folder} ({reason}); using {other} instead", stacklevel=2
-    )
-    return other
-
-
-def _unwritable(folder: Path) -> str | None:
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with tempfile.TemporaryFile(dir=folder):
-            return None
-    except OSError as error:
-        return str(error)
-
-
-def _make(source: str, compiler: Compiler, flags: Sequence[str], entry: Path, openmp: Path | None) -> Path:
-    """Compile in a temporary folder beside `entry` and rename; the first of several makers wins."""
-    try:
-        entry.parent.mkdir(parents=True, exist_ok=True)
-        work = Path(tempfile.mkdtemp(dir=entry.parent, prefix=".making-"))
-    except OSError as error:
-        raise CacheUnwritable(folder=entry.parent, reason=str(error)) from error
-    try:
-        text, library = work / "graph.cpp", work / "graph.so"
-        text.write_text(source)
-        link = ["-nostdlib", str(openmp), "-lm", "-lc", "-lgcc"] if openmp else []
-        run_compiler([*compiler.command, *flags, str(text), "-o", str(library), *link])
-        (work / "checksum").write_text(hashlib.sha256(library.read_bytes()).hexdigest())
-        try:
-            work.rename(entry)
-        except OSError:
-            if not is_whole(entry / "graph.so"):
-                raise
-        return entry / "graph.so"
-    except OSError as error:
-        raise CacheUnwritable(folder=entry.parent, reason=str(error)) from error
-    finally:
-        shutil.rmtree(work, ignore_errors=True)
+def _compile(
+    source: str, folder: Path, compiler: Compiler, flags: Sequence[str], link: Sequence[str]
+) -> None:
+    text, library = folder / "graph.cpp", folder / LIBRARY
+    text.write_text(source)
+    run_compiler([*compiler.command, *flags, str(text), "-o", str(library), *link])
+    if not library.exists():
+        name, how = compiler.command[0], f"succeeded, and wrote no {LIBRARY}"
+        raise CompilerFailed(compiler=name, how=how, output="", advice="check CXX: it is no C++ compiler")
 
 
 def run_compiler(command: Sequence[str]) -> None:

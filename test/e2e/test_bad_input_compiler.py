@@ -138,7 +138,7 @@ def test_an_unwritable_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         right(function(1.1))
 
 
-@pytest.mark.parametrize("damage", ["truncate", "checksum", "library", "empty folder"])
+@pytest.mark.parametrize("damage", ["truncate", "manifest", "library", "empty folder"])
 def test_a_damaged_entry_is_built_anew(damage: str, fresh: Path) -> None:
     right(function(1.2))
     (library,) = fresh.rglob("graph.so")
@@ -149,8 +149,8 @@ def test_a_damaged_entry_is_built_anew(damage: str, fresh: Path) -> None:
     fresh_copy.rename(folder)
     if damage == "truncate":
         library.write_bytes(library.read_bytes()[:1000])
-    elif damage == "checksum":
-        (folder / "checksum").write_text("0" * 64)
+    elif damage == "manifest":
+        (folder / "manifest").write_text("library\n" + "0" * 64 + "  graph.so\n")
     else:
         for path in folder.iterdir():
             if damage == "empty folder" or path == library:
