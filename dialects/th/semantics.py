@@ -21,6 +21,10 @@ from .types import element_of_handle
 
 KERNELS = "th.kernels"
 """In `Machine.state`: the functions of the module by name."""
+LAUNCH = "th.launch"
+"""In `Machine.state`, optional: `(kernel's name, buffers, symbols)` runs a kernel in place of the interpreter."""
+_POISON = 0x7FFF
+"""This pattern, repeated, is NaN in every float type and large in every integer type."""
 _WIDEST = 8
 """The arena is enlarged by this factor, so that every element type fits its wider stand-in."""
 
@@ -63,7 +67,14 @@ def _exprs(text: StringAttr, machine: Machine) -> tuple[int, ...]:
 
 def _fresh(machine: Machine, count: int, element: Attribute) -> Array:
     """Undefined contents: a value that shows where it is read."""
-    return machine.arrays.full([count], 77, machine.arrays.dtype(element))
+    dtype = machine.arrays.dtype(element)
+    return _poison(machine, count * machine.xp.full([1], 0, dtype=dtype).itemsize).view(dtype)
+
+
+def _poison(machine: Machine, size: int) -> Array:
+    """So many bytes that nobody wrote, of which every eight belong together."""
+    words = machine.arrays.full([-(-size // 8) * 4], _POISON, machine.xp.int16)
+    return words.view(machine.xp.uint8)[:size]
 
 
 @semantics(AllocOp)
@@ -74,7 +85,7 @@ def run_alloc(op: AllocOp, args: Args, machine: Machine) -> Results:
 @semantics(ArenaOp)
 def run_arena(op: ArenaOp, args: Args, machine: Machine) -> Results:
     size = _exprs(op.size, machine)[0] * _WIDEST
-    return (machine.arrays.full([size], 77, machine.xp.uint8),)
+    return (_poison(machine, size),)
 
 
 @semantics(BufferOp)
@@ -129,16 +140,21 @@ def run_data(op: DataOp, args: Args, machine: Machine) -> Results:
 
 @semantics(FreeOp)
 def run_free(op: FreeOp, args: Args, machine: Machine) -> Results:
-    args[0].data[...] = machine.arrays.full(list(args[0].data.shape), 77, args[0].data.dtype)
+    data = args[0].data
+    data[...] = _poison(machine, data.shape[0] * data.itemsize).view(data.dtype)
     return ()
 
 
 @semantics(LaunchOp)
 def run_launch(op: LaunchOp, args: Args, machine: Machine) -> Results:
-    function: FuncOp = machine.state[KERNELS][op.kernel.string_value()]
+    name = op.kernel.string_value()
+    function: FuncOp = machine.state[KERNELS][name]
     values = machine.sizes(op.symbol_values)
     symbols = {var: n for e, n in zip(function.symbols.exprs, values, strict=True) for var in e.variables()}
-    run_func(function, args, symbols, machine)
+    if (launch := machine.state.get(LAUNCH)) is not None:
+        launch(name, args, symbols)
+    else:
+        run_func(function, args, symbols, machine)
     return ()
 
 
