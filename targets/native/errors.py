@@ -120,5 +120,9 @@ CALL_ERRORS: dict[int, type[TilewrightError]] = {
 
 def call_error(code: int, what: str, where: str, why: str) -> TilewrightError:
     """The error that a native function reports by its number."""
-    error, why = CHECKS[what] if what in CHECKS else (CALL_ERRORS[code], why)
+    if what in CHECKS:
+        error, reason = CHECKS[what]
+        why = f"{reason}; {why}" if why else reason
+    else:
+        error = CALL_ERRORS[code]
     return error(where=where or None, what=what, why=why or "a check of the model failed")
