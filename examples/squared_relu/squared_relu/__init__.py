@@ -1,0 +1,1 @@
+"""A fused squared ReLU for tilewright; see README.md."""
