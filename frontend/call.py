@@ -10,12 +10,15 @@ import torch
 from tilewright.dialects.index_expr import Var
 
 from .dtypes import decode, encode
-from .graph import Argument, Constant, Graph, Input, Literal, Output, Passed, Result, Size
+from .graph import Argument, Boundary, Constant, Input, Literal, Output, Passed, Result, Size
 
 Run = Callable[[list[Any]], Sequence[Any]]
+"""Arguments of @main to its results."""
+Boxed = Callable[[list[Any]], Sequence[Any]]
+"""Arguments of the graph to its results; the list is emptied."""
 
 
-def make_call(graph: Graph, run: Run) -> Callable[[list[Any]], Sequence[Any]]:
+def make_call(graph: Boundary, run: Run) -> Callable[[list[Any]], Sequence[Any]]:
     """The boxed function that AOTAutograd wants; costs nothing where both sides agree already."""
     plain_in = all(
         isinstance(source, Argument) and source.index == i and source.dtype is None
@@ -41,7 +44,7 @@ def _direct(run: Run, count: int) -> Callable[[list[Any]], Sequence[Any]]:
     return call
 
 
-def _adapted(graph: Graph, run: Run) -> Callable[[list[Any]], Sequence[Any]]:
+def _adapted(graph: Boundary, run: Run) -> Callable[[list[Any]], Sequence[Any]]:
     def call(args: list[Any]) -> Sequence[Any]:
         given = [_input(source, args) for source in graph.inputs]
         env = {var: given[i] for var, i in graph.symbols}
@@ -51,6 +54,11 @@ def _adapted(graph: Graph, run: Run) -> Callable[[list[Any]], Sequence[Any]]:
         return [_output(out, results, kept, env) for out in graph.outputs]
 
     return call
+
+
+def no_work(args: list[Any]) -> Sequence[Any]:
+    """What runs where @main computes nothing."""
+    return ()
 
 
 def _input(source: Input, args: Sequence[Any]) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import logging
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,13 +17,14 @@ from tilewright.dialects.diagnostics import CannotCompile
 from tilewright.targets.registry import Target, code, known_devices, target, target_for
 
 from .aten_runtime import run_by_aten, warn_once
-from .call import Run, make_call
+from .call import Boxed, Run, make_call, no_work
 from .decompositions import decompositions
 from .environment import Environment
 from .errors import MissingTarget, NoTargetForDevice
 from .fallback import report
 from .fx_import import import_fx
 from .graph import Graph
+from .kept_graph import Compiled, entries_hold_all, keeping, key_of
 from .locations import argument_name
 from .options import Options, options_of_target
 from .torch_internals import tracing_context
@@ -59,7 +60,6 @@ class Request:
 
 
 Builder = Callable[[Graph, Request], Run]
-Boxed = Callable[[list[Any]], Sequence[Any]]
 
 
 def build(name: str, graph: Graph, request: Request) -> Run:
@@ -87,9 +87,12 @@ def compile_captured(
     if any(isinstance(p, torch.nn.Parameter) and p.is_inference() for p in example_inputs):
         options = replace(options, freeze=False)  # they change without a trace
     names = dynamo_names(gm)
+    key = None if record is not None else key_of(gm, names, options, environment)
 
-    def compiler(kind: str) -> Callable[[GraphModule, Sequence[Any]], Boxed]:
+    def compiler(kind: str) -> Callable[[GraphModule, Sequence[Any]], Any]:
         request = Request(options, environment, kind)
+        if key is not None:
+            return keeping(lambda graph, inputs: begin_aten(graph, inputs, request, names), request, key)
         return lambda graph, inputs: compile_aten(graph, inputs, request, names, record)
 
     driver = AotAutograd(
@@ -100,7 +103,7 @@ def compile_captured(
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
-    with _collector_paused():
+    with _collector_paused(), nullcontext() if key is None else entries_hold_all():
         return driver(gm, list(example_inputs))
 
 
@@ -117,7 +120,6 @@ def _collector_paused() -> Generator[None, None, None]:
         gc.enable()
 
 
-@_collector_paused()
 def compile_aten(
     gm: GraphModule,
     example_inputs: Sequence[Any],
@@ -126,22 +128,52 @@ def compile_aten(
     record: Record | None = None,
 ) -> Boxed:
     """Compile one ATen graph to a boxed function; ATen runs what cannot be compiled here."""
+    return begin_aten(gm, example_inputs, request, names, record)().call
+
+
+@_collector_paused()
+def begin_aten(
+    gm: GraphModule,
+    example_inputs: Sequence[Any],
+    request: Request,
+    names: Sequence[str] = (),
+    record: Record | None = None,
+) -> Callable[[], Compiled]:
+    """Import one ATen graph; what is returned runs the passes and the target's compiler, now or later."""
     trace = Trace(request.kind)
     if record is not None:
         record.traces.append(trace)
-    try:
-        return _compiled(gm, example_inputs, replace(request, trace=trace), names)
-    except CannotCompile as error:
+    request = replace(request, trace=trace)
+
+    def by_aten(error: CannotCompile) -> Compiled:
         if not request.options.fallback:
-            raise
+            raise error
         trace.by_aten = error
         warn_once(error)
-        return run_by_aten(gm)
+        return Compiled(run_by_aten(gm), None, None, "ATen runs the graph")
+
+    def fails(error: CannotCompile) -> Callable[[], Compiled]:
+        return lambda: by_aten(error)
+
+    try:
+        graph, name = _imported(gm, example_inputs, request, names)
+    except CannotCompile as error:
+        return fails(error)
+
+    @_collector_paused()
+    def finish() -> Compiled:
+        try:
+            return _built(graph, name, request)
+        except CannotCompile as error:
+            return by_aten(error)
+
+    return finish
 
 
-def _compiled(
+def _imported(
     gm: GraphModule, example_inputs: Sequence[Any], request: Request, names: Sequence[str]
-) -> Boxed:
+) -> tuple[Graph, str]:
+    """The graph in our IR, and the name of its target."""
     options, trace = request.options, request.trace
     name = options.target if options.target != "auto" else _target_of(gm)
     frozen = request.kind == "inference" and options.freeze
@@ -155,13 +187,17 @@ def _compiled(
             fallback=options.fallback,
         )
     report(graph.fallbacks)
-    run = build(name, graph, request) if graph.has_work else _nothing
+    return graph, name
+
+
+def _built(graph: Graph, name: str, request: Request) -> Compiled:
+    boundary = graph.boundary
+    run = build(name, graph, request) if boundary.has_work else no_work
     _report_strides(graph)
-    return make_call(graph, run)
-
-
-def _nothing(args: list[Any]) -> Sequence[Any]:
-    return ()
+    code, reason = request.trace.code, ""
+    if boundary.has_work and code is None:
+        reason = f"target `{name}` compiles anew in every process"
+    return Compiled(make_call(boundary, run), boundary, code, reason)
 
 
 def _target_of(gm: GraphModule) -> str:

@@ -84,6 +84,17 @@ class Fallback:
 
 
 @dataclass(frozen=True)
+class Boundary:
+    """How a graph meets its caller: all that is left of it once it is compiled."""
+
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    symbols: tuple[tuple[Var, int], ...]
+    fallbacks: tuple[Fallback, ...]
+    has_work: bool
+
+
+@dataclass(frozen=True)
 class Graph:
     """An imported graph: arguments of @main come from `inputs`, the caller's results from `outputs`."""
 
@@ -100,6 +111,10 @@ class Graph:
     def has_work(self) -> bool:
         """False where @main computes and writes nothing."""
         return len(self.main.body.block.ops) > 1 or any(isinstance(out, Result) for out in self.outputs)
+
+    @property
+    def boundary(self) -> Boundary:
+        return Boundary(self.inputs, self.outputs, self.symbols, self.fallbacks, self.has_work)
 
     @property
     def main(self) -> FuncOp:

@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tilewright.dialects.diagnostics import TilewrightError
 from tilewright.passes.manager import Timing
 
+from .code import Code
 from .graph import Graph
 
 
@@ -25,6 +26,8 @@ class Trace:
     """The imported graph; native targets lower its module in place."""
     setup: ModuleOp | None = None
     """`@setup`: what is derived from the parameters, apart from the calls."""
+    code: Code | None = None
+    """What another process can load; None where the target has nothing to keep."""
     timing: Timing = field(default_factory=Timing)
     """Every pass that ran, with its seconds."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])

@@ -132,7 +132,7 @@ def is_whole(folder: Path) -> bool:
     """True where every file is there with the checksum that it was stored with."""
     try:
         return (folder / MANIFEST).read_text() == _manifest(folder, _kind(folder))
-    except OSError:
+    except (OSError, UnicodeDecodeError):
         return False
 
 
