@@ -39,7 +39,7 @@ _SECTIONS: Mapping[str, str] = {
     "TW19": "Tools",
     "TW20": "GPU target",
     "TW21": "CPU target",
-    "TW22": "GPU target: compiling and emulating kernels without a GPU",
+    "TW22": "GPU target: kernels as Triton text, compiled and emulated",
     "TW31": "Passes on tensors, and the interpreter",
     "TW32": "Passes on the host plan",
     "TW33": "Passes: fusion",

@@ -149,7 +149,7 @@ def _extreme_of(name: str) -> Callable[..., Any]:
 
 def _with_index(name: str, value: Value, axis: int | None, leftmost: bool, keep_dims: bool) -> Any:
     if value.dtype.floating and bool(value.data.isnan().any()):
-        raise DependsOnOrder  # Triton compares with > or <, so that a NaN loses on the left and wins on the right
+        raise DependsOnOrder  # a NaN is never greater or less: it loses on the left and wins on the right
     block = flattened(value) if axis is None else value
     at = _axis(0 if axis is None else axis, block)
     lanes = torch.arange(block.data.shape[at], dtype=torch.int32)

@@ -1,0 +1,121 @@
+"""What is known of each GPU: one row per architecture, nothing of it anywhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from .compile_errors import UnknownArchitecture
+
+_K = 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class Architecture:
+    """The facts that compiling, checking and choosing among kernels need."""
+
+    name: str
+    backend: Literal["cuda", "hip"]
+    arch: int | str
+    """What Triton's GPUTarget calls it."""
+    warp: int
+    shared_per_block: int
+    """Most bytes of shared memory of one program."""
+    shared_per_core: int
+    registers_per_thread: int
+    registers_per_core: int
+    """Registers of one multiprocessor, counted in threads times registers of each."""
+    register_grain: int
+    """A warp takes its registers in multiples of this."""
+    threads_per_core: int
+    blocks_per_core: int
+    tensor_core: str
+    """Regular expression of the instructions that multiply blocks."""
+    wide_load: str
+    """Regular expression of the instructions that read at least 128 bits of global memory per lane."""
+    wide_store: str
+
+    @property
+    def triton_target(self) -> tuple[str, int | str, int]:
+        """The arguments of GPUTarget."""
+        return self.backend, self.arch, self.warp
+
+    def occupancy(self, registers: int, shared: int, warps: int) -> float:
+        """The fraction of a multiprocessor's threads that can be resident at once."""
+        threads = warps * self.warp
+        per_warp = -(-registers * self.warp // self.register_grain) * self.register_grain
+        limits = [
+            self.blocks_per_core,
+            self.threads_per_core // threads,
+            self.registers_per_core // max(1, per_warp * warps),
+        ]
+        if shared:
+            limits.append(self.shared_per_core // (shared + (_K if self.backend == "cuda" else 0)))
+        return min(limits) * threads / self.threads_per_core
+
+
+_CUDA_LOAD = (
+    r"ld\.global[\w.:]*\.(?:v4\.[bfus]32|v2\.[bfus]64|v8\.[bfus]32|v4\.[bfus]64)"
+    r"|cp\.async\.c[ag]\.shared\.global[\w.:]*\s*\[[^\]]*\],\s*\[[^\]]*\],\s*0x10|cp\.async\.bulk"
+)
+_CUDA_STORE = (
+    r"st\.global[\w.:]*\.(?:v4\.[bfus]32|v2\.[bfus]64|v8\.[bfus]32|v4\.[bfus]64)"
+    r"|cp\.async\.bulk\.tensor[\w.:]*\.global\.shared"
+)
+
+
+def _cuda(arch: int, *, block: int, core: int, threads: int, blocks: int, tensor_core: str) -> Architecture:
+    return Architecture(
+        name=f"sm_{arch}",
+        backend="cuda",
+        arch=arch,
+        warp=32,
+        shared_per_block=block * _K,
+        shared_per_core=core * _K,
+        registers_per_thread=255,
+        registers_per_core=65536,
+        register_grain=256,
+        threads_per_core=threads,
+        blocks_per_core=blocks,
+        tensor_core=tensor_core,
+        wide_load=_CUDA_LOAD,
+        wide_store=_CUDA_STORE,
+    )
+
+
+ARCHITECTURES: Mapping[str, Architecture] = {
+    row.name: row
+    for row in (
+        _cuda(80, block=163, core=164, threads=2048, blocks=32, tensor_core=r"\bmma\.sync"),
+        _cuda(86, block=99, core=100, threads=1536, blocks=16, tensor_core=r"\bmma\.sync"),
+        _cuda(89, block=99, core=100, threads=1536, blocks=24, tensor_core=r"\bmma\.sync"),
+        _cuda(90, block=227, core=228, threads=2048, blocks=32, tensor_core=r"wgmma\.mma_async|\bmma\.sync"),
+        _cuda(100, block=227, core=228, threads=2048, blocks=32, tensor_core=r"tcgen05\.mma|\bmma\.sync"),
+        _cuda(120, block=99, core=100, threads=1536, blocks=24, tensor_core=r"\bmma\.sync"),
+        Architecture(
+            name="gfx942",
+            backend="hip",
+            arch="gfx942",
+            warp=64,
+            shared_per_block=64 * _K,
+            shared_per_core=64 * _K,
+            registers_per_thread=512,
+            registers_per_core=4 * 512 * 64,
+            register_grain=8 * 64,
+            threads_per_core=2048,
+            blocks_per_core=32,
+            tensor_core=r"\bv_mfma",
+            wide_load=r"(?:global|buffer|flat)_load_dwordx4|(?:global|buffer)_load_lds_dwordx4",
+            wide_store=r"(?:global|buffer|flat)_store_dwordx4",
+        ),
+    )
+}
+"""By the name that the driver gives: `sm_<capability>` or the LLVM processor."""
+
+
+def architecture(name: str) -> Architecture:
+    """The row of that name; raises UnknownArchitecture."""
+    if name not in ARCHITECTURES:
+        raise UnknownArchitecture(name=name, known=", ".join(ARCHITECTURES))
+    return ARCHITECTURES[name]

@@ -1,0 +1,84 @@
+"""Machine code of a kernel, and what can be told from it without running it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from .architectures import Architecture, architecture
+
+
+@dataclass(frozen=True)
+class Binary:
+    """One kernel, compiled for one architecture."""
+
+    architecture: str
+    entry: str
+    """The name to look up in the image."""
+    image: bytes
+    """cubin or hsaco."""
+    assembly: str
+    """PTX or AMDGCN text."""
+    warps: int
+    shared: int
+    """Bytes of shared memory of one program."""
+    scratch: int
+    """Bytes of global memory that each program needs, passed as the argument after the kernel's own."""
+    scratch_alignment: int
+    registers: int
+    """Registers of one thread."""
+    spills: int
+    """Bytes (CUDA) or registers (HIP) that did not fit and went to memory."""
+
+    @property
+    def facts(self) -> Architecture:
+        return architecture(self.architecture)
+
+    @property
+    def threads(self) -> int:
+        """Threads of one program: the block size of a launch."""
+        return self.warps * self.facts.warp
+
+    @property
+    def occupancy(self) -> float:
+        """The fraction of a multiprocessor's threads that can be resident at once."""
+        return self.facts.occupancy(self.registers, self.shared, self.warps)
+
+    @property
+    def wide_loads(self) -> int:
+        """Instructions that read 128 bits or more per lane."""
+        return len(re.findall(self.facts.wide_load, self.assembly))
+
+    @property
+    def wide_stores(self) -> int:
+        return len(re.findall(self.facts.wide_store, self.assembly))
+
+    @property
+    def loads(self) -> int:
+        """All instructions that read global memory."""
+        return len(
+            re.findall(r"ld\.global|cp\.async\.c|cp\.async\.bulk|(?:global|buffer|flat)_load_", self.assembly)
+        )
+
+    @property
+    def tensor_core(self) -> int:
+        """Instructions that multiply blocks."""
+        return len(re.findall(self.facts.tensor_core, self.assembly))
+
+
+def resources_of_ptxas(log: str) -> tuple[int, int]:
+    """Registers and spilled bytes, from what `ptxas -v` says."""
+    registers = re.search(r"Used (\d+) registers", log)
+    assert registers is not None, log
+    spilled = sum(int(n) for n in re.findall(r"(\d+) bytes spill (?:stores|loads)", log))
+    return int(registers[1]), spilled
+
+
+def resources_of_amdgcn(assembly: str) -> tuple[int, int]:
+    """Vector registers and spilled ones, from the notes in the text."""
+
+    def note(name: str) -> int:
+        found = re.search(rf"\.{name}:\s*(\d+)", assembly)
+        return int(found[1]) if found else 0
+
+    return note("vgpr_count") + note("agpr_count"), note("vgpr_spill_count") + note("sgpr_spill_count")

@@ -1,0 +1,167 @@
+"""Triton text to machine code, on any machine: no GPU, driver or CUDA toolkit is needed.
+
+What a kernel becomes depends on its own text, on its signature and on the versions that are
+in the key of the store; comments are not among them.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from ..native.store import open_store
+from .architectures import architecture
+from .binary import Binary
+from .compile_errors import TritonMissing
+from .kernel import Parameter, TritonKernel, TritonUnit
+
+VERSION = "1"
+"""Raised when binaries of older versions must not be used."""
+IMAGE, ASSEMBLY, FACTS = "kernel.bin", "kernel.asm", "facts.json"
+
+
+@dataclass(frozen=True)
+class Job:
+    """Everything that determines a binary."""
+
+    source: str
+    """The kernel and what it calls, without other kernels."""
+    kernel: str
+    parameters: tuple[Parameter, ...]
+    warps: int
+    stages: int
+    architecture: str
+    options: tuple[tuple[str, str | int | bool], ...] = ()
+    """Further options of Triton's backend."""
+
+    @property
+    def key(self) -> str:
+        """What the store calls the binary."""
+        parts = [VERSION, triton_version(), ast.unparse(ast.parse(self.source))]
+        parts += [json.dumps([self.kernel, self.warps, self.stages, self.architecture, self.options])]
+        parts += [json.dumps([[p.name, p.type, p.aligned] for p in self.parameters])]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+
+
+def triton_version() -> str:
+    """The version of the installed package, or nothing."""
+    try:
+        return version("triton")
+    except PackageNotFoundError:
+        return ""
+
+
+def job(
+    text: str,
+    kernel: TritonKernel,
+    target: str,
+    options: Mapping[str, str | int | bool] | None = None,
+) -> Job:
+    """What compiling `kernel` of `text` for `target` takes."""
+    failure = (Parameter("failure", "*i32", aligned=True),) if kernel.checks else ()
+    return Job(
+        source=source_of(text, kernel.name),
+        kernel=kernel.name,
+        parameters=(*kernel.parameters, *failure),
+        warps=kernel.warps,
+        stages=kernel.stages,
+        architecture=architecture(target).name,
+        options=tuple(sorted((options or {}).items())),
+    )
+
+
+def source_of(text: str, name: str) -> str:
+    """The imports, the function `name` and the definitions that it needs, in their order."""
+    tree = ast.parse(text)
+    defined: dict[str, ast.stmt] = {}
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            defined[node.name] = node
+        elif isinstance(node, ast.Assign):
+            defined.update({target.id: node for target in node.targets if isinstance(target, ast.Name)})
+    wanted, queue = {name: None}, [name]
+    while queue:
+        names = {n.id: None for n in ast.walk(defined[queue.pop()]) if isinstance(n, ast.Name)}
+        new = [n for n in names if n in defined and n not in wanted]
+        wanted.update(dict.fromkeys(new))
+        queue += new
+    kept = [id(defined[n]) for n in wanted]
+    lines = text.splitlines()
+    parts: list[str] = []
+    for node in tree.body:
+        if isinstance(node, ast.Import | ast.ImportFrom) or id(node) in kept:
+            first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", []))])
+            parts.append("\n".join(lines[first - 1 : node.end_lineno]))
+    return "\n\n".join(parts) + "\n"
+
+
+def compile_kernel(
+    text: str,
+    kernel: TritonKernel,
+    target: str,
+    *,
+    cache_dir: Path,
+    options: Mapping[str, str | int | bool] | None = None,
+) -> Binary:
+    """The machine code of a kernel, from the store or compiled.
+
+    Raises TritonMissing, KernelRefused, AssemblerFailed, UnknownArchitecture.
+    """
+    return compile_job(job(text, kernel, target, options), cache_dir)
+
+
+def compile_job(task: Job, cache_dir: Path) -> Binary:
+    """As `compile_kernel`."""
+    if (found := stored(task, cache_dir)) is not None:
+        return found
+    if not triton_version():
+        raise TritonMissing(architecture=task.architecture, reason="it is an optional package")
+    from .triton_compiler import build  # imports triton
+
+    binary = build(task)
+    open_store(cache_dir).make(task.key, "kernel", lambda folder: _write(binary, folder))
+    return binary
+
+
+def stored(task: Job, cache_dir: Path) -> Binary | None:
+    """The binary, where the store has it undamaged."""
+    folder = open_store(cache_dir).find(task.key)
+    if folder is None:
+        return None
+    facts = json.loads((folder / FACTS).read_text())
+    return Binary(image=(folder / IMAGE).read_bytes(), assembly=(folder / ASSEMBLY).read_text(), **facts)
+
+
+def _write(binary: Binary, folder: Path) -> None:
+    facts = asdict(binary)
+    (folder / IMAGE).write_bytes(facts.pop("image"))
+    (folder / ASSEMBLY).write_text(facts.pop("assembly"))
+    (folder / FACTS).write_text(json.dumps(facts))
+
+
+def compile_unit(
+    unit: TritonUnit,
+    target: str,
+    *,
+    cache_dir: Path,
+    workers: int = 0,
+    options: Mapping[str, str | int | bool] | None = None,
+) -> dict[str, Binary]:
+    """All kernels by name; what the store lacks is compiled by so many processes, or by this one."""
+    jobs = {kernel.name: job(unit.text, kernel, target, options) for kernel in unit.kernels}
+    found = {name: stored(task, cache_dir) for name, task in jobs.items()}
+    missing = [jobs[name] for name, binary in found.items() if binary is None]
+    if workers > 0 and len(missing) > 1 and triton_version():
+        _in_workers(missing, cache_dir, min(workers, len(missing)))
+    return {name: found[name] or compile_job(task, cache_dir) for name, task in jobs.items()}
+
+
+def _in_workers(jobs: Sequence[Job], cache_dir: Path, workers: int) -> None:
+    from .workers import compile_all  # subprocess and threads, needed here alone
+
+    compile_all(jobs, cache_dir, workers)

@@ -1,0 +1,113 @@
+"""The only module that imports triton: one job to one binary."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import io
+import linecache
+import tempfile
+from importlib import import_module
+from typing import Any, NoReturn
+
+from .architectures import architecture
+from .binary import Binary, resources_of_amdgcn, resources_of_ptxas
+from .compile_errors import AssemblerFailed, KernelRefused
+from .compiler import Job
+
+# The package has no type stubs.
+triton: Any = import_module("triton")
+compiler: Any = import_module("triton.compiler")
+backends: Any = import_module("triton.backends.compiler")
+
+_MOST_OUTPUT = 2000
+
+
+def build(task: Job) -> Binary:
+    """Compile, in a folder of its own: Triton's cache is not used, ours is."""
+    facts = architecture(task.architecture)
+    log = io.StringIO()
+    settings = triton.knobs
+    with tempfile.TemporaryDirectory(prefix="tilewright-triton-") as folder, settings.cache.scope():
+        settings.cache.dir = folder
+        with settings.nvidia.scope(), contextlib.redirect_stdout(log):
+            settings.nvidia.dump_ptxas_log = True
+            compiled = _compile(task, log)
+    assembly = compiled.asm["ptx" if facts.backend == "cuda" else "amdgcn"]
+    resources = (
+        resources_of_ptxas(log.getvalue()) if facts.backend == "cuda" else resources_of_amdgcn(assembly)
+    )
+    return Binary(
+        architecture=task.architecture,
+        entry=compiled.metadata.name,
+        image=compiled.kernel,
+        assembly=assembly,
+        warps=compiled.metadata.num_warps,
+        shared=compiled.metadata.shared,
+        scratch=getattr(compiled.metadata, "global_scratch_size", 0) or 0,
+        scratch_alignment=getattr(compiled.metadata, "global_scratch_align", 1) or 1,
+        registers=resources[0],
+        spills=resources[1],
+    )
+
+
+def _compile(task: Job, log: io.StringIO) -> Any:
+    """Triton's own compilation, with errors of ours."""
+    function = _load(task)
+    signature = {p.name: p.type for p in task.parameters}
+    aligned = {(i,): [["tt.divisibility", 16]] for i, p in enumerate(task.parameters) if p.aligned}
+    source = compiler.ASTSource(function, signature, {}, aligned)
+    options = {
+        "num_warps": task.warps,
+        "num_stages": task.stages,
+        "enable_fp_fusion": True,
+        **dict(task.options),
+    }
+    target = backends.GPUTarget(*architecture(task.architecture).triton_target)
+    try:
+        return triton.compile(source, target=target, options=options)
+    except compiler.CompilationError as error:
+        _refused(task, error)
+    except Exception as error:  # LLVM, ptxas and Triton's passes raise what they like
+        output = f"{type(error).__name__}: {error}\n{log.getvalue()}".strip()[:_MOST_OUTPUT]
+        raise AssemblerFailed(kernel=task.kernel, architecture=task.architecture, reason=output) from error
+
+
+def _load(task: Job) -> Any:
+    """The function of the text; `inspect` finds its source by the name that the cache of lines knows."""
+    name = f"<triton:{hashlib.sha256(task.source.encode()).hexdigest()[:16]}>"
+    linecache.cache[name] = (len(task.source), None, task.source.splitlines(keepends=True), name)
+    names: dict[str, Any] = {"__name__": "tilewright_kernels"}
+    try:
+        exec(compile(task.source, name, "exec"), names)  # the text is our own emission
+    except Exception as error:
+        line = getattr(error, "lineno", None) or 0
+        raise KernelRefused(
+            kernel=task.kernel,
+            architecture=task.architecture,
+            reason=f"{type(error).__name__}: {error}",
+            line=line,
+            source=linecache.getline(name, line).strip(),
+        ) from error
+    return names[task.kernel]
+
+
+def _refused(task: Job, error: Any) -> NoReturn:
+    """The innermost place: a helper's own error is the cause of its caller's."""
+    inner = error
+    while isinstance(inner.__cause__, compiler.CompilationError):
+        inner = inner.__cause__
+    source, line = "", 0
+    if inner.src is not None and hasattr(inner.node, "lineno"):
+        source = inner.src.split("\n")[inner.node.lineno - 1].strip()
+        lines = enumerate(task.source.split("\n"), 1)
+        line = next((number for number, text in lines if text.strip() == source), 0)
+    cause = inner.__cause__
+    reason = getattr(inner, "error_message", None) or (str(cause) if cause is not None else str(inner))
+    raise KernelRefused(
+        kernel=task.kernel,
+        architecture=task.architecture,
+        reason=str(reason).strip()[:_MOST_OUTPUT],
+        line=line,
+        source=source,
+    ) from error

@@ -1,0 +1,105 @@
+"""Kernels compiled in processes of their own, which leave the binaries in the store.
+
+A worker is `python -m tilewright.targets.gpu_triton.workers`: it reads pickled jobs from its
+input and answers each with the kind and text of the error that it raised, or None. Nothing is forked.
+"""
+
+from __future__ import annotations
+
+import pickle
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import IO, Any
+
+from tilewright.dialects.diagnostics import TilewrightError
+
+from .compile_errors import AssemblerFailed, WorkerLost
+from .compiler import Job, compile_job
+
+
+def compile_all(jobs: Sequence[Job], cache_dir: Path, workers: int) -> None:
+    """Fill the store with the binaries of all jobs; raises the error of the first job that failed."""
+    waiting: queue.SimpleQueue[tuple[int, Job]] = queue.SimpleQueue()
+    for numbered in enumerate(jobs):
+        waiting.put(numbered)
+    errors: dict[int, BaseException] = {}
+    threads = [threading.Thread(target=_serve, args=(waiting, cache_dir, errors)) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[min(errors)]
+
+
+def _serve(
+    waiting: queue.SimpleQueue[tuple[int, Job]], cache_dir: Path, errors: dict[int, BaseException]
+) -> None:
+    """One thread, one process: feed it jobs until none is left."""
+    command = [sys.executable, "-m", "tilewright.targets.gpu_triton.workers"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        while True:
+            try:
+                number, task = waiting.get_nowait()
+            except queue.Empty:
+                process.stdin.close()
+                return
+            try:
+                _send(process.stdin, (task, cache_dir))
+                answer = pickle.load(process.stdout)
+            except (EOFError, OSError, pickle.UnpicklingError):
+                errors[number] = _lost(process, task)
+                return
+            if answer is not None:
+                errors[number] = _revived(*answer)
+
+
+def _lost(process: subprocess.Popen[bytes], task: Job) -> WorkerLost:
+    process.kill()
+    _, output = process.communicate()
+    reason = output.decode(errors="replace").strip()[-2000:] or "it said nothing"
+    return WorkerLost(kernel=task.kernel, status=process.returncode, reason=reason)
+
+
+def _revived(kind: type[TilewrightError], text: str) -> TilewrightError:
+    """An error that another process raised; its text is complete."""
+    error = kind.__new__(kind)
+    Exception.__init__(error, text)
+    return error
+
+
+def _send(stream: IO[bytes], message: Any) -> None:
+    pickle.dump(message, stream)
+    stream.flush()
+
+
+def main() -> None:
+    """Answer jobs until the input ends."""
+    answers = sys.stdout.buffer
+    sys.stdout = sys.stderr  # whatever Triton prints must not end up among the answers
+    while True:
+        try:
+            task, cache_dir = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        answer: tuple[type[TilewrightError], str] | None = None
+        try:
+            compile_job(task, cache_dir)
+        except TilewrightError as raised:
+            answer = (type(raised), str(raised))
+        except Exception as raised:
+            error = AssemblerFailed(kernel=task.kernel, architecture=task.architecture, reason=repr(raised))
+            answer = (type(error), str(error))
+        _send(answers, answer)
+
+
+if __name__ == "__main__":
+    main()

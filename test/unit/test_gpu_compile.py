@@ -1,0 +1,202 @@
+"""Kernels become machine code with no GPU; the store, the workers, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from gpu_harness import kernel, unit
+from gpu_samples import TEXT
+
+from tilewright.targets.gpu_triton import compiler
+from tilewright.targets.gpu_triton.architectures import ARCHITECTURES, architecture
+from tilewright.targets.gpu_triton.compile_errors import (
+    AssemblerFailed,
+    KernelRefused,
+    TritonMissing,
+    UnknownArchitecture,
+    WorkerLost,
+)
+from tilewright.targets.gpu_triton.compiler import compile_kernel, compile_unit, job, source_of
+from tilewright.targets.gpu_triton.kernel import TritonUnit
+
+COPY = """@triton.jit
+def helper(v):
+    return v * 2.0
+
+
+@triton.jit
+def copy(x, o):
+    # model.py:3
+    i = tl.program_id(0) * 1024 + tl.arange(0, 1024)
+    tl.store(o + i, helper(tl.load(x + i)))
+
+
+@triton.jit
+def product(a, b, c):
+    i = tl.arange(0, 128)
+    k = tl.arange(0, 64)
+    total = tl.zeros((128, 128), dtype=tl.float32)
+    for s in range(0, 512, 64):
+        x = tl.load(a + i[:, None] * 512 + s + k[None, :])
+        y = tl.load(b + (s + k)[:, None] * 128 + i[None, :])
+        total = tl.dot(x, y, total)
+    tl.store(c + i[:, None] * 128 + i[None, :], total.to(tl.float16))
+"""
+BOTH = unit(COPY, copy="*fp32 *fp32", product="*fp16 *fp16 *fp16")
+BAD = """@triton.jit
+def k(x):
+    a = tl.arange(0, 12)
+    tl.store(x + a, 1.0)
+"""
+
+
+@pytest.fixture(autouse=True)
+def needs_triton(request: pytest.FixtureRequest) -> None:
+    if not compiler.triton_version() and "without_triton" not in request.node.name:
+        pytest.skip("triton is not installed")
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "sm_120", "gfx942"])
+def test_copies_are_wide_and_products_use_tensor_cores(target: str, tmp_path: Path) -> None:
+    binaries = compile_unit(BOTH, target, cache_dir=tmp_path)
+    for name, binary in binaries.items():
+        assert binary.entry == name
+        assert binary.image[:4] == b"\x7fELF"
+        assert binary.threads == 4 * architecture(target).warp
+        assert binary.spills == 0
+        assert 0 < binary.registers <= architecture(target).registers_per_thread
+        assert binary.shared <= architecture(target).shared_per_block
+        assert 0 < binary.occupancy <= 1
+        assert binary.wide_loads > 0
+    assert binaries["copy"].wide_loads == binaries["copy"].loads
+    assert binaries["copy"].wide_stores > 0
+    assert binaries["product"].tensor_core > 0
+    assert binaries["copy"].tensor_core == 0
+
+
+def test_without_alignment_loads_are_narrow(tmp_path: Path) -> None:
+    narrow = kernel(BOTH.text, "copy", "*fp32 *fp32", aligned=False)
+    assert compile_kernel(BOTH.text, narrow, "sm_90", cache_dir=tmp_path).wide_loads == 0
+
+
+def test_binaries_come_back_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = compile_kernel(BOTH.text, BOTH.kernels[0], "sm_90", cache_dir=tmp_path)
+    monkeypatch.setitem(sys.modules, "tilewright.targets.gpu_triton.triton_compiler", None)
+    assert compile_kernel(BOTH.text, BOTH.kernels[0], "sm_90", cache_dir=tmp_path) == first
+    commented = BOTH.text.replace("model.py:3", "other.py:8")
+    assert compile_kernel(commented, BOTH.kernels[0], "sm_90", cache_dir=tmp_path) == first
+    alone = unit(COPY[: COPY.index("\n\n\n@triton.jit\ndef product")], copy="*fp32 *fp32")
+    assert compile_kernel(alone.text, alone.kernels[0], "sm_90", cache_dir=tmp_path) == first
+
+
+def test_damaged_binaries_are_built_again(tmp_path: Path) -> None:
+    first = compile_kernel(BOTH.text, BOTH.kernels[0], "sm_90", cache_dir=tmp_path)
+    (image,) = tmp_path.rglob(compiler.IMAGE)
+    image.write_bytes(b"\x7fELF damaged")
+    again = compile_kernel(BOTH.text, BOTH.kernels[0], "sm_90", cache_dir=tmp_path)
+    assert again == first
+    assert image.read_bytes() == first.image
+
+
+def test_keys_hold_everything_that_matters() -> None:
+    base = job(BOTH.text, BOTH.kernels[0], "sm_90")
+    changed = [
+        job(BOTH.text, BOTH.kernels[0], "sm_80"),
+        job(BOTH.text.replace("* 2.0", "* 3.0"), BOTH.kernels[0], "sm_90"),  # a helper
+        job(BOTH.text, kernel(BOTH.text, "copy", "*fp32 *fp32", warps=8), "sm_90"),
+        job(BOTH.text, kernel(BOTH.text, "copy", "*fp32 *fp64"), "sm_90"),
+        job(BOTH.text, kernel(BOTH.text, "copy", "*fp32 *fp32", aligned=False), "sm_90"),
+        job(BOTH.text, BOTH.kernels[0], "sm_90", {"maxnreg": 64}),
+    ]
+    assert len({base.key, *(task.key for task in changed)}) == 7
+    assert job(BOTH.text.replace("fp16", "fp16"), BOTH.kernels[0], "sm_90").key == base.key
+
+
+def test_a_kernel_takes_its_helpers_along() -> None:
+    source = source_of(BOTH.text, "copy")
+    assert re.findall(r"def (\w+)", source) == ["helper", "copy"]
+    assert "import triton.language as tl" in source
+    assert re.findall(r"def (\w+)", source_of(BOTH.text, "product")) == ["product"]
+
+
+def test_options_reach_the_backend(tmp_path: Path) -> None:
+    free = compile_kernel(BOTH.text, BOTH.kernels[1], "sm_80", cache_dir=tmp_path)
+    tight = compile_kernel(BOTH.text, BOTH.kernels[1], "sm_80", cache_dir=tmp_path, options={"maxnreg": 64})
+    assert free.registers > 64
+    assert free.spills == 0
+    assert tight.registers <= 64
+    assert tight.spills > 0
+
+
+def test_refused_text_names_the_line(tmp_path: Path) -> None:
+    bad = unit(BAD, k="*fp32")
+    with pytest.raises(
+        KernelRefused, match=r"(?s)TW2222.*@k for sm_90: arange.*at line 9: a = tl.arange\(0, 12\)"
+    ):
+        compile_kernel(bad.text, bad.kernels[0], "sm_90", cache_dir=tmp_path)
+    helped = unit(
+        "@triton.jit\ndef h():\n    return tl.arange(0, 12)\n\n\n@triton.jit\ndef k(x):\n    h()\n", k="*fp32"
+    )
+    with pytest.raises(KernelRefused, match=r"at line \d+: return tl.arange\(0, 12\)"):
+        compile_kernel(helped.text, helped.kernels[0], "sm_90", cache_dir=tmp_path)
+    assert not list(tmp_path.rglob("manifest"))
+
+
+def test_what_comes_after_triton_fails(tmp_path: Path) -> None:
+    with pytest.raises(AssemblerFailed, match=r"(?s)TW2223.*@copy.*sm_90.*no-such-option"):
+        compile_kernel(
+            BOTH.text,
+            BOTH.kernels[0],
+            "sm_90",
+            cache_dir=tmp_path,
+            options={"ptx_options": "--no-such-option"},
+        )
+
+
+def test_unknown_architecture(tmp_path: Path) -> None:
+    with pytest.raises(UnknownArchitecture, match=r"(?s)TW2224.*sm_20.*sm_90"):
+        compile_kernel(BOTH.text, BOTH.kernels[0], "sm_20", cache_dir=tmp_path)
+
+
+def test_without_triton(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(compiler, "triton_version", lambda: "")
+    with pytest.raises(TritonMissing, match=r"(?s)TW2221.*pip install 'tilewright\[gpu\]'"):
+        compile_kernel(BOTH.text, BOTH.kernels[0], "sm_90", cache_dir=tmp_path)
+
+
+def test_workers_fill_the_store(tmp_path: Path) -> None:
+    """Errors come back with their class and text; other kernels are compiled nevertheless."""
+    bad = unit(BAD, k="*fp32")
+    text = BOTH.text + "\n\n" + BAD
+    mixed = TritonUnit(text, (BOTH.kernels[0], bad.kernels[0]))
+    with pytest.raises(KernelRefused, match=r"(?s)TW2222.*a = tl.arange"):
+        compile_unit(mixed, "sm_90", cache_dir=tmp_path, workers=2)
+    (facts,) = tmp_path.rglob(compiler.FACTS)
+    assert json.loads(facts.read_text())["entry"] == "copy"
+
+
+def test_a_worker_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "python"
+    fake.write_text("#!/bin/sh\necho out of memory >&2\nexit 3\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(fake))
+    with pytest.raises(WorkerLost, match=r"(?s)TW2225.*status 3.*out of memory"):
+        compile_unit(BOTH, "sm_90", cache_dir=tmp_path, workers=2)
+
+
+def test_occupancy() -> None:
+    sm_90 = ARCHITECTURES["sm_90"]
+    assert sm_90.occupancy(registers=32, shared=0, warps=4) == 1.0
+    assert sm_90.occupancy(registers=128, shared=0, warps=4) == 0.25
+    assert sm_90.occupancy(registers=32, shared=100 << 10, warps=4) == 2 * 128 / 2048
+
+
+def test_triton_leaves_no_cache_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path / "theirs"))
+    compile_kernel(TEXT, kernel(TEXT, "halves", "*fp16 *fp16 *fp16"), "sm_80", cache_dir=tmp_path / "ours")
+    assert os.listdir(tmp_path) == ["ours"]
