@@ -41,6 +41,7 @@ FREEZE: tuple[str, ...] = (
 
 PIPELINES: Mapping[str, tuple[str, ...]] = {
     "cpu": (*TENSOR, *FREEZE, *KERNELS, "schedule-cpu", "apply-schedule"),
+    "gpu": (*TENSOR, *KERNELS, "flatten-axes", "schedule-gpu", "apply-schedule"),
 }
 
 

@@ -59,6 +59,8 @@ OWN: Mapping[str, Target] = {
         Target(
             name="gpu_triton",
             build="tilewright.frontend.native_runtime:build_gpu",
+            pipeline=PIPELINES["gpu"],
+            emitters={"triton": "tilewright.targets.gpu_triton.emit:emit_triton"},
             devices=("cuda",),
         ),
         Target(

@@ -1,0 +1,115 @@
+"""Loads, stores and index values of tiles: pointers, masks, and the widths of offsets."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.dialects.builtin import i1, i8
+from xdsl.ir import Attribute, SSAValue
+
+from tilewright.dialects.index_expr import ZERO, Expr, Var
+from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.lanes import axes_of_lanes
+from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.types import element_type, is_float
+
+from .spelling import number, shape_text
+from .writer import Shape, Writer, broadcast
+
+_LIMIT = 2**31
+
+
+def load(w: Writer, op: LoadOp) -> str:
+    """`tl.load(a0 + ..., mask=..., other=0.0)`."""
+    shape = shape_of_lanes(op.result.type)
+    pointer = _pointer(w, op, shape, op.dynamic)
+    mask = _mask(w, op, shape, op.mask)
+    if not mask:
+        return f"tl.load({pointer})"
+    if op.other is not None:
+        other = w.names[op.other]
+    else:
+        other = number(0.0 if is_float(element_type(op.result.type)) else 0, _no_bit(op.result.type))
+    return f"tl.load({pointer}, mask={mask}, other={other})"
+
+
+def _no_bit(type_: Attribute) -> Attribute:
+    element = element_type(type_)
+    return i8 if element == i1 else element
+
+
+def store(w: Writer, op: StoreOp) -> str:
+    """`tl.store(a1 + ..., v3, mask=...)`."""
+    shape = shape_of_lanes(op.value.type)
+    pointer = _pointer(w, op, shape, op.dynamic)
+    mask = _mask(w, op, shape, op.mask)
+    value = w.whole(op.value) if op.value in w.literals else w.names[op.value]
+    masked = f", mask={mask}" if mask else ""
+    if op.combine is not None:
+        return f'tl.atomic_add({pointer}, {w.whole(op.value)}{masked}, sem="relaxed")'
+    return f"tl.store({pointer}, {value}{masked})"
+
+
+def _pointer(w: Writer, op: LoadOp | StoreOp, shape: Shape, dynamic: Sequence[SSAValue]) -> str:
+    """Buffer plus offset, of the shape of the access."""
+    axes = axes_of_lanes(op)
+    (expr,) = op.subscripts
+    names = w.lanes(axes, shape)
+    names |= {Var("i", n): _offset(w, value) for n, value in enumerate(dynamic)}
+    text, buffer = w.text(expr, names), w.names[op.buffer]
+    got = broadcast([_shape_of(expr, axes, shape), *(w.shape(v) for v in dynamic)])
+    if got != shape:
+        text = f"{text} + tl.zeros({shape_text(shape)}, {_offset_type(w)})"
+    return buffer if text == "0" else f"{buffer} + ({text})" if " " in text else f"{buffer} + {text}"
+
+
+def _shape_of(expr: Expr, axes: Sequence[int], shape: Shape) -> Shape:
+    """The shape of an expression of the coordinates of a tile."""
+    used = tuple(n if n > 1 and expr.uses(Var("d", a)) else 1 for a, n in zip(axes, shape, strict=True))
+    return used if any(n > 1 for n in used) else ()
+
+
+def _offset_type(w: Writer) -> str:
+    return "tl.int64" if w.wide else "tl.int32"
+
+
+def _offset(w: Writer, value: SSAValue) -> str:
+    """A gather index, which is i64, as wide as offsets are."""
+    return w.names[value] if w.wide or value in w.literals else f"{w.names[value]}.to(tl.int32)"
+
+
+def _mask(w: Writer, op: LoadOp | StoreOp, shape: Shape, mask: SSAValue | None) -> str:
+    parts = [text for text, _ in w.active(axes_of_lanes(op), shape)]
+    if mask is not None:
+        parts.append(w.whole(mask) if mask in w.literals else w.names[mask])
+    return " & ".join(parts)
+
+
+def active(w: Writer, axes: Sequence[int], shape: Shape) -> tuple[str, Shape]:
+    """The mask of a tile, and the shape that its text has."""
+    parts = w.active(axes, shape)
+    return " & ".join(text for text, _ in parts), broadcast([part for _, part in parts])
+
+
+def index(w: Writer, op: IndexOp) -> tuple[str, Shape]:
+    """The value of an expression, computed in 64 bits where 32 might not do."""
+    axes, shape = axes_of_lanes(op), shape_of_lanes(op.result.type)
+    names = w.lanes(axes, shape)
+    got = _shape_of(op.expr, axes, shape)
+    expr = op.expr.substitute({axis: ZERO for axis in w.zeros if axis not in names})
+    if expr.constant is not None:
+        return f"tl.full([], {expr.constant}, tl.int64)", ()
+    if w.wide:
+        return f"({w.text(expr, names)}).to(tl.int64)", got
+    if _fits(w, op.expr):
+        return f"({w.text(expr, names)}).to(tl.int64)", got
+    spelled = {**w.axes, **names}
+    cast = {v: f"{spelled[v]}.to(tl.int64)" for v in sorted(expr.variables(), key=str)}
+    return w.text(expr, names | cast), got
+
+
+def _fits(w: Writer, expr: Expr) -> bool:
+    """Whether the value, and what it is made of, stays below 2**31."""
+    upper = w.bounds.upper(expr)
+    constant = None if upper is None else upper.constant
+    return constant is not None and w.bounds.is_nonnegative(expr) and constant < _LIMIT - 2**16

@@ -1,0 +1,296 @@
+"""One scheduled `tk.func` on tiles as one Triton function.
+
+    tk.func @k0 [1000] (%a: memref<1000xf32>, %o: memref<1000xf32>) scheduled {
+      tk.for 0 = "0" to "1000" step 128 masked parallel {
+        %0 = tk.load %a[d0] lanes 0 : memref<1000xf32> -> vector<128xf32>
+        %1 = math.exp %0 : vector<128xf32>
+        tk.store %1, %o[d0] lanes 0 : vector<128xf32>, memref<1000xf32>
+      }
+    }
+
+becomes
+
+    @triton.jit
+    def k0(a0, a1):
+        d0 = tl.program_id(0) * 128
+        x0 = d0 + tl.arange(0, 128)
+        m0 = x0 < 1000
+        v2 = tl.load(a0 + x0, mask=m0, other=0.0)
+        v3 = libdevice.exp(v2)
+        tl.store(a1 + x0, v3, mask=m0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, vector
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
+from xdsl.ir import Block, Operation
+
+from tilewright.dialects.index_expr import Bounds, Var
+from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.calls import AssertOp
+from tilewright.dialects.tk.compute import ActiveOp
+from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.tk.lanes import axes_of_lanes
+from tilewright.dialects.tk.loops import ForOp, YieldOp
+from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
+from tilewright.dialects.types import element_type
+
+from . import access, rules
+from .errors import NoBlocks, NoTritonLowering
+from .grid import Grid, grid_of, write_grid
+from .kernel import Parameter, TritonKernel
+from .spelling import comment, number, place, pointer
+from .tile_ops import collapse, cumulate, mma
+from .writer import Writer, broadcast
+
+
+@dataclass(frozen=True)
+class Emitted:
+    """A function, the helpers that it calls, and what a host must know."""
+
+    text: str
+    helpers: frozenset[str]
+    kernel: TritonKernel
+
+
+def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int]) -> Emitted:
+    """The Triton function of `func`; numbers of its checks are added to `places`."""
+    if func.scheduled is None:
+        raise NoBlocks(func, name=func.sym_name.data)
+    wide = _attribute(func, "tk.index", 64) > 32
+    w = Writer(Bounds(func.space), wide, places)
+    parameters = _parameters(w, func)
+    checks = any(isinstance(op, AssertOp) for op in func.body.walk())
+    names = [p.name for p in parameters] + (["failure"] if checks else [])
+    name = func.sym_name.data
+    head = ["@triton.jit", f"def {name}({', '.join(names)}):"]
+    head.append("    " + comment(f"[{func.sizes.text.data}] {place(func.location)}".rstrip()))
+    grid = grid_of(func)
+    _body(w, func, grid)
+    kernel = TritonKernel(
+        name=name,
+        parameters=parameters,
+        grid=grid.programs,
+        warps=_attribute(func, "tk.warps", 4),
+        stages=_attribute(func, "tk.stages", 1),
+        checks=checks,
+    )
+    return Emitted("\n".join([*head, *w.lines]), frozenset(w.helpers), kernel)
+
+
+def _attribute(func: FuncOp, name: str, default: int) -> int:
+    found = func.attributes.get(name)
+    return found.value.data if isinstance(found, IntegerAttr) else default
+
+
+def _parameters(w: Writer, func: FuncOp) -> tuple[Parameter, ...]:
+    buffers = [
+        Parameter(w.fresh(arg, "a"), pointer(element_type(arg.type)), aligned=True)
+        for arg in func.body.block.args
+    ]
+    symbols: list[Parameter] = []
+    for symbol in func.symbols.exprs:
+        w.axes.update((var, str(symbol)) for var in symbol.variables())
+        symbols.append(Parameter(str(symbol), "i64" if w.wide else "i32", aligned=False))
+    return (*buffers, *symbols)
+
+
+def _body(w: Writer, func: FuncOp, grid: Grid) -> None:
+    outside = list(func.body.block.ops)
+    if grid.loops:
+        outside.remove(grid.loops[0])
+    for op in outside:
+        _op(w, op)
+    write_grid(w, grid)
+    for loop in grid.loops:
+        _coordinates(w, loop)
+    if grid.loops:
+        _block(w, grid.loops[-1].body.block)
+
+
+def _block(w: Writer, block: Block) -> None:
+    for op in block.ops:
+        _op(w, op)
+
+
+def _op(w: Writer, op: Operation) -> None:
+    if (statement := _STATEMENTS.get(type(op))) is not None:
+        statement(w, op)
+    else:
+        _expression(w, op)
+
+
+def _expression(w: Writer, op: Operation) -> None:
+    if len(op.results) != 1:
+        raise NoTritonLowering(op, reason="it has no row in the table of Triton statements")
+    w.note_place(op.location)
+    text = rules.lower(op, w.operands(op.operands))
+    w.helpers.update(name for name in ("_power", "_random", "_floor_div") if text.startswith(name))
+    w.assign(op.results[0], text, broadcast([w.shape(v) for v in op.operands]))
+
+
+# Values
+
+
+def _constant(w: Writer, op: Operation) -> None:
+    assert isinstance(op, arith.ConstantOp)
+    if not isinstance(op.value, IntegerAttr | FloatAttr):
+        raise NoTritonLowering(op, reason="only numbers can be constants")
+    w.names[op.result] = number(op.value.value.data, op.result.type)
+    w.shapes[op.result] = ()
+    w.literals.add(op.result)
+
+
+def _broadcast(w: Writer, op: Operation) -> None:
+    assert isinstance(op, vector.BroadcastOp)
+    w.alias(op.vector, op.source)
+
+
+def _load(w: Writer, op: Operation) -> None:
+    assert isinstance(op, LoadOp)
+    w.note_place(op.location)
+    w.assign(op.result, access.load(w, op), shape_of_lanes(op.result.type))
+
+
+def _store(w: Writer, op: Operation) -> None:
+    assert isinstance(op, StoreOp)
+    w.note_place(op.location)
+    w.line(access.store(w, op))
+
+
+def _index(w: Writer, op: Operation) -> None:
+    assert isinstance(op, IndexOp)
+    text, shape = access.index(w, op)
+    w.assign(op.result, text, shape)
+
+
+def _active(w: Writer, op: Operation) -> None:
+    assert isinstance(op, ActiveOp)
+    text, shape = access.active(w, axes_of_lanes(op), shape_of_lanes(op.result.type))
+    if text.isidentifier():
+        w.names[op.result], w.shapes[op.result] = text, shape
+    else:
+        w.assign(op.result, text, shape)
+
+
+def _assert(w: Writer, op: Operation) -> None:
+    assert isinstance(op, AssertOp)
+    key = (op.message.data, place(op.location) or "unknown")
+    code = w.places.setdefault(key, len(w.places)) + 1
+    w.note_place(op.location)
+    condition = w.whole(op.condition) if op.condition in w.literals else w.names[op.condition]
+    shape = w.shape(op.condition)
+    target = f"failure + tl.zeros({list(shape)}, tl.int32)" if shape else "failure"
+    w.line(f"tl.store({target}, {code}, mask={condition} == 0)")
+
+
+def _collapse(w: Writer, op: Operation) -> None:
+    assert isinstance(op, CollapseOp)
+    w.note_place(op.location)
+    w.assign(op.result, collapse(w, op), shape_of_lanes(op.result.type))
+
+
+def _cumulate(w: Writer, op: Operation) -> None:
+    assert isinstance(op, CumulateOp)
+    w.note_place(op.location)
+    w.assign(op.result, cumulate(w, op), shape_of_lanes(op.result.type))
+
+
+def _mma(w: Writer, op: Operation) -> None:
+    assert isinstance(op, MmaOp)
+    w.note_place(op.location)
+    w.assign(op.result, mma(w, op), shape_of_lanes(op.result.type))
+
+
+# Loops
+
+
+def _for(w: Writer, op: Operation) -> None:
+    assert isinstance(op, ForOp)
+    axis = Var("d", op.axis.value.data)
+    lower, upper = op.bounds
+    step = op.step.value.data
+    for init, arg, result in zip(op.inits, op.body.block.args, op.res, strict=True):
+        start = w.whole(init)
+        w.line(f"{w.fresh(arg, 'acc')} = {start}")
+        w.alias(result, arg)
+    once = lower.constant == 0 and upper.constant is not None and 0 < upper.constant <= step
+    if once:
+        w.zeros.add(axis)
+        _coordinates(w, op)
+        _block(w, op.body.block)
+        w.zeros.remove(axis)
+        return
+    w.axes[axis] = str(axis)
+    w.line(f"for {axis} in range({w.text(lower)}, {w.text(upper)}, {step}):")
+    w.depth += 1
+    before = len(w.lines)
+    _coordinates(w, op)
+    _block(w, op.body.block)
+    if len(w.lines) == before:
+        w.line("pass")
+    w.depth -= 1
+    del w.axes[axis]
+
+
+def _yield(w: Writer, op: Operation) -> None:
+    assert isinstance(op, YieldOp)
+    block = op.parent
+    if block is None or not op.values:
+        return
+    targets = [w.names[arg] for arg in block.args]
+    sources = [w.whole(value) for value in op.values]
+    if len(targets) == 1:
+        w.line(f"{targets[0]} = {sources[0]}")
+    else:  # at once: a source may be another one's target
+        w.line(f"{', '.join(targets)} = {', '.join(sources)}")
+
+
+def _coordinates(w: Writer, loop: ForOp) -> None:
+    """Places and masks of the lanes along the axis of a loop, for every shape of tile inside."""
+    axis = loop.axis.value.data
+    found: dict[tuple[int, int, int], int] = {}
+    for op in loop.body.walk():
+        axes = axes_of_lanes(op)
+        if axis not in axes:
+            continue
+        type_ = op.operands[0].type if isinstance(op, StoreOp) else op.results[0].type
+        shape, dim = shape_of_lanes(type_), axes.index(axis)
+        if shape[dim] > 1:
+            found.setdefault((axis, dim, len(shape)), shape[dim])
+    for i, (key, size) in enumerate(sorted(found.items())):
+        _, dim, rank = key
+        name = f"x{axis}" if not i else f"x{axis}_{dim}{rank}"
+        lanes = f"tl.arange(0, {size})"
+        if rank > 1:
+            lanes += f"[{', '.join(':' if d == dim else 'None' for d in range(rank))}]"
+        if w.wide:
+            lanes += ".to(tl.int64)"
+        start = "" if Var("d", axis) in w.zeros else f"{w.axes[Var('d', axis)]} + "
+        w.line(f"{name} = {start}{lanes}")
+        w.coordinates[key] = name
+        w.masks.pop(key, None)
+        if loop.masked is not None:
+            w.masks[key] = name.replace("x", "m", 1)
+            w.line(f"{w.masks[key]} = {name} < {w.text(loop.bounds[1])}")
+
+
+_STATEMENTS: Mapping[type[Operation], Callable[[Writer, Operation], None]] = {
+    arith.ConstantOp: _constant,
+    vector.BroadcastOp: _broadcast,
+    LoadOp: _load,
+    StoreOp: _store,
+    IndexOp: _index,
+    ActiveOp: _active,
+    AssertOp: _assert,
+    CollapseOp: _collapse,
+    CumulateOp: _cumulate,
+    MmaOp: _mma,
+    ForOp: _for,
+    YieldOp: _yield,
+}

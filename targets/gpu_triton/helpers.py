@@ -1,0 +1,88 @@
+"""Functions that kernels call, written out in each module that needs them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+HELPERS: Mapping[str, str] = {
+    "_maximum": """
+@triton.jit
+def _maximum(a, b):
+    return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+""",
+    "_minimum": """
+@triton.jit
+def _minimum(a, b):
+    return tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
+""",
+    "_multiply": """
+@triton.jit
+def _multiply(a, b):
+    return a * b
+""",
+    "_and": """
+@triton.jit
+def _and(a, b):
+    return a & b
+""",
+    "_or": """
+@triton.jit
+def _or(a, b):
+    return a | b
+""",
+    "_floor_div": """
+@triton.jit
+def _floor_div(a, b):
+    rest = a % b  # Triton divides towards zero
+    return a // b - ((rest != 0) & ((rest < 0) != (b < 0))).to(tl.int32)
+""",
+    "_floor_mod": """
+@triton.jit
+def _floor_mod(a, b):
+    rest = a % b  # of the sign of a
+    return rest + ((rest != 0) & ((rest < 0) != (b < 0))).to(tl.int32) * b
+""",
+    "_power": """
+@triton.jit
+def _power(x, n):
+    # Squares and multiplies, wrapping; a negative exponent gives the integer part of the inverse.
+    result, base, left = x * 0 + n * 0 + 1, x + n * 0, n + x * 0
+    for _ in range(64):
+        result = tl.where((left > 0) & (left % 2 == 1), result * base, result)
+        base = base * base
+        left = tl.where(left > 0, left // 2, left)
+    parity = tl.where(n % 2 == 0, x * 0 + 1, x + n * 0)
+    inverse = tl.where(x == 1, 1, tl.where(x == -1, parity, 0))
+    return tl.where(n < 0, inverse, result)
+""",
+    "_random": """
+@triton.jit
+def _random(seed, counter):
+    # Philox4x32-10: the first word as a number in [0, 1).
+    k0 = seed.to(tl.uint32)
+    k1 = (seed >> 32).to(tl.uint32)
+    c0 = counter.to(tl.uint32)
+    c1 = (counter >> 32).to(tl.uint32)
+    c2 = c0 ^ c0
+    c3 = c2
+    for _ in tl.static_range(10):
+        a = tl.umulhi(c0, 0xD2511F53)
+        b = tl.umulhi(c2, 0xCD9E8D57)
+        low_a = c0 * 0xD2511F53
+        low_b = c2 * 0xCD9E8D57
+        c0 = b ^ c1 ^ k0
+        c1 = low_b
+        c2 = a ^ c3 ^ k1
+        c3 = low_a
+        k0 = k0 + 0x9E3779B9
+        k1 = k1 + 0xBB67AE85
+    return (c0 >> 8).to(tl.float32) * 5.960464477539063e-08
+""",
+}
+"""Name -> definition."""
+
+
+def definitions(names: Iterable[str]) -> list[str]:
+    """The definitions of these helpers, in the order of the table."""
+    wanted = frozenset(names)
+    return [text.strip("\n") for name, text in HELPERS.items() if name in wanted]

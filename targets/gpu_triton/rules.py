@@ -1,0 +1,218 @@
+"""`arith`, `math` and the scalar `tk` ops as Triton expressions: one row per op."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerAttr, IntegerType, StringAttr
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from tilewright.dialects.tk.calls import CallOp
+from tilewright.dialects.types import element_type
+
+from .errors import NoTritonLowering
+from .spelling import dtype
+
+Rule = Callable[[Operation, Sequence[str]], str]
+
+_SAME = """acos acosh asin asinh atan atanh cos cosh erf exp exp2 expm1 log log10 log1p log2 sin sinh sqrt tan
+tanh trunc""".split()
+
+ROWS: Mapping[str, str] = {
+    **{f"math.{name}": f"libdevice.{name}({{0}})" for name in _SAME},
+    "math.absf": "tl.abs({0})",
+    "math.absi": "tl.abs({0})",
+    "math.atan2": "libdevice.atan2({0}, {1})",
+    "math.ceil": "tl.ceil({0})",
+    "math.copysign": "libdevice.copysign({0}, {1})",
+    "math.floor": "tl.floor({0})",
+    "math.fma": "tl.fma({0}, {1}, {2})",
+    "math.ipowi": "_power({0}, {1})",
+    "math.powf": "libdevice.pow({0}, {1})",
+    "math.roundeven": "libdevice.rint({0})",
+    "math.rsqrt": "libdevice.rsqrt({0})",
+    "arith.addf": "{0} + {1}",
+    "arith.addi": "{0} + {1}",
+    "arith.andi": "{0} & {1}",
+    "arith.divf": "{0} / {1}",
+    "arith.divsi": "{0} // {1}",
+    "arith.floordivsi": "_floor_div({0}, {1})",
+    "arith.index_cast": "{0}.to(tl.int64)",
+    "arith.maximumf": "tl.maximum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)",
+    "arith.minimumf": "tl.minimum({0}, {1}, propagate_nan=tl.PropagateNan.ALL)",
+    "arith.maxnumf": "tl.maximum({0}, {1})",
+    "arith.minnumf": "tl.minimum({0}, {1})",
+    "arith.maxsi": "tl.maximum({0}, {1})",
+    "arith.minsi": "tl.minimum({0}, {1})",
+    "arith.mulf": "{0} * {1}",
+    "arith.muli": "{0} * {1}",
+    "arith.negf": "-{0}",
+    "arith.ori": "{0} | {1}",
+    "arith.remf": "libdevice.fmod({0}, {1})",
+    "arith.remsi": "{0} % {1}",
+    "arith.select": "tl.where({0}, {1}, {2})",
+    "arith.shli": "{0} << {1}",
+    "arith.shrsi": "{0} >> {1}",
+    "arith.subf": "{0} - {1}",
+    "arith.subi": "{0} - {1}",
+    "arith.xori": "{0} ^ {1}",
+    "tk.random": "_random({0}, {1})",
+}
+"""Operands are names, or literals where another operand is not one."""
+
+_ON_BITS: Mapping[str, str] = {
+    "arith.addi": "{0} ^ {1}",
+    "arith.subi": "{0} ^ {1}",
+    "arith.muli": "{0} & {1}",
+}
+"""Rows of integers that differ for i1."""
+
+_FLOAT_PREDICATES: tuple[str, ...] = (
+    "({0} == {1}) & False",
+    "{0} == {1}",
+    "{0} > {1}",
+    "{0} >= {1}",
+    "{0} < {1}",
+    "{0} <= {1}",
+    "({0} < {1}) | ({0} > {1})",
+    "({0} == {0}) & ({1} == {1})",
+    "({0} == {1}) | ({0} != {0}) | ({1} != {1})",
+    "({0} > {1}) | ({0} != {0}) | ({1} != {1})",
+    "({0} >= {1}) | ({0} != {0}) | ({1} != {1})",
+    "({0} < {1}) | ({0} != {0}) | ({1} != {1})",
+    "({0} <= {1}) | ({0} != {0}) | ({1} != {1})",
+    "{0} != {1}",
+    "({0} != {0}) | ({1} != {1})",
+    "({0} == {1}) | True",
+)
+"""By number: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true."""
+_INT_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+"""By number: eq ne slt sle sgt sge ult ule ugt uge."""
+
+
+def _width(type_: Attribute) -> int:
+    element = element_type(type_)
+    return element.width.data if isa(element, IntegerType) else 64
+
+
+def _is_bit(type_: Attribute) -> bool:
+    return _width(type_) == 1
+
+
+def unsigned(text: str, type_: Attribute) -> str:
+    """The bits of an integer, read as a number that is not negative."""
+    return text if _is_bit(type_) else f"{text}.to(tl.uint{_width(type_)}, bitcast=True)"
+
+
+def _predicate(op: Operation) -> int:
+    number = op.properties["predicate"]
+    assert isinstance(number, IntegerAttr)
+    return number.value.data
+
+
+def _compare_floats(op: Operation, args: Sequence[str]) -> str:
+    return _FLOAT_PREDICATES[_predicate(op)].format(*args)
+
+
+def _compare_integers(op: Operation, args: Sequence[str]) -> str:
+    number, type_ = _predicate(op), op.operands[0].type
+    lhs, rhs = args
+    if _is_bit(type_) and number > 1:
+        sign = "-" if number < 6 else ""  # a signed i1 is 0 or -1
+        lhs, rhs = f"{sign}{_integer(lhs)}", f"{sign}{_integer(rhs)}"
+    elif number >= 6:
+        lhs, rhs = _unsigned_operand(lhs, type_), _unsigned_operand(rhs, type_)
+    return f"{lhs} {_INT_PREDICATES[number]} {rhs}"
+
+
+def _integer(text: str) -> str:
+    return str(int(text == "True")) if text in ("True", "False") else f"{text}.to(tl.int32)"
+
+
+def _unsigned_operand(text: str, type_: Attribute) -> str:
+    literal = text.strip("()")
+    if literal.lstrip("-").isdigit():
+        return str(int(literal) % 2 ** _width(type_))
+    return unsigned(text, type_)
+
+
+def _convert(op: Operation, args: Sequence[str]) -> str:
+    return f"{args[0]}.to({dtype(op.results[0].type)})"
+
+
+def _truncate_float(op: Operation, args: Sequence[str]) -> str:
+    source, target = element_type(op.operands[0].type), element_type(op.results[0].type)
+    through = isinstance(target, BFloat16Type | Float16Type) and str(source) == "f64"
+    text = f"{args[0]}.to(tl.float32)" if through else args[0]  # ATen, too, goes through f32
+    return f"{text}.to({dtype(op.results[0].type)})"
+
+
+def _extend_unsigned(op: Operation, args: Sequence[str]) -> str:
+    return f"{unsigned(args[0], op.operands[0].type)}.to({dtype(op.results[0].type)})"
+
+
+def _extend_signed(op: Operation, args: Sequence[str]) -> str:
+    text = f"{args[0]}.to({dtype(op.results[0].type)})"
+    return f"-{text}" if _is_bit(op.operands[0].type) else text
+
+
+def _truncate_integer(op: Operation, args: Sequence[str]) -> str:
+    if _is_bit(op.results[0].type):
+        return f"({args[0]} & 1) != 0"
+    return f"{args[0]}.to({dtype(op.results[0].type)})"
+
+
+def _float_to_unsigned(op: Operation, args: Sequence[str]) -> str:
+    bits = _width(op.results[0].type)
+    return f"{args[0]}.to(tl.uint{bits}).to({dtype(op.results[0].type)}, bitcast=True)"
+
+
+def _on_unsigned(row: str) -> Rule:
+    def rule(op: Operation, args: Sequence[str]) -> str:
+        type_ = op.operands[0].type
+        text = row.format(*(_unsigned_operand(a, type_) for a in args))
+        return f"({text}).to({dtype(op.results[0].type)}, bitcast=True)"
+
+    return rule
+
+
+_CALLS = {"fmod": "fmod", "erfc": "erfc", "lgamma": "lgamma", "nextafter": "nextafter"}
+
+
+def _call(op: Operation, args: Sequence[str]) -> str:
+    callee = op.properties["callee"]
+    assert isinstance(callee, StringAttr)
+    if callee.data not in _CALLS:
+        raise NoTritonLowering(op, reason=f"libdevice has no function {callee.data}")
+    return f"libdevice.{_CALLS[callee.data]}({', '.join(args)})"
+
+
+FUNCTIONS: Mapping[str, Rule] = {
+    "arith.cmpf": _compare_floats,
+    "arith.cmpi": _compare_integers,
+    "arith.divui": _on_unsigned("{0} // {1}"),
+    "arith.remui": _on_unsigned("{0} % {1}"),
+    "arith.shrui": _on_unsigned("{0} >> {1}"),
+    "arith.extf": _convert,
+    "arith.truncf": _truncate_float,
+    "arith.extui": _extend_unsigned,
+    "arith.uitofp": _extend_unsigned,
+    "arith.extsi": _extend_signed,
+    "arith.sitofp": _extend_signed,
+    "arith.trunci": _truncate_integer,
+    "arith.fptosi": _convert,
+    "arith.fptoui": _float_to_unsigned,
+    CallOp.name: _call,
+}
+
+
+def lower(op: Operation, args: Sequence[str]) -> str:
+    """The Triton expression of a pure op with one result, element by element."""
+    if op.operands and _is_bit(op.operands[-1].type) and (row := _ON_BITS.get(op.name)) is not None:
+        return row.format(*args)
+    if (row := ROWS.get(op.name)) is not None:
+        return row.format(*args)
+    if (function := FUNCTIONS.get(op.name)) is not None:
+        return function(op, args)
+    raise NoTritonLowering(op, reason="it has no row in the table of Triton expressions")

@@ -1,0 +1,143 @@
+"""Spelling: types, numbers, index expressions and source places in Triton."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import lru_cache
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FileLineColLoc,
+    FusedLoc,
+    IndexType,
+    IntegerType,
+    LocationAttr,
+    NameLoc,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from tilewright.dialects.index_expr import Bounds, Call, Expr, Var
+from tilewright.dialects.types import element_type, ui8
+
+Names = Mapping[Var, str]
+
+_FLOATS = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+_POINTERS = {"f64": "fp64", "f32": "fp32", "bf16": "bf16", "f16": "fp16"}
+
+
+@lru_cache(maxsize=256)
+def dtype(type_: Attribute) -> str:
+    """`tl.float32`: the type of the elements of a value."""
+    element = element_type(type_)
+    if isinstance(element, IndexType):
+        return "tl.int64"
+    if isa(element, IntegerType):
+        return f"tl.int{element.width.data}"
+    return f"tl.{_FLOATS[str(element)]}"
+
+
+@lru_cache(maxsize=256)
+def pointer(element: Attribute) -> str:
+    """`*fp32`: the type of a buffer in a signature."""
+    if element == ui8:
+        return "*u8"
+    if isa(element, IntegerType):
+        return f"*i{element.width.data}"
+    return f"*{_POINTERS[str(element)]}"
+
+
+def number(value: float | int, type_: Attribute) -> str:
+    """A literal; it takes the type of what it meets."""
+    element = element_type(type_)
+    if isa(element, IntegerType) and element.width.data == 1:
+        return "True" if value else "False"
+    if isinstance(value, int):
+        return f"({value})" if value < 0 else str(value)
+    if math.isnan(value):
+        return 'float("nan")'
+    if math.isinf(value):
+        return 'float("inf")' if value > 0 else '(-float("inf"))'
+    return f"({value!r})" if math.copysign(1.0, value) < 0 else repr(value)
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, shape))}]"
+
+
+# Index expressions
+
+
+def expression(expr: Expr, names: Names, bounds: Bounds) -> str:
+    """The text of a sum; what may be negative is divided by helpers that round down."""
+    if not expr.terms:
+        return "0"
+    text = ""
+    for monomial, c in expr.terms:
+        factors = [_atom(atom, names, bounds) for atom in monomial]
+        if abs(c) != 1 or not factors:
+            factors.append(str(abs(c)))
+        term = " * ".join(factors)
+        if text:
+            text += f" - {term}" if c < 0 else f" + {term}"
+        else:
+            text = f"-{term}" if c < 0 else term
+    return text
+
+
+def operand(expr: Expr, names: Names, bounds: Bounds) -> str:
+    """The text of an expression, in parentheses unless it is one word."""
+    text = expression(expr, names, bounds)
+    return text if text.isidentifier() or text.isdigit() else f"({text})"
+
+
+_OPERATORS = {"floordiv": "//", "mod": "%"}
+_HELPERS = {"floordiv": "_floor_div", "mod": "_floor_mod"}
+_EXTREMES = {"max": "tl.maximum", "min": "tl.minimum"}
+
+
+def _atom(atom: Var | Call, names: Names, bounds: Bounds) -> str:
+    if isinstance(atom, Var):
+        return names[atom]
+    lhs, rhs = operand(atom.lhs, names, bounds), operand(atom.rhs, names, bounds)
+    if atom.name in _EXTREMES:
+        return f"{_EXTREMES[atom.name]}({lhs}, {rhs})"
+    if bounds.is_nonnegative(atom.lhs) and bounds.is_nonnegative(atom.rhs):
+        return f"({lhs} {_OPERATORS[atom.name]} {rhs})"
+    return f"{_HELPERS[atom.name]}({lhs}, {rhs})"
+
+
+def rounds_down(expr: Expr, bounds: Bounds) -> set[str]:
+    """The helpers that the text of `expr` calls."""
+    found: set[str] = set()
+    for atom in expr.atoms():
+        if isinstance(atom, Call):
+            found |= rounds_down(atom.lhs, bounds) | rounds_down(atom.rhs, bounds)
+            whole = bounds.is_nonnegative(atom.lhs) and bounds.is_nonnegative(atom.rhs)
+            if atom.name in _HELPERS and not whole:
+                found.add(_HELPERS[atom.name])
+    return found
+
+
+# Places in the user's source
+
+
+def place(location: LocationAttr) -> str:
+    """`model.py:12 (encoder.norm)`; empty where nothing is known."""
+    if isinstance(location, NameLoc):
+        inner = place(location.location) if isinstance(location.location, LocationAttr) else ""
+        return f"{inner} ({location.desc.data})" if inner else location.desc.data
+    if isinstance(location, FileLineColLoc):
+        return f"{location.filename.data}:{location.line.data}"
+    if isinstance(location, FusedLoc):
+        parts: Attribute = location.locations
+        inside = parts.data if isa(parts, ArrayAttr[Attribute]) else ()
+        found = [place(part) for part in inside if isinstance(part, LocationAttr)]
+        return ", ".join(dict.fromkeys(text for text in found if text))
+    return ""
+
+
+def comment(text: str) -> str:
+    """A comment that stays one line."""
+    return "# " + " ".join(text.split())

@@ -1,0 +1,57 @@
+"""Ops on tiles as Triton calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import f32, i1
+
+from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
+from tilewright.dialects.types import element_type, is_float
+
+from .writer import Writer
+
+_FLOATS: Mapping[str, str] = {"mul": "_multiply", "max": "_maximum", "min": "_minimum"}
+"""How floats combine, where Triton has no reduction that means it (its `tl.max` drops NaN)."""
+_INTEGERS: Mapping[str, str] = {"mul": "_multiply", "and": "_and", "or": "_or"}
+_NAMED: Mapping[str, str] = {"add": "tl.sum", "max": "tl.max", "min": "tl.min"}
+
+
+def collapse(w: Writer, op: CollapseOp) -> str:
+    """One call per dimension, the last one first."""
+    shape = shape_of_lanes(op.value.type)
+    text, kind = w.whole(op.value), op.kind.data
+    bits = element_type(op.value.type) == i1
+    if bits:
+        text, kind = f"{text}.to(tl.int32)", {"and": "min", "or": "max"}.get(kind, kind)
+    scalar = not shape_of_lanes(op.result.type)
+    for dim in reversed(range(len(shape)) if scalar else op.over):
+        text = _along(w, text, kind, dim, floats=is_float(element_type(op.value.type)), keep=not scalar)
+    return f"{text} != 0" if bits else text
+
+
+def _along(w: Writer, text: str, kind: str, dim: int, *, floats: bool, keep: bool) -> str:
+    kept = ", keep_dims=True" if keep else ""
+    helper = (_FLOATS if floats else _INTEGERS).get(kind)
+    if helper is None:
+        return f"{_NAMED[kind]}({text}, {dim}{kept})"
+    w.helpers.add(helper)
+    return f"tl.reduce({text}, {dim}, {helper}{kept})"
+
+
+def cumulate(w: Writer, op: CumulateOp) -> str:
+    text, dim = w.whole(op.value), op.dim.value.data
+    if op.kind.data == "add":
+        return f"tl.cumsum({text}, {dim})"
+    helper = _FLOATS[op.kind.data]
+    w.helpers.add(helper)
+    return f"tl.associative_scan({text}, {dim}, {helper})"
+
+
+def mma(w: Writer, op: MmaOp) -> str:
+    """The precision concerns f32 factors only."""
+    acc, lhs, rhs = (w.whole(value) for value in (op.acc, op.lhs, op.rhs))
+    exact = element_type(op.lhs.type) == f32
+    precision = f', input_precision="{op.precision.data}"' if exact else ""
+    return f"tl.dot({lhs}, {rhs}, {acc}{precision})"

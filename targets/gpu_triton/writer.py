@@ -1,0 +1,134 @@
+"""The text of one kernel while it is written: lines, names, and the shapes that names really have."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import LocationAttr
+from xdsl.ir import SSAValue
+
+from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var
+from tilewright.dialects.tk.scope import shape_of_lanes
+
+from .spelling import comment, dtype, expression, place, rounds_down, shape_text
+
+Shape = tuple[int, ...]
+Place = tuple[int, int, int]
+"""An axis, its dimension, and the number of dimensions of the tile."""
+
+
+def broadcast(shapes: Sequence[Shape]) -> Shape:
+    """What tiles of these shapes have when they meet; a scalar is ()."""
+    rank = max((len(s) for s in shapes), default=0)
+    full = [s if s else (1,) * rank for s in shapes]
+    return tuple(max(sizes) for sizes in zip(*full, strict=True)) if rank else ()
+
+
+@dataclass
+class Writer:
+    """Collects lines; `vector.broadcast` writes nothing until a shape matters."""
+
+    bounds: Bounds
+    wide: bool
+    """Whether offsets have 64 bits."""
+    places: dict[tuple[str, str], int]
+    """(message, where) of each check of the module, and its number."""
+    lines: list[str] = field(default_factory=list[str])
+    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    shapes: dict[SSAValue, Shape] = field(default_factory=dict[SSAValue, Shape])
+    """The shape that the text of a value has, where that is not the one of its type."""
+    literals: set[SSAValue] = field(default_factory=set[SSAValue])
+    axes: dict[Var, str] = field(default_factory=dict[Var, str])
+    """The first place of each bound axis, and the symbols."""
+    zeros: set[Var] = field(default_factory=set[Var])
+    """Axes that one block covers: their first place is 0."""
+    coordinates: dict[Place, str] = field(default_factory=dict[Place, str])
+    masks: dict[Place, str] = field(default_factory=dict[Place, str])
+    helpers: set[str] = field(default_factory=set[str])
+    depth: int = 1
+    counter: int = 0
+    where: str = ""
+
+    # Lines
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self.depth + text)
+
+    def note_place(self, location: LocationAttr) -> None:
+        """A comment where the user's line changes."""
+        where = place(location)
+        if where and where != self.where:
+            self.where = where
+            self.line(comment(where))
+
+    def fresh(self, value: SSAValue, prefix: str = "v") -> str:
+        """A new name; hints of the IR are not used, so equal kernels have equal text."""
+        name = self.names[value] = f"{prefix}{self.counter}"
+        self.counter += 1
+        return name
+
+    def assign(self, value: SSAValue, text: str, shape: Shape) -> None:
+        """`v3 = ...`"""
+        self.line(f"{self.fresh(value)} = {text}")
+        self.shapes[value] = shape
+
+    def alias(self, value: SSAValue, source: SSAValue) -> None:
+        """Both have one text."""
+        self.names[value] = self.names[source]
+        self.shapes[value] = self.shape(source)
+        if source in self.literals:
+            self.literals.add(value)
+
+    # Values
+
+    def shape(self, value: SSAValue) -> Shape:
+        """The shape of the text."""
+        return self.shapes.get(value, shape_of_lanes(value.type))
+
+    def whole(self, value: SSAValue) -> str:
+        """The text of `value` in the shape and with the type that it has in the IR."""
+        shape = shape_of_lanes(value.type)
+        name = self.names[value]
+        if value in self.literals:
+            if not shape:
+                return f"tl.full([], {name}, {dtype(value.type)})"
+            return f"tl.full({shape_text(shape)}, {name}, {dtype(value.type)})"
+        if self.shape(value) == shape:
+            return name
+        return f"tl.broadcast_to({name}, {shape_text(shape)})"
+
+    def operands(self, values: Sequence[SSAValue]) -> list[str]:
+        """Texts of the operands of an elementwise op, the first one no literal if all are."""
+        found = [self.names[v] for v in values]
+        if values and all(v in self.literals for v in values):
+            found[0] = self.whole(values[0])
+        return found
+
+    # Expressions
+
+    def text(self, expr: Expr, names: dict[Var, str] | None = None) -> str:
+        """An index expression; `names` says what some variables are here."""
+        names = names or {}
+        expr = expr.substitute({axis: ZERO for axis in self.zeros if axis not in names})
+        self.helpers |= rounds_down(expr, self.bounds)
+        return expression(expr, {**self.axes, **names}, self.bounds)
+
+    def lanes(self, axes: Sequence[int], shape: Shape) -> dict[Var, str]:
+        """What the axes of a tile are called in its expressions."""
+        rank = len(shape)
+        return {
+            Var("d", axis): self.coordinates[axis, dim, rank]
+            for dim, axis in enumerate(axes)
+            if shape[dim] > 1
+        }
+
+    def active(self, axes: Sequence[int], shape: Shape) -> list[tuple[str, Shape]]:
+        """Masks of the dimensions that may hang over, and their shapes."""
+        rank = len(shape)
+        found: list[tuple[str, Shape]] = []
+        for dim, axis in enumerate(axes):
+            mask = self.masks.get((axis, dim, rank))
+            if shape[dim] > 1 and mask is not None:
+                found.append((mask, tuple(n if i == dim else 1 for i, n in enumerate(shape))))
+        return found

@@ -1,0 +1,117 @@
+// RUN: tilewright-translate %s --to=triton -p coalesce-axes,flatten-axes,schedule-gpu,apply-schedule | filecheck %s
+
+// Helpers stand in the module once, and only those that are called.
+// CHECK: import triton
+// CHECK-NEXT: import triton.language as tl
+// CHECK-NEXT: from triton.language.extra import libdevice
+// CHECK: def _maximum(a, b):
+// CHECK-NEXT: return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+// CHECK-NOT: def _minimum
+
+// No mask where blocks divide the extent; half types compute in f32; the user's line is a comment.
+// CHECK: @triton.jit
+// CHECK-NEXT: def gelu(a0, a1):
+// CHECK-NEXT: # [1048576] model.py:7
+// CHECK-NEXT: d0 = tl.program_id(0) * 1024
+// CHECK-NEXT: x0 = d0 + tl.arange(0, 1024)
+// CHECK-NEXT: # model.py:8
+// CHECK-NEXT: v2 = tl.load(a0 + x0)
+// CHECK-NEXT: v3 = v2.to(tl.float32)
+// CHECK-NEXT: v4 = libdevice.erf(v3)
+// CHECK-NEXT: v5 = v4 * 0.5
+// CHECK-NEXT: v6 = v5.to(tl.bfloat16)
+// CHECK-NEXT: tl.store(a1 + x0, v6)
+tk.func @gelu [1024, 1024] (%x: memref<1048576xbf16>, %o: memref<1048576xbf16>) {
+  %half = arith.constant 5.000000e-01 : f32
+  %0 = tk.load %x[d0*1024 + d1] : memref<1048576xbf16> -> bf16 loc("model.py":8:0)
+  %1 = arith.extf %0 : bf16 to f32 loc("model.py":8:0)
+  %2 = math.erf %1 : f32 loc("model.py":8:0)
+  %3 = arith.mulf %2, %half : f32 loc("model.py":8:0)
+  %4 = arith.truncf %3 : f32 to bf16 loc("model.py":8:0)
+  tk.store %4, %o[d0*1024 + d1] : bf16, memref<1048576xbf16> loc("model.py":8:0)
+} loc("model.py":7:0)
+
+// A held row, masked; rows of one program beside it.
+// CHECK: def softmax(a0, a1):
+// CHECK: d0 = tl.program_id(0) * 2
+// CHECK-NEXT: x0 = d0 + tl.arange(0, 2)[:, None]
+// CHECK-NEXT: x1 = tl.arange(0, 1024)[None, :]
+// CHECK-NEXT: m1 = x1 < 1000
+// CHECK-NEXT: v2 = tl.load(a0 + (x0 * 1000 + x1), mask=m1, other=0.0)
+// CHECK-NEXT: v3 = tl.where(m1, v2, (-float("inf")))
+// CHECK-NEXT: v4 = tl.reduce(v3, 1, _maximum, keep_dims=True)
+// CHECK-NEXT: v5 = v2 - v4
+// CHECK-NEXT: v6 = libdevice.exp(v5)
+// CHECK-NEXT: v7 = tl.where(m1, v6, 0.0)
+// CHECK-NEXT: v8 = tl.sum(v7, 1, keep_dims=True)
+// CHECK-NEXT: v9 = v6 / v8
+// CHECK-NEXT: tl.store(a1 + (x0 * 1000 + x1), v9, mask=m1)
+tk.func @softmax [4096, 1000] (%x: memref<4096000xf32>, %o: memref<4096000xf32>) {
+  %0 = tk.load %x[d0*1000 + d1] : memref<4096000xf32> -> f32
+  %1 = tk.reduce max %0 over [1] : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = math.exp %2 : f32
+  %4 = tk.reduce add %3 over [1] : f32
+  %5 = arith.divf %3, %4 : f32
+  tk.store %5, %o[d0*1000 + d1] : f32, memref<4096000xf32>
+}
+
+// A symbolic row: offsets have 64 bits, the carried tile has a type from the start.
+// CHECK: def row_sum(a0, a1, s0):
+// CHECK: d0 = tl.program_id(0).to(tl.int64)
+// CHECK-NEXT: acc{{[0-9]+}} = tl.full([2048], 0.0, tl.float32)
+// CHECK-NEXT: for d1 in range(0, s0, 2048):
+// CHECK-NEXT: x1 = d1 + tl.arange(0, 2048).to(tl.int64)
+// CHECK-NEXT: m1 = x1 < s0
+// CHECK: tl.sum(acc{{[0-9]+}}, 0)
+// CHECK-NEXT: tl.store(a1 + d0,
+tk.func @row_sum [64, s0] (%x: memref<?xf32>, %o: memref<64xf32>) symbols [s0] {
+  %0 = tk.load %x[d0*s0 + d1] : memref<?xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<64xf32>
+}
+
+// Groups of row blocks, so that columns stay in the cache.
+// CHECK: def product(a0, a1, a2):
+// CHECK: p = tl.program_id(0)
+// CHECK-NEXT: first = p // (8 * 16) * 8
+// CHECK-NEXT: high = tl.minimum(16 - first, 8)
+// CHECK-NEXT: b0 = first + p % (8 * 16) % high
+// CHECK-NEXT: b1 = p % (8 * 16) // high
+// CHECK-NEXT: d0 = b0 * 128
+// CHECK-NEXT: d1 = b1 * 128
+// CHECK: for d2 in range(0, 1000, 64):
+// CHECK: tl.load(a0 + (x0 * 1000 + x2_12), mask=m2_12, other=0.0)
+// CHECK: tl.load(a1 + (x1 + x2 * 2048), mask=m2, other=0.0)
+// CHECK-NEXT: v{{[0-9]+}} = tl.dot(v{{[0-9]+}}, v{{[0-9]+}}, acc{{[0-9]+}})
+tk.func @product [2048, 2048, 1000] (%a: memref<2048000xf16>, %b: memref<2048000xf16>, %o: memref<4194304xf32>) {
+  %0 = tk.load %a[d0*1000 + d2] : memref<2048000xf16> -> f16
+  %1 = arith.extf %0 : f16 to f32
+  %2 = tk.load %b[d2*2048 + d1] : memref<2048000xf16> -> f16
+  %3 = arith.extf %2 : f16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] : f32
+  tk.store %5, %o[d0*2048 + d1] : f32, memref<4194304xf32>
+}
+
+// Gather indices are narrowed to the width of offsets; a check writes its number, of active lanes only.
+// CHECK: def gather(a0, a1, a2, failure):
+// CHECK: v3 = tl.load(a0 + x0, mask=m0, other=0)
+// CHECK-NEXT: v4 = v3.to(tl.uint64, bitcast=True) < 50
+// CHECK-NEXT: v5 = tl.where(v4, v3, 0)
+// CHECK-NEXT: v6 = v5.to(tl.int64)
+// CHECK-NEXT: v7 = tl.load(a1 + v6.to(tl.int32), mask=m0, other=0.0)
+// CHECK-NEXT: v8 = tl.where(m0, v4, True)
+// CHECK-NEXT: tl.store(failure + tl.zeros([128], tl.int32), 1, mask=v8 == 0)
+// CHECK-NEXT: tl.store(a2 + x0, v7, mask=m0)
+tk.func @gather [1000] (%i: memref<1000xi64>, %x: memref<50xf32>, %o: memref<1000xf32>) {
+  %zero = arith.constant 0 : i64
+  %limit = arith.constant 50 : i64
+  %0 = tk.load %i[d0] : memref<1000xi64> -> i64
+  %1 = arith.cmpi ult, %0, %limit : i64
+  tk.assert %1 "index out of range" : i1
+  %2 = arith.select %1, %0, %zero : i64
+  %3 = arith.index_cast %2 : i64 to index
+  %4 = tk.load %x[i0](%3) : memref<50xf32> -> f32
+  tk.store %4, %o[d0] : f32, memref<1000xf32>
+}
