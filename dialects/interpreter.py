@@ -48,16 +48,17 @@ def interpret(
     aten: Callable[[Operation, Sequence[Array]], Sequence[Array]] | None = None,
     draw_seed: Callable[[], int] | None = None,
     symbols: Mapping[Var, int] | None = None,
+    observe: Callable[[Operation, Sequence[Any]], None] | None = None,
     entry: str = "main",
 ) -> list[Any]:
     """Run `@entry` on `args` (arrays of `xp`; integers for index arguments).
 
     `aten` executes a `tw.aten` op on arrays, `draw_seed` gives `tw.rng_seed` its value,
-    `symbols` gives values to symbols that are no argument.
+    `symbols` gives values to symbols that are no argument, `observe` sees what each op computed.
     `tw.write` stores into the caller's arrays once everything else has run.
     """
     function = _entry(module, entry)
-    machine = Machine(Arrays(xp, float64=float64), dict(symbols or {}), aten, draw_seed)
+    machine = Machine(Arrays(xp, float64=float64), dict(symbols or {}), aten, draw_seed, observe)
     block = function.body.block
     bind_symbols(function, args, machine)
     values: dict[SSAValue, Any] = {}
@@ -103,7 +104,10 @@ def run_block(block: Block, values: dict[SSAValue, Any], machine: Machine) -> Se
         operands = [values[operand] for operand in op.operands]
         if isinstance(op, ReturnOp):
             return operands
-        for result, value in zip(op.results, semantics_of(op)(op, operands, machine), strict=True):
+        results = semantics_of(op)(op, operands, machine)
+        if machine.observe is not None:
+            machine.observe(op, results if op.results else operands)
+        for result, value in zip(op.results, results, strict=True):
             values[result] = value
     return ()
 

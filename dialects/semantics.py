@@ -52,6 +52,8 @@ class Machine:
     symbols: dict[Var, int] = field(default_factory=dict[Var, int])
     aten: Callable[[Operation, Sequence[Array]], Sequence[Array]] | None = None
     draw_seed: Callable[[], int] | None = None
+    observe: Callable[[Operation, Sequence[Any]], None] | None = None
+    """Told of each op of a function and its results, or its operands where it has none."""
     state: dict[str, Any] = field(default_factory=dict[str, Any])
     """Whatever other dialects keep between ops."""
 

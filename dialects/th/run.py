@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import IndexType, ModuleOp, StringAttr
@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ..arrays import Array, Arrays
-from ..index_expr import Expr, parse_exprs
+from ..index_expr import Expr, Var, parse_exprs
 from ..interpreter import NoEntry, WrongArgument, bind_symbols, run_block
 from ..semantics import Machine
 from ..tk.kernels import FuncOp as KernelFunction
@@ -27,17 +27,22 @@ def run_plan(
     *,
     aten: Callable[[Operation, Sequence[Array]], Sequence[Array]] | None = None,
     draw_seed: Callable[[], int] | None = None,
+    symbols: Mapping[Var, int] | None = None,
+    observe: Callable[[Operation, Sequence[Any]], None] | None = None,
+    state: Mapping[str, Any] | None = None,
     entry: str = "main",
 ) -> list[Any]:
     """Run `@entry`; arguments have their logical shapes, and get what the plan writes to them.
 
     `aten` executes a `th.call`, or a `th.extern` that is not a matrix product, on arrays; for
-    the latter it returns the new contents of `outs`.
+    the latter it returns the new contents of `outs`. `symbols` and `observe` are as in `interpret`.
+    `state` is for what an op's semantics look up in the machine, such as `th.semantics.LAUNCH`.
     """
     function = next((f for f in module.ops if isinstance(f, FuncOp) and f.sym_name.data == entry), None)
     if function is None:
         raise NoEntry(module, name=entry)
-    machine = Machine(Arrays(xp, float64=float64), aten=aten, draw_seed=draw_seed)
+    machine = Machine(Arrays(xp, float64=float64), dict(symbols or {}), aten, draw_seed, observe)
+    machine.state.update(state or {})
     machine.state[KERNELS] = {f.sym_name.data: f for f in module.ops if isinstance(f, KernelFunction)}
     block = function.body.block
     bind_symbols(function, args, machine)
@@ -61,10 +66,12 @@ def run_plan(
 
 def _argument(function: FuncOp, parameter: BlockArgument, arg: Array, machine: Machine) -> Strided:
     """The argument in memory of its own, with the layout that the plan was made for."""
-    assert function.arg_attrs is not None
-    attrs = function.arg_attrs.data[parameter.index].data
-    sizes = tuple(machine.sizes(_exprs(attrs.get("th.sizes"))))
-    strides = tuple(machine.sizes(_exprs(attrs.get("th.strides"))))
+    given = function.arg_attrs.data[parameter.index].data if function.arg_attrs is not None else None
+    if given is not None and "th.sizes" in given:
+        sizes = tuple(machine.sizes(_exprs(given["th.sizes"])))
+        strides = tuple(machine.sizes(_exprs(given.get("th.strides"))))
+    else:  # no layout: the buffer as it lies
+        sizes, strides = tuple(arg.shape), (1,)
     if tuple(arg.shape) != sizes:
         raise WrongArgument(function, index=parameter.index, actual=list(arg.shape), expected=list(sizes))
     element = element_type_of(parameter)

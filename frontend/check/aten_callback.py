@@ -1,0 +1,64 @@
+"""ATen calls on NumPy arrays: the part of the interpreter that needs torch, imported when one is met."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from xdsl.dialects.builtin import TensorType, bf16
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from tilewright.dialects.th.calls import ExternOp
+from tilewright.dialects.th.types import element_of_handle
+from tilewright.dialects.types import element_type_of
+
+from .execute import is_array
+from .inputs import Case
+
+
+def aten_callback(case: Case) -> Callable[[Operation, Sequence[Any]], Sequence[Any]]:
+    """Executes `tw.aten`, `th.call` and `th.extern`; random operators start from the seed of `case`."""
+    started: list[bool] = []
+
+    def call(op: Operation, operands: Sequence[Any]) -> Sequence[Any]:
+        import torch
+
+        from ..fallback import aten_function
+
+        if not started:
+            torch.manual_seed(case.seed)  # pyright: ignore[reportUnknownMemberType]
+            started.append(True)
+        given = [_tensor(value, v) for value, v in zip(operands, op.operands, strict=True)]
+        with torch.no_grad():
+            made = aten_function(op)(given, case.values)
+        return [_array(value) for value in made[: max(len(op.results), _outs(op))]]
+
+    return call
+
+
+def _outs(op: Operation) -> int:
+    """How many of its operands a `th.extern` writes; its callback returns their new contents."""
+    return len(op.outs) if isinstance(op, ExternOp) else 0
+
+
+def _element(value: SSAValue) -> Attribute:
+    return element_type_of(value) if isinstance(value.type, TensorType) else element_of_handle(value.type)
+
+
+def _tensor(value: Any, of: SSAValue) -> Any:
+    if not is_array(value):
+        return value
+    import torch
+
+    usable = value.flags.writeable and all(step >= 0 for step in value.strides)
+    tensor = torch.as_tensor(value if usable else np.array(value, order="C"))
+    return tensor.bfloat16() if _element(of) == bf16 and value.dtype == np.float32 else tensor
+
+
+def _array(value: Any) -> Any:
+    import torch
+
+    if not isinstance(value, torch.Tensor):
+        return value
+    return (value.float() if value.dtype == torch.bfloat16 else value).numpy()
