@@ -21,8 +21,7 @@ Boxed = Callable[[list[Any]], Sequence[Any]]
 def make_call(graph: Boundary, run: Run) -> Callable[[list[Any]], Sequence[Any]]:
     """The boxed function that AOTAutograd wants; costs nothing where both sides agree already."""
     plain_in = all(
-        isinstance(source, Argument) and source.index == i and source.dtype is None
-        for i, source in enumerate(graph.inputs)
+        isinstance(source, Argument) and source == Argument(i) for i, source in enumerate(graph.inputs)
     )
     plain_out = all(
         isinstance(out, Result) and out.index == i and out.dtype is None and out.expand is None
@@ -63,10 +62,9 @@ def no_work(args: list[Any]) -> Sequence[Any]:
 
 def _input(source: Input, args: Sequence[Any]) -> Any:
     match source:
-        case Argument(index=index, dtype=None):
-            return args[index]
-        case Argument(index=index):
-            return encode(args[index])
+        case Argument(index=index, dtype=dtype, device=device):
+            value = args[index] if device is None else args[index].to(device)
+            return value if dtype is None else encode(value)
         case Constant(tensor=tensor):
             return tensor
         case _:

@@ -19,6 +19,7 @@ from tilewright.targets.registry import Target, code, known_devices, target, tar
 from .aten_runtime import run_by_aten, warn_once
 from .call import Boxed, Run, make_call, no_work
 from .decompositions import decompositions
+from .devices import placement
 from .environment import Environment
 from .errors import MissingTarget, NoTargetForDevice
 from .fallback import report
@@ -175,7 +176,8 @@ def _imported(
 ) -> tuple[Graph, str]:
     """The graph in our IR, and the name of its target."""
     options, trace = request.options, request.trace
-    name = options.target if options.target != "auto" else _target_of(gm)
+    place = placement(gm)
+    name = options.target if options.target != "auto" else _target_of(place.device)
     frozen = request.kind == "inference" and options.freeze
     with trace.stage("import"):
         graph = trace.graph = import_fx(
@@ -187,7 +189,7 @@ def _imported(
             fallback=options.fallback,
         )
     report(graph.fallbacks)
-    return graph, name
+    return replace(graph, inputs=place.bring(graph.inputs), device=place.device), name
 
 
 def _built(graph: Graph, name: str, request: Request) -> Compiled:
@@ -200,17 +202,11 @@ def _built(graph: Graph, name: str, request: Request) -> Compiled:
     return Compiled(make_call(boundary, run), boundary, code, reason)
 
 
-def _target_of(gm: GraphModule) -> str:
-    """The target for the devices that occur in the graph."""
-    device = "cpu"
-    for node in gm.graph.nodes:
-        fake = node.meta.get("val")
-        if isinstance(fake, torch.Tensor) and fake.device.type != "cpu":
-            device = fake.device.type
-            break
-    found = target_for(device)
+def _target_of(device: torch.device) -> str:
+    """The target for the device of the graph."""
+    found = target_for(device.type)
     if found is None:
-        raise NoTargetForDevice(device=device, known=", ".join(known_devices()))
+        raise NoTargetForDevice(device=device.type, known=", ".join(known_devices()))
     return found
 
 

@@ -22,6 +22,11 @@ class Environment:
     """All of them, for the C++ compiler (CXX, PATH)."""
 
 
+def gpu_stand_in(variables: Mapping[str, str]) -> str:
+    """TILEWRIGHT_GPU_STAND_IN: a library that stands for libcuda, and CPU tensors for a device's (tests)."""
+    return variables.get("TILEWRIGHT_GPU_STAND_IN", "")
+
+
 def read_environment(variables: Mapping[str, str] = os.environ) -> Environment:
     """Read the variables; called once per compile, so that tests may change them."""
     dump = variables.get("TILEWRIGHT_DUMP", "")

@@ -70,6 +70,15 @@ class MissingTarget(CannotCompile):
     fix = 'pass options={{"target": "reference"}} to run the captured graphs on the interpreter'
 
 
+class NotOnCpu(CannotCompile):
+    """The CPU target was asked for a graph of another device."""
+
+    code = "TW1021"
+    what = "cpu_openmp cannot run a graph whose tensors are on `{device}`"
+    why = "its kernels read the memory of the CPU"
+    fix = 'leave out options={{"target": ...}}, or move model and inputs to the CPU'
+
+
 class NoTargetForDevice(CannotCompile):
     """Tensors on a device for which there is no code generator."""
 

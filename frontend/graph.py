@@ -13,10 +13,11 @@ from tilewright.dialects.index_expr import Expr, Var
 
 @dataclass(frozen=True)
 class Argument:
-    """Argument `index` of the call; `dtype` where it travels in a carrier."""
+    """Argument `index` of the call; `dtype` where it travels in a carrier, `device` where it is copied."""
 
     index: int
     dtype: torch.dtype | None = None
+    device: torch.device | None = None
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,8 @@ class Graph:
     fallbacks: tuple[Fallback, ...] = ()
     output_strides: tuple[tuple[int | torch.SymInt, ...] | None, ...] = field(default=())
     """Strides of the caller's results, for AOTAutograd's backward graph."""
+    device: torch.device = torch.device("cpu")  # noqa: RUF009 (immutable)
+    """Where it computes."""
 
     @property
     def has_work(self) -> bool:

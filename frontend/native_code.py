@@ -41,19 +41,19 @@ class NativeCode:
             return compiled.call
         from .frozen import with_setup
 
-        return with_setup(compiled.call, _module(self.setup), compiled.prober)
+        return with_setup(compiled.call, module_of(self.setup), compiled.prober)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "setup": None if self.setup is None else _text(self.setup)}
+        return {**self.__dict__, "setup": None if self.setup is None else text_of(self.setup)}
 
 
-def _text(setup: ModuleOp | str) -> str:
+def text_of(setup: ModuleOp | str) -> str:
     from tilewright.passes.manager import module_text
 
     return setup if isinstance(setup, str) else module_text(setup)
 
 
-def _module(setup: ModuleOp | str) -> ModuleOp:
+def module_of(setup: ModuleOp | str) -> ModuleOp:
     if isinstance(setup, ModuleOp):
         return setup
     from xdsl.parser import Parser

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .call import Run
+from .errors import NotOnCpu
 from .graph import Graph
 from .lower import lower
 from .native_code import NativeCode
@@ -18,6 +19,8 @@ def build_cpu(graph: Graph, request: Request) -> Run:
     from tilewright.targets.cpu_openmp.emit import emit_unit
     from tilewright.targets.native.launch import exports
 
+    if graph.device.type != "cpu":
+        raise NotOnCpu(device=graph.device.type)
     trace, lowered = request.trace, lower(graph, request)
     with trace.stage("emit C++"):
         unit = emit_unit(graph.module, exports)
@@ -28,8 +31,3 @@ def build_cpu(graph: Graph, request: Request) -> Run:
     )
     with trace.stage("compile C++"):
         return trace.code.load(request.cache_folder, request.environment.variables)
-
-
-def build_gpu(graph: Graph, request: Request) -> Run:
-    """Triton text and a C launcher."""
-    raise ImportError("the Triton target has no launcher yet")

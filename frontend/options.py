@@ -22,6 +22,8 @@ class Options:
     """Fold and pre-pack parameters that need no gradient in this call (guarded)."""
     pool_outputs: bool = True
     """Keep the memory of large results for the next call once the caller drops them."""
+    cuda_graphs: bool = False
+    """Replay a graph's launches as one CUDA graph where that is safe (`mode="reduce-overhead"`)."""
     fallback: bool = True
     """Run operations without an op of ours through ATen; False makes them an error."""
     pipeline: str = ""
@@ -40,12 +42,12 @@ class Options:
 
 _ACCEPTED: Mapping[str, Callable[[], Sequence[str]]] = {"target": lambda: ("auto", *target_names())}
 
-# torch.compile's modes. They trade compile time or memory for speed where launches are slow
-# or schedules are searched; on CPUs neither is so, and all of them mean the default.
+# torch.compile's modes. On CPUs launches cost nothing and no schedule is searched: there all
+# of them mean the default.
 MODES: Mapping[str, Mapping[str, Any]] = {
     "default": {},
-    "reduce-overhead": {},
-    "max-autotune": {},
+    "reduce-overhead": {"cuda_graphs": True},
+    "max-autotune": {"cuda_graphs": True},
     "max-autotune-no-cudagraphs": {},
 }
 

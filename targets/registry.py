@@ -58,9 +58,10 @@ OWN: Mapping[str, Target] = {
         ),
         Target(
             name="gpu_triton",
-            build="tilewright.frontend.native_runtime:build_gpu",
+            build="tilewright.frontend.gpu_runtime:build_gpu",
             pipeline=PIPELINES["gpu"],
             emitters={"triton": "tilewright.targets.gpu_triton.emit:emit_triton"},
+            options={"wait_for_checks": False, "compile_workers": -1},
             devices=("cuda",),
         ),
         Target(

@@ -69,3 +69,12 @@ class MixedDevices(CannotCompile):
     what = "the graph has tensors on {devices}"
     why = "a compiled graph runs on one device; {reason}"
     fix = "move these tensors to one device before the compiled function (scalars may stay on the CPU)"
+
+
+class NoDeviceTensor(CannotCompile):
+    """The GPU target was asked for a graph of another device."""
+
+    code = "TW2068"
+    what = "gpu_triton cannot run a graph whose tensors are on `{device}`"
+    why = "its kernels read the memory of a CUDA device"
+    fix = 'move model and inputs to "cuda", or leave out options={{"target": ...}}'

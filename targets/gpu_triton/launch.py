@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -14,7 +15,7 @@ import torch
 from tilewright.dialects.diagnostics import TilewrightError
 
 from ..native import launch as native
-from ..native.build import Recipe
+from ..native.build import Recipe, build, default_cache_dir
 from ..native.errors import call_error
 from ..native.launch import CompiledGraph, Place
 from ..native.unit import Unit
@@ -141,26 +142,58 @@ class _Loader:
             self.state.loaded = 1
 
 
+@dataclass(frozen=True)
+class CudaGraph(CompiledGraph):
+    """A graph whose kernels may report failed checks later than its calls return."""
+
+    places: Sequence[tuple[str, str]]
+    state: _Device
+
+    def check(self) -> None:
+        """Raise what a kernel has reported by now; does not wait for the device."""
+        if not self.state.failure:
+            return
+        flag = ctypes.c_int32.from_address(self.state.failure)
+        if flag.value:
+            what, where = self.places[flag.value - 1]
+            flag.value = 0
+            raise call_error(2114, what, where, _LATE)
+
+
+_LATE = "a kernel of an earlier call found it; what that call returned is not valid"
+
+
+def build_host(unit: Unit, *, cache_dir: Path, environment: Mapping[str, str]) -> Path:
+    """The library of a host function, from the cache or compiled."""
+    return build(
+        unit.text,
+        recipe=recipe(environment),
+        cache_dir=cache_dir,
+        environment=environment,
+        openmp=native.openmp_library(),
+    )
+
+
 def load_unit(
     unit: Unit,
     codes: Sequence[KernelCode],
     *,
-    checks: bool,
+    checks: Sequence[tuple[str, str]],
     wait: bool,
     device: int,
     libraries: Libraries,
     cache_dir: Path | None = None,
     environment: Mapping[str, str] | None = None,
-) -> CompiledGraph:
+) -> CudaGraph:
     """Build and load a host function; its kernels are loaded when it is first called.
 
-    With `checks`, kernels report failed checks, and with `wait` each call waits for them.
+    `checks` says what the kernels check, and where; with `wait` each call waits for them.
     """
     driver = libraries.open_driver()
     kernels = (_Kernel * max(len(codes), 1))()
     streams = libraries.streams()
     state = _Device(driver.library._handle, streams._handle, ctypes.addressof(kernels))
-    loader = _Loader(driver, device, codes, kernels, state, checks)
+    loader = _Loader(driver, device, codes, kernels, state, bool(checks))
     state.load, state.index, state.wait = loader, device, int(wait)
     place = Place(
         torch.device("cpu") if libraries.stand_in else torch.device("cuda", device),
@@ -170,11 +203,7 @@ def load_unit(
         state=state,
         failed=_failed,
     )
-    return native.load_unit(
-        unit,
-        recipe=recipe({}),
-        cache_dir=cache_dir,
-        environment=environment,
-        pooled=False,
-        on=place,
-    )
+    given = os.environ if environment is None else environment
+    folder = default_cache_dir(given) if cache_dir is None else cache_dir
+    graph = native.bind(unit, build_host(unit, cache_dir=folder, environment=given), pooled=False, on=place)
+    return CudaGraph(graph.source, graph.library, graph.call, graph.native, checks, state)

@@ -71,27 +71,27 @@ class CompiledGraph:
     library: Path
     call: Callable[[list[Any]], tuple[Any, ...]]
     """The builtin function itself, the fastest way to call."""
-    _native: ctypes.PyDLL
+    native: ctypes.PyDLL
 
     def __call__(self, inputs: list[Any]) -> tuple[Any, ...]:
         return self.call(inputs)
 
     def trim(self) -> int:
         """Give the memory that is kept between calls back to the system; returns its bytes."""
-        return self._native.tw_trim(self.call.__self__)  # pyright: ignore
+        return self.native.tw_trim(self.call.__self__)  # pyright: ignore
 
     def prober(self, tensors: Sequence[torch.Tensor]) -> Callable[[], int]:
         """A function whose result changes when the memory of `tensors` was written (sampled); keeps them."""
         count = len(tensors)
         data = (ctypes.c_void_p * count)(*(t.data_ptr() for t in tensors))
         sizes = (ctypes.c_int64 * count)(*(_span(t) for t in tensors))
-        native, kept = self._native.tw_probe, tuple(tensors)
+        native, kept = self.native.tw_probe, tuple(tensors)
         return lambda: native(data, sizes, len(kept))
 
     def pool(self) -> PoolCounters:
         """How the memory of large results was obtained so far."""
         counters = (ctypes.c_int64 * 3)()
-        self._native.tw_pool(counters)
+        self.native.tw_pool(counters)
         return PoolCounters(*counters)
 
 

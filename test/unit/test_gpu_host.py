@@ -106,7 +106,7 @@ def load(
     return gpu.load_unit(
         host,
         [code],
-        checks=any(kernel.checks for kernel in kernels.kernels),
+        checks=kernels.places,
         wait=wait,
         device=device,
         libraries=libraries,

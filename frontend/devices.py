@@ -1,0 +1,90 @@
+"""Where a graph computes: one device, to which scalars of the CPU may come along.
+
+Eager lets a CPU tensor without dimensions meet tensors of a GPU; so do graphs: such an argument
+is copied to the device in each call, such a constant once, and what is computed from them
+alone is computed on the device. What leaves the graph must be on the device already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import torch
+from torch.fx import GraphModule, Node
+
+from tilewright.targets.gpu_triton.host_errors import MixedDevices
+
+from .graph import Argument, Constant, Input
+from .locations import location_of, place_of
+from .torch_internals import is_operator, schema_of
+
+CPU = torch.device("cpu")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """The device of a graph, and which of its arguments are scalars of the CPU."""
+
+    device: torch.device
+    scalars: frozenset[int] = frozenset()
+
+    def bring(self, inputs: Sequence[Input]) -> tuple[Input, ...]:
+        """The arguments of @main, all of them on the device."""
+        if self.device == CPU:
+            return tuple(inputs)
+        return tuple(self._brought(source) for source in inputs)
+
+    def _brought(self, source: Input) -> Input:
+        match source:
+            case Argument(index=index) if index in self.scalars:
+                return replace(source, device=self.device)
+            case Constant(tensor=tensor):
+                return Constant(tensor.to(self.device))
+            case _:
+                return source
+
+
+def placement(gm: GraphModule) -> Placement:
+    """Where a graph computes; raises MixedDevices where that is not one place."""
+    found = list(_tensors(gm))
+    device = next((tensor.device for _, tensor in found if tensor.device != CPU), CPU)
+    if device == CPU:
+        return Placement(CPU)
+    for node, tensor in found:
+        reason = ""
+        if tensor.device == CPU:
+            reason = _stays(node, tensor)
+        elif tensor.device != device:
+            reason = f"`{node.name}` is on another one"
+        if reason:
+            where, devices = place_of(location_of(node)), f"{device} and {tensor.device}"
+            raise MixedDevices(where=where, devices=devices, reason=reason)
+    placeholders = [node for node in gm.graph.nodes if node.op == "placeholder"]
+    on_cpu = {node for node, tensor in found if tensor.device == CPU}
+    return Placement(device, frozenset(i for i, node in enumerate(placeholders) if node in on_cpu))
+
+
+def _tensors(gm: GraphModule) -> Iterator[tuple[Node, torch.Tensor]]:
+    """Every tensor of the graph, with the node that makes it."""
+    for node in gm.graph.nodes:
+        value: Any = node.meta.get("val")
+        if node.op == "get_attr" and value is None:
+            value = getattr(gm, str(node.target), None)
+        items = cast("Sequence[Any]", value) if isinstance(value, tuple | list) else (value,)
+        for item in items:
+            if isinstance(item, torch.Tensor):
+                yield node, item
+
+
+def _stays(node: Node, tensor: torch.Tensor) -> str:
+    """Why a tensor of the CPU cannot come to the device; empty where it can."""
+    if tensor.dim() > 0:
+        return f"`{node.name}` has dimensions, so that only a copy could bring it there"
+    for user in node.users:
+        if user.op == "output":
+            return f"`{node.name}` is a result of the graph"
+        if is_operator(user.target) and schema_of(user.target).is_mutable and user.args[:1] == (node,):
+            return f"`{node.name}` is written to"
+    return ""

@@ -1,0 +1,144 @@
+"""`target="gpu_triton"` on CPU tensors: the whole path, the stand-in driver running kernels by emulation."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import stand_in
+import torch
+from xdsl.dialects.builtin import ModuleOp
+
+from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.frontend import gpu_runtime
+from tilewright.targets.gpu_triton import emit
+from tilewright.targets.gpu_triton.driver import KernelCode
+from tilewright.targets.gpu_triton.emulate import Emulator
+from tilewright.targets.gpu_triton.kernel import TritonKernel, TritonUnit
+
+_TYPES: Mapping[str, torch.dtype] = {
+    "fp64": torch.float64,
+    "fp32": torch.float32,
+    "fp16": torch.float16,
+    "bf16": torch.bfloat16,
+    "i64": torch.int64,
+    "i32": torch.int32,
+    "i16": torch.int16,
+    "i8": torch.int8,
+    "u8": torch.uint8,
+    "i1": torch.bool,
+}
+_WINDOW = 1 << 20
+"""Bytes that a buffer of a size that only the run knows is taken to have, at most."""
+
+
+@dataclass
+class _Kernel:
+    """A kernel as the driver meets it."""
+
+    emulator: Emulator
+    kernel: TritonKernel
+    sizes: Sequence[int | None]
+    """Elements of each buffer, None where its type does not say."""
+
+
+@dataclass
+class EmulatedGpu:
+    """What the device of a test did."""
+
+    driver: stand_in.StandIn
+    units: list[TritonUnit] = field(default_factory=list[TritonUnit])
+    host: list[Any] = field(default_factory=list[Any])
+    _kernels: dict[str, _Kernel] = field(default_factory=dict[str, _Kernel])
+    _modules: dict[int, ModuleOp] = field(default_factory=dict[int, ModuleOp])
+
+    def launched(self) -> list[str]:
+        """Names of the kernels, in the order of their launches."""
+        return [launch.name.partition(":")[2] for launch in self.driver.launches()]
+
+    def emitted(self, module: ModuleOp, unit: TritonUnit) -> TritonUnit:
+        self._modules[id(unit)] = module
+        return unit
+
+    def compiled(self, unit: TritonUnit) -> tuple[KernelCode, ...]:
+        number, emulator = len(self.units), Emulator(unit)
+        self.units.append(unit)
+        functions = {op.sym_name.data: op for op in self._modules.pop(id(unit)).ops if isinstance(op, FuncOp)}
+        codes: list[KernelCode] = []
+        for kernel in unit.kernels:
+            entry = f"{number}:{kernel.name}"
+            self._kernels[entry] = _Kernel(emulator, kernel, _sizes(functions[kernel.name]))
+            codes.append(KernelCode(entry.encode(), entry, 32 * kernel.warps, 0, 0, "sm_90"))
+        return tuple(codes)
+
+    def run(self, name: str, grid: tuple[int, int, int], parameters: Any) -> None:
+        known = self._kernels[name]
+        arguments: list[Any] = []
+        types = [parameter.type for parameter in known.kernel.parameters]
+        sizes = [*known.sizes, *([None] * len(types))]
+        for i, type_ in enumerate([*types, *(["*i32"] if known.kernel.checks else [])]):
+            if not type_.startswith("*"):
+                arguments.append(stand_in.integer(parameters, i, int(type_[1:])))
+                continue
+            size = 1 if i >= len(types) else sizes[i]
+            arguments.append(_memory(stand_in.pointer(parameters, i), _TYPES[type_[1:]], size))
+        known.emulator.run(known.kernel.name, arguments, grid)
+
+
+def _sizes(function: FuncOp) -> list[int | None]:
+    found: list[int | None] = []
+    for arg in function.body.block.args:
+        text = re.search(r"memref<(\d+)x", str(arg.type))
+        found.append(int(text[1]) if text else None)
+    return found
+
+
+def _memory(address: int, dtype: torch.dtype, size: int | None) -> torch.Tensor:
+    """A tensor on memory that the kernel was given."""
+    item = torch.empty(0, dtype=dtype).element_size()
+    count = size if size is not None else min(_WINDOW, _mapped(address) - address) // item
+    if count == 0:
+        return torch.empty(0, dtype=dtype)
+    raw = (ctypes.c_char * (count * item)).from_address(address)
+    return torch.frombuffer(raw, dtype=dtype, count=count)
+
+
+def _mapped(address: int) -> int:
+    """Where the mapping that holds an address ends."""
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        first, _, rest = line.partition("-")
+        last = int(rest.split(" ", 1)[0], 16)
+        if int(first, 16) <= address < last:
+            return last
+    raise AssertionError(f"{address:#x} is not mapped")
+
+
+@contextmanager
+def emulated_gpu(driver: stand_in.StandIn, monkeypatch: Any) -> Iterator[EmulatedGpu]:
+    """Graphs that are compiled inside run on the stand-in, their kernels by emulation of the text."""
+    gpu = EmulatedGpu(driver)
+    driver.reset()
+    driver.work(gpu.run)
+    monkeypatch.setenv("TILEWRIGHT_GPU_STAND_IN", str(driver.path))
+    real = emit.emit_unit
+
+    def emitted(module: ModuleOp) -> TritonUnit:
+        return gpu.emitted(module, real(module))
+
+    def compiled(unit: TritonUnit, architecture: str, request: Any) -> tuple[KernelCode, ...]:
+        return gpu.compiled(unit)
+
+    with (
+        mock.patch.object(emit, "emit_unit", emitted),
+        mock.patch.object(gpu_runtime, "compile_kernels", compiled),
+    ):
+        yield gpu
+    assert driver.count("guards") == 0, "a guard was left behind"
+    if driver.raised:
+        raise driver.raised[0]
