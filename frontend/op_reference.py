@@ -51,10 +51,13 @@ def _attribute(attr: type[Attribute]) -> Iterator[str]:
 
 def _operation(op: type[Operation]) -> Iterator[str]:
     yield f"#### `{op.name}`\n"
-    yield _markdown(op.__doc__)
+    yield describe(op)
+
+
+def describe(op: type[Operation]) -> str:
+    """What an op means and consists of, as Markdown."""
     facts = [f"{kind}: {', '.join(names)}" for kind, names in _facts(op) if names]
-    if facts:
-        yield "; ".join(facts) + "\n"
+    return "\n".join([_markdown(op.__doc__), *(["; ".join(facts) + "\n"] if facts else [])])
 
 
 def _facts(op: type[Operation]) -> Iterator[tuple[str, list[str]]]:

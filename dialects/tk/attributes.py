@@ -119,7 +119,7 @@ def parse_value(parser: Parser) -> SSAValue:
     known = parser.ssa_values.get(name.operand_name)
     if known is None or name.index >= len(known):
         parser.raise_error(f"%{name.operand_name} is used before its definition", name.span)
-    return known[name.index]
+    return parser.resolve_operand(name, known[name.index].type)
 
 
 def parse_optional_values(parser: Parser) -> list[SSAValue]:

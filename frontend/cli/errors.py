@@ -39,3 +39,12 @@ class FailedScript(TilewrightError):
     what = "{script} ended with status {status}"
     why = "its own output stands above"
     fix = "make the script run by itself first: python {script}"
+
+
+class MissingExtra(TilewrightError):
+    """A command whose packages are not installed."""
+
+    code = "TW1954"
+    what = "`tilewright {command}` needs the package {package}"
+    why = "it is not installed; only this command needs it"
+    fix = 'pip install "tilewright[{extra}]"'

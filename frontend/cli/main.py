@@ -22,6 +22,7 @@ COMMANDS: Mapping[str, str] = {
     "test-from-capture": "write a lit test from a captured graph and a pass",
     "cache": "list, measure, verify and prune the compile cache",
     "doctor": "check compiler, OpenMP, torch, triton, GPU and cache, with remedies",
+    "lsp": "serve .mlir files to an editor",
     "completion": "print the completion script of a shell",
 }
 """Subcommand -> its line in `tilewright --help`; `new-pass` lives in new_pass.py."""

@@ -1,0 +1,1 @@
+"""The language server for `.mlir` files: `tilewright lsp`."""
