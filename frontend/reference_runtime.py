@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:
     """A function that interprets @main; results are new tensors in the layouts the IR asks for."""
     functions: dict[Operation, AtenFunction] = {}
-    layouts = _result_layouts(graph)
+    layouts = result_layouts(graph)
 
     def run(args: list[Any]) -> list[Any]:
         env = {var: int(args[index]) for var, index in graph.symbols}
@@ -38,7 +38,7 @@ def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:
         with torch.no_grad():
             plain = [a.detach() if isinstance(a, torch.Tensor) else a for a in args]
             results = interpret(graph.module, plain, torch, aten=aten, draw_seed=draw_seed)
-            return [_placed(r, layout, env) for r, layout in zip(results, layouts, strict=True)]
+            return [placed(r, layout, env) for r, layout in zip(results, layouts, strict=True)]
 
     return run
 
@@ -48,7 +48,8 @@ def draw_seed() -> int:
     return int(torch.randint(-(1 << 63), (1 << 63) - 1, (), dtype=torch.int64))
 
 
-def _result_layouts(graph: Graph) -> list[tuple[Expr, ...] | None]:
+def result_layouts(graph: Graph) -> list[tuple[Expr, ...] | None]:
+    """The strides that the IR asks for, per result; None means row-major."""
     count = len(graph.main.function_type.outputs)
     attrs = graph.main.res_attrs
     layouts: list[tuple[Expr, ...] | None] = []
@@ -58,7 +59,8 @@ def _result_layouts(graph: Graph) -> list[tuple[Expr, ...] | None]:
     return layouts
 
 
-def _placed(value: torch.Tensor, strides: tuple[Expr, ...] | None, env: dict[Var, int]) -> torch.Tensor:
+def placed(value: torch.Tensor, strides: tuple[Expr, ...] | None, env: dict[Var, int]) -> torch.Tensor:
+    """`value` in memory of its own, with those strides."""
     if strides is None:
         return value.clone(memory_format=torch.contiguous_format)
     numbers = [stride.evaluate(env) for stride in strides]

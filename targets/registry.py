@@ -65,6 +65,11 @@ OWN: Mapping[str, Target] = {
             devices=("cuda",),
         ),
         Target(
+            name="gpu_emulated",
+            build="tilewright.frontend.emulated_runtime:build",
+            pipeline=PIPELINES["gpu"],
+        ),
+        Target(
             name="reference",
             build="tilewright.frontend.reference_runtime:build",
         ),
