@@ -11,6 +11,9 @@ from .access import LoadOp
 from .compute import ArgReduceOp, ReduceOp, ScanOp
 from .domain import Axes, domains_of
 
+FACTORS = "tk.factors"
+"""Attribute of the `tk.reduce` of a product: the half type that its factors have in the program."""
+
 
 @dataclass(frozen=True)
 class Contraction:

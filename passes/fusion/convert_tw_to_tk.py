@@ -8,6 +8,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ..rewrite import may_rewrite
+from .lower_products import becomes_kernel, lower_matmul
 from .lowerings import lowering_of
 from .naming import name_after
 
@@ -26,10 +27,13 @@ class ConvertTwToTkPass(ModulePass):
           tk.store %1, %o[d0, d1] : f32, tensor<8x4xf32>
         }
 
-    Views (reshape, transpose, ...) and library ops (matmul, ...) stay.
+    Views (reshape, transpose, ...) and library ops (matmul, ...) stay; with `products=half` matrix
+    products of bf16 and f16 become kernels too, with `products=all` those of f32 as well.
     """
 
     name = "convert-tw-to-tk"
+
+    products: str = "none"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
@@ -37,7 +41,9 @@ class ConvertTwToTkPass(ModulePass):
                 continue
             block = function.body.block
             for inner in list(block.ops):
-                if (lower := lowering_of(inner)) is None or not may_rewrite(inner, "made a kernel"):
+                product = lower_matmul if becomes_kernel(inner, self.products) else None
+                lower = product or lowering_of(inner)
+                if lower is None or not may_rewrite(inner, "made a kernel"):
                     continue
                 kernel = lower(inner)
                 block.insert_op_before(kernel, inner)

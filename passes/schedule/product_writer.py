@@ -8,6 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp, YieldOp
 from tilewright.dialects.tk.scope import shape_of_lanes
@@ -16,7 +17,7 @@ from tilewright.dialects.types import element_type, is_half
 
 from .blocks import Blocks
 from .body import Body
-from .roles import FACTORS, matrix_product
+from .roles import matrix_product
 from .tile_writer import TileWriter, tile_type
 from .writer import Known, Scope
 from .zeros import is_zero_when_inactive
@@ -73,24 +74,18 @@ class ProductWriter:
 
     def _step(self, scope: Scope, loop: ForOp) -> None:
         """One block of the sum."""
-        left, right, common = *self._sources(), self._factor_type()
-        a = self._factor(scope, self.left, left, common)
-        b = self._factor(scope, self.right, right, common)
+        common = self._factor_type()
+        a = self._factor(scope, self.left, _unwidened(self.product.left, common), common)
+        b = self._factor(scope, self.right, _unwidened(self.product.right, common), common)
         self.main.location = self.product.product.location
         total = self.main.put(scope, MmaOp.make(loop.body.block.args[0], a, b, self.precision))
         self.main.put(scope, YieldOp.create(operands=[total]))
 
-    def _sources(self) -> tuple[SSAValue, SSAValue]:
-        """The factors before they are widened, if both are of one half type."""
-        left, right = _unwidened(self.product.left), _unwidened(self.product.right)
-        if left.type == right.type:
-            return left, right
-        return self.product.left, self.product.right
-
     def _factor_type(self) -> Attribute:
-        left, right = self._sources()
-        if is_half(left.type) and left.type == right.type:
-            return left.type
+        """The half type that the program multiplies, where it shows or is noted; else f32."""
+        types = {_narrow_type(self.product.left), _narrow_type(self.product.right)}
+        if len(types) == 1 and (found := types.pop()) is not None:
+            return found
         return self.product.reduce.attributes.get(FACTORS, f32)
 
     def _factor(self, scope: Scope, writer: TileWriter, old: SSAValue, type_: Attribute) -> SSAValue:
@@ -110,14 +105,17 @@ class ProductWriter:
         if element_type(value.type) == type_:
             return value
         narrow = tile_type(type_, shape_of_lanes(value.type))
-        properties: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
         cast = arith.TruncFOp if is_half(type_) else arith.ExtFOp
-        return writer.put(inner, cast.create(operands=[value], result_types=[narrow], properties=properties))
+        return writer.put(inner, cast.create(operands=[value], result_types=[narrow]))
 
 
-def _unwidened(value: SSAValue) -> SSAValue:
-    """What an extension to f32 extends, if that is a half type."""
+def _narrow_type(value: SSAValue) -> Attribute | None:
+    """The half type that `value` is widened from."""
     op = value.owner
-    if isinstance(op, arith.ExtFOp) and is_half(op.input.type):
-        return op.input
-    return value
+    return op.input.type if isinstance(op, arith.ExtFOp) and is_half(op.input.type) else None
+
+
+def _unwidened(value: SSAValue, type_: Attribute) -> SSAValue:
+    """What `value` is widened from, if that has this type."""
+    op = value.owner
+    return op.input if isinstance(op, arith.ExtFOp) and op.input.type == type_ else value

@@ -10,15 +10,13 @@ from xdsl.dialects import arith
 from tilewright.dialects.index_expr import Expr, Var
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.compute import ScanOp
-from tilewright.dialects.tk.contraction import Contraction, find_contraction
+from tilewright.dialects.tk.contraction import FACTORS, Contraction, find_contraction
 from tilewright.dialects.tk.domain import Axes, domains_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import element_type, is_half
 
 from .cost import estimate, scatters
 
-FACTORS = "tk.factors"
-"""Attribute of a `tk.reduce`: the half type that the factors of this matrix product have in the program."""
 _WORTH_TILES = 16
 """A transpose has at least so many rows and columns."""
 
@@ -33,10 +31,10 @@ class Group:
     axes: tuple[int, ...]
 
 
-def groups_of(func: FuncOp) -> list[Group]:
-    """Every axis of `func`, parallel ones first."""
+def groups_of(func: FuncOp, *, tiled: bool = True) -> list[Group]:
+    """Every axis of `func`, parallel ones first; a product that gets no tiles is a sum as any other."""
     weights = _weights(func)
-    product = matrix_product(func)
+    product = matrix_product(func) if tiled else None
     roles = _product_roles(func, product) if product is not None else _roles(func, weights)
     groups: dict[tuple[str, object], list[int]] = {}
     for axis in sorted(range(len(func.space)), key=lambda a: (-weights.get(a, 0), a)):

@@ -68,7 +68,7 @@ def decide(func: FuncOp, *, tf32: bool) -> Blocks:
     product = matrix_product(func)
     if product is not None and (found := product_blocks(func, product, bits, tf32=tf32)) is not None:
         return found
-    groups = groups_of(func)
+    groups = groups_of(func, tiled=False)
     inner = [g for g in groups if g.role in ("reduced", "scanned")]
     if inner:
         return _with_reductions(func, groups, inner, bits)
@@ -173,7 +173,7 @@ def _is_single_pass(func: FuncOp) -> bool:
 
 
 def _stores_inside(func: FuncOp) -> bool:
-    inner = {a for g in groups_of(func) if g.role == "reduced" for a in g.axes}
+    inner = {a for g in groups_of(func, tiled=False) if g.role == "reduced" for a in g.axes}
     stores = [op for op in func.body.block.ops if isinstance(op, StoreOp)]
     return any(
         v.kind == "d" and v.index in inner for op in stores for e in op.map.exprs for v in e.variables()

@@ -2,17 +2,81 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from test_tk_schedule import CASES
-from tk_harness import check
+from tk_harness import Case, check
 from triton_harness import GPU, check_text
 
 
-@pytest.mark.parametrize("name", CASES)
+def product(space: str, a: str, b: str, o: str, sizes: tuple[int, int, int], element: str = "bf16") -> Case:
+    """`tanh(exp(a) b + row)` with subscripts as given; the factors are of `element` in the program."""
+    na, nb, no = sizes
+    widen = "" if element == "f32" else f"%x = arith.extf %a0 : {element} to f32"
+    left = "%a0" if element == "f32" else "%x"
+    right = "%b0" if element == "f32" else "%y"
+    widen_right = "" if element == "f32" else f"%y = arith.extf %b0 : {element} to f32"
+    factors = "" if element == "f32" else f" {{tk.factors = {element}}}"
+    text = f"""tk.func @f [{space}] (%a: memref<{na}x{element}>, %b: memref<{nb}x{element}>,
+                                     %o: memref<{no}xf32>) {{
+      %a0 = tk.load %a[{a}] : memref<{na}x{element}> -> {element}
+      {widen}
+      %e = math.absf {left} : f32
+      %b0 = tk.load %b[{b}] : memref<{nb}x{element}> -> {element}
+      {widen_right}
+      %p = arith.mulf %e, {right} : f32
+      %s = tk.reduce add %p over [{space.count(",")}]{factors} : f32
+      %t = math.tanh %s : f32
+      tk.store %t, %o[{o}] : f32, memref<{no}xf32>
+    }}"""
+    return Case(text, (f"{element} {na}", f"{element} {nb}", f"f32 {no} = 0"), tolerance=1e-4)
+
+
+PRODUCTS = {
+    "odd_sizes": product("70, 50, 33", "d0*33 + d2", "d2*50 + d1", "d0*50 + d1", (2310, 1650, 3500)),
+    "transposed": product("70, 50, 33", "d2*70 + d0", "d1*33 + d2", "d1*70 + d0", (2310, 1650, 3500)),
+    "single": product("40, 24, 65", "d0*65 + d2", "d2*24 + d1", "d0*24 + d1", (2600, 1560, 960), "f32"),
+    "batches": product(
+        "3, 20, 17, 16", "d0*320 + d1*16 + d3", "d0*272 + d3*17 + d2", "d0*340 + d1*17 + d2", (960, 816, 1020)
+    ),
+    "rows_of_two_axes": product(
+        "3, 20, 17, 16", "d0*320 + d1*16 + d3", "d3*17 + d2", "d0*340 + d1*17 + d2", (960, 272, 1020)
+    ),
+    "too_thin_for_tiles": product("2, 50, 33", "d0*33 + d2", "d2*50 + d1", "d0*50 + d1", (66, 1650, 100)),
+    "convolution": product(  # 3x3, of 6 channels over 9x9 pixels: rows are pixels of the result
+        "7, 7, 20, 3, 3, 6",
+        "(d0 + d3)*54 + (d1 + d4)*6 + d5",
+        "d2*54 + d3*18 + d4*6 + d5",
+        "d0*140 + d1*20 + d2",
+        (486, 1080, 980),
+    ),
+}
+PRODUCTS["convolution"] = Case(
+    PRODUCTS["convolution"].text.replace("over [5]", "over [3, 4, 5]"),
+    PRODUCTS["convolution"].buffers,
+    tolerance=1e-4,
+)
+ALL = {**CASES, **PRODUCTS}
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_text_computes_what_the_kernel_says(name: str) -> None:
-    check_text(CASES[name])
+    check_text(ALL[name])
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", ALL)
 def test_tiles_keep_the_meaning(name: str) -> None:
-    check(CASES[name], GPU)
+    check(ALL[name], GPU)
+
+
+@pytest.mark.parametrize("name", [name for name in PRODUCTS if name != "too_thin_for_tiles"])
+def test_products_use_matrix_units(name: str) -> None:
+    assert "tl.dot(" in check_text(PRODUCTS[name]).text
+
+
+def test_precision_of_single_products_is_stated() -> None:
+    assert 'input_precision="ieee"' in check_text(PRODUCTS["single"]).text
+    faster = GPU.replace("schedule-gpu", "schedule-gpu{tf32=true}")
+    rounded = replace(PRODUCTS["single"], tolerance=1e-2)  # 65 products of factors with 10 bits
+    assert 'input_precision="tf32"' in check_text(rounded, faster).text
