@@ -11,7 +11,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench lint lit pytest docs clean
+.PHONY: demo test bench lint lit pytest docs sweep clean
 
 demo: $(READY)
 	$(BIN)/python -m benchmarks.demo
@@ -50,6 +50,10 @@ $(READY): .ci/requirements.txt .ci/constraints.txt pyproject.toml
 	$(BIN)/python -m pip install -q -r .ci/requirements.txt
 	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
 	touch $@
+
+# Torch's own samples of every operator against eager; half an hour or so. SWEEP="--ops '^fmax$$'" narrows it.
+sweep: $(READY)
+	$(BIN)/python test/sweep/opinfo.py $(SWEEP)
 
 clean:
 	rm -rf $(VENV) build dist

@@ -164,7 +164,7 @@ def operand_indices(args: Attribute) -> Iterator[int]:
             case IntegerAttr():
                 yield index.value.data
             case _:
-                raise VerifyException(f"{args} does not hold an operand number")
+                raise AssertionError(f"{args} holds no operand number")
 
 
 def _check_args(name: str, args: Attribute, operands: int) -> None:

@@ -78,19 +78,23 @@ def _parse_iter(parser: Parser) -> tuple[list[SSAValue], dict[str, Attribute], R
     return inits, dict(attributes.data) if attributes else {}, region
 
 
+def _types(types: Sequence[Attribute]) -> str:
+    return f"[{', '.join(map(str, types))}]"
+
+
 def _verify_loop(op: ForOp | TailOp) -> None:
     arg_types = [arg.type for arg in op.body.block.args]
     init_types = [init.type for init in op.inits]
     result_types = list(op.result_types)
     if arg_types != init_types or result_types != init_types:
         raise VerifyException(
-            f"{op.name}: initial values {init_types}, block arguments {arg_types} and "
-            f"results {result_types} must have equal types"
+            f"{op.name}: initial values {_types(init_types)}, block arguments {_types(arg_types)} and "
+            f"results {_types(result_types)} must have equal types"
         )
     last = op.body.block.last_op
     yielded = [v.type for v in last.operands] if isinstance(last, YieldOp) else []
     if yielded != result_types:
-        raise VerifyException(f"{op.name}: yields {yielded}, expected {result_types}")
+        raise VerifyException(f"{op.name}: yields {_types(yielded)}, expected {_types(result_types)}")
     if op.axis.value.data < 0:
         raise VerifyException(f"{op.name}: axis must not be negative, got {op.axis.value.data}")
 

@@ -5,7 +5,7 @@
 
 // -----
 
-// CHECK: th.arena: size "d0" may only use symbols
+// CHECK: th.arena: size "d0" may only use symbols s0, s1, ...
 %a = th.arena "d0" : memref<?xi8>
 
 // -----
@@ -15,7 +15,7 @@
 
 // -----
 
-// CHECK: th.alloc: memref<4x4xf32> is not a flat buffer
+// CHECK: th.alloc: memref<4x4xf32> is not a flat buffer (rank 1, identity layout)
 %a = th.alloc "16" : memref<4x4xf32>
 
 // -----
@@ -97,3 +97,15 @@ func.func @f(%t: !th.tensor<f32>) {
   th.extern "aten::exp.out"(%t) into (%t) {args = [#tw.arg<0>]} : (!th.tensor<f32>) into (!th.tensor<f32>)
   func.return
 }
+
+// -----
+
+// CHECK: th.call: 1 results but returns [0, 1]
+%x = "test.op"() : () -> !th.tensor<f32>
+%r = "th.call"(%x) <{callee = "aten::relu", args = [#tw.arg<0>], sizes = ["4"], strides = ["1"], returns = array<i64: 0, 1>}> : (!th.tensor<f32>) -> !th.tensor<f32>
+
+// -----
+
+// CHECK: th.data: reads f32 as f64
+%x = "test.op"() : () -> !th.tensor<f32>
+%d = th.data %x size "4" : !th.tensor<f32> -> memref<4xf64>

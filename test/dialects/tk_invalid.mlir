@@ -142,7 +142,7 @@ tk.func @f [8] (%a: memref<8xf32>) scheduled {
 
 // -----
 
-// CHECK: tk.for: yields [], expected [Float32Type()]
+// CHECK: tk.for: yields [], expected [f32]
 tk.func @f [8] (%a: memref<8xf32>) scheduled {
   %z = arith.constant 1.0 : f32
   %0 = tk.for 0 = "0" to "8" step 1 iter(%p = %z : f32) {

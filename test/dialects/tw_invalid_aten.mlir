@@ -33,3 +33,9 @@
 // CHECK: tw.write: target is not a function argument
 %a, %b = "test.op"() : () -> (tensor<4xf32>, tensor<4xf32>)
 tw.write %a into %b : tensor<4xf32>
+
+// -----
+
+// CHECK: tw.aten: returns is [0, 1], expected 1 entries
+%x = "test.op"() : () -> tensor<4xf32>
+%r = "tw.aten"(%x) <{callee = "aten::relu", args = [#tw.arg<0>], returns = array<i64: 0, 1>}> : (tensor<4xf32>) -> tensor<4xf32>

@@ -71,3 +71,23 @@
 // CHECK: tw.rng_uniform: offset is "i0", expected symbols
 %a = "test.op"() : () -> (tensor<i64>)
 %r = tw.rng_uniform %a offset "i0" : tensor<i64> -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.iota: start is "0, 1" with 2 expressions, expected 1
+%r = tw.iota dim 0 start "0, 1" step "1" -> tensor<4xi64>
+
+// -----
+
+// CHECK: tw.constant: has infinite or NaN elements, expected finite ones (dense text misreads them)
+%r = tw.constant dense<"0x0000807F0000803F"> : tensor<2xf32>
+
+// -----
+
+// CHECK: tw.shape: "2*s0" is not canonical, write "s0*2"
+%r = "test.op"() : () -> tensor<?xf32, #tw.shape<"2*s0">>
+
+// -----
+
+// CHECK: tw.shape: unexpected `` in index expression `s0 +`
+%r = "test.op"() : () -> tensor<?xf32, #tw.shape<"s0 +">>

@@ -93,3 +93,39 @@
 // CHECK: tw.scatter_along: element type is i1, expected number
 %a, %b, %c = "test.op"() : () -> (tensor<4x6xi1>, tensor<3x6xi64>, tensor<3x6xi1>)
 %r = tw.scatter_along %a, %b, %c dim 0 reduce add : (tensor<4x6xi1>, tensor<3x6xi64>, tensor<3x6xi1>) -> tensor<4x6xi1>
+
+// -----
+
+// CHECK: tw.gather: result has element type f64, expected f32
+%a, %b = "test.op"() : () -> (tensor<9x8xf32>, tensor<4xi64>)
+%r = "tw.gather"(%a, %b) <{dims = array<i64: 0>, at = 0 : i64}> : (tensor<9x8xf32>, tensor<4xi64>) -> tensor<4x8xf64>
+
+// -----
+
+// CHECK: tw.gather_along: index has element type i32, expected i64
+%a, %b = "test.op"() : () -> (tensor<9x8xf32>, tensor<4x8xi32>)
+%r = "tw.gather_along"(%a, %b) <{dim = 0 : i64}> : (tensor<9x8xf32>, tensor<4x8xi32>) -> tensor<4x8xf32>
+
+// -----
+
+// CHECK: tw.gather_along: result has element type f64, expected f32
+%a, %b = "test.op"() : () -> (tensor<9x8xf32>, tensor<4x8xi64>)
+%r = "tw.gather_along"(%a, %b) <{dim = 0 : i64}> : (tensor<9x8xf32>, tensor<4x8xi64>) -> tensor<4x8xf64>
+
+// -----
+
+// CHECK: tw.scatter_along: values has element type f64, expected f32
+%a, %b, %c = "test.op"() : () -> (tensor<9x8xf32>, tensor<4x8xi64>, tensor<4x8xf64>)
+%r = "tw.scatter_along"(%a, %b, %c) <{dim = 0 : i64, combine = #tw.combine none}> : (tensor<9x8xf32>, tensor<4x8xi64>, tensor<4x8xf64>) -> tensor<9x8xf32>
+
+// -----
+
+// CHECK: tw.scatter_along: result has element type f64, expected f32
+%a, %b, %c = "test.op"() : () -> (tensor<9x8xf32>, tensor<4x8xi64>, tensor<4x8xf32>)
+%r = "tw.scatter_along"(%a, %b, %c) <{dim = 0 : i64, combine = #tw.combine none}> : (tensor<9x8xf32>, tensor<4x8xi64>, tensor<4x8xf32>) -> tensor<9x8xf64>
+
+// -----
+
+// CHECK: tw.scatter_along: result shape is [9, 7], expected [9, 8]
+%a, %b, %c = "test.op"() : () -> (tensor<9x8xf32>, tensor<4x8xi64>, tensor<4x8xf32>)
+%r = "tw.scatter_along"(%a, %b, %c) <{dim = 0 : i64, combine = #tw.combine none}> : (tensor<9x8xf32>, tensor<4x8xi64>, tensor<4x8xf32>) -> tensor<9x7xf32>

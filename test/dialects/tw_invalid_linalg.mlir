@@ -141,3 +141,51 @@
 // CHECK: tw.attention: mask has size 7, expected 1 or 8
 %a, %b = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<8x7xi1>)
 %r, %s = tw.attention %a, %a, %a mask %b scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<8x7xi1>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
+
+// -----
+
+// CHECK: tw.matmul: result has element type f64, expected f32
+%a, %b = "test.op"() : () -> (tensor<3x4xf32>, tensor<4x6xf32>)
+%r = "tw.matmul"(%a, %b) : (tensor<3x4xf32>, tensor<4x6xf32>) -> tensor<3x6xf64>
+
+// -----
+
+// CHECK: tw.matmul: bias has element type f64, expected f32
+%a, %b, %c = "test.op"() : () -> (tensor<3x4xf32>, tensor<4x6xf32>, tensor<6xf64>)
+%r = "tw.matmul"(%a, %b, %c) : (tensor<3x4xf32>, tensor<4x6xf32>, tensor<6xf64>) -> tensor<3x6xf32>
+
+// -----
+
+// CHECK: tw.convolution: element type is i64, expected float
+%a, %b = "test.op"() : () -> (tensor<2x3x8xi64>, tensor<4x3x3xi64>)
+%r = "tw.convolution"(%a, %b) <{strides = array<i64: 1>, padding = array<i64: 0>, dilation = array<i64: 1>, output_padding = array<i64: 0>, groups = 1 : i64}> : (tensor<2x3x8xi64>, tensor<4x3x3xi64>) -> tensor<2x4x6xi64>
+
+// -----
+
+// CHECK: tw.convolution: weight has element type f64, expected f32
+%a, %b = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<4x3x3xf64>)
+%r = "tw.convolution"(%a, %b) <{strides = array<i64: 1>, padding = array<i64: 0>, dilation = array<i64: 1>, output_padding = array<i64: 0>, groups = 1 : i64}> : (tensor<2x3x8xf32>, tensor<4x3x3xf64>) -> tensor<2x4x6xf32>
+
+// -----
+
+// CHECK: tw.convolution: bias has element type f64, expected f32
+%a, %b, %c = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf64>)
+%r = "tw.convolution"(%a, %b, %c) <{strides = array<i64: 1>, padding = array<i64: 0>, dilation = array<i64: 1>, output_padding = array<i64: 0>, groups = 1 : i64}> : (tensor<2x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf64>) -> tensor<2x4x6xf32>
+
+// -----
+
+// CHECK: tw.attention: element type is i64, expected float
+%a, %b, %c = "test.op"() : () -> (tensor<1x2x5x4xi64>, tensor<1x2x5x4xi64>, tensor<1x2x5x4xi64>)
+%r:2 = "tw.attention"(%a, %b, %c) <{scale = 1.0 : f64, dropout_p = 0.0 : f64}> : (tensor<1x2x5x4xi64>, tensor<1x2x5x4xi64>, tensor<1x2x5x4xi64>) -> (tensor<1x2x5x4xi64>, tensor<1x2x5xf32>)
+
+// -----
+
+// CHECK: tw.attention: result has element type f64, expected f32
+%a, %b, %c = "test.op"() : () -> (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>)
+%r:2 = "tw.attention"(%a, %b, %c) <{scale = 1.0 : f64, dropout_p = 0.0 : f64}> : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) -> (tensor<1x2x5x4xf64>, tensor<1x2x5xf32>)
+
+// -----
+
+// CHECK: tw.attention: result shape is [1, 2, 5, 3], expected [1, 2, 5, 4]
+%a, %b, %c = "test.op"() : () -> (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>)
+%r:2 = "tw.attention"(%a, %b, %c) <{scale = 1.0 : f64, dropout_p = 0.0 : f64}> : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) -> (tensor<1x2x5x3xf32>, tensor<1x2x5xf32>)

@@ -134,3 +134,33 @@
 // CHECK: tw.pad: result shape is [4, 6], expected [5, 6]
 %a = "test.op"() : () -> (tensor<4x6xf32>)
 %r = tw.pad %a low "1, 0" high "0, 0" value 0.0 : f32 : tensor<4x6xf32> -> tensor<4x6xf32>
+
+// -----
+
+// CHECK: tw.slice: steps is "1, 1" with 2 expressions, expected 1
+%a = "test.op"() : () -> tensor<9xf32>
+%r = "tw.slice"(%a) <{starts = "0", steps = "1, 1"}> : (tensor<9xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.pad: low is "1, 0" with 2 expressions, expected 1
+%a = "test.op"() : () -> tensor<9xf32>
+%r = "tw.pad"(%a) <{low = "1, 0", high = "0", value = 0.0 : f32}> : (tensor<9xf32>) -> tensor<10xf32>
+
+// -----
+
+// CHECK: tw.pad: high is "0, 0" with 2 expressions, expected 1
+%a = "test.op"() : () -> tensor<9xf32>
+%r = "tw.pad"(%a) <{low = "1", high = "0, 0", value = 0.0 : f32}> : (tensor<9xf32>) -> tensor<10xf32>
+
+// -----
+
+// CHECK: tw.window: dims [1] has 1, expected 0 <= axis < 1
+%a = "test.op"() : () -> tensor<9xf32>
+%r = "tw.window"(%a) <{dims = array<i64: 1>, sizes = array<i64: 3>, strides = array<i64: 1>, dilation = array<i64: 1>}> : (tensor<9xf32>) -> tensor<9x3xf32>
+
+// -----
+
+// CHECK: tw.window: result has element type f64, expected f32
+%a = "test.op"() : () -> tensor<9xf32>
+%r = "tw.window"(%a) <{dims = array<i64: 0>, sizes = array<i64: 3>, strides = array<i64: 1>, dilation = array<i64: 1>}> : (tensor<9xf32>) -> tensor<7x3xf64>

@@ -168,7 +168,7 @@ func.func @leaves_large_constants() -> tensor<200x2xi64> {
 
 // CHECK-LABEL: @leaves_infinite_constants
 // CHECK: tw.div
-// REMARK: tw.div at {{.*}}: the constant would hold infinities or NaN
+// REMARK: tw.div at {{.*}}: the constant would hold infinities or NaN, which dense text cannot spell
 func.func @leaves_infinite_constants() -> tensor<2xf32> {
   %a = tw.constant dense<[1.0, 2.0]> : tensor<2xf32>
   %b = tw.constant dense<[0.0, 2.0]> : tensor<2xf32>

@@ -50,3 +50,23 @@ func.func @keeps_uneven_adaptive_windows(%x: tensor<2x4x6x8xf32>) -> tensor<2x4x
   %r = tw.aten "aten::_adaptive_avg_pool2d"(%x) {args = [#tw.arg<0>, [4 : i64, 4 : i64]]} : (tensor<2x4x6x8xf32>) -> tensor<2x4x4x4xf32>
   func.return %r : tensor<2x4x4x4xf32>
 }
+
+// -----
+
+// CHECK-LABEL: @keeps_a_last_window_of_unknown_size
+// CHECK:      tw.aten
+// REMARK:     tw.aten at {{.*}}: not decomposed: the last window depends on a symbol
+func.func @keeps_a_last_window_of_unknown_size(%x: tensor<2x4x?x8xf32, #tw.shape<"2, 4, s0, 8">>) -> tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">> {
+  %r, %i = tw.aten "aten::max_pool2d_with_indices"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64], [2 : i64, 2 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], true]} : (tensor<2x4x?x8xf32, #tw.shape<"2, 4, s0, 8">>) -> (tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>, tensor<2x4x?x4xi64, #tw.shape<"2, 4, s1, 4">>)
+  func.return %r : tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_sizes_of_another_name
+// CHECK:      tw.aten
+// REMARK:     tw.aten at {{.*}}: not decomposed: its sizes are written differently
+func.func @keeps_sizes_of_another_name(%x: tensor<2x4x?x8xf32, #tw.shape<"2, 4, s0, 8">>) -> tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">> {
+  %r, %i = tw.aten "aten::max_pool2d_with_indices"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64]]} : (tensor<2x4x?x8xf32, #tw.shape<"2, 4, s0, 8">>) -> (tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>, tensor<2x4x?x4xi64, #tw.shape<"2, 4, s1, 4">>)
+  func.return %r : tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>
+}

@@ -1,4 +1,5 @@
 // RUN: tilewright-opt %s -p hoist-frozen,dce --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p hoist-frozen --split-input-file --remarks | filecheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: func.func @main
 // CHECK-SAME:  %[[D:[a-z0-9]+]]: tensor<4xf32> {tw.derived = 0 : i64}
@@ -40,4 +41,16 @@ func.func @main(%x: tensor<?x4xf32, #tw.shape<"s0, 4">>, %w: tensor<3x4xf32> {tw
 func.func @other(%v: tensor<4xf32> {tw.frozen}) -> tensor<4xf32> {
   %r = tw.exp %v : tensor<4xf32>
   func.return %r : tensor<4xf32>
+}
+
+// -----
+
+// REMARK: tw.exp at {{.*}}: not hoisted: 268435456 elements would be kept for ever
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:  tw.broadcast %v
+// CHECK-NEXT:  tw.exp
+func.func @main(%v: tensor<4096xf32> {tw.frozen}) -> tensor<65536x4096xf32> {
+  %b = tw.broadcast %v dims [1] : tensor<4096xf32> -> tensor<65536x4096xf32>
+  %r = tw.exp %b : tensor<65536x4096xf32>
+  func.return %r : tensor<65536x4096xf32>
 }

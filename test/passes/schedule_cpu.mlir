@@ -92,3 +92,12 @@ tk.func @full_reductions_run_in_parts [1000000] (%x: memref<1000000xf32>, %o: me
   %1 = tk.reduce add %0 over [0] : f32
   tk.store %1, %o[0] : f32, memref<1xf32>
 }
+
+// REMARK: math.exp at {{.*}}: computed again per loop: 1048576 elements are too many for scratch
+tk.func @recomputes_what_is_too_large_to_keep [2, 1048576] (%a: memref<2097152xf32>, %o: memref<2097152xf32>) {
+  %0 = tk.load %a[d0*1048576 + d1] : memref<2097152xf32> -> f32
+  %e = math.exp %0 : f32
+  %s = tk.reduce add %e over [1] : f32
+  %q = arith.divf %e, %s : f32
+  tk.store %q, %o[d0*1048576 + d1] : f32, memref<2097152xf32>
+}
