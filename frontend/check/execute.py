@@ -64,8 +64,12 @@ def run(
     float64: bool = False,
     aten: AtenMaker | None = None,
     observe: Observe | None = None,
+    setup: ModuleOp | None = None,
 ) -> Outcome:
-    """Run `entry` of `module` on the inputs of `case`; errors become part of the outcome."""
+    """Run `entry` of `module` on the inputs of `case`; errors become part of the outcome.
+
+    `setup` is the module of `@setup` where that is no longer beside `@main`.
+    """
     start = arguments(entry, case, sizes)
     largest = [1.0]
 
@@ -76,7 +80,7 @@ def run(
 
     try:
         with np.errstate(all="ignore"):
-            args, values = _run(module, entry, case, start, float64, aten, watch)
+            args, values = run_on(module, entry, case, start, float64, aten, watch, setup)
     except Exception as error:  # what the program raises, or an invalid module: the caller tells them apart
         return Outcome(error=error)
     final = [np.asarray(a) for a in args if is_array(a)]
@@ -100,7 +104,7 @@ def _largest(values: Sequence[Any]) -> float:
     return largest
 
 
-def _run(
+def run_on(
     module: ModuleOp,
     entry: Entry,
     case: Case,
@@ -108,7 +112,9 @@ def _run(
     float64: bool,
     aten: AtenMaker | None,
     observe: Observe,
+    setup: ModuleOp | None = None,
 ) -> tuple[list[Any], Sequence[Any]]:
+    """The arguments afterwards, and the results, of `entry` on `start`; raises what the program raises."""
     args = list(start)
     if float64:
         args = [_widened(a, p.element) for a, p in zip(args, entry.parameters, strict=True)]
@@ -119,7 +125,7 @@ def _run(
         return args, ()
     function = function_named(module, entry.name)
     assert function is not None, f"function @{entry.name} is gone"
-    given = [*args, *_derived(module, function, args, float64)]
+    given = [*args, *derived(setup or module, function, args, float64)]
     execute = run_plan if is_plan(function) else interpret
     results = execute(
         module,
@@ -174,7 +180,7 @@ def _reach(kernel: KernelFunction, buffer: SSAValue, case: Case) -> int:
     return largest + 1
 
 
-def _derived(module: ModuleOp, function: FuncOp, args: Sequence[Any], float64: bool) -> Sequence[Any]:
+def derived(module: ModuleOp, function: FuncOp, args: Sequence[Any], float64: bool) -> Sequence[Any]:
     """The results of `@setup`, which are the trailing arguments of `@main` after `hoist-frozen`."""
     if not derived_arguments(function):
         return ()
@@ -185,7 +191,8 @@ def _derived(module: ModuleOp, function: FuncOp, args: Sequence[Any], float64: b
         number = attrs.data["tw.argument"]
         assert isinstance(number, IntegerAttr)
         numbers.append(number.value.data)
-    return interpret(module, [args[i] for i in numbers], np, float64, entry=SETUP)
+    execute = run_plan if is_plan(setup) else interpret
+    return execute(module, [args[i] for i in numbers], np, float64, entry=SETUP)
 
 
 def narrowest(module: ModuleOp) -> Attribute | None:

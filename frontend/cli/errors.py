@@ -48,3 +48,12 @@ class MissingExtra(TilewrightError):
     what = "`tilewright {command}` needs the package {package}"
     why = "it is not installed; only this command needs it"
     fix = 'pip install "tilewright[{extra}]"'
+
+
+class CannotRun(TilewrightError):
+    """A function that cannot be executed as asked."""
+
+    code = "TW1955"
+    what = "cannot run {subject}"
+    why = "{reason}"
+    fix = "what can be run: {known}"

@@ -6,6 +6,7 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
@@ -194,3 +195,64 @@ def test_cache_lists_verifies_and_prunes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script(shell: str) -> None:
     assert "_TILEWRIGHT_COMPLETE" in run("completion", shell).output
+
+
+GRAPH = """
+func.func @main(%x: tensor<4x?xf32, #tw.shape<"4, s0">> {tw.strides = "1, 4"}, %s0: index {tw.symbol = "s0"},
+                %i: tensor<3xi64>) -> (tensor<4x?xf32, #tw.shape<"4, s0">>, tensor<3xi64>) {
+  %0 = tw.exp %x : tensor<4x?xf32, #tw.shape<"4, s0">>
+  %1 = tw.mul %i, %i : tensor<3xi64>
+  func.return %0, %1 : tensor<4x?xf32, #tw.shape<"4, s0">>, tensor<3xi64>
+}
+"""
+
+
+@pytest.fixture
+def graph(tmp_path: Path) -> str:
+    path = tmp_path / "graph.mlir"
+    path.write_text(GRAPH)
+    return str(path)
+
+
+def test_run_gives_the_same_through_interpreter_and_targets(graph: str, tmp_path: Path) -> None:
+    np.save(tmp_path / "i.npy", np.array([3, -1, 7]))
+    given = ("run", graph, "--symbol", "s0=9", "--input", f"2={tmp_path}/i.npy")
+    found: list[list[np.ndarray]] = []
+    for through in ("interpreter", "float64", "cpu_openmp", "reference"):
+        folder = tmp_path / through
+        result = run(*given, "--through", through, "--compare", "-o", str(folder))
+        assert result.exit_code == 0, result.output
+        assert "result 1: int64[3] [ 9  1 49]" in result.output
+        found.append([np.load(folder / f"result{i}.npy") for i in range(2)])
+        largest = float(result.output.partition("largest ")[2].partition(",")[0])
+        assert largest < 1e-5
+    for values in found[1:]:
+        assert values[0].shape == (4, 9)
+        np.testing.assert_allclose(values[0], found[0][0], rtol=1e-6)
+
+
+def test_run_takes_kernels_and_passes(graph: str) -> None:
+    result = run("run", graph, "-p", "convert-tw-to-tk,fuse,dce", "--compare")
+    assert result.exit_code == 0
+    assert "float32[4, 5]" in result.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--symbol", "s7=2"),
+        ("--symbol", "s0=x"),
+        ("--input", "9=x.npy"),
+        ("--input", "0=no_such_file.npy"),
+        ("--range", "many"),
+    ],
+)
+def test_run_refuses_bad_arguments(graph: str, words: tuple[str, ...]) -> None:
+    assert run("run", graph, *words).exit_code == 2
+
+
+def test_run_refuses_what_cannot_run(graph: str) -> None:
+    assert "TW1955" in str(run("run", graph, "--entry", "other").exception)
+    assert "TW1002" in str(run("run", graph, "--through", "nonsense").exception)
+    kernels = run("run", graph, "-p", "convert-tw-to-tk,bufferize", "--through", "cpu_openmp")
+    assert "TW1955" in str(kernels.exception)

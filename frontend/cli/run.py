@@ -1,0 +1,178 @@
+"""`tilewright run`: execute a function of a module, by the interpreter or by a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from xdsl.dialects.builtin import ModuleOp
+
+from tilewright.dialects.index_expr import Var
+from tilewright.dialects.registry import new_context
+from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_hook
+
+from ..check.aten_callback import aten_callback
+from ..check.execute import argument_sizes, is_array, run_on
+from ..check.inputs import Case, arguments
+from ..check.signature import Entry, entries
+from ..tool_io import load_passes, parse_module, read_text, verify_input
+from .errors import CannotRun
+
+INTERPRETER, FLOAT64 = "interpreter", "float64"
+_PRINTED = 32
+_EPILOG = """\b
+Examples:
+  tilewright run graph.mlir
+  tilewright run graph.mlir --symbol s0=17 --through cpu_openmp --compare
+  tilewright run graph.mlir -p canonicalize,fuse --input 0=x.npy -o results/
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("file", default="-")
+@click.option("--entry", help="the function to run; the first that can be, if left out")
+@click.option(
+    "--through",
+    default=INTERPRETER,
+    show_default=True,
+    help=f"{INTERPRETER}, {FLOAT64} (the interpreter in float64), or a target such as cpu_openmp",
+)
+@click.option("-p", "--passes", default="", help="passes to run first")
+@click.option("--load", multiple=True, metavar="FILE", help="Python file or module with more passes")
+@click.option("--symbol", "symbols", multiple=True, metavar="s0=7", help="value of a symbol")
+@click.option("--input", "inputs", multiple=True, metavar="0=x.npy", help="an argument; random if left out")
+@click.option("--seed", default=0, show_default=True, help="of the random arguments")
+@click.option("--range", "span", default="0..9", show_default=True, help="of random integers")
+@click.option("--compare", is_flag=True, help="print the distance to the interpreter's float64 result")
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="write results as .npy files here")
+def command(
+    file: str,
+    entry: str | None,
+    through: str,
+    passes: str,
+    load: Sequence[str],
+    symbols: Sequence[str],
+    inputs: Sequence[str],
+    seed: int,
+    span: str,
+    compare: bool,
+    output: Path | None,
+) -> None:
+    """Run a function of FILE (tw, tk or th) on given or random arguments, and print its results."""
+    for source in load:
+        load_passes(source)
+    ctx = new_context()
+    module = parse_module(ctx, read_text(file), file)
+    verify_input(module, file)
+    run_pipeline(ctx, module, parse_pipeline(passes), hooks=[verify_hook])
+    chosen = _entry(module, entry, file)
+    case = _case(chosen, seed, span, symbols)
+    given = _arguments(module, chosen, case, inputs)
+    truth = _interpreted(module, chosen, case, given, float64=True) if compare else None
+    if through in (INTERPRETER, FLOAT64):
+        results = _interpreted(module, chosen, case, given, float64=through == FLOAT64)
+    else:
+        from ..run_module import run_by_target
+
+        results = run_by_target(module, chosen, through, case.values, given)
+    for index, value in enumerate(results):
+        click.echo(f"result {index}: {_described(value)}")
+        if truth is not None:
+            click.echo(f"  distance to float64: {_distance(value, truth[index])}")
+        if output is not None:
+            output.mkdir(parents=True, exist_ok=True)
+            np.save(output / f"result{index}.npy", value)
+
+
+def _entry(module: ModuleOp, name: str | None, file: str) -> Entry:
+    found, refused = entries(module)
+    chosen = next((e for e in found if name is None or e.name == name), None)
+    if chosen is None:
+        known = ", ".join(f"@{e.name}" for e in found) or "none"
+        reason = "; ".join(f"@{r.name}: {r.why}" for r in refused if name in (None, r.name))
+        raise CannotRun(subject=file, reason=reason or f"there is no @{name}", known=known)
+    return chosen
+
+
+def _case(entry: Entry, seed: int, span: str, symbols: Sequence[str]) -> Case:
+    values: dict[Var, int] = dict.fromkeys(entry.symbols, 5)
+    for text in symbols:
+        name, _, number = text.partition("=")
+        var = next((v for v in entry.symbols if str(v) == name), None)
+        if var is None or not number.isdigit():
+            known = ", ".join(map(str, entry.symbols)) or "none"
+            raise click.BadParameter(
+                f"{text!r}; write name=size; the symbols are {known}", param_hint="--symbol"
+            )
+        values[var] = int(number)
+    low, _, high = span.partition("..")
+    try:
+        limits = int(low), int(high)
+    except ValueError as error:
+        raise click.BadParameter(f"{span!r}; write low..high", param_hint="--range") from error
+    return Case("normal", seed, limits, tuple(values.items()))
+
+
+def _arguments(module: ModuleOp, entry: Entry, case: Case, inputs: Sequence[str]) -> list[Any]:
+    given = arguments(entry, case, argument_sizes(module, entry, case))
+    for text in inputs:
+        index, _, file = text.partition("=")
+        if not index.isdigit() or int(index) >= len(given):
+            hint = f"{text!r}; write number=file.npy; there are {len(given)} arguments"
+            raise click.BadParameter(hint, param_hint="--input")
+        value, place = _loaded(file), int(index)
+        if value.shape != np.shape(given[place]) or value.dtype != np.asarray(given[place]).dtype:
+            wanted = np.asarray(given[place])
+            hint = f"{file} holds {value.dtype}{list(value.shape)}, not {wanted.dtype}{list(wanted.shape)}"
+            raise click.BadParameter(hint, param_hint="--input")
+        given[place] = value
+    return given
+
+
+def _loaded(file: str) -> Any:
+    try:
+        return np.load(file, allow_pickle=False)
+    except (OSError, ValueError) as error:
+        raise click.BadParameter(f"{file}: {error}", param_hint="--input") from error
+
+
+def _interpreted(
+    module: ModuleOp, entry: Entry, case: Case, given: Sequence[Any], *, float64: bool
+) -> list[Any]:
+    """The results; of a kernel, which has none, its arguments afterwards."""
+    copies = [np.array(value) if is_array(value) else value for value in given]
+    with np.errstate(all="ignore"):
+        after, results = run_on(module, entry, case, copies, float64, aten_callback, lambda op, values: None)
+    return [np.asarray(value) for value in (after if entry.level == "kernel" else results)]
+
+
+def _described(value: Any) -> str:
+    """Type, sizes, statistics, and all values where they are few."""
+    head = f"{value.dtype}{list(value.shape)}"
+    if value.size == 0:
+        return head
+    if value.size <= _PRINTED:
+        return f"{head} {np.array2string(value, max_line_width=100, precision=6)}"
+    wide = value.astype(np.float64)
+    finite = wide[np.isfinite(wide)]
+    strange = value.size - finite.size
+    note = f", {strange} not finite" if strange else ""
+    if not finite.size:
+        return f"{head}{note}"
+    return f"{head} mean {finite.mean():.6g}, from {finite.min():.6g} to {finite.max():.6g}{note}"
+
+
+def _distance(value: Any, truth: Any) -> str:
+    if value.shape != truth.shape:
+        return f"sizes {list(value.shape)} instead of {list(truth.shape)}"
+    wide, exact = value.astype(np.float64), truth.astype(np.float64)
+    both = np.isfinite(wide) & np.isfinite(exact)
+    apart = int((~both & ~((wide == exact) | (np.isnan(wide) & np.isnan(exact)))).sum())
+    gap = np.abs(wide - exact)[both]
+    largest = float(gap.max()) if gap.size else 0.0
+    rmse = float(np.sqrt((gap * gap).mean())) if gap.size else 0.0
+    strange = f", {apart} differ in NaN or infinity" if apart else ""
+    return f"largest {largest:.3g}, RMSE {rmse:.3g}{strange}"

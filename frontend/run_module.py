@@ -1,0 +1,64 @@
+"""Runs a `tw` module given as text through a target, as a compile of a captured graph would."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from xdsl.dialects.builtin import ModuleOp, bf16
+from xdsl.dialects.func import FuncOp
+
+from tilewright.dialects.index_expr import Var
+
+from .check.signature import Entry, Parameter, function_named
+from .cli.errors import CannotRun
+from .compile import Request, build
+from .dtypes import DTYPES
+from .environment import read_environment
+from .graph import Argument, Graph, Result
+from .options import make_options
+
+
+def run_by_target(
+    module: ModuleOp, entry: Entry, name: str, symbols: Mapping[Var, int], args: Sequence[Any]
+) -> list[Any]:
+    """The results of `entry` on NumPy arrays, as NumPy arrays; raises CannotRun unless it is on tensors."""
+    function = function_named(module, entry.name)
+    if function is None or entry.level != "tensors" or module.body.block.first_op is not function:
+        reason = f"target {name} compiles the first function of a module, which must be on tensors"
+        raise CannotRun(subject=f"@{entry.name}", reason=reason, known="interpreter, float64")
+    graph = _graph(module, function, entry)
+    request = Request(make_options({"target": name}), read_environment(), "inference")
+    run = build(name, graph, request)
+    given = [_tensor(p, value, symbols) for p, value in zip(entry.parameters, args, strict=True)]
+    return [_array(value) for value in run(given)]
+
+
+def _graph(module: ModuleOp, function: FuncOp, entry: Entry) -> Graph:
+    found = [(p.symbol, index) for index, p in enumerate(entry.parameters) if p.symbol is not None]
+    return Graph(
+        module,
+        tuple(Argument(index) for index in range(len(entry.parameters))),
+        tuple(Result(index) for index in range(len(function.function_type.outputs))),
+        tuple(found),
+    )
+
+
+def _tensor(parameter: Parameter, value: Any, symbols: Mapping[Var, int]) -> Any:
+    """A tensor in the layout that the function was written for."""
+    if parameter.element is None:
+        return int(value)
+    plain = torch.from_numpy(np.array(value))  # pyright: ignore[reportUnknownMemberType]
+    plain = plain.to(DTYPES[parameter.element])
+    if parameter.strides is None:
+        return plain
+    strides = [stride.evaluate(symbols) for stride in parameter.strides]
+    return torch.empty_strided(plain.shape, strides, dtype=plain.dtype).copy_(plain)
+
+
+def _array(value: Any) -> Any:
+    if not isinstance(value, torch.Tensor):
+        return np.asarray(value)
+    return (value.float() if value.dtype == DTYPES[bf16] else value).numpy()
