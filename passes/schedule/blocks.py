@@ -73,8 +73,8 @@ def power_of_two(n: int) -> int:
 
 
 def covers(block: int, size: Expr) -> bool:
-    """Whether one step of a loop is all."""
-    return size.constant is not None and size.constant <= block
+    """Whether one step of a loop is all; a loop over nothing has none."""
+    return size.constant is not None and 1 <= size.constant <= block
 
 
 def divides(block: int, size: Expr) -> bool:

@@ -13,6 +13,7 @@ from unittest import mock
 
 import stand_in
 import torch
+from torch._functorch import config as functorch
 from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.tk.kernels import FuncOp
@@ -21,6 +22,7 @@ from tilewright.targets.gpu_triton import emit
 from tilewright.targets.gpu_triton.driver import KernelCode
 from tilewright.targets.gpu_triton.emulate import Emulator
 from tilewright.targets.gpu_triton.kernel import TritonKernel, TritonUnit
+from tilewright.targets.native.unit import Unit
 
 _TYPES: Mapping[str, torch.dtype] = {
     "fp64": torch.float64,
@@ -54,7 +56,8 @@ class EmulatedGpu:
 
     driver: stand_in.StandIn
     units: list[TritonUnit] = field(default_factory=list[TritonUnit])
-    host: list[Any] = field(default_factory=list[Any])
+    host: list[str] = field(default_factory=list[str])
+    """C++ of the host functions."""
     _kernels: dict[str, _Kernel] = field(default_factory=dict[str, _Kernel])
     _modules: dict[int, ModuleOp] = field(default_factory=dict[int, ModuleOp])
 
@@ -79,15 +82,19 @@ class EmulatedGpu:
 
     def run(self, name: str, grid: tuple[int, int, int], parameters: Any) -> None:
         known = self._kernels[name]
-        arguments: list[Any] = []
         types = [parameter.type for parameter in known.kernel.parameters]
-        sizes = [*known.sizes, *([None] * len(types))]
-        for i, type_ in enumerate([*types, *(["*i32"] if known.kernel.checks else [])]):
-            if not type_.startswith("*"):
-                arguments.append(stand_in.integer(parameters, i, int(type_[1:])))
-                continue
-            size = 1 if i >= len(types) else sizes[i]
-            arguments.append(_memory(stand_in.pointer(parameters, i), _TYPES[type_[1:]], size))
+        sizes = [*known.sizes, *([None] * len(types))][: len(types)]
+        if known.kernel.checks:
+            types.append("*i32")
+            sizes.append(1)
+        pointers = [i for i, type_ in enumerate(types) if type_.startswith("*")]
+        buffers = iter(
+            _memory([(stand_in.pointer(parameters, i), _TYPES[types[i][1:]], sizes[i]) for i in pointers])
+        )
+        arguments = [
+            next(buffers) if type_.startswith("*") else stand_in.integer(parameters, i, int(type_[1:]))
+            for i, type_ in enumerate(types)
+        ]
         known.emulator.run(known.kernel.name, arguments, grid)
 
 
@@ -99,14 +106,31 @@ def _sizes(function: FuncOp) -> list[int | None]:
     return found
 
 
-def _memory(address: int, dtype: torch.dtype, size: int | None) -> torch.Tensor:
-    """A tensor on memory that the kernel was given."""
-    item = torch.empty(0, dtype=dtype).element_size()
-    count = size if size is not None else min(_WINDOW, _mapped(address) - address) // item
-    if count == 0:
-        return torch.empty(0, dtype=dtype)
-    raw = (ctypes.c_char * (count * item)).from_address(address)
-    return torch.frombuffer(raw, dtype=dtype, count=count)
+def _memory(wanted: Sequence[tuple[int, torch.dtype, int | None]]) -> list[torch.Tensor]:
+    """Tensors on memory that a kernel was given; what overlaps has one storage."""
+    spans: list[tuple[int, int]] = []
+    for address, dtype, size in wanted:
+        room = dtype.itemsize * size if size is not None else min(_WINDOW, _mapped(address) - address)
+        spans.append((address, address + room // dtype.itemsize * dtype.itemsize))
+    storages: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if storages and start < storages[-1][1]:
+            storages[-1] = (storages[-1][0], max(end, storages[-1][1]))
+        else:
+            storages.append((start, end))
+    bytes_ = {
+        (start, end): torch.frombuffer((ctypes.c_char * (end - start)).from_address(start), dtype=torch.uint8)
+        for start, end in storages
+        if end > start
+    }
+    made: list[torch.Tensor] = []
+    for (address, dtype, _), (start, end) in zip(wanted, spans, strict=True):
+        if end == start:
+            made.append(torch.empty(0, dtype=dtype))
+            continue
+        low, whole = next((low, data) for (low, high), data in bytes_.items() if low <= address < high)
+        made.append(whole[start - low : end - low].view(dtype))
+    return made
 
 
 def _mapped(address: int) -> int:
@@ -134,9 +158,17 @@ def emulated_gpu(driver: stand_in.StandIn, monkeypatch: Any) -> Iterator[Emulate
     def compiled(unit: TritonUnit, architecture: str, request: Any) -> tuple[KernelCode, ...]:
         return gpu.compiled(unit)
 
+    build_host = gpu_runtime._build_host  # pyright: ignore[reportPrivateUsage]
+
+    def built(unit: Unit, *args: Any) -> Path:
+        gpu.host.append(unit.text)
+        return build_host(unit, *args)
+
     with (
         mock.patch.object(emit, "emit_unit", emitted),
         mock.patch.object(gpu_runtime, "compile_kernels", compiled),
+        mock.patch.object(gpu_runtime, "_build_host", built),
+        functorch.patch(enable_autograd_cache=False),  # entries would name kernels of other tests
     ):
         yield gpu
     assert driver.count("guards") == 0, "a guard was left behind"
