@@ -77,7 +77,8 @@ def _argument(function: FuncOp, parameter: BlockArgument, arg: Array, machine: M
     element = element_type_of(parameter)
     count = 0 if 0 in sizes else 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))
     tensor = Strided(machine.arrays.full([count], 0, machine.arrays.dtype(element)), 0, sizes, strides)
-    tensor.array(machine.xp)[...] = machine.arrays.store(arg, element)
+    once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in strides)  # repeated elements
+    tensor.array(machine.xp)[once] = machine.arrays.store(arg, element)[once]
     return tensor
 
 

@@ -39,6 +39,23 @@ def run_graph(
         emulator.launch(name, [*buffers, *symbols.values()], symbols)
 
     with torch.no_grad():
-        return run_plan(
-            module, inputs, torch, aten=aten, draw_seed=draw_seed, state={LAUNCH: launch}, entry=entry
+        copies = [_copy(value) for value in inputs]
+        results = run_plan(
+            module, copies, torch, aten=aten, draw_seed=draw_seed, state={LAUNCH: launch}, entry=entry
         )
+        for value, copy in zip(inputs, copies, strict=True):
+            if isinstance(value, torch.Tensor) and not torch.equal(_bits(value), _bits(copy)):
+                value.copy_(copy)
+    return results
+
+
+def _copy(value: Any) -> Any:
+    """Memory of its own: an argument may repeat elements (`expand`), and then cannot be written."""
+    if not isinstance(value, torch.Tensor):
+        return value
+    return value.detach().clone(memory_format=torch.contiguous_format)
+
+
+def _bits(value: torch.Tensor) -> torch.Tensor:
+    """What tells NaN from NaN."""
+    return value.contiguous().view(torch.uint8) if value.dim() else value.reshape(1).view(torch.uint8)
