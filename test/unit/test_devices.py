@@ -1,0 +1,88 @@
+"""Where graphs compute: one device, scalars of the CPU, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx import GraphModule
+from torch.fx.experimental.proxy_tensor import make_fx
+
+from tilewright.frontend.call import make_call
+from tilewright.frontend.devices import Placement, placement
+from tilewright.frontend.errors import NotOnCpu
+from tilewright.frontend.graph import Argument, Boundary, Constant, Result
+from tilewright.targets.gpu_triton.host_errors import MixedDevices
+
+META = torch.device("meta")  # stands for a GPU: placement only compares devices
+CPU = torch.device("cpu")
+
+
+def traced(function: Callable[..., Any], *devices: str, sizes: tuple[int, ...] = (3,)) -> GraphModule:
+    """The ATen graph of a function; `scalar` is a tensor of the CPU without dimensions."""
+    with FakeTensorMode() as mode:
+        args = [
+            torch.empty(() if d == "scalar" else sizes, device="cpu" if d == "scalar" else d) for d in devices
+        ]
+    with mode:
+        return make_fx(function)(*args)
+
+
+def test_a_graph_of_one_device() -> None:
+    assert placement(traced(lambda x, y: x + y, "cpu", "cpu")) == Placement(CPU)
+    assert placement(traced(lambda x, y: x + y, "meta", "meta")) == Placement(META)
+
+
+def test_scalars_of_the_cpu_come_along() -> None:
+    found = placement(traced(lambda x, s, y: x * s + y, "meta", "scalar", "meta"))
+    assert found == Placement(META, frozenset({1}))
+    constant = Constant(torch.tensor(2.0))
+    inputs = found.bring((Argument(0), Argument(1), Argument(2), constant))
+    assert inputs[:3] == (Argument(0), Argument(1, device=META), Argument(2))
+    assert isinstance(inputs[3], Constant)
+    assert inputs[3].tensor.device == META
+    assert Placement(CPU, frozenset()).bring((Argument(0), constant)) == (Argument(0), constant)
+
+
+def test_scalars_that_the_graph_makes() -> None:
+    gm = traced(lambda x: torch.where(x > 0, x, torch.full((), 2.0)), "meta")
+    assert placement(gm) == Placement(META)
+
+
+@pytest.mark.parametrize(
+    ("function", "devices", "why"),
+    [
+        (lambda x, y: (x + 1, y + 1), ("meta", "cpu"), "has dimensions"),
+        (lambda x, y: x + y.to("meta"), ("meta", "cpu"), "has dimensions"),
+        (lambda x, s: (x * s, s + 1), ("meta", "scalar"), "is a result of the graph"),
+        (lambda x, s: s.copy_(s + 1) if x is None else (x * s.add_(1)), ("meta", "scalar"), "is written to"),
+    ],
+)
+def test_what_must_be_moved_by_the_user(function: Any, devices: tuple[str, ...], why: str) -> None:
+    with pytest.raises(MixedDevices, match=f"TW2067: the graph has tensors on meta and cpu(.|\n)*{why}"):
+        placement(traced(function, *devices))
+
+
+def test_arguments_are_copied_in_each_call() -> None:
+    seen: list[torch.device] = []
+
+    def run(args: list[Any]) -> list[Any]:
+        seen.extend(arg.device for arg in args)
+        return [args[0] * args[1]]
+
+    boundary = Boundary((Argument(0), Argument(1, device=META)), (Result(0),), (), (), True)
+    args = [torch.empty(3, device="meta"), torch.tensor(2.0)]
+    (result,) = make_call(boundary, run)(args)
+    assert result.device == META
+    assert seen == [META, META]
+    assert args == []
+
+
+def test_the_cpu_target_takes_no_other_device() -> None:
+    run = torch.compile(lambda x: x + 1, backend="mlir", options={"target": "cpu_openmp", "fallback": False})
+    with pytest.raises(Exception, match="TW1021: cpu_openmp cannot run a graph whose tensors are on `meta`"):
+        run(torch.empty(3, device="meta"))
+    assert NotOnCpu.code == "TW1021"
