@@ -16,6 +16,8 @@ from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
 
+_REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, ScanOp))
+
 
 def exprs_of(op: Operation) -> tuple[Expr, ...]:
     """The subscripts of a load or store, the value of a `tk.index`, nothing for other ops."""
@@ -36,6 +38,8 @@ def rewrite_exprs(ops: Iterable[Operation], rewrite: Callable[[Expr], Expr]) -> 
 
 def reduced_axes(op: Operation) -> tuple[int, ...]:
     """Axes that `op` reduces or scans."""
+    if type(op) not in _REDUCTIONS:  # nearly always; `isinstance` of an op costs ten times as much
+        return ()
     if isinstance(op, ReduceOp | ArgReduceOp):
         return op.over
     return (op.along,) if isinstance(op, ScanOp) else ()
@@ -195,11 +199,14 @@ def store_to(destination: SSAValue) -> StoreOp | None:
     if len(stores) != 1 or not isinstance(stores[0], StoreOp):
         return None
     store = stores[0]
-    plain = store.mask is None and store.combine is None and not store.dynamic
-    return store if plain else None
+    plain = len(store.operands) == 2  # the value and the buffer: no mask, no gather index
+    return store if plain and store.combine is None else None
 
 
 # Cleaning up
+
+
+_EFFECTS = frozenset[type[Operation]]((StoreOp, AssertOp))
 
 
 def simplify_body(kernel: KernelOp) -> None:
@@ -207,7 +214,7 @@ def simplify_body(kernel: KernelOp) -> None:
     merge_equal_inputs(kernel)
     seen: dict[tuple[object, ...], Operation] = {}
     for op in list(kernel.body.block.ops):
-        if isinstance(op, StoreOp | AssertOp):
+        if type(op) in _EFFECTS:
             continue
         if (wide := _undone_rounding(op)) is not None:
             op.results[0].replace_all_uses_with(wide)
@@ -219,7 +226,7 @@ def simplify_body(kernel: KernelOp) -> None:
         for old, new in zip(op.results, known.results, strict=True):
             old.replace_all_uses_with(new)
     for op in reversed(list(kernel.body.block.ops)):
-        if not isinstance(op, StoreOp | AssertOp) and all(r.first_use is None for r in op.results):
+        if type(op) not in _EFFECTS and all(r.first_use is None for r in op.results):
             op.detach()
             op.erase()
     merge_equal_inputs(kernel)
@@ -227,7 +234,7 @@ def simplify_body(kernel: KernelOp) -> None:
 
 def _undone_rounding(op: Operation) -> SSAValue | None:
     """`x` of `extf(truncf(x))`: inside one kernel half-precision values stay in f32."""
-    if isinstance(op, arith.ExtFOp) and isinstance(inner := op.operands[0].owner, arith.TruncFOp):
+    if type(op) is arith.ExtFOp and isinstance(inner := op.operands[0].owner, arith.TruncFOp):
         wide: SSAValue[Attribute] = inner.operands[0]
         return wide if wide.type == op.result.type else None
     return None

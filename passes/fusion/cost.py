@@ -29,17 +29,18 @@ _EXPENSIVE: Mapping[type[Operation], float] = {
     RandomOp: 60,
 }
 _TRANSCENDENTAL = 15.0
-_FREE = (arith.ConstantOp, arith.ExtFOp, arith.TruncFOp, LoadOp)
+_FREE = frozenset[type[Operation]]((arith.ConstantOp, arith.ExtFOp, arith.TruncFOp, LoadOp))
+_CHEAP = frozenset[type[Operation]]((math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp))
 
 
 def op_cost(op: Operation) -> float:
     """Cost of one execution of a scalar op; loads are counted as bytes elsewhere."""
-    if isinstance(op, _FREE):
+    kind = type(op)
+    if kind in _FREE:
         return 0
-    if (cost := _EXPENSIVE.get(type(op))) is not None:
+    if (cost := _EXPENSIVE.get(kind)) is not None:
         return cost
-    cheap_math = isinstance(op, math.AbsFOp | math.FloorOp | math.CeilOp | math.TruncOp | math.RoundEvenOp)
-    return _TRANSCENDENTAL if op.name.startswith("math.") and not cheap_math else 1
+    return _TRANSCENDENTAL if op.name.startswith("math.") and kind not in _CHEAP else 1
 
 
 def body_cost(ops: Iterable[Operation]) -> float:
@@ -48,7 +49,7 @@ def body_cost(ops: Iterable[Operation]) -> float:
 
 def conversions(ops: Iterable[Operation]) -> int:
     """How many ops change the width of a float, which is free only beside a slow memory."""
-    return sum(isinstance(op, arith.ExtFOp | arith.TruncFOp) for op in ops)
+    return sum(type(op) in (arith.ExtFOp, arith.TruncFOp) for op in ops)
 
 
 def extent(size: Expr) -> int:

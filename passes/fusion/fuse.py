@@ -210,4 +210,4 @@ def _evaluations(load: LoadOp, consumer: KernelOp, factors: frozenset[LoadOp]) -
 
 
 def _load_bytes(op: Operation) -> int:
-    return bytes_of(element_type_of(op.buffer)) if isinstance(op, LoadOp) else 0
+    return bytes_of(element_type_of(op.operands[0])) if type(op) is LoadOp else 0

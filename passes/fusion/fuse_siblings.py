@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.tk.kernels import KernelOp
@@ -36,28 +37,30 @@ class FuseSiblingsPass(ModulePass):
     name = "fuse-siblings"
 
     max_ops: int = 256
+    reach: int = 64
+    """How many ops apart siblings may stand: what is read again much later has left the cache, and
+    the results of the first would have to wait for the second."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                _fuse_block(function.body.block, self.max_ops)
+                _fuse_block(function.body.block, self.max_ops, self.reach)
 
 
-def _fuse_block(block: Block, max_ops: int) -> None:
+def _fuse_block(block: Block, max_ops: int, reach: int) -> None:
     op = block.first_op
     while op is not None:
         if isinstance(op, KernelOp):
-            op = _absorb_earlier(op, max_ops)
+            op = _absorb_earlier(op, max_ops, reach)
         op = op.next_op
 
 
-def _absorb_earlier(kernel: KernelOp, max_ops: int) -> KernelOp:
+def _absorb_earlier(kernel: KernelOp, max_ops: int, reach: int) -> KernelOp:
     """Merge every earlier sibling into `kernel`; returns the kernel that stands there then."""
-    order: dict[Operation, int] = {op: i for i, op in enumerate(_earlier(kernel))}
+    earlier = _earlier(kernel, reach)
     for value in list(kernel.operands):
-        siblings = {u.operation for u in value.uses if u.operation in order}
-        for sibling in sorted(siblings, key=lambda op: order[op]):
-            if not isinstance(sibling, KernelOp) or sibling.parent is None:
+        for sibling in earlier:
+            if sibling.parent is None or value not in sibling.operands:
                 continue
             if (found := _sibling_match(value, sibling, kernel, max_ops)) is None:
                 continue
@@ -72,16 +75,18 @@ def _absorb_earlier(kernel: KernelOp, max_ops: int) -> KernelOp:
     return kernel
 
 
-def _earlier(kernel: KernelOp) -> list[KernelOp]:
-    """Kernels before this one that share an operand with it, in order of appearance."""
-    readers = {u.operation for v in kernel.operands for u in v.uses if isinstance(u.operation, KernelOp)}
+def _earlier(kernel: KernelOp, reach: int) -> list[KernelOp]:
+    """Kernels within reach before this one that share an operand with it, in order of appearance."""
+    shared = set(kernel.operands)
     found: list[KernelOp] = []
     op = kernel.prev_op
-    while op is not None and len(found) < len(readers) - 1:
-        if op in readers and isinstance(op, KernelOp):
+    for _ in range(reach):
+        if op is None:
+            break
+        if isinstance(op, KernelOp) and not shared.isdisjoint(op.operands):
             found.append(op)
         op = op.prev_op
-    return list(reversed(found))
+    return found[::-1]
 
 
 def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, max_ops: int) -> Match | None:
@@ -92,7 +97,7 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, max_ops: 
         return None
     if _subscripts(value, first).isdisjoint(_subscripts(value, second)):
         return None
-    if len(first.body.block.ops) + len(second.body.block.ops) > max_ops:
+    if _longer_than(max_ops, first, second):
         skip(second, f"not fused with a sibling kernel: more than {max_ops} ops")
         return None
     found = complete_match(first, second, {i: i for i in range(len(first.space))})
@@ -100,6 +105,12 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, max_ops: 
         skip(second, f"not fused with a sibling kernel: {found}")
         return None
     return found
+
+
+def _longer_than(max_ops: int, *kernels: KernelOp) -> bool:
+    """Counts no further than it has to."""
+    ops = chain.from_iterable(kernel.body.block.ops for kernel in kernels)
+    return next(islice(ops, max_ops, None), None) is not None
 
 
 def _subscripts(value: SSAValue, kernel: KernelOp) -> set[tuple[object, ...]]:

@@ -36,15 +36,13 @@ def producer_of(value: SSAValue) -> Producer | str:
     store = store_to(kernel.destinations[value.index])
     if store is None:
         return "it is not written by one plain store"
-    needed: set[Operation] = set()
     ops: list[Operation] = []
     wanted: set[SSAValue] = {store.value}
     for op in reversed(list(kernel.body.block.ops)):
-        if isinstance(op, AssertOp) or any(r in wanted for r in op.results):
+        if any(r in wanted for r in op.results) or type(op) is AssertOp:
             if reduced_axes(op):
                 return "it is a reduction"
             wanted.update(op.operands)
-            needed.add(op)
             ops.append(op)
     return Producer(kernel, store.value, store.subscripts, tuple(reversed(ops)))
 

@@ -54,7 +54,7 @@ def links(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreOp]
         if store is None:
             return "the producer writes in several parts"
         for load in loads_of(source):
-            if load.mask is not None or load.dynamic:
+            if len(load.operands) > 1:
                 return "it is read under a mask or at gathered positions"
             found.append((load, store))
     return found
@@ -146,7 +146,7 @@ def _inner_sizes(value: Expr, var: Var, size: Expr) -> Iterable[Expr]:
 def complete_match(producer: KernelOp, consumer: KernelOp, axes: dict[int, int]) -> Match | str:
     """Place the producer's remaining axes, which it reduces, and check that both fit one loop nest."""
     reduced_p, reduced_c = _reduced(producer), _reduced(consumer)
-    if any(isinstance(op, ScanOp) for k in (producer, consumer) for op in k.body.block.ops):
+    if any(type(op) is ScanOp for k in (producer, consumer) for op in k.body.block.ops):
         return "a scan stays alone"
     if not _uniform(producer) or not _uniform(consumer):
         return "it reduces over different axes"
@@ -175,10 +175,10 @@ def check_coverage(producer: KernelOp, consumer: KernelOp, m: Match) -> str | No
     """Every store must vary over every axis that is not reduced: nothing is written twice."""
     outer = {a for a in range(len(m.space)) if a not in m.reduced and m.space[a].constant != 1}
     for op in consumer.body.block.ops:
-        if isinstance(op, StoreOp) and not outer <= _axes(op.subscripts):
+        if type(op) is StoreOp and not outer <= _axes(op.subscripts):
             return "its iteration space is larger than the consumer's"
     for op in producer.body.block.ops:
-        if isinstance(op, StoreOp) and not outer <= {m.axes[a] for a in _axes(op.subscripts)}:
+        if type(op) is StoreOp and not outer <= {m.axes[a] for a in _axes(op.subscripts)}:
             return "the consumer's iteration space is larger"
     return None
 
@@ -203,13 +203,13 @@ def _counterpart(producer: KernelOp, consumer: KernelOp, axis: int, axes: Mappin
     along = {
         load.buffer.type: i
         for load in producer.body.block.ops
-        if isinstance(load, LoadOp)
+        if type(load) is LoadOp
         for i, e in enumerate(load.subscripts)
         if _plain_axis(e) == axis
     }
     for c in free:  # prefer the axis that walks a tensor of the same shape in the same dimension
         for load in consumer.body.block.ops:
-            if isinstance(load, LoadOp) and (i := along.get(load.buffer.type)) is not None:
+            if type(load) is LoadOp and (i := along.get(load.buffer.type)) is not None:
                 if _plain_axis(load.subscripts[i]) == c:
                     return c
     return free[0] if free else None

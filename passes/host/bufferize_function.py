@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import accumulate, combinations
 
 from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from tilewright.dialects.index_expr import ONE, ZERO
+from tilewright.dialects.index_expr import ONE, ZERO, Expr
 from tilewright.dialects.th.calls import CallOp, ExternOp
 from tilewright.dialects.th.types import TensorType as Handle
 from tilewright.dialects.th.types import span
@@ -44,6 +44,7 @@ class Bufferizer:
         self.plan = PlanBuilder(self.boundary.block, function.location, names)
         self.places: dict[SSAValue, Place] = self.boundary.places
         self.writes: list[WriteOp] = []
+        self._starts: dict[ConcatOp, list[Expr]] = {}
 
     def run(self) -> list[KernelFunction]:
         """Replace the body of the function; returns the kernels that it launches."""
@@ -101,7 +102,7 @@ class Bufferizer:
     def _slice_of_concat(self, value: SSAValue) -> Place | None:
         home = self.homes.slices[value]
         whole = self._place_of_concat(home.concat)
-        layout: Layout | None = _part(home.concat, whole.layout, home.operand)
+        layout: Layout | None = self._part(home.concat, whole.layout, home.operand)
         for view in reversed(home.views):
             layout = None if layout is None else source_layout(view, layout)
         return None if layout is None else Place(whole.storage, layout)
@@ -126,7 +127,17 @@ class Bufferizer:
     def _concat(self, op: ConcatOp) -> None:
         whole = self._place_of_concat(op)
         for i, value in enumerate(op.inputs):
-            self.plan.copy(self.places[value], Place(whole.storage, _part(op, whole.layout, i)))
+            self.plan.copy(self.places[value], Place(whole.storage, self._part(op, whole.layout, i)))
+
+    def _part(self, op: ConcatOp, whole: Layout, operand: int) -> Layout:
+        """Where operand number `operand` lies within the concatenation."""
+        dim = op.dim.value.data
+        if op not in self._starts:
+            sizes = (sizes_of(value)[dim] for value in op.inputs)
+            self._starts[op] = list(accumulate(sizes, initial=ZERO))
+        start = self._starts[op][operand]
+        starts = tuple(start if d == dim else ZERO for d in range(len(whole.sizes)))
+        return sliced(whole, starts, (ONE,) * len(starts), sizes_of(op.inputs[operand]))
 
     def _kernel(self, op: KernelOp, position: int) -> None:
         ins = [self.places[v] for v in op.inputs]
@@ -235,16 +246,6 @@ class Bufferizer:
             place = self.places[op.operands[index]]
             if place.storage.kind == "constant" or place.layout.has_negative_stride:
                 self.places[op.operands[index]] = self.plan.copied(place)
-
-
-def _part(op: ConcatOp, whole: Layout, operand: int) -> Layout:
-    """Where operand number `operand` lies within the concatenation."""
-    dim = op.dim.value.data
-    start = ZERO
-    for value in op.inputs[:operand]:
-        start = start + sizes_of(value)[dim]
-    starts = tuple(start if d == dim else ZERO for d in range(len(whole.sizes)))
-    return sliced(whole, starts, (ONE,) * len(starts), sizes_of(op.inputs[operand]))
 
 
 def _subsets(values: Sequence[SSAValue]) -> Iterator[tuple[SSAValue, ...]]:

@@ -94,7 +94,8 @@ def _hoist(main: FuncOp, exports: Sequence[SSAValue]) -> FuncOp:
     block.add_op(ReturnOp(*(values[v] for v in exports)))
     for old, new in zip(arguments, block.args, strict=True):
         new.name_hint = old.name_hint
-    positions = [main.body.block.args.index(a) for a in arguments]  # pyright: ignore[reportArgumentType]
+    numbers: dict[SSAValue, int] = {a: i for i, a in enumerate(main.body.block.args)}
+    positions = [numbers[a] for a in arguments]
     attrs = [DictionaryAttr({"tw.argument": IntegerAttr(p, i64)}) for p in positions]
     types = ([a.type for a in arguments], [v.type for v in exports])
     _add_arguments(main, exports)

@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,fuse-siblings --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,fuse-siblings --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p "convert-tw-to-tk,absorb-views,fuse-siblings{max-ops=2}" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=SMALL
+// RUN: tilewright-opt %s -p "convert-tw-to-tk,absorb-views,fuse-siblings{reach=1}" --split-input-file | filecheck %s --check-prefix=NEAR
 
 // CHECK-LABEL: @reads_once
 // CHECK:      %{{.*}}, %{{.*}} = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>)
@@ -47,4 +48,22 @@ func.func @small_tensor(%x: tensor<8xf32>, %y: tensor<8x8xf32>, %z: tensor<8x8xf
   %a = tw.add %y, %b : tensor<8x8xf32>
   %c = tw.add %z, %b : tensor<8x8xf32>
   func.return %a, %c : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
+// One op stands between the two kernels: too far for reach=1.
+
+// CHECK-LABEL: @farther_apart
+// CHECK:      %{{.*}}, %{{.*}} = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>)
+// NEAR-LABEL: @farther_apart
+// NEAR:       %{{[^,]*}} = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>)
+// NEAR:       tk.kernel [4, 4] ins(%y
+// NEAR:       %{{[^,]*}} = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>)
+func.func @farther_apart(%x: tensor<64x8xf32>, %y: tensor<4x4xf32>)
+    -> (tensor<8xf32>, tensor<4x4xf32>, tensor<8xf32>) {
+  %a = tw.sum %x over [0] : tensor<64x8xf32> -> tensor<8xf32>
+  %c = tw.exp %y : tensor<4x4xf32>
+  %b = tw.max %x over [0] : tensor<64x8xf32> -> tensor<8xf32>
+  func.return %a, %c, %b : tensor<8xf32>, tensor<4x4xf32>, tensor<8xf32>
 }
