@@ -15,6 +15,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.index_expr import Expr, parse_exprs
 from tilewright.dialects.tw.base import Elementwise, ints
 from tilewright.dialects.tw.creation import FullOp
+from tilewright.dialects.tw.indexing import GatherOp
 from tilewright.dialects.tw.reduction import (
     AllOp,
     AnyOp,
@@ -35,6 +36,8 @@ from tilewright.dialects.tw.view import (
 )
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
+
+from ..tensor.reshape_groups import reshape_groups
 
 Perm = tuple[int, ...]
 Sources = Sequence[SSAValue]
@@ -80,6 +83,47 @@ def _pad(op: PadOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
     return PadOp(sources[0], low, high, op.value.value.data), perm
 
 
+def _reshape(op: ReshapeOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
+    order = _reshaped_order(op, perm)
+    assert order is not None
+    sizes = sizes_of(op.result)
+    return ReshapeOp(sources[0], [sizes[d] for d in order]), inverse(order)
+
+
+def _reshaped_order(op: ReshapeOp, perm: Perm) -> Perm | None:
+    """Dimensions of the result in the order of what is to be read.
+
+    None where the reshape merges or splits across dimensions that are not neighbours there.
+    Dimensions of size 1 may go anywhere.
+    """
+    source, result = sizes_of(op.source), sizes_of(op.result)
+    if (groups := reshape_groups(source, result)) is None:
+        return None
+    read = [d for d in inverse(perm) if source[d].constant != 1]
+    runs = [[d for d in before if source[d].constant != 1] for before, _ in groups]
+    first = [read.index(run[0]) if run else -1 for run in runs]
+    if any(read[at : at + len(run)] != run for at, run in zip(first, runs, strict=True) if run):
+        return None
+    order = sorted(range(len(groups)), key=first.__getitem__)
+    return tuple(d for number in order for d in groups[number][1])
+
+
+def _gather(op: GatherOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
+    at, found = _gathered(op, perm)
+    dims, strict = [perm[d] for d in ints(op.dims)], op.strict is not None
+    return GatherOp(sources[0], sources[1:], dims, at, strict=strict), found
+
+
+def _gathered(op: GatherOp, perm: Perm) -> tuple[int, Perm]:
+    """Where the dimensions of the indices go, and the permutation of the result."""
+    dims, at, rank = ints(op.dims), op.at.value.data, len(sizes_of(op.indices[0]))
+    kept = [perm[d] for d in range(len(perm)) if d not in dims]
+    first = sum(p < min(perm[d] for d in dims) for p in kept)
+    order = sorted(kept)
+    places = [i if (i := order.index(p)) < first else i + rank for p in kept]
+    return first, (*places[:at], *range(first, first + rank), *places[at:])
+
+
 def _slice(op: SliceOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
     starts, steps = starts_and_steps(op)
     sizes = sizes_of(op.result)
@@ -100,7 +144,9 @@ def _reduce(op: ReduceOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm
 
 _ROWS: Mapping[type[Operation], Row] = {
     ConcatOp: _concat,
+    GatherOp: _gather,
     PadOp: _pad,
+    ReshapeOp: _reshape,
     SliceOp: _slice,
     WindowOp: _window,
     **dict.fromkeys((SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp), _reduce),
@@ -114,9 +160,19 @@ def _row(op: Operation) -> Row | None:
 # What the pass asks
 
 
-def can_permute(op: Operation) -> bool:
-    """Whether `op` has a form for permuted operands; a layout that someone asked for stays."""
+def has_row(op: Operation) -> bool:
+    """Whether `op` may have a form for permuted operands; a layout that someone asked for stays."""
     return _row(op) is not None and "tw.strides" not in op.attributes
+
+
+def can_permute(op: Operation, perm: Perm) -> bool:
+    """Whether an op with a row has a form for operands permuted by `perm`."""
+    return not isinstance(op, ReshapeOp) or _reshaped_order(op, perm) is not None
+
+
+def permuted(op: Operation) -> Sequence[SSAValue]:
+    """The operands whose dimensions a permutation is about: not the indices of a gather."""
+    return op.operands[:1] if isinstance(op, GatherOp) else op.operands
 
 
 def result_perm(op: Operation, perm: Perm) -> Perm:
@@ -124,6 +180,12 @@ def result_perm(op: Operation, perm: Perm) -> Perm:
     if isinstance(op, ReduceOp):
         kept = [p for d, p in enumerate(perm) if d not in ints(op.axes)]
         return tuple(sorted(kept).index(p) for p in kept)
+    if isinstance(op, GatherOp):
+        return _gathered(op, perm)[1]
+    if isinstance(op, ReshapeOp):
+        order = _reshaped_order(op, perm)
+        assert order is not None
+        return inverse(order)
     if isinstance(op, WindowOp):
         dims = [perm[d] for d in ints(op.dims)]
         return (*perm, *(len(perm) + sorted(dims).index(d) for d in dims))
@@ -148,9 +210,12 @@ def permute(op: Operation, perm: Perm) -> list[Operation]:
     """Ops that compute `op` from the sources of its transposed operands; the last gives its result."""
     new: list[Operation] = []
     sources: list[SSAValue] = []
-    for value in op.operands:
+    data = permuted(op)
+    for number, value in enumerate(op.operands):
         owner = value.owner
-        if isinstance(owner, TransposeOp) and ints(owner.perm) == perm:
+        if number >= len(data):
+            sources.append(value)
+        elif isinstance(owner, TransposeOp) and ints(owner.perm) == perm:
             sources.append(owner.source)
         else:
             new += _reordered(value, perm)

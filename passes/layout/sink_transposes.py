@@ -14,12 +14,22 @@ from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import TransposeOp
 
 from ..rewrite import may_rewrite, skip
-from .permute import Perm, can_permute, inverse, is_free, is_identity, permute, result_perm
+from .permute import (
+    Perm,
+    can_permute,
+    has_row,
+    inverse,
+    is_free,
+    is_identity,
+    permute,
+    permuted,
+    result_perm,
+)
 
 
 @dataclass(frozen=True)
 class SinkTransposesPass(ModulePass):
-    """Move transposes below elementwise ops, reductions, pads, slices, windows and concatenations.
+    """Move transposes below elementwise ops, reductions, views, windows and gathers.
 
     Before:
         %t = tw.transpose %x by [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32>
@@ -74,14 +84,16 @@ class _Flow:
             return
         if len(op.results) != 1:
             return
-        moved = [v for v in op.operands if v in self.perms]
-        if not moved or not can_permute(op):
+        moved = [v for v in permuted(op) if v in self.perms]
+        if not moved or not has_row(op):
             return
         perm = self.perms[moved[0]]
+        if not can_permute(op, perm):
+            return skip(op, "not sunk: it merges or splits across what is transposed")
         if any(self.perms[v] != perm for v in moved):
             return skip(op, "not sunk: operands are transposed differently")
         self._join(op, moved)
-        plain = [v for v in op.operands if v not in self.perms and not is_free(v, perm)]
+        plain = [v for v in permuted(op) if v not in self.perms and not is_free(v, perm)]
         self.chain_of[op].entering |= {(v, perm): None for v in plain}
         found = result_perm(op, perm)
         if not is_identity(found):
@@ -144,7 +156,7 @@ def _sink(block: Block) -> None:
 
 def _move(block: Block, op: Operation) -> None:
     """Let `op` compute on what its transposed operands are made from."""
-    perm = next(ints(v.owner.perm) for v in op.operands if isinstance(v.owner, TransposeOp))
+    perm = next(ints(v.owner.perm) for v in permuted(op) if isinstance(v.owner, TransposeOp))
     new_ops = permute(op, perm)
     for new in new_ops:
         new.location = op.location

@@ -59,14 +59,15 @@ class ContractionWriter:
         """The axes around a tile, outermost first; `row` and `column` count tiles.
 
         A small right operand stays in cache and is walked again for every tile of rows, a
-        large one is walked once.
+        large one is walked once. Shared columns come first: what the rows of an image have in
+        common then stays in cache.
         """
         tile = self.tile
         sizes = [self.space[a].constant for a in right]
         large = None in sizes or prod(n for n in sizes if n) > _LARGE
 
         def place(axis: int) -> tuple[int, bool]:
-            if axis in left and axis in right and axis != tile.column:
+            if axis in left and axis in right:
                 return 0, False
             return 1 if (axis in right) == large else 2, axis in (tile.row, tile.column)
 

@@ -129,12 +129,13 @@ def _tile(func: FuncOp, c: Contraction, column: int, vector_bits: int) -> Tile:
     lanes = vector_bits // 32
     total = (func.space[column].constant or lanes) // lanes
     domains = domains_of(func.body.block)
+    shared = column in domains[c.left]
     found: list[tuple[float, int, Tile]] = []
     for axis in sorted(c.rows):
         size = func.space[axis].constant
         steps = [_FAR if n is None else abs(n) for n in _steps(c, axis, domains)]
         step = max(steps, default=_FAR)
-        rows, vectors = best_shape(size, total, vector_bits, step)
+        rows, vectors = best_shape(size, total, vector_bits, step, shared=shared)
         cost = _cost(size or _GUESS, rows, vectors)
         found.append((cost, step, Tile(axis, rows, column, vectors, lanes)))
     limit = _SLACK * min(cost for cost, _, _ in found)
@@ -155,13 +156,17 @@ _CACHE_WAYS = 8
 """Rows that may share a set."""
 
 
-def best_shape(size: int | None, total: int, vector_bits: int, step: int = 1) -> tuple[int, int]:
+def best_shape(
+    size: int | None, total: int, vector_bits: int, step: int = 1, *, shared: bool = False
+) -> tuple[int, int]:
     """(rows, vectors) of the tiles for `size` rows (None: not known) by `total` vectors.
 
     Rows lie `step` elements apart; powers of two make them evict each other from the cache.
+    With `shared` columns the left operand takes as many registers as the sums: the C++
+    compiler carries what the next step of a window reads again.
     """
     shapes: list[tuple[int, int]] = []
-    registers = REGISTERS.get(vector_bits, 16)
+    registers = REGISTERS.get(vector_bits, 16) // (2 if shared else 1)
     fitting = _CACHE_WAYS * (_CACHE_PERIOD // gcd(step, _CACHE_PERIOD))
     for vectors in range(min(total, MAX_VECTORS), 0, -1):
         if total % vectors:

@@ -96,6 +96,15 @@ NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
         ),
         (3, 3, 15, 14),
     ),
+    "upsampled": (
+        nn.Sequential(
+            nn.Conv2d(3, 32, 3, padding=1),
+            nn.GroupNorm(4, 32),
+            nn.Upsample(scale_factor=2),
+            nn.Conv2d(32, 16, 3),
+        ),
+        (2, 3, 7, 6),
+    ),
     "group_norm": (
         nn.Sequential(nn.Conv2d(3, 32, 3, padding=1), nn.GroupNorm(4, 32), nn.SiLU(), nn.Conv2d(32, 16, 3)),
         (2, 3, 9, 8),

@@ -27,9 +27,10 @@ func.func @one_by_one_is_a_matrix_product(%x: tensor<2x7x8x32xf32>, %w: tensor<2
 
 // -----
 
+// The image takes as many registers as the sums.
 // KERNEL-LABEL: @depthwise
 // CHECK:        tk.func @{{.*}} [8, 8, 96, 7, 7]
-// CHECK-SAME:   tk.tile = array<i64: 1, 8, 2, 3, 16>
+// CHECK-SAME:   tk.tile = array<i64: 1, 4, 2, 3, 16>
 func.func @depthwise(%x: tensor<1x14x14x96xf32>, %w: tensor<1x7x7x1x96xf32>) -> tensor<1x8x8x96xf32> {
   %r = tw.packed_convolution %x, %w strides [1, 1] dilation [1, 1] groups 96 : (tensor<1x14x14x96xf32>, tensor<1x7x7x1x96xf32>) -> tensor<1x8x8x96xf32>
   func.return %r : tensor<1x8x8x96xf32>

@@ -98,3 +98,68 @@ func.func @keeps_operands_in_different_orders(%x: tensor<2x4x3xf32>, %y: tensor<
   %a = tw.add %t, %u : tensor<2x3x4xf32>
   func.return %a : tensor<2x3x4xf32>
 }
+
+// -----
+
+// As in a group norm: channels are split, the plane becomes one dimension.
+// CHECK-LABEL: @reshapes_follow
+// CHECK-NEXT: %[[S:.*]] = tw.reshape %x : tensor<2x5x7x6xf32> -> tensor<2x35x3x2xf32> loc("m.py":4:0)
+// CHECK-NEXT: %[[R:.*]] = tw.sum %[[S]] over [1, 3] : tensor<2x35x3x2xf32> -> tensor<2x3xf32>
+// CHECK-NEXT: return %[[R]]
+func.func @reshapes_follow(%x: tensor<2x5x7x6xf32>) -> tensor<2x3xf32> {
+  %t = tw.transpose %x by [0, 3, 1, 2] : tensor<2x5x7x6xf32> -> tensor<2x6x5x7xf32>
+  %s = tw.reshape %t : tensor<2x6x5x7xf32> -> tensor<2x3x2x35xf32> loc("m.py":4:0)
+  %r = tw.sum %s over [2, 3] : tensor<2x3x2x35xf32> -> tensor<2x3xf32>
+  func.return %r : tensor<2x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @reshapes_of_one_image_follow
+// CHECK:      tw.reshape %x : tensor<1x5x7x6xf32> -> tensor<35x1x3x2xf32>
+// CHECK-NOT:  tw.transpose
+func.func @reshapes_of_one_image_follow(%x: tensor<1x5x7x6xf32>) -> tensor<1x3xf32> {
+  %t = tw.transpose %x by [0, 3, 1, 2] : tensor<1x5x7x6xf32> -> tensor<1x6x5x7xf32>
+  %s = tw.reshape %t : tensor<1x6x5x7xf32> -> tensor<1x3x2x35xf32>
+  %r = tw.sum %s over [2, 3] : tensor<1x3x2x35xf32> -> tensor<1x3xf32>
+  func.return %r : tensor<1x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_reshapes_across_what_is_transposed
+// CHECK-NEXT: tw.transpose
+// CHECK-NEXT: tw.reshape
+// REMARK:     tw.reshape at {{.*}}: not sunk: it merges or splits across what is transposed
+func.func @keeps_reshapes_across_what_is_transposed(%x: tensor<5x7x6xf32>) -> tensor<7xf32> {
+  %t = tw.transpose %x by [2, 0, 1] : tensor<5x7x6xf32> -> tensor<6x5x7xf32>
+  %s = tw.reshape %t : tensor<6x5x7xf32> -> tensor<30x7xf32>
+  %r = tw.sum %s over [0] : tensor<30x7xf32> -> tensor<7xf32>
+  func.return %r : tensor<7xf32>
+}
+
+// -----
+
+// As in an upsampling; the indices stay as they are.
+// CHECK-LABEL: @gathers_follow
+// CHECK-NEXT: %[[G:.*]] = tw.gather %x[%i, %j] dims [1, 2] at 1 strict : (tensor<2x5x7x6xf32>, tensor<3x4xi64>, tensor<3x4xi64>) -> tensor<2x3x4x6xf32>
+// CHECK-NEXT: return %[[G]]
+func.func @gathers_follow(%x: tensor<2x5x7x6xf32>, %i: tensor<3x4xi64>, %j: tensor<3x4xi64>) -> tensor<2x3x4x6xf32> {
+  %t = tw.transpose %x by [0, 3, 1, 2] : tensor<2x5x7x6xf32> -> tensor<2x6x5x7xf32>
+  %g = tw.gather %t[%i, %j] dims [2, 3] at 2 strict : (tensor<2x6x5x7xf32>, tensor<3x4xi64>, tensor<3x4xi64>) -> tensor<2x6x3x4xf32>
+  %u = tw.transpose %g by [0, 2, 3, 1] : tensor<2x6x3x4xf32> -> tensor<2x3x4x6xf32>
+  func.return %u : tensor<2x3x4x6xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @gathers_put_their_indices_elsewhere
+// CHECK-NEXT: %[[G:.*]] = tw.gather %x[%i] dims [2] at 2 : (tensor<5x7x6xf32>, tensor<3x4xi64>) -> tensor<5x7x3x4xf32>
+// CHECK-NEXT: %[[S:.*]] = tw.sum %[[G]] over [0, 1] : tensor<5x7x3x4xf32> -> tensor<3x4xf32>
+// CHECK-NEXT: return %[[S]]
+func.func @gathers_put_their_indices_elsewhere(%x: tensor<5x7x6xf32>, %i: tensor<3x4xi64>) -> tensor<3x4xf32> {
+  %t = tw.transpose %x by [1, 2, 0] : tensor<5x7x6xf32> -> tensor<7x6x5xf32>
+  %g = tw.gather %t[%i] dims [1] at 0 : (tensor<7x6x5xf32>, tensor<3x4xi64>) -> tensor<3x4x7x5xf32>
+  %r = tw.sum %g over [2, 3] : tensor<3x4x7x5xf32> -> tensor<3x4xf32>
+  func.return %r : tensor<3x4xf32>
+}
