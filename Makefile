@@ -42,6 +42,7 @@ pytest: $(READY)
 # Rewrites what is generated from the code; a test fails when it is stale.
 docs: $(READY)
 	$(BIN)/python -m tilewright.frontend.op_reference docs/ops.md
+	$(BIN)/python -m tilewright.frontend.pass_reference docs/passes.md
 	$(BIN)/python -m tilewright.frontend.error_reference docs/errors.md
 
 $(READY): .ci/requirements.txt .ci/constraints.txt pyproject.toml

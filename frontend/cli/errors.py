@@ -57,3 +57,12 @@ class CannotRun(TilewrightError):
     what = "cannot run {subject}"
     why = "{reason}"
     fix = "what can be run: {known}"
+
+
+class CannotScaffold(TilewrightError):
+    """`new-pass` or `new-op` with a name that does not do."""
+
+    code = "TW1956"
+    what = "cannot make `{name}`"
+    why = "{reason}"
+    fix = "{advice}"

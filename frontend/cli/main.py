@@ -20,10 +20,14 @@ COMMANDS: Mapping[str, str] = {
     "run": "execute a module on given or random inputs, by the interpreter or a target",
     "capture": "write the graphs of a function or script as .mlir",
     "explain": "what a compile did: fused, left to ATen, refused, and how long it took",
+    "new-pass": "write a pass that works, with its test, to change into yours",
+    "new-op": "write an op that works, with its tests, to change into yours",
     "test-from-capture": "write a lit test from a captured graph and a pass",
     "cache": "list, measure, verify and prune the compile cache",
     "doctor": "check compiler, OpenMP, torch, triton, GPU and cache, with remedies",
     "lsp": "serve .mlir files to an editor",
+    "reduce": "shrink a module that fails to a few ops that fail in the same way",
+    "bisect": "find the pass and the rewrite that make a module fail",
     "completion": "print the completion script of a shell",
 }
 """Subcommand -> its line in `tilewright --help`; `new-pass` lives in new_pass.py."""

@@ -1,0 +1,91 @@
+"""Writes docs/passes.md from the passes: `python -m tilewright.frontend.pass_reference docs/passes.md`."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import MISSING, Field, fields
+from itertools import groupby
+from pathlib import Path
+
+from xdsl.passes import ModulePass
+
+from tilewright.passes.pipeline import PIPELINES
+from tilewright.passes.registry import PASSES, pass_class
+
+_HEADER = """# Passes
+
+Generated from the passes by `make docs`; do not edit. `tilewright-opt -p name{option=value}` runs
+one; [ir.md](ir.md) explains the levels, [CONTRIBUTING](../CONTRIBUTING.md) how to add one.
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    lines = [_HEADER]
+    for name, pipeline in PIPELINES.items():
+        lines.append(f"The pipeline `{name}`: {', '.join(f'`{spec}`' for spec in pipeline)}.\n")
+    for folder, names in groupby(sorted(PASSES, key=lambda n: (_folder(n), n)), key=_folder):
+        lines.append(f"## {folder}\n")
+        for name in names:
+            lines += _entry(name, pass_class(name))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _folder(name: str) -> str:
+    parts = PASSES[name].partition(":")[0].split(".")
+    return parts[2] if len(parts) > 3 else "other"
+
+
+def _entry(name: str, cls: type[ModulePass]) -> Iterator[str]:
+    yield f"### `{name}`\n"
+    yield _markdown(inspect.cleandoc(cls.__doc__ or "")) + "\n"
+    options = [f for f in fields(cls) if f.init and f.name != "name"]
+    if options:
+        shown = ", ".join(f"`{f.name.replace('_', '-')}` ({_default(f)})" for f in options)
+        yield f"Options with their defaults: {shown}.\n"
+
+
+def _default(option: Field[object]) -> str:
+    return "required" if option.default is MISSING else repr(option.default)
+
+
+def _markdown(text: str) -> str:
+    """A docstring with its indented IR fenced."""
+    parts: list[str] = []
+    for indented, lines in groupby(text.splitlines(), key=lambda line: line.startswith("    ") or not line):
+        block = "\n".join(lines).strip("\n")
+        if not block:
+            parts.append("")
+        elif indented:
+            parts.append(f"```mlir\n{textwrap.dedent(block)}\n```")
+        else:
+            parts.append(block)
+    return "\n".join(parts)
+
+
+def write_reference(path: Path, also: Path | None = None) -> Path:
+    """Write the page; in a new process, because `also` is a pass that this one has not seen."""
+    if also is None:
+        path.write_text(reference())
+    else:
+        import subprocess
+
+        subprocess.run([sys.executable, "-m", "tilewright.frontend.pass_reference", str(path)], check=True)
+    return path
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Write the page to the file named on the command line, or to standard output."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if arguments:
+        write_reference(Path(arguments[0]))
+    else:
+        sys.stdout.write(reference())
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

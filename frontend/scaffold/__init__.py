@@ -1,0 +1,1 @@
+"""New passes and ops as files that work from the first minute: `tilewright new-pass`, `new-op`."""
