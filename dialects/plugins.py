@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import marshal
+import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -47,9 +48,12 @@ class Plugin:
     def __str__(self) -> str:
         return f"{self.where} of the package {self.package}"
 
-    def is_at(self, item: object) -> bool:
-        """Whether this entry point names `item`, which then is added by a decorator while it is imported."""
-        return ":".join(_definition(item)) == self.where
+    def declares(self, item: object) -> bool:
+        """Whether this entry point stands for `item`, which its module adds by a decorator or call, too."""
+        if ":".join(_definition(item)) == self.where:
+            return True
+        spec = getattr(sys.modules.get(self.where.partition(":")[0]), "__spec__", None)
+        return bool(getattr(spec, "_initializing", False))  # the module is being imported
 
     def load(self) -> object:
         """Import it; raises BrokenPlugin."""
@@ -74,10 +78,31 @@ def load(where: str) -> Any:
     return getattr(import_module(module), attribute)
 
 
+def _declares_plugins(folder: str) -> bool:
+    """Whether some package in a folder of sys.path may have entry points for us; archives may."""
+    if os.path.isfile(folder):
+        return True
+    try:
+        names = [n for n in os.listdir(folder or ".") if n.endswith((".dist-info", ".egg-info"))]
+    except OSError:
+        return False
+    return any(_mentions_us(os.path.join(folder, name, "entry_points.txt")) for name in names)
+
+
+def _mentions_us(file: str) -> bool:
+    try:
+        with open(file, "rb") as stream:
+            return b"[tilewright." in stream.read()
+    except OSError:
+        return False
+
+
 @cache
 def _installed() -> Mapping[str, tuple[Plugin, ...]]:
     """The plug-ins of every installed package by group, in the order of their names."""
-    from importlib.metadata import entry_points
+    if not any(map(_declares_plugins, sys.path)):
+        return {}
+    from importlib.metadata import entry_points  # 50 ms, which tools without plug-ins do not pay
 
     found: dict[str, set[Plugin]] = {}
     points = entry_points()
@@ -113,7 +138,7 @@ class Table(Generic[T]):
     def add(self, name: str, item: T) -> None:
         """Add an entry; the same definition may be added again (a reloaded module, a notebook cell)."""
         plugin = self.installed().get(name)
-        owner = None if plugin is not None and plugin.is_at(item) else self._owner(name, self.installed())
+        owner = None if plugin is not None and plugin.declares(item) else self._owner(name, self.installed())
         known = self.added.get(name)
         if owner is None and known is not None and _definition(known) != _definition(item):
             owner = ".".join(_definition(known))
@@ -183,17 +208,15 @@ TABLES: list[Table[Any]] = []
 
 
 def fingerprint() -> str:
-    """A digest of all plug-ins, installed and added: it belongs into the key of whatever is cached.
+    """A digest of all plug-ins, installed and added: it belongs into the keys of caches.
 
     Empty where there are none. What was added by a file is told apart by the text of that file, an
     installed package by the texts of its Python files, so that editing a plug-in changes the digest.
     """
-    parts: list[str] = []
+    # Every group: the table of an installed one may belong to a module that is not imported yet.
+    parts = [f"{p.group} {p.name} {p.digest()}" for plugins in _installed().values() for p in plugins]
     for table in sorted(TABLES, key=lambda table: table.group):
-        installed = table.installed()
-        for name in sorted({*table.added, *installed}):
-            content = source_digest(table.added[name]) if name in table.added else installed[name].digest()
-            parts.append(f"{table.group} {name} {content}")
+        parts += [f"{table.group} {n} {source_digest(item)}" for n, item in sorted(table.added.items())]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest() if parts else ""
 
 

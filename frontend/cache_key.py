@@ -6,7 +6,6 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -66,26 +65,13 @@ def _machine(options: Options, environment: Environment) -> str:
 
 
 def _plug_ins() -> Iterator[str]:
-    """Passes, ops and targets of other packages."""
-    from tilewright.dialects.plugins import TABLES
+    """Passes, ops and targets of other packages; what this process added may hold any state: not kept."""
+    from tilewright.dialects.plugins import TABLES, fingerprint
 
     for table in TABLES:
         if table.added:
             raise Unkept(f"this process added to the table of {table.kind}s: {', '.join(table.added)}")
-        for plugin in table.installed().values():
-            yield f"{plugin} {_source_digest(plugin.where.partition('.')[0].partition(':')[0])}"
-
-
-@cache
-def _source_digest(package: str) -> str:
-    """Of the Python files of an installed package, which may have been edited in place."""
-    spec = find_spec(package)
-    places = [] if spec is None else [*(spec.submodule_search_locations or [spec.origin])]
-    digest = hashlib.sha256()
-    for place in map(Path, filter(None, places)):
-        for file in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            digest.update(str(file).encode() + b"\0" + file.read_bytes())
-    return digest.hexdigest()
+    yield fingerprint()
 
 
 def _modes() -> Iterator[str]:

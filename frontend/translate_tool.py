@@ -9,7 +9,7 @@ from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_hook
 from tilewright.targets.registry import emitter, known_languages
 
-from .tool_io import ToolArguments, guarded, parse_module, read_text, verify_input, write_text
+from .tool_io import ToolArguments, guarded, load_passes, parse_module, read_text, verify_input, write_text
 
 
 def _arguments() -> argparse.ArgumentParser:
@@ -17,6 +17,7 @@ def _arguments() -> argparse.ArgumentParser:
     flag = parser.add_argument
     flag("file", nargs="?", default="-", help="input (.mlir); standard input if left out")
     flag("--to", required=True, metavar="LANGUAGE", help=f"one of: {', '.join(known_languages())}")
+    flag("--load", action="append", default=[], metavar="FILE", help="Python file or module to import first")
     flag("-p", "--passes", default="", help="passes to run first")
     flag("-o", "--output", help="output file; standard output if left out")
     return parser
@@ -24,6 +25,8 @@ def _arguments() -> argparse.ArgumentParser:
 
 def run(args: argparse.Namespace) -> int:
     """The tool, given its parsed arguments; returns the exit status."""
+    for where in args.load:
+        load_passes(where)
     emit = emitter(args.to)
     ctx = new_context()
     name = "<stdin>" if args.file == "-" else args.file

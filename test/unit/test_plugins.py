@@ -306,17 +306,11 @@ def decorated(ctx, module, *, text: str = "yes"):
 POINTS = "[tilewright.passes]\nplain = pkg:plain\ndecorated = pkg:decorated\n"
 
 
-def opt(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def opt(folder: Path, *arguments: str, module: str = "builtin.module {}") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "tilewright.frontend.opt_tool", *arguments]
     path = f"{folder}:{Path(__file__).parents[1] / 'importroot'}"
-    return subprocess.run(
-        command,
-        input="builtin.module {}",
-        capture_output=True,
-        text=True,
-        env={"PYTHONPATH": path, "PATH": ""},
-        check=False,
-    )
+    environment = {"PYTHONPATH": path, "PATH": ""}
+    return subprocess.run(command, input=module, capture_output=True, text=True, env=environment, check=False)
 
 
 def test_passes_of_an_installed_package_run_by_name(tmp_path: Path) -> None:
@@ -348,6 +342,42 @@ def test_broken_packages_are_named(tmp_path: Path, points: str, code: str, passe
     assert "Traceback" not in done.stderr
     if "TW3911" in message:
         assert "uninstall the package pkg 1.0" in done.stderr
+
+
+WITH_DIALECT = """
+import tilewright
+from xdsl.ir import Dialect
+from xdsl.irdl import IRDLOperation, irdl_op_definition
+
+@irdl_op_definition
+class MarkOp(IRDLOperation):
+    name = "mine.mark"
+    assembly_format = "attr-dict"
+
+MINE = tilewright.register_dialect(Dialect("mine", [MarkOp], []))
+"""
+
+
+def test_a_module_may_register_what_its_entry_point_names(tmp_path: Path) -> None:
+    install(tmp_path, "pkg", "[tilewright.dialects]\nmine = pkg:MINE\n", WITH_DIALECT)
+    for arguments in ([], ["--load", "pkg"]):
+        done = opt(tmp_path, *arguments, module="builtin.module { mine.mark }")
+        assert "mine.mark" in done.stdout, done.stderr
+
+
+def test_tools_without_plug_ins_do_not_load_the_metadata_of_packages(tmp_path: Path) -> None:
+    program = "import sys; from tilewright.dialects.registry import new_context; new_context()\n"
+    program += "print('importlib.metadata' in sys.modules)"
+
+    def loads_metadata() -> str:
+        path = f"{tmp_path}:{Path(__file__).parents[1] / 'importroot'}"
+        command = [sys.executable, "-c", program]
+        done = subprocess.run(command, env={"PYTHONPATH": path}, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    assert loads_metadata() == "False"
+    install(tmp_path, "pkg", POINTS, PASSES)
+    assert loads_metadata() == "True"
 
 
 def test_two_packages_with_one_name_clash(tmp_path: Path) -> None:
