@@ -39,12 +39,22 @@ FREEZE: tuple[str, ...] = (
 )
 """Splits off `@setup`, which runs once per version of the parameters."""
 
-_HALF_PRODUCTS = "convert-tw-to-tk{products=half}"
+_AFTER_FUSION = KERNELS.index("bufferize")
+_GPU: tuple[str, ...] = (
+    *TENSOR,
+    "convert-tw-to-tk{products=half}",
+    *KERNELS[1:_AFTER_FUSION],
+    "split-reductions",
+    *KERNELS[_AFTER_FUSION:],
+    "flatten-axes",
+    "schedule-gpu",
+    "apply-schedule",
+)
 """Libraries have no equal for matrix products of f32; those of halves fuse with what surrounds them."""
 
 PIPELINES: Mapping[str, tuple[str, ...]] = {
     "cpu": (*TENSOR, *FREEZE, *KERNELS, "schedule-cpu", "apply-schedule"),
-    "gpu": (*TENSOR, _HALF_PRODUCTS, *KERNELS[1:], "flatten-axes", "schedule-gpu", "apply-schedule"),
+    "gpu": _GPU,
 }
 
 

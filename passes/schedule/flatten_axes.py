@@ -57,6 +57,8 @@ class FlattenAxesPass(ModulePass):
 
 def flatten(func: FuncOp) -> None:
     """Merge the axes of one function, role by role."""
+    if any(size.constant == 0 for size in func.space):
+        return skip(func, "an axis has no elements, and what is divided by its size has no value")
     groups = groups_of(func)
     if [group.axes for group in groups] == [(a,) for a in range(len(func.space))]:
         return skip(func, "no two axes have one role")

@@ -1,0 +1,138 @@
+"""Whether a kernel's reductions are worth splitting into parts, and into which."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+from tilewright.dialects.index_expr import Expr, Var, as_expr
+from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.calls import AssertOp
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.contraction import find_contraction
+from tilewright.dialects.tk.domain import levels_of
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import element_type, is_half
+
+from .blocks import power_of_two
+from .body import Body
+
+_SHORT = 4096
+"""A part is at least so long: what one program reduces in a few steps."""
+_SMALL = 1 << 17
+"""Fewer elements are reduced before a second kernel has started."""
+_UNKNOWN = 1 << 18
+"""What a symbolic size is taken to be."""
+_COLUMNS = 32
+_TILE = 64
+_DEEP = 256
+
+
+@dataclass(frozen=True)
+class Split:
+    """Axis `axis` becomes `count` parts of `length`; `kept` axes are parallel, `others` reduced too."""
+
+    reductions: tuple[ReduceOp, ...]
+    axis: int
+    kept: tuple[int, ...]
+    others: tuple[int, ...]
+    count: Expr
+    length: Expr
+    even: bool
+    """Whether the parts cover the axis exactly."""
+
+
+def _size(expr: Expr) -> int:
+    return expr.evaluate({var: _UNKNOWN for var in expr.variables()})
+
+
+def first_reductions(kernel: KernelOp, body: Body, programs: int) -> tuple[ReduceOp, ...] | str | None:
+    """Reductions behind which to cut, since more is done along their axes; why not; None: split them."""
+    if any(isinstance(op, ArgReduceOp | ScanOp) for op in body.ops):
+        return "positions and running values are not combined from parts"
+    reductions = [op for op in body.ops if isinstance(op, ReduceOp)]
+    over = frozenset(reductions[0].over)
+    if any(frozenset(op.over) != over for op in reductions):
+        return "its reductions are over different axes"
+    if any(isinstance(op, AssertOp) and body.runs[op] & over for op in body.ops):
+        return "it checks along the reduced axes"
+    levels = levels_of(kernel.body.block)
+    early = tuple(op for op in reductions if levels[op.result] == 1)
+    if len(early) == len(reductions) and not any(body.runs[op] & over for op in body.sinks()):
+        return None
+    kept = tuple(a for a in range(len(kernel.space)) if a not in over)
+    worth = _of_rows(kernel, early, kept, programs)
+    return worth if isinstance(worth, str) else early
+
+
+def split_of(kernel: KernelOp, body: Body, programs: int) -> Split | str:
+    """The split, or why there is none."""
+    reductions = tuple(op for op in body.ops if isinstance(op, ReduceOp))
+    over = reductions[0].over
+    kept = tuple(a for a in range(len(kernel.space)) if a not in over)
+    if find_contraction(kernel.body.block) is not None:
+        return _of_product(kernel, reductions, kept, programs)
+    return _of_rows(kernel, reductions, kept, programs)
+
+
+def _of_rows(
+    kernel: KernelOp, reductions: tuple[ReduceOp, ...], kept: tuple[int, ...], programs: int
+) -> Split | str:
+    space, over = kernel.space, reductions[0].over
+    rows, length = prod(_size(space[a]) for a in kept), prod(_size(space[a]) for a in over)
+    if rows * length < _SMALL:
+        return "it is short"
+    busy = -(-rows // (_COLUMNS if _lies_along(kernel, kept) else 1))
+    axis = max(over, key=lambda a: _size(space[a]))
+    if busy * 2 > programs:
+        return f"{busy} programs keep a GPU busy"
+    count = min(power_of_two(programs // busy), power_of_two(max(1, length // _SHORT)), 1024)
+    return _parts(kernel, reductions, axis, kept, count)
+
+
+def _parts(
+    kernel: KernelOp, reductions: tuple[ReduceOp, ...], axis: int, kept: tuple[int, ...], count: int
+) -> Split | str:
+    """`count` parts, or a few less or more if these are of equal length."""
+    size = kernel.space[axis]
+    others = tuple(a for a in reductions[0].over if a != axis)
+    if size.constant is not None:
+        count = min(count, size.constant)
+        near = sorted(range(max(2, count // 2), count * 2), key=lambda n: (abs(n - count), n))
+        count = next((n for n in near if size.constant % n == 0), count)
+    if count < 2:
+        return "its parts would be short"
+    length = (size + (count - 1)) // count
+    even = size.constant is not None and size.constant % count == 0
+    return Split(reductions, axis, kept, others, as_expr(count), length, even)
+
+
+def _of_product(
+    kernel: KernelOp, reductions: tuple[ReduceOp, ...], kept: tuple[int, ...], programs: int
+) -> Split | str:
+    """Few tiles and a long sum ("split-k"): parts of a length that whole steps cover."""
+    over = reductions[0].over
+    size = kernel.space[over[0]].constant
+    if len(over) != 1 or size is None:
+        return "the sum of the product is over several axes, or of unknown length"
+    product = find_contraction(kernel.body.block)
+    assert product is not None
+    tiles = prod(_size(kernel.space[a]) for a in kept if a not in product.rows | product.columns)
+    for axes in (product.rows, product.columns):
+        tiles *= -(-prod(_size(kernel.space[a]) for a in sorted(axes)) // _TILE)
+    if any(not is_half(element_type(op.buffer.type)) for op in product.sources()):
+        return "products of f32 are left as they are"
+    wanted = programs // 2 // tiles
+    count = next((n for n in range(min(wanted, size // _DEEP), 1, -1) if size % (n * 16) == 0), 1)
+    if count < 2:
+        return f"{tiles} tiles with sums of {size} keep a GPU busy"
+    return Split(reductions, over[0], kept, (), as_expr(count), as_expr(size // count), even=True)
+
+
+def _lies_along(kernel: KernelOp, kept: tuple[int, ...]) -> bool:
+    """Whether inputs are contiguous along an axis that stays."""
+    for op in kernel.body.block.ops:
+        if isinstance(op, LoadOp) and len(op.subscripts) > 1:
+            last = op.subscripts[-1]
+            return any((c := last.coefficient(Var("d", a))) is not None and c.constant == 1 for a in kept)
+    return False

@@ -1,0 +1,162 @@
+// RUN: tilewright-opt %s -p split-reductions --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p split-reductions --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+
+// CHECK-LABEL: @full_sum
+// CHECK: %[[P:.*]] = tk.kernel [256, 4096] ins(%x : tensor<1048576xf32>) -> (tensor<256xf32>)
+// CHECK: %[[V:.*]] = tk.load %{{.*}}[d0*4096 + d1] : tensor<1048576xf32> -> f32 loc("m.py":1:0)
+// CHECK: %[[S:.*]] = tk.reduce add %[[V]] over [1] : f32 loc("m.py":2:0)
+// CHECK: tk.store %[[S]], %{{.*}}[d0]
+// CHECK: tk.kernel [256] ins(%[[P]] : tensor<256xf32>) -> (tensor<f32>)
+// CHECK: %[[W:.*]] = tk.load %{{.*}}[d0] : tensor<256xf32> -> f32
+// CHECK: %[[T:.*]] = tk.reduce add %[[W]] over [0] : f32
+// CHECK: %[[R:.*]] = math.sqrt %[[T]]
+// CHECK: tk.store %[[R]], %{{.*}}[]
+func.func @full_sum(%x: tensor<1048576xf32>) -> tensor<f32> {
+  %r = tk.kernel [1048576] ins(%x : tensor<1048576xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<1048576xf32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0] : tensor<1048576xf32> -> f32 loc("m.py":1:0)
+    %1 = tk.reduce add %0 over [0] : f32 loc("m.py":2:0)
+    %2 = math.sqrt %1 : f32 loc("m.py":3:0)
+    tk.store %2, %o[] : f32, tensor<f32> loc("m.py":3:0)
+  }
+  func.return %r : tensor<f32>
+}
+
+// -----
+
+// Parts of unequal length read nothing beyond the end, and combine the identity there.
+// CHECK-LABEL: @uneven
+// CHECK: tk.kernel [64, ((s0 + 63) floordiv 64)]
+// CHECK: %[[I:.*]] = tk.index "d0*((s0 + 63) floordiv 64) + d1"
+// CHECK: %[[N:.*]] = tk.index "s0"
+// CHECK: %[[M:.*]] = arith.cmpi slt, %[[I]], %[[N]]
+// CHECK: %[[L:.*]] = tk.load %{{.*}}[d0*((s0 + 63) floordiv 64) + d1] if %[[M]] else
+// CHECK: %[[F:.*]] = arith.constant 0xff800000 : f32
+// CHECK: %[[V:.*]] = arith.select %[[M]], %[[L]], %[[F]]
+// CHECK: tk.reduce max %[[V]] over [1]
+// CHECK: tk.kernel [64]
+// CHECK: tk.reduce max
+func.func @uneven(%x: tensor<?xf32, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"}) -> tensor<f32> {
+  %r = tk.kernel [s0] ins(%x : tensor<?xf32, #tw.shape<"s0">>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<?xf32, #tw.shape<"s0">>, %o: tensor<f32>):
+    %0 = tk.load %a[d0] : tensor<?xf32, #tw.shape<"s0">> -> f32
+    %1 = tk.reduce max %0 over [0] : f32
+    tk.store %1, %o[] : f32, tensor<f32>
+  }
+  func.return %r : tensor<f32>
+}
+
+// -----
+
+// A product with few tiles and a long sum: the parts are batches of it.
+// CHECK-LABEL: @product
+// CHECK: tk.kernel [64, 64, 32, 256]
+// CHECK: %[[S:.*]] = tk.reduce add %{{.*}} over [3] {tk.factors = bf16}
+// CHECK: tk.store %[[S]], %{{.*}}[d2, d0, d1]
+// CHECK: tk.kernel [64, 64, 32]
+func.func @product(%x: tensor<64x8192xbf16>, %y: tensor<8192x64xbf16>) -> tensor<64x64xf32> {
+  %r = tk.kernel [64, 64, 8192] ins(%x, %y : tensor<64x8192xbf16>, tensor<8192x64xbf16>) -> (tensor<64x64xf32>) {
+  ^bb0(%a: tensor<64x8192xbf16>, %b: tensor<8192x64xbf16>, %o: tensor<64x64xf32>):
+    %0 = tk.load %a[d0, d2] : tensor<64x8192xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.load %b[d2, d1] : tensor<8192x64xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<64x64xf32>
+  }
+  func.return %r : tensor<64x64xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not split: it is short
+func.func @short(%x: tensor<1024xf32>) -> tensor<f32> {
+  %r = tk.kernel [1024] ins(%x : tensor<1024xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<1024xf32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0] : tensor<1024xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[] : f32, tensor<f32>
+  }
+  func.return %r : tensor<f32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not split: 4096 programs keep a GPU busy
+func.func @many_rows(%x: tensor<4096x1024xf32>) -> tensor<4096xf32> {
+  %r = tk.kernel [4096, 1024] ins(%x : tensor<4096x1024xf32>) -> (tensor<4096xf32>) {
+  ^bb0(%a: tensor<4096x1024xf32>, %o: tensor<4096xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4096x1024xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    tk.store %1, %o[d0] : f32, tensor<4096xf32>
+  }
+  func.return %r : tensor<4096xf32>
+}
+
+// -----
+
+// Cut behind the sum; then the sum is split.
+// CHECK-LABEL: @what_meets_the_sum
+// CHECK: %[[P:.*]] = tk.kernel [256, 4096] ins(%x
+// CHECK: %[[S:.*]] = tk.kernel [256] ins(%[[P]]
+// CHECK: tk.kernel [1048576] ins(%[[S]], %x
+// CHECK: %[[M:.*]] = tk.load %{{.*}}[] : tensor<f32> -> f32
+// CHECK: %[[V:.*]] = tk.load %{{.*}}[d0] : tensor<1048576xf32> -> f32
+// CHECK: arith.subf %[[V]], %[[M]]
+// CHECK-NOT: tk.reduce
+func.func @what_meets_the_sum(%x: tensor<1048576xf32>) -> tensor<1048576xf32> {
+  %r = tk.kernel [1048576] ins(%x : tensor<1048576xf32>) -> (tensor<1048576xf32>) {
+  ^bb0(%a: tensor<1048576xf32>, %o: tensor<1048576xf32>):
+    %0 = tk.load %a[d0] : tensor<1048576xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    %2 = arith.subf %0, %1 : f32
+    tk.store %2, %o[d0] : f32, tensor<1048576xf32>
+  }
+  func.return %r : tensor<1048576xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @different_axes
+// REMARK: tk.kernel at {{.*}}: not split: its reductions are over different axes
+func.func @different_axes(%x: tensor<4x262144xf32>) -> tensor<f32> {
+  %r = tk.kernel [4, 262144] ins(%x : tensor<4x262144xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<4x262144xf32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x262144xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    %2 = tk.reduce max %1 over [0] : f32
+    tk.store %2, %o[] : f32, tensor<f32>
+  }
+  func.return %r : tensor<f32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not split: positions and running values are not combined from parts
+func.func @positions(%x: tensor<1048576xf32>) -> tensor<i64> {
+  %r = tk.kernel [1048576] ins(%x : tensor<1048576xf32>) -> (tensor<i64>) {
+  ^bb0(%a: tensor<1048576xf32>, %o: tensor<i64>):
+    %0 = tk.load %a[d0] : tensor<1048576xf32> -> f32
+    %i = tk.index "d0" : i64
+    %1, %2 = tk.argreduce max %0 at %i over [0] : f32
+    tk.store %2, %o[] : i64, tensor<i64>
+  }
+  func.return %r : tensor<i64>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not split: it checks along the reduced axes
+func.func @checks(%x: tensor<1048576xi64>) -> tensor<i64> {
+  %r = tk.kernel [1048576] ins(%x : tensor<1048576xi64>) -> (tensor<i64>) {
+  ^bb0(%a: tensor<1048576xi64>, %o: tensor<i64>):
+    %0 = tk.load %a[d0] : tensor<1048576xi64> -> i64
+    %n = arith.constant 5 : i64
+    %ok = arith.cmpi slt, %0, %n : i64
+    tk.assert %ok "index out of range" : i1
+    %1 = tk.reduce add %0 over [0] : i64
+    tk.store %1, %o[] : i64, tensor<i64>
+  }
+  func.return %r : tensor<i64>
+}
