@@ -60,6 +60,7 @@ EXTRA: tuple[str, ...] = (
 # In the core table, but better kept whole.
 KEPT: tuple[str, ...] = (
     "_scaled_dot_product_flash_attention_for_cpu.default",
+    "all",
     "clamp_max",
     "clamp_min",
     "rsub",

@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
 
+from tilewright.dialects.index_expr import product
 from tilewright.dialects.tw.elementwise_binary import AddOp, MulOp
 from tilewright.dialects.tw.linalg import AttentionOp, ConvolutionOp, MatmulOp
 from tilewright.dialects.types import is_float, sizes_of
@@ -71,6 +72,8 @@ def _convolution(
         raise Unsupported("an integer convolution")
     if len(sizes_of(x)) != len(sizes_of(weight)):
         raise Unsupported("a convolution of one image without a batch dimension")
+    if product(b.sizes).constant == 0:  # also where torch gives no channels for no channels
+        return b.full(0, b.element, b.sizes)
     spatial = len(sizes_of(x)) - 2
     return b.emit(
         ConvolutionOp(

@@ -215,6 +215,8 @@ def _diagonal(b: Builder, x: SSAValue, offset: int = 0, dim1: int = 0, dim2: int
 
 def _unfold(b: Builder, x: SSAValue, dim: int, size: int, step: int) -> SSAValue:
     sizes = sizes_of(x)
+    if not sizes:
+        return take(b, b.reshape(x, (1,)), 0, 0, as_expr(size))
     d = axis(dim, len(sizes))
     shape = (b.sizes[d], as_expr(size))
     start = b.emit(IotaOp(i64, shape, 0, 0, step))

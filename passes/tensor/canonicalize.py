@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.tw.creation import ConstantOp
 
 from .driver import Rules, apply_rules
-from .fold_constants import fold_constants, splat_constant
+from .fold_constants import fold_constants, no_elements, splat_constant
 from .fold_elementwise import ELEMENTWISE_RULES
 from .fold_reductions import REDUCTION_RULES
 from .fold_views import VIEW_RULES
@@ -33,13 +33,13 @@ class CanonicalizePass(ModulePass):
 
     Every rule holds for all inputs: `x * 0` stays (NaN), `x + 0.0` stays (-0.0), a cast
     down and up again stays (it rounds). Ops on constants are computed by the reference
-    semantics. Dead ops go.
+    semantics. What has no elements is a constant: it can neither fail nor cost anything. Dead ops go.
     """
 
     name = "canonicalize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op, RULES, self.name, fallback=(fold_constants,))
+        apply_rules(op, RULES, self.name, fallback=(no_elements, fold_constants))
 
 
 RULES: Rules = {**ELEMENTWISE_RULES, **VIEW_RULES, **REDUCTION_RULES, ConstantOp: (splat_constant,)}

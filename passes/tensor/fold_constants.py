@@ -20,10 +20,10 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.arrays import Array, Arrays
 from tilewright.dialects.semantics import Machine, semantics_of
-from tilewright.dialects.tw.base import Elementwise, element_of
+from tilewright.dialects.tw.base import Elementwise, element_of, is_pure
 from tilewright.dialects.tw.creation import ConstantOp, FullOp, scalar_attr
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
-from tilewright.dialects.types import element_type, is_float, numel_of, tensor_type
+from tilewright.dialects.types import element_type, is_float, numel_of, sizes_of, tensor_type
 
 from ..rewrite import skip
 from .driver import Rewrite
@@ -40,6 +40,15 @@ def _machine() -> Machine:
     import numpy
 
     return Machine(Arrays(numpy))
+
+
+def no_elements(op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:
+    """A pure op whose results have no elements computes nothing, and none of its checks can fail."""
+    if isinstance(op, FullOp) or not op.results or not is_pure(op):
+        return None
+    if any(not isinstance(r.type, TensorType) or numel_of(r) != 0 for r in op.results):
+        return None
+    return [rw.value(FullOp(0, element_of(r), sizes_of(r))) for r in op.results]
 
 
 def fold_constants(op: Operation, rw: Rewrite) -> SSAValue | None:

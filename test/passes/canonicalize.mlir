@@ -214,3 +214,25 @@ func.func @keeps_effects(%x: tensor<4xf32>) {
   tw.aten "aten::relu_"(%x) {args = [#tw.arg<0>], mutates = array<i64: 0>} : (tensor<4xf32>) -> ()
   func.return
 }
+
+// -----
+
+// CHECK-LABEL: @nothing_can_fail_on_no_elements
+// CHECK-NEXT:  %[[R:.*]] = tw.full 0 : i64 -> tensor<0xi64>
+// CHECK-NEXT:  %[[S:.*]] = tw.sum %[[R]] over [0]
+// CHECK-NEXT:  return %[[R]], %[[S]]
+func.func @nothing_can_fail_on_no_elements(%x: tensor<0xi64>, %y: tensor<i64>) -> (tensor<0xi64>, tensor<i64>) {
+  %z = tw.broadcast %y dims [] : tensor<i64> -> tensor<0xi64>
+  %r = tw.floor_div %x, %z : tensor<0xi64>
+  %s = tw.sum %r over [0] : tensor<0xi64> -> tensor<i64>
+  func.return %r, %s : tensor<0xi64>, tensor<i64>
+}
+
+// -----
+
+// CHECK-LABEL: @division_of_one_element_stays
+// CHECK-NEXT:  tw.floor_div %x, %y
+func.func @division_of_one_element_stays(%x: tensor<1xi64>, %y: tensor<1xi64>) -> tensor<1xi64> {
+  %r = tw.floor_div %x, %y : tensor<1xi64>
+  func.return %r : tensor<1xi64>
+}
