@@ -14,6 +14,15 @@ class ChangedMeaning(TilewrightError):
     fix = "report this bug with the module before the pass; `tilewright reduce` shrinks it to a few ops"
 
 
+class WrongCode(TilewrightError):
+    """Compiled code computes something else than the module that it was emitted from."""
+
+    code = "TW3922"
+    what = "the compiled code of @{entry} does not compute what its module says"
+    why = "{difference}\ninputs: {inputs}"
+    fix = "report this bug of the emitter with the module; `tilewright reduce` shrinks it to a few ops"
+
+
 class NothingToRun(TilewrightError):
     """A check of meaning was asked for, and no function of the module can be run."""
 
@@ -21,3 +30,21 @@ class NothingToRun(TilewrightError):
     what = "cannot check the meaning of {file}: nothing in it was run"
     why = "{reason}"
     fix = "give a module with a closed function; plans need `th.sizes` and `th.strides` on their arguments"
+
+
+class NoFailure(TilewrightError):
+    """`reduce` or `bisect` got an input on which nothing fails."""
+
+    code = "TW1921"
+    what = "{tool}: nothing fails on {file}"
+    why = "the pipeline `{pipeline}` runs, verifies and keeps the meaning of the module"
+    fix = "give the pipeline that fails (-p), or a script that tells good from bad (--test)"
+
+
+class BadTestScript(TilewrightError):
+    """The script of `--test` cannot be run."""
+
+    code = "TW1922"
+    what = "cannot run the test script {script}"
+    why = "{reason}"
+    fix = "give an executable file; it gets the path of a module and its exit status is kept"

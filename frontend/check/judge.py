@@ -40,6 +40,11 @@ class Precision:
         return _SLACK * _EPSILON[self.narrow] * self.magnitude
 
     @property
+    def summing(self) -> float:
+        """What summing in another order may change, where nothing is rounded to a 16-bit type."""
+        return 8 * _EPSILON[f64 if self.narrow == f64 else f32] * self.magnitude
+
+    @property
     def factor(self) -> float:
         return 2.0 if self.narrow in (f32, f64) else 3.0
 
@@ -101,11 +106,11 @@ def _wrong_rounding(
     before: Any, after: Any, truth: Any, precision: Precision, tolerance: float
 ) -> str | None:
     wide_before, wide_after = before.astype(np.float64), after.astype(np.float64)
+    relative = _RELATIVE[f64 if precision.narrow == f64 else f32]
+    absolute = max(tolerance, precision.summing)
     with np.errstate(all="ignore"):
-        near = abs(wide_after - wide_before) <= precision.relative * abs(wide_before) + max(
-            tolerance, precision.rounding
-        )
-        as_true = abs(wide_after - truth) <= precision.relative * abs(truth) + precision.rounding
+        near = abs(wide_after - wide_before) <= relative * abs(wide_before) + absolute
+        as_true = abs(wide_after - truth) <= relative * abs(truth) + absolute
     same = (before == after) | ((before != before) & (after != after))
     overflowed = ~np.isfinite(before) & np.isfinite(truth)  # the unchanged module was no better
     wrong = ~(same | near | as_true | overflowed)

@@ -23,7 +23,7 @@ from .errors import ChangedMeaning, NothingToRun
 from .execute import AtenMaker, Outcome, argument_sizes, narrowest, run
 from .inputs import Case, cases_for
 from .judge import Precision, Values, difference
-from .signature import Entry, Refused, entries
+from .signature import SETUP, Entry, Refused, entries, function_named
 
 BUDGET = 2.0
 """Seconds that one run of one function may take, as estimated before it starts."""
@@ -53,6 +53,8 @@ class Mismatch:
 class Baseline:
     """The outcomes that every later module is judged by."""
 
+    given: ModuleOp
+    """A copy of the module as it was given."""
     expected: list[Expected] = field(default_factory=list[Expected])
     refused: list[Refused] = field(default_factory=list[Refused])
     left_out: list[str] = field(default_factory=list[str])
@@ -60,13 +62,15 @@ class Baseline:
     narrow: Attribute | None = None
     aten: AtenMaker | None = None
     budget: float = BUDGET
+    setup: ModuleOp | None = None
+    """`@setup` as it was last seen, for modules from which it was taken."""
 
     @staticmethod
     def of(
         module: ModuleOp, *, seed: int = 0, aten: AtenMaker | None = None, budget: float = BUDGET
     ) -> Baseline:
         """Run every function of `module` on all its cases."""
-        baseline = Baseline(narrow=narrowest(module), aten=aten, budget=budget)
+        baseline = Baseline(module.clone(), narrow=narrowest(module), aten=aten, budget=budget)
         found, baseline.refused = entries(module)
         for entry in found:
             for case in cases_for(entry, seed):
@@ -124,10 +128,13 @@ class Baseline:
                 return Mismatch(expected, text), costly
         return None, costly
 
+    def _setup(self, module: ModuleOp) -> ModuleOp | None:
+        return None if function_named(module, SETUP) is not None else self.setup
+
     def _compare(self, module: ModuleOp, expected: Expected) -> str | None:
         entry, case, sizes = expected.entry, expected.case, expected.sizes
-        own = run(module, entry, case, sizes, aten=self.aten)
-        after64 = run(module, entry, case, sizes, float64=True, aten=self.aten)
+        own = run(module, entry, case, sizes, aten=self.aten, setup=self._setup(module))
+        after64 = run(module, entry, case, sizes, float64=True, aten=self.aten, setup=self._setup(module))
         return compare(expected, own, after64, self.narrow)
 
 
@@ -187,6 +194,8 @@ class SemanticCheck:
             raise self._error(run, module, mismatch)
         self.checked += len(self.baseline.expected) - len(costly)
         self.before = module.clone()
+        if function_named(module, SETUP) is not None:
+            self.baseline.setup = self.before
 
     def _error(self, run: PassRun, module: ModuleOp, mismatch: Mismatch) -> ChangedMeaning:
         op, culprit = None, "the pass as a whole"

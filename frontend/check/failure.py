@@ -1,0 +1,88 @@
+"""Runs a pipeline over a module and says how it fails: the one question of `reduce` and `bisect`."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from time import process_time
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+from xdsl.utils.exceptions import DiagnosticException
+
+from tilewright.dialects.diagnostics import FailedPass, TilewrightError
+from tilewright.dialects.registry import new_context
+from tilewright.passes.manager import PassRun, module_text, run_pipeline, verify_hook
+
+from .aten_callback import aten_callback
+from .errors import BadTestScript
+from .session import SemanticCheck
+
+_NAMED = re.compile(r"`([^`{]+)")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """How a module fails."""
+
+    kind: str
+    """What a reduction must keep: a code and the pass or op it names, an exit status, `slow`."""
+    message: str
+
+
+@dataclass(frozen=True)
+class Oracle:
+    """What is done with a module, and what counts as failing."""
+
+    passes: Sequence[ModulePass] = ()
+    semantics: bool = True
+    seed: int = 0
+    emit: Callable[[ModuleOp], object] | None = None
+    """Emits, and perhaps compiles, the module after the passes."""
+    slower_than: float | None = None
+    """CPU seconds that the passes may take."""
+    script: Path | None = None
+    """An executable that judges a file by its exit status; nothing else is run then."""
+
+    def failure(self, module: ModuleOp) -> Failure | None:
+        """How `module`, which is left as it is, fails; None where all is well."""
+        if self.script is not None:
+            return self._by_script(module)
+        copy = module.clone()
+        start = process_time()
+        try:
+            self._run(copy)
+        except TilewrightError as error:
+            text = str(error)
+            named = _NAMED.search(text.partition("\n")[0])
+            crash = type(error.__cause__).__name__ if isinstance(error, FailedPass) else ""
+            return Failure(f"{error.code} {named[1] if named else ''} {crash}".strip(), text)
+        except (DiagnosticException, Exception) as error:
+            return Failure(type(error).__name__, f"{type(error).__name__}: {error}")
+        seconds = process_time() - start
+        if self.slower_than is not None and seconds > self.slower_than:
+            return Failure("slow", f"the passes took {seconds:.2f} s")
+        return None
+
+    def _run(self, module: ModuleOp) -> None:
+        hooks: list[Callable[[PassRun, ModuleOp], None]] = [verify_hook]
+        if self.semantics and self.slower_than is None:
+            hooks.append(SemanticCheck(module, seed=self.seed, aten=aten_callback, blame=False))
+        run_pipeline(new_context(), module, self.passes, hooks=hooks)
+        if self.emit is not None:
+            self.emit(module)
+
+    def _by_script(self, module: ModuleOp) -> Failure:
+        assert self.script is not None
+        with tempfile.TemporaryDirectory(prefix="tilewright-") as folder:
+            file = Path(folder) / "module.mlir"
+            file.write_text(module_text(module))
+            try:
+                done = subprocess.run([self.script.absolute(), file], capture_output=True, cwd=folder)
+            except OSError as error:
+                raise BadTestScript(script=self.script, reason=error) from error
+        return Failure(f"status {done.returncode}", f"{self.script} exits with {done.returncode}")
