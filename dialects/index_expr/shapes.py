@@ -39,6 +39,8 @@ def evaluate_all(values: Sequence[Expr], symbols: Mapping[Var, int]) -> list[int
 
 
 def static_product(sizes: Sequence[Expr]) -> int | None:
-    """The number of elements, None where a size is symbolic."""
+    """The number of elements, None where it depends on a symbol (one size of 0 makes it 0)."""
     values = [size.constant for size in sizes]
+    if 0 in values:
+        return 0
     return None if None in values else prod(v for v in values if v is not None)

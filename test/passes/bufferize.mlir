@@ -305,3 +305,15 @@ func.func @constants_and_seeds() -> (tensor<i64>, tensor<2xi64>) {
   %s = tw.rng_seed : tensor<i64>
   func.return %s, %c : tensor<i64>, tensor<2xi64>
 }
+
+// -----
+
+// A size of 0 makes the tensor empty, whatever the symbols are.
+
+// CHECK-LABEL: @empty_with_a_symbol
+// CHECK-NEXT: th.view %x offset "0" sizes "1, 0, s0*s0"
+// CHECK-NEXT: return
+func.func @empty_with_a_symbol(%x: tensor<1x0x?x?xf64, #tw.shape<"1, 0, s0, s0">>, %s0: index {tw.symbol = "s0"}) -> tensor<1x0x?xf64, #tw.shape<"1, 0, s0*s0">> {
+  %r = tw.reshape %x : tensor<1x0x?x?xf64, #tw.shape<"1, 0, s0, s0">> -> tensor<1x0x?xf64, #tw.shape<"1, 0, s0*s0">>
+  func.return %r : tensor<1x0x?xf64, #tw.shape<"1, 0, s0*s0">>
+}
