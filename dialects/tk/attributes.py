@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import TypeVar
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, i32, i64
-from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
+from xdsl.ir import Attribute, Operation, ParametrizedAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr, IndexExprSyntaxError, as_expr, format_exprs, parse_exprs
+
+OpT = TypeVar("OpT", bound=Operation)
 
 
 @irdl_attr_definition
@@ -150,3 +153,18 @@ def print_values(printer: Printer, values: Sequence[SSAValue]) -> None:
     printer.print_string("(")
     printer.print_list(values, printer.print_operand)
     printer.print_string(")")
+
+
+def print_tail(printer: Printer, op: Operation, value: SSAValue) -> None:
+    """How ops of one type end: ` {attributes} : type`, the type of `value`."""
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    printer.print_attribute(value.type)
+
+
+def with_tail(parser: Parser, op: OpT, value: SSAValue) -> OpT:
+    """Parse what `print_tail` prints; `op` gets the attributes."""
+    op.attributes.update(parser.parse_optional_attr_dict())
+    parser.parse_punctuation(":")
+    parse_type_of(parser, value)
+    return op

@@ -22,7 +22,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..types import element_type
-from .attributes import axes_attr, int64, parse_axes, parse_type_of, parse_value, print_axes
+from .attributes import axes_attr, int64, parse_axes, parse_value, print_axes, print_tail, with_tail
 from .lanes import parse_lanes, print_lanes, verify_active
 from .scope import enclosing_kernel, shape_of_lanes
 
@@ -93,9 +93,7 @@ class ReduceOp(IRDLOperation):
         printer.print_operand(self.value)
         printer.print_string(" over ")
         print_axes(printer, self.axes)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.value.type)
+        print_tail(printer, self, self.value)
 
     @classmethod
     def parse(cls, parser: Parser) -> ReduceOp:
@@ -103,12 +101,7 @@ class ReduceOp(IRDLOperation):
         value = parse_value(parser)
         parser.parse_keyword("over")
         axes = parse_axes(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        parse_type_of(parser, value)
-        op = cls.make(kind, value, axes.get_values())
-        op.attributes.update(attributes)
-        return op
+        return with_tail(parser, cls.make(kind, value, axes.get_values()), value)
 
 
 @irdl_op_definition
@@ -159,9 +152,7 @@ class ArgReduceOp(IRDLOperation):
         printer.print_operand(self.index)
         printer.print_string(" over ")
         print_axes(printer, self.axes)
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.value.type)
+        print_tail(printer, self, self.value)
 
     @classmethod
     def parse(cls, parser: Parser) -> ArgReduceOp:
@@ -171,12 +162,7 @@ class ArgReduceOp(IRDLOperation):
         index = parse_value(parser)
         parser.parse_keyword("over")
         axes = parse_axes(parser)
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        parse_type_of(parser, value)
-        op = cls.make(kind, value, index, axes.get_values())
-        op.attributes.update(attributes)
-        return op
+        return with_tail(parser, cls.make(kind, value, index, axes.get_values()), value)
 
 
 @irdl_op_definition
@@ -217,9 +203,7 @@ class ScanOp(IRDLOperation):
         printer.print_string(f" {self.kind.data} ")
         printer.print_operand(self.value)
         printer.print_string(f" along {self.along}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_attribute(self.value.type)
+        print_tail(printer, self, self.value)
 
     @classmethod
     def parse(cls, parser: Parser) -> ScanOp:
@@ -227,12 +211,7 @@ class ScanOp(IRDLOperation):
         value = parse_value(parser)
         parser.parse_keyword("along")
         axis = parser.parse_integer()
-        attributes = parser.parse_optional_attr_dict()
-        parser.parse_punctuation(":")
-        parse_type_of(parser, value)
-        op = cls.make(kind, value, axis)
-        op.attributes.update(attributes)
-        return op
+        return with_tail(parser, cls.make(kind, value, axis), value)
 
 
 @irdl_op_definition
