@@ -25,7 +25,8 @@ from .errors import MissingTarget, NoTargetForDevice
 from .fallback import report
 from .fx_import import import_fx
 from .graph import Graph
-from .kept_graph import Compiled, entries_hold_all, keeping, key_of
+from .graph_details import our_entries
+from .kept_graph import Compiled, keeping, key_of
 from .locations import argument_name
 from .options import Options, options_of_target
 from .torch_internals import tracing_context
@@ -104,7 +105,7 @@ def compile_captured(
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
-    with _collector_paused(), nullcontext() if key is None else entries_hold_all():
+    with _collector_paused(), nullcontext() if key is None else our_entries():
         return driver(gm, list(example_inputs))
 
 
@@ -167,6 +168,12 @@ def begin_aten(
             return _built(graph, name, request)
         except CannotCompile as error:
             return by_aten(error)
+        except Exception as error:
+            from .repro import with_repro
+
+            aside = replace(request, trace=Trace(request.kind))
+            with_repro(error, lambda: _imported(gm, example_inputs, aside, names)[0].module, name, request)
+            raise
 
     return finish
 

@@ -11,14 +11,12 @@ import hashlib
 import logging
 import pickle
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from torch._dynamo.utils import counters
-from torch._functorch import config as functorch
 from torch._functorch._aot_autograd.autograd_cache import (
     BypassAOTAutogradCache,
     FXGraphCacheMiss,
@@ -79,11 +77,6 @@ def key_of(gm: GraphModule, names: Sequence[str], options: Options, environment:
 def _not_kept(reason: str) -> None:
     counters[COUNTERS]["graph_not_kept"] += 1
     LOGGER.info("not cached: %s", reason)
-
-
-def entries_hold_all() -> AbstractContextManager[Any]:
-    """Entries hold our objects themselves, the one of the backward graph among them."""
-    return functorch.patch(bundled_autograd_cache=True, force_non_lazy_backward_lowering=True)  # pyright: ignore
 
 
 def keeping(begin: Begin, request: Request, key: str) -> SerializableAOTDispatchCompiler:
