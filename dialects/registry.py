@@ -55,12 +55,6 @@ def dialect(where: str) -> Dialect:
     return load(where)
 
 
-def foreign_dialects() -> list[Dialect]:
-    """The dialects of other packages, and those added in this process."""
-    own = {*OWN_DIALECTS, *SHARED_DIALECTS, "builtin"}
-    return [_TABLE.get(name) for name in _TABLE.names() if name not in own]
-
-
 def new_context(*, allow_unregistered: bool = False) -> Context:
     """A context in which each dialect is imported when its first op or attribute is met."""
     ctx = Context(allow_unregistered=allow_unregistered)

@@ -33,6 +33,8 @@ def graph_key(gm: GraphModule, names: Sequence[str], options: Options, environme
         raise Unkept("the passes are dumped")
     if options.verify or environment.verify_each:
         raise Unkept("the passes are verified")
+    if options.check:
+        raise Unkept("the meaning is checked")
     parts = [package_digest(), repr(options), _machine(options, environment), *_plug_ins(), *_modes()]
     parts += [",".join(names), *places(gm), *_constants(gm)]
     return digest_of(parts)
@@ -70,7 +72,7 @@ def _plug_ins() -> Iterator[str]:
 
     for table in TABLES:
         if table.added:
-            raise Unkept(f"this process added to the table of {table.kind}s: {', '.join(table.added)}")
+            raise Unkept(f"this process has a {table.kind} of its own: {', '.join(table.added)}")
     yield fingerprint()
 
 

@@ -278,6 +278,21 @@ def test_definitions_without_a_file_are_told_apart_by_their_code() -> None:
     assert made("ctx") != made("module")
 
 
+def test_graphs_are_not_kept_while_a_process_has_plug_ins_of_its_own() -> None:
+    from torch.fx import symbolic_trace
+
+    from tilewright.frontend.cache_key import Unkept, graph_key
+    from tilewright.frontend.environment import read_environment
+
+    def key() -> str:
+        return graph_key(symbolic_trace(lambda x: x + 1), (), make_options(), read_environment({}))
+
+    assert key() == key()
+    register_pass("mine")(_nothing)
+    with pytest.raises(Unkept, match="this process has a pass of its own: mine"):
+        key()
+
+
 # Installed packages, in processes of their own
 
 
