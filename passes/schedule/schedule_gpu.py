@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
-from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import LoadOp, StoreOp
@@ -20,6 +18,7 @@ from tilewright.dialects.types import bytes_of, element_type
 from ..rewrite import skip
 from .blocks import Blocks, covers, power_of_two
 from .cost import estimate
+from .offsets import index_bits
 from .product_blocks import product_blocks
 from .roles import Group, contiguous_axis, groups_of, matrix_product
 
@@ -73,19 +72,6 @@ def decide(func: FuncOp, *, tf32: bool) -> Blocks:
     if inner:
         return _with_reductions(func, groups, inner, bits)
     return _pointwise(func, groups, bits)
-
-
-def index_bits(func: FuncOp) -> int:
-    """32 where every buffer is known to have less than 2**31 elements."""
-    counts = [count for arg in func.body.block.args for count in shape_of_buffer(arg)]
-    extents = [-1 if size.constant is None else size.constant for size in func.space]
-    return 32 if all(0 <= n < 2**31 - 2**16 for n in (*counts, *extents)) else 64
-
-
-def shape_of_buffer(value: SSAValue) -> tuple[int, ...]:
-    """The shape of a memref, -1 where it is not known."""
-    type_: Attribute = value.type
-    return type_.get_shape() if isa(type_, MemRefType[Attribute]) else ()
 
 
 def _widest(func: FuncOp) -> int:
