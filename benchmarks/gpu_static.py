@@ -1,0 +1,208 @@
+"""What can be told of the GPU target's kernels without a GPU: they compile, and what they use.
+
+    python -m benchmarks.gpu_static                                    # every model, forward and backward
+    python -m benchmarks.gpu_static --models bert,gpt2 --targets sm_90 --dtypes bf16 --json out.json
+
+Nothing runs: models are traced and lowered at benchmark sizes, and every kernel is compiled.
+A kernel is at fault where it spills registers, takes more shared memory than a program may
+have, or multiplies halves without a tensor-core instruction. The exit status counts them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import torch
+from rich.console import Console
+from rich.progress import track
+from rich.table import Table
+from torch.utils._pytree import tree_leaves
+
+from benchmarks.models import BY_NAME, DTYPES, load
+from tilewright.dialects.index_expr import Var
+from tilewright.dialects.types import sizes_of
+from tilewright.frontend.dtypes import DTYPES as TORCH_TYPES
+from tilewright.frontend.graph import Graph
+from tilewright.frontend.lower import lower
+from tilewright.frontend.reference_runtime import placed, result_layouts
+from tilewright.passes.pipeline import PIPELINES
+from tilewright.targets.gpu_triton.architectures import architecture
+from tilewright.targets.gpu_triton.binary import Binary
+from tilewright.targets.gpu_triton.compiler import compile_unit
+from tilewright.targets.gpu_triton.emit import emit_unit
+from tilewright.targets.gpu_triton.kernel import TritonKernel, TritonUnit
+from tilewright.targets.registry import Target, register_target
+
+TARGETS = ("sm_80", "sm_90", "sm_100", "gfx942")
+_FOUND: list[TritonUnit] = []
+"""Units of the graphs that were compiled, in order."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """One kernel on one architecture."""
+
+    model: str
+    kernel: str
+    target: str
+    warps: int
+    registers: int
+    spills: int
+    shared: int
+    occupancy: float
+    loads: int
+    wide_loads: int
+    tensor_core: int
+    faults: tuple[str, ...]
+
+
+def build(graph: Graph, request: Any) -> Callable[[list[Any]], list[Any]]:
+    """The target's `build`: keep the unit; calls give zeros of the right shapes."""
+    layouts, main = result_layouts(graph), graph.main
+    results = [(sizes_of(value), value.type) for value in main.body.block.last_op.operands]  # type: ignore[union-attr]
+    lower(graph, request)
+    _FOUND.append(emit_unit(graph.module))
+
+    def run(args: list[Any]) -> list[Any]:
+        env: dict[Var, int] = {var: int(args[index]) for var, index in graph.symbols}
+        made: list[Any] = []
+        for (sizes, type_), layout in zip(results, layouts, strict=True):
+            dtype = TORCH_TYPES[type_.get_element_type()]  # type: ignore[attr-defined]
+            made.append(placed(torch.zeros([n.evaluate(env) for n in sizes], dtype=dtype), layout, env))
+        return made
+
+    return run
+
+
+def units_of(model: str, dtype: str, scale: str, training: bool) -> list[TritonUnit]:
+    """What a model becomes: one unit per graph, the backward's included."""
+    torch._dynamo.reset()
+    _FOUND.clear()
+    case = load(model, scale, 8, dtype, training=training)
+    compiled = torch.compile(case.model, backend="mlir", options={"target": "gpu_static"})
+    with torch._dynamo.config.patch(dict(BY_NAME[model].dynamo)), torch.set_grad_enabled(training):
+        outputs = tree_leaves(compiled(*case.inputs))
+        if training:
+            sum(o.sum() for o in outputs if isinstance(o, torch.Tensor) and o.requires_grad).backward()
+    return list(_FOUND)
+
+
+def text_of(unit: TritonUnit, kernel: TritonKernel) -> str:
+    """The kernel's function."""
+    found = re.search(rf"def {kernel.name}\(.*?(?=\n\n\n|\Z)", unit.text, re.DOTALL)
+    assert found is not None, kernel.name
+    return found[0]
+
+
+def multiplies_halves(unit: TritonUnit, kernel: TritonKernel) -> bool:
+    """Whether the kernel has a product whose operands are halves: those of f32 state their precision."""
+    halves = any(p.type in ("*bf16", "*fp16") for p in kernel.parameters)
+    dots = [line for line in text_of(unit, kernel).splitlines() if "tl.dot(" in line]
+    return halves and any("input_precision" not in line for line in dots)
+
+
+def faults_of(unit: TritonUnit, kernel: TritonKernel, binary: Binary) -> tuple[str, ...]:
+    """What a kernel must not do."""
+    found: list[str] = []
+    if binary.spills:
+        found.append(f"spills {binary.spills}")
+    if binary.shared > architecture(binary.architecture).shared_per_block:
+        found.append(f"{binary.shared} bytes of shared memory")
+    if multiplies_halves(unit, kernel) and not binary.tensor_core:
+        found.append("no tensor core")
+    return tuple(found)
+
+
+def rows_of(model: str, unit: TritonUnit, target: str, cache: Path, workers: int) -> list[Row]:
+    """Every kernel of a unit, compiled."""
+    binaries = compile_unit(unit, target, cache_dir=cache, workers=workers)
+    return [
+        Row(
+            model=model,
+            kernel=kernel.name,
+            target=target,
+            warps=binary.warps,
+            registers=binary.registers,
+            spills=binary.spills,
+            shared=binary.shared,
+            occupancy=round(binary.occupancy, 3),
+            loads=binary.loads,
+            wide_loads=binary.wide_loads,
+            tensor_core=binary.tensor_core,
+            faults=faults_of(unit, kernel, binary),
+        )
+        for kernel in unit.kernels
+        for binary in [binaries[kernel.name]]
+    ]
+
+
+def table(rows: Sequence[Row]) -> Table:
+    """Per model and target; kernels by name only where they are at fault."""
+    made = Table(title="Kernels compiled without a GPU")
+    for heading in (
+        "model",
+        "target",
+        "kernels",
+        "registers",
+        "occupancy",
+        "wide loads",
+        "tensor core",
+        "faults",
+    ):
+        made.add_column(heading, justify="left" if heading in ("model", "target", "faults") else "right")
+    for model, target in dict.fromkeys((row.model, row.target) for row in rows):
+        made.add_row(model, target, *_summary([r for r in rows if (r.model, r.target) == (model, target)]))
+    return made
+
+
+def _summary(rows: Sequence[Row]) -> list[str]:
+    registers = sorted(row.registers for row in rows)
+    loads = [row for row in rows if row.loads]
+    return [
+        str(len(rows)),
+        f"{registers[len(registers) // 2]} (max {registers[-1]})",
+        f"{sum(row.occupancy for row in rows) / len(rows):.2f}",
+        f"{sum(row.wide_loads > 0 for row in loads)}/{len(loads)}",
+        str(sum(row.tensor_core > 0 for row in rows)),
+        "; ".join(f"{row.kernel}: {', '.join(row.faults)}" for row in rows if row.faults),
+    ]
+
+
+@click.command()
+@click.option("--models", default=",".join(BY_NAME), help="Names of benchmarks/models.py.")
+@click.option("--targets", default=",".join(TARGETS), help="Rows of targets/gpu_triton/architectures.py.")
+@click.option("--dtypes", default=",".join(DTYPES))
+@click.option("--scale", default="bench", type=click.Choice(["bench", "tiny"]))
+@click.option("--workers", default=2, help="Processes that compile.")
+@click.option("--cache", default=Path("build/gpu_static"), type=click.Path(path_type=Path))
+@click.option(
+    "--json", "output", default=None, type=click.Path(path_type=Path), help="Every kernel, as JSON."
+)
+def main(
+    models: str, targets: str, dtypes: str, scale: str, workers: int, cache: Path, output: Path | None
+) -> None:
+    """Compile the kernels of the demo models, forward and backward, and print what they use."""
+    rows: list[Row] = []
+    cases = [(m, d, t) for m in models.split(",") for d in dtypes.split(",") for t in (False, True)]
+    for model, dtype, training in track(cases, "compiling", console=Console(stderr=True)):
+        title = f"{model} {dtype} {'training' if training else 'inference'}"
+        for unit in units_of(model, dtype, scale, training):
+            for target in targets.split(","):
+                rows += rows_of(title, unit, target, cache, workers)
+    Console(width=160).print(table(rows))
+    if output is not None:
+        output.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+    sys.exit(min(sum(bool(row.faults) for row in rows), 100))
+
+
+register_target(Target(name="gpu_static", build=build, pipeline=PIPELINES["gpu"]))
+
+if __name__ == "__main__":
+    main()

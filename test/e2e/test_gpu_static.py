@@ -1,0 +1,37 @@
+"""A fixed sample of what `python -m benchmarks.gpu_static` checks: compiled kernels have no faults."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from benchmarks.gpu_static import faults_of, main, rows_of, table, units_of
+from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
+
+pytestmark = pytest.mark.skipif(not triton_version(), reason="triton is not installed")
+
+
+def test_kernels_of_a_model_have_no_faults(tmp_path: Path) -> None:
+    (unit,) = units_of("mlp-mixer", "bf16", "tiny", training=False)
+    rows = rows_of("mlp-mixer", unit, "sm_90", tmp_path, workers=0)
+    assert [row for row in rows if row.faults] == []
+    assert sum(row.tensor_core > 0 for row in rows) >= 3
+    assert any(row.wide_loads for row in rows)
+    assert table(rows).row_count == 1
+
+
+def test_faults_are_found(tmp_path: Path) -> None:
+    (unit,) = units_of("mlp-mixer", "bf16", "tiny", training=False)
+    product = next(kernel for kernel in unit.kernels if "matmul" in kernel.name)
+    binary = compile_kernel(unit.text, product, "sm_90", cache_dir=tmp_path)
+    assert faults_of(unit, product, binary) == ()
+    assert faults_of(unit, product, replace(binary, spills=8)) == ("spills 8",)
+    assert faults_of(unit, product, replace(binary, shared=1 << 20)) == ("1048576 bytes of shared memory",)
+    assert faults_of(unit, product, replace(binary, assembly="fma.rn.f32")) == ("no tensor core",)
+
+
+def test_an_unknown_model_is_an_error() -> None:
+    assert CliRunner().invoke(main, ["--models", "nothing"]).exit_code != 0
