@@ -275,9 +275,12 @@ def _updates() -> dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def _atomic(
-    access: Access, combine: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+    access: Access, name: str, combine: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 ) -> Callable[..., Value]:
     def call(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> Value:
+        unsigned = isinstance(pointer, Pointer) and pointer.element.kind == "uint"
+        if unsigned and name in ("atomic_max", "atomic_min"):
+            raise Unknown(f"it has no `{name}` of unsigned integers")
         return access.atomic(combine, pointer, [val], mask)
 
     return call
@@ -305,7 +308,7 @@ def language(programs: torch.Tensor, grid: tuple[int, int, int]) -> dict[str, An
     tl = Namespace(
         **_PLAIN,
         **{dtype.name: dtype for dtype in ALL},
-        **{name: _atomic(access, combine) for name, combine in _updates().items()},
+        **{name: _atomic(access, name, combine) for name, combine in _updates().items()},
         atomic_cas=atomic_cas,
         program_id=program_id,
         num_programs=num_programs,
