@@ -33,6 +33,8 @@ def graph_key(gm: GraphModule, names: Sequence[str], options: Options, environme
         raise Unkept("the passes are dumped")
     if options.verify or environment.verify_each:
         raise Unkept("the passes are verified")
+    if options.check:
+        raise Unkept("the meaning is checked")
     parts = [package_digest(), repr(options), _machine(options, environment), *_plug_ins(), *_modes()]
     parts += [",".join(names), *places(gm), *_constants(gm)]
     return digest_of(parts)

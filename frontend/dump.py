@@ -46,13 +46,14 @@ def repro_header(passes: Sequence[ModulePass]) -> str:
     """Comment lines that say which versions made this file and how to run the rest."""
     pipeline = ",".join(str(pass_) for pass_ in passes)
     return (
-        f"// {_versions()}\n"
+        f"// {versions()}\n"
         f"// RUN: tilewright-opt %s -p '{pipeline}'\n"
         f"// Every stage: tilewright-opt {IMPORT_STAGE} --dump again -o /dev/null -p '{pipeline}'\n"
     )
 
 
-def _versions() -> str:
+def versions() -> str:
+    """The versions that decide what a compile does, in one line."""
     found = [f"python {'.'.join(map(str, sys.version_info[:3]))}"]
     for package in _PACKAGES:
         try:

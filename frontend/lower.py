@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -21,12 +22,16 @@ from tilewright.passes.manager import (
 )
 from tilewright.targets.registry import code
 
+from .call import Run
 from .dump import open_dump, write_import
 from .frozen import take_setup
 from .graph import Graph
 
 if TYPE_CHECKING:
+    from .check.session import SemanticCheck
     from .compile import Request
+
+LOGGER = logging.getLogger("tilewright.check")
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,8 @@ def lower(graph: Graph, request: Request) -> Lowered:
         hooks.append(dump)
     if request.options.verify or request.environment.verify_each:
         hooks.append(verify_hook)  # after the dump, which then holds the broken stage, too
+    if request.options.check:
+        hooks.append(_semantic_check(graph, request))
     context = new_context()
     split = next((i for i, p in enumerate(passes, start=1) if p.name == "hoist-frozen"), len(passes))
     run_pipeline(context, graph.module, passes[:split], hooks=hooks)
@@ -57,6 +64,26 @@ def lower(graph: Graph, request: Request) -> Lowered:
         dump.write("setup.mlir", module_text(setup))
     run_pipeline(context, graph.module, passes[split:], hooks=hooks, first=split + 1)
     return Lowered(setup, dump)
+
+
+def _semantic_check(graph: Graph, request: Request) -> SemanticCheck:
+    """The hook of `options={"check": "each-pass"}`; the trace keeps it for the compiled code."""
+    from .check.aten_callback import aten_callback
+    from .check.session import SemanticCheck
+
+    check = request.trace.check = SemanticCheck(graph.module, aten=aten_callback)
+    return check
+
+
+def check_compiled_graph(call: Run, graph: Graph, request: Request) -> None:
+    """Compare compiled code with the imported graph where `check` asks for it; logs what was compared."""
+    check = request.trace.check
+    if check is None:
+        return
+    from .check.native import check_compiled
+
+    compared = check_compiled(call, graph.module, check.baseline, derives=True)
+    LOGGER.info("%s kept its meaning (compiled: %d inputs)\n%s", request.kind, compared, check.summary())
 
 
 def pipeline_of(request: Request) -> Sequence[ModulePass]:

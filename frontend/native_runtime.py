@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from .call import Run
 from .errors import NotOnCpu
 from .graph import Graph
-from .lower import lower
+from .lower import check_compiled_graph, lower
 from .native_code import NativeCode
 
 if TYPE_CHECKING:
@@ -30,4 +30,6 @@ def build_cpu(graph: Graph, request: Request) -> Run:
         unit, "tilewright.targets.cpu_openmp.build:recipe", request.options.pool_outputs, lowered.setup
     )
     with trace.stage("compile C++"):
-        return trace.code.load(request.cache_folder, request.environment.variables)
+        call = trace.code.load(request.cache_folder, request.environment.variables)
+    check_compiled_graph(call, graph, request)
+    return call

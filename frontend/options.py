@@ -34,13 +34,18 @@ class Options:
     """Options that only the chosen target has."""
     verify: bool = False
     """Verify the IR after every pass."""
+    check: str = ""
+    """`each-pass`: run every graph before and after each pass, and compiled, on made-up inputs (slow)."""
     dump: str = ""
     """Write the IR after each pass into this folder (as TILEWRIGHT_DUMP)."""
     cache_dir: str = ""
     """Keep compiled libraries in this folder (as TILEWRIGHT_CACHE_DIR)."""
 
 
-_ACCEPTED: Mapping[str, Callable[[], Sequence[str]]] = {"target": lambda: ("auto", *target_names())}
+_ACCEPTED: Mapping[str, Callable[[], Sequence[str]]] = {
+    "target": lambda: ("auto", *target_names()),
+    "check": lambda: ("", "each-pass"),
+}
 
 # torch.compile's modes. On CPUs launches cost nothing and no schedule is searched: there all
 # of them mean the default.

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -14,6 +15,9 @@ from tilewright.passes.manager import Timing
 
 from .code import Code
 from .graph import Graph
+
+if TYPE_CHECKING:
+    from .check.session import SemanticCheck
 
 
 @dataclass
@@ -32,6 +36,8 @@ class Trace:
     """Every pass that ran, with its seconds."""
     seconds: dict[str, float] = field(default_factory=dict[str, float])
     """Seconds of the other stages, in their order."""
+    check: SemanticCheck | None = None
+    """The check of meaning that the options asked for."""
     by_aten: TilewrightError | None = None
     """Why ATen runs the whole graph; None where it is compiled."""
 

@@ -19,20 +19,28 @@ from .inputs import Case
 
 def aten_callback(case: Case) -> Callable[[Operation, Sequence[Any]], Sequence[Any]]:
     """Executes `tw.aten`, `th.call` and `th.extern`; random operators start from the seed of `case`."""
-    started: list[bool] = []
+    states: list[Any] = []
 
     def call(op: Operation, operands: Sequence[Any]) -> Sequence[Any]:
         import torch
 
         from ..fallback import aten_function
+        from ..torch_internals import real_tensors
 
-        if not started:
-            torch.manual_seed(case.seed)  # pyright: ignore[reportUnknownMemberType]
-            started.append(True)
-        given = [_tensor(value, v) for value, v in zip(operands, op.operands, strict=True)]
-        with torch.no_grad():
-            made = aten_function(op)(given, case.values)
-        return [_array(value) for value in made[: max(len(op.results), _outs(op))]]
+        given = torch.get_rng_state()
+        try:
+            if states:
+                torch.set_rng_state(states.pop())
+            else:
+                torch.manual_seed(case.seed)  # pyright: ignore[reportUnknownMemberType]
+            with torch.no_grad(), real_tensors():
+                tensors = [_tensor(value, v) for value, v in zip(operands, op.operands, strict=True)]
+                made = aten_function(op)(tensors, case.values)
+                arrays = [_array(value) for value in made[: max(len(op.results), _outs(op))]]
+            states.append(torch.get_rng_state())
+        finally:
+            torch.set_rng_state(given)  # the user's numbers stay what they are
+        return arrays
 
     return call
 

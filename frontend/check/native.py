@@ -14,6 +14,7 @@ from tilewright.dialects.th.types import element_of_handle
 from tilewright.dialects.types import element_type_of
 
 from ..dtypes import DTYPES
+from ..torch_internals import real_tensors
 from .errors import WrongCode
 from .execute import Outcome, derived
 from .inputs import Case, arguments
@@ -24,10 +25,11 @@ Call = Callable[[list[Any]], Sequence[Any]]
 """A compiled graph: tensors and integers in a list, results back."""
 
 
-def check_compiled(call: Call, module: ModuleOp, baseline: Baseline) -> int:
+def check_compiled(call: Call, module: ModuleOp, baseline: Baseline, *, derives: bool = False) -> int:
     """Compare `call`, compiled from `module`, with what was expected; gives the number of comparisons.
 
-    Raises WrongCode. Functions that draw random seeds take them from torch, and are not compared.
+    `derives` says that `call` runs `@setup` itself. Raises WrongCode. Functions that draw random
+    seeds take them from torch, and are not compared.
     """
     function = function_named(module, "main")
     if function is None or any(op.name == "tw.rng_seed" for op in baseline.given.walk()):
@@ -36,7 +38,7 @@ def check_compiled(call: Call, module: ModuleOp, baseline: Baseline) -> int:
     for expected in baseline.expected:
         if expected.entry.name != "main":
             continue
-        own = run_compiled(call, module, baseline.setup, expected)
+        own = run_compiled(call, module, baseline.setup, expected, derives=derives)
         text = compare(expected, own, expected.truth, baseline.narrow)
         if text is not None:
             raise WrongCode(entry="main", difference=text, inputs=str(expected.case))
@@ -44,17 +46,32 @@ def check_compiled(call: Call, module: ModuleOp, baseline: Baseline) -> int:
     return done
 
 
-def run_compiled(call: Call, module: ModuleOp, setup: ModuleOp | None, expected: Expected) -> Outcome:
+def run_compiled(
+    call: Call, module: ModuleOp, setup: ModuleOp | None, expected: Expected, *, derives: bool
+) -> Outcome:
     """One call on the inputs of a case; the outcome holds NumPy arrays, as the interpreter's does."""
+    plain = arguments(expected.entry, expected.case, expected.sizes)
+    with real_tensors():
+        return _called(call, module, setup, expected, plain, derives)
+
+
+def _called(
+    call: Call,
+    module: ModuleOp,
+    setup: ModuleOp | None,
+    expected: Expected,
+    plain: Sequence[Any],
+    derives: bool,
+) -> Outcome:
     entry, case = expected.entry, expected.case
-    plain = arguments(entry, case, expected.sizes)
     made = [_placed(a, p, case) for a, p in zip(plain, entry.parameters, strict=True)]
     function = function_named(module, entry.name)
     assert function is not None
-    count = len(made)
-    elements = [_element(arg.type, arg) for arg in function.body.block.args[count:]]
-    more = derived(setup or module, function, plain, False)
-    extra = [_tensor(np.asarray(v), e) for v, e in zip(more, elements, strict=True)]
+    extra: list[torch.Tensor] = []
+    if not derives:
+        elements = [_element(arg.type, arg) for arg in function.body.block.args[len(made) :]]
+        more = derived(setup or module, function, plain, False)
+        extra = [_tensor(np.asarray(v), e) for v, e in zip(more, elements, strict=True)]
     try:
         with torch.no_grad():
             results = call([*made, *extra])

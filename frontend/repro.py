@@ -1,0 +1,86 @@
+"""A compile that fails leaves a folder that fails in the same way without the user's model.
+
+<cache>/repros/3f0c.../module.mlir    the imported graph, headed by the command that runs it
+                       repro.json     error, pipeline, seed, options, versions
+                       run.sh         the command
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.builtin import ModuleOp
+
+from tilewright.passes.manager import module_text
+from tilewright.targets.registry import target
+
+from .dump import versions
+
+if TYPE_CHECKING:
+    from .compile import Request
+
+SEED = 0
+
+
+def with_repro(
+    error: Exception, reimport: Callable[[], ModuleOp], target_name: str, request: Request
+) -> None:
+    """Write the folder, and say so in the message of `error`.
+
+    `reimport` makes the module once more, as it was before the passes: a compile that works
+    then pays nothing for this. What goes wrong here must not hide the error itself.
+    """
+    try:
+        request = replace(request, target=target(target_name))
+        folder = write_repro(error, reimport(), _pipeline(request), request)
+    except Exception as other:  # a full disk, say, or an import that fails the second time
+        _say(error, f"repro: could not be written ({type(other).__name__}: {other})")
+        return
+    _say(error, f"repro: {folder} (sh {folder / 'run.sh'})")
+
+
+def _pipeline(request: Request) -> Sequence[object]:
+    from .lower import pipeline_of
+
+    return pipeline_of(request)
+
+
+def write_repro(error: Exception, module: ModuleOp, pipeline: Sequence[object], request: Request) -> Path:
+    """The folder, named by its contents, so that one failure makes one folder."""
+    passes = ",".join(map(str, pipeline))
+    text = module_text(module)
+    flags = ["-p", passes, "--check-semantics", "--check-seed", str(SEED), "-o", "scheduled.mlir"]
+    command = f"tilewright-opt module.mlir {shlex.join(flags)}"
+    if request.target is not None and request.target.name == "cpu_openmp":
+        command += " && tilewright-translate scheduled.mlir --to=cpp -o kernels.cpp"
+    digest = hashlib.sha256(f"{text}\n{passes}\n{type(error).__name__}".encode()).hexdigest()[:16]
+    folder = request.cache_folder / "repros" / digest
+    folder.mkdir(parents=True, exist_ok=True)
+    facts = {
+        "error": f"{type(error).__name__}: {error}",
+        "kind": request.kind,
+        "target": None if request.target is None else request.target.name,
+        "pipeline": passes,
+        "seed": SEED,
+        "options": {name: str(value) for name, value in asdict(request.options).items()},
+        "versions": versions(),
+        "command": command,
+    }
+    (folder / "module.mlir").write_text(f"// {versions()}\n// RUN: tilewright-opt %s -p '{passes}'\n{text}")
+    (folder / "repro.json").write_text(json.dumps(facts, indent=2) + "\n")
+    (folder / "run.sh").write_text(f'#!/bin/sh\ncd "$(dirname "$0")" || exit 1\n{command}\n')
+    return folder
+
+
+def _say(error: Exception, line: str) -> None:
+    """Into the message, which survives wrapping; as a note where there is no message."""
+    if error.args and isinstance(error.args[0], str):
+        error.args = (f"{error.args[0]}\n  {line}", *error.args[1:])
+    else:
+        error.add_note(line)
