@@ -6,14 +6,36 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
+from tilewright.dialects.index_expr import Bounds, Call, Expr
+from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
+
+_LIMIT = 2**31 - 2**16
+"""Blocks may hang over the end by less than what is missing to 2**31."""
 
 
 def index_bits(func: FuncOp) -> int:
-    """32 where every buffer is known to have less than 2**31 elements."""
+    """32 where no buffer, axis or divided expression can reach 2**31."""
     counts = [count for arg in func.body.block.args for count in shape_of_buffer(arg)]
     extents = [-1 if size.constant is None else size.constant for size in func.space]
-    return 32 if all(0 <= n < 2**31 - 2**16 for n in (*counts, *extents)) else 64
+    if not all(0 <= n < _LIMIT for n in (*counts, *extents)):
+        return 64
+    bounds = Bounds(func.space)
+    whole = all(_divides_small(e, bounds) for op in func.body.block.ops for e in exprs_of(op))
+    return 32 if whole else 64
+
+
+def _divides_small(expr: Expr, bounds: Bounds) -> bool:
+    """Whether what `floordiv` and `mod` divide stays small, which the size of a buffer does not say."""
+    for atom in expr.atoms():
+        if not isinstance(atom, Call):
+            continue
+        upper = bounds.upper(atom.lhs)
+        if upper is not None and (upper.constant is None or upper.constant >= _LIMIT):
+            return False
+        if not _divides_small(atom.lhs, bounds) or not _divides_small(atom.rhs, bounds):
+            return False
+    return True
 
 
 def shape_of_buffer(value: SSAValue) -> tuple[int, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.kernels import FuncOp
 
@@ -11,11 +13,22 @@ from .cost import estimate
 from .roles import has_half_factors
 
 _PROGRAMS = 132
+_WIDE = 144
+"""KiB that three stages of a 128 x 256 tile of halves take."""
 _LEAST = 16
 """Matrix units take no smaller sides."""
 
 
-def product_blocks(func: FuncOp, product: Contraction, bits: int, *, tf32: bool) -> Blocks | None:
+@dataclass(frozen=True)
+class Limits:
+    """What the device allows, and which precision the user does."""
+
+    tf32: bool
+    shared: int
+    """KiB of shared memory per program."""
+
+
+def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits) -> Blocks | None:
     """The blocks of a matrix product; None where a side is too short for matrix units."""
     if any(len(axes) != 1 for axes in (product.rows, product.columns, product.over)):
         skip(func, "a matrix product without tiles: run flatten-axes first")
@@ -31,25 +44,30 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, *, tf32: bool)
     count = 1
     for axis in batches:
         count *= estimate(func.space[axis])
-    rows, columns = _sides(m, n, count, half)
+    rows, columns = _sides(m, n, count, half, limits.shared)
     deep = min(64 if half else 32, power_of_two(max(_LEAST, sizes[2] or 64)))
     warps = 8 if rows * columns >= 128 * 128 else 4
     return Blocks(
         (*((a, 1) for a in batches), (row, rows), (column, columns), (depth, deep)),
         len(batches) + 2,
         warps=warps,
-        stages=3,
+        stages=_stages((rows + columns) * deep * (2 if half else 4), limits.shared),
         index=bits,
         swizzle=8,
-        product="tf32" if tf32 and not half else "ieee",
+        product="tf32" if limits.tf32 and not half else "ieee",
     )
 
 
-def _sides(m: int, n: int, batches: int, half: bool) -> tuple[int, int]:
+def _stages(step: int, shared: int) -> int:
+    """Steps of the sum that are loaded ahead: `step` bytes each, as many as fit, at most three."""
+    return max(1, min(3, shared * 1024 // step))
+
+
+def _sides(m: int, n: int, batches: int, half: bool, shared: int) -> tuple[int, int]:
     """The largest tile that leaves a program to every multiprocessor."""
     top = 128 if half else 64
     rows = min(top, power_of_two(max(_LEAST, m)))
-    columns = min(top, power_of_two(max(_LEAST, n)))
+    columns = min(top * 2 if half and shared >= _WIDE else top, power_of_two(max(_LEAST, n)))
     while rows * columns > 32 * 32 and -(-m // rows) * -(-n // columns) * batches < _PROGRAMS:
         if rows >= columns and rows > 32:
             rows //= 2

@@ -19,7 +19,7 @@ from ..rewrite import skip
 from .blocks import Blocks, covers, power_of_two
 from .cost import estimate
 from .offsets import index_bits
-from .product_blocks import product_blocks
+from .product_blocks import Limits, product_blocks
 from .roles import Group, contiguous_axis, groups_of, matrix_product
 
 _PROGRAMS = 264
@@ -48,24 +48,27 @@ class ScheduleGpuPass(ModulePass):
 
     Parallel axes are the grid. A reduced axis is one block if its row fits into registers,
     else a loop. Offsets have 64 bits only where a buffer may have 2**31 elements. Run
-    `flatten-axes` before: blocks along short axes waste lanes.
+    `flatten-axes` before: blocks along short axes waste lanes. `tf32` lets products of f32 round
+    their factors; `shared` is how many KiB of shared memory a program may have.
     """
 
     name = "schedule-gpu"
 
     tf32: bool = False
+    shared: int = 96
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
             if isinstance(func, FuncOp) and func.scheduled is None:
-                func.attributes.update(decide(func, tf32=self.tf32).attributes())
+                limits = Limits(self.tf32, self.shared)
+                func.attributes.update(decide(func, limits).attributes())
 
 
-def decide(func: FuncOp, *, tf32: bool) -> Blocks:
+def decide(func: FuncOp, limits: Limits) -> Blocks:
     """The blocks of one function."""
     bits = index_bits(func)
     product = matrix_product(func)
-    if product is not None and (found := product_blocks(func, product, bits, tf32=tf32)) is not None:
+    if product is not None and (found := product_blocks(func, product, bits, limits)) is not None:
         return found
     groups = groups_of(func, tiled=False)
     inner = [g for g in groups if g.role in ("reduced", "scanned")]

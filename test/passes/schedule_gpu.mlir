@@ -1,5 +1,7 @@
 // RUN: tilewright-opt %s -p schedule-gpu --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p schedule-gpu,apply-schedule --split-input-file | filecheck %s --check-prefix=APPLY
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=64}' --split-input-file | filecheck %s --check-prefix=LITTLE
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=160 tf32=true}' --split-input-file | filecheck %s --check-prefix=MUCH
 // RUN: tilewright-opt %s -p schedule-gpu --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: tk.func @elementwise
@@ -89,6 +91,10 @@ tk.func @columns [10000, 512] (%x: memref<5120000xf32>, %o: memref<10000xf32>) {
 
 // CHECK-LABEL: tk.func @product
 // CHECK-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 64>, tk.grid = 2 : i64, tk.warps = 8 : i64, tk.stages = 3 : i64, tk.index = 32 : i64, tk.swizzle = 8 : i64, tk.product = "ieee"
+// LITTLE-LABEL: tk.func @product
+// LITTLE-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 64>, tk.grid = 2 : i64, tk.warps = 8 : i64, tk.stages = 2 : i64
+// MUCH-LABEL: tk.func @product
+// MUCH-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 64>
 // APPLY-LABEL: tk.func @product
 // APPLY: %[[S:.*]] = tk.for 2 = "0" to "1000" step 64 masked iter(%[[P:.*]] = %{{.*}} : vector<128x128xf32>) {
 // APPLY-NEXT: %[[A:.*]] = tk.load %a[d0*1000 + d2] lanes 0, 2 : memref<2048000xbf16> -> vector<128x64xbf16>
@@ -122,6 +128,7 @@ tk.func @too_thin [2, 64, 64] (%a: memref<128xf32>, %b: memref<4096xf32>, %o: me
 
 // -----
 
+// CHECK-LABEL: tk.func @two_row_axes
 // REMARK: tk.func at {{.*}}: a matrix product without tiles: run flatten-axes first
 tk.func @two_row_axes [8, 8, 64, 64] (%a: memref<4096xf32>, %b: memref<4096xf32>, %o: memref<4096xf32>) {
   %0 = tk.load %a[d0*512 + d1*64 + d3] : memref<4096xf32> -> f32
@@ -129,4 +136,45 @@ tk.func @two_row_axes [8, 8, 64, 64] (%a: memref<4096xf32>, %b: memref<4096xf32>
   %2 = arith.mulf %0, %1 : f32
   %3 = tk.reduce add %2 over [3] : f32
   tk.store %3, %o[d0*512 + d1*64 + d2] : f32, memref<4096xf32>
+}
+
+// -----
+
+// Enough of them for every multiprocessor, and memory for three stages: wider tiles.
+// CHECK-LABEL: tk.func @large_product
+// MUCH-LABEL: tk.func @large_product
+// MUCH-SAME: tk.blocks = array<i64: 0, 128, 1, 256, 2, 64>
+tk.func @large_product [8192, 8192, 512] (%a: memref<4194304xf16>, %b: memref<4194304xf16>, %o: memref<67108864xf32>) {
+  %0 = tk.load %a[d0*512 + d2] : memref<4194304xf16> -> f16
+  %1 = arith.extf %0 : f16 to f32
+  %2 = tk.load %b[d2*8192 + d1] : memref<4194304xf16> -> f16
+  %3 = arith.extf %2 : f16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] : f32
+  tk.store %5, %o[d0*8192 + d1] : f32, memref<67108864xf32>
+}
+
+// -----
+
+// Precision is stated; only f32 has a choice.
+// CHECK-LABEL: tk.func @single
+// CHECK-SAME: tk.product = "ieee"
+// MUCH-LABEL: tk.func @single
+// MUCH-SAME: tk.product = "tf32"
+tk.func @single [256, 256, 256] (%a: memref<65536xf32>, %b: memref<65536xf32>, %o: memref<65536xf32>) {
+  %0 = tk.load %a[d0*256 + d2] : memref<65536xf32> -> f32
+  %1 = tk.load %b[d2*256 + d1] : memref<65536xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2] : f32
+  tk.store %3, %o[d0*256 + d1] : f32, memref<65536xf32>
+}
+
+// -----
+
+// What is divided may be larger than any buffer.
+// CHECK-LABEL: tk.func @wide_division
+// CHECK-SAME: tk.index = 64
+tk.func @wide_division [1000000] (%x: memref<1000000xf32>, %o: memref<1000000xf32>) {
+  %0 = tk.load %x[((d0*4096) floordiv 4097)] : memref<1000000xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<1000000xf32>
 }
