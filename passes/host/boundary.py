@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -147,7 +148,9 @@ def _returned(plan: PlanBuilder, place: Place, wanted: tuple[Expr, ...], exclusi
     lasting = storage.kind in ("argument", "result", "call") and storage not in exclusive
     if lasting and fits and not layout.has_negative_stride:
         if not place.is_whole:
-            return plan.handle_of(place)
+            # Strides along dimensions of size 1 say nothing, but eager's are what a caller sees.
+            exact = layout if repeats else replace(layout, strides=wanted)
+            return plan.handle_of(Place(storage, exact))
         value = storage.handle or storage.buffer
         assert value is not None
         return value

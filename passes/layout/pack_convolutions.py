@@ -11,10 +11,11 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.index_expr import as_expr
 from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.tw.packed_convolution import PackedConvolutionOp, PackFilterOp
-from tilewright.dialects.tw.view import PadOp, TransposeOp
+from tilewright.dialects.tw.view import PadOp, SliceOp, TransposeOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..rewrite import skip
@@ -45,8 +46,9 @@ class PackConvolutionsPass(ModulePass):
     - otherwise, and for one channel per group, the image is widened once, which its producer
       or the padding can do, and a register tile widens a vector of the filter for all its rows.
 
-    Only where a whole number of vectors makes a panel that lies within one group (or with
-    one channel per group).
+    Outputs that are no whole number of vectors get some of zeros, and the result is cut. Groups
+    only where a whole number of vectors makes a panel that lies within one (or with one channel
+    per group).
     """
 
     name = "pack-convolutions"
@@ -78,12 +80,14 @@ def _width(op: ConvolutionOp, frozen: bool, vector_bits: int) -> int | str:
         return "only products of f32 and halves have register tiles"
     outputs, per_group = sizes_of(op.weight)[0].constant, sizes_of(op.weight)[1].constant
     groups, lanes = op.groups.value.data, vector_bits // 32
-    if not outputs or not per_group or (outputs // groups) % lanes:
-        if not outputs or per_group != 1 or outputs != groups or outputs % lanes:
-            return f"{outputs} outputs in {groups} groups are no whole number of {lanes}-lane vectors each"
+    if not outputs or not per_group or 2 * outputs < lanes:
+        return f"{outputs} outputs are too few for {lanes}-lane vectors"
+    if per_group == 1 and outputs == groups and outputs % lanes == 0:
         return outputs
+    if groups > 1 and (outputs // groups) % lanes:
+        return f"{outputs} outputs in {groups} groups are no whole number of {lanes}-lane vectors each"
     step = (per_group * groups) * op.geometry()[0][-1]
-    _, vectors = best_shape(_rows(op), outputs // groups // lanes, vector_bits, step)
+    _, vectors = best_shape(_rows(op), -(-outputs // groups // lanes), vector_bits, step)
     return vectors * lanes
 
 
@@ -112,10 +116,13 @@ class _Rewrite:
         rank = len(padding)
         image = self._put(TransposeOp(op.image, [0, *range(2, rank + 2), 1]))
         filters, bias, more = op.weight, op.bias, 0
-        group = self._group(bf16_dot)
+        outputs, channels = (n.constant or 0 for n in sizes_of(filters)[:2])
+        group, added = self._group(bf16_dot), -outputs % width
+        if added:
+            filters = self._padded(filters, [0] * (rank + 2), [added, *[0] * (rank + 1)])
+            bias = self._padded(bias, [0], [added]) if bias is not None else None
         if group is not None:
-            channels = sizes_of(filters)[1]
-            more = -(channels.constant or 0) % group
+            more = -channels % group
             filters = self._padded(filters, [0] * (rank + 2), [0, more, *[0] * rank])
         elif is_half(self.element):
             image = self._cast(image, f32)
@@ -124,6 +131,9 @@ class _Rewrite:
         packed = self._put(PackFilterOp(filters, width, group))
         result = self._put(PackedConvolutionOp(image, packed, bias, strides, dilation, groups))
         result = self._cast(result, self.element)
+        if added:
+            sizes = [*sizes_of(result)[:-1], as_expr(outputs)]
+            result = self._put(SliceOp(result, [0] * (rank + 2), sizes, [1] * (rank + 2)))
         result = self._put(TransposeOp(result, [0, rank + 1, *range(1, rank + 1)]))
         result.name_hint = op.result.name_hint
         op.result.replace_all_uses_with(result)

@@ -13,7 +13,7 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.packing import PackedMatmulOp, PackOp
-from tilewright.dialects.tw.view import PadOp
+from tilewright.dialects.tw.view import PadOp, SliceOp
 from tilewright.dialects.types import element_type_of, is_half, numel_of, sizes_of
 
 from ..rewrite import may_rewrite, skip
@@ -44,7 +44,8 @@ class PackWeightsPass(ModulePass):
         %t = tw.packed_matmul %l, %p : (tensor<8x64xf32>, tensor<2x64x48xf16>) -> tensor<8x96xf32>
         %r = tw.cast %t : tensor<8x96xf32> -> tensor<8x96xf16>
 
-    Only where a whole number of vectors makes a row.
+    A row that is no whole number of vectors gets columns of zeros, up to as many as it has, and
+    the result is cut: `tw.pad` of the right operand and of the bias, `tw.slice` of the result.
     """
 
     name = "pack-weights"
@@ -70,11 +71,11 @@ def _width(op: MatmulOp, lanes: int) -> int | None:
     if not (element == f32 or is_half(element)) or len(sizes_of(op.lhs)) != 2:
         return skip(op, "not packed: only products of f32 and half matrices have register tiles")
     columns = sizes_of(op.rhs)[1].constant
-    if columns is None or columns % lanes or not columns:
-        return skip(op, f"not packed: {columns} columns are no whole number of {lanes}-lane vectors")
+    if not columns or columns < lanes // 2 or (columns % lanes and "tw.strides" in op.attributes):
+        return skip(op, f"not packed: {columns} columns are too few for {lanes}-lane vectors")
     if (numel_of(op.rhs) or 0) > LARGEST:
         return skip(op, f"not packed: {numel_of(op.rhs)} elements would be kept for ever")
-    return lanes * next(v for v in VECTORS if columns % (v * lanes) == 0)
+    return lanes * next(v for v in VECTORS if -columns % (v * lanes) <= max(columns // 64, -columns % lanes))
 
 
 class _Rewrite:
@@ -86,6 +87,10 @@ class _Rewrite:
     def by_packed(self, width: int, bf16_dot: bool) -> None:
         op, element = self.op, element_type_of(self.op.lhs)
         lhs, rhs, bias, group = op.lhs, op.rhs, op.bias, None
+        more = -(sizes_of(rhs)[1].constant or 0) % width
+        if more:
+            rhs = self._padded(rhs, 1, more)
+            bias = self._padded(bias, 0, more) if bias is not None else None
         if element == bf16 and bf16_dot:
             group = 2
             if (sizes_of(rhs)[0] % 2).constant != 0:
@@ -96,6 +101,8 @@ class _Rewrite:
         packed = self._put(PackOp(rhs, width, group))
         result = self._put(PackedMatmulOp(lhs, packed, bias))
         result = self._cast(result, element)
+        if more:
+            result = self._put(SliceOp(result, [0, 0], sizes_of(op.result), [1, 1]))
         assert isinstance(result.owner, Operation)
         result.owner.attributes.update(op.attributes)
         result.name_hint = op.result.name_hint
@@ -113,7 +120,7 @@ class _Rewrite:
     def _cast(self, value: SSAValue, element: Attribute) -> SSAValue:
         return value if element_type_of(value) == element else self._put(CastOp(value, element))
 
-    def _padded(self, value: SSAValue, dim: int) -> SSAValue:
-        """With one more row (0) or column (1), of zeros."""
-        high = [int(d == dim) for d in range(2)]
-        return self._put(PadOp(value, [0, 0], high, 0.0))
+    def _padded(self, value: SSAValue, dim: int, more: int = 1) -> SSAValue:
+        """With `more` zeros at the end of dimension `dim`."""
+        high = [more * (d == dim) for d in range(len(sizes_of(value)))]
+        return self._put(PadOp(value, [0] * len(high), high, 0.0))

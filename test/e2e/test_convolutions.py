@@ -70,6 +70,8 @@ CONVOLUTIONS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "one_dimension": (nn.Conv1d(12, 32, 3, padding=2), (3, 12, 17)),
     "three_dimensions": (nn.Conv3d(4, 16, (2, 3, 1), padding=(1, 0, 1)), (2, 4, 5, 6, 7)),
     "few_outputs": (nn.Conv2d(8, 5, 3), (2, 8, 9, 9)),
+    "odd_outputs": (nn.Conv2d(7, 43, 3, padding=1), (2, 7, 9, 8)),
+    "empty_batch": (nn.Conv2d(8, 32, 3), (0, 8, 9, 9)),
     "transposed": (nn.ConvTranspose2d(16, 32, 3, stride=2), (2, 16, 5, 6)),
 }
 

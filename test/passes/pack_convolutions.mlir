@@ -129,10 +129,34 @@ func.func @keeps_doubles(%x: tensor<2x8x9xf64>, %w: tensor<16x8x3xf64> {tw.froze
 
 // -----
 
-// CHECK-LABEL: @keeps_odd_outputs
-// CHECK:      tw.convolution
-// REMARK:     tw.convolution at {{.*}}: not packed: 17 outputs in 1 groups are no whole number of 16-lane vectors each
-func.func @keeps_odd_outputs(%x: tensor<2x8x9xf32>, %w: tensor<17x8x3xf32> {tw.frozen}) -> tensor<2x17x7xf32> {
-  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x8x9xf32>, tensor<17x8x3xf32>) -> tensor<2x17x7xf32>
+// CHECK-LABEL: @pads_odd_outputs
+// CHECK:      %[[W:.*]] = tw.pad %w low "0, 0, 0" high "15, 0, 0" value 0.{{.*}} -> tensor<32x8x3xf32>
+// CHECK-NEXT: %[[B:.*]] = tw.pad %b low "0" high "15" value 0.{{.*}} -> tensor<32xf32>
+// CHECK-NEXT: %[[F:.*]] = tw.pack_filter %[[W]] width 32
+// CHECK-NEXT: %[[C:.*]] = tw.packed_convolution %{{.*}}, %[[F]] bias %[[B]] {{.*}} -> tensor<2x7x32xf32>
+// CHECK-NEXT: %[[S:.*]] = tw.slice %[[C]] starts "0, 0, 0" steps "1, 1, 1" : tensor<2x7x32xf32> -> tensor<2x7x17xf32>
+// CHECK-NEXT: tw.transpose %[[S]] by [0, 2, 1]
+func.func @pads_odd_outputs(%x: tensor<2x8x9xf32>, %w: tensor<17x8x3xf32> {tw.frozen}, %b: tensor<17xf32> {tw.frozen}) -> tensor<2x17x7xf32> {
+  %r = tw.convolution %x, %w bias %b strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x8x9xf32>, tensor<17x8x3xf32>, tensor<17xf32>) -> tensor<2x17x7xf32>
   func.return %r : tensor<2x17x7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_few_outputs
+// CHECK:      tw.convolution
+// REMARK:     tw.convolution at {{.*}}: not packed: 7 outputs are too few for 16-lane vectors
+func.func @keeps_few_outputs(%x: tensor<2x8x9xf32>, %w: tensor<7x8x3xf32> {tw.frozen}) -> tensor<2x7x7xf32> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<2x8x9xf32>, tensor<7x8x3xf32>) -> tensor<2x7x7xf32>
+  func.return %r : tensor<2x7x7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_odd_groups
+// CHECK:      tw.convolution
+// REMARK:     tw.convolution at {{.*}}: not packed: 20 outputs in 2 groups are no whole number of 16-lane vectors each
+func.func @keeps_odd_groups(%x: tensor<2x8x9xf32>, %w: tensor<20x4x3xf32> {tw.frozen}) -> tensor<2x20x7xf32> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 2 : (tensor<2x8x9xf32>, tensor<20x4x3xf32>) -> tensor<2x20x7xf32>
+  func.return %r : tensor<2x20x7xf32>
 }

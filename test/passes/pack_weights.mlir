@@ -25,12 +25,36 @@ func.func @keeps_what_may_change(%x: tensor<37x64xf32>, %w: tensor<64x96xf32>) -
 
 // -----
 
-// CHECK-LABEL: @keeps_odd_columns
-// CHECK:      tw.matmul
-// REMARK:     tw.matmul at {{.*}}: not packed: 97 columns are no whole number of 16-lane vectors
-func.func @keeps_odd_columns(%x: tensor<37x64xf32>, %w: tensor<64x97xf32> {tw.frozen}) -> tensor<37x97xf32> {
-  %m = tw.matmul %x, %w : (tensor<37x64xf32>, tensor<64x97xf32>) -> tensor<37x97xf32>
+// CHECK-LABEL: @pads_odd_columns
+// CHECK:      %[[W:.*]] = tw.pad %w low "0, 0" high "0, 15" value 0.{{.*}} -> tensor<64x112xf32>
+// CHECK-NEXT: %[[B:.*]] = tw.pad %b low "0" high "15" value 0.{{.*}} -> tensor<112xf32>
+// CHECK-NEXT: %[[P:.*]] = tw.pack %[[W]] width 16
+// CHECK-NEXT: %[[M:.*]] = tw.packed_matmul %x, %[[P]] bias %[[B]] {{.*}} -> tensor<37x112xf32>
+// CHECK-NEXT: tw.slice %[[M]] starts "0, 0" steps "1, 1" : tensor<37x112xf32> -> tensor<37x97xf32>
+func.func @pads_odd_columns(%x: tensor<37x64xf32>, %w: tensor<64x97xf32> {tw.frozen}, %b: tensor<97xf32> {tw.frozen}) -> tensor<37x97xf32> {
+  %m = tw.matmul %x, %w bias %b : (tensor<37x64xf32>, tensor<64x97xf32>, tensor<97xf32>) -> tensor<37x97xf32>
   func.return %m : tensor<37x97xf32>
+}
+
+// -----
+
+// Where few columns are wasted, the panels are as wide as they can be.
+// CHECK-LABEL: @pads_to_wide_panels
+// CHECK:      tw.pad %w low "0, 0" high "0, 8" value 0.{{.*}} -> tensor<64x1008xf32>
+// CHECK-NEXT: tw.pack %{{.*}} width 48
+func.func @pads_to_wide_panels(%x: tensor<37x64xf32>, %w: tensor<64x1000xf32> {tw.frozen}) -> tensor<37x1000xf32> {
+  %m = tw.matmul %x, %w : (tensor<37x64xf32>, tensor<64x1000xf32>) -> tensor<37x1000xf32>
+  func.return %m : tensor<37x1000xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_few_columns
+// CHECK:      tw.matmul
+// REMARK:     tw.matmul at {{.*}}: not packed: 7 columns are too few for 16-lane vectors
+func.func @keeps_few_columns(%x: tensor<37x64xf32>, %w: tensor<64x7xf32> {tw.frozen}) -> tensor<37x7xf32> {
+  %m = tw.matmul %x, %w : (tensor<37x64xf32>, tensor<64x7xf32>) -> tensor<37x7xf32>
+  func.return %m : tensor<37x7xf32>
 }
 
 // -----
