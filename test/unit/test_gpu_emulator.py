@@ -72,6 +72,10 @@ def test_other_groups_of_programs_give_the_same(monkeypatch: pytest.MonkeyPatch)
     assert not o[4990:].any()
 
 
+def test_an_empty_grid_does_nothing() -> None:
+    run(COPY, "*fp32 *fp32 i32", torch.zeros(0), torch.zeros(0), 0, grid=(0, 1, 1))
+
+
 def test_load_out_of_bounds() -> None:
     with pytest.raises(
         OutOfBounds, match=r"(?s)TW2231.*@k reads element 40 of `x`, which has 40.*program \(2, 0, 0\)"

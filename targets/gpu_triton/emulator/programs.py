@@ -139,7 +139,7 @@ class _Launch:
     def run(self, arguments: Sequence[Any]) -> None:
         total = self._grid[0] * self._grid[1] * self._grid[2]
         regions = list({id(a.region): a.region for a in arguments if isinstance(a, Buffer)}.values())
-        waiting = list(torch.split(torch.arange(total), _AT_ONCE))
+        waiting = list(torch.split(torch.arange(total), _AT_ONCE)) if total else []
         while waiting:
             programs = waiting.pop(0)
             try:
