@@ -6,12 +6,13 @@
 PYTHON ?= python3
 PYTEST_WORKERS ?= 2
 TORCH_INDEX ?=
+MINUTES ?= 10
 
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench lint lit pytest docs sweep clean
+.PHONY: demo test bench lint lit pytest docs sweep fuzz clean
 
 demo: $(READY)
 	$(BIN)/python -m benchmarks.demo
@@ -38,6 +39,10 @@ lit: $(READY)
 
 pytest: $(READY)
 	$(BIN)/pytest -n $(PYTEST_WORKERS)
+
+# Random graphs and programs against the interpreter and eager; goes on where it ended.
+fuzz: $(READY)
+	$(BIN)/python test/fuzz/run.py --minutes $(MINUTES)
 
 # Rewrites what is generated from the code; a test fails when it is stale.
 docs: $(READY)
