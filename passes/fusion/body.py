@@ -9,7 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
-from tilewright.dialects.index_expr import ZERO, Bounds, Call, Expr, Var, as_expr, dim
+from tilewright.dialects.index_expr import ZERO, Bounds, Call, Expr, Var, as_expr, dim, is_nonnegative
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
 from tilewright.dialects.tk.calls import AssertOp
@@ -118,7 +118,9 @@ def _split_candidates(expr: Expr, space: Sequence[Expr]) -> Iterable[tuple[int, 
                 continue
             factor = atom.lhs.coefficient(var)
             inner = atom.rhs.exact_div(factor) if factor else None
-            if inner is not None and space[var.index].exact_div(inner) is not None:
+            if inner is None or not is_nonnegative(inner):
+                continue  # an axis that is walked backwards: there are no negative sizes
+            if space[var.index].exact_div(inner) is not None:
                 yield var.index, inner
 
 

@@ -71,3 +71,17 @@ func.func @keeps_views_that_library_ops_read(%x: tensor<3x4xf32>) -> (tensor<3x3
   %e = tw.exp %t : tensor<4x3xf32>
   func.return %m, %e : tensor<3x3xf32>, tensor<4x3xf32>
 }
+
+// -----
+
+// An axis that is read backwards cannot be split by what divides it: the division stays.
+
+// CHECK-LABEL: @reversed_reshape
+// CHECK-NEXT: tk.kernel [12] ins(%x : tensor<3x4xf32>)
+// CHECK: tk.load {{.*}}[((-d0 + 11) floordiv 4), ((-d0 + 11) mod 4)]
+func.func @reversed_reshape(%x: tensor<3x4xf32>) -> tensor<12xf32> {
+  %f = tw.reshape %x : tensor<3x4xf32> -> tensor<12xf32>
+  %r = tw.reverse %f dims [0] : tensor<12xf32> -> tensor<12xf32>
+  %n = tw.exp %r : tensor<12xf32>
+  func.return %n : tensor<12xf32>
+}
