@@ -177,7 +177,7 @@ def _on_unsigned(row: str) -> Rule:
     return rule
 
 
-_CALLS = {"fmod": "fmod", "erfc": "erfc", "lgamma": "lgamma", "nextafter": "nextafter"}
+_CALLS = {name: name for name in ("fmod", "erfc", "hypot", "lgamma", "nextafter")}
 
 
 def _call(op: Operation, args: Sequence[str]) -> str:
