@@ -16,7 +16,7 @@ from ..native.emit_host import emit_host
 from ..native.host_calls import Available
 from ..native.host_writer import HostPlan, HostStyle, HostWriter
 from ..native.places import Places
-from ..native.unit import Unit, entry, shim_pointers
+from ..native.unit import Unit, entry, ranges, shim_pointers
 from .emit_kernel import emit_kernel, has_checks
 
 
@@ -42,7 +42,7 @@ def emit_unit(module: ModuleOp, available: Available) -> Unit:
     parts += [_vector_types(list(vectors))] if vectors else []
     parts += body
     if plan is not None:
-        parts += [places.table(), shim_pointers(plan), host, entry(plan)]
+        parts += [places.table(), ranges(plan), shim_pointers(plan), host, entry(plan)]
     return Unit("\n\n".join(part for part in parts if part) + "\n", plan)
 
 
@@ -54,7 +54,8 @@ def _launch(checked: frozenset[str], w: HostWriter, op: LaunchOp) -> None:
     if kernel in checked:
         args.append("&call.error")
     where = place(op.location)
-    w.line(f"{identifier(kernel)}({', '.join(args)});{'  ' + comment(where) if where else ''}")
+    statement = f"{w.range(kernel, op)} {identifier(kernel)}({', '.join(args)});"
+    w.line(f"{statement}  {comment(where)}" if where else statement)
     if kernel in checked:
         w.line("if (call.error.place >= 0) return call.kernel_failed();")
 

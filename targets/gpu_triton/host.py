@@ -36,7 +36,7 @@ from ..native.emit_host import emit_host
 from ..native.host_calls import DTYPES, Available, element_name
 from ..native.host_writer import HostStyle, HostWriter, exprs
 from ..native.places import Places
-from ..native.unit import Unit, entry, shim_pointers
+from ..native.unit import Unit, entry, ranges, shim_pointers
 from .kernel import TritonKernel, TritonUnit
 
 
@@ -62,6 +62,7 @@ def emit_host_unit(module: ModuleOp, kernels: TritonUnit, available: Available, 
         '#include "prelude_cuda.h"',
         places.table(),
         table,
+        ranges(plan),
         shim_pointers(plan),
         host,
         entry(plan, [opened]),
@@ -122,7 +123,8 @@ class _Writer:
         values = dict(zip(_variables(self.symbols[name]), op.symbol_values, strict=True))
         grid = ", ".join(_number(e, values) for e in kernel.grid)
         w.line(f"  void* args[{len(args) + 2}] = {{{', '.join(args)}}};")
-        w.line(f"  if (!call.launch({number}, {grid}, args, {len(args)}, {site})) return nullptr;")
+        launch = f"call.launch({number}, {grid}, args, {len(args)}, {site})"
+        w.line(f"  {w.range(name, op)} if (!{launch}) return nullptr;")
         w.line("}")
 
     def _arguments(self, w: HostWriter, op: LaunchOp, kernel: TritonKernel, site: int) -> list[str]:

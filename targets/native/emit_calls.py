@@ -102,7 +102,8 @@ def _shim_call(
         w.line(text)
     callee = op.properties["callee"]
     assert isinstance(callee, StringAttr)
-    w.line(f"if ({shim.symbol}({', '.join(made.values)})) {fail(w, 'aten_failed', op, callee.data)}")
+    failure = fail(w, "aten_failed", op, callee.data)
+    w.line(f"{w.range(callee.data, op)} if ({shim.symbol}({', '.join(made.values)})) {failure}")
     for unused in dropped.values():
         w.line(f"if ({unused}) tw::aoti_torch_delete_tensor_object({unused});")
     return True
@@ -133,6 +134,6 @@ def _python_call(
     number = len(w.plan.fallbacks) - 1
     values = f"{prefix}_tensors, {len(handles)}, {prefix}_integers, {len(made.integers)}"
     w.line(
-        f"if (!call.fallback({number}, {values}, {first or 0}, {len(results)}))"
+        f"{w.range(callee, op)} if (!call.fallback({number}, {values}, {first or 0}, {len(results)}))"
         f" return nullptr;  {comment(callee)}"
     )

@@ -13,7 +13,7 @@ from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import element_of_handle
 
-from .cpp import buffer_type, expression
+from .cpp import buffer_type, expression, place
 from .fallback import Fallback
 from .host_calls import DTYPES, Available, element_name
 from .places import Places
@@ -37,6 +37,8 @@ class HostPlan:
     fallbacks: list[Fallback] = field(default_factory=list[Fallback])
     shims: dict[str, str] = field(default_factory=dict[str, str])
     """C name -> declaration."""
+    ranges: list[str] = field(default_factory=list[str])
+    """What a call runs, one after the other: `sum @ model.py:12 (norm)`."""
     inputs: int = 0
     slots: int = 0
     owned: int = 0
@@ -82,6 +84,12 @@ class HostWriter:
     def fresh(self, prefix: str) -> str:
         self.counter += 1
         return f"{prefix}{self.counter - 1}"
+
+    def range(self, what: str, op: Operation) -> str:
+        """The macro before the statement that runs `what`: profiles and reports see it under this name."""
+        where = place(op.location)
+        self.plan.ranges.append(f"{what} @ {where}" if where else what)
+        return f"TW_RANGE({len(self.plan.ranges) - 1})"
 
     def own(self, count: int) -> int:
         """The first of `count` new places for owned tensors."""

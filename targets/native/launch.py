@@ -88,6 +88,10 @@ class CompiledGraph:
         native, kept = self.native.tw_probe, tuple(tensors)
         return lambda: native(data, sizes, len(kept))
 
+    def watch(self, clock: ctypes.Array[ctypes.c_uint64] | None) -> None:
+        """Add the nanoseconds of each of the plan's `ranges` to `clock` in every call; None for no longer."""
+        self.native.tw_watch(self.call.__self__, clock)  # pyright: ignore
+
     def pool(self) -> PoolCounters:
         """How the memory of large results was obtained so far."""
         counters = (ctypes.c_int64 * 3)()
@@ -218,6 +222,8 @@ def _open(library: Path) -> ctypes.PyDLL:
     native.tw_trim.restype = ctypes.c_int64
     native.tw_probe.restype = ctypes.c_uint64
     native.tw_probe.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
+    native.tw_watch.restype = None
+    native.tw_watch.argtypes = [ctypes.py_object, ctypes.c_void_p]
     native.tw_trim.argtypes = [ctypes.py_object]
     return native
 

@@ -1,6 +1,7 @@
 // What the emitted host function stands on: calls, frames, tensors, errors.
 #pragma once
 #include "prelude_pool.h"
+#include "prelude_watch.h"
 
 namespace tw {
 
@@ -46,6 +47,7 @@ struct Graph {
   bool pooled;
   i32 device_type, device_index;
   void* device;
+  u64* clock;  // see Watch
   int slots;
   volatile char lock;
   Frame* idle;
@@ -141,13 +143,14 @@ static PyObject* new_graph(const Setup* s, Method* method, int slots) {
   TW_TORCH_FUNCTIONS(TW_RESOLVE)
   last_message = (decltype(last_message))dlsym(s->libtorch, "torch_exception_get_what_without_backtrace");
   from_blob = (decltype(from_blob))dlsym(s->libtorch, "torch_from_blob");
+  watch_by(s->libtorch);
   tensor_data = s->tensor_data;
   wrap_tensor = s->wrap_tensor;
   void* memory = nullptr;
   if (posix_memalign(&memory, 64, sizeof(Graph))) return lacks("memory");
   *(Graph*)memory = Graph{s->constants, s->fallbacks, s->restride, s->failed, s->tensor_type,
                           s->parameter_type, s->keep, s->pooled && from_blob, (i32)s->device_type,
-                          (i32)s->device_index, s->device, slots, 0, nullptr};
+                          (i32)s->device_index, s->device, nullptr, slots, 0, nullptr};
   Py_IncRef(s->keep);
   PyObject* capsule = PyCapsule_New(memory, GRAPH, delete_graph);
   if (!capsule) return nullptr;
@@ -175,10 +178,11 @@ template <int OWNED> struct Call {
   Owned owned[OWNED + 1];
   KernelError error;
   usize alignment = 1;  // bytes, of whatever kernels are handed
+  const Watch watch;
 
   Call(PyObject* self, PyObject* list, const Place* p)
       : graph((Graph*)PyCapsule_GetPointer(self, GRAPH)), inputs(list), places(p),
-        frame(take_frame(graph)) {}
+        frame(take_frame(graph)), watch(graph->clock) {}
   ~Call() {
     hold_gil();
     for (int i = 0; i < OWNED; ++i) drop(i);

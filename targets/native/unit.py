@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .cpp import quoted
 from .host_writer import HostPlan
 
 
@@ -19,6 +20,12 @@ class Unit:
 def shim_pointers(plan: HostPlan) -> str:
     """A pointer for each C function of libtorch that the plan calls."""
     return "\n".join(f"static tw::Error (*{name})({types});" for name, types in plan.shims.items())
+
+
+def ranges(plan: HostPlan) -> str:
+    """The names of what a call runs, for `TW_RANGE`."""
+    rows = [f"  {quoted(name)}," for name in plan.ranges]
+    return "\n".join(["static const char* const RANGES[] = {", *rows, "  nullptr", "};"])
 
 
 def entry(plan: HostPlan, before: Sequence[str] = ()) -> str:
@@ -46,6 +53,10 @@ def entry(plan: HostPlan, before: Sequence[str] = ()) -> str:
             "",
             "TW_EXPORT u64 tw_probe(const void* const* data, const i64* bytes, i64 n) {",
             "  return tw::probe(data, bytes, n);",
+            "}",
+            "",
+            "TW_EXPORT void tw_watch(PyObject* graph, u64* clock) {",
+            "  ((tw::Graph*)PyCapsule_GetPointer(graph, tw::GRAPH))->clock = clock;",
             "}",
             "",
             "TW_EXPORT void tw_pool(i64* counters) {",
