@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 import torch
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, StringAttr, UnitAttr, i1
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, UnitAttr, i1
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.index_expr import Expr, Var, parse_exprs
@@ -40,11 +40,18 @@ def report(fallbacks: Sequence[Fallback]) -> None:
 class AtenFunction:
     """`fn(operands, env) -> tensors`: one ATen call as its IR attributes describe it.
 
-    `env` holds the values of the symbols in `symbols`. Results are a flat tuple without
-    the Nones; each has the strides that the IR says (row-major unless `strides` names others).
+    `env` holds the values of the symbols in `symbols`. Results are a flat tuple of what
+    `returns` counts (without it all that are not None); each has the strides that the IR says
+    (row-major unless `strides` names others).
     """
 
-    def __init__(self, callee: str, args: ArrayAttr[Attribute], strides: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        callee: str,
+        args: ArrayAttr[Attribute],
+        strides: Sequence[str] = (),
+        returns: Sequence[int] | None = None,
+    ) -> None:
         op = find_operator(callee)
         assert op is not None, f"torch has no operator {callee}"
         self.op = op
@@ -60,14 +67,15 @@ class AtenFunction:
                 self._positional.append(made)
         self.symbols = tuple(used)
         self._strides = [parse_exprs(text) for text in strides]
+        self._returns = returns
 
     def __call__(self, operands: Sequence[Any], env: Env | None = None) -> tuple[Any, ...]:
         env = env or {}
         positional = [argument(operands, env) for argument in self._positional]
         keyword = {name: argument(operands, env) for name, argument in self._keyword.items()}
-        return tuple(
-            self._placed(value, i, env) for i, value in enumerate(_flat(self.op(*positional, **keyword)))
-        )
+        flat = _flat(self.op(*positional, **keyword))
+        kept = flat if self._returns is None else [flat[i] for i in self._returns]
+        return tuple(self._placed(value, i, env) for i, value in enumerate(v for v in kept if v is not None))
 
     def _placed(self, value: Any, index: int, env: Env) -> Any:
         """The result in the layout that the IR declares."""
@@ -87,7 +95,16 @@ def aten_function(op: Operation) -> AtenFunction:
     callee, args = attrs["callee"], attrs["args"]
     assert isinstance(callee, StringAttr)
     assert isinstance(args, ArrayAttr)
-    return AtenFunction(callee.data, cast("ArrayAttr[Attribute]", args), _strings(attrs.get(STRIDES)))
+    return AtenFunction(
+        callee.data,
+        cast("ArrayAttr[Attribute]", args),
+        _strings(attrs.get(STRIDES)),
+        _numbers(attrs.get("returns")),
+    )
+
+
+def _numbers(attr: Attribute | None) -> list[int] | None:
+    return [int(n) for n in cast("DenseArrayBase[Any]", attr).get_values()] if attr is not None else None
 
 
 def _strings(attr: Attribute | None) -> list[str]:
@@ -97,8 +114,6 @@ def _strings(attr: Attribute | None) -> list[str]:
 
 
 def _flat(value: Any) -> list[Any]:
-    if value is None:
-        return []
     if isinstance(value, list | tuple):
         return [leaf for item in value for leaf in _flat(item)]  # pyright: ignore[reportUnknownVariableType]
     return [value]

@@ -130,8 +130,9 @@ def call_aten(b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str
     values = complete(op, args, kwargs)
     op = _without_alias(op)
     flat = _flat(b.fake)
-    kept = [fake for fake in flat if fake is not None]
-    returns = [i for i, fake in enumerate(flat) if fake is not None] if len(kept) < len(flat) else ()
+    returned = [i for i, fake in enumerate(flat) if fake is not None and not _is_known(fake, b.symbols)]
+    kept = [flat[i] for i in returned]
+    returns = returned if len(kept) < len(flat) else ()
     pattern = _pattern(op, values, b)
     carried = any(name not in ("", NUMBER) for name in _flat(pattern))
     carried = carried or any(_carried(fake) for fake in kept) or _names_carrier(values)
@@ -150,7 +151,12 @@ def call_aten(b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str
     for value, fake in zip(aten.results, kept, strict=True):
         if _carried(fake):
             b.carried[value] = fake
-    return _like(b.fake, iter(aten.results))
+    return _like(b.fake, iter(aten.results), b.symbols)
+
+
+def _is_known(fake: Any, symbols: Symbols) -> bool:
+    """A result that is a number known before the call: a size, say, that attention passes to its backward."""
+    return isinstance(fake, int) or (isinstance(fake, torch.SymInt) and symbols.knows(fake))
 
 
 def _without_alias(op: Operator) -> Operator:
@@ -196,10 +202,12 @@ def _flat(value: Any) -> list[Any]:
     return [value]
 
 
-def _like(fake: Any, results: Any) -> Any:
+def _like(fake: Any, results: Any, symbols: Symbols) -> Any:
     if isinstance(fake, list | tuple):
-        return tuple(_like(item, results) for item in fake)  # pyright: ignore[reportUnknownVariableType]
-    return None if fake is None else next(results)
+        return tuple(_like(item, results, symbols) for item in fake)  # pyright: ignore[reportUnknownVariableType]
+    if fake is None or isinstance(fake, int):
+        return fake
+    return symbols.expr(fake) if _is_known(fake, symbols) else next(results)
 
 
 def _mutated(op: Operator, call: _Call, values: Sequence[Any]) -> list[int]:

@@ -305,7 +305,8 @@ def _conform(
     """The results with the planned strides; another dtype, size or type of device is an error."""
     if not fallback.results:
         return ()
-    tensors = [made] if isinstance(made, torch.Tensor) else [tensor for tensor in made if tensor is not None]
+    made = (made,) if isinstance(made, torch.Tensor) else made
+    tensors = [value for value in made if isinstance(value, torch.Tensor)]  # numbers were known before
     results: list[torch.Tensor] = []
     if len(tensors) < len(fallback.results):
         raise RuntimeError(
@@ -315,6 +316,8 @@ def _conform(
     for tensor, planned in zip(tensors, fallback.results, strict=False):
         middle = planned.first + planned.rank
         sizes, strides = integers[planned.first : middle], integers[middle : middle + planned.rank]
+        if tensor.dim() == 0 and tensor.device.type == "cpu":
+            tensor = tensor.to(device)  # ATen leaves some scalars of GPU functions on the CPU (seeds)
         asked = (tuple(sizes), DTYPES[planned.element], device.type)
         if (tuple(tensor.shape), tensor.dtype, tensor.device.type) != asked:
             found = f"{tensor.dtype} {list(tensor.shape)} on {tensor.device.type}"

@@ -10,11 +10,14 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
+from xdsl.dialects.builtin import TensorType
 
+from tilewright.dialects.tw.aten import AtenOp
 from tilewright.frontend.call import make_call
 from tilewright.frontend.devices import Placement, placement
 from tilewright.frontend.errors import NotOnCpu
-from tilewright.frontend.graph import Argument, Boundary, Constant, Result
+from tilewright.frontend.fx_import import import_fx
+from tilewright.frontend.graph import Argument, Boundary, Constant, Literal, Result
 from tilewright.targets.gpu_triton.host_errors import MixedDevices
 
 META = torch.device("meta")  # stands for a GPU: placement only compares devices
@@ -86,3 +89,18 @@ def test_the_cpu_target_takes_no_other_device() -> None:
     with pytest.raises(Exception, match="TW1021: cpu_openmp cannot run a graph whose tensors are on `meta`"):
         run(torch.empty(3, device="meta"))
     assert NotOnCpu.code == "TW1021"
+
+
+def test_attention_of_gpus_returns_sizes_that_are_known() -> None:
+    """Its results hold None, numbers and a dtype that the IR lacks; all but tensors are known before."""
+
+    def attention(q: torch.Tensor) -> tuple[Any, ...]:
+        found = torch.ops.aten._scaled_dot_product_flash_attention(q, q, q, 0.0, True)
+        return found[0] * 2, found[1], found[4], found[6]
+
+    gm = traced(attention, "meta", sizes=(2, 4, 64, 32))
+    graph = import_fx(gm)
+    assert Literal(64) in graph.outputs
+    (call,) = (op for op in graph.main.body.block.ops if isinstance(op, AtenOp))
+    assert call.returns is not None
+    assert all(isinstance(result.type, TensorType) for result in call.results)
