@@ -136,7 +136,7 @@ def test_long_sums_are_split_and_exact_enough() -> None:
     check(lambda x: (x - x.mean()) / x.std(), torch.randn(200, 700), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("size", [0, 1, 70000])
+@pytest.mark.parametrize("size", [0, 70000])
 def test_one_kernel_of_symbolic_length_serves_all(size: int) -> None:
     run = compiled(lambda x: (x.sum(), x * 2), dynamic=True)
     for n in (300_000, size + 2):
