@@ -57,7 +57,15 @@ PRODUCTS["convolution"] = Case(
     PRODUCTS["convolution"].buffers,
     tolerance=1e-4,
 )
-ALL = {**CASES, **PRODUCTS}
+EMPTY = Case(
+    """tk.func @f [3, 0] (%x: memref<0xf32>, %o: memref<3xf32>) {
+      %0 = tk.load %x[d0 + d1] : memref<0xf32> -> f32
+      %1 = tk.reduce max %0 over [1] : f32
+      tk.store %1, %o[d0] : f32, memref<3xf32>
+    }""",
+    ("f32 0", "f32 3 = 0"),
+)
+ALL = {**CASES, **PRODUCTS, "no_elements_at_all": EMPTY}
 
 
 @pytest.mark.parametrize("name", ALL)
