@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from keyword import iskeyword
 from functools import lru_cache
 
 from xdsl.dialects.builtin import StringAttr
@@ -21,11 +22,15 @@ from .layouts import Layout
 
 @dataclass
 class Names:
-    """Hands out names that are not taken yet: `exp`, `exp_1`, ..."""
+    """Hands out names that are not taken yet, and no words of Python, in which targets write functions.
+
+    `exp`, `exp_1`, ...; `and_kernel`.
+    """
 
     taken: dict[str, int] = field(default_factory=dict[str, int])
 
     def fresh(self, base: str) -> str:
+        base = f"{base}_kernel" if iskeyword(base) else base
         count = self.taken.get(base, 0)
         self.taken[base] = count + 1
         if not count:

@@ -44,7 +44,7 @@ from . import access, rules
 from .errors import NoBlocks, NoTritonLowering
 from .grid import Grid, grid_of, write_grid
 from .kernel import Parameter, TritonKernel
-from .spelling import comment, number, place, pointer
+from .spelling import comment, identifier, number, place, pointer
 from .tile_ops import collapse, cumulate, mma
 from .writer import Writer, broadcast
 
@@ -67,7 +67,7 @@ def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int]) -> Emitted:
     parameters = _parameters(w, func)
     checks = any(isinstance(op, AssertOp) for op in func.body.walk())
     names = [p.name for p in parameters] + (["failure"] if checks else [])
-    name = func.sym_name.data
+    name = identifier(func.sym_name.data)
     head = ["@triton.jit", f"def {name}({', '.join(names)}):"]
     head.append("    " + comment(f"[{func.sizes.text.data}] {place(func.location)}".rstrip()))
     grid = grid_of(func)

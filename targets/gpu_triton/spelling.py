@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import lru_cache
+from keyword import iskeyword
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -118,6 +119,16 @@ def rounds_down(expr: Expr, bounds: Bounds) -> set[str]:
             if atom.name in _HELPERS and not whole:
                 found.add(_HELPERS[atom.name])
     return found
+
+
+_TAKEN = frozenset({"tl", "triton", "libdevice", "range", "float"})
+
+
+def identifier(text: str) -> str:
+    """A name for a function; `k_` keeps it apart from words that mean something else."""
+    name = "".join(c if c.isascii() and c.isalnum() else "_" for c in text)
+    fits = name.isidentifier() and not iskeyword(name) and not name.startswith("_") and name not in _TAKEN
+    return name if fits else f"k_{name}"
 
 
 # Places in the user's source

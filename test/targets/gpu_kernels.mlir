@@ -115,3 +115,12 @@ tk.func @gather [1000] (%i: memref<1000xi64>, %x: memref<50xf32>, %o: memref<100
   %4 = tk.load %x[i0](%3) : memref<50xf32> -> f32
   tk.store %4, %o[d0] : f32, memref<1000xf32>
 }
+
+// Words of Python are no names of functions.
+// CHECK: def k_lambda(a0):
+// CHECK-NEXT: # []
+// CHECK-NEXT: tl.store(a0, tl.full([], 1.0, tl.float32))
+tk.func @lambda [] (%o: memref<1xf32>) {
+  %0 = arith.constant 1.0 : f32
+  tk.store %0, %o[0] : f32, memref<1xf32>
+}

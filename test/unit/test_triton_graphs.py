@@ -156,3 +156,9 @@ def test_split_sums_of_products() -> None:
 def test_empty_and_scalar_tensors() -> None:
     for x in (torch.randn(0, 5), torch.tensor(0.4)):
         check(lambda x: (x.exp(), x.sum(), x + 1), x)
+
+
+def test_kernels_are_not_called_by_words_of_python() -> None:
+    a, b = torch.rand(7, 5) > 0.5, torch.rand(7, 5) > 0.5
+    check(lambda a, b: a & b, a, b)
+    assert kernels() == ["and_kernel"]
