@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .collector import collector_paused
+
 if TYPE_CHECKING:
     from torch.fx import GraphModule
 
@@ -17,8 +19,9 @@ def compile_graph(
     mode: str | None = None,
 ) -> Callable[..., Any]:
     """Called by Dynamo once per captured graph, with what the user gave to `torch.compile`."""
-    from .compile import compile_captured
-    from .environment import read_environment
-    from .options import make_options
+    with collector_paused():
+        from .compile import compile_captured
+        from .environment import read_environment
+        from .options import make_options
 
-    return compile_captured(gm, example_inputs, make_options(options, mode), read_environment())
+        return compile_captured(gm, example_inputs, make_options(options, mode), read_environment())

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import logging
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from tilewright.targets.registry import Target, code, known_devices, target, tar
 
 from .aten_runtime import run_by_aten, warn_once
 from .call import Boxed, Run, make_call, no_work
+from .collector import collector_paused
 from .decompositions import decompositions
 from .devices import placement
 from .environment import Environment
@@ -105,21 +105,8 @@ def compile_captured(
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
-    with _collector_paused(), nullcontext() if key is None else our_entries():
+    with collector_paused(), nullcontext() if key is None else our_entries():
         return driver(gm, list(example_inputs))
-
-
-@contextmanager
-def _collector_paused() -> Generator[None, None, None]:
-    """A compile makes few cycles and many objects: each full collection would cost 0.1 s or more."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def compile_aten(
@@ -130,10 +117,12 @@ def compile_aten(
     record: Record | None = None,
 ) -> Boxed:
     """Compile one ATen graph to a boxed function; ATen runs what cannot be compiled here."""
-    return begin_aten(gm, example_inputs, request, names, record)().call
+    if record is None:
+        return begin_aten(gm, example_inputs, request, names)().call
+    return record.compiling(lambda: begin_aten(gm, example_inputs, request, names, record)().call)
 
 
-@_collector_paused()
+@collector_paused()
 def begin_aten(
     gm: GraphModule,
     example_inputs: Sequence[Any],
@@ -144,7 +133,7 @@ def begin_aten(
     """Import one ATen graph; what is returned runs the passes and the target's compiler, now or later."""
     trace = Trace(request.kind)
     if record is not None:
-        record.traces.append(trace)
+        record.begin(trace, gm)
     request = replace(request, trace=trace)
 
     def by_aten(error: CannotCompile) -> Compiled:
@@ -162,7 +151,7 @@ def begin_aten(
     except CannotCompile as error:
         return fails(error)
 
-    @_collector_paused()
+    @collector_paused()
     def finish() -> Compiled:
         try:
             return _built(graph, name, request)
