@@ -2,100 +2,117 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FloatAttr, ModuleOp, StringAttr, SymbolRefAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import Expr, Var, format_exprs, parse_exprs, sym
+from tilewright.dialects.index_expr import Expr, Var, as_expr, format_exprs, parse_exprs, sym
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.attributes import MapAttr, map_attr
 from tilewright.dialects.tk.kernels import FuncOp
 
+from .kernel_key import SUBSCRIPTS, Key, kernel_key
+
+_MAX_OFFSETS = 4
+
 
 @dataclass(frozen=True)
 class DedupeKernelsPass(ModulePass):
-    """Keep one `tk.func` of those that differ in their names and in the names of symbols only.
+    """Keep one `tk.func` of those that differ in names only, or in constant offsets of subscripts.
 
     Before:
         th.launch @exp(%x) into(%a) symbols "s0" : (memref<?xf32>) into (memref<?xf32>)
         th.launch @exp_1(%y) into(%b) symbols "s7" : (memref<?xf32>) into (memref<?xf32>)
-        tk.func @exp [s0] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {...}
-        tk.func @exp_1 [s7] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s7] {...}
+        tk.func @exp [s0] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
+          %0 = tk.load %x[d0] : memref<?xf32> -> f32 ...
+        tk.func @exp_1 [s7] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s7] {
+          %0 = tk.load %x[d0 + 64] : memref<?xf32> -> f32 ...
     After:
-        th.launch @exp(%x) into(%a) symbols "s0" : (memref<?xf32>) into (memref<?xf32>)
-        th.launch @exp(%y) into(%b) symbols "s7" : (memref<?xf32>) into (memref<?xf32>)
-        tk.func @exp [s0] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {...}
+        th.launch @exp(%x) into(%a) symbols "s0, 0" : (memref<?xf32>) into (memref<?xf32>)
+        th.launch @exp(%y) into(%b) symbols "s7, 64" : (memref<?xf32>) into (memref<?xf32>)
+        tk.func @exp [s0] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0, s1] {
+          %0 = tk.load %x[d0 + s1] : memref<?xf32> -> f32 ...
 
     Symbols of a function are numbered in the order of their first use, so that equal
-    functions have equal text. Runs before scheduling: what is equal is scheduled once.
+    functions have equal text. Offsets differ between the steps of a recurrence and the layers
+    that draw random numbers; `offsets=false` keeps them constant, which tells a target more
+    about alignment. Runs before scheduling: what is equal is scheduled once.
     """
 
     name = "dedupe-kernels"
 
+    offsets: bool = True
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        first: dict[Key, FuncOp] = {}
-        kept: dict[str, FuncOp] = {}
-        orders: dict[str, list[int]] = {}
+        groups: dict[Key, list[_Member]] = {}
         for function in [f for f in op.ops if isinstance(f, FuncOp)]:
-            name = function.sym_name.data
-            orders[name] = _number_symbols(function)
-            kept[name] = first.setdefault(kernel_key(function), function)
-            if kept[name] is not function:
-                function.detach()
-                function.erase()
+            order, offsets = _number_symbols(function), list[int]()
+            key = kernel_key(function, offsets if self.offsets else None)
+            groups.setdefault(key, []).append(_Member(function, order, tuple(offsets)))
+        calls: dict[str, _Call] = {}
+        for members in groups.values():
+            calls.update(_unified(members))
         for launch in [launch for launch in op.walk() if isinstance(launch, LaunchOp)]:
-            _redirect(launch, kept, orders)
+            if (call := calls.get(launch.kernel.string_value())) is not None:
+                _redirect(launch, call)
 
 
-Key = tuple[object, ...]
+@dataclass(frozen=True)
+class _Member:
+    """A function, which old position each of its symbols had, and the offsets of its subscripts."""
+
+    function: FuncOp
+    order: list[int]
+    offsets: tuple[int, ...]
 
 
-def kernel_key(function: FuncOp) -> Key:
-    """Equal for functions that differ in names only (symbols must be numbered alike)."""
-    numbers: dict[SSAValue, int] = {}
-    for argument in function.body.block.args:
-        numbers[argument] = len(numbers)
-    types = tuple(argument.type for argument in function.body.block.args)
-    parts: list[object] = [function.sizes, function.symbols, types, _facts(function)]
-    for op in function.body.block.ops:
-        _append(parts, op, numbers)
-    return tuple(parts)
+@dataclass(frozen=True)
+class _Call:
+    """What a launch of some function calls instead."""
+
+    kept: FuncOp
+    order: list[int]
+    offsets: tuple[int, ...] = ()
+    """Values of the symbols that stand for offsets."""
 
 
-def kernel_hash(function: FuncOp) -> str:
-    """A stable name for a kernel's content, the same in every process."""
-    return sha256(repr([str(part) for part in kernel_key(function)]).encode()).hexdigest()[:16]
+def _unified(members: list[_Member]) -> dict[str, _Call]:
+    """One function for all members, or one per distinct list of offsets where that takes many symbols."""
+    first = members[0]
+    shifts = [tuple(x - y for x, y in zip(m.offsets, first.offsets, strict=True)) for m in members]
+    columns = list(zip(*shifts, strict=True))
+    symbols = dict.fromkeys(column for column in columns if any(column))
+    if len(symbols) > _MAX_OFFSETS:
+        apart: dict[tuple[int, ...], list[_Member]] = {}
+        for member in members:
+            apart.setdefault(member.offsets, []).append(member)
+        return {name: call for same in apart.values() for name, call in _unified(same).items()}
+    calls: dict[str, _Call] = {}
+    for row, member in enumerate(members):
+        values = tuple(column[row] for column in symbols)
+        calls[member.function.sym_name.data] = _Call(first.function, member.order, values)
+    if symbols:
+        _shift(first.function, columns, list(symbols))
+    for member in members[1:]:
+        member.function.detach()
+        member.function.erase()
+    return calls
 
 
-def _facts(op: Operation) -> tuple[tuple[str, Attribute | str], ...]:
-    facts = [(n, _exact(v)) for n, v in (*op.properties.items(), *op.attributes.items()) if n != "sym_name"]
-    return tuple(sorted(facts, key=lambda fact: fact[0]))
-
-
-def _exact(attribute: Attribute) -> Attribute | str:
-    """Attributes compare by value, in which 0.0 equals -0.0: floats are told apart by their text."""
-    return str(attribute) if attribute.name == FloatAttr.name else attribute
-
-
-def _append(parts: list[object], op: Operation, numbers: dict[SSAValue, int]) -> None:
-    for result in op.results:
-        numbers[result] = len(numbers)
-    parts.append(op.name)
-    parts.append(tuple(numbers[operand] for operand in op.operands))
-    parts.append(op.result_types)
-    parts.append(_facts(op))
-    for region in op.regions:
-        for block in region.blocks:
-            for argument in block.args:
-                numbers[argument] = len(numbers)
-            parts.append(len(block.args))
-            for inner in block.ops:
-                _append(parts, inner, numbers)
-            parts.append("end")
+def _shift(function: FuncOp, columns: Sequence[tuple[int, ...]], symbols: Sequence[tuple[int, ...]]) -> None:
+    """Add to each subscript the symbol by which it differs between the members."""
+    count = len(function.symbols.exprs)
+    place = iter(columns)
+    for op in function.body.walk():
+        if isinstance(given := op.properties.get(SUBSCRIPTS), MapAttr):
+            shifted = [(e, next(place)) for e in given.exprs]
+            if any(any(column) for _, column in shifted):
+                exprs = [e + sym(count + symbols.index(c)) if any(c) else e for e, c in shifted]
+                op.properties[SUBSCRIPTS] = map_attr(exprs)
+    function.properties["symbols"] = map_attr([sym(i) for i in range(count + len(symbols))])
 
 
 def _number_symbols(function: FuncOp) -> list[int]:
@@ -135,13 +152,10 @@ def _var(symbol: Expr) -> Var:
     return var
 
 
-def _redirect(launch: LaunchOp, kept: dict[str, FuncOp], orders: dict[str, list[int]]) -> None:
+def _redirect(launch: LaunchOp, call: _Call) -> None:
     """Point a launch at the function that was kept, with the symbol values in its order."""
-    name = launch.kernel.string_value()
-    if name not in kept:
-        return
-    launch.properties["kernel"] = SymbolRefAttr(kept[name].sym_name)
-    order = orders[name]
-    if launch.symbols is not None and order != list(range(len(order))):
-        values = parse_exprs(launch.symbols.data)
-        launch.properties["symbols"] = StringAttr(format_exprs(values[old] for old in order))
+    launch.properties["kernel"] = SymbolRefAttr(call.kept.sym_name)
+    if call.offsets or call.order != list(range(len(call.order))):
+        values = () if launch.symbols is None else parse_exprs(launch.symbols.data)
+        ordered = [values[old] for old in call.order]
+        launch.properties["symbols"] = StringAttr(format_exprs([*ordered, *map(as_expr, call.offsets)]))

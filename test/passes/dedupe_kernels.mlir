@@ -70,3 +70,78 @@ tk.func @k4 [4] (%a: memref<4xf32>, %o: memref<4xf32>) {
   %1 = arith.subf %z, %0 : f32
   tk.store %1, %o[d0] : f32, memref<4xf32>
 }
+
+// -----
+
+// The steps of a recurrence differ in where they read and write: one symbol for each way to differ.
+
+// CHECK-LABEL: @steps
+// CHECK-NEXT: th.launch @step(%x) into(%y) symbols "0, 0"
+// CHECK-NEXT: th.launch @step(%x) into(%y) symbols "8, 4"
+// CHECK-NEXT: th.launch @step(%x) into(%y) symbols "24, 8"
+// CHECK: tk.func @step [4] (%a: memref<32xf32>, %o: memref<16xf32>) symbols [s0, s1] {
+// CHECK-NEXT: tk.load %a[d0 + s0]
+// CHECK-NEXT: tk.load %a[d0 + s0 + 4]
+// CHECK: tk.store %{{.*}}, %o[d0 + s1]
+// CHECK-NOT: tk.func
+func.func @steps(%x: memref<32xf32>, %y: memref<16xf32>) {
+  th.launch @step(%x) into (%y) : (memref<32xf32>) into (memref<16xf32>)
+  th.launch @step_1(%x) into (%y) : (memref<32xf32>) into (memref<16xf32>)
+  th.launch @step_2(%x) into (%y) : (memref<32xf32>) into (memref<16xf32>)
+  func.return
+}
+tk.func @step [4] (%a: memref<32xf32>, %o: memref<16xf32>) {
+  %0 = tk.load %a[d0] : memref<32xf32> -> f32
+  %1 = tk.load %a[d0 + 4] : memref<32xf32> -> f32
+  %2 = arith.addf %0, %1 : f32
+  tk.store %2, %o[d0] : f32, memref<16xf32>
+}
+tk.func @step_1 [4] (%a: memref<32xf32>, %o: memref<16xf32>) {
+  %0 = tk.load %a[d0 + 8] : memref<32xf32> -> f32
+  %1 = tk.load %a[d0 + 12] : memref<32xf32> -> f32
+  %2 = arith.addf %0, %1 : f32
+  tk.store %2, %o[d0 + 4] : f32, memref<16xf32>
+}
+tk.func @step_2 [4] (%a: memref<32xf32>, %o: memref<16xf32>) {
+  %0 = tk.load %a[d0 + 24] : memref<32xf32> -> f32
+  %1 = tk.load %a[d0 + 28] : memref<32xf32> -> f32
+  %2 = arith.addf %0, %1 : f32
+  tk.store %2, %o[d0 + 8] : f32, memref<16xf32>
+}
+
+// -----
+
+// Five ways to differ would take five symbols, which is no longer simpler than two functions.
+
+// CHECK-LABEL: @too_different
+// CHECK-NEXT: th.launch @five(
+// CHECK-NEXT: th.launch @five_1(
+func.func @too_different(%x: memref<99xf32>, %y: memref<4xf32>) {
+  th.launch @five(%x) into (%y) : (memref<99xf32>) into (memref<4xf32>)
+  th.launch @five_1(%x) into (%y) : (memref<99xf32>) into (memref<4xf32>)
+  func.return
+}
+tk.func @five [4] (%a: memref<99xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0] : memref<99xf32> -> f32
+  %1 = tk.load %a[d0] : memref<99xf32> -> f32
+  %2 = tk.load %a[d0] : memref<99xf32> -> f32
+  %3 = tk.load %a[d0] : memref<99xf32> -> f32
+  %4 = tk.load %a[d0] : memref<99xf32> -> f32
+  %5 = arith.addf %0, %1 : f32
+  %6 = arith.addf %2, %3 : f32
+  %7 = arith.addf %5, %6 : f32
+  %8 = arith.addf %7, %4 : f32
+  tk.store %8, %o[d0] : f32, memref<4xf32>
+}
+tk.func @five_1 [4] (%a: memref<99xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0 + 1] : memref<99xf32> -> f32
+  %1 = tk.load %a[d0 + 3] : memref<99xf32> -> f32
+  %2 = tk.load %a[d0 + 7] : memref<99xf32> -> f32
+  %3 = tk.load %a[d0 + 15] : memref<99xf32> -> f32
+  %4 = tk.load %a[d0 + 31] : memref<99xf32> -> f32
+  %5 = arith.addf %0, %1 : f32
+  %6 = arith.addf %2, %3 : f32
+  %7 = arith.addf %5, %6 : f32
+  %8 = arith.addf %7, %4 : f32
+  tk.store %8, %o[d0] : f32, memref<4xf32>
+}
