@@ -24,4 +24,9 @@ def compile_graph(
         from .environment import read_environment
         from .options import make_options
 
-        return compile_captured(gm, example_inputs, make_options(options, mode), read_environment())
+        chosen, environment = make_options(options, mode), read_environment()
+        if environment.report is not None:
+            from .report.session import compile_reported
+
+            return compile_reported(gm, example_inputs, chosen, environment)
+        return compile_captured(gm, example_inputs, chosen, environment)

@@ -29,8 +29,7 @@ def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:
     layouts = result_layouts(graph)
     lowered = lower(graph, request)
     unit = emit_unit(graph.module)
-    if lowered.dump is not None:
-        lowered.dump.write("kernels.py", unit.text)
+    lowered.write("kernels.py", unit.text)
     functions: dict[Operation, AtenFunction] = {}
 
     def run(args: list[Any]) -> list[Any]:

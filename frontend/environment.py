@@ -14,6 +14,8 @@ class Environment:
 
     dump: Path | None
     """TILEWRIGHT_DUMP: write every graph's IR after each pass into this folder."""
+    report: Path | None
+    """TILEWRIGHT_REPORT: write a page about every compile into this folder (and cache none)."""
     cache: Path
     """TILEWRIGHT_CACHE_DIR: where compiled code is kept between processes."""
     verify_each: bool
@@ -30,10 +32,12 @@ def gpu_stand_in(variables: Mapping[str, str]) -> str:
 def read_environment(variables: Mapping[str, str] = os.environ) -> Environment:
     """Read the variables; called once per compile, so that tests may change them."""
     dump = variables.get("TILEWRIGHT_DUMP", "")
+    report = variables.get("TILEWRIGHT_REPORT", "")
     cache = variables.get("TILEWRIGHT_CACHE_DIR", "")
     base = variables.get("XDG_CACHE_HOME", "") or str(Path.home() / ".cache")
     return Environment(
         dump=Path(dump) if dump else None,
+        report=Path(report) if report else None,
         cache=Path(cache) if cache else Path(base) / "tilewright",
         verify_each=variables.get("TILEWRIGHT_VERIFY", "") not in ("", "0"),
         variables=variables,

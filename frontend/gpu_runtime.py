@@ -118,9 +118,8 @@ def build_gpu(graph: Graph, request: Request) -> Run:
     with trace.stage("emit Triton"):
         kernels = emit_unit(graph.module)
         host = emit_host_unit(graph.module, kernels, found.exports, found.shims)
-    if lowered.dump is not None:
-        lowered.dump.write("kernels.py", kernels.text)
-        lowered.dump.write("host.cpp", host.text)
+    lowered.write("kernels.py", kernels.text)
+    lowered.write("host.cpp", host.text)
     with trace.stage("compile kernels"), ThreadPoolExecutor(1) as pool:
         building = pool.submit(_build_host, host, request.cache_folder, variables)
         codes = compile_kernels(kernels, driver.architecture(device), request)

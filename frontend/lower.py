@@ -30,6 +30,7 @@ from .graph import Graph
 if TYPE_CHECKING:
     from .check.session import SemanticCheck
     from .compile import Request
+    from .trace import Observer
 
 LOGGER = logging.getLogger("tilewright.check")
 
@@ -40,18 +41,27 @@ class Lowered:
 
     setup: ModuleOp | None
     """The module of `@setup`: what is derived from frozen parameters, if anything is."""
-    dump: Dump | None
-    """Where to write the emitted text; None where nobody asked."""
+    sinks: tuple[Dump | Observer, ...]
+    """Who wants the emitted text."""
+
+    def write(self, name: str, text: str) -> None:
+        """Hand on what the target emitted."""
+        for sink in self.sinks:
+            sink.write(name, text)
 
 
 def lower(graph: Graph, request: Request) -> Lowered:
     """Run the pipeline of the request's target on the graph's module."""
     passes = pipeline_of(request)
     dump = open_dump(request.dump_folder, request.kind)
+    observer = request.trace.observer
     hooks: list[Hook] = [request.trace.timing]
     if dump is not None:
         write_import(dump, graph.module, passes)
         hooks.append(dump)
+    if observer is not None:
+        observer.imported(graph)
+        hooks.append(observer)
     if request.options.verify or request.environment.verify_each:
         hooks.append(verify_hook)  # after the dump, which then holds the broken stage, too
     if request.options.check:
@@ -63,7 +73,7 @@ def lower(graph: Graph, request: Request) -> Lowered:
     if dump is not None and setup is not None:
         dump.write("setup.mlir", module_text(setup))
     run_pipeline(context, graph.module, passes[split:], hooks=hooks, first=split + 1)
-    return Lowered(setup, dump)
+    return Lowered(setup, tuple(sink for sink in (dump, observer) if sink is not None))
 
 
 def _semantic_check(graph: Graph, request: Request) -> SemanticCheck:

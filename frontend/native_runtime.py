@@ -24,8 +24,7 @@ def build_cpu(graph: Graph, request: Request) -> Run:
     trace, lowered = request.trace, lower(graph, request)
     with trace.stage("emit C++"):
         unit = emit_unit(graph.module, exports)
-    if lowered.dump is not None:
-        lowered.dump.write("kernels.cpp", unit.text)
+    lowered.write("kernels.cpp", unit.text)
     trace.code = NativeCode(
         unit, "tilewright.targets.cpu_openmp.build:recipe", request.options.pool_outputs, lowered.setup
     )

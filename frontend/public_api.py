@@ -7,6 +7,7 @@ What this package offers by itself:
     tilewright.__version__
     tilewright.Options            every setting, with its meaning; torch.compile(..., options={...})
     tilewright.explain(f, *args)  what happened to each op of a call: fused, fallen back, and why
+    tilewright.report(f, *args)   writes one static HTML page: source, IR, kernels, their time and memory
     tilewright.register_pass      decorator: makes a class or function a pass, by name
     tilewright.register_dialect   makes the ops of a dialect known; register_scalar_rule and
                                   register_lowering say how they become kernels
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from tilewright.frontend.aten import register_row
     from tilewright.frontend.explain import explain
     from tilewright.frontend.options import Options
+    from tilewright.frontend.report.session import report
     from tilewright.passes.fusion.foreign import register_lowering, register_scalar_rule
     from tilewright.passes.pipeline import PIPELINES
     from tilewright.passes.registry import pass_names, register_pass
@@ -52,6 +54,7 @@ __all__ = [
     "register_row",
     "register_scalar_rule",
     "register_target",
+    "report",
     "semantics",
 ]
 
@@ -68,6 +71,7 @@ _HOMES = {
     "register_row": "tilewright.frontend.aten",
     "register_scalar_rule": "tilewright.passes.fusion.foreign",
     "register_target": "tilewright.targets.registry",
+    "report": "tilewright.frontend.report.session",
     "semantics": "tilewright.dialects.semantics",
 }
 

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import perf_counter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.diagnostics import TilewrightError
-from tilewright.passes.manager import Timing
+from tilewright.passes.manager import PassRun, Timing
 
 from .code import Code
 from .graph import Graph
 
 if TYPE_CHECKING:
+    from torch.fx import GraphModule
+
+    from .call import Boxed
     from .check.session import SemanticCheck
+
+
+class Observer(Protocol):
+    """Somebody who wants to see every form of a graph."""
+
+    def imported(self, graph: Graph) -> None: ...
+
+    def __call__(self, run: PassRun, module: ModuleOp) -> None: ...
+
+    def write(self, name: str, text: str) -> None: ...
 
 
 @dataclass
@@ -38,6 +51,8 @@ class Trace:
     """Seconds of the other stages, in their order."""
     check: SemanticCheck | None = None
     """The check of meaning that the options asked for."""
+    observer: Observer | None = None
+    """Who sees every form of it."""
     by_aten: TilewrightError | None = None
     """Why ATen runs the whole graph; None where it is compiled."""
 
@@ -68,6 +83,14 @@ class Record:
     """Every graph of a compile, in the order in which they were compiled."""
 
     traces: list[Trace] = field(default_factory=list[Trace])
+
+    def begin(self, trace: Trace, gm: GraphModule) -> None:
+        """A graph is about to be compiled."""
+        self.traces.append(trace)
+
+    def compiling(self, compile_: Callable[[], Boxed]) -> Boxed:
+        """Compile one graph."""
+        return compile_()
 
     @property
     def graphs(self) -> list[tuple[str, Graph]]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from .subject import load_subject, subject_options
+from .subject import load_subject, option_values, subject_options
 
 _EPILOG = """\b
 Examples:
@@ -33,12 +33,7 @@ def command(
     from ..explain import explain
 
     subject = load_subject(function, inputs, inputs_from, dynamic, training, seed)
-    given = {name: _value(value) for name, _, value in (text.partition("=") for text in options)}
+    given = option_values(options)
     with torch.set_grad_enabled(training):
         report = explain(subject.function, *subject.args, options=given, dynamic=subject.dynamic)
     click.echo(str(report))
-
-
-def _value(text: str) -> bool | str:
-    """`true` and `false` are what they say; an option's own check refuses what does not fit."""
-    return {"true": True, "false": False}.get(text.lower(), text)

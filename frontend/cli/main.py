@@ -20,6 +20,7 @@ COMMANDS: Mapping[str, str] = {
     "run": "execute a module on given or random inputs, by the interpreter or a target",
     "capture": "write the graphs of a function or script as .mlir",
     "explain": "what a compile did: fused, left to ATen, refused, and how long it took",
+    "report": "one HTML page per compile: source, IR, kernels and their time, linked line by line",
     "new-pass": "write a pass that works, with its test, to change into yours",
     "new-op": "write an op that works, with its tests, to change into yours",
     "test-from-capture": "write a lit test from a captured graph and a pass",

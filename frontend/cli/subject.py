@@ -92,6 +92,12 @@ def load_subject(
     return Subject(target, tuple(args), True if dynamic else None, training)
 
 
+def option_values(texts: Sequence[str]) -> dict[str, bool | str]:
+    """`NAME=VALUE` options of the backend; an option's own check refuses what does not fit."""
+    given = (text.partition("=") for text in texts)
+    return {name: {"true": True, "false": False}.get(value.lower(), value) for name, _, value in given}
+
+
 def _callable(found: Any, training: bool) -> Callable[..., Any]:
     import torch
 

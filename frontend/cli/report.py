@@ -1,0 +1,43 @@
+"""`tilewright report`: one HTML page about a compile."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from .subject import load_subject, option_values, subject_options
+
+_EPILOG = """\b
+Examples:
+  tilewright report examples/mlp_mixer.py:MLPMixer --input 1x3x224x224xf32 -o mixer.html
+  tilewright report model.py:Model --inputs-from model.py:example --training
+  TILEWRIGHT_REPORT=reports python train.py      # a page per compile of a whole program
+"""
+
+
+@click.command(epilog=_EPILOG)
+@subject_options
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="an option of the backend")
+@click.option("-o", "--output", default="report.html", show_default=True, help="where to write the page")
+def command(
+    function: str,
+    inputs: Sequence[str],
+    inputs_from: str | None,
+    dynamic: bool,
+    training: bool,
+    seed: int,
+    options: Sequence[str],
+    output: str,
+) -> None:
+    """Compile MODULE:FUNCTION afresh, time its kernels, and write a page that needs no network.
+
+    The page shows the source, every form of the graph, kernels with their time and roofline, the
+    fusion graph, the memory plan, remarks and pass times, each linked to the lines of the source.
+    """
+    from ..report.session import report_call
+
+    subject = load_subject(function, inputs, inputs_from, dynamic, training, seed)
+    given = option_values(options)
+    click.echo(report_call(subject.call, subject.function, Path(output), given, dynamic=subject.dynamic))

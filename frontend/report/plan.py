@@ -1,0 +1,158 @@
+"""The final plan as data: what runs, in which order, on which memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp as MainOp
+from xdsl.ir import BlockArgument, Operation, SSAValue
+
+from tilewright.dialects.index_expr import Var, parse_exprs
+from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.memory import ArenaOp, BufferOp, DataOp, ViewOp
+from tilewright.dialects.th.types import element_of_handle
+from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.types import bytes_of
+
+from .stages import Place, place_in
+from .work import Work
+
+Symbols = Mapping[Var, int]
+_PRODUCTS = ("aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One launch or library call."""
+
+    number: int
+    name: str
+    kind: str
+    """`kernel` or `library`."""
+    places: tuple[Place, ...]
+    """The user's lines in it; the first is its own."""
+    after: tuple[int, ...]
+    """Earlier steps whose results it reads."""
+    flops: int | None
+    bytes: int | None
+
+
+@dataclass(frozen=True)
+class Block:
+    """A temporary in the arena: its bytes, and the steps from its first use to its last."""
+
+    name: str
+    offset: int
+    bytes: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Everything that one call runs."""
+
+    steps: tuple[Step, ...] = ()
+    blocks: tuple[Block, ...] = ()
+    arena: int = 0
+    requested: int = 0
+    symbols: Symbols = field(default_factory=dict[Var, int])
+
+
+def plan_of(module: ModuleOp, works: Mapping[str, Work], symbols: Symbols) -> Plan:
+    """Reads `@main`; `symbols` are the sizes of the call that is reported."""
+    main = next((op for op in module.ops if isinstance(op, MainOp) and op.body.blocks), None)
+    if main is None:
+        return Plan(symbols=symbols)
+    reader = _Reader(works, {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}, symbols)
+    arena = requested = 0
+    for op in main.body.block.ops:
+        if isinstance(op, LaunchOp | ExternOp | CallOp):
+            reader.step(op)
+        elif isinstance(op, ArenaOp):
+            arena, requested = reader.number(op.size.data), reader.number(_requested(op))
+    return Plan(tuple(reader.steps), tuple(reader.blocks()), arena, requested, symbols)
+
+
+def _requested(op: ArenaOp) -> str:
+    text = op.attributes.get("th.requested")
+    return text.data if isinstance(text, StringAttr) else op.size.data
+
+
+def _root(value: SSAValue) -> SSAValue:
+    """The memory behind views."""
+    while isinstance(value.owner, ViewOp | DataOp):
+        value = value.owner.source
+    return value
+
+
+@dataclass
+class _Reader:
+    works: Mapping[str, Work]
+    kernels: Mapping[str, FuncOp]
+    symbols: Symbols
+    steps: list[Step] = field(default_factory=list[Step])
+    writers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    used: dict[SSAValue, tuple[int, int]] = field(default_factory=dict[SSAValue, tuple[int, int]])
+
+    def number(self, text: str) -> int:
+        return parse_exprs(text)[0].evaluate(self.symbols)
+
+    def step(self, op: LaunchOp | ExternOp | CallOp) -> None:
+        number, outs = len(self.steps), [_root(v) for v in op.outs]
+        reads = dict.fromkeys(_root(v) for v in op.ins)
+        after = tuple(sorted({self.writers[v] for v in reads if v in self.writers}))
+        kernel = isinstance(op, LaunchOp)
+        name = op.kernel.string_value() if kernel else op.callee.data
+        flops, moved = self._kernel_work(op) if isinstance(op, LaunchOp) else self._library_work(op)
+        places = tuple(self._places(op))
+        self.steps.append(Step(number, name, "kernel" if kernel else "library", places, after, flops, moved))
+        for value in (*reads, *outs):
+            self.used[value] = (self.used.get(value, (number, number))[0], number)
+        self.writers.update(dict.fromkeys(outs, number))
+
+    def _places(self, op: LaunchOp | ExternOp | CallOp) -> Iterator[Place]:
+        found = [place_in(op.location)]
+        if isinstance(op, LaunchOp) and (kernel := self.kernels.get(op.kernel.string_value())) is not None:
+            found += [place_in(inner.location) for inner in kernel.body.walk()]
+        yield from dict.fromkeys(place for place in found if place is not None)
+
+    def _kernel_work(self, op: LaunchOp) -> tuple[int | None, int | None]:
+        name = op.kernel.string_value()
+        work, kernel = self.works.get(name), self.kernels.get(name)
+        if work is None or kernel is None:
+            return None, None
+        values = [e.evaluate(self.symbols) for e in op.symbol_values]
+        env = {var: n for e, n in zip(kernel.symbols.exprs, values, strict=True) for var in e.variables()}
+        return work.flops(env), work.bytes(env)
+
+    def _library_work(self, op: ExternOp | CallOp) -> tuple[int | None, int | None]:
+        shapes = [self._sizes(v) for v in (*op.ins, *op.outs)]
+        elements = [element_of_handle(v.type) for v in (*op.ins, *op.outs)]
+        sized = [prod(s) * bytes_of(e) for s, e in zip(shapes, elements, strict=True) if s is not None]
+        moved = sum(sized) if len(sized) == len(shapes) else None
+        if op.callee.data.removesuffix(".out") not in _PRODUCTS:
+            return None, moved
+        left, out = shapes[len(op.ins) - 2], shapes[-1]
+        return (None if left is None or out is None else 2 * prod(out) * left[-1]), moved
+
+    def _sizes(self, value: SSAValue) -> Sequence[int] | None:
+        owner: Operation | object = value.owner
+        if isinstance(owner, ViewOp):
+            return [e.evaluate(self.symbols) for e in parse_exprs(owner.sizes.data)]
+        if isinstance(owner, CallOp):
+            text = next(s.data for s, out in zip(owner.sizes, owner.outs, strict=True) if out is value)
+            return [e.evaluate(self.symbols) for e in parse_exprs(text)]
+        return None
+
+    def blocks(self) -> Iterator[Block]:
+        for value, (first, last) in self.used.items():
+            op = value.owner
+            if isinstance(value, BlockArgument) or not isinstance(op, BufferOp):
+                continue
+            size = self.number(op.size.data) * bytes_of(element_of_handle(value.type))
+            name = self.steps[self.writers.get(value, first)].name
+            yield Block(name, self.number(op.offset.data), size, first, last)
