@@ -22,7 +22,7 @@ from .types import element_of_handle
 KERNELS = "th.kernels"
 """In `Machine.state`: the functions of the module by name."""
 LAUNCH = "th.launch"
-"""In `Machine.state`, optional: `(kernel's name, buffers, symbols)` runs a kernel in place of the interpreter."""
+"""In `Machine.state`, optional: runs a kernel, `(name, buffers, symbols)`, in place of the interpreter."""
 _POISON = 0x7FFF
 """This pattern, repeated, is NaN in every float type and large in every integer type."""
 _WIDEST = 8
