@@ -114,7 +114,10 @@ def sizes_of(value: SSAValue) -> tuple[Expr, ...]:
 
 
 def rank_of(value: SSAValue) -> int:
-    type_: Attribute = value.type
+    return rank_of_type(value.type)
+
+
+def rank_of_type(type_: Attribute) -> int:
     assert isinstance(type_, TensorType | MemRefType)
     return type_.get_num_dims()
 

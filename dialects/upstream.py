@@ -6,8 +6,11 @@ border only here: xDSL's IR stays the one mutable IR.
 
 from __future__ import annotations
 
+import ctypes
 import importlib
+import importlib.util
 import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from io import StringIO
@@ -143,6 +146,59 @@ def _parse(upstream: _Upstream, module: ModuleOp) -> Any:
         return upstream.ir.Module.parse(_generic_text(module, upstream.arity))  # verifies
     except upstream.ir.MLIRError as error:
         raise RejectedUpstream(stage="parse and verify", reason=error) from error
+
+
+Invoke = Callable[[str, Sequence[Any]], None]
+"""`(function name, pointers)`: calls compiled code by upstream's C interface."""
+
+
+def compile_upstream(text: str, passes: Sequence[str], symbols: Mapping[str, Any]) -> Invoke:
+    """Compile a module of upstream's own dialects by its `passes` and its JIT (at its level 2).
+
+    `symbols` are C functions (of ctypes) that the code may call.
+    """
+    upstream = _plain_upstream()
+    with upstream.context, upstream.ir.Location.unknown():
+        try:
+            module = upstream.ir.Module.parse(text)
+            manager = upstream.module("passmanager").PassManager.parse(f"builtin.module({','.join(passes)})")
+            manager.run(module.operation)
+            engine = upstream.module("execution_engine").ExecutionEngine(module, opt_level=2)
+        except (upstream.ir.MLIRError, ValueError, RuntimeError) as error:
+            raise RejectedUpstream(stage="compile", reason=error) from error
+    for name, function in symbols.items():
+        engine.raw_register_runtime(name, ctypes.cast(function, ctypes.c_void_p))
+
+    def invoke(name: str, pointers: Sequence[Any]) -> None:
+        engine.invoke(name, *pointers)
+
+    return invoke
+
+
+def generic_upstream(text: str) -> str:
+    """Text of upstream's own dialects, StableHLO among them, in the generic form that xDSL reads."""
+    upstream = _plain_upstream()
+    with upstream.context, upstream.ir.Location.unknown():
+        try:
+            module = upstream.ir.Module.parse(text)
+        except upstream.ir.MLIRError as error:
+            raise RejectedUpstream(stage="parse and verify", reason=error) from error
+        return module.operation.get_asm(
+            enable_debug_info=True, use_local_scope=True, print_generic_op_form=True
+        )
+
+
+@cache
+def _plain_upstream() -> _Upstream:
+    """A context that knows upstream's dialects and StableHLO, and none of ours."""
+    found = _bindings()
+    if found is None:
+        raise NoUpstreamBindings()
+    root, ir = found
+    upstream = _Upstream(root, ir, ir.Context(), 0)
+    if importlib.util.find_spec(f"{root}._mlir_libs._stablehlo") is not None:
+        upstream.module("_mlir_libs._stablehlo").register_dialect(upstream.context, True)
+    return upstream
 
 
 def run_upstream(ctx: Context, module: ModuleOp, pipeline: str) -> None:

@@ -40,6 +40,7 @@ _SECTIONS: Mapping[str, str] = {
     "TW20": "GPU target",
     "TW21": "CPU target",
     "TW22": "GPU target: kernels as Triton text, compiled and emulated",
+    "TW24": "Export to other MLIR",
     "TW31": "Passes on tensors, and the interpreter",
     "TW32": "Passes on the host plan",
     "TW33": "Passes: fusion",

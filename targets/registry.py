@@ -76,6 +76,9 @@ OWN: Mapping[str, Target] = {
     )
 }
 
+EXPORTS: Mapping[str, Code] = {"linalg": "tilewright.targets.linalg.emit:emit_linalg"}
+"""Output languages that belong to no target: other compilers go on from there."""
+
 
 def _accept(name: str, item: object) -> Target:
     if not isinstance(item, Target):
@@ -124,6 +127,8 @@ def known_devices() -> list[str]:
 
 def emitter(language: str) -> Callable[..., str]:
     """The function that writes a module in that language; raises UnknownName."""
+    if language in EXPORTS:
+        return code(EXPORTS[language])
     owner = _claimant("output language", language, lambda target: tuple(target.emitters))
     if owner is None:
         raise unknown_name("output language", language, known_languages())
@@ -131,8 +136,9 @@ def emitter(language: str) -> Callable[..., str]:
 
 
 def known_languages() -> list[str]:
-    """Every language that some target writes."""
-    return sorted({language for name in target_names() for language in target(name).emitters})
+    """Every language that some target writes, and those of the exports."""
+    emitted = {language for name in target_names() for language in target(name).emitters}
+    return sorted(emitted | set(EXPORTS))
 
 
 def _claimant(kind: str, thing: str, offers: Callable[[Target], tuple[str, ...]]) -> str | None:

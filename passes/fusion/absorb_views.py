@@ -26,6 +26,7 @@ from tilewright.dialects.types import sizes_of
 
 from ..rewrite import may_rewrite
 from .body import exprs_of, loads_of, remove_divisions, replace_input, set_exprs, simplify_body
+from .kernel_builder import KernelBuilder
 
 Subscripts = Sequence[Expr]
 
@@ -78,6 +79,17 @@ def _read_source(
     replace_input(kernel, number, viewed.operands[0])
     for load in loads:
         set_exprs(load, [bounds.simplify(e) for e in read_through(viewed, exprs_of(load))])
+
+
+def view_kernel(op: Operation) -> KernelOp | None:
+    """A kernel that copies what the view `op` shows; None where `op` is no such view."""
+    if (read_through := _READ_THROUGH.get(type(op))) is None:
+        return None
+    b = KernelBuilder(op.location, sizes_of(op.results[0]), op.operands, op.result_types)
+    shown = read_through(op, b.axes)
+    subscripts = [Bounds(b.kernel.space).simplify(e) for e in shown]
+    b.store(b.load(0, subscripts), b.axes)
+    return b.kernel
 
 
 # One function per view: subscripts of the result -> subscripts of the source

@@ -1,0 +1,1 @@
+"""Export of tensor graphs to linalg on tensors, which other MLIR stacks read."""
