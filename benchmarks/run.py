@@ -6,6 +6,7 @@ import argparse
 import json
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -38,11 +39,22 @@ def document(rows: Sequence[dict[str, Any]]) -> str:
     parts += ["", report.NOTE, ""]
     if warning := report.disturbance(rows):
         parts += [f"**{warning}**", ""]
-    for threads in sorted({row["job"]["threads"] for row in rows}):
-        chosen = [row for row in rows if row["job"]["threads"] == threads]
-        parts += [f"## {threads} thread{'s' if threads > 1 else ''}", "", report.markdown(chosen), ""]
-        parts += [f"- {line}" for line in report.means(chosen)] + [""]
+    for threads, batch in sorted({(row["job"]["threads"], row["job"]["batch"]) for row in rows}):
+        chosen = [r for r in rows if (r["job"]["threads"], r["job"]["batch"]) == (threads, batch)]
+        title = f"## {threads} thread{'s' if threads > 1 else ''}, batch {batch}"
+        parts += [title, "", report.markdown(chosen), ""]
+        parts += [f"- {line}" for line in [*report.means(chosen), revisions(chosen)]] + [""]
     return "\n".join(parts)
+
+
+def revisions(rows: Sequence[dict[str, Any]]) -> str:
+    """Which commits the rows were measured at."""
+    counts = Counter(row["revision"] for row in rows)
+    return "measured at " + ", ".join(f"{revision} ({count} rows)" for revision, count in counts.items())
+
+
+def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    return all(one[key] == other[key] for key in ("model", "scale", "batch", "dtype", "threads"))
 
 
 def main() -> int:
@@ -55,14 +67,19 @@ def main() -> int:
     parser.add_argument("--threads", default="1")
     parser.add_argument("--backends", default=",".join(DEMO_BACKENDS))
     parser.add_argument("--seconds", type=float, default=5.0, help="timing per row")
+    parser.add_argument("--add", action="store_true", help="keep rows of --json not measured now")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "benchmarks.md")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "results.json")
     options = parser.parse_args()
 
-    rows: list[dict[str, Any]] = []
+    rows: list[dict[str, Any]] = json.loads(options.json.read_text()) if options.add else []
+    revision = describe()["tilewright"].rpartition(" ")[2]
     for job in jobs(options):
-        rows.append(measure(job, lambda what: print(what, file=sys.stderr, flush=True)))
-        print(" | ".join(report.cells(rows[-1])), flush=True)
+        row = measure(job, lambda what: print(what, file=sys.stderr, flush=True))
+        row["revision"] = revision
+        place = next((i for i, old in enumerate(rows) if _same(old["job"], row["job"])), len(rows))
+        rows[place : place + 1] = [row]
+        print(" | ".join(report.cells(row)), flush=True)
         options.json.write_text(json.dumps(rows, indent=1))
         options.page.write_text(document(rows))
     return 0
