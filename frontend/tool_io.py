@@ -56,7 +56,7 @@ def write_text(file: str | None, text: str) -> None:
         sys.stdout.flush()
         return
     try:
-        Path(file).write_text(text)
+        Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
         raise UnwritableOutput(file=file, reason=error) from error
 

@@ -154,6 +154,7 @@ class CodeView {
   }
 
   update() {
+    if (this.source.here >= 0) requestAnimationFrame(() => this.source.reveal(this.source.here));
     this.source.render();
     this.lines.render();
     this.drawStages();
@@ -227,9 +228,9 @@ class CodeView {
 }
 
 function noteElement(note) {
-  const cost = note.bytes ? ` — about ${bytes(note.bytes)} written and read${page.costOf(note.bytes)}` : "";
+  const cost = note.bytes ? ` — about ${bytes(note.bytes)} through memory${page.costOf(note.bytes)}` : "";
   return element("div", { class: "note" },
     element("span", { class: `kind ${note.kind}` }, note.kind),
-    `${note.what}${note.count > 1 ? ` (${note.count} times)` : ""}${cost}`,
+    `${note.what}${cost}`,
     element("div", { class: "fix" }, `→ ${note.remedy}`));
 }

@@ -56,23 +56,21 @@ class Note:
     """`missed` optimisation, `fall-back`, `copy`, `library` call or graph `break`."""
     what: str
     place: Place | None
-    count: int = 1
     bytes: int | None = None
     """Moved because of it, estimated; None where that is not known."""
     remedy: str = _NO_REMEDY
 
 
 def notes_of_remarks(remarks: Iterable[Remark]) -> list[Note]:
-    """Equal remarks once, with their number."""
-    counts: dict[Remark, int] = {}
-    for remark in remarks:
-        counts[remark] = counts.get(remark, 0) + 1
-    return [_note(remark, count) for remark, count in counts.items()]
+    """Equal remarks once: passes try again after each change, so how often says nothing."""
+    return [_note(remark) for remark in dict.fromkeys(remarks)]
 
 
-def _note(remark: Remark, count: int) -> Note:
+def _note(remark: Remark) -> Note:
     what = f"{remark.op}: {_NAMED.sub(_readable, remark.why)}"
-    return Note("missed", what, _place(remark.location), count, _bytes(remark.result), _remedy(remark.why))
+    # A sibling would have read what it shares once; any other value is written and read.
+    moved = _bytes(remark.moved, 1 if "sibling" in remark.why else 2)
+    return Note("missed", what, _place(remark.location), moved, _remedy(remark.why))
 
 
 def _readable(found: re.Match[str]) -> str:
@@ -90,15 +88,15 @@ def _remedy(why: str) -> str:
     return next((remedy for pattern, remedy in REMEDIES if re.search(pattern, why)), _NO_REMEDY)
 
 
-def _bytes(type_: str) -> int | None:
-    """A result that stays in memory is written once and read once; None where a size is symbolic."""
+def _bytes(type_: str, times: int) -> int | None:
+    """Of a tensor that goes through memory so often; None where a size is symbolic."""
     found = _TYPE.match(type_)
     if found is None:
         return None
     elements = 1
     for size in found.group(1).rstrip("x").split("x"):
         elements *= int(size)
-    return 2 * elements * max(int(found.group(3)) // 8, 1)
+    return times * elements * max(int(found.group(3)) // 8, 1)
 
 
 def notes_of_fallbacks(fallbacks: Iterable[Fallback]) -> list[Note]:
@@ -134,7 +132,7 @@ def notes_of_copies(steps: Iterable[tuple[str, Place | None, int | None]]) -> li
     """Kernels that only move elements to another layout: (name, place, bytes)."""
     remedy = "use the layout that the reader wants: avoid contiguous(), and transposes before matrix products"
     return [
-        Note("copy", f"{name} copies a tensor to another layout", place, 1, moved, remedy)
+        Note("copy", f"{name} copies a tensor to another layout", place, moved, remedy)
         for name, place, moved in steps
     ]
 

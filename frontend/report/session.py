@@ -28,6 +28,7 @@ from ..environment import Environment
 from ..graph import Argument, Graph, SizeOf
 from ..native_code import NativeCode
 from ..options import Options
+from ..tool_io import write_text
 from ..torch_internals import GraphBreak
 from ..trace import Record, Trace
 from .measure import Measured, measure
@@ -178,7 +179,7 @@ class ReportRecord(Record):
         if self.path is not None:
             from .render import page
 
-            self.path.write_text(page(self), encoding="utf-8")
+            write_text(str(self.path), page(self))
 
 
 def compile_reported(

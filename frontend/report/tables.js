@@ -109,7 +109,7 @@ function drawMemoryView(graph, box) {
   const holder = element("div", { class: "picture" });
   const guessed = graph.guessed ? " Symbolic sizes are taken to be 256: the graph was not called." : "";
   const text = graph.blocks.length
-    ? `One arena of ${bytes(graph.arena)} holds ${graph.blocks.length} temporaries, which would take ${bytes(graph.requested)} without sharing memory. Each box is a temporary, from its first to its last use.${guessed}`
+    ? `One arena of ${bytes(graph.arena)} holds ${graph.blocks.length} ${graph.blocks.length === 1 ? "temporary" : "temporaries"}, which would take ${bytes(graph.requested)} without sharing memory. Each box is a temporary, from its first to its last use.${guessed}`
     : "This graph keeps no temporaries: every kernel writes a result.";
   box.replaceChildren(element("p", { class: "hint" }, text));
   if (graph.blocks.length) { box.append(holder); drawMemory(graph, holder, (i) => page.showStep(i)); }
@@ -126,7 +126,7 @@ function drawRemarks(graph, breaks, box) {
     draw();
   } }, `${kind} ${notes.filter((note) => note.kind === kind).length}`));
   function draw() {
-    const shown = notes.filter((note) => !hidden.has(note.kind)).sort((a, b) => (b.bytes ?? 0) * b.count - (a.bytes ?? 0) * a.count);
+    const shown = notes.filter((note) => !hidden.has(note.kind)).sort((a, b) => (b.bytes ?? 0) - (a.bytes ?? 0));
     list.replaceChildren(...shown.map((note) => {
       const made = noteElement(note);
       if (note.place >= 0) made.prepend(page.placeLink(note.place), " ");

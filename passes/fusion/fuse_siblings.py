@@ -66,7 +66,7 @@ def _absorb_earlier(kernel: KernelOp, max_ops: int, reach: int) -> KernelOp:
                 continue
             sunk = users_to_sink(sibling, kernel)
             if isinstance(sunk, str):
-                skip(kernel, f"not fused with a sibling kernel: {sunk}")
+                skip(kernel, f"not fused with a sibling kernel: {sunk}", value)
                 continue
             if not may_rewrite(kernel, "fused with a sibling kernel"):
                 return kernel
@@ -98,11 +98,11 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, max_ops: 
     if _subscripts(value, first).isdisjoint(_subscripts(value, second)):
         return None
     if _longer_than(max_ops, first, second):
-        skip(second, f"not fused with a sibling kernel: more than {max_ops} ops")
+        skip(second, f"not fused with a sibling kernel: more than {max_ops} ops", value)
         return None
     found = complete_match(first, second, {i: i for i in range(len(first.space))})
     if isinstance(found, str):
-        skip(second, f"not fused with a sibling kernel: {found}")
+        skip(second, f"not fused with a sibling kernel: {found}", value)
         return None
     return found
 

@@ -89,9 +89,9 @@ class _Flow:
             return
         perm = self.perms[moved[0]]
         if not can_permute(op, perm):
-            return skip(op, "not sunk: it merges or splits across what is transposed")
+            return skip(op, "not sunk: it merges or splits across what is transposed", moved[0])
         if any(self.perms[v] != perm for v in moved):
-            return skip(op, "not sunk: operands are transposed differently")
+            return skip(op, "not sunk: operands are transposed differently", moved[0])
         self._join(op, moved)
         plain = [v for v in permuted(op) if v not in self.perms and not is_free(v, perm)]
         self.chain_of[op].entering |= {(v, perm): None for v in plain}
@@ -151,7 +151,7 @@ def _sink(block: Block) -> None:
             if may_rewrite(op, "moved before its transposes"):
                 _move(block, op)
         else:
-            skip(op, "not sunk: no fewer transposes would be live")
+            skip(op, "not sunk: no fewer transposes would be live", op.results[0])
 
 
 def _move(block: Block, op: Operation) -> None:
