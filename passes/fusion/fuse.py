@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -37,10 +37,6 @@ class FusePass(ModulePass):
           %2 = tk.reduce add %1 over [0] : f32
           tk.store %2, %o[] ...
 
-    With `hold_back`, for targets whose matrix products are kernels: what reads a product joins it only
-    after everything else was fused, unless the product's result vanishes and nothing wider takes its
-    place. A product takes no second reduction, so what a norm reads is better computed in the norm.
-
     Two ways: an elementwise producer is **inlined** (recomputed at each load, whatever the
     subscripts), or both kernels are **merged** into one iteration space, where nothing is
     recomputed, reductions are allowed and the producer may keep its result. Inlining wins
@@ -52,12 +48,11 @@ class FusePass(ModulePass):
 
     max_ops: int = 256
     max_inputs: int = 32
-    hold_back: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                _Fuser(function.body.block, self.max_ops, self.max_inputs, self.hold_back).run()
+                _Fuser(function.body.block, self.max_ops, self.max_inputs).run()
 
 
 @dataclass
@@ -65,24 +60,16 @@ class _Fuser:
     block: Block
     max_ops: int
     max_inputs: int
-    hold_back: bool
-    held_back: bool = False
 
     def run(self) -> None:
-        self._walk()
-        if self.held_back:
-            self.hold_back = False
-            self._walk()
-        for kernel in self.block.ops:
-            if isinstance(kernel, KernelOp):
-                simplify_body(kernel)
-
-    def _walk(self) -> None:
         op = self.block.first_op
         while op is not None:
             if isinstance(op, KernelOp):
                 op = self._fuse_producers(op)
             op = op.next_op
+        for kernel in self.block.ops:
+            if isinstance(kernel, KernelOp):
+                simplify_body(kernel)
 
     def _fuse_producers(self, consumer: KernelOp) -> KernelOp:
         """Fuse as many producers as possible; returns the kernel that stands there then."""
@@ -107,9 +94,6 @@ class _Fuser:
         producer = value.owner
         assert isinstance(producer, KernelOp)
         if (why := self._too_big(producer, consumer)) is not None:
-            return why
-        if self.hold_back and (why := _waits(producer, consumer)) is not None:
-            self.held_back = True
             return why
         if _only_reader(value, consumer) and (merged := _merge_plainly(producer, consumer)) is not None:
             return merged
@@ -141,21 +125,6 @@ class _Fuser:
         if inputs > self.max_inputs:
             return f"the kernel would read {inputs} tensors, max-inputs is {self.max_inputs}"
         return None
-
-
-def _waits(producer: KernelOp, consumer: KernelOp) -> str | None:
-    """Why `consumer` should not join a matrix product before later kernels had their chance."""
-    if find_contraction(producer.body.block) is None:
-        return None
-    if all(isinstance(use.operation, ReturnOp) for r in consumer.results for use in r.uses):
-        return None
-    if any(use.operation is not consumer for r in producer.results for use in r.uses):
-        return "it is a matrix product whose result others read, too"
-    inside = [r for r in consumer.results if not any(isinstance(u.operation, ReturnOp) for u in r.uses)]
-    freed = sum(bytes_of(element_type_of(r)) for r in producer.results)
-    if sum(bytes_of(element_type_of(r)) for r in inside) > freed:
-        return "it is a matrix product, and its result is narrower"
-    return None
 
 
 def _only_reader(value: SSAValue, consumer: KernelOp) -> bool:
