@@ -1,4 +1,4 @@
-"""Errors of the command line (codes TW1950 to TW1969)."""
+"""Errors of the command line (codes from TW1950 on)."""
 
 from __future__ import annotations
 

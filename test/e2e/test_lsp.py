@@ -251,3 +251,15 @@ def test_every_lit_file_formats_to_something_stable_that_means_the_same(folder: 
         once = formatted(file.read_text(), ctx)
         if once is not None:
             assert formatted(once, ctx) == once, file.name
+
+
+def test_without_pygls_the_command_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    from click.testing import CliRunner
+
+    from tilewright.frontend.cli.main import tilewright
+
+    monkeypatch.setitem(sys.modules, "pygls.lsp.server", None)
+    monkeypatch.delitem(sys.modules, "tilewright.frontend.lsp.server", raising=False)
+    result = CliRunner().invoke(tilewright, ["lsp"])
+    assert "TW1954" in str(result.exception)
+    assert "tilewright[lsp]" in str(result.exception)

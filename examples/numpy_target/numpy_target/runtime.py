@@ -25,8 +25,7 @@ def build(graph: Any, request: Any) -> Any:
     if lowered.setup is not None:
         raise NoNumpyText(lowered.setup, reason="nothing is kept between calls: leave out hoist-frozen")
     text = emit(graph.module)
-    if lowered.dump is not None:
-        lowered.dump.write("kernels.py", text)
+    lowered.write("kernels.py", text)
     scope: dict[str, Any] = {}
     exec(compile(text, "<numpy target>", "exec"), scope)
     functions = [aten_function(op) for op in library_calls(graph.main)]
