@@ -30,6 +30,11 @@ def _binary(name: str) -> Binary:
     return lambda m, x, y: getattr(m.xp, name)(x, y)
 
 
+def _is_bool(m: Machine, x: Array) -> bool:
+    """Whether `x` is an i1, of which a signed one is 0 or -1."""
+    return x.dtype == (m.xp.bool if hasattr(m.xp, "Tensor") else m.xp.bool_)
+
+
 def _unsigned(m: Machine, x: Array, bits: int) -> Array:
     """The value of the bit pattern, in i64."""
     wide = m.arrays.cast(x, m.xp.int64)
@@ -68,8 +73,8 @@ BINARY: Mapping[str, Binary] = {
     "arith.minimumf": _binary("minimum"),
     "arith.maxnumf": _binary("fmax"),
     "arith.minnumf": _binary("fmin"),
-    "arith.maxsi": _binary("maximum"),
-    "arith.minsi": _binary("minimum"),
+    "arith.maxsi": lambda m, x, y: x & y if _is_bool(m, x) else m.xp.maximum(x, y),
+    "arith.minsi": lambda m, x, y: x | y if _is_bool(m, x) else m.xp.minimum(x, y),
     "arith.mulf": lambda m, x, y: x * y,
     "arith.muli": lambda m, x, y: x & y if x.dtype == m.xp.bool_ else x * y,
     "arith.ori": lambda m, x, y: x | y,
@@ -128,6 +133,8 @@ def _compare_floats(op: arith.CmpfOp, args: Sequence[Array], m: Machine) -> Arra
 def _compare_integers(op: arith.CmpiOp, args: Sequence[Array], m: Machine) -> Array:
     predicate = op.predicate.value.data
     if predicate < len(_INTEGER_COMPARISONS):
+        if predicate > 1 and _is_bool(m, args[0]):
+            args = args[::-1]  # a signed i1 is 0 or -1
         return _INTEGER_COMPARISONS[predicate](*args)
     if _bits(op) < 64:
         args = [_unsigned(m, arg, _bits(op)) for arg in args]
@@ -226,6 +233,8 @@ def run_reduction(op: vector.ReductionOp, lanes: Array, machine: Machine) -> Arr
     """The lanes of a vector, combined from the first to the last."""
     name = {"add": "add", "mul": "mul", "maximumf": "max", "maxsi": "max", "minimumf": "min", "minsi": "min"}
     kind = name.get(op.kind.data.value, op.kind.data.value)
+    if _is_bool(machine, lanes) and op.kind.data.value in ("maxsi", "minsi"):
+        kind = {"max": "min", "min": "max"}[kind]  # a signed i1 is 0 or -1
     total = lanes[0]
     with machine.quiet():
         for i in range(1, len(lanes)):

@@ -68,11 +68,11 @@ def _called(
     function = function_named(module, entry.name)
     assert function is not None
     extra: list[torch.Tensor] = []
-    if not derives:
-        elements = [_element(arg.type, arg) for arg in function.body.block.args[len(made) :]]
-        more = derived(setup or module, function, plain, False)
-        extra = [_tensor(np.asarray(v), e) for v, e in zip(more, elements, strict=True)]
     try:
+        if not derives:
+            elements = [_element(arg.type, arg) for arg in function.body.block.args[len(made) :]]
+            more = derived(setup or module, function, plain, False)
+            extra = [_tensor(np.asarray(v), e) for v, e in zip(more, elements, strict=True)]
         with torch.no_grad():
             results = call([*made, *extra])
     except Exception as error:  # what the compiled program raises

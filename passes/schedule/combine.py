@@ -43,7 +43,7 @@ _INTEGER_KINDS = {"add": "add", "mul": "mul", "max": "maxsi", "min": "minsi", "a
 _NO_FLAGS = arith.FastMathFlagsAttr("none")
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
 _OEQ, _ORD, _UGT, _ULT, _UNO = 1, 7, 9, 11, 14
-_EQ, _SLT, _SGT = 0, 2, 4
+_EQ, _SLT, _SGT, _IULT, _IUGT = 0, 2, 4, 6, 8
 LAST = 2**63 - 1
 """The position of no element: later than every other."""
 
@@ -67,9 +67,14 @@ def constant(value: FloatAttr[AnyFloat] | IntegerAttr[IntegerType]) -> Operation
 def combine(kind: str, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
     """`lhs kind rhs`."""
     table = _FLOAT_OPS if is_float(element_type(lhs.type)) else _INTEGER_OPS
-    op = table[kind]
+    op = table[_on_bits(kind, lhs.type)]
     properties = {"fastmath": _NO_FLAGS} if table is _FLOAT_OPS else _overflow(op)
     return emit(op.create(operands=[lhs, rhs], result_types=[lhs.type], properties=properties))
+
+
+def _on_bits(kind: str, type_: Attribute) -> str:
+    """The kind for i1, whose true is the larger value although it is -1 where a sign counts."""
+    return {"max": "or", "min": "and"}.get(kind, kind) if element_type(type_) == i1 else kind
 
 
 def _overflow(op: type[Operation]) -> dict[str, Attribute]:
@@ -81,7 +86,7 @@ def _overflow(op: type[Operation]) -> dict[str, Attribute]:
 def over_lanes(kind: str, value: SSAValue, emit: Emit) -> SSAValue:
     """The combination of all lanes of a vector."""
     element = element_type(value.type)
-    name = (_FLOAT_KINDS if is_float(element) else _INTEGER_KINDS)[kind]
+    name = (_FLOAT_KINDS if is_float(element) else _INTEGER_KINDS)[_on_bits(kind, element)]
     return emit(
         vector.ReductionOp.create(
             operands=[value],
@@ -124,6 +129,8 @@ def combine_positions(
 
 
 def _better(kind: str, acc: SSAValue, new: SSAValue, emit: Emit) -> SSAValue:
+    if element_type(new.type) == i1:
+        return _compare(_IUGT if kind == "max" else _IULT, new, acc, emit)
     if not is_float(element_type(new.type)):
         return _compare(_SGT if kind == "max" else _SLT, new, acc, emit)
     beyond = _compare(_UGT if kind == "max" else _ULT, new, acc, emit)  # true if either is NaN

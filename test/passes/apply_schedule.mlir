@@ -222,6 +222,20 @@ tk.func @splits_opposite_reductions [3, 8] (%x: memref<24xf32>, %r: memref<3xf32
 
 // -----
 
+// True is larger than false, although it is -1 where a sign counts.
+// CHECK-LABEL: @position_of_the_first_true
+// CHECK: arith.cmpi ugt, %{{.*}} : vector<4xi1>
+// CHECK: vector.reduction <or>, %{{.*}} : vector<4xi1> into i1
+tk.func @position_of_the_first_true [3, 9] (%x: memref<27xi1>, %o: memref<3xi64>)
+    attributes {tk.order = array<i64: 0, 1>, tk.vector = array<i64: 1, 4>} {
+  %0 = tk.load %x[d0*9 + d1] : memref<27xi1> -> i1
+  %1 = tk.index "d1" : i64
+  %2, %3 = tk.argreduce max %0 at %1 over [1] : i1
+  tk.store %3, %o[d0] : i64, memref<3xi64>
+}
+
+// -----
+
 // CHECK: TW3401: apply-schedule finds no loop order for `tk.store`
 // CHECK: why: it depends on a reduction over one axis and on one whose result varies over that axis
 // CHECK: fix: keep the two reductions in separate kernels

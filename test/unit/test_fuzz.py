@@ -14,6 +14,7 @@ from check_program import check_program
 from families import random_graph
 from programs import random_program
 
+from tilewright.frontend.reduce.reducer import parse
 from tilewright.frontend.tool_io import load_passes
 from tilewright.passes.manager import module_text
 
@@ -35,6 +36,36 @@ def test_graphs_have_ops_of_every_family() -> None:
 @pytest.mark.parametrize("seed", [0, 3, 8, 11])
 def test_random_graphs_keep_their_meaning(seed: int) -> None:
     assert graphs.check_graph(random_graph(seed), compiled=None, budget=0.05) is None
+
+
+FOUND = {
+    "positions of booleans": """
+        func.func @main(%x: tensor<2x17xi1>) -> tensor<2xi64> {
+          %0 = tw.argmax %x dim 1 : tensor<2x17xi1> -> tensor<2xi64>
+          func.return %0 : tensor<2xi64>
+        }""",
+    "a division by zero that is computed once": """
+        func.func @main(%w: tensor<4xi32> {tw.frozen}) -> tensor<4xi32> {
+          %0 = tw.floor_div %w, %w : tensor<4xi32>
+          func.return %0 : tensor<4xi32>
+        }""",
+    "a number that is computed once": """
+        func.func @main(%x: tensor<i64>, %w: tensor<3xi64> {tw.frozen}) -> (tensor<1x1xi64>, tensor<1xi64>) {
+          %0 = tw.full 0 : i64 -> tensor<i64>
+          %1 = tw.gather %w[%0] dims [0] at 0 : (tensor<3xi64>, tensor<i64>) -> tensor<i64>
+          %2 = tw.broadcast %1 dims [] : tensor<i64> -> tensor<1xi64>
+          %3 = tw.neg %2 : tensor<1xi64>
+          %4 = tw.reshape %3 : tensor<1xi64> -> tensor<1x1xi64>
+          func.return %4, %2 : tensor<1x1xi64>, tensor<1xi64>
+        }""",
+}
+"""Modules on which the fuzzer once found something."""
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_what_was_found_stays_fixed(name: str, tmp_path: Path) -> None:
+    find = graphs.check_graph(parse(FOUND[name]), compiled=tmp_path, budget=0.05)
+    assert find is None, find.message
 
 
 def test_a_wrong_pass_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
