@@ -55,6 +55,11 @@ def dialect(where: str) -> Dialect:
     return load(where)
 
 
+def registered_dialect(name: str) -> Dialect:
+    """A dialect by its name, of another package too; raises UnknownName."""
+    return _TABLE.get(name)
+
+
 def new_context(*, allow_unregistered: bool = False) -> Context:
     """A context in which each dialect is imported when its first op or attribute is met."""
     ctx = Context(allow_unregistered=allow_unregistered)

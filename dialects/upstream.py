@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any, cast
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnregisteredOp
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute
 from xdsl.parser import Parser
@@ -29,9 +29,10 @@ from xdsl.utils.str_enum import StrEnum
 from .diagnostics import NoUpstreamBindings, RejectedUpstream
 from .irdl_export import UpstreamTrait, export_irdl, upstream_traits
 from .irdl_segments import narrow, widen, widest_group
-from .registry import OWN_DIALECTS, dialect
+from .registry import OWN_DIALECTS, SHARED_DIALECTS, dialect
 
 _MIN_ARITY = 16
+_END = "tilewright.end"
 
 
 @dataclass(frozen=True)
@@ -119,8 +120,12 @@ def _from_upstream(text: str) -> str:
 
 def _upstream_for(module: ModuleOp) -> _Upstream:
     """Upstream with a context whose dialects fit the widest op of `module`."""
+    return _upstream(_arity(module))
+
+
+def _arity(module: ModuleOp) -> int:
     widest = max(widest_group(op) for op in module.walk())
-    return _upstream(max(_MIN_ARITY, 1 << (widest - 1).bit_length()))
+    return max(_MIN_ARITY, 1 << (widest - 1).bit_length())
 
 
 def _generic_text(module: ModuleOp, arity: int) -> str:
@@ -132,6 +137,21 @@ def _generic_text(module: ModuleOp, arity: int) -> str:
         stream, print_generic_format=True, print_properties_as_attributes=True, print_debuginfo=True
     ).print_op(module)
     return stream.getvalue()
+
+
+def upstream_text(module: ModuleOp) -> str:
+    """The generic form that `mlir-opt --irdl-file=... --allow-unregistered-dialect` reads.
+
+    IRDL cannot say that a region needs no terminator, or that an op is one: each block of ours ends
+    in an op that nobody registered, which may be one. `tilewright irdl` of the same arity goes with it.
+    """
+    arity, module = _arity(module), module.clone()
+    end = UnregisteredOp.with_name(_END)
+    for op in list(module.walk()):
+        if op.name.partition(".")[0] not in (*SHARED_DIALECTS, "builtin"):
+            for block in [block for region in op.regions for block in region.blocks]:
+                block.add_op(end.create())
+    return f"// tilewright irdl --arity {arity}\n{_generic_text(module, arity)}\n"
 
 
 def verify_upstream(module: ModuleOp) -> None:
@@ -175,17 +195,34 @@ def compile_upstream(text: str, passes: Sequence[str], symbols: Mapping[str, Any
     return invoke
 
 
-def generic_upstream(text: str) -> str:
-    """Text of upstream's own dialects, StableHLO among them, in the generic form that xDSL reads."""
+def generic_upstream(text: str, passes: Sequence[str] = ()) -> str:
+    """Text of upstream's dialects and StableHLO, after `passes`, in the generic form that xDSL reads."""
     upstream = _plain_upstream()
     with upstream.context, upstream.ir.Location.unknown():
         try:
             module = upstream.ir.Module.parse(text)
+            manager = upstream.module("passmanager").PassManager.parse(f"builtin.module({','.join(passes)})")
+            manager.run(module.operation)
         except upstream.ir.MLIRError as error:
             raise RejectedUpstream(stage="parse and verify", reason=error) from error
         return module.operation.get_asm(
             enable_debug_info=True, use_local_scope=True, print_generic_op_form=True
         )
+
+
+def evaluate_stablehlo(text: str, args: Sequence[Any]) -> list[Any]:
+    """The results of @main on NumPy arrays, by the reference interpreter of StableHLO: a judge for tests."""
+    import numpy as np
+
+    upstream = _plain_upstream()
+    with upstream.context, upstream.ir.Location.unknown():
+        module = upstream.ir.Module.parse(text)
+        (function,) = module.body.operations
+        types = upstream.ir.FunctionType(function.attributes["function_type"].value).inputs
+        dense = upstream.ir.DenseElementsAttr
+        given = [dense.get(np.array(a), type=t) for a, t in zip(args, types, strict=True)]
+        found = upstream.module("_mlir_libs._stablehlo").eval_module(module, given)
+        return [np.array(v) for v in found]
 
 
 @cache

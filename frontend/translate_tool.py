@@ -1,22 +1,30 @@
-"""`tilewright-translate`: turn a scheduled module into the source text of a target."""
+"""`tilewright-translate`: from and to other languages: source text of targets, other dialects of MLIR."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
 from tilewright.dialects.registry import new_context
-from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_hook
+from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline, verify_hook
 from tilewright.targets.registry import emitter, known_languages
 
 from .tool_io import ToolArguments, guarded, load_passes, parse_module, read_text, verify_input, write_text
 
+IR = "mlir"
+SOURCES = ("linalg", "stablehlo")
+"""What `--from` reads, see frontend/mlir_import."""
+
 
 def _arguments() -> argparse.ArgumentParser:
-    parser = ToolArguments(prog="tilewright-translate", description="Emit source text for scheduled kernels.")
+    parser = ToolArguments(prog="tilewright-translate", description="Translate to or from another language.")
     flag = parser.add_argument
     flag("file", nargs="?", default="-", help="input (.mlir); standard input if left out")
-    flag("--to", required=True, metavar="LANGUAGE", help=f"one of: {', '.join(known_languages())}")
+    flag("--to", metavar="LANGUAGE", help=f"one of: {', '.join(known_languages())}; with --from also mlir")
+    flag("--from", dest="source", metavar="DIALECT", help=f"read another dialect: {', '.join(SOURCES)}")
     flag("--load", action="append", default=[], metavar="FILE", help="Python file or module to import first")
     flag("-p", "--passes", default="", help="passes to run first")
     flag("-o", "--output", help="output file; standard output if left out")
@@ -27,19 +35,33 @@ def run(args: argparse.Namespace) -> int:
     """The tool, given its parsed arguments; returns the exit status."""
     for where in args.load:
         load_passes(where)
-    emit = emitter(args.to)
+    emit = module_text if args.source and args.to in (None, IR) else emitter(args.to)
     ctx = new_context()
     name = "<stdin>" if args.file == "-" else args.file
-    module = parse_module(ctx, read_text(args.file), name)
-    verify_input(module, name)
+    module = _read(ctx, read_text(args.file), name, args.source)
     run_pipeline(ctx, module, parse_pipeline(args.passes), hooks=[verify_hook])
     write_text(args.output, emit(module))
     return 0
 
 
+def _read(ctx: Context, text: str, name: str, source: str | None) -> ModuleOp:
+    if source is None:
+        module = parse_module(ctx, text, name)
+        verify_input(module, name)
+        return module
+    from .mlir_import.text import import_text
+
+    return import_text(text, source, name)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the console script."""
-    args = _arguments().parse_args(argv)
+    parser = _arguments()
+    args = parser.parse_args(argv)
+    if args.to is None and args.source is None:
+        parser.error("--to or --from is missing")
+    if args.source not in (None, *SOURCES):
+        parser.error(f"--from takes one of: {', '.join(SOURCES)}")
     return guarded(lambda: run(args))
 
 

@@ -76,7 +76,10 @@ OWN: Mapping[str, Target] = {
     )
 }
 
-EXPORTS: Mapping[str, Code] = {"linalg": "tilewright.targets.linalg.emit:emit_linalg"}
+EXPORTS: Mapping[str, Code] = {
+    "linalg": "tilewright.targets.linalg.emit:emit_linalg",
+    "upstream": "tilewright.dialects.upstream:upstream_text",
+}
 """Output languages that belong to no target: other compilers go on from there."""
 
 

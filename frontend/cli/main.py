@@ -16,7 +16,8 @@ from tilewright.dialects.diagnostics import TilewrightError
 
 COMMANDS: Mapping[str, str] = {
     "opt": "run passes on MLIR text",
-    "translate": "write scheduled kernels as C++ or Triton text",
+    "translate": "write C++, Triton or linalg text; read linalg or StableHLO",
+    "irdl": "print dialects as IRDL, for upstream's mlir-opt",
     "run": "execute a module on given or random inputs, by the interpreter or a target",
     "capture": "write the graphs of a function or script as .mlir",
     "explain": "what a compile did: fused, left to ATen, refused, and how long it took",

@@ -1,0 +1,1 @@
+"""Reads linalg and StableHLO text as modules of `tw`."""

@@ -1,0 +1,225 @@
+"""translate --from=linalg|stablehlo: what other stacks write runs as `tw`, with their results."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
+
+from families import random_graph
+
+from tilewright.dialects import upstream
+from tilewright.dialects.interpreter import interpret
+from tilewright.frontend.check.aten_callback import aten_callback
+from tilewright.frontend.check.execute import Outcome
+from tilewright.frontend.check.inputs import arguments
+from tilewright.frontend.check.session import Expected, SemanticCheck, compare
+from tilewright.frontend.check.signature import Entry, entries
+from tilewright.frontend.mlir_import.errors import CannotImport
+from tilewright.frontend.mlir_import.text import import_text
+from tilewright.targets.linalg.emit import emit_linalg
+from tilewright.targets.linalg.errors import CannotExport
+
+pytestmark = pytest.mark.skipif(not upstream.available(), reason="needs the upstream extra")
+
+
+def with_sizes(entry: Entry, args: list[Any]) -> list[Any]:
+    """`args`, and the sizes that the imported function takes besides."""
+    known: dict[Any, int] = {}
+    for parameter, value in zip(entry.parameters, args, strict=False):
+        if parameter.symbol is not None:
+            known[parameter.symbol] = value
+        for size, extent in zip(parameter.sizes or (), np.shape(value), strict=True):
+            known |= dict.fromkeys(size.variables(), extent) if str(size).isalnum() else {}
+    return args + [known[p.symbol] for p in entry.parameters[len(args) :]]
+
+
+def outcome(back: ModuleOp, expected: Expected, like: Outcome, *, float64: bool) -> Outcome:
+    (entry,), _ = entries(back)
+    args = arguments(expected.entry, expected.case, expected.sizes)
+    final = like.values[like.results :]
+    with np.errstate(all="ignore"):
+        found = interpret(back, with_sizes(entry, args), np, float64=float64)
+    # linalg has no unsigned integers: the same bits come back
+    same = [
+        np.asarray(v).view(w.dtype) if w.dtype == np.uint8 else v
+        for v, w in zip(found, like.values, strict=False)
+    ]
+    return Outcome((*map(np.asarray, same), *final), len(found))
+
+
+def round_trip(module: ModuleOp) -> int:
+    """Export, import, run; gives the number of runs that agreed."""
+    back = import_text(emit_linalg(module), "linalg", "test")
+    baseline, runs = SemanticCheck(module, aten=aten_callback, budget=0.3).baseline, 0
+    for expected in baseline.expected:
+        if expected.own.error is None:
+            own = outcome(back, expected, expected.own, float64=False)
+            exact = outcome(back, expected, expected.truth, float64=True)
+            assert compare(expected, own, exact, baseline.narrow) is None
+            runs += 1
+    return runs
+
+
+@pytest.mark.parametrize("first", [0, 10])
+def test_round_trips_of_random_graphs(first: int) -> None:
+    runs = 0
+    for seed in range(first, first + 10):
+        try:
+            runs += round_trip(random_graph(seed))
+        except (CannotExport, CannotImport):
+            continue
+    assert runs >= 10
+
+
+def test_a_product_comes_back_as_one() -> None:
+    text = """func.func @main(%a: tensor<2x3x?xf32>, %b: tensor<2x?x4xf32>) -> tensor<2x3x4xf32> {
+      %z = arith.constant 0.0 : f32
+      %e = tensor.empty() : tensor<2x3x4xf32>
+      %f = linalg.fill ins(%z : f32) outs(%e : tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+      %r = linalg.batch_matmul ins(%a, %b : tensor<2x3x?xf32>, tensor<2x?x4xf32>)
+        outs(%f : tensor<2x3x4xf32>) -> tensor<2x3x4xf32>
+      return %r : tensor<2x3x4xf32>
+    }"""
+    module = import_text(text, "linalg", "test")
+    names = [op.name for op in module.walk()]
+    assert "tw.matmul" in names
+    assert "tw.sum" not in names
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal((2, 3, 5), np.float32), rng.standard_normal((2, 5, 4), np.float32)
+    (result,) = interpret(module, [a, b, 5], np)
+    np.testing.assert_allclose(result, a @ b, rtol=1e-5)
+
+
+NAMED = """
+func.func @main(%x: tensor<3x5xf32>, %y: tensor<3x5xf32>, %v: tensor<5xf32>)
+  -> (tensor<3xf32>, tensor<5x3xf32>) {
+  %e = tensor.empty() : tensor<3x5xf32>
+  %a = linalg.add ins(%x, %y : tensor<3x5xf32>, tensor<3x5xf32>) outs(%e : tensor<3x5xf32>) -> tensor<3x5xf32>
+  %w = linalg.broadcast ins(%v : tensor<5xf32>) outs(%e : tensor<3x5xf32>) dimensions = [0]
+  %m = linalg.map { arith.mulf } ins(%a, %w : tensor<3x5xf32>, tensor<3x5xf32>) outs(%e : tensor<3x5xf32>)
+  %s = tensor.empty() : tensor<3xf32>
+  %two = arith.constant 2.0 : f32
+  %i = linalg.fill ins(%two : f32) outs(%s : tensor<3xf32>) -> tensor<3xf32>
+  %r = linalg.reduce { arith.addf } ins(%m : tensor<3x5xf32>) outs(%i : tensor<3xf32>) dimensions = [1]
+  %f = tensor.empty() : tensor<5x3xf32>
+  %t = linalg.transpose ins(%m : tensor<3x5xf32>) outs(%f : tensor<5x3xf32>) permutation = [1, 0]
+  return %r, %t : tensor<3xf32>, tensor<5x3xf32>
+}
+"""
+
+
+def test_named_ops_of_linalg() -> None:
+    rng = np.random.default_rng(1)
+    x, y, v = (rng.standard_normal(n).astype(np.float32) for n in ((3, 5), (3, 5), 5))
+    total, turned = interpret(import_text(NAMED, "linalg", "test"), [x, y, v], np)
+    np.testing.assert_allclose(total, ((x + y) * v).sum(1) + 2, rtol=1e-5)
+    np.testing.assert_array_equal(turned, ((x + y) * v).T)
+
+
+# StableHLO: its own reference interpreter, which the wheel carries, is the judge.
+
+F = "tensor<3x5xf32>"
+STRANGE = np.array(
+    [np.nan, np.inf, -np.inf, -0.0, 0.0, 0.5, -1.5, 2.5, 3.0, -2.0, 1e30, 7.0, -7.5, 1.0, -1.0]
+)
+FLOATS = [STRANGE.reshape(3, 5), np.roll(STRANGE, 4).reshape(3, 5)]
+SMALL = [np.linspace(0.1, 0.9, 15).reshape(3, 5), np.linspace(-0.9, 0.8, 15).reshape(3, 5)]
+
+
+def check(text: str, args: list[Any], *, rtol: float = 2e-6) -> None:
+    """Compare with StableHLO's interpreter; the function is @main of static tensors."""
+    module = import_text(text, "stablehlo", "test")
+    with np.errstate(all="ignore"):
+        found = interpret(module, args, np)
+    wanted = upstream.evaluate_stablehlo(text, args)
+    assert len(found) == len(wanted)
+    for own, judge in zip(found, wanted, strict=True):
+        assert own.dtype == judge.dtype
+        np.testing.assert_allclose(own, judge, rtol=rtol, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "name",
+    "abs ceil cosine exponential exponential_minus_one floor log log_plus_one logistic negate "
+    "round_nearest_even rsqrt sign sine sqrt tan tanh".split(),
+)
+def test_stablehlo_of_one_float(name: str) -> None:
+    text = f"func.func @main(%x: {F}) -> {F} {{ %0 = stablehlo.{name} %x : {F} return %0 : {F} }}"
+    check(text, [FLOATS[0].astype(np.float32)])
+    check(text, [SMALL[0].astype(np.float32)])
+
+
+@pytest.mark.parametrize("name", "add subtract multiply divide maximum minimum power remainder atan2".split())
+def test_stablehlo_of_two_floats(name: str) -> None:
+    text = (
+        f"func.func @main(%x: {F}, %y: {F}) -> {F} {{ %0 = stablehlo.{name} %x, %y : {F} return %0 : {F} }}"
+    )
+    check(text, [v.astype(np.float32) for v in FLOATS])
+    check(text, [v.astype(np.float32) for v in SMALL])
+
+
+@pytest.mark.parametrize("name", "add subtract multiply maximum minimum and or xor divide remainder".split())
+@pytest.mark.parametrize("element", ["i8", "i32", "i64"])
+def test_stablehlo_of_integers(name: str, element: str) -> None:
+    type_, dtype = f"tensor<15x{element}>", np.dtype(f"int{element[1:]}")
+    text = f"func.func @main(%x: {type_}, %y: {type_}) -> {type_} "
+    text += f"{{ %0 = stablehlo.{name} %x, %y : {type_} return %0 : {type_} }}"
+    x = np.array([0, 1, -1, 5, -7, 100, -100, 127, -128, 3, 4, -4, 64, -64, 9], dtype)
+    check(text, [x, np.array([3, -3, 2, -2, 7, 5, -5, 127, 127, 1, -1, 9, 2, 3, 4], dtype)])
+
+
+@pytest.mark.parametrize("direction", ["EQ", "NE", "LT", "LE", "GT", "GE"])
+def test_stablehlo_comparisons(direction: str) -> None:
+    text = f"""func.func @main(%x: {F}, %y: {F}) -> tensor<3x5xi1> {{
+      %0 = stablehlo.compare {direction}, %x, %y : ({F}, {F}) -> tensor<3x5xi1>
+      return %0 : tensor<3x5xi1> }}"""
+    check(text, [v.astype(np.float32) for v in FLOATS])
+
+
+GRAPH = """func.func @main(%x: tensor<2x3x5xf32>, %w: tensor<2x4x5xf32>, %p: tensor<i1>)
+    -> (tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<5x6xf32>, tensor<4x3xi32>, tensor<2x2xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %three = stablehlo.constant dense<3.0> : tensor<f32>
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %d = stablehlo.dot_general %x, %w, batching_dims = [0] x [0], contracting_dims = [2] x [2]
+    : (tensor<2x3x5xf32>, tensor<2x4x5xf32>) -> tensor<2x3x4xf32>
+  %s = stablehlo.reduce(%d init: %three) applies stablehlo.add across dimensions = [0, 2]
+    : (tensor<2x3x4xf32>, tensor<f32>) -> tensor<3xf32>
+  %m = stablehlo.reduce(%d init: %low) applies stablehlo.maximum across dimensions = [0, 2]
+    : (tensor<2x3x4xf32>, tensor<f32>) -> tensor<3xf32>
+  %b = stablehlo.broadcast_in_dim %s, dims = [1] : (tensor<3xf32>) -> tensor<4x3xf32>
+  %pad = stablehlo.pad %b, %three, low = [1, -1], high = [0, 4], interior = [0, 0]
+    : (tensor<4x3xf32>, tensor<f32>) -> tensor<5x6xf32>
+  %i = stablehlo.iota dim = 0 : tensor<4x3xi32>
+  %f = stablehlo.convert %i : (tensor<4x3xi32>) -> tensor<4x3xf32>
+  %c = stablehlo.clamp %zero, %f, %three : (tensor<f32>, tensor<4x3xf32>, tensor<f32>) -> tensor<4x3xf32>
+  %g = stablehlo.select %p, %b, %c : tensor<i1>, tensor<4x3xf32>
+  %r = stablehlo.reverse %g, dims = [1] : tensor<4x3xf32>
+  %t = stablehlo.transpose %r, dims = [1, 0] : (tensor<4x3xf32>) -> tensor<3x4xf32>
+  %q = stablehlo.reshape %t : (tensor<3x4xf32>) -> tensor<2x6xf32>
+  %v = stablehlo.slice %q [0:2, 1:6:3] : (tensor<2x6xf32>) -> tensor<2x2xf32>
+  return %d, %s, %m, %pad, %i, %v
+    : tensor<2x3x4xf32>, tensor<3xf32>, tensor<3xf32>, tensor<5x6xf32>, tensor<4x3xi32>, tensor<2x2xf32>
+}"""
+
+
+@pytest.mark.parametrize("choice", [False, True])
+def test_a_stablehlo_graph(choice: bool) -> None:
+    rng = np.random.default_rng(2)
+    args = [rng.standard_normal((2, n, 5)).astype(np.float32) for n in (3, 4)]
+    check(GRAPH, [*args, np.array(choice)], rtol=1e-5)
+
+
+def test_what_cannot_be_imported_is_named() -> None:
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = stablehlo.cbrt %x : tensor<4xf32> loc("model.py":3:1)
+      return %0 : tensor<4xf32> }"""
+    with pytest.raises(
+        CannotImport, match=r'TW1031: `stablehlo\.cbrt` cannot be imported\n  where: loc\("model'
+    ):
+        import_text(text, "stablehlo", "test")
