@@ -30,8 +30,9 @@ class Listing {
     box.addEventListener("scroll", () => this.schedule());
     box.addEventListener("keydown", (event) => this.key(event));
     this.rows.addEventListener("click", (event) => {
-      const row = event.target.closest(".row");
-      if (row) this.pick(Number(row.dataset.index));
+      // By position: a row may be drawn anew between the press and the release.
+      const index = Math.floor((event.clientY - this.rows.getBoundingClientRect().top) / ROW);
+      if (index >= 0 && index < this.count) this.pick(index);
     });
     new ResizeObserver(() => this.render()).observe(box);
   }
