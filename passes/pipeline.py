@@ -40,10 +40,11 @@ FREEZE: tuple[str, ...] = (
 """Splits off `@setup`, which runs once per version of the parameters."""
 
 _AFTER_FUSION = KERNELS.index("bufferize")
+_FUSION_GPU = {"fuse": "fuse{hold_back=true}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
     *TENSOR,
     "convert-tw-to-tk{products=half}",
-    *KERNELS[1:_AFTER_FUSION],
+    *(_FUSION_GPU.get(name, name) for name in KERNELS[1:_AFTER_FUSION]),
     "split-reductions",
     "bufferize",
     "dedupe-kernels{offsets=false}",

@@ -10,17 +10,14 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.tk.access import LoadOp
-from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
 from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
 from .body import loads_of, remove_divisions, simplify_body
-from .cost import BYTE_COST, body_cost, conversions, count, evaluations
-from .inline import Producer, axis_values, inline_at, producer_of
+from .inline import axis_values, inline_at, producer_of
 from .merge import drawback, match, merge, plain_match, users_to_sink
 from .naming import NAME, fused_name
+from .worth import recompute_costs_more, waits
 
 
 @dataclass(frozen=True)
@@ -37,6 +34,10 @@ class FusePass(ModulePass):
           %2 = tk.reduce add %1 over [0] : f32
           tk.store %2, %o[] ...
 
+    With `hold_back`, for targets whose matrix products are kernels: what reads a product joins it only
+    after everything else was fused, unless the product's result vanishes and nothing wider takes its
+    place. A product takes no second reduction, so what a norm reads is better computed in the norm.
+
     Two ways: an elementwise producer is **inlined** (recomputed at each load, whatever the
     subscripts), or both kernels are **merged** into one iteration space, where nothing is
     recomputed, reductions are allowed and the producer may keep its result. Inlining wins
@@ -48,11 +49,12 @@ class FusePass(ModulePass):
 
     max_ops: int = 256
     max_inputs: int = 32
+    hold_back: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                _Fuser(function.body.block, self.max_ops, self.max_inputs).run()
+                _Fuser(function.body.block, self.max_ops, self.max_inputs, self.hold_back).run()
 
 
 @dataclass
@@ -60,16 +62,24 @@ class _Fuser:
     block: Block
     max_ops: int
     max_inputs: int
+    hold_back: bool
+    held_back: bool = False
 
     def run(self) -> None:
+        self._walk()
+        if self.held_back:
+            self.hold_back = False
+            self._walk()
+        for kernel in self.block.ops:
+            if isinstance(kernel, KernelOp):
+                simplify_body(kernel)
+
+    def _walk(self) -> None:
         op = self.block.first_op
         while op is not None:
             if isinstance(op, KernelOp):
                 op = self._fuse_producers(op)
             op = op.next_op
-        for kernel in self.block.ops:
-            if isinstance(kernel, KernelOp):
-                simplify_body(kernel)
 
     def _fuse_producers(self, consumer: KernelOp) -> KernelOp:
         """Fuse as many producers as possible; returns the kernel that stands there then."""
@@ -94,6 +104,9 @@ class _Fuser:
         producer = value.owner
         assert isinstance(producer, KernelOp)
         if (why := self._too_big(producer, consumer)) is not None:
+            return why
+        if self.hold_back and (why := waits(producer, consumer)) is not None:
+            self.held_back = True
             return why
         if _only_reader(value, consumer) and (merged := _merge_plainly(producer, consumer)) is not None:
             return merged
@@ -158,56 +171,10 @@ def _inline(value: SSAValue, consumer: KernelOp) -> str | None:
     for _, plan in plans:
         if isinstance(plan, str):
             return plan
-    if (why := _recompute_costs_more(value, producer, consumer, loads)) is not None:
+    if (why := recompute_costs_more(value, producer, consumer, loads)) is not None:
         return why
     for load, plan in plans:
         assert not isinstance(plan, str)
         inline_at(consumer, load, producer, plan)
     simplify_body(consumer)
     return None
-
-
-def _recompute_costs_more(
-    value: SSAValue, producer: Producer, consumer: KernelOp, loads: list[LoadOp]
-) -> str | None:
-    """Compare recomputing at each load with writing once and reading back."""
-    size = count(sizes_of(value))
-    factors = _factors(consumer)
-    evaluated = sum(_evaluations(load, consumer, factors) for load in loads)
-    work = body_cost(producer.ops)
-    element = bytes_of(element_type_of(value))
-    if not factors.isdisjoint(loads) and (converted := conversions(producer.ops)):
-        # A register tile reads from the nearest cache: there, converting costs more than wide elements.
-        extra, saved = (work + converted) * (evaluated - size), 2 * size * element * BYTE_COST
-        return f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
-    readers = {use.operation for use in value.uses}
-    alone = readers == {consumer} and len(producer.kernel.results) == 1
-    read_back = evaluated * element * BYTE_COST
-    reads = sum(_load_bytes(op) for op in producer.ops) * evaluated * BYTE_COST
-    if alone:
-        written = size * element * BYTE_COST
-        original = sum(_load_bytes(op) for op in producer.ops) * size * BYTE_COST
-        extra, saved = work * (evaluated - size) + reads - original, written + read_back
-    else:
-        extra, saved = work * evaluated + reads, read_back
-    if extra > saved:
-        return f"recomputing it costs {extra:.0f} and saves {saved:.0f}"
-    return None
-
-
-def _factors(consumer: KernelOp) -> frozenset[LoadOp]:
-    """The loads of the operands of a matrix product, if the consumer is one."""
-    product = find_contraction(consumer.body.block)
-    return frozenset() if product is None else product.sources()
-
-
-def _evaluations(load: LoadOp, consumer: KernelOp, factors: frozenset[LoadOp]) -> int:
-    """How often the consumer needs the loaded value; a matrix product reads its operands again
-    for every panel of the other one."""
-    if load in factors:
-        return count(consumer.space)
-    return evaluations(load.subscripts, consumer.space)
-
-
-def _load_bytes(op: Operation) -> int:
-    return bytes_of(element_type_of(op.operands[0])) if type(op) is LoadOp else 0

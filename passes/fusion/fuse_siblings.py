@@ -11,11 +11,12 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
 from ..rewrite import may_rewrite, skip
-from .body import exprs_of, loads_of, simplify_body
+from .body import exprs_of, loads_of, reduced_axes, simplify_body
 from .cost import count
 from .merge import Match, complete_match, merge, users_to_sink
 
@@ -31,7 +32,8 @@ class FuseSiblingsPass(ModulePass):
         %a, %b = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {...}
 
     Neither reads the other's result (that is what `fuse` handles). A tensor that is small
-    against the iteration space is cheap to read twice and is no reason to merge.
+    against the iteration space is cheap to read twice and is no reason to merge. With `strangers`, for
+    targets where each launch costs, kernels over equal spaces are merged that share no tensor at all.
     """
 
     name = "fuse-siblings"
@@ -40,11 +42,15 @@ class FuseSiblingsPass(ModulePass):
     reach: int = 64
     """How many ops apart siblings may stand: what is read again much later has left the cache, and
     the results of the first would have to wait for the second."""
+    strangers: bool = False
+    max_inputs: int = 32
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
                 _fuse_block(function.body.block, self.max_ops, self.reach)
+                if self.strangers:
+                    _fuse_strangers(function.body.block, self)
 
 
 def _fuse_block(block: Block, max_ops: int, reach: int) -> None:
@@ -75,6 +81,55 @@ def _absorb_earlier(kernel: KernelOp, max_ops: int, reach: int) -> KernelOp:
     return kernel
 
 
+_NEAR = 16
+"""How many ops apart strangers may stand: what the first one reads stays in memory until the second."""
+
+
+def _fuse_strangers(block: Block, limits: FuseSiblingsPass) -> None:
+    op = block.first_op
+    while op is not None:
+        if isinstance(op, KernelOp):
+            op = _absorb_strangers(op, limits)
+        op = op.next_op
+
+
+def _absorb_strangers(kernel: KernelOp, limits: FuseSiblingsPass) -> KernelOp:
+    """Merge the kernels shortly before `kernel` that walk an equal space; returns what stands there then."""
+    if find_contraction(kernel.body.block) is not None:
+        return kernel
+    for sibling in _before(kernel, min(limits.reach, _NEAR)):
+        if sibling.space != kernel.space or find_contraction(sibling.body.block) is not None:
+            continue
+        if len({*sibling.operands, *kernel.operands}) > limits.max_inputs:
+            continue
+        if _reduced(sibling) != _reduced(kernel):
+            continue  # one would have to walk the space as the other one does
+        found = _common_space(sibling, kernel, limits.max_ops)
+        if found is None or isinstance(sunk := users_to_sink(sibling, kernel), str):
+            continue
+        if not may_rewrite(kernel, "launched together with another kernel"):
+            break
+        kernel = merge(sibling, kernel, found, sunk)
+    return kernel
+
+
+def _reduced(kernel: KernelOp) -> set[tuple[int, ...]]:
+    return {axes for op in kernel.body.block.ops if (axes := reduced_axes(op))}
+
+
+def _before(kernel: KernelOp, reach: int) -> list[KernelOp]:
+    """Kernels within reach before this one, the nearest first."""
+    found: list[KernelOp] = []
+    op = kernel.prev_op
+    for _ in range(reach):
+        if op is None:
+            break
+        if isinstance(op, KernelOp):
+            found.append(op)
+        op = op.prev_op
+    return found
+
+
 def _earlier(kernel: KernelOp, reach: int) -> list[KernelOp]:
     """Kernels within reach before this one that share an operand with it, in order of appearance."""
     shared = set(kernel.operands)
@@ -96,6 +151,14 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, max_ops: 
     if 2 * count(sizes_of(value)) < count(first.space):
         return None
     if _subscripts(value, first).isdisjoint(_subscripts(value, second)):
+        return None
+    return _common_space(first, second, max_ops, value)
+
+
+def _common_space(
+    first: KernelOp, second: KernelOp, max_ops: int, value: SSAValue | None = None
+) -> Match | None:
+    if any(v.owner is first for v in second.operands):
         return None
     if _longer_than(max_ops, first, second):
         skip(second, f"not fused with a sibling kernel: more than {max_ops} ops", value)

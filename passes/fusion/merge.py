@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
-from tilewright.dialects.index_expr import Bounds, Expr, Var, dim
+from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.compute import ScanOp
@@ -94,6 +94,7 @@ def _try_match(producer: KernelOp, consumer: KernelOp) -> Match | _Split | str:
         return linked
     axes: dict[int, int] = {}
     bounds = Bounds(consumer.space)
+    still = {Var("d", a): ZERO for a, size in enumerate(consumer.space) if size.constant == 1}
     for load, store in linked:
         values = solve_axes(store.subscripts, load.subscripts, producer.space)
         if values is None:
@@ -101,7 +102,7 @@ def _try_match(producer: KernelOp, consumer: KernelOp) -> Match | _Split | str:
         for axis, value in values.items():
             if producer.space[axis].constant == 1:
                 continue
-            simple = bounds.simplify(value)
+            simple = bounds.simplify(value.substitute(still) if still else value)
             if (target := _plain_axis(simple)) is None:
                 return _refine(producer, consumer, axis, simple)
             if axes.setdefault(axis, target) != target:

@@ -153,3 +153,19 @@ func.func @columns(%x: tensor<512x64xf32>) -> tensor<512x64xf32> {
   %d = tw.div %x, %b : tensor<512x64xf32>
   func.return %d : tensor<512x64xf32>
 }
+
+// -----
+
+// A mean that is kept, behind an axis of size 1: one kernel all the same.
+// CHECK-LABEL: @kept_mean
+// CHECK:       %{{.*}}, %{{.*}} = tk.kernel [8, 128, 1] ins(%x : tensor<8x128xf32>) -> (tensor<8x1xf32>, tensor<8x128xf32>)
+// CHECK-NOT:   tk.kernel
+func.func @kept_mean(%x: tensor<8x128xf32>) -> (tensor<8x1xf32>, tensor<8x128xf32>) {
+  %s = tw.sum %x over [1] : tensor<8x128xf32> -> tensor<8xf32>
+  %k = tw.reshape %s : tensor<8xf32> -> tensor<8x1xf32>
+  %n = tw.full 1.280000e+02 : f32 -> tensor<8x1xf32>
+  %m = tw.div %k, %n : tensor<8x1xf32>
+  %b = tw.broadcast %m dims [0, 1] : tensor<8x1xf32> -> tensor<8x128xf32>
+  %r = tw.sub %x, %b : tensor<8x128xf32>
+  func.return %m, %r : tensor<8x1xf32>, tensor<8x128xf32>
+}

@@ -1,0 +1,75 @@
+"""Whether fusing is worth it: recomputing against memory traffic, and who should join a matrix product."""
+
+from __future__ import annotations
+
+from xdsl.dialects.func import ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.contraction import find_contraction
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
+
+from .cost import BYTE_COST, body_cost, conversions, count, evaluations
+from .inline import Producer
+
+
+def waits(producer: KernelOp, consumer: KernelOp) -> str | None:
+    """Why `consumer` should not join a matrix product before later kernels had their chance."""
+    if find_contraction(producer.body.block) is None:
+        return None
+    if all(isinstance(use.operation, ReturnOp) for r in consumer.results for use in r.uses):
+        return None
+    if any(use.operation is not consumer for r in producer.results for use in r.uses):
+        return "it is a matrix product whose result others read, too"
+    inside = [r for r in consumer.results if not any(isinstance(u.operation, ReturnOp) for u in r.uses)]
+    freed = sum(bytes_of(element_type_of(r)) for r in producer.results)
+    if sum(bytes_of(element_type_of(r)) for r in inside) > freed:
+        return "it is a matrix product, and its result is narrower"
+    return None
+
+
+def recompute_costs_more(
+    value: SSAValue, producer: Producer, consumer: KernelOp, loads: list[LoadOp]
+) -> str | None:
+    """Compare recomputing at each load with writing once and reading back."""
+    size = count(sizes_of(value))
+    factors = _factors(consumer)
+    evaluated = sum(_evaluations(load, consumer, factors) for load in loads)
+    work = body_cost(producer.ops)
+    element = bytes_of(element_type_of(value))
+    if not factors.isdisjoint(loads) and (converted := conversions(producer.ops)):
+        # A register tile reads from the nearest cache: there, converting costs more than wide elements.
+        extra, saved = (work + converted) * (evaluated - size), 2 * size * element * BYTE_COST
+        return f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
+    readers = {use.operation for use in value.uses}
+    alone = readers == {consumer} and len(producer.kernel.results) == 1
+    read_back = evaluated * element * BYTE_COST
+    reads = sum(_load_bytes(op) for op in producer.ops) * evaluated * BYTE_COST
+    if alone:
+        written = size * element * BYTE_COST
+        original = sum(_load_bytes(op) for op in producer.ops) * size * BYTE_COST
+        extra, saved = work * (evaluated - size) + reads - original, written + read_back
+    else:
+        extra, saved = work * evaluated + reads, read_back
+    if extra > saved:
+        return f"recomputing it costs {extra:.0f} and saves {saved:.0f}"
+    return None
+
+
+def _factors(consumer: KernelOp) -> frozenset[LoadOp]:
+    """The loads of the operands of a matrix product, if the consumer is one."""
+    product = find_contraction(consumer.body.block)
+    return frozenset() if product is None else product.sources()
+
+
+def _evaluations(load: LoadOp, consumer: KernelOp, factors: frozenset[LoadOp]) -> int:
+    """How often the consumer needs the loaded value; a matrix product reads its operands again
+    for every panel of the other one."""
+    if load in factors:
+        return count(consumer.space)
+    return evaluations(load.subscripts, consumer.space)
+
+
+def _load_bytes(op: Operation) -> int:
+    return bytes_of(element_type_of(op.operands[0])) if type(op) is LoadOp else 0

@@ -1,0 +1,43 @@
+// RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse{hold-back=true},dce" --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse,dce" --split-input-file | filecheck %s --check-prefix=AT-ONCE
+
+// The norm reads the product's halves, not floats that the product wrote for it.
+// CHECK-LABEL: @norm_behind_product
+// CHECK:       %[[P:.*]] = tk.kernel [32, 64, 16] {{.*}} -> (tensor<32x64xbf16>)
+// CHECK:       tk.kernel [32, 64] ins(%[[P]] : tensor<32x64xbf16>) -> (tensor<32xf32>)
+// AT-ONCE-LABEL: @norm_behind_product
+// AT-ONCE:     tk.kernel [32, 64, 16] {{.*}} -> (tensor<32x64xbf16>, tensor<32x64xf32>)
+func.func @norm_behind_product(%x: tensor<32x16xbf16>, %y: tensor<16x64xbf16>) -> (tensor<32x64xbf16>, tensor<32xf32>) {
+  %p = tw.matmul %x, %y : (tensor<32x16xbf16>, tensor<16x64xbf16>) -> tensor<32x64xbf16>
+  %f = tw.cast %p : tensor<32x64xbf16> -> tensor<32x64xf32>
+  %s = tw.sum %f over [1] : tensor<32x64xf32> -> tensor<32xf32>
+  func.return %p, %s : tensor<32x64xbf16>, tensor<32xf32>
+}
+
+// -----
+
+// What takes the place of the product's result joins it at once.
+// CHECK-LABEL: @epilogue
+// CHECK:       tk.kernel [32, 64, 16] {{.*}} -> (tensor<32x64xbf16>)
+// CHECK:       math.tanh
+// CHECK-NOT:   tk.kernel
+func.func @epilogue(%x: tensor<32x16xbf16>, %y: tensor<16x64xbf16>) -> tensor<32x64xbf16> {
+  %p = tw.matmul %x, %y : (tensor<32x16xbf16>, tensor<16x64xbf16>) -> tensor<32x64xbf16>
+  %t = tw.tanh %p : tensor<32x64xbf16>
+  func.return %t : tensor<32x64xbf16>
+}
+
+// -----
+
+// What waited and found no other kernel joins the product in the end.
+// CHECK-LABEL: @joins_in_the_end
+// CHECK:       %{{.*}}, %[[T:.*]] = tk.kernel [32, 64, 16] {{.*}} -> (tensor<32x64xbf16>, tensor<32x64xbf16>)
+// CHECK:       tk.kernel [32, 8, 64]
+// CHECK-NOT:   tk.kernel
+func.func @joins_in_the_end(%x: tensor<32x16xbf16>, %y: tensor<16x64xbf16>, %z: tensor<64x8xbf16>)
+    -> (tensor<32x64xbf16>, tensor<32x8xbf16>) {
+  %p = tw.matmul %x, %y : (tensor<32x16xbf16>, tensor<16x64xbf16>) -> tensor<32x64xbf16>
+  %t = tw.tanh %p : tensor<32x64xbf16>
+  %q = tw.matmul %t, %z : (tensor<32x64xbf16>, tensor<64x8xbf16>) -> tensor<32x8xbf16>
+  func.return %p, %q : tensor<32x64xbf16>, tensor<32x8xbf16>
+}
