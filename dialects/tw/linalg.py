@@ -194,8 +194,9 @@ class ConvolutionOp(TwOp):
 class AttentionOp(TwOp):
     """softmax(q k^T * scale + mask) v, and the log-sum-exp of the scores.
 
-    q is `[b, h, l, e]`, k `[b, h, s, e]`, v `[b, h, s, e]`; the results are `[b, h, l, e]`
-    and `[b, h, l]`, f32 (f64 for f64 inputs). The mask has rank 2 (`[l, s]`) or 4, each size 1
+    q is `[b, h, l, e]`, k `[b, g, s, e]`, v `[b, g, s, c]`; the results are `[b, h, l, c]`
+    and `[b, h, l]`, f32 (f64 for f64 inputs). `g` is `h`, or divides it: then `h / g` heads
+    in a row share a head of k and v. The mask has rank 2 (`[l, s]`) or 4, each size 1
     or the full one; i1 (true takes part) or the element type (added). `causal` lets row i
     see columns 0 to i. Scores, softmax and sums are computed in f32 or f64. A row that sees
     no column is 0 with log-sum-exp -inf (as ATen's CPU kernel does for masks of -inf).
@@ -259,7 +260,9 @@ class AttentionOp(TwOp):
         for fact, value in (("query", self.query), ("key", self.key), ("value", self.value)):
             expect_rank(self, fact, value, 4)
             expect_element(self, fact, value, element)
-        expect_sizes(self, "key shape", k, [*q[:2], k[2], q[3]])
+        expect_sizes(self, "key shape", k, [q[0], k[1], k[2], q[3]])
+        if k[1] != q[1] and (q[1] % k[1]).constant != 0:
+            raise fail(self, f"{k[1]} heads of keys do not divide {q[1]} heads of queries")
         expect_sizes(self, "value shape", v, [*k[:3], v[3]])
         expect_element(self, "result", self.result, element)
         expect_sizes(self, "result shape", sizes_of(self.result), [*q[:3], v[3]])

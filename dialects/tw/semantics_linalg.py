@@ -102,11 +102,21 @@ def correlate(
     return total.reshape([batch, outputs, *sizes])
 
 
+def _shared_heads(m: Machine, value: Array, heads: int) -> Array:
+    """Each head as often as queries have one for it."""
+    count = value.shape[1]
+    if count in (0, heads):
+        return value
+    parts = [value[:, i : i + 1] for i in range(count) for _ in range(heads // count)]
+    return m.arrays.concat(parts, 1)
+
+
 @semantics(AttentionOp)
 def run_attention(op: AttentionOp, args: Args, machine: Machine) -> Results:
     element, xp = element_type_of(op.query), machine.xp
     query, key, value, *mask = args
     query, key, value = (compute(machine, arg, element) for arg in (query, key, value))
+    key, value = (_shared_heads(machine, arg, query.shape[1]) for arg in (key, value))
     scores = xp.matmul(query, machine.arrays.permute(key, [0, 1, 3, 2])) * op.scale.value.data
     hidden = machine.arrays.full([1], float("-inf"), scores.dtype)
     for term in mask:

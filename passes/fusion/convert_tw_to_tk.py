@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ..rewrite import may_rewrite
+from .lower_attention import attention_becomes_kernel, lower_attention
 from .lower_products import becomes_kernel, lower_matmul
-from .lowerings import lowering_of
+from .lowerings import Lowering, lowering_of
 from .naming import name_after
 
 
@@ -28,7 +30,8 @@ class ConvertTwToTkPass(ModulePass):
         }
 
     Views (reshape, transpose, ...) and library ops (matmul, ...) stay; with `products=half` matrix
-    products of bf16 and f16 become kernels too, with `products=all` those of f32 as well.
+    products of bf16 and f16 become kernels too, with `products=all` those of f32 as well. Attention
+    becomes one with either.
     """
 
     name = "convert-tw-to-tk"
@@ -41,8 +44,7 @@ class ConvertTwToTkPass(ModulePass):
                 continue
             block = function.body.block
             for inner in list(block.ops):
-                product = lower_matmul if becomes_kernel(inner, self.products) else None
-                lower = product or lowering_of(inner)
+                lower = self._product(inner) or lowering_of(inner)
                 if lower is None or not may_rewrite(inner, "made a kernel"):
                     continue
                 kernel = lower(inner)
@@ -53,3 +55,11 @@ class ConvertTwToTkPass(ModulePass):
                 name_after(kernel, inner)
                 kernel.attributes.update(inner.attributes)  # such as `tw.strides`
                 block.erase_op(inner)
+
+    def _product(self, op: Operation) -> Lowering | None:
+        """How an op that multiplies matrices becomes a kernel, if this target does that itself."""
+        if becomes_kernel(op, self.products):
+            return lower_matmul
+        if self.products != "none" and attention_becomes_kernel(op):
+            return lower_attention
+        return None

@@ -9,6 +9,8 @@ from tilewright.dialects.tk.kernels import FuncOp
 
 from .blocks import Blocks
 from .body import Body
+from .chain_writer import ChainWriter
+from .chains import find_chain
 from .product_writer import ProductWriter
 from .tile_nest import TileNest, held_axes
 from .tile_writer import TileWriter
@@ -24,6 +26,9 @@ def tile_writer(func: FuncOp, blocks: Blocks, body: Body) -> TileWriter:
 def apply_blocks(func: FuncOp, writer: TileWriter, body: Body, scope: Scope, work: Sequence[Work]) -> None:
     """Write `work` into `scope`."""
     blocks = writer.blocks
+    if blocks.product is not None and (chain := find_chain(func.body.block)) is not None:
+        ChainWriter(chain, blocks, writer).write(scope)
+        return
     if blocks.product is not None:
         ProductWriter(func, blocks, writer, body).write(scope)
         return

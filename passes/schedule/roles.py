@@ -15,6 +15,7 @@ from tilewright.dialects.tk.domain import Axes, domains_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import element_type, is_half
 
+from .chains import Chain, find_chain
 from .cost import estimate, scatters
 
 _WORTH_TILES = 16
@@ -35,7 +36,11 @@ def groups_of(func: FuncOp, *, tiled: bool = True) -> list[Group]:
     """Every axis of `func`, parallel ones first; a product that gets no tiles is a sum as any other."""
     weights = _weights(func)
     product = matrix_product(func) if tiled else None
-    roles = _product_roles(func, product) if product is not None else _roles(func, weights)
+    chain = find_chain(func.body.block) if tiled and product is None else None
+    if chain is not None:
+        roles = _chain_roles(func, chain)
+    else:
+        roles = _product_roles(func, product) if product is not None else _roles(func, weights)
     groups: dict[tuple[str, object], list[int]] = {}
     for axis in sorted(range(len(func.space)), key=lambda a: (-weights.get(a, 0), a)):
         groups.setdefault(roles[axis], []).append(axis)
@@ -65,6 +70,13 @@ def has_half_factors(product: Contraction) -> bool:
         isinstance(op := value.owner, arith.ExtFOp) and is_half(op.input.type)
         for value in (product.left, product.right)
     )
+
+
+def _chain_roles(func: FuncOp, chain: Chain) -> Mapping[int, tuple[str, object]]:
+    """Only batches are alike."""
+    found: dict[int, tuple[str, object]] = {axis: ("batch", None) for axis in range(len(func.space))}
+    found |= {axis: ("columns", axis) for axis in chain.held}
+    return found | {chain.row: ("rows", None), chain.along: ("sum", None)}
 
 
 def _product_roles(func: FuncOp, product: Contraction) -> Mapping[int, tuple[str, object]]:

@@ -17,6 +17,8 @@ from tilewright.dialects.types import bytes_of, element_type
 
 from ..rewrite import skip
 from .blocks import Blocks, covers, power_of_two
+from .chain_blocks import chain_blocks
+from .chains import find_chain
 from .cost import estimate
 from .offsets import index_bits
 from .product_blocks import Limits, product_blocks
@@ -69,6 +71,9 @@ def decide(func: FuncOp, limits: Limits) -> Blocks:
     bits = index_bits(func)
     product = matrix_product(func)
     if product is not None and (found := product_blocks(func, product, bits, limits)) is not None:
+        return found
+    chain = find_chain(func.body.block)
+    if chain is not None and (found := chain_blocks(func, chain, bits, limits)) is not None:
         return found
     groups = groups_of(func, tiled=False)
     inner = [g for g in groups if g.role in ("reduced", "scanned")]

@@ -9,7 +9,6 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.compute import ArgReduceOp, ScanOp
-from tilewright.dialects.tk.loops import ForOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp
 
@@ -123,7 +122,7 @@ class TileLoops(LoopWriter):
         scans = [op for op in ops if isinstance(op, ScanOp) and op.along == axis]
         carries = [*work.carries, *(Carry(op, self.partial.start(scope, op)) for op in scans)]
         inits = [value for carry in carries for value in carry.values]
-        loop = self.nests.loop(scope, axis, inits)
+        loop = self.nests.tiles.loop(scope, axis, inits)
         inner = scope.inner(loop.body.block)
         args = iter(loop.body.block.args)
         running = [Carry(c.op, tuple(next(args) for _ in c.values)) for c in carries]
@@ -155,21 +154,13 @@ class TileNest(NestBuilder):
         grid = [a for a, _ in self.blocks.sizes[: self.blocks.grid]]
         held = held_axes(self.blocks, self.space)
         for axis in (*grid, *held):
-            loop = self.loop(scope, axis, ())
+            loop = self.tiles.loop(scope, axis)
             if axis in grid:
                 loop.properties["parallel"] = UnitAttr()
             scope = scope.inner(loop.body.block)
         loops = tuple(a for a, _ in self.blocks.sizes if a not in grid and a not in held)
         for part in work:
             self.nest(scope, loops, part)
-
-    def loop(self, scope: Scope, axis: int, inits: Sequence[SSAValue]) -> ForOp:
-        """A loop over the blocks of an axis, put into place."""
-        loop = ForOp.make(axis, 0, self.space[axis], self.tiles.block[axis], inits)
-        if axis in self.tiles.masked:
-            loop.properties["masked"] = UnitAttr()
-        self.writer.put_loop(scope, loop)
-        return loop
 
     def write(self, scope: Scope, op: Operation) -> None:
         """One op on one tile."""

@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import IntegerAttr, VectorType, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, VectorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.dialects.index_expr import Expr, dim
+from tilewright.dialects.index_expr import ZERO, Expr, dim
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.arith import CmpIOp, vector_form, vector_of
 from tilewright.dialects.tk.attributes import int64, segments
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp, RandomOp
 from tilewright.dialects.tk.lanes import lanes_property
+from tilewright.dialects.tk.loops import ForOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.types import element_type
 
@@ -46,6 +47,27 @@ class TileWriter(Writer):
         self.top_tiles: dict[Stretched, SSAValue] = {}
         self.grid = tuple(a for a, _ in blocks.sizes[: blocks.grid])
         self.masked = frozenset(a for a, n in blocks.sizes if not divides(n, space[a]))
+
+    def over(self, axes: Sequence[int]) -> TileWriter:
+        """A writer of tiles over other axes, with the same constants."""
+        found = TileWriter(self.blocks, self.space, self.full, axes)
+        found.top, found.constants, found.top_tiles = self.top, self.constants, self.top_tiles
+        return found
+
+    def loop(
+        self,
+        scope: Scope,
+        axis: int,
+        inits: Sequence[SSAValue] = (),
+        bounds: tuple[Expr, Expr] | None = None,
+    ) -> ForOp:
+        """A loop over the blocks of an axis, put into place; `bounds` leaves out blocks."""
+        first, end = bounds or (ZERO, self.space[axis])
+        loop = ForOp.make(axis, first, end, self.block[axis], inits)
+        if axis in self.masked:
+            loop.properties["masked"] = UnitAttr()
+        self.put_loop(scope, loop)
+        return loop
 
     # Shapes
 

@@ -1,0 +1,61 @@
+"""Blocks for chained products: the rows of one program, how many keys it takes at a time."""
+
+from __future__ import annotations
+
+from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tk.contraction import FACTORS
+from tilewright.dialects.tk.kernels import FuncOp
+
+from ..rewrite import skip
+from .blocks import Blocks, power_of_two
+from .chains import Chain, Factors
+from .product_blocks import Limits
+
+_LEAST = 16
+"""Matrix units take no smaller sides."""
+_DEEPEST = 256
+
+
+def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Blocks | None:
+    """The blocks of chained products; None where a program cannot hold what it must."""
+    held: dict[int, int] = {}
+    for axis in chain.held:
+        size = func.space[axis].constant
+        if size is None or size > _DEEPEST:
+            skip(func, f"chained products without tiles: axis {axis} of size {func.space[axis]} is not held")
+            return None
+        held[axis] = power_of_two(max(_LEAST, size))
+    half = all(FACTORS in f.reduce.attributes for f in _products(chain))
+    rows, step = _sides(func, chain, held, half, limits.shared)
+    batches = [a for a in range(len(func.space)) if a not in (chain.row, chain.along, *held)]
+    loaded = step * sum(held[f.axis] for f in _products(chain)) * (2 if half else 4)
+    kept = rows * sum(held[f.axis] for f in chain.inner) * (2 if half else 4)
+    return Blocks(
+        (*((a, 1) for a in batches), (chain.row, rows), *held.items(), (chain.along, step)),
+        len(batches) + 1,
+        warps=8 if rows * max(step, *held.values()) >= (128 * 64 if half else 32 * 128) else 4,
+        stages=max(1, min(2, (limits.shared * 1024 - kept) // loaded)) if half else 1,
+        index=bits,
+        product="tf32" if limits.tf32 and not half else "ieee",
+    )
+
+
+def _products(chain: Chain) -> list[Factors]:
+    return [*chain.inner, *(o.factors for o in chain.outer if o.factors is not None)]
+
+
+def _sides(func: FuncOp, chain: Chain, held: dict[int, int], half: bool, shared: int) -> tuple[int, int]:
+    """Rows, and steps along the chain: what sm_80, sm_90, sm_100 and gfx942 do without spilling registers."""
+    widest, width = max(held.values()), 2 if half else 4
+    outer = sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
+    rows = 128 if outer <= 128 else 64
+    if not half:  # no matrix unit: each thread holds what it multiplies
+        rows = 32 if widest <= 128 else 16
+    step = 32
+    while step > _LEAST and (rows + step) * sum(held.values()) * width > shared * 1024:
+        step //= 2
+    return _limited(rows, func.space[chain.row]), _limited(step, func.space[chain.along])
+
+
+def _limited(block: int, size: Expr) -> int:
+    return block if size.constant is None else min(block, power_of_two(max(_LEAST, size.constant)))

@@ -1,0 +1,86 @@
+"""How far chained products must go: a causal mask hides whole blocks, which add nothing."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import FloatAttr
+from xdsl.ir import SSAValue
+
+from tilewright.dialects.index_expr import Expr, as_expr, dim, minimum
+from tilewright.dialects.tk.access import IndexOp
+
+from .blocks import Blocks
+from .chains import Chain, Outer
+
+_UPTO, _FROM = "sle", "sge"
+
+
+def reach(chain: Chain, blocks: Blocks, size: Expr) -> tuple[Expr, Expr]:
+    """The first element and the end of the loop of one program along the chain.
+
+    Where nothing is visible, maxima meet -inf and sums zeros: the blocks of which this holds as a
+    whole are left out.
+    """
+    whole = as_expr(0), size
+    sizes = dict(blocks.sizes)
+    rows, step = sizes[chain.row], sizes[chain.along]
+    if rows % step:  # the loop would not start, or end, at a block
+        return whole
+    conditions = {_visible(outer) for outer in chain.outer}
+    if len(conditions) != 1 or (condition := conditions.pop()) is None:
+        return whole
+    direction = _direction(condition, chain)
+    if direction == _UPTO:
+        return whole[0], minimum(size, dim(chain.row) + rows)
+    return (dim(chain.row), size) if direction == _FROM else whole
+
+
+def _visible(outer: Outer) -> SSAValue | None:
+    """The condition without which a reduction is given what changes nothing."""
+    value = outer.reduce.value
+    return _infinite(value) if outer.reduce.kind.data == "max" else _zero(value)
+
+
+def _infinite(value: SSAValue) -> SSAValue | None:
+    """The condition without which `value` is -inf (or NaN)."""
+    op = value.owner
+    if isinstance(op, arith.SelectOp) and _is(op.rhs, float("-inf")):
+        return op.cond
+    return _infinite(op.lhs) if isinstance(op, arith.SubfOp) else None
+
+
+def _zero(value: SSAValue) -> SSAValue | None:
+    """The condition without which `value` is 0 (or NaN)."""
+    op = value.owner
+    if isinstance(op, arith.SelectOp) and _is(op.rhs, 0.0):
+        return op.cond
+    if isinstance(op, math.ExpOp):
+        return _infinite(op.operand)
+    if isinstance(op, arith.ExtFOp | arith.TruncFOp | arith.DivfOp):
+        return _zero(op.operands[0])
+    if isinstance(op, arith.MulfOp):
+        return _zero(op.lhs) or _zero(op.rhs)
+    return None
+
+
+def _direction(condition: SSAValue, chain: Chain) -> str | None:
+    """Whether elements along the chain are visible up to the row's number, or from there on."""
+    op = condition.owner
+    if not isinstance(op, arith.CmpiOp):
+        return None
+    kind = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    places = [v.owner.map.exprs[0] if isinstance(v.owner, IndexOp) else None for v in op.operands]
+    if kind not in (_UPTO, _FROM):
+        return None
+    if places == [dim(chain.along), dim(chain.row)]:
+        return kind
+    if places == [dim(chain.row), dim(chain.along)]:
+        return _FROM if kind == _UPTO else _UPTO
+    return None
+
+
+def _is(value: SSAValue, number: float) -> bool:
+    op = value.owner
+    return (
+        isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr) and op.value.value.data == number
+    )

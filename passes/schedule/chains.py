@@ -1,0 +1,197 @@
+"""Recognises chained products in kernel bodies: products whose results are reduced along one more axis.
+
+Attention is one: scores are a product over the depth of heads; their maximum, the sum of their
+exponentials, and the product of these with the values are reductions over keys. So are its gradients.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.ir import Block, Operation, SSAValue
+
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.domain import Axes, domains_of
+
+
+@dataclass(frozen=True)
+class Factors:
+    """A product of `left`, which varies over rows, and `right`, which does not."""
+
+    reduce: ReduceOp
+    left: SSAValue
+    right: SSAValue
+    axis: int
+    """Of an inner product the one that it sums over; of an outer one its columns."""
+
+
+@dataclass(frozen=True)
+class Outer:
+    """A reduction along the chain."""
+
+    reduce: ReduceOp
+    factors: Factors | None
+    """If it is a product."""
+    peak: ReduceOp | None
+    """The maximum `m` of `exp(x - m)`, to which what it adds up is proportional."""
+    shift: SSAValue | None
+    """`m`, or 0 where that is -inf: what is subtracted."""
+
+
+@dataclass(frozen=True)
+class Chain:
+    """`outer` reduces over `along` what `inner` made for each row."""
+
+    row: int
+    along: int
+    inner: tuple[Factors, ...]
+    outer: tuple[Outer, ...]
+
+    @property
+    def held(self) -> tuple[int, ...]:
+        """Axes of which a program holds all: what inner products add up, columns of outer ones."""
+        axes = [f.axis for f in self.inner]
+        axes += [o.factors.axis for o in self.outer if o.factors is not None]
+        return tuple(sorted(set(axes)))
+
+
+def find_chain(block: Block) -> Chain | None:
+    """The chain of products that a kernel is, None of any other."""
+    reductions = [op for op in block.ops if isinstance(op, ReduceOp | ArgReduceOp | ScanOp)]
+    if len(reductions) < 2 or not all(_is_plain(op) for op in reductions):
+        return None
+    found = [op for op in reductions if isinstance(op, ReduceOp)]
+    return _Finder(block, found).find()
+
+
+def _is_plain(op: Operation) -> bool:
+    return isinstance(op, ReduceOp) and len(op.over) == 1 and op.result.type == f32
+
+
+class _Finder:
+    def __init__(self, block: Block, reductions: list[ReduceOp]) -> None:
+        self.domains = domains_of(block)
+        self.along = reductions[-1].over[0]
+        self.inner = [op for op in reductions if op.over[0] != self.along]
+        self.outer = [op for op in reductions if op.over[0] == self.along]
+        self.needs = _needs(block, frozenset(self.outer))
+
+    def find(self) -> Chain | None:
+        inner = [self._factors(op) for op in self.inner]
+        rows = [self.domains[f.left] - self.domains[f.right] for f in inner if f is not None]
+        if not rows or len(rows) != len(inner):
+            return None
+        common = sorted(a for a in rows[0] if all(a in others for others in rows))
+        if not common:
+            return None
+        row = common[-1]
+        outer = [self._outer(op, row) for op in self.outer]
+        chain = Chain(
+            row,
+            self.along,
+            tuple(f for f in inner if f is not None),
+            tuple(o for o in outer if o is not None),
+        )
+        whole = len(chain.outer) == len(self.outer) and not {row, self.along} & set(chain.held)
+        return chain if whole and any(o.factors is not None for o in chain.outer) else None
+
+    def _factors(self, op: ReduceOp) -> Factors | None:
+        """An inner product: of values that the chain's reductions have no part in."""
+        product = op.value.owner
+        if op.kind.data != "add" or not isinstance(product, arith.MulfOp) or self.needs[op.value]:
+            return None
+        axis, (left, right) = op.over[0], (product.lhs, product.rhs)
+        if self.along in self.domains[left]:
+            left, right = right, left
+        both = self.domains[left] & self.domains[right]
+        if axis not in both or self.along in self.domains[left] or self.along not in self.domains[right]:
+            return None
+        return Factors(op, left, right, axis)
+
+    def _outer(self, op: ReduceOp, row: int) -> Outer | None:
+        needs = self.needs[op.value]
+        domain = self.domains[op.value]
+        if self.along not in domain or row not in domain or len(needs) > 1:
+            return None
+        if op.kind.data == "max" and not needs:
+            return Outer(op, None, None, None)
+        if op.kind.data != "add":
+            return None
+        peak = next(iter(needs), None)
+        shift = None
+        if peak is not None:
+            shift = self._shift(op.value, peak)
+            if peak.kind.data != "max" or shift is None:
+                return None
+        return Outer(op, self._outer_factors(op, row), peak, shift)
+
+    def _outer_factors(self, op: ReduceOp, row: int) -> Factors | None:
+        """Rows by the chain, times the chain by columns."""
+        product = op.value.owner
+        if not isinstance(product, arith.MulfOp):
+            return None
+        left, right = product.lhs, product.rhs
+        if row in self.domains[right]:
+            left, right = right, left
+        columns: Axes = self.domains[right] - self.domains[left]
+        fits = row in self.domains[left] and row not in self.domains[right] and len(columns) == 1
+        both = self.along in self.domains[left] and self.along in self.domains[right]
+        if not fits or not both or self.needs[right]:
+            return None
+        return Factors(op, left, right, next(iter(columns)))
+
+    def _shift(self, value: SSAValue, peak: ReduceOp) -> SSAValue | None:
+        """What is subtracted from the exponent that `value` is proportional to, a function of `peak`."""
+        op = value.owner
+        if isinstance(op, math.ExpOp) and isinstance(difference := op.operand.owner, arith.SubfOp):
+            shift = difference.rhs
+            return shift if difference.lhs is peak.value and is_guarded(shift, peak.result) else None
+        parts: tuple[SSAValue, ...] = ()
+        if isinstance(op, arith.MulfOp):
+            parts = (op.lhs, op.rhs)
+        elif isinstance(op, arith.DivfOp | arith.NegfOp | arith.ExtFOp | arith.TruncFOp):
+            parts = (op.operands[0],)
+        elif isinstance(op, arith.SelectOp) and _is_number(op.rhs, 0.0):
+            parts = (op.lhs,)
+        needing = [part for part in parts if self.needs[part]]
+        others = [v for v in op.operands if v not in parts] if isinstance(op, Operation) else []
+        if len(needing) != 1 or any(self.needs[v] for v in others):
+            return None
+        return self._shift(needing[0], peak)
+
+
+def _needs(block: Block, outer: frozenset[ReduceOp]) -> dict[SSAValue, frozenset[ReduceOp]]:
+    """The reductions along the chain that each value depends on, the closest ones."""
+    none: frozenset[ReduceOp] = frozenset()
+    needs: dict[SSAValue, frozenset[ReduceOp]] = dict.fromkeys(block.args, none)
+    for op in block.ops:
+        found = none.union(*(needs[v] for v in op.operands))
+        for result in op.results:
+            needs[result] = frozenset((op,)) if isinstance(op, ReduceOp) and op in outer else found
+    return needs
+
+
+def is_guarded(value: SSAValue, peak: SSAValue) -> bool:
+    """Whether `value` is `peak`, or 0 where that is -inf."""
+    op = value.owner
+    if value is peak:
+        return True
+    if not isinstance(op, arith.SelectOp) or op.rhs is not peak or not _is_number(op.lhs, 0.0):
+        return False
+    test = op.cond.owner
+    equal = arith.CMPF_COMPARISON_OPERATIONS.index("oeq")
+    return (
+        isinstance(test, arith.CmpfOp)
+        and test.predicate.value.data == equal
+        and any(_is_number(v, float("-inf")) for v in test.operands)
+        and peak in test.operands
+    )
+
+
+def _is_number(value: SSAValue, number: float) -> bool:
+    op = value.owner
+    return (
+        isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr) and op.value.value.data == number
+    )

@@ -1,0 +1,105 @@
+"""Attention as a kernel of tiles, executed from its Triton text, against eager by the float64 rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from test_gpu_emulated import OPTIONS, check, compiled, floats
+from torch import Tensor
+
+Masks = Callable[[int, int], Tensor]
+
+
+def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, **how: Any) -> Tensor:
+    return F.scaled_dot_product_attention(q, k, v, mask, **how)
+
+
+def heads(rows: int, keys: int, depth: int = 24, **how: Any) -> list[Tensor]:
+    return [floats(2, 3, n, depth, seed=i, **how) for i, n in enumerate((rows, keys, keys))]
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("causal", [False, True])
+def test_more_than_one_block_of_rows_and_keys(dtype: torch.dtype, causal: bool) -> None:
+    check(lambda q, k, v: attention(q, k, v, is_causal=causal), *heads(71, 71, dtype=dtype))
+
+
+@pytest.mark.parametrize(("depth", "width"), [(5, 5), (72, 72)])
+def test_sizes_of_heads(depth: int, width: int) -> None:
+    q, k, _ = heads(19, 35, depth)
+    check(lambda q, k, v: attention(q, k, v, scale=0.3), q, k, floats(2, 3, 35, width, seed=7))
+
+
+MASKS: dict[str, tuple[int, ...]] = {
+    "rows_by_keys": (19, 40),
+    "per_head": (1, 3, 1, 40),
+}
+
+
+@pytest.mark.parametrize("shape", MASKS.values(), ids=MASKS)
+def test_masks(shape: tuple[int, ...]) -> None:
+    mask = floats(*shape, seed=9)
+    q, k, v = heads(19, 40)
+    check(attention, q, k, v, mask)
+    check(lambda q, k, v, m: attention(q, k, v, m > 0), q, k, v, mask)
+
+
+def test_rows_that_see_nothing_are_zero() -> None:
+    q, k, v = heads(19, 40)
+    mask = floats(19, 40) > 0
+    mask[3] = False
+    mask[:, :32] &= torch.arange(19)[:, None] != 5  # the first block of keys alone
+    check(attention, q, k, v, mask)
+    assert (compiled(attention)(q, k, v, mask)[:, :, 3] == 0).all()
+
+
+def test_heads_share_keys() -> None:
+    q, (k, v) = floats(2, 6, 19, 16), (floats(2, 2, 40, 16, seed=i) for i in (1, 2))
+    check(lambda q, k, v: attention(q, k, v, enable_gqa=True), q, k, v)
+
+
+def test_heads_inside_and_what_surrounds_them() -> None:
+    """As models do: one projection, heads taken apart and put together again."""
+
+    def layer(x: Tensor, w: Tensor) -> Tensor:
+        q, k, v = (x @ w).view(2, 37, 3, 4, 16).permute(2, 0, 3, 1, 4)
+        return attention(q * 1.5, k, v, is_causal=True).transpose(1, 2).reshape(2, 37, 64).relu()
+
+    check(layer, floats(2, 37, 64), floats(64, 192, seed=1) / 8)
+    check(layer, floats(2, 37, 64, dtype=torch.bfloat16), floats(64, 192, seed=1, dtype=torch.bfloat16) / 8)
+
+
+def test_lengths_are_symbols() -> None:
+    function = torch.compile(attention, backend="mlir", options=OPTIONS)
+    for rows, keys in ((7, 33), (70, 130), (129, 65)):
+        q, k, v = heads(rows, keys, 16)
+        for tensor in (q, k, v):
+            torch._dynamo.mark_dynamic(tensor, 2)
+        torch.testing.assert_close(function(q, k, v), attention(q, k, v), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_no_number_stays_in_its_row(bad: float) -> None:
+    q, k, v = heads(19, 40)
+    q[0, 1, 4, 2] = bad
+    found, wanted = compiled(attention)(q, k, v), attention(q, k, v)
+    assert found[0, 1, 4].isnan().any()
+    torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5, equal_nan=True)
+
+
+def test_large_scores() -> None:
+    q, k, v = heads(19, 75)
+    check(lambda q, k, v: attention(q * 40, k * 40, v), q, k, v)
+
+
+def test_training_keeps_the_log_of_sums() -> None:
+    """The backward pass is ATen's, from the logsumexp of our forward."""
+    inputs = [t.requires_grad_() for t in heads(37, 37)]
+    wanted = attention(*inputs, is_causal=True)
+    found = compiled(lambda q, k, v: attention(q, k, v, is_causal=True))(*inputs)
+    gradients = [torch.autograd.grad(out.square().sum(), inputs) for out in (wanted, found)]
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-5)

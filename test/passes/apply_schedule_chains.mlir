@@ -1,0 +1,112 @@
+// RUN: tilewright-opt %s -p schedule-gpu --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p schedule-gpu,apply-schedule --split-input-file | filecheck %s --check-prefix=APPLY
+// RUN: tilewright-opt %s -p schedule-gpu --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+
+// Attention: the maximum, the sum and the product are kept for the keys so far. Blocks of keys that
+// a causal mask hides as a whole are left out.
+// CHECK-LABEL: tk.func @causal
+// CHECK-SAME: tk.blocks = array<i64: 0, 1, 1, {{[0-9]+}}, 2, 64, 4, 64, 3, {{[0-9]+}}>, tk.grid = 2 : i64
+// CHECK-SAME: tk.product = "ieee"
+// APPLY-LABEL: tk.func @causal
+// APPLY: tk.for 0 = "0" to "6" step 1 parallel {
+// APPLY-NEXT: tk.for 1 = "0" to "512" step [[ROWS:[0-9]+]] parallel {
+// APPLY: %[[Q:.*]] = tk.load %q[{{.*}}] lanes 1, 4 : memref<196608xbf16> -> vector<[[ROWS]]x64xbf16>
+// APPLY: tk.for 3 = "0" to "min(512, d1 + [[ROWS]])" step [[KEYS:[0-9]+]] iter(%[[TOP:.*]] = {{.*}}, %[[TOTAL:.*]] = {{.*}}, %[[ACC:.*]] = {{.*}}) {
+// APPLY: %[[K:.*]] = tk.load %k[{{.*}}] lanes 4, 3
+// APPLY: tk.mma %{{.*}}, %[[Q]], %[[K]] precision "ieee"
+// APPLY: %[[BEST:.*]] = tk.collapse max %{{.*}} dims [1]
+// APPLY: %[[NEW:.*]] = arith.maximumf %[[TOP]], %[[BEST]]
+// APPLY: %[[D:.*]] = arith.subf %[[TOP]], %[[GUARD:[0-9]+]]
+// APPLY: %[[SCALE:.*]] = math.exp %[[D]]
+// APPLY: arith.mulf %[[TOTAL]], %[[SCALE]]
+// APPLY: tk.collapse add
+// APPLY: %[[WIDE:.*]] = vector.broadcast %[[SCALE]]
+// APPLY: %[[LESS:.*]] = arith.mulf %[[ACC]], %[[WIDE]]
+// APPLY: %[[MORE:.*]] = tk.mma %[[LESS]], %{{.*}}, %{{.*}} precision "ieee" : {{.*}}bf16>, vector<[[KEYS]]x64xbf16>
+// APPLY: tk.yield %[[NEW]], %{{.*}}, %[[MORE]]
+// APPLY: tk.store %{{.*}}, %o[{{.*}}] lanes 1, 2
+tk.func @causal [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref<196608xbf16>, %v: memref<196608xbf16>, %o: memref<196608xf32>) {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %0 = tk.load %q[d0*32768 + d1*64 + d4] : memref<196608xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %k[d0*32768 + d3*64 + d4] : memref<196608xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [4] {tk.factors = bf16} : f32
+  %6 = tk.index "d3" : i64
+  %7 = tk.index "d1" : i64
+  %8 = arith.cmpi sle, %6, %7 : i64
+  %9 = arith.select %8, %5, %low : f32
+  %10 = tk.reduce max %9 over [3] : f32
+  %11 = arith.cmpf oeq, %10, %low : f32
+  %12 = arith.select %11, %zero, %10 : f32
+  %13 = arith.subf %9, %12 : f32
+  %14 = math.exp %13 : f32
+  %15 = tk.reduce add %14 over [3] : f32
+  %16 = tk.load %v[d0*32768 + d3*64 + d2] : memref<196608xbf16> -> bf16
+  %17 = arith.extf %16 : bf16 to f32
+  %18 = arith.mulf %14, %17 : f32
+  %19 = tk.reduce add %18 over [3] {tk.factors = bf16} : f32
+  %20 = arith.divf %19, %15 : f32
+  tk.store %20, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
+}
+
+// -----
+
+// Two products, nothing to keep a maximum of; what hangs over adds zero.
+// CHECK-LABEL: tk.func @without_maximum
+// CHECK-SAME: tk.product = "ieee"
+// APPLY-LABEL: tk.func @without_maximum
+// APPLY: tk.for 2 = "0" to "s0" step {{[0-9]+}} masked iter(%[[ACC:.*]] = {{.*}}) {
+// APPLY: %[[T:.*]] = math.tanh
+// APPLY: %[[M:.*]] = tk.active lanes 0, 2
+// APPLY: arith.select %{{.*}}, %[[T]], %{{.*}}
+// APPLY: tk.mma %[[ACC]]
+tk.func @without_maximum [40, 32, s0, 24] (%q: memref<960xf32>, %k: memref<?xf32>, %v: memref<?xf32>, %o: memref<1280xf32>) symbols [s0] {
+  %0 = tk.load %q[d0*24 + d3] : memref<960xf32> -> f32
+  %1 = tk.load %k[d2*24 + d3] : memref<?xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = math.tanh %3 : f32
+  %5 = tk.load %v[d2*32 + d1] : memref<?xf32> -> f32
+  %6 = arith.mulf %4, %5 : f32
+  %7 = tk.reduce add %6 over [2] : f32
+  tk.store %7, %o[d0*32 + d1] : f32, memref<1280xf32>
+}
+
+// -----
+
+// The exponent is not of what the maximum is of: nothing can be rescaled.
+// CHECK-LABEL: tk.func @another_exponent
+// CHECK-NOT: tk.product
+tk.func @another_exponent [40, 32, 48, 24] (%q: memref<960xf32>, %k: memref<1152xf32>, %v: memref<1536xf32>, %o: memref<1280xf32>) {
+  %0 = tk.load %q[d0*24 + d3] : memref<960xf32> -> f32
+  %1 = tk.load %k[d2*24 + d3] : memref<1152xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = tk.reduce max %3 over [2] : f32
+  %5 = math.absf %3 : f32
+  %6 = arith.subf %5, %4 : f32
+  %7 = math.exp %6 : f32
+  %8 = tk.load %v[d2*32 + d1] : memref<1536xf32> -> f32
+  %9 = arith.mulf %7, %8 : f32
+  %10 = tk.reduce add %9 over [2] : f32
+  tk.store %10, %o[d0*32 + d1] : f32, memref<1280xf32>
+}
+
+// -----
+
+// CHECK-LABEL: tk.func @deep
+// CHECK-NOT: tk.product
+// REMARK: chained products without tiles: axis 3 of size 512 is not held
+tk.func @deep [40, 32, 48, 512] (%q: memref<20480xf32>, %k: memref<24576xf32>, %v: memref<1536xf32>, %o: memref<1280xf32>) {
+  %0 = tk.load %q[d0*512 + d3] : memref<20480xf32> -> f32
+  %1 = tk.load %k[d2*512 + d3] : memref<24576xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = tk.load %v[d2*32 + d1] : memref<1536xf32> -> f32
+  %5 = arith.mulf %3, %4 : f32
+  %6 = tk.reduce add %5 over [2] : f32
+  tk.store %6, %o[d0*32 + d1] : f32, memref<1280xf32>
+}

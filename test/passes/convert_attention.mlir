@@ -1,0 +1,74 @@
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half}' --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p convert-tw-to-tk --split-input-file | filecheck %s --check-prefix=LIBRARY
+
+// Scores, their maximum over keys, the sum of exponentials, and the product with the values.
+// CHECK-LABEL: @causal_with_shared_heads
+// CHECK: tk.kernel [2, 6, 8, 16, s0, 32]
+// CHECK: %[[Q:.*]] = tk.load %{{.*}}[d0, d1, d2, d5] : tensor<2x6x8x32xbf16> -> bf16 loc("m.py":3:0)
+// CHECK: tk.load %{{.*}}[d0, (d1 floordiv 3), d4, d5]
+// CHECK: tk.reduce add %{{.*}} over [5] {tk.factors = bf16}
+// CHECK: tk.index "d4"
+// CHECK: tk.index "d2"
+// CHECK: arith.cmpi sle
+// CHECK: tk.reduce max %{{.*}} over [4]
+// CHECK: tk.reduce add %{{.*}} over [4] : f32
+// CHECK: tk.load %{{.*}}[d0, (d1 floordiv 3), d4, d3]
+// CHECK: tk.reduce add %{{.*}} over [4] {tk.factors = bf16}
+// CHECK: tk.store %{{.*}}, %{{.*}}[d0, d1, d2, d3]
+// CHECK: tk.store %{{.*}}, %{{.*}}[d0, d1, d2] : f32
+// LIBRARY-LABEL: @causal_with_shared_heads
+// LIBRARY: tw.attention
+func.func @causal_with_shared_heads(%s0: index {tw.symbol = "s0"}, %q: tensor<2x6x8x32xbf16>,
+    %k: tensor<2x2x?x32xbf16, #tw.shape<"2, 2, s0, 32">>, %v: tensor<2x2x?x16xbf16, #tw.shape<"2, 2, s0, 16">>)
+    -> (tensor<2x6x8x16xbf16>, tensor<2x6x8xf32>) {
+  %o, %l = tw.attention %q, %k, %v causal scale 0.125 dropout 0.0 : (tensor<2x6x8x32xbf16>,
+    tensor<2x2x?x32xbf16, #tw.shape<"2, 2, s0, 32">>, tensor<2x2x?x16xbf16, #tw.shape<"2, 2, s0, 16">>)
+    -> (tensor<2x6x8x16xbf16>, tensor<2x6x8xf32>) loc("m.py":3:0)
+  func.return %o, %l : tensor<2x6x8x16xbf16>, tensor<2x6x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @mask_of_heads
+// CHECK: tk.load %{{.*}}[0, d1, 0, d4] : tensor<1x3x1x9xi1> -> i1
+// CHECK-NEXT: arith.select
+func.func @mask_of_heads(%q: tensor<2x3x8x32xf32>, %k: tensor<2x3x9x32xf32>, %v: tensor<2x3x9x32xf32>,
+    %m: tensor<1x3x1x9xi1>) -> tensor<2x3x8x32xf32> {
+  %o, %l = tw.attention %q, %k, %v mask %m scale 0.125 dropout 0.0 : (tensor<2x3x8x32xf32>,
+    tensor<2x3x9x32xf32>, tensor<2x3x9x32xf32>, tensor<1x3x1x9xi1>) -> (tensor<2x3x8x32xf32>, tensor<2x3x8xf32>)
+  func.return %o : tensor<2x3x8x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @one_row
+// CHECK: tw.attention
+// REMARK: left to a library: one of its sides has no more than one element
+func.func @one_row(%q: tensor<2x3x1x32xf32>, %k: tensor<2x3x9x32xf32>) -> tensor<2x3x1x32xf32> {
+  %o, %l = tw.attention %q, %k, %k scale 0.125 dropout 0.0 : (tensor<2x3x1x32xf32>,
+    tensor<2x3x9x32xf32>, tensor<2x3x9x32xf32>) -> (tensor<2x3x1x32xf32>, tensor<2x3x1xf32>)
+  func.return %o : tensor<2x3x1x32xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @doubles
+// CHECK: tw.attention
+// REMARK: left to a library: no matrix unit takes f64
+func.func @doubles(%q: tensor<2x3x8x32xf64>) -> tensor<2x3x8x32xf64> {
+  %o, %l = tw.attention %q, %q, %q scale 0.125 dropout 0.0 : (tensor<2x3x8x32xf64>,
+    tensor<2x3x8x32xf64>, tensor<2x3x8x32xf64>) -> (tensor<2x3x8x32xf64>, tensor<2x3x8xf64>)
+  func.return %o : tensor<2x3x8x32xf64>
+}
+
+// -----
+
+// CHECK-LABEL: @deep_heads
+// CHECK: tw.attention
+// REMARK: left to a library: heads are symbolic or have more than 256 elements
+func.func @deep_heads(%q: tensor<2x3x8x320xf32>) -> tensor<2x3x8x320xf32> {
+  %o, %l = tw.attention %q, %q, %q scale 0.125 dropout 0.0 : (tensor<2x3x8x320xf32>,
+    tensor<2x3x8x320xf32>, tensor<2x3x8x320xf32>) -> (tensor<2x3x8x320xf32>, tensor<2x3x8xf32>)
+  func.return %o : tensor<2x3x8x320xf32>
+}
