@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -25,6 +26,7 @@ def _arguments() -> argparse.ArgumentParser:
     flag("file", nargs="?", default="-", help="input (.mlir); standard input if left out")
     flag("--to", metavar="LANGUAGE", help=f"one of: {', '.join(known_languages())}; with --from also mlir")
     flag("--from", dest="source", metavar="DIALECT", help=f"read another dialect: {', '.join(SOURCES)}")
+    flag("--print-debuginfo", action="store_true", help="print locations, with --to=mlir")
     flag("--load", action="append", default=[], metavar="FILE", help="Python file or module to import first")
     flag("-p", "--passes", default="", help="passes to run first")
     flag("-o", "--output", help="output file; standard output if left out")
@@ -35,7 +37,9 @@ def run(args: argparse.Namespace) -> int:
     """The tool, given its parsed arguments; returns the exit status."""
     for where in args.load:
         load_passes(where)
-    emit = module_text if args.source and args.to in (None, IR) else emitter(args.to)
+    language = args.to or IR
+    plain = args.source and language == IR
+    emit = partial(module_text, locations=args.print_debuginfo) if plain else emitter(language)
     ctx = new_context()
     name = "<stdin>" if args.file == "-" else args.file
     module = _read(ctx, read_text(args.file), name, args.source)

@@ -100,6 +100,8 @@ class Builder:
     def broadcast(self, value: SSAValue, sizes: Sequence[Expr], dims: Sequence[int]) -> SSAValue:
         if sizes_of(value) == tuple(sizes):
             return value
+        if value in self.splats:
+            return self.full(self.splats[value], element_type_of(value), sizes)
         for size, d in zip(sizes_of(value), dims, strict=True):
             if size != ONE:
                 same_size(size, sizes[d])

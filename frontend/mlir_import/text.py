@@ -11,8 +11,9 @@ from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
 from xdsl.parser import Parser
 
+from tilewright.dialects.registry import new_context
 from tilewright.dialects.upstream import generic_upstream
-from tilewright.passes.manager import verify_module
+from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_module
 
 from .function import read_module
 
@@ -45,9 +46,11 @@ def _bytes(number: str, kind: str) -> str:
 def import_text(text: str, source: str, file: str) -> ModuleOp:
     """Read `text`, of dialect `source`; raises RejectedUpstream, CannotImport, NoUpstreamBindings."""
     generic = _DENSE.sub(_spelled_bits, generic_upstream(text, _PREPARE[source]))
+    generic = generic.replace('loc("-":', f'loc("{file}":')  # upstream's name of text that is no file
     ctx = Context(allow_unregistered=True)
     ctx.load_dialect(Builtin)
     ctx.load_dialect(Func)
     module = read_module(Parser(ctx, generic, file).parse_module())
     verify_module(module)
+    run_pipeline(new_context(), module, parse_pipeline("dce"))  # what was read for its size only
     return module
