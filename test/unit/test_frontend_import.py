@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -153,36 +152,45 @@ def test_backend_is_registered() -> None:
     assert compile_graph.__module__ == "tilewright.frontend.backend"
 
 
-def test_entry_point_imports_quickly() -> None:
+def test_entry_point_imports_next_to_nothing() -> None:
     program = (
-        "import torch._dynamo, sys, time\n"
-        "start = time.perf_counter()\n"
+        "import torch._dynamo, sys\n"
+        "before = set(sys.modules)\n"
         "import tilewright.frontend.backend\n"
-        "seconds = time.perf_counter() - start\n"
-        "assert 'xdsl' not in sys.modules\n"
-        "print(seconds)"
+        "print([name for name in sorted(set(sys.modules) - before) if not name.startswith('tilewright')])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert float(done.stdout) < 0.3
+    assert done.stdout.strip() == "[]"
 
 
 def test_importing_costs_little_per_node() -> None:
+    small, large = (_calls_of_import(count) for count in (100, 400))
+    assert (large - small) / 600 < 200  # Python calls per node: 126 when this was written
+    assert large < 4.4 * small
+
+
+def _calls_of_import(count: int) -> int:
+    """How many Python functions an import of `2 * count` nodes calls: what a busy machine does not change."""
     graph = Graph()
     x = graph.placeholder("x")
     x.meta["val"] = fake = torch.randn(8, 16)
     value = x
-    for _ in range(500):
+    for _ in range(count):
         for op, args in ((torch.ops.aten.mul.Tensor, (value, x)), (torch.ops.aten.tanh.default, None)):
             value = graph.call_function(op, args or (value,))
             value.meta["val"] = fake
     graph.output((value,))
     gm = GraphModule(nn.Module(), graph)
     import_fx(gm, [fake])
-    best = min(_seconds(lambda: import_fx(gm, [fake])) for _ in range(3))
-    assert best / 1000 < 200e-6  # 100 us is the aim; shared machines are slow
+    calls = 0
 
+    def note(frame: object, event: str, arg: object) -> None:
+        nonlocal calls
+        calls += event == "call"
 
-def _seconds(work: Callable[[], object]) -> float:
-    start = time.perf_counter()
-    work()
-    return time.perf_counter() - start
+    sys.setprofile(note)
+    try:
+        import_fx(gm, [fake])
+    finally:
+        sys.setprofile(None)
+    return calls
