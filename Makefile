@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench lint lit pytest docs sweep fuzz clean
+.PHONY: demo test bench lint lit pytest docs sweep fuzz faults clean
 
 demo: $(READY)
 	$(BIN)/python -m benchmarks.demo
@@ -43,6 +43,11 @@ pytest: $(READY)
 # Random graphs and programs against the interpreter and eager; goes on where it ended.
 fuzz: $(READY)
 	$(BIN)/python test/fuzz/run.py --minutes $(MINUTES)
+
+# Puts deliberate bugs into a copy, one at a time, and sees which test notices; goes on where it ended.
+faults: $(READY)
+	$(BIN)/python test/faults/run.py
+	$(BIN)/python test/faults/run.py --report
 
 # Rewrites what is generated from the code; a test fails when it is stale.
 docs: $(READY)

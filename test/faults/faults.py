@@ -1,0 +1,22 @@
+"""Every deliberate bug, in the order of the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import frontend_faults
+import host_faults
+import layout_faults
+import schedule_faults
+import target_faults
+import tensor_faults
+from fault import Fault
+
+FAULTS: Sequence[Fault] = (
+    *frontend_faults.FAULTS,
+    *tensor_faults.FAULTS,
+    *layout_faults.FAULTS,
+    *host_faults.FAULTS,
+    *schedule_faults.FAULTS,
+    *target_faults.FAULTS,
+)

@@ -1,0 +1,65 @@
+"""docs/faults.md from the results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fault import Fault
+from results import Result, Results
+
+_HEAD = """# Injected bugs
+
+<!-- Written by `make faults`; test/faults holds the bugs. -->
+
+Each line of the tables is a bug that was put into a copy of the sources, as one changed line, and the first
+test that failed. Tests nearest to the changed file are asked first: lit files of the pass, then the same
+files executed by the interpreter before and after the pass, then pytest files of that part, then all others.
+
+    make faults                                           # those without a result
+    .venv/bin/python test/faults/run.py --only write-order --again
+    .venv/bin/python test/faults/run.py --verify          # these tests pass without any bug
+    .venv/bin/python test/faults/run.py --report          # writes this page
+
+"""
+
+
+def page(faults: Sequence[Fault], results: Results) -> str:
+    """The page; bugs without a result are listed as such."""
+    found = {fault.name: results.of(fault) for fault in faults}
+    tried = [r for r in found.values() if r is not None]
+    caught = sum(r.caught for r in tried)
+    asked = caught + sum(r.stage == "all" for r in tried if not r.caught)
+    share = 100 * caught / max(1, asked)
+    lines = [f"**{caught} of {asked} bugs are caught ({share:.0f}%).**"]
+    if len(tried) > asked:
+        lines.append(f"{len(tried) - asked} more pass the tests near them; the other tests were not asked.")
+    if len(tried) < len(faults):
+        lines.append(f"{len(faults) - len(tried)} more have not been tried.")
+    parts: dict[str, list[Fault]] = {}
+    for fault in faults:
+        parts.setdefault(_part(fault), []).append(fault)
+    for part, members in parts.items():
+        lines += ["", f"## {part}", "", "| bug | in | caught by |", "|---|---|---|"]
+        lines += [_row(fault, found[fault.name]) for fault in members]
+    return _HEAD + "\n".join(lines) + "\n"
+
+
+def _part(fault: Fault) -> str:
+    return "/".join(fault.file.split("/")[:2]) if fault.file.count("/") > 1 else fault.file.split("/")[0]
+
+
+def _row(fault: Fault, result: Result | None) -> str:
+    by = _caught_by(result)
+    return f"| `{fault.name}`: {fault.bug} | `{fault.file.split('/')[-1]}` | {by} |"
+
+
+def _caught_by(result: Result | None) -> str:
+    if result is None:
+        return "not tried"
+    if result.caught:
+        return f"`{_test(result.test)}`"
+    return "**nothing**" if result.stage == "all" else "no test near it; others not asked yet"
+
+
+def _test(name: str) -> str:
+    return name.removeprefix("test/").replace("|", "\\|")

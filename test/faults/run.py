@@ -1,0 +1,73 @@
+"""`make faults`: put deliberate bugs into a copy of the tree, one at a time, and see which test notices.
+
+python test/faults/run.py                    # all that have no result yet in build/faults
+python test/faults/run.py --only write-order --only fuse-part --again
+python test/faults/run.py --report           # writes docs/faults.md from the results
+
+Several of these may run at once: each takes the next bug that nobody has. Lit files of the touched pass
+come first, then the same files executed, then tests of the part, then all others; the first failure ends it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from fault import Fault
+from faults import FAULTS
+from report import page
+from results import Results
+from trial import Trial, copy_tree, sound
+
+ROOT = Path(__file__).parents[2]
+
+
+@click.command()
+@click.option("--folder", type=click.Path(path_type=Path), default=ROOT / "build/faults", help="results")
+@click.option("--only", multiple=True, help="only these bugs")
+@click.option("--again", is_flag=True, help="also those that have a result")
+@click.option("--near", is_flag=True, help="ask only the tests that are near to the bug")
+@click.option("--minutes", default=20.0, show_default=True, help="CPU time at most, per bug")
+@click.option("--verify", is_flag=True, help="run the tests that caught something without any bug")
+@click.option("--report", is_flag=True, help="write docs/faults.md")
+def main(
+    folder: Path, only: tuple[str, ...], again: bool, near: bool, minutes: float, verify: bool, report: bool
+) -> None:
+    """Try bugs; exit status 1 if one is not caught."""
+    results = Results(folder)
+    chosen = [fault for fault in FAULTS if not only or fault.name in only]
+    if unknown := set(only) - {fault.name for fault in FAULTS}:
+        raise click.BadParameter(f"no such bug: {', '.join(sorted(unknown))}")
+    if report:
+        (ROOT / "docs/faults.md").write_text(page(FAULTS, results))
+        return
+    with tempfile.TemporaryDirectory(prefix="tilewright-faults-") as place:
+        tree = copy_tree(ROOT, Path(place))
+        if verify:
+            raise SystemExit(not sound(tree, [r.test for f in FAULTS if (r := results.of(f)) and r.caught]))
+        _run(chosen, results, Trial(tree, near=near, cpu_seconds=minutes * 60), again)
+    missed = [fault.name for fault in chosen if (r := results.of(fault)) is not None and not r.caught]
+    print(f"not caught: {', '.join(missed) or 'none'}")
+    raise SystemExit(bool(missed))
+
+
+def _run(chosen: list[Fault], results: Results, trial: Trial, again: bool) -> None:
+    for fault in sorted(chosen, key=lambda fault: fault.digest):  # of every part some, whenever it ends
+        if not again and results.of(fault) is not None:
+            continue
+        with results.claim(fault) as mine:
+            if mine:
+                result = trial.of(fault)
+                results.put(fault, result)
+                print(f"{fault.name}: {result.test or 'NOT CAUGHT'} ({result.seconds:.0f} s)", flush=True)
+
+
+if __name__ == "__main__":
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
+    main()

@@ -1,0 +1,181 @@
+"""One bug in a copy of the tree, and the tests that are asked about it, in processes that share torch."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import order
+from fault import Fault
+from results import Result
+
+_LEFT_OUT = (".git", ".venv", "build", "dist", "shared", ".pytest_cache", ".ruff_cache")
+
+
+def copy_tree(root: Path, place: Path) -> Path:
+    """The tree without what is built, at `place`."""
+    tree = place / "tree"
+    shutil.copytree(root, tree, symlinks=True, ignore=shutil.ignore_patterns(*_LEFT_OUT))
+    return tree
+
+
+@dataclass(frozen=True)
+class Trial:
+    """Tries bugs, one after the other, in a tree that it may change."""
+
+    tree: Path
+    near: bool
+    """Leave it at the tests that are near to the bug."""
+    cpu_seconds: float
+
+    def of(self, fault: Fault) -> Result:
+        """Ask the tests, nearest first, until one fails."""
+        path = self.tree / fault.file
+        sound_text, times = path.read_text(), path.stat()
+        before = _children()
+        try:
+            path.write_text(fault.text(self.tree))
+            stage, test = self._first_failure(fault, before)
+        finally:
+            path.write_text(sound_text)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        return Result(fault.digest, test, stage, _children() - before)
+
+    def _first_failure(self, fault: Fault, before: float) -> tuple[str, str]:
+        lit = order.lit_files(self.tree, fault)
+        for name in lit:
+            if not run_lit(self.tree, name):
+                return "lit", name
+        near = order.near_tests(self.tree, fault)
+        stages: list[tuple[str, Sequence[str]]] = [("semantic", order.semantic_tests(lit)), ("near", near)]
+        if not self.near:
+            stages += [("lit", ["test"]), ("other", order.other_tests(self.tree, near))]
+        for stage, tests in stages:
+            left = self.cpu_seconds - (_children() - before)
+            if not tests or left < 0:
+                continue
+            if stage == "lit":
+                if failed := failed_lit(self.tree):
+                    return stage, failed
+            elif test := run_pytest(self.tree, tests, left):
+                return stage, test
+        return ("near" if self.near else "all"), ""
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _environment(tree: Path) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(tree / "test/importroot"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def run_lit(tree: Path, name: str) -> bool:
+    """Whether a lit file, or a folder of them, passes."""
+    return _lit(tree, name).returncode == 0
+
+
+def failed_lit(tree: Path) -> str:
+    """The first lit file of all that fails."""
+    lines = _lit(tree, "test").stdout.splitlines()
+    return next((f"test/{line.split()[3]}" for line in lines if line.startswith("FAIL: ")), "")
+
+
+def _lit(tree: Path, name: str) -> subprocess.CompletedProcess[str]:
+    program = str(Path(sys.executable).parent / "lit")
+    command = [program, "-v", "-j1", name]
+    return subprocess.run(command, cwd=tree, env=_environment(tree), capture_output=True, text=True)
+
+
+class _Recorder:
+    """A pytest plug-in: which test runs, and which failed first."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def _write(self, **what: str) -> None:
+        self.path.write_text(json.dumps(what))
+
+    def pytest_runtest_logstart(self, nodeid: str, location: object) -> None:
+        self._write(running=nodeid)
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        if report.failed:
+            self._write(failed=report.nodeid)
+            os._exit(1)
+
+    def pytest_collectreport(self, report: Any) -> None:
+        if report.failed:
+            self._write(failed=report.nodeid)
+            os._exit(1)
+
+    def pytest_sessionfinish(self) -> None:
+        self._write(done="yes")
+
+
+def run_pytest(tree: Path, tests: Sequence[str], cpu_seconds: float) -> str:
+    """The first test that fails or crashes; empty if none does in that time."""
+    _warm_up()
+    path = tree / "build" / "faults-test.json"
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    if (pid := os.fork()) == 0:
+        _child(tree, tests, _Recorder(path), cpu_seconds)
+    _, status = os.waitpid(pid, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
+        return ""  # out of time, which shows nothing
+    found = json.loads(path.read_text()) if path.exists() else {"failed": f"collecting {tests[0]}"}
+    return str(found.get("failed") or found.get("running") or "")
+
+
+def _warm_up() -> None:
+    """Import what takes long, once; nothing of the compiler itself, which differs from bug to bug."""
+    import pytest  # noqa: F401
+    import torch._dynamo
+    import torch._functorch.aot_autograd  # noqa: F401
+    import xdsl.dialects.func  # noqa: F401
+
+    assert "tilewright" not in sys.modules
+
+
+def _child(tree: Path, tests: Sequence[str], recorder: _Recorder, cpu_seconds: float) -> None:
+    """Run pytest in this process, which then ends."""
+    import pytest
+
+    with open(tree / "build" / "faults-test.log", "w") as log:
+        os.dup2(log.fileno(), 1)
+        os.dup2(log.fileno(), 2)
+    limit = int(cpu_seconds) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit + 10))
+    os.chdir(tree)
+    os.environ.update(_environment(tree))
+    sys.dont_write_bytecode = True
+    sys.path[:] = [str(tree / "test/importroot"), *(p for p in sys.path if not _is_ours(p))]
+    pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests], plugins=[recorder])
+    os._exit(0)
+
+
+def _is_ours(path: str) -> bool:
+    return path.endswith(("test/importroot", "test/faults"))
+
+
+def sound(tree: Path, tests: Sequence[str]) -> bool:
+    """Whether the tests pass where there is no bug: a test that always fails catches nothing."""
+    chosen = list(dict.fromkeys(tests))
+    lit = [name for name in chosen if name.endswith(".mlir")]
+    bad = [name for name in lit if not run_lit(tree, name)]
+    others = [name for name in chosen if name not in lit]
+    if others and (failed := run_pytest(tree, others, 3600)):
+        bad.append(failed)
+    print(f"fail without a bug: {', '.join(bad) or 'none'} of {len(chosen)}")
+    return not bad

@@ -1,0 +1,55 @@
+"""The list of injected bugs: each can be put into the sources, every part has some, the page names all."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
+
+from fault import Fault
+from faults import FAULTS
+from results import Result, Results
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_the_bug_can_be_put_in(fault: Fault) -> None:
+    text = fault.text(ROOT)
+    assert fault.bug
+    assert text != (ROOT / fault.file).read_text()
+    if fault.file.endswith(".py"):
+        compile(text, fault.file, "exec")
+
+
+def test_names_differ_and_every_part_has_bugs() -> None:
+    assert len({fault.name for fault in FAULTS}) == len(FAULTS) >= 60
+    parts = Counter(fault.file.rpartition("/")[0] for fault in FAULTS)
+    passes = {f"passes/{name}" for name in ("tensor", "layout", "fusion", "host", "schedule")}
+    targets = {f"targets/{name}" for name in ("cpu_openmp", "gpu_triton", "native")}
+    assert {*passes, *targets, "frontend/aten"} <= parts.keys()
+
+
+def test_the_page_lists_every_bug() -> None:
+    page = (ROOT / "docs/faults.md").read_text()
+    assert [fault.name for fault in FAULTS if f"`{fault.name}`: {fault.bug}" not in page] == []
+
+
+def test_results_of_changed_bugs_do_not_count(tmp_path: Path) -> None:
+    results = Results(tmp_path)
+    fault = Fault("f", "file.py", "a", "b", "")
+    results.put(fault, Result(fault.digest, "test", "lit", 1.0))
+    assert results.of(fault) is not None
+    assert results.of(Fault("f", "file.py", "a", "c", "")) is None
+
+
+def test_one_process_has_a_bug_at_a_time(tmp_path: Path) -> None:
+    fault = Fault("f", "file.py", "a", "b", "")
+    with Results(tmp_path).claim(fault) as first, Results(tmp_path).claim(fault) as second:
+        assert (first, second) == (True, False)
+    with Results(tmp_path).claim(fault) as again:
+        assert again
