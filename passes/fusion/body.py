@@ -154,8 +154,7 @@ def _solved(
             stride = stride * space[var.index]
         if rest:
             return None
-    used = {v for e in stored for v in e.variables()}
-    return values | {var.index: ZERO for var in single if var in used}
+    return values | {var.index: ZERO for var in single}  # used or not: other subscripts may have them
 
 
 # Inputs

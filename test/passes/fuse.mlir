@@ -169,3 +169,27 @@ func.func @kept_mean(%x: tensor<8x128xf32>) -> (tensor<8x1xf32>, tensor<8x128xf3
   %r = tw.sub %x, %b : tensor<8x128xf32>
   func.return %m, %r : tensor<8x1xf32>, tensor<8x128xf32>
 }
+
+// -----
+
+// Axes of size 1 that the store does not mention are 0 wherever the kernel is inlined.
+// CHECK-LABEL: @unit_axes
+// CHECK:       tk.kernel [8, 4]
+// CHECK:       tk.load %{{.*}}[d0, 0] : tensor<8x1xf32>
+// CHECK-NOT:   tk.kernel
+func.func @unit_axes(%x: tensor<8x1xf32>, %y: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %e = tk.kernel [8, 1] ins(%x : tensor<8x1xf32>) -> (tensor<8xf32>) {
+  ^bb0(%a: tensor<8x1xf32>, %o: tensor<8xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<8x1xf32> -> f32
+    %1 = arith.negf %0 : f32
+    tk.store %1, %o[d0] : f32, tensor<8xf32>
+  }
+  %r = tk.kernel [8, 4] ins(%e, %y : tensor<8xf32>, tensor<8x4xf32>) -> (tensor<8x4xf32>) {
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8x4xf32>, %o: tensor<8x4xf32>):
+    %0 = tk.load %a[d0] : tensor<8xf32> -> f32
+    %1 = tk.load %b[d0, d1] : tensor<8x4xf32> -> f32
+    %2 = arith.addf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<8x4xf32>
+  }
+  func.return %r : tensor<8x4xf32>
+}
