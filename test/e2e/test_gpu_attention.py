@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,8 +10,14 @@ import torch
 import torch.nn.functional as F
 from test_gpu_emulated import OPTIONS, check, compiled, floats
 from torch import Tensor
+from xdsl.parser import Parser
 
-Masks = Callable[[int, int], Tensor]
+from tilewright.dialects.registry import new_context
+from tilewright.passes.manager import parse_pipeline, run_pipeline
+from tilewright.passes.pipeline import pipeline_text
+from tilewright.targets.gpu_triton.architectures import architecture
+from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
+from tilewright.targets.gpu_triton.emit import emit_unit
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, **how: Any) -> Tensor:
@@ -103,3 +109,26 @@ def test_training_keeps_the_log_of_sums() -> None:
     found = compiled(lambda q, k, v: attention(q, k, v, is_causal=True))(*inputs)
     gradients = [torch.autograd.grad(out.square().sum(), inputs) for out in (wanted, found)]
     torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-5)
+
+
+HALVES = """func.func @main(%q: tensor<2x4x1024x128xbf16>) -> tensor<2x4x1024x128xbf16> {
+  %o, %l = tw.attention %q, %q, %q causal scale 0.125 dropout 0.0
+    : (tensor<2x4x1024x128xbf16>, tensor<2x4x1024x128xbf16>, tensor<2x4x1024x128xbf16>)
+      -> (tensor<2x4x1024x128xbf16>, tensor<2x4x1024xf32>)
+  func.return %o : tensor<2x4x1024x128xbf16>
+}"""
+UNITS = {"sm_80": "mma.sync", "sm_90": "wgmma", "sm_100": "tcgen05.mma", "gfx942": "v_mfma"}
+
+
+@pytest.mark.skipif(not triton_version(), reason="triton is not installed")
+@pytest.mark.parametrize("target", UNITS)
+def test_compiles_to_matrix_units_without_spills(target: str, tmp_path: Path) -> None:
+    context = new_context()
+    module = Parser(context, HALVES).parse_module()
+    run_pipeline(context, module, parse_pipeline(pipeline_text("gpu")))
+    unit = emit_unit(module)
+    (kernel,) = unit.kernels
+    binary = compile_kernel(unit.text, kernel, target, cache_dir=tmp_path)
+    assert UNITS[target] in binary.assembly
+    assert binary.spills == 0
+    assert binary.shared <= architecture(target).shared_per_block
