@@ -236,6 +236,18 @@ tk.func @position_of_the_first_true [3, 9] (%x: memref<27xi1>, %o: memref<3xi64>
 
 // -----
 
+// A block that does not cover its axis is a loop, whose sums are carried.
+// CHECK-LABEL: @two_steps_of_a_block
+// CHECK: tk.for 1 = "0" to "6" step 4 masked iter(
+tk.func @two_steps_of_a_block [8, 6] (%x: memref<48xf32>, %o: memref<8xf32>)
+    attributes {tk.blocks = array<i64: 0, 2, 1, 4>, tk.grid = 1 : i64} {
+  %0 = tk.load %x[d0*6 + d1] : memref<48xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<8xf32>
+}
+
+// -----
+
 // CHECK: TW3401: apply-schedule finds no loop order for `tk.store`
 // CHECK: why: it depends on a reduction over one axis and on one whose result varies over that axis
 // CHECK: fix: keep the two reductions in separate kernels

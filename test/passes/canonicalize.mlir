@@ -217,6 +217,28 @@ func.func @keeps_effects(%x: tensor<4xf32>) {
 
 // -----
 
+// CHECK-LABEL: @keeps_effects_without_elements
+// CHECK: tw.aten "aten::relu_"
+func.func @keeps_effects_without_elements(%x: tensor<4xf32>) -> tensor<0xf32> {
+  %r = tw.aten "aten::relu_"(%x) {args = [#tw.arg<0>], mutates = array<i64: 0>} : (tensor<4xf32>) -> (tensor<0xf32>)
+  func.return %r : tensor<0xf32>
+}
+
+// -----
+
+// Integers of 64 bits are more than a float of 32 tells apart.
+// CHECK-LABEL: @keeps_a_cast_of_integers_that_rounds
+// CHECK-NEXT: %[[F:.*]] = tw.cast %x
+// CHECK-NEXT: %[[R:.*]] = tw.cast %[[F]]
+// CHECK-NEXT: func.return %[[R]]
+func.func @keeps_a_cast_of_integers_that_rounds(%x: tensor<4xi64>) -> tensor<4xi64> {
+  %0 = tw.cast %x : tensor<4xi64> -> tensor<4xf32>
+  %1 = tw.cast %0 : tensor<4xf32> -> tensor<4xi64>
+  func.return %1 : tensor<4xi64>
+}
+
+// -----
+
 // CHECK-LABEL: @nothing_can_fail_on_no_elements
 // CHECK-NEXT:  %[[R:.*]] = tw.full 0 : i64 -> tensor<0xi64>
 // CHECK-NEXT:  %[[S:.*]] = tw.sum %[[R]] over [0]
