@@ -74,7 +74,7 @@ class CodeView {
       const found = this.place < 0 ? 0 : stage.places.reduce((n, p) => n + (p === this.place), 0);
       const changes = stage.changed.length + stage.removed;
       return element("li", {
-        role: "option", id: `stage-${i}`, "data-index": i, "aria-selected": String(i === this.stage),
+        role: "option", id: `form-${i}`, "data-index": i, "aria-selected": String(i === this.stage),
         class: stage.kind === "mlir" && !changes && i ? "same" : null,
         title: stage.kind === "mlir" ? `${stage.ops} operations, ${stage.changed.length} changed, ${stage.removed} gone` : null,
       },
@@ -83,7 +83,7 @@ class CodeView {
       element("span", { class: "delta" }, changes && stage.kind === "mlir" ? `±${changes}` : ""));
     });
     this.list.replaceChildren(...items);
-    this.list.setAttribute("aria-activedescendant", `stage-${this.stage}`);
+    this.list.setAttribute("aria-activedescendant", `form-${this.stage}`);
     const current = items[this.stage];
     if (current) {
       const box = this.list.getBoundingClientRect(), own = current.getBoundingClientRect();

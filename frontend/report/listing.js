@@ -30,8 +30,9 @@ class Listing {
     box.addEventListener("scroll", () => this.schedule());
     box.addEventListener("keydown", (event) => this.key(event));
     this.rows.addEventListener("click", (event) => {
-      // By position: a row may be drawn anew between the press and the release.
-      const index = Math.floor((event.clientY - this.rows.getBoundingClientRect().top) / ROW);
+      // By position where a row was drawn anew between the press and the release.
+      const row = event.target.closest(".row");
+      const index = row ? Number(row.dataset.index) : Math.floor((event.clientY - this.rows.getBoundingClientRect().top) / ROW);
       if (index >= 0 && index < this.count) this.pick(index);
     });
     new ResizeObserver(() => this.render()).observe(box);
@@ -47,23 +48,30 @@ class Listing {
   schedule() {
     if (this.pending) return;
     this.pending = true;
-    requestAnimationFrame(() => { this.pending = false; this.render(); });
+    requestAnimationFrame(() => { this.pending = false; this.render(false); });
   }
 
-  render() {
+  // Rows that stay in view are kept when only scrolling: nothing vanishes under the pointer.
+  render(afresh = true) {
     const first = Math.max(0, Math.floor(this.box.scrollTop / ROW) - MARGIN);
     const last = Math.min(this.count, Math.ceil((this.box.scrollTop + this.box.clientHeight) / ROW) + MARGIN);
+    const kept = new Map(afresh ? [] : [...this.rows.children].map((row) => [Number(row.dataset.index), row]));
+    for (const [i, row] of kept) if (i < first || i >= last) row.remove();
     const made = [];
     for (let i = first; i < last; i++) {
+      if (kept.has(i)) continue;
       const { classes, parts } = this.draw(i);
       const row = element("div", { class: `row ${classes}${i === this.here ? " here" : ""}`, role: "option" }, ...parts);
       row.dataset.index = i;
       row.id = `${this.box.id}-${i}`;
+      row.setAttribute("aria-posinset", i + 1);
+      row.setAttribute("aria-setsize", this.count);
       row.setAttribute("aria-selected", classes.includes("hit"));
       row.style.top = `${i * ROW}px`;
       made.push(row);
     }
-    this.rows.replaceChildren(...made);
+    if (afresh) this.rows.replaceChildren(...made);
+    else this.rows.append(...made);
     if (this.here >= 0) this.box.setAttribute("aria-activedescendant", `${this.box.id}-${this.here}`);
     else this.box.removeAttribute("aria-activedescendant");
   }

@@ -24,7 +24,7 @@ def f(x, w):
 
 
 def deep(x):
-    for i in range(400):
+    for i in range(100):
         x = x * 1.01 + i
         x = torch.relu(x) - x
     return x
