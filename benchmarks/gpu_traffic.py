@@ -1,0 +1,123 @@
+"""Launches of a compiled graph, and the bytes that each must move.
+
+One rule for every compiler: a launch (of a kernel, or of a library's function) moves each buffer
+that it reads once and each that it writes once. Of a buffer count the elements that its
+accesses can touch: per access the product of the sizes of the axes that its subscripts use,
+over all accesses at most the buffer. A library's function moves its operands and results, without
+the dimensions that only repeat elements. What stays inside of a launch is free.
+
+Here it is applied to our plans, in benchmarks/gpu_compare_worker.py to Inductor's. Sizes are static.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.dialects.builtin import FixedBitwidthType, MemRefType, ModuleOp
+from xdsl.dialects.func import FuncOp as MainOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
+
+from tilewright.dialects.index_expr import Expr, parse_exprs
+from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.memory import ViewOp
+from tilewright.dialects.th.types import TensorType
+from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.domain import axes_of_exprs, domains_of
+from tilewright.dialects.tk.kernels import FuncOp
+
+
+@dataclass(frozen=True)
+class Call:
+    """One launch."""
+
+    name: str
+    library: bool
+    bytes: int
+    parts: tuple[str, ...]
+    """What it moves, for people."""
+
+
+def touched(accesses: Iterable[tuple[Hashable, int]], size: int) -> int:
+    """Elements that accesses (what, how many) touch of a buffer of `size`; equal ones count once."""
+    return min(size, sum(dict(accesses).values()))
+
+
+def calls_of(module: ModuleOp) -> list[Call]:
+    """Every launch of a module that is planned (`plan-memory`) and whose kernels have no loops yet."""
+    kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    main = next(op for op in module.ops if isinstance(op, MainOp))
+    found: list[Call] = []
+    for op in main.body.block.ops:
+        if isinstance(op, LaunchOp):
+            found.append(_launch(kernels[op.kernel.string_value()]))
+        elif isinstance(op, ExternOp | CallOp):
+            found.append(_library(op))
+    return found
+
+
+def _launch(kernel: FuncOp) -> Call:
+    space = [_number(size) for size in kernel.space]
+    block = kernel.body.block
+    domains = domains_of(block)
+    accesses: dict[tuple[str, SSAValue], list[tuple[Hashable, int]]] = {}
+    for op in block.ops:
+        if isinstance(op, LoadOp | StoreOp):
+            axes = axes_of_exprs(op.subscripts).union(*(domains[v] for v in op.dynamic))
+            way = "read" if isinstance(op, LoadOp) else "written"
+            what = (op.map, *op.dynamic)
+            accesses.setdefault((way, op.buffer), []).append((what, prod(space[a] for a in axes)))
+    moved = [(way, buffer.type, touched(found, _room(buffer))) for (way, buffer), found in accesses.items()]
+    parts = tuple(f"{way} {count} {_element(type_)}" for way, type_, count in moved)
+    name = kernel.attributes.get("tk.name")
+    title = f"{kernel.sym_name.data} {name or ''}".strip()
+    return Call(title, False, sum(count * _width(type_) for _, type_, count in moved), parts)
+
+
+def _library(op: ExternOp | CallOp) -> Call:
+    operands = [(value.type, _elements_of_view(value)) for value in op.operands]
+    if isinstance(op, CallOp):
+        sizes = [parse_exprs(text.data) for text in op.sizes]
+        operands += [
+            (value.type, prod(map(_number, size))) for value, size in zip(op.outs, sizes, strict=True)
+        ]
+    parts = tuple(f"{count} {_element(type_)}" for type_, count in operands)
+    return Call(op.callee.data, True, sum(count * _width(type_) for type_, count in operands), parts)
+
+
+def _elements_of_view(value: SSAValue) -> int:
+    """Elements behind a handle, each counted once."""
+    owner = value.owner
+    if isinstance(owner, CallOp):
+        index = list(owner.results).index(value)  # type: ignore[arg-type]
+        return prod(map(_number, parse_exprs(owner.sizes.data[index].data)))
+    assert isinstance(owner, ViewOp), owner
+    pairs = zip(parse_exprs(owner.sizes.data), parse_exprs(owner.strides.data), strict=True)
+    return prod(_number(size) for size, stride in pairs if stride.constant != 0)
+
+
+def _room(buffer: SSAValue) -> int:
+    assert isa(buffer.type, MemRefType)
+    (size,) = buffer.type.get_shape()
+    assert size >= 0, "sizes are static"
+    return size
+
+
+def _number(size: Expr) -> int:
+    assert size.constant is not None, "sizes are static"
+    return size.constant
+
+
+def _element(type_: Attribute) -> Attribute:
+    if isinstance(type_, TensorType):
+        return type_.element
+    assert isa(type_, MemRefType), type_
+    return type_.element_type
+
+
+def _width(type_: Attribute) -> int:
+    element = _element(type_)
+    assert isinstance(element, FixedBitwidthType), element
+    return element.size

@@ -1,0 +1,44 @@
+"""benchmarks/gpu_traffic.py: what a launch moves."""
+
+from __future__ import annotations
+
+from xdsl.parser import Parser
+
+from benchmarks.gpu_traffic import calls_of, touched
+from tilewright.dialects.registry import new_context
+
+MODULE = """
+builtin.module {
+  tk.func @k0 [8, 16] (%a: memref<1024xf32>, %b: memref<16xbf16>, %o: memref<8xf32>) {
+    %0 = tk.load %a[d0*32 + d1] : memref<1024xf32> -> f32
+    %1 = tk.load %a[d0*32 + d1] : memref<1024xf32> -> f32
+    %2 = tk.load %b[d1] : memref<16xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %0, %3 : f32
+    %5 = arith.addf %1, %4 : f32
+    %6 = tk.reduce add %5 over [1] : f32
+    tk.store %6, %o[d0] : f32, memref<8xf32>
+  }
+  func.func @main(%x: memref<1024xf32>, %y: memref<16xbf16>) -> memref<8xf32> {
+    %o = th.empty sizes "8" strides "1" : memref<8xf32>
+    th.launch @k0(%x, %y) into(%o) : (memref<1024xf32>, memref<16xbf16>) into (memref<8xf32>)
+    %t = th.view %o offset "0" sizes "4, 8" strides "0, 1" : memref<8xf32> -> !th.tensor<f32>
+    %u = th.call "aten::relu"(%t) sizes ["4, 8"] strides ["8, 1"] {args = [#tw.arg<0>]}
+      : (!th.tensor<f32>) -> (!th.tensor<f32>)
+    th.free %u : !th.tensor<f32>
+    func.return %o : memref<8xf32>
+  }
+}
+"""
+
+
+def test_a_launch_moves_what_its_accesses_touch() -> None:
+    kernel, library = calls_of(Parser(new_context(), MODULE).parse_module())
+    assert (kernel.library, library.library) == (False, True)
+    assert kernel.bytes == 8 * 16 * 4 + 16 * 2 + 8 * 4  # 8 rows of 16 in a buffer of 1024, once
+    assert library.bytes == 8 * 4 + 4 * 8 * 4  # what is repeated is read once
+
+
+def test_a_buffer_is_not_moved_twice() -> None:
+    assert touched([("a", 6), ("b", 6), ("a", 6)], 100) == 12
+    assert touched([("a", 6), ("b", 6)], 10) == 10
