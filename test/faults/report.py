@@ -32,7 +32,7 @@ def page(faults: Sequence[Fault], results: Results) -> str:
     share = 100 * caught / max(1, asked)
     lines = [f"**{caught} of {asked} bugs are caught ({share:.0f}%).**"]
     if len(tried) > asked:
-        lines.append(f"{len(tried) - asked} more pass the tests near them; the other tests were not asked.")
+        lines.append(f"{len(tried) - asked} more pass the few tests near them that were asked: open.")
     if len(tried) < len(faults):
         lines.append(f"{len(faults) - len(tried)} more have not been tried.")
     parts: dict[str, list[Fault]] = {}
@@ -58,7 +58,7 @@ def _caught_by(result: Result | None) -> str:
         return "not tried"
     if result.caught:
         return f"`{_test(result.test)}`"
-    return "**nothing**" if result.stage == "all" else "no test near it; others not asked yet"
+    return "**nothing**" if result.stage == "all" else "open: only some tests near it were asked"
 
 
 def _test(name: str) -> str:
