@@ -28,13 +28,12 @@ def page(faults: Sequence[Fault], results: Results) -> str:
     found = {fault.name: results.of(fault) for fault in faults}
     tried = [r for r in found.values() if r is not None]
     caught = sum(r.caught for r in tried)
-    asked = caught + sum(r.stage == "all" for r in tried if not r.caught)
-    share = 100 * caught / max(1, asked)
-    lines = [f"**{caught} of {asked} bugs are caught ({share:.0f}%).**"]
-    if len(tried) > asked:
-        lines.append(f"{len(tried) - asked} more pass the few tests near them that were asked: open.")
-    if len(tried) < len(faults):
-        lines.append(f"{len(faults) - len(tried)} more have not been tried.")
+    missed = sum(r.stage == "all" for r in tried if not r.caught)
+    still = len(tried) - caught - missed
+    lines = [
+        f"**Of {len(faults)} bugs {caught} are caught, {missed} are missed by every test, {still} are open "
+        f"(they pass the few tests near them that were asked), {len(faults) - len(tried)} are not tried.**"
+    ]
     parts: dict[str, list[Fault]] = {}
     for fault in faults:
         parts.setdefault(_part(fault), []).append(fault)
