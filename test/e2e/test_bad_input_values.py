@@ -13,6 +13,7 @@ from torch.nn import functional
 
 import tilewright
 from tilewright.frontend import aten_runtime
+from tilewright.targets import registry
 
 HERE = __file__
 
@@ -154,18 +155,28 @@ def test_devices() -> None:
         compiled(lambda x, y: x + y)(torch.randn(3), torch.randn(3, device="meta"))
 
 
-def test_a_missing_target_runs_by_aten_or_is_an_error() -> None:
+def test_a_target_of_another_device_runs_by_aten_or_is_an_error() -> None:
+    misplaced("gpu_triton", "TW2068")
+
+
+def test_a_missing_target_runs_by_aten_or_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry._TABLE, "added", {})  # pyright: ignore[reportPrivateUsage]
+    registry.register_target(registry.Target(name="gone", build="a_package_that_nobody_has:build"))
+    misplaced("gone", "TW1007")
+
+
+def misplaced(target: str, code: str) -> None:
+    """A graph that this target cannot take."""
+
     def f(x: Tensor) -> Tensor:
         return x.sin() + 2
 
     x = torch.randn(5)
-    with pytest.raises(BackendCompilerFailed, match="TW1007"):
-        torch.compile(f, backend="mlir", options={"target": "gpu_triton", "fallback": False})(x)
+    with pytest.raises(BackendCompilerFailed, match=code):
+        torch.compile(f, backend="mlir", options={"target": target, "fallback": False})(x)
     torch._dynamo.reset()
-    with pytest.warns(aten_runtime.RunsByAten, match="TW1007"):
-        torch.testing.assert_close(
-            torch.compile(f, backend="mlir", options={"target": "gpu_triton"})(x), f(x)
-        )
+    with pytest.warns(aten_runtime.RunsByAten, match=code):
+        torch.testing.assert_close(torch.compile(f, backend="mlir", options={"target": target})(x), f(x))
 
 
 @pytest.mark.parametrize(
