@@ -147,7 +147,7 @@ def _compile(
     run_compiler([*compiler.command, *flags, str(text), "-o", str(library), *link])
     if not library.exists():
         name, how = compiler.command[0], f"succeeded, and wrote no {LIBRARY}"
-        raise CompilerFailed(compiler=name, how=how, output="", advice="check CXX: it is no C++ compiler")
+        raise CompilerFailed(compiler=name, how=how, output="nothing was printed", advice="check CXX")
 
 
 def run_compiler(command: Sequence[str]) -> None:

@@ -189,3 +189,9 @@
 // CHECK: tw.attention: result shape is [1, 2, 5, 3], expected [1, 2, 5, 4]
 %a, %b, %c = "test.op"() : () -> (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>)
 %r:2 = "tw.attention"(%a, %b, %c) <{scale = 1.0 : f64, dropout_p = 0.0 : f64}> : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) -> (tensor<1x2x5x3xf32>, tensor<1x2x5xf32>)
+
+// -----
+
+// CHECK: tw.attention: 3 heads of keys do not divide 4 heads of queries
+%a, %b = "test.op"() : () -> (tensor<1x4x8x4xf32>, tensor<1x3x8x4xf32>)
+%r, %s = tw.attention %a, %b, %b scale 1.0 dropout 0.0 : (tensor<1x4x8x4xf32>, tensor<1x3x8x4xf32>, tensor<1x3x8x4xf32>) -> (tensor<1x4x8x4xf32>, tensor<1x4x8xf32>)

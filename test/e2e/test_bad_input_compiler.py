@@ -114,6 +114,7 @@ def test_a_compiler_that_fails(
 def test_an_interrupted_compile(tmp_path: Path, fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     f = compiled(function(0.9))
     pid = tmp_path / "pid"
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
     with monkeypatch.context() as patch:
         patch.setenv("CXX", script(tmp_path, f"echo $$ > {pid}\nexec sleep 60\n"))
 
@@ -127,6 +128,7 @@ def test_an_interrupted_compile(tmp_path: Path, fresh: Path, monkeypatch: pytest
         with pytest.raises(KeyboardInterrupt):
             f(X)
         thread.join()
+    signal.signal(signal.SIGINT, before)
     assert entries(fresh) == []
     with pytest.raises(ProcessLookupError):
         os.kill(int(pid.read_text()), 0)  # no compiler is left behind

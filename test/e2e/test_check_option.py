@@ -4,33 +4,18 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import re
 import subprocess
-from dataclasses import dataclass
+import sys
 from pathlib import Path
 
 import pytest
 import torch
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
 
-from tilewright.dialects.tw.elementwise_binary import SubOp
-from tilewright.passes.registry import register_pass
-from tilewright.passes.rewrite import may_rewrite
+from tilewright.frontend.tool_io import load_passes
 
-
-@register_pass
-@dataclass(frozen=True)
-class TurnDifferencesPass(ModulePass):
-    """Swap the operands of every difference: wrong, on purpose."""
-
-    name = "turn-differences"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in op.walk():
-            if isinstance(inner, SubOp) and may_rewrite(inner, "turned round"):
-                inner.operands = tuple(reversed(inner.operands))
+WRONG = Path(__file__).parents[1] / "tools" / "Inputs" / "turn_differences.py"
 
 
 class Net(torch.nn.Module):
@@ -53,7 +38,10 @@ def test_every_pass_and_the_compiled_code_are_checked(caplog: pytest.LogCaptureF
     assert int(re.findall(r"(\d+) comparisons", line)[0]) >= 100
 
 
-def test_a_wrong_pass_is_named_and_leaves_a_repro(tmp_path: Path) -> None:
+def test_a_wrong_pass_is_named_and_leaves_a_repro(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    monkeypatch.setenv("PATH", path)  # of the tools that run.sh names
+    load_passes(str(WRONG))
     options = {
         "check": "each-pass",
         "cache_dir": str(tmp_path),
@@ -74,7 +62,7 @@ def test_a_wrong_pass_is_named_and_leaves_a_repro(tmp_path: Path) -> None:
     done = subprocess.run(["sh", str(folder / "run.sh")], capture_output=True, text=True)
     assert done.returncode == 1
     assert "TW3901: no pass is named `turn-differences`" in done.stderr
-    script = (folder / "run.sh").read_text().replace("tilewright-opt", f"tilewright-opt --load {__file__}")
+    script = (folder / "run.sh").read_text().replace("tilewright-opt", f"tilewright-opt --load {WRONG}")
     (folder / "run.sh").write_text(script)
     done = subprocess.run(["sh", str(folder / "run.sh")], capture_output=True, text=True)
     assert "TW3921: pass 4 `turn-differences` changed what @main computes" in done.stderr
