@@ -10,11 +10,11 @@ import click
 from ..capture import Captured, capture, capture_script
 from ..tool_io import write_text
 from .errors import FailedScript, NothingCaptured
-from .subject import load_subject, subject_options
+from .subject import Named, takes_subject
 
 _EPILOG = """\b
 Examples:
-  tilewright capture examples/unet.py:UNet --input 1x3x64x64xf32 -o unet.mlir
+  tilewright capture examples/unet.py:UNet --input 1x3x64x64xf32 --input 1xi64:0..1000 -o unet.mlir
   tilewright capture model.py:Model --input 4x16xi64:0..1000 --training -o graphs/
   tilewright capture train.py -o graphs/ -- --epochs 1
   tilewright capture model.py:f --input 8xf32 | tilewright opt -p canonicalize,fuse
@@ -22,16 +22,11 @@ Examples:
 
 
 @click.command(epilog=_EPILOG, context_settings={"ignore_unknown_options": True})
-@subject_options
+@takes_subject
 @click.option("-o", "--output", help="a file, or a folder (ends with /) for one file per graph")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def command(
-    function: str,
-    inputs: Sequence[str],
-    inputs_from: str | None,
-    dynamic: bool,
-    training: bool,
-    seed: int,
+    named: Named,
     output: str | None,
     arguments: Sequence[str],
 ) -> None:
@@ -40,15 +35,15 @@ def command(
     A plain script.py is run with what follows `--`; everything that it compiles with
     backend="mlir" is written.
     """
-    if ":" not in function and function.endswith(".py"):
-        graphs = _script(function, arguments)
+    if ":" not in named.function and named.function.endswith(".py"):
+        graphs = _script(named.function, arguments)
     else:
-        subject = load_subject(function, inputs, inputs_from, dynamic, training, seed)
+        subject = named.load()
         graphs = capture(subject.call, subject.function, subject.dynamic)
         if not graphs:
             advice = "let the function compute with tensors; give them with --input"
             raise NothingCaptured(
-                subject=function, reason="TorchDynamo found no tensor operation", advice=advice
+                subject=named.function, reason="TorchDynamo found no tensor operation", advice=advice
             )
     _write(graphs, output)
 

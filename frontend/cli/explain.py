@@ -6,25 +6,20 @@ from collections.abc import Sequence
 
 import click
 
-from .subject import load_subject, option_values, subject_options
+from .subject import Named, option_values, takes_subject
 
 _EPILOG = """\b
 Examples:
-  tilewright explain examples/mlp_mixer.py:MLPMixer --input 1x3x224x224xf32
+  tilewright explain examples/unet.py:UNet --input 1x3x64x64xf32 --input 1xi64:0..1000
   tilewright explain model.py:forward --inputs-from model.py:example --option fallback=false
 """
 
 
 @click.command(epilog=_EPILOG)
-@subject_options
+@takes_subject
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="an option of the backend")
 def command(
-    function: str,
-    inputs: Sequence[str],
-    inputs_from: str | None,
-    dynamic: bool,
-    training: bool,
-    seed: int,
+    named: Named,
     options: Sequence[str],
 ) -> None:
     """Compile MODULE:FUNCTION afresh and report graphs, kernels, fall-backs, refusals and seconds."""
@@ -32,8 +27,8 @@ def command(
 
     from ..explain import explain
 
-    subject = load_subject(function, inputs, inputs_from, dynamic, training, seed)
+    subject = named.load()
     given = option_values(options)
-    with torch.set_grad_enabled(training):
+    with torch.set_grad_enabled(named.training):
         report = explain(subject.function, *subject.args, options=given, dynamic=subject.dynamic)
     click.echo(str(report))

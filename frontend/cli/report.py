@@ -7,27 +7,22 @@ from pathlib import Path
 
 import click
 
-from .subject import load_subject, option_values, subject_options
+from .subject import Named, option_values, takes_subject
 
 _EPILOG = """\b
 Examples:
-  tilewright report examples/mlp_mixer.py:MLPMixer --input 1x3x224x224xf32 -o mixer.html
+  tilewright report examples/unet.py:UNet --input 1x3x64x64xf32 --input 1xi64:0..1000 -o mixer.html
   tilewright report model.py:Model --inputs-from model.py:example --training
   TILEWRIGHT_REPORT=reports python train.py      # a page per compile of a whole program
 """
 
 
 @click.command(epilog=_EPILOG)
-@subject_options
+@takes_subject
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="an option of the backend")
 @click.option("-o", "--output", default="report.html", show_default=True, help="where to write the page")
 def command(
-    function: str,
-    inputs: Sequence[str],
-    inputs_from: str | None,
-    dynamic: bool,
-    training: bool,
-    seed: int,
+    named: Named,
     options: Sequence[str],
     output: str,
 ) -> None:
@@ -38,6 +33,6 @@ def command(
     """
     from ..report.session import report_call
 
-    subject = load_subject(function, inputs, inputs_from, dynamic, training, seed)
+    subject = named.load()
     given = option_values(options)
     click.echo(report_call(subject.call, subject.function, Path(output), given, dynamic=subject.dynamic))

@@ -12,11 +12,12 @@ import inspect
 import re
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from difflib import get_close_matches
+from functools import wraps
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
@@ -25,7 +26,6 @@ from .errors import BadInputText, NoSuchFunction
 if TYPE_CHECKING:
     import torch
 
-_F = TypeVar("_F", bound=Callable[..., Any])
 _INPUT = re.compile(
     r"(?:(?P<sizes>\d+(?:x\d+)*)x)?(?P<element>[a-z]+\d*)(?::(?P<low>-?\d+)\.\.(?P<high>-?\d+))?"
 )
@@ -53,43 +53,60 @@ class Subject:
         return result
 
 
-def subject_options(command: _F) -> _F:
-    """Decorator: the argument and options from which `load_subject` makes a Subject."""
-    for decorate in reversed(
-        (
-            click.argument("function", metavar="MODULE:FUNCTION"),
-            click.option(
-                "--input",
-                "inputs",
-                multiple=True,
-                metavar="TYPE",
-                help="a random argument: 4x8xf32, i64 (0-d), 2x16xi64:0..1000 (below 1000); repeatable",
-            ),
-            click.option("--inputs-from", metavar="MODULE:FUNCTION", help="call this for the arguments"),
-            click.option("--dynamic", is_flag=True, help="compile for sizes that vary"),
-            click.option("--training", is_flag=True, help="run the backward, too"),
-            click.option("--seed", default=0, show_default=True, help="of the random weights and arguments"),
-        )
-    ):
-        command = decorate(command)
-    return command
+@dataclass(frozen=True)
+class Named:
+    """A subject as the command line names it."""
+
+    function: str
+    inputs: Sequence[str]
+    inputs_from: str | None
+    dynamic: bool
+    training: bool
+    seed: int
+
+    def load(self) -> Subject:
+        """Import the function and make its arguments; raises NoSuchFunction or BadInputText."""
+        import torch
+
+        torch.manual_seed(self.seed)  # pyright: ignore[reportUnknownMemberType]
+        target = _callable(_find(self.function), self.training)
+        args: Sequence[Any] = [make_input(text) for text in self.inputs]
+        if self.inputs_from is not None:
+            given: Any = _find(self.inputs_from)()
+            args = cast("tuple[Any, ...]", given) if isinstance(given, tuple) else (given,)
+        if self.training:
+            args = [_with_gradient(arg) for arg in args]
+        return Subject(target, tuple(args), True if self.dynamic else None, self.training)
 
 
-def load_subject(
-    function: str, inputs: Sequence[str], inputs_from: str | None, dynamic: bool, training: bool, seed: int
-) -> Subject:
-    """Import the function and make its arguments; raises NoSuchFunction or BadInputText."""
-    import torch
+_OPTIONS = (
+    click.argument("function", metavar="MODULE:FUNCTION"),
+    click.option(
+        "--input",
+        "inputs",
+        multiple=True,
+        metavar="TYPE",
+        help="a random argument: 4x8xf32, i64 (0-d), 2x16xi64:0..1000 (below 1000); repeatable",
+    ),
+    click.option("--inputs-from", metavar="MODULE:FUNCTION", help="call this for the arguments"),
+    click.option("--dynamic", is_flag=True, help="compile for sizes that vary"),
+    click.option("--training", is_flag=True, help="run the backward, too"),
+    click.option("--seed", default=0, show_default=True, help="of the random weights and arguments"),
+)
 
-    torch.manual_seed(seed)  # pyright: ignore[reportUnknownMemberType]
-    target = _callable(_find(function), training)
-    args: Sequence[Any] = [make_input(text) for text in inputs]
-    if inputs_from is not None:
-        given: Any = _find(inputs_from)()
-        args = cast("tuple[Any, ...]", given) if isinstance(given, tuple) else (given,)
-    if training:
-        args = [_with_gradient(arg) for arg in args]
-    return Subject(target, tuple(args), True if dynamic else None, training)
+
+def takes_subject(command: Callable[..., None]) -> Callable[..., None]:
+    """Decorator: the argument and options that name a subject, given to the command as a `Named`."""
+    names = [field.name for field in fields(Named)]
+
+    @wraps(command)
+    def with_subject(**given: Any) -> None:
+        command(Named(**{name: given.pop(name) for name in names}), **given)
+
+    wrapped: Callable[..., None] = with_subject
+    for decorate in reversed(_OPTIONS):
+        wrapped = decorate(wrapped)
+    return wrapped
 
 
 def option_values(texts: Sequence[str]) -> dict[str, bool | str]:

@@ -14,7 +14,7 @@ from ..capture import Captured, capture
 from ..check_writer import lit_test
 from ..tool_io import load_passes, parse_module, write_text
 from .errors import NothingCaptured
-from .subject import load_subject, subject_options
+from .subject import Named, takes_subject
 
 _EPILOG = """\b
 Example:
@@ -23,7 +23,7 @@ Example:
 
 
 @click.command(epilog=_EPILOG)
-@subject_options
+@takes_subject
 @click.option("-p", "--passes", required=True, help="the passes to test, e.g. fuse,dce")
 @click.option("--pipeline", default="cpu", show_default=True, help="whose passes before it to run first")
 @click.option("--from-import", is_flag=True, help="start from the imported graph instead")
@@ -31,12 +31,7 @@ Example:
 @click.option("--graph", "number", default=0, show_default=True, help="which of the captured graphs")
 @click.option("-o", "--output", help="output file; standard output if left out")
 def command(
-    function: str,
-    inputs: Sequence[str],
-    inputs_from: str | None,
-    dynamic: bool,
-    training: bool,
-    seed: int,
+    named: Named,
     passes: str,
     pipeline: str,
     from_import: bool,
@@ -51,16 +46,16 @@ def command(
     """
     for source in load:
         load_passes(source)
-    subject = load_subject(function, inputs, inputs_from, dynamic, training, seed)
+    subject = named.load()
     graphs = capture(subject.call, subject.function, subject.dynamic)
     if number >= len(graphs):
         reason = f"it compiled {len(graphs)} graphs, and --graph {number} was asked for"
         raise NothingCaptured(
-            subject=function, reason=reason, advice="give a smaller --graph, or other inputs"
+            subject=named.function, reason=reason, advice="give a smaller --graph, or other inputs"
         )
     tested = parse_pipeline(passes)
     first = "" if from_import else _before(passes_of(pipeline), tested[0].name)
-    write_text(output, _test(graphs[number], first, passes, function))
+    write_text(output, _test(graphs[number], first, passes, named.function))
 
 
 def _before(pipeline: Sequence[str], name: str) -> str:

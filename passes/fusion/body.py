@@ -94,6 +94,17 @@ def split_axis(kernel: KernelOp, axis: int, inner: Expr, *, only_if_simpler: boo
     return True
 
 
+def remember_axes(kernel: KernelOp) -> Callable[[], None]:
+    """A function that undoes later splits: they change nothing but properties."""
+    saved = [(op, dict(op.properties)) for op in (kernel, *kernel.body.block.ops)]
+
+    def restore() -> None:
+        for op, properties in saved:
+            op.properties = dict(properties)
+
+    return restore
+
+
 def remove_divisions(kernel: KernelOp) -> None:
     """Split axes until no subscript divides an axis, where sizes allow it."""
     for _ in range(16):

@@ -15,7 +15,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
 from .body import loads_of, remove_divisions, simplify_body
 from .inline import axis_values, inline_at, producer_of
-from .merge import drawback, match, merge, plain_match, users_to_sink
+from .merge import Undo, drawback, match, merge, plain_match, users_to_sink
 from .naming import NAME, fused_name
 from .worth import recompute_costs_more, waits
 
@@ -120,15 +120,13 @@ class _Fuser:
             remove_divisions(consumer)
             simplify_body(consumer)
             return consumer
-        found = match(producer, consumer)
-        if isinstance(found, str):
-            return f"{why_not_inline}; {found}"
-        if (why := drawback(producer, consumer, found)) is not None:
-            return f"{why_not_inline}; {why}"
-        sunk = users_to_sink(producer, consumer)
-        if isinstance(sunk, str):
-            return f"{why_not_inline}; {sunk}"
-        return merge(producer, consumer, found, sunk)
+        undo: Undo = {}
+        merged = _merge(producer, consumer, undo)
+        if isinstance(merged, KernelOp):
+            return merged
+        for restore in undo.values():
+            restore()
+        return f"{why_not_inline}; {merged}"
 
     def _too_big(self, producer: KernelOp, consumer: KernelOp) -> str | None:
         ops = len(producer.body.block.ops) + len(consumer.body.block.ops)
@@ -144,6 +142,17 @@ def _only_reader(value: SSAValue, consumer: KernelOp) -> bool:
     """True where fusing leaves nothing of the kernel that makes `value`."""
     assert isinstance(value.owner, KernelOp)
     return len(value.owner.results) == 1 and all(use.operation is consumer for use in value.uses)
+
+
+def _merge(producer: KernelOp, consumer: KernelOp, undo: Undo) -> KernelOp | str:
+    """Both kernels as one, or why not."""
+    found = match(producer, consumer, undo)
+    if isinstance(found, str):
+        return found
+    if (why := drawback(producer, consumer, found)) is not None:
+        return why
+    sunk = users_to_sink(producer, consumer)
+    return sunk if isinstance(sunk, str) else merge(producer, consumer, found, sunk)
 
 
 def _merge_plainly(producer: KernelOp, consumer: KernelOp) -> KernelOp | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
@@ -20,6 +20,7 @@ from .body import (
     loads_of,
     merge_equal_inputs,
     reduced_axes,
+    remember_axes,
     rename_axes,
     rewrite_exprs,
     solve_axes,
@@ -66,14 +67,24 @@ def plain_match(producer: KernelOp, consumer: KernelOp) -> Match | None:
     return found if isinstance(found, Match) else None
 
 
-def match(producer: KernelOp, consumer: KernelOp) -> Match | str:
-    """One iteration space for both, or why there is none. May split axes of either."""
+Undo = dict[KernelOp, Callable[[], None]]
+"""Kernels whose axes were split, and what takes that back."""
+
+
+def match(producer: KernelOp, consumer: KernelOp, undo: Undo) -> Match | str:
+    """One iteration space for both, or why there is none.
+
+    May split axes of either, and notes in `undo` how to take that back: a kernel that is left
+    with split axes would not line up with its other neighbours.
+    """
     if _reduced(consumer) and find_contraction(producer.body.block):
         return "a matrix product takes no second reduction"
     for _ in range(8):
         found = _try_match(producer, consumer)
         if not isinstance(found, _Split):
             return found
+        if found.kernel not in undo:
+            undo[found.kernel] = remember_axes(found.kernel)
         if not split_axis(found.kernel, found.axis, found.inner):
             return "their axes do not line up"
     return "their axes do not line up"

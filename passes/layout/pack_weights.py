@@ -75,6 +75,8 @@ def _width(op: MatmulOp, lanes: int) -> int | None:
         return skip(op, f"not packed: {columns} columns are too few for {lanes}-lane vectors")
     if (numel_of(op.rhs) or 0) > LARGEST:
         return skip(op, f"not packed: {numel_of(op.rhs)} elements would be kept for ever")
+    if columns % lanes == 0:  # nothing to cut off: what reads the result can be fused
+        return lanes * next(v for v in VECTORS if columns % (v * lanes) == 0)
     return lanes * next(v for v in VECTORS if -columns % (v * lanes) <= max(columns // 64, -columns % lanes))
 
 

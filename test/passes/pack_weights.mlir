@@ -115,3 +115,16 @@ func.func @keeps_what_is_too_large(%x: tensor<3x1024xf32>, %w: tensor<1024x13107
   %m = tw.matmul %x, %w : (tensor<3x1024xf32>, tensor<1024x131072xf32>) -> tensor<3x131072xf32>
   func.return %m : tensor<3x131072xf32>
 }
+
+// -----
+
+// Whole vectors are never padded for a wider panel: what reads the result could not be fused.
+
+// CHECK-LABEL: @needs_no_padding
+// CHECK-NOT:  tw.pad
+// CHECK:      tw.pack %w width 64
+// CHECK-NOT:  tw.slice
+func.func @needs_no_padding(%x: tensor<5x64xf32>, %w: tensor<64x2048xf32> {tw.frozen}) -> tensor<5x2048xf32> {
+  %m = tw.matmul %x, %w : (tensor<5x64xf32>, tensor<64x2048xf32>) -> tensor<5x2048xf32>
+  func.return %m : tensor<5x2048xf32>
+}
