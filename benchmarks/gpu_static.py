@@ -85,6 +85,7 @@ def units_of(model: str, dtype: str, scale: str, training: bool) -> list[TritonU
     """What a model becomes: one unit per graph, the backward's included."""
     torch._dynamo.reset()
     _FOUND.clear()
+    register_target(Target(name="gpu_static", build=build, pipeline=PIPELINES["gpu"]))
     case = load(model, scale, 8, dtype, training=training)
     compiled = torch.compile(case.model, backend="mlir", options={"target": "gpu_static"})
     with torch._dynamo.config.patch(dict(BY_NAME[model].dynamo)), torch.set_grad_enabled(training):
@@ -201,8 +202,6 @@ def main(
         output.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     sys.exit(min(sum(bool(row.faults) for row in rows), 100))
 
-
-register_target(Target(name="gpu_static", build=build, pipeline=PIPELINES["gpu"]))
 
 if __name__ == "__main__":
     main()

@@ -11,32 +11,23 @@ from typing import Any
 
 import pytest
 
-_TABLES = (
-    ("tilewright.passes.registry", "TABLE"),
-    ("tilewright.dialects.registry", "_TABLE"),
-    ("tilewright.targets.registry", "_TABLE"),
-    ("tilewright.passes.fusion.foreign", "_SCALARS"),
-    ("tilewright.passes.fusion.foreign", "_KERNELS"),
-    ("tilewright.frontend.aten", "_TABLE"),
-)
-"""Where passes, ops, targets and rows of others are kept."""
 _CACHES = ("TILEWRIGHT_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
 
 
 @pytest.fixture(autouse=True)
 def nothing_stays_registered() -> Iterator[None]:
     """What a test adds to the tables of plug-ins goes with it: graphs beside plug-ins are not cached."""
-    before = {place: dict(table.added) for place, table in _loaded_tables()}
+    before = [(table, dict(table.added)) for table in _tables()]
     yield
-    for place, table in _loaded_tables():
+    for table in _tables():
         table.added.clear()
-        table.added.update(before.get(place, {}))
+    for table, added in before:
+        table.added.update(added)
 
 
-def _loaded_tables() -> Iterator[tuple[tuple[str, str], Any]]:
-    for module, name in _TABLES:
-        if module in sys.modules:
-            yield (module, name), getattr(sys.modules[module], name)
+def _tables() -> list[Any]:
+    plugins = sys.modules.get("tilewright.dialects.plugins")
+    return [] if plugins is None else plugins.TABLES
 
 
 def pytest_configure(config: pytest.Config) -> None:
