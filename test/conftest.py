@@ -25,6 +25,14 @@ def nothing_stays_registered() -> Iterator[None]:
         table.added.update(added)
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What fixtures of a whole module added goes with the module."""
+    if nextitem is None or nextitem.path != item.path:
+        for table in _tables():
+            table.added.clear()
+
+
 def _tables() -> list[Any]:
     plugins = sys.modules.get("tilewright.dialects.plugins")
     return [] if plugins is None else plugins.TABLES
