@@ -84,7 +84,6 @@ def compile_captured(
 ) -> Callable[..., Any]:
     """Compile one Dynamo graph; the backward graph is compiled with it or on its first use."""
     from torch._dynamo.backends.common import AotAutograd
-    from torch._functorch import config as functorch_config
     from torch._functorch.partitioners import min_cut_rematerialization_partition
 
     if any(isinstance(p, torch.nn.Parameter) and p.is_inference() for p in example_inputs):
@@ -106,10 +105,6 @@ def compile_captured(
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
-    if key is not None:
-        # Donated buffers forbid a second backward (retain_graph=True), and our plans do not use them.
-        # Asked at compile time and at each backward, so that a scoped setting would not do.
-        functorch_config.donated_buffer = False
     with collector_paused(), nullcontext() if key is None else our_entries():
         return driver(gm, list(example_inputs))
 

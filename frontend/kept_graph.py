@@ -33,6 +33,7 @@ from .call import Boxed, make_call, no_work
 from .code import Code
 from .environment import Environment, read_environment
 from .graph import Boundary
+from .torch_internals import keep_saved_tensors
 
 if TYPE_CHECKING:
     from .compile import Request
@@ -87,6 +88,7 @@ def keeping(begin: Begin, request: Request, key: str) -> SerializableAOTDispatch
         return KeptGraph(begin(gm, inputs)(), cache_dir)
 
     def compile_later(gm: GraphModule, inputs: Sequence[Any]) -> OutputCode:
+        keep_saved_tensors()
         token = _token(gm, inputs, key)
         return KeptBackward(token, cache_dir, begin(gm, inputs))
 

@@ -55,6 +55,16 @@ def tracing_context() -> Any:
     return TracingContext.try_get()
 
 
+def keep_saved_tensors() -> None:
+    """Say that the backward being compiled reuses no saved tensor's memory ("donated buffers").
+
+    Otherwise AOTAutograd refuses a second backward (`retain_graph=True`) of a graph compiled ahead.
+    """
+    context = tracing_context()
+    if context is not None and context.fw_metadata is not None:
+        context.fw_metadata.bw_donated_idxs = []
+
+
 @dataclass(frozen=True)
 class GraphBreak:
     """One place where TorchDynamo split a function."""
