@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -26,19 +26,44 @@ class Result:
         return bool(self.test)
 
 
-class Results:
-    """Results in a folder; those of bugs that were changed since do not count."""
+class Memory:
+    """What the last report says, in one file of the repository: a checkout knows which test to ask first."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        known: dict[str, dict[str, str]] = json.loads(path.read_text()) if path.exists() else {}
+        self._known = {name: Result(seconds=0.0, **entry) for name, entry in known.items()}
+
+    def of(self, fault: Fault) -> Result | None:
+        return _of_now(self._known.get(fault.name), fault)
+
+    def test(self, fault: Fault) -> list[str]:
+        """The test that caught this bug; none where nothing did."""
+        found = self.of(fault)
+        return [found.test] if found is not None and found.caught else []
+
+    def write(self, faults: Sequence[Fault], results: Results) -> None:
+        """Everything that is known of these bugs, without times."""
+        entries = {
+            fault.name: {"digest": found.digest, "stage": found.stage, "test": found.test}
+            for fault in faults
+            if (found := results.of(fault)) is not None
+        }
+        self.path.write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
+
+
+class Results:
+    """Results in a folder, else those remembered; those of bugs that were changed since do not count."""
+
+    def __init__(self, folder: Path, memory: Memory) -> None:
         self.folder = folder
+        self.memory = memory
         folder.mkdir(parents=True, exist_ok=True)
 
     def of(self, fault: Fault) -> Result | None:
         path = self.folder / f"{fault.name}.json"
-        if not path.exists():
-            return None
-        found = Result(**json.loads(path.read_text()))
-        return found if found.digest == fault.digest else None
+        found = Result(**json.loads(path.read_text())) if path.exists() else None
+        return _of_now(found, fault) or self.memory.of(fault)
 
     def put(self, fault: Fault, result: Result) -> None:
         path = self.folder / f"{fault.name}.json"
@@ -67,6 +92,10 @@ class Results:
                 return False
             path.write_text(str(os.getpid()))
             return True
+
+
+def _of_now(found: Result | None, fault: Fault) -> Result | None:
+    return found if found is not None and found.digest == fault.digest else None
 
 
 def _alive(pid: str) -> bool:

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import order
+import pytest
 from fault import Fault
 from results import Result
 
@@ -36,19 +37,35 @@ class Trial:
     near: bool
     """Leave it at the tests that are near to the bug."""
     cpu_seconds: float
+    cache: Path
+    """Of compiled code, for every bug."""
 
-    def of(self, fault: Fault) -> Result:
-        """Ask the tests, nearest first, until one fails."""
+    def of(self, fault: Fault, first: Sequence[str] = ()) -> Result:
+        """Ask the tests until one fails: `first`, then from the nearest on."""
         path = self.tree / fault.file
         sound_text, times = path.read_text(), path.stat()
         before = _children()
         try:
             path.write_text(fault.text(self.tree))
-            stage, test = self._first_failure(fault, before)
+            failed = self._one_of(first)
+            stage, test = ("asked", failed) if failed else self._first_failure(fault, before)
         finally:
             path.write_text(sound_text)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
         return Result(fault.digest, test, stage, _children() - before)
+
+    def _one_of(self, tests: Sequence[str]) -> str:
+        for name in tests:
+            failed = _lit_failure(self.tree, name) if name.endswith(".mlir") else self._pytest(name)
+            if failed:
+                return failed
+        return ""
+
+    def _pytest(self, name: str) -> str:
+        file = name.partition("::")[0]
+        if not (self.tree / file).exists():
+            return ""
+        return run_pytest(self.tree, [name], self.cpu_seconds, self.cache)
 
     def _first_failure(self, fault: Fault, before: float) -> tuple[str, str]:
         lit = order.lit_files(self.tree, fault)
@@ -66,7 +83,7 @@ class Trial:
             if stage == "lit":
                 if failed := failed_lit(self.tree):
                     return stage, failed
-            elif test := run_pytest(self.tree, tests, left):
+            elif test := run_pytest(self.tree, tests, left, self.cache):
                 return stage, test
         return ("near" if self.near else "all"), ""
 
@@ -78,6 +95,10 @@ def _children() -> float:
 
 def _environment(tree: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(tree / "test/importroot"), "PYTHONDONTWRITEBYTECODE": "1"}
+
+
+def _lit_failure(tree: Path, name: str) -> str:
+    return name if (tree / name).exists() and not run_lit(tree, name) else ""
 
 
 def run_lit(tree: Path, name: str) -> bool:
@@ -100,11 +121,17 @@ def _lit(tree: Path, name: str) -> subprocess.CompletedProcess[str]:
 class _Recorder:
     """A pytest plug-in: which test runs, and which failed first."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, cache: Path) -> None:
         self.path = path
+        self.cache = cache
 
     def _write(self, **what: str) -> None:
         self.path.write_text(json.dumps(what))
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_configure(self) -> None:
+        """One cache for all bugs: its keys hold the sources, and most code is the same in every tree."""
+        os.environ["TILEWRIGHT_CACHE_DIR"] = str(self.cache)
 
     def pytest_runtest_logstart(self, nodeid: str, location: object) -> None:
         self._write(running=nodeid)
@@ -123,14 +150,14 @@ class _Recorder:
         self._write(done="yes")
 
 
-def run_pytest(tree: Path, tests: Sequence[str], cpu_seconds: float) -> str:
+def run_pytest(tree: Path, tests: Sequence[str], cpu_seconds: float, cache: Path) -> str:
     """The first test that fails or crashes; empty if none does in that time."""
     _warm_up()
     path = tree / "build" / "faults-test.json"
     path.parent.mkdir(exist_ok=True)
     path.unlink(missing_ok=True)
     if (pid := os.fork()) == 0:
-        _child(tree, tests, _Recorder(path), cpu_seconds)
+        _child(tree, tests, _Recorder(path, cache), cpu_seconds)
     _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
         return ""  # out of time, which shows nothing
@@ -140,7 +167,6 @@ def run_pytest(tree: Path, tests: Sequence[str], cpu_seconds: float) -> str:
 
 def _warm_up() -> None:
     """Import what takes long, once; nothing of the compiler itself, which differs from bug to bug."""
-    import pytest  # noqa: F401
     import torch._dynamo
     import torch._functorch.aot_autograd  # noqa: F401
     import xdsl.dialects.func  # noqa: F401
@@ -150,8 +176,6 @@ def _warm_up() -> None:
 
 def _child(tree: Path, tests: Sequence[str], recorder: _Recorder, cpu_seconds: float) -> None:
     """Run pytest in this process, which then ends."""
-    import pytest
-
     with open(tree / "build" / "faults-test.log", "w") as log:
         os.dup2(log.fileno(), 1)
         os.dup2(log.fileno(), 2)
@@ -169,13 +193,13 @@ def _is_ours(path: str) -> bool:
     return path.endswith(("test/importroot", "test/faults"))
 
 
-def sound(tree: Path, tests: Sequence[str]) -> bool:
+def sound(tree: Path, tests: Sequence[str], cache: Path) -> bool:
     """Whether the tests pass where there is no bug: a test that always fails catches nothing."""
     chosen = list(dict.fromkeys(tests))
     lit = [name for name in chosen if name.endswith(".mlir")]
     bad = [name for name in lit if not run_lit(tree, name)]
     others = [name for name in chosen if name not in lit]
-    if others and (failed := run_pytest(tree, others, 3600)):
+    if others and (failed := run_pytest(tree, others, 3600, cache)):
         bad.append(failed)
     print(f"fail without a bug: {', '.join(bad) or 'none'} of {len(chosen)}")
     return not bad

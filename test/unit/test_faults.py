@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "faults"))
 
 from fault import Fault
 from faults import FAULTS
-from results import Result, Results
+from results import Memory, Result, Results
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,17 +39,34 @@ def test_the_page_lists_every_bug() -> None:
     assert [fault.name for fault in FAULTS if f"`{fault.name}`: {fault.bug}" not in page] == []
 
 
+def _results(folder: Path) -> Results:
+    return Results(folder, Memory(folder / "caught.json"))
+
+
 def test_results_of_changed_bugs_do_not_count(tmp_path: Path) -> None:
-    results = Results(tmp_path)
+    results = _results(tmp_path)
     fault = Fault("f", "file.py", "a", "b", "")
     results.put(fault, Result(fault.digest, "test", "lit", 1.0))
     assert results.of(fault) is not None
     assert results.of(Fault("f", "file.py", "a", "c", "")) is None
 
 
+def test_a_report_remembers_which_test_to_ask_first(tmp_path: Path) -> None:
+    caught, missed, other = (Fault(name, "file.py", "a", "b", "") for name in ("caught", "missed", "other"))
+    results = _results(tmp_path / "here")
+    results.put(caught, Result(caught.digest, "test/x.mlir", "lit", 1.0))
+    results.put(missed, Result(missed.digest, "", "near", 1.0))
+    results.memory.write([caught, missed, other], results)
+    known = Memory(tmp_path / "here/caught.json")
+    assert [known.test(fault) for fault in (caught, missed, other)] == [["test/x.mlir"], [], []]
+    elsewhere = Results(tmp_path / "there", known)
+    assert [elsewhere.of(f) is not None for f in (caught, missed, other)] == [True, True, False]
+    assert known.test(Fault("caught", "file.py", "a", "c", "")) == []
+
+
 def test_one_process_has_a_bug_at_a_time(tmp_path: Path) -> None:
     fault = Fault("f", "file.py", "a", "b", "")
-    with Results(tmp_path).claim(fault) as first, Results(tmp_path).claim(fault) as second:
+    with _results(tmp_path).claim(fault) as first, _results(tmp_path).claim(fault) as second:
         assert (first, second) == (True, False)
-    with Results(tmp_path).claim(fault) as again:
+    with _results(tmp_path).claim(fault) as again:
         assert again
