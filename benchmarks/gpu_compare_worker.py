@@ -11,7 +11,7 @@ from benchmarks import fake_cuda
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from math import prod
 from types import SimpleNamespace
@@ -36,21 +36,6 @@ from tilewright.targets.registry import Target, register_target
 _FOUND: list[tuple[str, list[Call]]] = []
 """Of each graph, in order: its kind and its launches."""
 _PIPELINE = PIPELINES["gpu"]
-_FEW = [1, 1, 1, 1]
-SLIM: Mapping[str, Mapping[str, Any]] = {
-    "bert": {"num_hidden_layers": 1},
-    "gpt2": {"n_layer": 1},
-    "llama": {"num_hidden_layers": 1},
-    "t5-encoder": {"num_layers": 1},
-    "vit": {"num_hidden_layers": 1},
-    "resnet18": {"depths": _FEW},
-    "resnet50": {"depths": _FEW},
-    "convnext": {"depths": _FEW},
-    "encoder": {"layers": 1},
-    "lstm": {"num_layers": 1},
-    "mlp-mixer": {"depth": 1},
-}
-"""The scale `slim`: benchmark sizes, fewer equal layers."""
 
 
 class Stop(Exception):
@@ -216,9 +201,7 @@ def main() -> None:
     torch._functorch.config.force_non_lazy_backward_lowering = True
     torch._functorch.config.enable_autograd_cache = False
     training = kind == "training"
-    sizes = {} if scale != "slim" else SLIM.get(name, {})
-    real = "tiny" if scale == "tiny" else "bench"
-    case = load(name, real, 2 if real == "tiny" else 8, dtype, training=training, **sizes)
+    case = load(name, scale, 2 if scale == "tiny" else 8, dtype, training=training)
     model, inputs = on_device(case.model, case.inputs)
     compile_ = {"mlir": ours, "inductor": inductor}[backend]()
     with torch._dynamo.config.patch(dict(BY_NAME[name].dynamo)), torch.set_grad_enabled(training):

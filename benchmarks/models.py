@@ -1,4 +1,4 @@
-"""The models that tilewright is tested on (`tiny`) and measured on (`bench`).
+"""The models that tilewright is tested on (`tiny`) and measured on (`bench`; `slim` has fewer equal layers).
 
 All weights are random and seeded; nothing is downloaded.
 """
@@ -212,6 +212,21 @@ ZOO: tuple[Model, ...] = (
     ),
 )
 BY_NAME: Mapping[str, Model] = {model.name: model for model in ZOO}
+_FEW = [1, 1, 1, 1]
+SLIM: Mapping[str, Mapping[str, Any]] = {
+    "bert": {"num_hidden_layers": 1},
+    "gpt2": {"n_layer": 1},
+    "llama": {"num_hidden_layers": 1},
+    "t5-encoder": {"num_layers": 1},
+    "vit": {"num_hidden_layers": 1},
+    "resnet18": {"depths": _FEW},
+    "resnet50": {"depths": _FEW},
+    "convnext": {"depths": _FEW},
+    "encoder": {"layers": 1},
+    "lstm": {"num_layers": 1},
+    "mlp-mixer": {"depth": 1},
+}
+"""What the scale `slim` changes of `bench`: fewer equal layers."""
 
 
 @dataclass(frozen=True)
@@ -228,6 +243,8 @@ def load(name: str, scale: str, batch: int, dtype: str, *, training: bool = Fals
     `changes` override what the row passes to `build`.
     """
     row = BY_NAME[name]
+    if scale == "slim":
+        scale, changes = "bench", {**SLIM.get(name, {}), **changes}
     torch.manual_seed(0)
     model = row.build(**{**row.sizes[scale], **changes})
     _scatter_vectors(model)
