@@ -11,11 +11,12 @@ from xdsl.dialects.func import FuncOp as MainOp
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.kernels import FuncOp
 
-from ..native.cpp import comment, expression, identifier, place
+from ..native.cpp import comment, expression, identifier
 from ..native.emit_host import emit_host
 from ..native.host_calls import Available
 from ..native.host_writer import HostPlan, HostStyle, HostWriter
 from ..native.places import Places
+from ..native.text import place
 from ..native.unit import Unit, entry, ranges, shim_pointers
 from .emit_kernel import emit_kernel, has_checks
 

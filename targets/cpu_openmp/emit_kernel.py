@@ -26,7 +26,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, LocationAttr, VectorType
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, VectorType
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -46,27 +46,25 @@ from ..native.cpp import (
     is_vector,
     lanes,
     literal,
-    place,
     value_type,
 )
 from ..native.places import Places
+from ..native.text import KernelText, place
 from . import access, rules
 from .errors import NoCppLowering, NotScheduled
 
 
-@dataclass
-class _Writer:
-    """The text of one function while it is written, and the C++ name of every value."""
+@dataclass(kw_only=True)
+class _Writer(KernelText):
+    """The text of one C++ function."""
+
+    INDENT = "  "
+    COMMENT = "//"
 
     places: Places
-    lines: list[str] = field(default_factory=list[str])
-    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     vectors: dict[str, None] = field(default_factory=dict[str, None])
     tails: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
     parallel: int = 0
-    depth: int = 1
-    counter: int = 0
-    where: str = ""
 
     # access.Scope
 
@@ -82,22 +80,6 @@ class _Writer:
 
     # Text
 
-    def line(self, text: str) -> None:
-        self.lines.append("  " * self.depth + text)
-
-    def note_place(self, location: LocationAttr) -> None:
-        """A comment where the user's line changes."""
-        where = place(location)
-        if where and where != self.where:
-            self.where = where
-            self.line(comment(where))
-
-    def fresh(self, value: SSAValue, prefix: str = "v") -> str:
-        """A new name for `value`; hints of the IR are not used, so equal kernels have equal text."""
-        name = self.names[value] = f"{prefix}{self.counter}"
-        self.counter += 1
-        return name
-
     def type_of(self, type_: Attribute) -> str:
         """The C++ type; vector types are remembered, to be declared."""
         text = value_type(type_)
@@ -111,7 +93,7 @@ def emit_kernel(func: FuncOp, places: Places) -> tuple[str, tuple[str, ...]]:
     """The C++ function, and the names of the vector types that it uses."""
     if func.scheduled is None:
         raise NotScheduled(func, name=func.sym_name.data)
-    w = _Writer(places)
+    w = _Writer(places=places)
     params: list[str] = []
     params += [f"{buffer_type(arg.type)}* {w.fresh(arg, 'a')}" for arg in func.body.block.args]
     params += [f"i64 {symbol}" for symbol in func.symbols.exprs]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerAttr, IntegerType, StringAttr, VectorType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, StringAttr, VectorType
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.tk.calls import CallOp
@@ -18,6 +18,7 @@ from tilewright.dialects.tk.dot import DotOp
 from tilewright.dialects.types import element_type
 
 from ..native.cpp import value_type
+from ..native.text import FLOAT_COMPARISONS, INTEGER_COMPARISONS, predicate
 from .errors import NoCppLowering
 
 ROWS: Mapping[type[Operation], str] = {
@@ -100,51 +101,22 @@ def _is_i1(type_: Attribute) -> bool:
 
 # Comparison
 
-_FLOAT_PREDICATES: Sequence[str] = (
-    "false",
-    "{0} == {1}",
-    "{0} > {1}",
-    "{0} >= {1}",
-    "{0} < {1}",
-    "{0} <= {1}",
-    "({0} < {1}) | ({0} > {1})",
-    "({0} == {0}) & ({1} == {1})",
-    "({0} == {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} > {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} >= {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} < {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} <= {1}) | ({0} != {0}) | ({1} != {1})",
-    "{0} != {1}",
-    "({0} != {0}) | ({1} != {1})",
-    "true",
-)
-"""By number: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true."""
-
-_INT_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
-"""By number: eq ne slt sle sgt sge ult ule ugt uge."""
-
-
-def _predicate(op: Operation) -> int:
-    number = op.properties["predicate"]
-    assert isinstance(number, IntegerAttr)
-    return number.value.data
-
 
 def _compare_floats(op: Operation, args: Sequence[str], type_: str) -> str:
-    row = _FLOAT_PREDICATES[_predicate(op)]
-    if row in ("true", "false"):
-        return row if type_ == "bool" else f"tw::splat<{type_}>({'-1' if row == 'true' else '0'})"
+    row = FLOAT_COMPARISONS[predicate(op)]
+    if isinstance(row, bool):
+        return str(row).lower() if type_ == "bool" else f"tw::splat<{type_}>({-int(row)})"
     return f"tw::mask({row.format(*args)})"
 
 
 def _compare_integers(op: Operation, args: Sequence[str], type_: str) -> str:
-    number = _predicate(op)
+    number = predicate(op)
     lhs, rhs = args
     if number >= 6:
         lhs, rhs = f"tw::as_unsigned({lhs})", f"tw::as_unsigned({rhs})"
     elif number >= 2 and op.operands[0].type == IntegerType(1):
         lhs, rhs = f"-(int){lhs}", f"-(int){rhs}"  # a signed i1 is 0 or -1
-    return f"tw::mask({lhs} {_INT_PREDICATES[number]} {rhs})"
+    return f"tw::mask({lhs} {INTEGER_COMPARISONS[number]} {rhs})"
 
 
 # Conversion

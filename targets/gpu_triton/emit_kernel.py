@@ -40,11 +40,12 @@ from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
 from tilewright.dialects.types import element_type
 
+from ..native.text import place
 from . import access, rules
 from .errors import NoBlocks, NoTritonLowering
 from .grid import Grid, grid_of, write_grid
 from .kernel import Parameter, TritonKernel
-from .spelling import comment, identifier, number, place, pointer
+from .spelling import comment, identifier, number, pointer
 from .tile_ops import collapse, cumulate, mma
 from .writer import Writer, broadcast
 
@@ -63,7 +64,7 @@ def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int]) -> Emitted:
     if func.scheduled is None:
         raise NoBlocks(func, name=func.sym_name.data)
     wide = _attribute(func, "tk.index", 64) > 32
-    w = Writer(Bounds(func.space), wide, places)
+    w = Writer(bounds=Bounds(func.space), wide=wide, places=places)
     parameters = _parameters(w, func)
     checks = any(isinstance(op, AssertOp) for op in func.body.walk())
     names = [p.name for p in parameters] + (["failure"] if checks else [])

@@ -31,11 +31,12 @@ from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import element_of_handle
 from tilewright.dialects.tk.kernels import FuncOp
 
-from ..native.cpp import comment, expression, place
+from ..native.cpp import comment, expression
 from ..native.emit_host import emit_host
 from ..native.host_calls import DTYPES, Available, element_name
 from ..native.host_writer import HostStyle, HostWriter, exprs
 from ..native.places import Places
+from ..native.text import place
 from ..native.unit import Unit, entry, ranges, shim_pointers
 from .kernel import TritonKernel, TritonUnit
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerAttr, IntegerType, StringAttr
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.types import element_type
 
+from ..native.text import FLOAT_COMPARISONS, INTEGER_COMPARISONS, predicate
 from .errors import NoTritonLowering
 from .spelling import dtype
 
@@ -68,28 +69,6 @@ _ON_BITS: Mapping[str, str] = {
 }
 """Rows of integers that differ for i1."""
 
-_FLOAT_PREDICATES: tuple[str, ...] = (
-    "({0} == {1}) & False",
-    "{0} == {1}",
-    "{0} > {1}",
-    "{0} >= {1}",
-    "{0} < {1}",
-    "{0} <= {1}",
-    "({0} < {1}) | ({0} > {1})",
-    "({0} == {0}) & ({1} == {1})",
-    "({0} == {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} > {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} >= {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} < {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} <= {1}) | ({0} != {0}) | ({1} != {1})",
-    "{0} != {1}",
-    "({0} != {0}) | ({1} != {1})",
-    "({0} == {1}) | True",
-)
-"""By number: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true."""
-_INT_PREDICATES = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
-"""By number: eq ne slt sle sgt sge ult ule ugt uge."""
-
 
 def _width(type_: Attribute) -> int:
     element = element_type(type_)
@@ -105,25 +84,22 @@ def unsigned(text: str, type_: Attribute) -> str:
     return text if _is_bit(type_) else f"{text}.to(tl.uint{_width(type_)}, bitcast=True)"
 
 
-def _predicate(op: Operation) -> int:
-    number = op.properties["predicate"]
-    assert isinstance(number, IntegerAttr)
-    return number.value.data
-
-
 def _compare_floats(op: Operation, args: Sequence[str]) -> str:
-    return _FLOAT_PREDICATES[_predicate(op)].format(*args)
+    row = FLOAT_COMPARISONS[predicate(op)]
+    if isinstance(row, bool):  # a tile, not one value
+        row = "({0} == {1}) | True" if row else "({0} == {1}) & False"
+    return row.format(*args)
 
 
 def _compare_integers(op: Operation, args: Sequence[str]) -> str:
-    number, type_ = _predicate(op), op.operands[0].type
+    number, type_ = predicate(op), op.operands[0].type
     lhs, rhs = args
     if _is_bit(type_) and number > 1:
         sign = "-" if number < 6 else ""  # a signed i1 is 0 or -1
         lhs, rhs = f"{sign}{_integer(lhs)}", f"{sign}{_integer(rhs)}"
     elif number >= 6:
         lhs, rhs = _unsigned_operand(lhs, type_), _unsigned_operand(rhs, type_)
-    return f"{lhs} {_INT_PREDICATES[number]} {rhs}"
+    return f"{lhs} {INTEGER_COMPARISONS[number]} {rhs}"
 
 
 def _integer(text: str) -> str:

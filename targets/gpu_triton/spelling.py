@@ -1,4 +1,4 @@
-"""Spelling: types, numbers, index expressions and source places in Triton."""
+"""Spelling: types, numbers, index expressions and names in Triton."""
 
 from __future__ import annotations
 
@@ -7,20 +7,14 @@ from collections.abc import Mapping
 from functools import lru_cache
 from keyword import iskeyword
 
-from xdsl.dialects.builtin import (
-    ArrayAttr,
-    FileLineColLoc,
-    FusedLoc,
-    IndexType,
-    IntegerType,
-    LocationAttr,
-    NameLoc,
-)
+from xdsl.dialects.builtin import IndexType, IntegerType
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Bounds, Call, Expr, Var
 from tilewright.dialects.types import element_type, ui8
+
+from ..native.text import line_comment, sum_of
 
 Names = Mapping[Var, str]
 
@@ -72,19 +66,7 @@ def shape_text(shape: tuple[int, ...]) -> str:
 
 def expression(expr: Expr, names: Names, bounds: Bounds) -> str:
     """The text of a sum; what may be negative is divided by helpers that round down."""
-    if not expr.terms:
-        return "0"
-    text = ""
-    for monomial, c in expr.terms:
-        factors = [_atom(atom, names, bounds) for atom in monomial]
-        if abs(c) != 1 or not factors:
-            factors.append(str(abs(c)))
-        term = " * ".join(factors)
-        if text:
-            text += f" - {term}" if c < 0 else f" + {term}"
-        else:
-            text = f"-{term}" if c < 0 else term
-    return text
+    return sum_of(expr, lambda atom: _atom(atom, names, bounds))
 
 
 def operand(expr: Expr, names: Names, bounds: Bounds) -> str:
@@ -131,24 +113,6 @@ def identifier(text: str) -> str:
     return name if fits else f"k_{name}"
 
 
-# Places in the user's source
-
-
-def place(location: LocationAttr) -> str:
-    """`model.py:12 (encoder.norm)`; empty where nothing is known."""
-    if isinstance(location, NameLoc):
-        inner = place(location.location) if isinstance(location.location, LocationAttr) else ""
-        return f"{inner} ({location.desc.data})" if inner else location.desc.data
-    if isinstance(location, FileLineColLoc):
-        return f"{location.filename.data}:{location.line.data}"
-    if isinstance(location, FusedLoc):
-        parts: Attribute = location.locations
-        inside = parts.data if isa(parts, ArrayAttr[Attribute]) else ()
-        found = [place(part) for part in inside if isinstance(part, LocationAttr)]
-        return ", ".join(dict.fromkeys(text for text in found if text))
-    return ""
-
-
 def comment(text: str) -> str:
-    """A comment that stays one line."""
-    return "# " + " ".join(text.split())
+    """A line comment."""
+    return line_comment("#", text)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import LocationAttr
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var
 from tilewright.dialects.tk.scope import shape_of_lanes
 
-from .spelling import comment, dtype, expression, place, rounds_down, shape_text
+from ..native.text import KernelText
+from .spelling import dtype, expression, rounds_down, shape_text
 
 Shape = tuple[int, ...]
 Place = tuple[int, int, int]
@@ -25,17 +25,18 @@ def broadcast(shapes: Sequence[Shape]) -> Shape:
     return tuple(max(sizes) for sizes in zip(*full, strict=True)) if rank else ()
 
 
-@dataclass
-class Writer:
+@dataclass(kw_only=True)
+class Writer(KernelText):
     """Collects lines; `vector.broadcast` writes nothing until a shape matters."""
+
+    INDENT = "    "
+    COMMENT = "#"
 
     bounds: Bounds
     wide: bool
     """Whether offsets have 64 bits."""
     places: dict[tuple[str, str], int]
     """(message, where) of each check of the module, and its number."""
-    lines: list[str] = field(default_factory=list[str])
-    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     shapes: dict[SSAValue, Shape] = field(default_factory=dict[SSAValue, Shape])
     """The shape that the text of a value has, where that is not the one of its type."""
     literals: set[SSAValue] = field(default_factory=set[SSAValue])
@@ -46,27 +47,8 @@ class Writer:
     coordinates: dict[Place, str] = field(default_factory=dict[Place, str])
     masks: dict[Place, str] = field(default_factory=dict[Place, str])
     helpers: set[str] = field(default_factory=set[str])
-    depth: int = 1
-    counter: int = 0
-    where: str = ""
 
     # Lines
-
-    def line(self, text: str) -> None:
-        self.lines.append("    " * self.depth + text)
-
-    def note_place(self, location: LocationAttr) -> None:
-        """A comment where the user's line changes."""
-        where = place(location)
-        if where and where != self.where:
-            self.where = where
-            self.line(comment(where))
-
-    def fresh(self, value: SSAValue, prefix: str = "v") -> str:
-        """A new name; hints of the IR are not used, so equal kernels have equal text."""
-        name = self.names[value] = f"{prefix}{self.counter}"
-        self.counter += 1
-        return name
 
     def assign(self, value: SSAValue, text: str, shape: Shape) -> None:
         """`v3 = ...`"""

@@ -1,4 +1,4 @@
-"""Spelling: types, constants, index expressions and source places in C++."""
+"""Spelling: types, constants, index expressions and names in C++."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from functools import lru_cache
 
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    FileLineColLoc,
     Float16Type,
     Float64Type,
     IndexType,
     IntegerType,
-    LocationAttr,
     MemRefType,
-    NameLoc,
     VectorType,
 )
 from xdsl.ir import Attribute
@@ -24,6 +21,8 @@ from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Call, Expr, Var
 from tilewright.dialects.types import is_float, ui8
+
+from .text import line_comment, sum_of
 
 Names = Mapping[Var, str]
 
@@ -114,19 +113,7 @@ def element_literal(value: float | int, type_: Attribute) -> str:
 
 def expression(value: Expr, names: Names | None = None) -> str:
     """An i64 expression; variables are spelled as themselves unless `names` says otherwise."""
-    if not value.terms:
-        return "0"
-    text = ""
-    for monomial, c in value.terms:
-        factors = [_atom(a, names) for a in monomial]
-        if abs(c) != 1 or not factors:
-            factors.append(str(abs(c)))
-        body = " * ".join(factors)
-        if text:
-            text += f" - {body}" if c < 0 else f" + {body}"
-        else:
-            text = f"-{body}" if c < 0 else body
-    return text
+    return sum_of(value, lambda atom: _atom(atom, names))
 
 
 def operand(value: Expr, names: Names | None = None) -> str:
@@ -166,16 +153,6 @@ def _atom_nonnegative(atom: Var | Call) -> bool:
 # Text
 
 
-def place(location: LocationAttr) -> str:
-    """`model.py:12 (encoder.norm)`; empty where nothing is known."""
-    if isinstance(location, NameLoc):
-        inner = place(location.location) if isinstance(location.location, LocationAttr) else ""
-        return f"{inner} ({location.desc.data})" if inner else location.desc.data
-    if isinstance(location, FileLineColLoc):
-        return f"{location.filename.data}:{location.line.data}"
-    return ""
-
-
 def quoted(text: str) -> str:
     """A C string; everything outside of printable ASCII is escaped."""
 
@@ -188,8 +165,8 @@ def quoted(text: str) -> str:
 
 
 def comment(text: str) -> str:
-    """A line comment that stays one line."""
-    return "// " + text.replace("\n", " ").replace("\r", " ").rstrip("\\")
+    """A line comment."""
+    return line_comment("//", text)
 
 
 _KEYWORDS = frozenset(

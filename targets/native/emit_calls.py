@@ -14,11 +14,12 @@ from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
 from tilewright.dialects.th.memory import DataOp, FreeOp, ViewOp
 from tilewright.dialects.th.types import element_of_handle
 
-from .cpp import comment, expression, place
+from .cpp import comment, expression
 from .fallback import Fallback, Result
 from .host_calls import DTYPES, NoCForm, PythonArguments, ShimArguments, element_name
 from .host_writer import HostWriter, Root, exprs, fail, handle, make_view
 from .shims import SHIMS, Shim
+from .text import place
 
 
 def launch(w: HostWriter, op: Operation) -> None:

@@ -13,10 +13,11 @@ from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import element_of_handle
 
-from .cpp import buffer_type, expression, place
+from .cpp import buffer_type, expression
 from .fallback import Fallback
 from .host_calls import DTYPES, Available, element_name
 from .places import Places
+from .text import place
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import LocationAttr
 
-from .cpp import place, quoted
+from .cpp import quoted
+from .text import place
 
 
 @dataclass

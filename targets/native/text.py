@@ -1,0 +1,119 @@
+"""What the text of a kernel is made of in every language: lines, names, sums, comparisons, places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, IntegerAttr, LocationAttr, NameLoc
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.hints import isa
+
+from tilewright.dialects.index_expr import Call, Expr, Var
+
+
+@dataclass
+class KernelText:
+    """The text of one function while it is written, and the name of every value."""
+
+    INDENT: ClassVar[str]
+    COMMENT: ClassVar[str]
+    """What starts a comment."""
+
+    lines: list[str] = field(default_factory=list[str])
+    names: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    depth: int = 1
+    counter: int = 0
+    where: str = ""
+    """The place that the last comment named."""
+
+    def line(self, text: str) -> None:
+        """One more line at the present depth."""
+        self.lines.append(self.INDENT * self.depth + text)
+
+    def note_place(self, location: LocationAttr) -> None:
+        """A comment where the user's line changes."""
+        where = place(location)
+        if where and where != self.where:
+            self.where = where
+            self.line(line_comment(self.COMMENT, where))
+
+    def fresh(self, value: SSAValue, prefix: str = "v") -> str:
+        """A new name for `value`; hints of the IR are not used, so equal kernels have equal text."""
+        name = self.names[value] = f"{prefix}{self.counter}"
+        self.counter += 1
+        return name
+
+
+def place(location: LocationAttr) -> str:
+    """`model.py:12 (encoder.norm)`; empty where nothing is known."""
+    if isinstance(location, NameLoc):
+        inner = place(location.location) if isinstance(location.location, LocationAttr) else ""
+        return f"{inner} ({location.desc.data})" if inner else location.desc.data
+    if isinstance(location, FileLineColLoc):
+        return f"{location.filename.data}:{location.line.data}"
+    if isinstance(location, FusedLoc):
+        parts: Attribute = location.locations
+        inside = parts.data if isa(parts, ArrayAttr[Attribute]) else ()
+        found = [place(part) for part in inside if isinstance(part, LocationAttr)]
+        return ", ".join(dict.fromkeys(text for text in found if text))
+    return ""
+
+
+def line_comment(leader: str, text: str) -> str:
+    """A comment that stays one line; a backslash at its end would go on in C++."""
+    return f"{leader} {' '.join(text.split())}".rstrip("\\")
+
+
+# Index expressions
+
+
+def sum_of(expr: Expr, atom: Callable[[Var | Call], str]) -> str:
+    """The text of a sum of products; `atom` spells variables and calls."""
+    if not expr.terms:
+        return "0"
+    text = ""
+    for monomial, c in expr.terms:
+        factors = [atom(a) for a in monomial]
+        if abs(c) != 1 or not factors:
+            factors.append(str(abs(c)))
+        term = " * ".join(factors)
+        if text:
+            text += f" - {term}" if c < 0 else f" + {term}"
+        else:
+            text = f"-{term}" if c < 0 else term
+    return text
+
+
+# Comparisons
+
+FLOAT_COMPARISONS: Sequence[str | bool] = (
+    False,
+    "{0} == {1}",
+    "{0} > {1}",
+    "{0} >= {1}",
+    "{0} < {1}",
+    "{0} <= {1}",
+    "({0} < {1}) | ({0} > {1})",
+    "({0} == {0}) & ({1} == {1})",
+    "({0} == {1}) | ({0} != {0}) | ({1} != {1})",
+    "({0} > {1}) | ({0} != {0}) | ({1} != {1})",
+    "({0} >= {1}) | ({0} != {0}) | ({1} != {1})",
+    "({0} < {1}) | ({0} != {0}) | ({1} != {1})",
+    "({0} <= {1}) | ({0} != {0}) | ({1} != {1})",
+    "{0} != {1}",
+    "({0} != {0}) | ({1} != {1})",
+    True,
+)
+"""By number: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true."""
+
+INTEGER_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
+"""By number: eq ne slt sle sgt sge ult ule ugt uge."""
+
+
+def predicate(op: Operation) -> int:
+    """The number of the comparison of `arith.cmpf` or `arith.cmpi`."""
+    number = op.properties["predicate"]
+    assert isinstance(number, IntegerAttr)
+    return number.value.data
