@@ -33,6 +33,8 @@ class Job:
     backends: tuple[str, ...] = DEMO_BACKENDS
     seconds: float = 5.0
     timeout: float = 240.0
+    cold: bool = True
+    """Whether cold compiles are measured, too."""
 
     @property
     def title(self) -> str:
@@ -49,7 +51,7 @@ def measure(job: Job, tell: Callable[[str], None] = lambda _: None) -> dict[str,
     rows: dict[str, dict[str, Any]] = {name: {} for name in job.backends}
     with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as caches:
         for name in job.backends:
-            if name == "eager":
+            if name == "eager" or not job.cold:
                 continue
             tell(f"{job.title}: cold compile, {name}")
             rows[name]["cold"] = _work(job, {"task": "cold", "backend": name}, caches)

@@ -27,7 +27,8 @@ NOTE = (
     "calls made in turns (quartiles in brackets); a ratio is the median of the ratios of each round, "
     "above 1 when mlir is faster. `cold s` is wall time (CPU time) from "
     "`torch.compile` to the first result in a fresh process with empty caches. Kernels are mlir's, "
-    "plus its library calls. No ratio is clipped, and a model that failed counts as failed."
+    "plus its library calls; a dash is what was not measured. No ratio is clipped, and a model that "
+    "failed counts as failed."
 )
 
 
@@ -111,7 +112,8 @@ def means(rows: Sequence[Row]) -> list[str]:
     colds = [[row["backends"].get(name, {}).get("cold", {}) for name in ("inductor", "mlir")] for row in rows]
     for key, words in (("wall_s", "wall"), ("cpu_s", "CPU")):
         found = [theirs[key] / ours[key] for theirs, ours in colds if key in theirs and key in ours]
-        lines.append(_mean(f"cold compile against inductor, {words} time", found, len(rows)))
+        if found:
+            lines.append(_mean(f"cold compile against inductor, {words} time", found, len(rows)))
     return lines
 
 

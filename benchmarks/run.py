@@ -23,7 +23,16 @@ MODELS = (
 def jobs(options: argparse.Namespace) -> list[Job]:
     """The product of the options, one model after another."""
     return [
-        Job(name, options.scale, batch, dtype, threads, tuple(options.backends.split(",")), options.seconds)
+        Job(
+            name,
+            options.scale,
+            batch,
+            dtype,
+            threads,
+            tuple(options.backends.split(",")),
+            options.seconds,
+            cold=not options.warm,
+        )
         for threads in map(int, options.threads.split(","))
         for name in options.models.split(",")
         for dtype in options.dtypes.split(",")
@@ -67,6 +76,7 @@ def main() -> int:
     parser.add_argument("--threads", default="1")
     parser.add_argument("--backends", default=",".join(DEMO_BACKENDS))
     parser.add_argument("--seconds", type=float, default=5.0, help="timing per row")
+    parser.add_argument("--warm", action="store_true", help="no cold compiles: half the time per row")
     parser.add_argument("--add", action="store_true", help="keep rows of --json not measured now")
     parser.add_argument("--page", type=Path, default=ROOT / "docs" / "benchmarks.md")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "results.json")
