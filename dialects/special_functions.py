@@ -27,7 +27,7 @@ def _computed(arrays: Arrays, x: Array, function: Callable[[float], float]) -> A
 
 def _lgamma(x: float) -> float:
     """Python's raises at the poles and where the result overflows."""
-    if x <= 0 and x == math.floor(x):
+    if x <= 0 and (math.isinf(x) or x == math.floor(x)):
         return math.inf
     try:
         return math.lgamma(x)

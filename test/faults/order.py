@@ -47,7 +47,12 @@ _KERNELS = ("unit/test_tk_schedule", "unit/test_cpu_kernels", "unit/test_half_pr
 PYTEST: Mapping[str, Sequence[str]] = {
     "passes/tensor/": ("unit/test_tw_passes", "e2e/test_special_values", "e2e/test_op_matrix"),
     "passes/layout/": ("unit/test_tw_passes", "unit/test_half_products", "e2e/test_convolutions"),
-    "passes/fusion/": ("unit/test_tw_passes", "e2e/test_op_matrix", "e2e/test_special_values"),
+    "passes/fusion/": (
+        "unit/test_lowerings",
+        "unit/test_tw_passes",
+        "e2e/test_op_matrix",
+        "e2e/test_special_values",
+    ),
     "passes/host/": ("unit/test_th_plan", "unit/test_th_random", "e2e/test_aliasing", "e2e/test_aten_ops"),
     "passes/schedule/": _KERNELS,
     "passes/schedule/tile_": _GPU,
@@ -63,7 +68,7 @@ PYTEST: Mapping[str, Sequence[str]] = {
     "targets/cpu_openmp/": ("unit/test_cpu_kernels", "unit/test_cpu_math", "unit/test_half_products"),
     "targets/native/": ("unit/test_cpu_launch", "unit/test_cpu_kernels", "e2e/test_aten_ops"),
     "targets/gpu_triton/": _GPU,
-    "frontend/aten/": ("unit/test_frontend_import", "e2e/test_opinfo_sample", "e2e/test_aten_ops"),
+    "frontend/aten/": ("e2e/test_aten_ops", "unit/test_frontend_import", "e2e/test_opinfo_sample"),
     "frontend/": ("e2e/test_aliasing", "e2e/test_training_steps", "e2e/test_bad_input_values"),
 }
 """Tests by how a source file's path begins, the longest beginning first."""
