@@ -11,7 +11,7 @@ from .subject import Named, option_values, takes_subject
 
 _EPILOG = """\b
 Examples:
-  tilewright report examples/unet.py:UNet --input 1x3x64x64xf32 --input 1xi64:0..1000 -o mixer.html
+  tilewright report examples/unet.py:UNet --input 1x3x64x64xf32 --input 1xi64:0..1000 -o unet.html
   tilewright report model.py:Model --inputs-from model.py:example --training
   TILEWRIGHT_REPORT=reports python train.py      # a page per compile of a whole program
 """
