@@ -39,6 +39,7 @@ class ChainWriter:
         self.precision = blocks.product
         self.body = writer.full
         self.row, self.along = chain.row, chain.along
+        self.checks = [op for op in self.body.sinks() if self.along in self.body.runs[op]]
         self.scores = writer
         writer.frame = (self.row, self.along)
 
@@ -53,7 +54,8 @@ class ChainWriter:
         self.base = scope.beside()
         lefts = [self._left(scope, f) for f in self.chain.inner]
         before = self._before(scope)
-        bounds = reach(self.chain, self.blocks, self.scores.space[self.along])
+        whole = self.scores.space[self.along]
+        bounds = None if self.checks else reach(self.chain, self.blocks, whole)
         starts = [self._start(scope, o) for o in self.chain.outer]
         loop = self.scores.loop(scope, self.along, starts, bounds)
         inner = scope.inner(loop.body.block)
@@ -127,6 +129,8 @@ class ChainWriter:
                 scale = self.scores.stretch(scope, scales[outer.shift], shape_of_lanes(value.type))
                 value = self._emit(scope, arith.MulfOp, value, scale)
             new[outer] = self._add(scope, outer, value)
+        for op in self.body.closure(self.checks, Known(scope)):
+            self.scores.copy(scope, op)
         self.scores.put(scope, YieldOp.create(operands=[new[outer] for outer in self.chain.outer]))
 
     def _inner(self, scope: Scope, f: Factors, left: SSAValue) -> SSAValue:
@@ -207,7 +211,7 @@ class ChainWriter:
                 op
                 for op in self.body.sinks()
                 if axis in self.body.runs[op]
-                or (axis == columns[0] and self.body.runs[op].isdisjoint(columns))
+                or (axis == columns[0] and self.body.runs[op].isdisjoint((*columns, self.along)))
             ]
             inner, writer = self._fresh(scope), self.scores.over((self.row, axis))
             inner.env.update(known)

@@ -110,3 +110,43 @@ tk.func @deep [40, 32, 48, 512] (%q: memref<20480xf32>, %k: memref<24576xf32>, %
   %6 = tk.reduce add %5 over [2] : f32
   tk.store %6, %o[d0*32 + d1] : f32, memref<1280xf32>
 }
+
+// -----
+
+// An index of a mask is checked in every block of the chain, and no block is left out.
+// CHECK-LABEL: tk.func @checked_mask
+// APPLY-LABEL: tk.func @checked_mask
+// APPLY: tk.for 3 = "0" to "512" step [[KEYS:[0-9]+]] iter
+// APPLY: tk.mma
+// APPLY: tk.mma
+// APPLY: %[[FOUND:.*]] = arith.cmpi ult, %{{.*}} : vector<1x[[KEYS]]xi64>
+// APPLY-NEXT: tk.assert %[[FOUND]] "index out of range"
+// APPLY-NEXT: tk.yield
+// APPLY: tk.store
+// APPLY-NOT: tk.assert
+tk.func @checked_mask [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref<196608xbf16>, %v: memref<196608xbf16>, %i: memref<512xi64>, %o: memref<196608xf32>) {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0 : i64
+  %end = arith.constant 9 : i64
+  %0 = tk.load %q[d0*32768 + d1*64 + d4] : memref<196608xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %k[d0*32768 + d3*64 + d4] : memref<196608xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [4] {tk.factors = bf16} : f32
+  %6 = tk.load %i[d3] : memref<512xi64> -> i64
+  %7 = arith.cmpi ult, %6, %end : i64
+  tk.assert %7 "index out of range" : i1
+  %8 = tk.index "d1" : i64
+  %9 = tk.index "d3" : i64
+  %10 = arith.cmpi sle, %9, %8 : i64
+  %11 = arith.select %10, %5, %low : f32
+  %12 = tk.reduce max %11 over [3] : f32
+  %13 = arith.subf %11, %12 : f32
+  %14 = math.exp %13 : f32
+  %15 = tk.load %v[d0*32768 + d3*64 + d2] : memref<196608xbf16> -> bf16
+  %16 = arith.extf %15 : bf16 to f32
+  %17 = arith.mulf %14, %16 : f32
+  %18 = tk.reduce add %17 over [3] {tk.factors = bf16} : f32
+  tk.store %18, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
+}
