@@ -146,7 +146,7 @@ def _earlier(kernel: KernelOp, reach: int) -> list[KernelOp]:
 
 def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, max_ops: int) -> Match | None:
     """The common space, None where the two do not walk `value` in the same way."""
-    if first.space != second.space or any(v.owner is first for v in second.operands):
+    if first.space != second.space:
         return None
     if 2 * count(sizes_of(value)) < count(first.space):
         return None

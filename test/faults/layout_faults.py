@@ -87,8 +87,8 @@ FAULTS = (
     Fault(
         "sunk-gather-place",
         _L + "permute.py",
-        "first = sum(p < min(perm[d] for d in dims) for p in kept)",
-        "first = sum(p <= min(dims) for p in kept)",
+        "(*places[:at], *range(first, first + rank), *places[at:])",
+        "(*places[:first], *range(first, first + rank), *places[first:])",
         "the dimensions of gather indices are put at the wrong place",
     ),
     Fault(
@@ -185,15 +185,15 @@ FAULTS = (
     Fault(
         "sibling-spaces",
         _F + "fuse_siblings.py",
-        "if first.space != second.space or any(",
-        "if len(first.space) != len(second.space) or any(",
+        "if first.space != second.space:",
+        "if len(first.space) != len(second.space):",
         "kernels over different sizes are merged",
     ),
     Fault(
         "sibling-reads-sibling",
         _F + "fuse_siblings.py",
-        "or any(v.owner is first for v in second.operands):",
-        "or any(v.owner is first for v in first.operands):",
+        "if any(v.owner is first for v in second.operands):",
+        "if any(v.owner is first for v in first.operands):",
         "a kernel is merged, as a sibling, with one whose result it reads",
     ),
     Fault(

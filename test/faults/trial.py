@@ -56,35 +56,35 @@ class Trial:
 
     def _one_of(self, tests: Sequence[str]) -> str:
         for name in tests:
-            failed = _lit_failure(self.tree, name) if name.endswith(".mlir") else self._pytest(name)
-            if failed:
+            if not (self.tree / name.partition("::")[0]).exists():
+                continue
+            lit = name.endswith(".mlir")
+            if failed := self._failed_lit([name]) if lit else self._failed([name], self.cpu_seconds):
                 return failed
         return ""
 
-    def _pytest(self, name: str) -> str:
-        file = name.partition("::")[0]
-        if not (self.tree / file).exists():
-            return ""
-        return run_pytest(self.tree, [name], self.cpu_seconds, self.cache)
+    def _failed(self, tests: Sequence[str], seconds: float) -> str:
+        return run_pytest(self.tree, tests, seconds, self.cache)
+
+    def _failed_lit(self, names: Sequence[str]) -> str:
+        return next((failed for name in names if (failed := failed_lit(self.tree, name))), "")
 
     def _first_failure(self, fault: Fault, before: float) -> tuple[str, str]:
-        lit = order.lit_files(self.tree, fault)
-        for name in lit:
-            if not run_lit(self.tree, name):
-                return "lit", name
+        own = order.lit_files(self.tree, fault)
         near = order.near_tests(self.tree, fault)
-        stages: list[tuple[str, Sequence[str]]] = [("semantic", order.semantic_tests(lit)), ("near", near)]
+        stages: list[tuple[str, Sequence[str]]] = [
+            ("semantic", order.semantic_tests(own)),
+            ("lit", own),
+            ("near", near),
+        ]
         if not self.near:
             stages += [("lit", ["test"]), ("other", order.other_tests(self.tree, near))]
         for stage, tests in stages:
             left = self.cpu_seconds - (_children() - before)
-            if not tests or left < 0:
+            if not tests or (left < 0 and stage != "lit"):
                 continue
-            if stage == "lit":
-                if failed := failed_lit(self.tree):
-                    return stage, failed
-            elif test := run_pytest(self.tree, tests, left, self.cache):
-                return stage, test
+            if failed := self._failed_lit(tests) if stage == "lit" else self._failed(tests, left):
+                return stage, failed
         return ("near" if self.near else "all"), ""
 
 
@@ -97,19 +97,10 @@ def _environment(tree: Path) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": str(tree / "test/importroot"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
-def _lit_failure(tree: Path, name: str) -> str:
-    return name if (tree / name).exists() and not run_lit(tree, name) else ""
-
-
-def run_lit(tree: Path, name: str) -> bool:
-    """Whether a lit file, or a folder of them, passes."""
-    return _lit(tree, name).returncode == 0
-
-
-def failed_lit(tree: Path) -> str:
-    """The first lit file of all that fails."""
-    lines = _lit(tree, "test").stdout.splitlines()
-    return next((f"test/{line.split()[3]}" for line in lines if line.startswith("FAIL: ")), "")
+def failed_lit(tree: Path, name: str) -> str:
+    """The first lit file that fails, of a folder or by itself."""
+    lines = _lit(tree, name).stdout.splitlines()
+    return next((line.split()[3] for line in lines if line.startswith("FAIL: ")), "")
 
 
 def _lit(tree: Path, name: str) -> subprocess.CompletedProcess[str]:
@@ -197,7 +188,7 @@ def sound(tree: Path, tests: Sequence[str], cache: Path) -> bool:
     """Whether the tests pass where there is no bug: a test that always fails catches nothing."""
     chosen = list(dict.fromkeys(tests))
     lit = [name for name in chosen if name.endswith(".mlir")]
-    bad = [name for name in lit if not run_lit(tree, name)]
+    bad = [name for name in lit if failed_lit(tree, name)]
     others = [name for name in chosen if name not in lit]
     if others and (failed := run_pytest(tree, others, 3600, cache)):
         bad.append(failed)

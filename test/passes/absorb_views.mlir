@@ -85,3 +85,14 @@ func.func @reversed_reshape(%x: tensor<3x4xf32>) -> tensor<12xf32> {
   %n = tw.exp %r : tensor<12xf32>
   func.return %n : tensor<12xf32>
 }
+
+// -----
+
+// CHECK-LABEL: @repeats_what_is_there_once
+// CHECK-NEXT: tk.kernel [3, 4] ins(%x : tensor<3x1xf32>)
+// CHECK: tk.load {{.*}}[d0, 0]
+func.func @repeats_what_is_there_once(%x: tensor<3x1xf32>) -> tensor<3x4xf32> {
+  %b = tw.broadcast %x dims [0, 1] : tensor<3x1xf32> -> tensor<3x4xf32>
+  %e = tw.exp %b : tensor<3x4xf32>
+  func.return %e : tensor<3x4xf32>
+}

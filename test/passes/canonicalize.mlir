@@ -258,3 +258,30 @@ func.func @division_of_one_element_stays(%x: tensor<1xi64>, %y: tensor<1xi64>) -
   %r = tw.floor_div %x, %y : tensor<1xi64>
   func.return %r : tensor<1xi64>
 }
+
+// -----
+
+// CHECK-LABEL: @keeps_a_border_of_another_value
+// CHECK-NEXT:  %[[X:.*]] = tw.full 2.0
+// CHECK-NEXT:  %[[P:.*]] = tw.pad %[[X]] low "1" high "2" value 3.0
+// CHECK-NEXT:  %[[F:.*]] = tw.full 2.000000e+00 : f32 -> tensor<6xf32>
+// CHECK-NEXT:  return %[[P]], %[[F]]
+func.func @keeps_a_border_of_another_value() -> (tensor<6xf32>, tensor<6xf32>) {
+  %x = tw.full 2.0 : f32 -> tensor<3xf32>
+  %p = tw.pad %x low "1" high "2" value 3.0 : f32 : tensor<3xf32> -> tensor<6xf32>
+  %q = tw.pad %x low "1" high "2" value 2.0 : f32 : tensor<3xf32> -> tensor<6xf32>
+  func.return %p, %q : tensor<6xf32>, tensor<6xf32>
+}
+
+// -----
+
+// REMARK: tw.broadcast at {{.*}}: the constant would have more than 256 elements
+// CHECK-LABEL: @keeps_a_constant_that_repeats_so_many_times
+// CHECK-NEXT:  %[[C:.*]] = tw.constant
+// CHECK-NEXT:  %[[B:.*]] = tw.broadcast %[[C]] dims [1]
+// CHECK-NEXT:  return %[[B]]
+func.func @keeps_a_constant_that_repeats_so_many_times(%s0: index {tw.symbol = "s0"}) -> tensor<?x3xi64, #tw.shape<"s0, 3">> {
+  %c = tw.constant dense<[1, 2, 3]> : tensor<3xi64>
+  %b = tw.broadcast %c dims [1] : tensor<3xi64> -> tensor<?x3xi64, #tw.shape<"s0, 3">>
+  func.return %b : tensor<?x3xi64, #tw.shape<"s0, 3">>
+}

@@ -67,3 +67,17 @@ func.func @farther_apart(%x: tensor<64x8xf32>, %y: tensor<4x4xf32>)
   %b = tw.max %x over [0] : tensor<64x8xf32> -> tensor<8xf32>
   func.return %a, %c, %b : tensor<8xf32>, tensor<4x4xf32>, tensor<8xf32>
 }
+
+// -----
+
+// Both read %x at its own subscripts, the second one less of it.
+
+// CHECK-LABEL: @one_reads_less
+// CHECK:       tk.kernel [8, 8]
+// CHECK:       tk.kernel [6, 8]
+func.func @one_reads_less(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<6x8xf32>) {
+  %a = tw.exp %x : tensor<8x8xf32>
+  %s = tw.slice %x starts "0, 0" steps "1, 1" : tensor<8x8xf32> -> tensor<6x8xf32>
+  %b = tw.tanh %s : tensor<6x8xf32>
+  func.return %a, %b : tensor<8x8xf32>, tensor<6x8xf32>
+}

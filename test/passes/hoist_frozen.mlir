@@ -54,3 +54,16 @@ func.func @main(%v: tensor<4096xf32> {tw.frozen}) -> tensor<65536x4096xf32> {
   %r = tw.exp %b : tensor<65536x4096xf32>
   func.return %r : tensor<65536x4096xf32>
 }
+
+// -----
+
+// Sizes are known here, but not which rows: a symbol says so.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:  tw.slice %v starts "s0 mod 2, 0"
+// CHECK-NEXT:  tw.exp
+// CHECK-NOT:   @setup
+func.func @main(%v: tensor<3x4xf32> {tw.frozen}, %s0: index {tw.symbol = "s0"}) -> tensor<2x4xf32> {
+  %t = tw.slice %v starts "s0 mod 2, 0" steps "1, 1" : tensor<3x4xf32> -> tensor<2x4xf32>
+  %r = tw.exp %t : tensor<2x4xf32>
+  func.return %r : tensor<2x4xf32>
+}
