@@ -31,6 +31,10 @@ struct CudaDevice {
 };
 
 #define TW_DRIVER_FUNCTIONS(X)                                                                 \
+  X(cuDeviceGet, i32*, i32)                                                                    \
+  X(cuCtxGetDevice, i32*)                                                                      \
+  X(cuDevicePrimaryCtxRetain, void**, i32)                                                     \
+  X(cuCtxSetCurrent, void*)                                                                    \
   X(cuLaunchKernel, void*, u32, u32, u32, u32, u32, u32, u32, void*, void**, void**)           \
   X(cuStreamSynchronize, void*)                                                                \
   X(cuStreamIsCapturing, void*, i32*)                                                          \
@@ -88,12 +92,23 @@ template <int OWNED> struct CudaCall : Call<OWNED> {
       Base::fail(2061, opening, why && *why ? why : "libtorch refused it");
       return false;
     }
+    if (const i32 status = enter()) return driver_failed(status, opening, 2061);
     if (!device->loaded) {
       PyObject* nothing = PyObject_CallObject(device->load, nullptr);
       if (!nothing) return false;
       Py_DecRef(nothing);
     }
     return passed("a kernel of an earlier call found it; what that call returned is not valid");
+  }
+  // Make the context that torch uses current. A thread that called nothing of CUDA's runtime has none
+  // (autograd's begin so), and torch's guard calls nothing where it takes the device for current.
+  i32 enter() {
+    i32 wanted = 0, now = 0;
+    void* context = nullptr;
+    if (const i32 status = cuDeviceGet(&wanted, (i32)device->index)) return status;
+    if (!cuCtxGetDevice(&now) && now == wanted) return 0;
+    const i32 status = cuDevicePrimaryCtxRetain(&context, wanted);
+    return status ? status : cuCtxSetCurrent(context);
   }
   // False, with an exception, where a check failed in a kernel that has run by now.
   bool passed(const char* late) {
@@ -168,13 +183,13 @@ template <int OWNED> struct CudaCall : Call<OWNED> {
   PyObject* too_large(int place) {
     return Base::fail(2063, places[place], "a size does not fit into 32 bits, with which its kernel counts");
   }
-  bool driver_failed(i32 status, const Place& place) {
+  bool driver_failed(i32 status, const Place& place, int code = 2064) {
     const char *name = "an unknown error", *why = "the driver says no more";
     cuGetErrorName(status, &name);
     cuGetErrorString(status, &why);
     char text[512];
     snprintf(text, sizeof text, "%s (%d): %s", name ? name : "?", status, why ? why : "");
-    Base::fail(status == 2 ? 2062 : 2064, place, text);
+    Base::fail(status == 2 ? 2062 : code, place, text);
     return false;
   }
 };

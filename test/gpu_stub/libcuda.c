@@ -1,4 +1,5 @@
-// Stands for libcuda, and for what libtorch_cuda exports about devices and streams.
+// Stands for libcuda, and for what libtorch_cuda exports about devices and streams (unless it is
+// compiled into cudart.c, which stands below a libtorch_cuda that is real).
 //
 // Tests load it instead of both. It records every launch, runs a callback that does the work of
 // the kernel on the raw pointers (tensors of the CPU are the device's memory), and fails on demand.
@@ -7,7 +8,7 @@
 #include <string.h>
 
 #define API(type, name, ...) __attribute__((visibility("default"))) type name(__VA_ARGS__)
-enum { MOST = 4096, DEVICES = 2, NAME = 128, ARGUMENTS = 32 };
+enum { MOST = 4096, DEVICES = 2, NAME = 128, ARGUMENTS = 32, NO_CONTEXT = 201 };
 
 typedef struct {
   char name[NAME];
@@ -35,7 +36,10 @@ typedef void (*Callback)(const char*, const unsigned*, void**);
 
 static Launch launches[MOST];
 static Function functions[MOST];
-static int launched, loaded, modules, guards, synchronized_, current, capturing, capability = 90;
+static int launched, loaded, modules, guards, synchronized_, capturing, capability = 90;
+// Of each thread, as in CUDA: the runtime's device, and 1 + the device of the driver's context. A thread
+// begins without a context; torch's guard gives it one only where it changes the device.
+static _Thread_local int current, context;
 static void* streams[DEVICES];
 static Callback callback;
 static Failure failure;
@@ -51,7 +55,7 @@ static int failing(const char* name) {
 // ---- for tests ----------------------------------------------------------------------------
 
 API(void, stub_reset, void) {
-  launched = modules = guards = synchronized_ = current = capturing = 0;
+  launched = modules = guards = synchronized_ = capturing = current = context = 0;
   capability = 90;
   memset(streams, 0, sizeof streams);
   callback = 0;
@@ -72,20 +76,26 @@ API(int, stub_guards, void) { return guards; }
 API(int, stub_synchronized, void) { return synchronized_; }
 API(const Launch*, stub_launch, int i) { return &launches[i]; }
 
+static void set_device(int device) {
+  if (device != current) context = device + 1;
+  current = device;
+}
+
 // ---- libtorch_cuda ------------------------------------------------------------------------
 
+#ifndef TORCH_IS_REAL
 API(int, aoti_torch_create_cuda_guard, int device, void** guard) {
   MAY_FAIL("aoti_torch_create_cuda_guard");
   if (device < 0 || device >= DEVICES) return 1;
   int* before = malloc(sizeof *before);
   *before = current;
-  current = device;
+  set_device(device);
   ++guards;
   *guard = before;
   return 0;
 }
 API(int, aoti_torch_delete_cuda_guard, void* guard) {
-  current = *(int*)guard;
+  set_device(*(int*)guard);
   --guards;
   free(guard);
   return 0;
@@ -95,6 +105,7 @@ API(int, aoti_torch_get_current_cuda_stream, int device, void** stream) {
   *stream = streams[device];
   return 0;
 }
+#endif
 
 // ---- libcuda ------------------------------------------------------------------------------
 
@@ -110,23 +121,40 @@ API(int, cuDeviceGetAttribute, int* value, int attribute, int device) {
   *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : attribute == 97 ? 232448 : 0;
   return 0;
 }
-API(int, cuCtxGetCurrent, void** context) { *context = (void*)(intptr_t)(current + 1); return 0; }
+API(int, cuCtxGetCurrent, void** now) { *now = (void*)(intptr_t)context; return 0; }
+API(int, cuCtxGetDevice, int* device) {
+  if (!context) return NO_CONTEXT;
+  *device = context - 1;
+  return 0;
+}
+API(int, cuDevicePrimaryCtxRetain, void** primary, int device) {
+  MAY_FAIL("cuDevicePrimaryCtxRetain");
+  *primary = (void*)(intptr_t)(device + 1);
+  return 0;
+}
+API(int, cuCtxSetCurrent, void* now) {
+  context = (int)(intptr_t)now;
+  if (context) current = context - 1;
+  return 0;
+}
 // An image is text here: `<name> <arguments>`.
 API(int, cuModuleLoadData, void** module, const void* image) {
   MAY_FAIL("cuModuleLoadData");
+  if (!context) return NO_CONTEXT;
   ++modules;
   *module = (void*)image;
   return 0;
 }
 API(int, cuModuleGetFunction, void** function, void* module, const char* name) {
-  (void)module;
+  const char* count = strchr(module, ' ');
   MAY_FAIL("cuModuleGetFunction");
   if (loaded == MOST) return 2;
   Function* f = &functions[loaded++];
   memset(f, 0, sizeof *f);
   strncpy(f->name, name, NAME - 1);
-  f->device = current;
+  f->device = context - 1;
   f->shared_limit = 48 << 10;
+  f->arguments = count ? atoi(count + 1) : 0;
   *function = f;
   return 0;
 }
@@ -137,6 +165,7 @@ API(int, cuFuncSetAttribute, void* function, int attribute, int value) {
 API(int, cuMemHostAlloc, void** memory, size_t bytes, unsigned flags) {
   (void)flags;
   MAY_FAIL("cuMemHostAlloc");
+  if (!context) return NO_CONTEXT;
   *memory = malloc(bytes);
   return *memory ? 0 : 2;
 }
@@ -151,7 +180,9 @@ API(int, cuStreamSynchronize, void* stream) {
   ++synchronized_;
   return 0;
 }
+#ifndef TORCH_IS_REAL
 API(int, cuStreamIsCapturing, void* stream, int* status) { (void)stream; *status = capturing; return 0; }
+#endif
 API(int, cuGetErrorName, int status, const char** text) {
   *text = status == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : status == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
         : status == 222 ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" : status == 100 ? "CUDA_ERROR_NO_DEVICE"
@@ -159,12 +190,12 @@ API(int, cuGetErrorName, int status, const char** text) {
   return 0;
 }
 API(int, cuGetErrorString, int status, const char** text) { (void)status; *text = "said the stub"; return 0; }
-API(int, cuLaunchKernel, void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-    unsigned bz, unsigned shared, void* stream, void** parameters, void** extra) {
-  (void)extra;
+static int stub_run(void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                    unsigned shared, void* stream, void** parameters) {
   MAY_FAIL("cuLaunchKernel");
   const Function* f = function;
-  if (f->device != current) return 400;  // CUDA_ERROR_INVALID_HANDLE: of another context
+  if (!context) return NO_CONTEXT;
+  if (f->device != context - 1) return 400;  // CUDA_ERROR_INVALID_HANDLE: of another context
   if ((int)shared > f->shared_limit) return 1;
   if (launched < MOST) {
     Launch* l = &launches[launched];
@@ -172,7 +203,7 @@ API(int, cuLaunchKernel, void* function, unsigned gx, unsigned gy, unsigned gz, 
     strncpy(l->name, f->name, NAME - 1);
     l->grid[0] = gx, l->grid[1] = gy, l->grid[2] = gz;
     l->block[0] = bx, l->block[1] = by, l->block[2] = bz;
-    l->shared = shared, l->stream = stream, l->device = current;
+    l->shared = shared, l->stream = stream, l->device = context - 1;
   }
   ++launched;
   if (callback) {
@@ -181,3 +212,10 @@ API(int, cuLaunchKernel, void* function, unsigned gx, unsigned gy, unsigned gz, 
   }
   return 0;
 }
+#ifndef TORCH_IS_REAL
+API(int, cuLaunchKernel, void* function, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+    unsigned bz, unsigned shared, void* stream, void** parameters, void** extra) {
+  (void)extra;
+  return stub_run(function, gx, gy, gz, bx, by, bz, shared, stream, parameters);
+}
+#endif

@@ -76,8 +76,9 @@ class EmulatedGpu:
         codes: list[KernelCode] = []
         for kernel in unit.kernels:
             entry = f"{number}:{kernel.name}"
+            image = f"{entry} {len(kernel.parameters) + kernel.checks + 2}"  # scratch memory twice
             self._kernels[entry] = _Kernel(emulator, kernel, _sizes(functions[kernel.name]))
-            codes.append(KernelCode(entry.encode(), entry, 32 * kernel.warps, 0, 0, "sm_90"))
+            codes.append(KernelCode(image.encode(), entry, 32 * kernel.warps, 0, 0, "sm_90"))
         return tuple(codes)
 
     def run(self, name: str, grid: tuple[int, int, int], parameters: Any) -> None:

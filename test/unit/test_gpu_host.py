@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,20 @@ def test_kernels_are_loaded_once_per_device(driver: stand_in.StandIn, folder: Pa
     assert [launch.device for launch in driver.launches()] == [0, 0, 0, 0, 1, 1, 0, 0]
 
 
+@pytest.mark.parametrize("device", [0, 1])
+def test_a_thread_without_a_context_gets_that_of_the_device(
+    driver: stand_in.StandIn, folder: Path, device: int
+) -> None:
+    """Autograd's threads have none: the driver's functions would answer CUDA_ERROR_INVALID_CONTEXT there."""
+    graph, x = load(driver, folder, device=device), torch.randn(3)
+    with ThreadPoolExecutor(1) as pool:  # loads the kernels, too
+        (first,) = pool.submit(graph, [3, x]).result()
+    with ThreadPoolExecutor(1) as pool:
+        (second,) = pool.submit(graph, [3, x]).result()
+    torch.testing.assert_close([first, second], [(x * x) ** 2] * 2)
+    assert [launch.device for launch in driver.launches()] == [device] * 4
+
+
 def test_an_odd_address_is_copied(driver: stand_in.StandIn, folder: Path) -> None:
     seen: list[int] = []
 
@@ -235,6 +250,7 @@ def test_a_check_that_fails_late_is_told_by_the_next_call(driver: stand_in.Stand
         ("cuLaunchKernel", 2, r"TW2062: no memory on the device(.|\n)*model.py:7"),
         ("cuLaunchKernel", 700, r"TW2064: the launch of kernel square failed\n  where: model.py:7(.|\n)*700"),
         ("aoti_torch_create_cuda_guard", 1, r"TW2061: cannot use the CUDA device"),
+        ("cuDevicePrimaryCtxRetain", 100, r"TW2061: cannot use the CUDA device(.|\n)*CUDA_ERROR_NO_DEVICE"),
     ],
 )
 def test_what_the_driver_refuses(
