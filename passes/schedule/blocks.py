@@ -12,7 +12,7 @@ from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.attributes import int64
 from tilewright.dialects.tk.kernels import FuncOp
 
-BLOCKS, GRID, PRODUCT = "tk.blocks", "tk.grid", "tk.product"
+BLOCKS, GRID, PRODUCT, CANDIDATES = "tk.blocks", "tk.grid", "tk.product", "tk.candidates"
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,10 @@ class Blocks:
     """So many blocks of the last but one grid axis are done before the next block of the last."""
     product: str | None = None
     """The precision of the matrix product that this function is."""
+    kind: str = ""
+    """The class of kernel, by which `variants` finds other choices; not in the text."""
+    varied: tuple[int, ...] = ()
+    """The axes whose blocks those choices vary; not in the text."""
 
     def attributes(self) -> dict[str, Attribute]:
         """The discardable attributes that say this; those from `tk.warps` on stay after `apply-schedule`."""
@@ -53,7 +57,11 @@ class Blocks:
 
 
 def take_blocks(func: FuncOp) -> Blocks | None:
-    """Read the blocks of a function and remove them; None where it has none. Other axes get blocks of one."""
+    """Read the blocks of a function and remove them and what else was possible; None where it has none.
+
+    Other axes get blocks of one.
+    """
+    func.attributes.pop(CANDIDATES, None)
     if BLOCKS not in func.attributes:
         return None
     flat = tuple(cast("DenseArrayBase[IntegerType]", func.attributes.pop(BLOCKS)).get_values())
@@ -70,6 +78,11 @@ def take_blocks(func: FuncOp) -> Blocks | None:
 def power_of_two(n: int) -> int:
     """The least power of two that is not below `n`."""
     return 1 << max(0, n - 1).bit_length()
+
+
+def limited(block: int, size: Expr) -> int:
+    """`block`, or the power of two that covers a smaller size."""
+    return block if size.constant is None else min(block, power_of_two(max(1, size.constant)))
 
 
 def covers(block: int, size: Expr) -> bool:

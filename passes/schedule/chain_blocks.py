@@ -37,6 +37,8 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
         stages=max(1, min(2, (limits.shared * 1024 - kept) // loaded)) if half else 1,
         index=bits,
         product="tf32" if limits.tf32 and not half else "ieee",
+        kind="chain",
+        varied=(chain.row, chain.along),
     )
 
 

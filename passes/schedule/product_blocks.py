@@ -12,7 +12,6 @@ from .blocks import Blocks, power_of_two
 from .cost import estimate
 from .roles import has_half_factors
 
-_PROGRAMS = 132
 _WIDE = 144
 """KiB that three stages of a 128 x 256 tile of halves take."""
 _LEAST = 16
@@ -26,6 +25,8 @@ class Limits:
     tf32: bool
     shared: int
     """KiB of shared memory per program."""
+    cores: int
+    """Multiprocessors, each of which wants a program."""
 
 
 def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits) -> Blocks | None:
@@ -44,7 +45,7 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
     count = 1
     for axis in batches:
         count *= estimate(func.space[axis])
-    rows, columns = _sides(m, n, count, half, limits.shared)
+    rows, columns = _sides(m, n, count, half, limits)
     deep = min(64 if half else 32, power_of_two(max(_LEAST, sizes[2] or 64)))
     warps = 8 if rows * columns >= 128 * 128 else 4
     return Blocks(
@@ -55,6 +56,8 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
         index=bits,
         swizzle=8,
         product="tf32" if limits.tf32 and not half else "ieee",
+        kind="product",
+        varied=(row, column, depth),
     )
 
 
@@ -63,12 +66,12 @@ def _stages(step: int, shared: int) -> int:
     return max(1, min(3, shared * 1024 // step))
 
 
-def _sides(m: int, n: int, batches: int, half: bool, shared: int) -> tuple[int, int]:
+def _sides(m: int, n: int, batches: int, half: bool, limits: Limits) -> tuple[int, int]:
     """The largest tile that leaves a program to every multiprocessor."""
     top = 128 if half else 64
     rows = min(top, power_of_two(max(_LEAST, m)))
-    columns = min(top * 2 if half and shared >= _WIDE else top, power_of_two(max(_LEAST, n)))
-    while rows * columns > 32 * 32 and -(-m // rows) * -(-n // columns) * batches < _PROGRAMS:
+    columns = min(top * 2 if half and limits.shared >= _WIDE else top, power_of_two(max(_LEAST, n)))
+    while rows * columns > 32 * 32 and -(-m // rows) * -(-n // columns) * batches < limits.cores:
         if rows >= columns and rows > 32:
             rows //= 2
         elif columns > 32:

@@ -2,8 +2,21 @@
 // RUN: tilewright-opt %s -p schedule-gpu,apply-schedule --split-input-file | filecheck %s --check-prefix=APPLY
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=64}' --split-input-file | filecheck %s --check-prefix=LITTLE
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=160 tf32=true}' --split-input-file | filecheck %s --check-prefix=MUCH
+// RUN: tilewright-opt %s -p 'schedule-gpu{candidates=true}' --split-input-file | filecheck %s --check-prefix=OTHERS
+// RUN: tilewright-opt %s -p 'schedule-gpu{candidates=true},apply-schedule' --split-input-file | filecheck %s --check-prefix=TAKEN
+// RUN: tilewright-opt %s -p 'schedule-gpu{cores=8}' --split-input-file | filecheck %s --check-prefix=FEW
 // RUN: tilewright-opt %s -p schedule-gpu --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
+// Other choices are named after the one that is taken, which they do not change; scheduled functions name none.
+// OTHERS-LABEL: tk.func @elementwise
+// OTHERS-SAME: tk.blocks = array<i64: 0, 1024>
+// OTHERS-SAME: tk.candidates = [{tk.blocks = array<i64: 0, 1024>{{[^}]*}}tk.warps = 4
+// OTHERS-SAME: {tk.blocks = array<i64: 0, 2048>{{[^}]*}}tk.warps = 4
+// OTHERS-SAME: {tk.blocks = array<i64: 0, 512>{{[^}]*}}tk.warps = 4
+// OTHERS-SAME: {tk.blocks = array<i64: 0, 2048>{{[^}]*}}tk.warps = 8
+// TAKEN-LABEL: tk.func @elementwise
+// TAKEN-NOT: tk.candidates
+// TAKEN: tk.for 0 = "0" to "s0*4096" step 1024 parallel {
 // CHECK-LABEL: tk.func @elementwise
 // CHECK-SAME: tk.blocks = array<i64: 0, 1024>, tk.grid = 1 : i64, tk.warps = 4 : i64, tk.stages = 1 : i64, tk.index = 64
 // APPLY-LABEL: tk.func @elementwise
@@ -17,7 +30,9 @@ tk.func @elementwise [s0*4096] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s
 
 // -----
 
-// Few elements: small blocks, for more programs; the last one hangs over.
+// Few elements: small blocks, for more programs (unless there are few cores); the last one hangs over.
+// FEW-LABEL: tk.func @small
+// FEW-SAME: tk.blocks = array<i64: 0, 128>
 // CHECK-LABEL: tk.func @small
 // CHECK-SAME: tk.blocks = array<i64: 0, 128>, tk.grid = 1 : i64, tk.warps = 1 : i64, tk.stages = 1 : i64, tk.index = 32
 // APPLY-LABEL: tk.func @small
@@ -177,4 +192,49 @@ tk.func @single [256, 256, 256] (%a: memref<65536xf32>, %b: memref<65536xf32>, %
 tk.func @wide_division [1000000] (%x: memref<1000000xf32>, %o: memref<1000000xf32>) {
   %0 = tk.load %x[((d0*4096) floordiv 4097)] : memref<1000000xf32> -> f32
   tk.store %0, %o[d0] : f32, memref<1000000xf32>
+}
+
+// -----
+
+// No block is larger than its axis or smaller than matrix units take.
+// OTHERS-LABEL: tk.func @small_product
+// OTHERS-SAME: tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>
+// OTHERS-SAME: tk.candidates = [{tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>{{[^}]*}}tk.stages = 3
+// OTHERS-SAME: {tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>{{[^}]*}}tk.stages = 4
+// OTHERS-SAME: {tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>{{[^}]*}}tk.stages = 2
+// OTHERS-SAME: {tk.blocks = array<i64: 0, 16, 1, 16, 2, 16>{{[^}]*}}tk.warps = 4
+// OTHERS-SAME: {tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>, tk.grid = 2 : i64, tk.warps = 2{{[^}]*}}}]}
+tk.func @small_product [32, 16, 16] (%x: memref<512xbf16>, %y: memref<256xbf16>, %o: memref<512xf32>) {
+  %0 = tk.load %x[d0*16 + d2] : memref<512xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %y[d2*16 + d1] : memref<256xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+  tk.store %5, %o[d0*16 + d1] : f32, memref<512xf32>
+}
+
+// -----
+
+// One element: nothing to choose.
+// OTHERS-LABEL: tk.func @scalar
+// OTHERS-NOT: tk.candidates
+tk.func @scalar [] (%x: memref<1xf32>, %o: memref<1xf32>) {
+  %0 = tk.load %x[0] : memref<1xf32> -> f32
+  tk.store %0, %o[0] : f32, memref<1xf32>
+}
+
+// -----
+
+// The axes beside count, too: rows of 768 in 128 programs each are enough for long blocks on few cores.
+// OTHERS-LABEL: tk.func @gathered_rows
+// CHECK-LABEL: tk.func @gathered_rows
+// CHECK-SAME: tk.blocks = array<i64: 0, 1, 1, 256>
+// FEW-LABEL: tk.func @gathered_rows
+// FEW-SAME: tk.blocks = array<i64: 0, 1, 1, 512>
+tk.func @gathered_rows [128, 768] (%i: memref<128xi64>, %x: memref<?xf32>, %o: memref<98304xf32>) {
+  %0 = tk.load %i[d0] : memref<128xi64> -> i64
+  %1 = arith.index_cast %0 : i64 to index
+  %2 = tk.load %x[d1 + i0*768](%1) : memref<?xf32> -> f32
+  tk.store %2, %o[d0*768 + d1] : f32, memref<98304xf32>
 }
