@@ -3,7 +3,8 @@
     python -m benchmarks.gpu_static                                    # every model, forward and backward
     python -m benchmarks.gpu_static --models bert,gpt2 --targets sm_90 --dtypes bf16 --json out.json
 
-Nothing runs: models are traced and lowered at benchmark sizes, and every kernel is compiled.
+Nothing runs: models are traced and lowered at benchmark sizes (`slim`: with one layer of each kind),
+and every kernel is compiled, equal ones once. Binaries stay in the folder `--cache`.
 A kernel is at fault where it spills registers, takes more shared memory than a program may
 have, or multiplies halves without a tensor-core instruction. The exit status counts them.
 """
@@ -13,19 +14,20 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import click
 import torch
 from rich.console import Console
-from rich.progress import track
+from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn, track
 from rich.table import Table
 from torch.utils._pytree import tree_leaves
 
 from benchmarks.models import BY_NAME, DTYPES, load
+from tilewright.dialects.diagnostics import TilewrightError
 from tilewright.dialects.index_expr import Var
 from tilewright.dialects.types import sizes_of
 from tilewright.frontend.dtypes import DTYPES as TORCH_TYPES
@@ -35,9 +37,10 @@ from tilewright.frontend.reference_runtime import placed, result_layouts
 from tilewright.passes.pipeline import PIPELINES
 from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.gpu_triton.binary import Binary
-from tilewright.targets.gpu_triton.compiler import compile_unit
+from tilewright.targets.gpu_triton.compiler import Job, compile_job, job, stored
 from tilewright.targets.gpu_triton.emit import emit_unit
 from tilewright.targets.gpu_triton.kernel import TritonKernel, TritonUnit
+from tilewright.targets.gpu_triton.workers import compile_each
 from tilewright.targets.registry import Target, register_target
 
 TARGETS = ("sm_80", "sm_90", "sm_100", "gfx942")
@@ -53,14 +56,14 @@ class Row:
     kernel: str
     target: str
     warps: int
-    registers: int
-    spills: int
-    shared: int
-    occupancy: float
-    loads: int
-    wide_loads: int
-    tensor_core: int
-    faults: tuple[str, ...]
+    registers: int = 0
+    spills: int = 0
+    shared: int = 0
+    occupancy: float = 0.0
+    loads: int = 0
+    wide_loads: int = 0
+    tensor_core: int = 0
+    faults: tuple[str, ...] = ()
 
 
 def build(graph: Graph, request: Any) -> Callable[[list[Any]], list[Any]]:
@@ -121,27 +124,48 @@ def faults_of(unit: TritonUnit, kernel: TritonKernel, binary: Binary) -> tuple[s
     return tuple(found)
 
 
-def rows_of(model: str, unit: TritonUnit, target: str, cache: Path, workers: int) -> list[Row]:
-    """Every kernel of a unit, compiled."""
-    binaries = compile_unit(unit, target, cache_dir=cache, workers=workers)
-    return [
-        Row(
-            model=model,
-            kernel=kernel.name,
-            target=target,
-            warps=binary.warps,
-            registers=binary.registers,
-            spills=binary.spills,
-            shared=binary.shared,
-            occupancy=round(binary.occupancy, 3),
-            loads=binary.loads,
-            wide_loads=binary.wide_loads,
-            tensor_core=binary.tensor_core,
-            faults=faults_of(unit, kernel, binary),
-        )
-        for kernel in unit.kernels
-        for binary in [binaries[kernel.name]]
-    ]
+def job_of(unit: TritonUnit, kernel: TritonKernel, target: str) -> Job:
+    """How the kernel is compiled, under a name that equal kernels of other models have, too."""
+    made = job(unit.text, kernel, target)
+    return replace(made, kernel="kernel", source=re.sub(rf"\b{kernel.name}\b", "kernel", made.source))
+
+
+def compile_missing(jobs: Iterable[Job], cache: Path, workers: int) -> int:
+    """Compile what the store lacks, equal jobs once, in processes; how many those were."""
+    wanted = {task.key: task for task in jobs}
+    missing = [task for task in wanted.values() if stored(task, cache) is None]
+    columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as progress:
+        bar = progress.add_task(f"compiling, of {len(wanted)} kernels", total=len(missing))
+        compile_each(missing, cache, workers, lambda: progress.advance(bar))
+    return len(missing)
+
+
+def rows_of(model: str, unit: TritonUnit, target: str, cache: Path) -> list[Row]:
+    """Every kernel of a unit, compiled here where the store lacks it."""
+    return [_row(model, unit, kernel, target, cache) for kernel in unit.kernels]
+
+
+def _row(model: str, unit: TritonUnit, kernel: TritonKernel, target: str, cache: Path) -> Row:
+    try:
+        binary = compile_job(job_of(unit, kernel, target), cache)
+    except TilewrightError as error:
+        fault = str(error).partition("\n")[0]
+        return Row(model, kernel.name, target, kernel.warps, faults=(fault,))
+    return Row(
+        model=model,
+        kernel=kernel.name,
+        target=target,
+        warps=binary.warps,
+        registers=binary.registers,
+        spills=binary.spills,
+        shared=binary.shared,
+        occupancy=round(binary.occupancy, 3),
+        loads=binary.loads,
+        wide_loads=binary.wide_loads,
+        tensor_core=binary.tensor_core,
+        faults=faults_of(unit, kernel, binary),
+    )
 
 
 def table(rows: Sequence[Row]) -> Table:
@@ -180,23 +204,32 @@ def _summary(rows: Sequence[Row]) -> list[str]:
 @click.option("--models", default=",".join(BY_NAME), help="Names of benchmarks/models.py.")
 @click.option("--targets", default=",".join(TARGETS), help="Rows of targets/gpu_triton/architectures.py.")
 @click.option("--dtypes", default=",".join(DTYPES))
-@click.option("--scale", default="bench", type=click.Choice(["bench", "tiny"]))
+@click.option("--scale", default="slim", type=click.Choice(["slim", "bench", "tiny"]))
+@click.option("--kinds", default="inference,training", help="Which graphs: inference, training or both.")
 @click.option("--workers", default=2, help="Processes that compile.")
 @click.option("--cache", default=Path("build/gpu_static"), type=click.Path(path_type=Path))
 @click.option(
     "--json", "output", default=None, type=click.Path(path_type=Path), help="Every kernel, as JSON."
 )
 def main(
-    models: str, targets: str, dtypes: str, scale: str, workers: int, cache: Path, output: Path | None
+    models: str,
+    targets: str,
+    dtypes: str,
+    scale: str,
+    kinds: str,
+    workers: int,
+    cache: Path,
+    output: Path | None,
 ) -> None:
     """Compile the kernels of the demo models, forward and backward, and print what they use."""
-    rows: list[Row] = []
-    cases = [(m, d, t) for m in models.split(",") for d in dtypes.split(",") for t in (False, True)]
-    for model, dtype, training in track(cases, "compiling", console=Console(stderr=True)):
-        title = f"{model} {dtype} {'training' if training else 'inference'}"
-        for unit in units_of(model, dtype, scale, training):
-            for target in targets.split(","):
-                rows += rows_of(title, unit, target, cache, workers)
+    cases = [(m, d, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds.split(",")]
+    units: list[tuple[str, TritonUnit]] = []
+    for model, dtype, kind in track(cases, "tracing", console=Console(stderr=True)):
+        traced = units_of(model, dtype, scale, kind == "training")
+        units += [(f"{model} {dtype} {kind}", unit) for unit in traced]
+    asked = [(*each, target) for each in units for target in targets.split(",")]
+    compile_missing((job_of(u, k, t) for _, u, t in asked for k in u.kernels), cache, workers)
+    rows = [row for title, unit, target in asked for row in rows_of(title, unit, target, cache)]
     Console(width=160).print(table(rows))
     if output is not None:
         output.write_text(json.dumps([asdict(row) for row in rows], indent=1))

@@ -11,6 +11,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -75,9 +76,15 @@ def job(
     )
 
 
+@lru_cache(maxsize=4)
+def _tree(text: str) -> ast.Module:
+    """Of a whole unit, which is asked for once per kernel."""
+    return ast.parse(text)
+
+
 def source_of(text: str, name: str) -> str:
     """The imports, the function `name` and the definitions that it needs, in their order."""
-    tree = ast.parse(text)
+    tree = _tree(text)
     defined: dict[str, ast.stmt] = {}
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):

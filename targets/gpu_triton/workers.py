@@ -10,8 +10,9 @@ import pickle
 import queue
 import subprocess
 import sys
+import tempfile
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,27 +24,47 @@ from .compiler import Job, compile_job
 
 def compile_all(jobs: Sequence[Job], cache_dir: Path, workers: int) -> None:
     """Fill the store with the binaries of all jobs; raises the error of the first job that failed."""
-    waiting: queue.SimpleQueue[tuple[int, Job]] = queue.SimpleQueue()
-    for numbered in enumerate(jobs):
-        waiting.put(numbered)
-    errors: dict[int, BaseException] = {}
-    threads = [threading.Thread(target=_serve, args=(waiting, cache_dir, errors)) for _ in range(workers)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    errors = compile_each(jobs, cache_dir, workers)
     if errors:
         raise errors[min(errors)]
 
 
+def compile_each(
+    jobs: Sequence[Job], cache_dir: Path, workers: int, done: Callable[[], object] = lambda: None
+) -> dict[int, TilewrightError]:
+    """Fill the store with the binaries of all jobs that compile; the errors of the others, by position.
+
+    `done` is called after each job, by any thread.
+    """
+    waiting: queue.SimpleQueue[tuple[int, Job]] = queue.SimpleQueue()
+    for numbered in enumerate(jobs):
+        waiting.put(numbered)
+    errors: dict[int, TilewrightError] = {}
+
+    def serve() -> None:
+        while _serve(waiting, cache_dir, errors, done):
+            pass  # its process was lost: the next one goes on
+
+    threads = [threading.Thread(target=serve) for _ in range(workers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return errors
+
+
 def _serve(
-    waiting: queue.SimpleQueue[tuple[int, Job]], cache_dir: Path, errors: dict[int, BaseException]
-) -> None:
-    """One thread, one process: feed it jobs until none is left."""
+    waiting: queue.SimpleQueue[tuple[int, Job]],
+    cache_dir: Path,
+    errors: dict[int, TilewrightError],
+    done: Callable[[], object],
+) -> bool:
+    """One process: feed it jobs until none is left, or until it ends; then True."""
     command = [sys.executable, "-m", "tilewright.targets.gpu_triton.workers"]
-    with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as process:
+    with (
+        tempfile.TemporaryFile() as output,  # a pipe that nobody reads would fill up
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output) as process,
+    ):
         assert process.stdin is not None
         assert process.stdout is not None
         while True:
@@ -51,21 +72,24 @@ def _serve(
                 number, task = waiting.get_nowait()
             except queue.Empty:
                 process.stdin.close()
-                return
+                return False
             try:
                 _send(process.stdin, (task, cache_dir))
                 answer = pickle.load(process.stdout)
             except (EOFError, OSError, pickle.UnpicklingError):
-                errors[number] = _lost(process, task)
-                return
+                errors[number] = _lost(process, output, task)
+                done()
+                return True
             if answer is not None:
                 errors[number] = _revived(*answer)
+            done()
 
 
-def _lost(process: subprocess.Popen[bytes], task: Job) -> WorkerLost:
+def _lost(process: subprocess.Popen[bytes], output: IO[bytes], task: Job) -> WorkerLost:
     process.kill()
-    _, output = process.communicate()
-    reason = output.decode(errors="replace").strip()[-2000:] or "it said nothing"
+    process.communicate()
+    output.seek(0)
+    reason = output.read().decode(errors="replace").strip()[-2000:] or "it said nothing"
     return WorkerLost(kernel=task.kernel, status=process.returncode, reason=reason)
 
 

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.skipif(not triton_version(), reason="triton is not inst
 
 def test_kernels_of_a_model_have_no_faults(tmp_path: Path) -> None:
     (unit,) = units_of("mlp-mixer", "bf16", "tiny", training=False)
-    rows = rows_of("mlp-mixer", unit, "sm_90", tmp_path, workers=0)
+    rows = rows_of("mlp-mixer", unit, "sm_90", tmp_path)
     assert [row for row in rows if row.faults] == []
     assert sum(row.tensor_core > 0 for row in rows) >= 3
     assert any(row.wide_loads for row in rows)
