@@ -66,7 +66,10 @@ def location_of(node: Node) -> LocationAttr:
     modules = meta.get("nn_module_stack") or meta.get("fwd_nn_module_stack")
     path = ""
     if modules:
-        path = module_path(next(reversed(modules.values()))[0])
+        source, kind = next(reversed(modules.values()))
+        path = module_path(source)
+        if not path and not stack:  # torch.compile(nn.Linear(2, 3)): no frame is the user's
+            path = getattr(kind, "__name__", str(kind))
     return _location(path, _file_line(stack) if stack else None)
 
 

@@ -69,6 +69,13 @@ def test_graph_breaks_and_fallbacks_have_places() -> None:
     assert f"graph break at {HERE}:{line}" in str(found)
 
 
+def test_a_module_of_torch_itself_is_the_place_where_no_line_is_the_users() -> None:
+    with torch.no_grad():
+        found = tilewright.explain(nn.EmbeddingBag(20, 7), torch.tensor([[1, 2]]))
+    ((fallback,),) = (graph.fallbacks for graph in found.graphs)
+    assert (fallback.op, fallback.place) == ("aten::_embedding_bag", "EmbeddingBag")
+
+
 def test_missed_fusions_have_places() -> None:
     def f(x: Tensor) -> tuple[Tensor, Tensor]:
         rows = x.sum(0)
