@@ -178,8 +178,8 @@ FAULTS = (
     Fault(
         "causal-lost",
         _H + "library_calls.py",
-        "boolean(op.is_causal is not None)",
-        "boolean(False)",
+        "op.dropout_p,\n        boolean(op.is_causal is not None)",
+        "op.dropout_p,\n        boolean(False)",
         "attention sees what comes later",
     ),
 )

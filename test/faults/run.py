@@ -26,7 +26,7 @@ from fault import Fault
 from faults import FAULTS
 from report import page
 from results import Memory, Results
-from trial import Trial, copy_tree, sound
+from trial import REACHES, Trial, copy_tree, sound
 
 ROOT = Path(__file__).parents[2]
 MEMORY = Path(__file__).with_name("caught.json")
@@ -37,7 +37,7 @@ MEMORY = Path(__file__).with_name("caught.json")
 @click.option("--only", multiple=True, help="only these bugs")
 @click.option("--again", is_flag=True, help="also those that have a result")
 @click.option("--ask", multiple=True, metavar="BUG=TEST", help="ask this test first")
-@click.option("--near", is_flag=True, help="ask only the tests that are near to the bug")
+@click.option("--reach", type=click.Choice(REACHES), default="all", show_default=True, help="how far to look")
 @click.option("--minutes", default=20.0, show_default=True, help="CPU time at most, per bug")
 @click.option("--verify", is_flag=True, help="run the tests that caught something without any bug")
 @click.option("--report", is_flag=True, help="write docs/faults.md")
@@ -46,7 +46,7 @@ def main(
     only: tuple[str, ...],
     again: bool,
     ask: tuple[str, ...],
-    near: bool,
+    reach: str,
     minutes: float,
     verify: bool,
     report: bool,
@@ -67,7 +67,7 @@ def main(
             raise SystemExit(
                 not sound(tree, [r.test for f in FAULTS if (r := results.of(f)) and r.caught], cache)
             )
-        trial = Trial(tree, near=near, cpu_seconds=minutes * 60, cache=cache)
+        trial = Trial(tree, reach=reach, cpu_seconds=minutes * 60, cache=cache)
         _run(chosen, results, trial, again, [tuple(pair.split("=", 1)) for pair in ask])
     missed = [fault.name for fault in chosen if (r := results.of(fault)) is not None and not r.caught]
     print(f"not caught: {', '.join(missed) or 'none'}")

@@ -58,7 +58,7 @@ FAULTS = (
     ),
     Fault(
         "greater-or-nan",
-        _C + "rules.py",
+        _N + "text.py",
         '    "({0} > {1}) | ({0} != {0}) | ({1} != {1})",\n',
         '    "{0} > {1}",\n',
         "the unordered comparison is false for NaN",

@@ -19,6 +19,9 @@ import pytest
 from fault import Fault
 from results import Result
 
+REACHES = ("lit", "near", "all")
+"""How far a trial looks: the lit files of the part, its pytest files too, or every test."""
+_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _LEFT_OUT = (".git", ".venv", "build", "dist", "shared", ".pytest_cache", ".ruff_cache")
 
 
@@ -34,8 +37,8 @@ class Trial:
     """Tries bugs, one after the other, in a tree that it may change."""
 
     tree: Path
-    near: bool
-    """Leave it at the tests that are near to the bug."""
+    reach: str
+    """One of REACHES."""
     cpu_seconds: float
     cache: Path
     """Of compiled code, for every bug."""
@@ -72,12 +75,10 @@ class Trial:
     def _first_failure(self, fault: Fault, before: float) -> tuple[str, str]:
         own = order.lit_files(self.tree, fault)
         near = order.near_tests(self.tree, fault)
-        stages: list[tuple[str, Sequence[str]]] = [
-            ("semantic", order.semantic_tests(own)),
-            ("lit", own),
-            ("near", near),
-        ]
-        if not self.near:
+        stages: list[tuple[str, Sequence[str]]] = [("semantic", order.semantic_tests(own)), ("lit", own)]
+        if self.reach != "lit":
+            stages.append(("near", near))
+        if self.reach == "all":
             stages += [("lit", ["test"]), ("other", order.other_tests(self.tree, near))]
         for stage, tests in stages:
             left = self.cpu_seconds - (_children() - before)
@@ -85,7 +86,7 @@ class Trial:
                 continue
             if failed := self._failed_lit(tests) if stage == "lit" else self._failed(tests, left):
                 return stage, failed
-        return ("near" if self.near else "all"), ""
+        return self.reach, ""
 
 
 def _children() -> float:
@@ -150,8 +151,8 @@ def run_pytest(tree: Path, tests: Sequence[str], cpu_seconds: float, cache: Path
     if (pid := os.fork()) == 0:
         _child(tree, tests, _Recorder(path, cache), cpu_seconds)
     _, status = os.waitpid(pid, 0)
-    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGXCPU:
-        return ""  # out of time, which shows nothing
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) not in _CRASHES:
+        return ""  # out of time or ended by somebody, which shows nothing
     found = json.loads(path.read_text()) if path.exists() else {"failed": f"collecting {tests[0]}"}
     return str(found.get("failed") or found.get("running") or "")
 

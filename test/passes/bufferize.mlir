@@ -317,3 +317,66 @@ func.func @empty_with_a_symbol(%x: tensor<1x0x?x?xf64, #tw.shape<"1, 0, s0, s0">
   %r = tw.reshape %x : tensor<1x0x?x?xf64, #tw.shape<"1, 0, s0, s0">> -> tensor<1x0x?xf64, #tw.shape<"1, 0, s0*s0">>
   func.return %r : tensor<1x0x?xf64, #tw.shape<"1, 0, s0*s0">>
 }
+
+// -----
+
+// Dimensions of indices that are no neighbours stand first in what ATen returns.
+
+// CHECK-LABEL: @indices_apart_come_first
+// CHECK: th.call "aten::index.Tensor"(%{{.*}}, %{{.*}}, %{{.*}}) sizes ["6, 4"] strides ["4, 1"] {args = [#tw.arg<0>, [#tw.arg<1>, unit, #tw.arg<2>]]}
+// CHECK: th.view %{{.*}} offset "0" sizes "4, 6" strides "1, 4"
+func.func @indices_apart_come_first(%x: tensor<3x4x5xf32>, %i: tensor<6xi64>, %j: tensor<6xi64>) -> (tensor<4x6xf32> {tw.strides = "1, 4"}) {
+  %r = tw.gather %x[%i, %j] dims [0, 2] at 1 : (tensor<3x4x5xf32>, tensor<6xi64>, tensor<6xi64>) -> tensor<4x6xf32>
+  func.return %r : tensor<4x6xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @scatters_add_or_replace
+// CHECK: th.call "aten::index_put"({{.*}}args = [#tw.arg<0>, [#tw.arg<2>], #tw.arg<1>, true]}
+// CHECK: th.call "aten::index_put"({{.*}}args = [#tw.arg<0>, [#tw.arg<2>], #tw.arg<1>, false]}
+func.func @scatters_add_or_replace(%x: tensor<3x4xf32>, %v: tensor<6x4xf32>, %i: tensor<6xi64>) -> (tensor<3x4xf32>, tensor<3x4xf32>) {
+  %a = tw.scatter_add %v into %x[%i] dims [0] at 0 : (tensor<3x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<3x4xf32>
+  %b = tw.scatter %v into %x[%i] dims [0] at 0 : (tensor<3x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<3x4xf32>
+  func.return %a, %b : tensor<3x4xf32>, tensor<3x4xf32>
+}
+
+// -----
+
+// Another element type, an element that another iteration wrote over, one that a second loop reads: all need memory of their own.
+
+// CHECK-LABEL: @in_place_where_nothing_is_lost
+// CHECK: tk.func @neg [4, 4] ({{.*}}) attributes {tk.inplace = [array<i64: 0, 0>]}
+// CHECK: tk.func @other_type [4, 4] ({{.*}}) {
+// CHECK: tk.func @transposed [4, 4] ({{.*}}) {
+// CHECK: tk.func @two_stores [4, 4] ({{.*}}) {
+func.func @in_place_where_nothing_is_lost(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xi32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>) {
+  %n = tk.kernel [4, 4] ins(%x : tensor<4x4xf32>) -> (tensor<4x4xf32>) attributes {tk.name = "neg"} {
+  ^bb0(%a: tensor<4x4xf32>, %o: tensor<4x4xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x4xf32> -> f32
+    %1 = arith.negf %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<4x4xf32>
+  }
+  %i = tk.kernel [4, 4] ins(%n : tensor<4x4xf32>) -> (tensor<4x4xi32>) attributes {tk.name = "other_type"} {
+  ^bb0(%a: tensor<4x4xf32>, %o: tensor<4x4xi32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x4xf32> -> f32
+    %1 = arith.fptosi %0 : f32 to i32
+    tk.store %1, %o[d0, d1] : i32, tensor<4x4xi32>
+  }
+  %t = tk.kernel [4, 4] ins(%n : tensor<4x4xf32>) -> (tensor<4x4xf32>) attributes {tk.name = "transposed"} {
+  ^bb0(%a: tensor<4x4xf32>, %o: tensor<4x4xf32>):
+    %0 = tk.load %a[d1, d0] : tensor<4x4xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<4x4xf32>
+  }
+  %s, %m = tk.kernel [4, 4] ins(%t : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>) attributes {tk.name = "two_stores"} {
+  ^bb0(%a: tensor<4x4xf32>, %o: tensor<4x4xf32>, %p: tensor<4xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x4xf32> -> f32
+    %1 = tk.reduce max %0 over [1] : f32
+    %2 = arith.subf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<4x4xf32>
+    %3 = tk.reduce add %0 over [1] : f32
+    tk.store %3, %p[d0] : f32, tensor<4xf32>
+  }
+  func.return %n, %i, %t, %s, %m : tensor<4x4xf32>, tensor<4x4xi32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>
+}

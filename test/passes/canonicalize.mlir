@@ -280,8 +280,20 @@ func.func @keeps_a_border_of_another_value() -> (tensor<6xf32>, tensor<6xf32>) {
 // CHECK-NEXT:  %[[C:.*]] = tw.constant
 // CHECK-NEXT:  %[[B:.*]] = tw.broadcast %[[C]] dims [1]
 // CHECK-NEXT:  return %[[B]]
-func.func @keeps_a_constant_that_repeats_so_many_times(%s0: index {tw.symbol = "s0"}) -> tensor<?x3xi64, #tw.shape<"s0, 3">> {
+func.func @keeps_a_constant_that_repeats_so_many_times() -> tensor<?x3xi64, #tw.shape<"s0, 3">> {
   %c = tw.constant dense<[1, 2, 3]> : tensor<3xi64>
   %b = tw.broadcast %c dims [1] : tensor<3xi64> -> tensor<?x3xi64, #tw.shape<"s0, 3">>
   func.return %b : tensor<?x3xi64, #tw.shape<"s0, 3">>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_casts_that_lose_digits_or_signs
+// CHECK-COUNT-4: tw.cast
+func.func @keeps_casts_that_lose_digits_or_signs(%x: tensor<4xf64>, %y: tensor<4xui8>) -> (tensor<4xf64>, tensor<4xf32>) {
+  %0 = tw.cast %x : tensor<4xf64> -> tensor<4xf32>
+  %1 = tw.cast %0 : tensor<4xf32> -> tensor<4xf64>
+  %2 = tw.cast %y : tensor<4xui8> -> tensor<4xi8>
+  %3 = tw.cast %2 : tensor<4xi8> -> tensor<4xf32>
+  func.return %1, %3 : tensor<4xf64>, tensor<4xf32>
 }

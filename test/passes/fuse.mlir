@@ -193,3 +193,18 @@ func.func @unit_axes(%x: tensor<8x1xf32>, %y: tensor<8x4xf32>) -> tensor<8x4xf32
   }
   func.return %r : tensor<8x4xf32>
 }
+
+// -----
+
+// The elements of a diagonal are some of what the producer has to store.
+
+// CHECK-LABEL: @diagonal
+// CHECK:       tk.kernel [4, 4]
+// CHECK:       tk.kernel [4]
+func.func @diagonal(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>) {
+  %e = tw.exp %x : tensor<4x4xf32>
+  %f = tw.reshape %e : tensor<4x4xf32> -> tensor<16xf32>
+  %d = tw.slice %f starts "0" steps "5" : tensor<16xf32> -> tensor<4xf32>
+  %r = tw.neg %d : tensor<4xf32>
+  func.return %e, %r : tensor<4x4xf32>, tensor<4xf32>
+}

@@ -1,0 +1,88 @@
+"""What single ATen rows get wrong easily: sides, orders, ranges, defaults; each against eager by itself."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from test_aten_ops import Function, compare, compiled, native
+from torch import Tensor
+from torch.nn import functional as F
+
+X = torch.arange(60.0).reshape(3, 4, 5) * 7 % 11 - 5
+AT, LAST = torch.tensor([0, 2, 1]), torch.tensor([4, -1, 0])
+
+ROWS: dict[str, Function] = {
+    "var": lambda x: x.var(1),
+    "var with a correction": lambda x: torch.var(x, (0, 2), correction=7),
+    "mean of some": lambda x: x.mean((0, 2)),
+    "norm 1": lambda x: torch.linalg.vector_norm(x, 1, 1),
+    "norm 3": lambda x: torch.linalg.vector_norm(x, 3, (0, 1)),
+    "norm inf": lambda x: torch.linalg.vector_norm(x, math.inf, 2),
+    "slice_scatter": lambda x: torch.slice_scatter(x, x[:, :2] * 3, 1, 1, 3),
+    "slice_scatter with steps": lambda x: torch.slice_scatter(x, x[..., :2] * 3, 2, 1, 5, 2),
+    "select_scatter": lambda x: torch.select_scatter(x, x[:, 0] * 3, 1, 2),
+    "triu": lambda x: x.triu(),
+    "triu above": lambda x: x.triu(1),
+    "tril below": lambda x: x.tril(-1),
+    "diagonal above": lambda x: x.diagonal(1, 1, 2) + 0,
+    "diagonal below": lambda x: x.diagonal(-2, 2, 0) + 0,
+    "pad": lambda x: F.pad(x, (1, 0, 0, 2), value=9),
+    "pad negative": lambda x: F.pad(x, (-2, 1, 1, -1)),
+    "reflect": lambda x: F.pad(x, (2, 1), mode="reflect"),
+    "repeat": lambda x: x.repeat(2, 1, 3),
+    "repeat more dimensions": lambda x: x[0].repeat(3, 1, 2),
+    "roll": lambda x: x.roll((1, -2), (0, 2)),
+    "index": lambda x: x[:, AT],
+    "index next to each other": lambda x: x[:, AT, LAST],
+    "index apart": lambda x: x[AT, :, LAST],
+    "index_put": lambda x: x.index_put((AT, AT), x[:, 0] * 3),
+    "index_put that adds": lambda x: x.index_put((torch.tensor([1, 1, 0]),), x * 3, accumulate=True),
+    "index_put apart": lambda x: x.index_put((AT, torch.tensor([0, 3, 1]), LAST), torch.ones(3)),
+    "addmm": lambda x: torch.addmm(x[0, :, :4], x[1], x[2].T, beta=0.5, alpha=3),
+    "baddbmm": lambda x: torch.baddbmm(x[..., :4], x, x.transpose(1, 2), beta=3, alpha=0.5),
+    "add": lambda x: torch.add(x, x.flip(0), alpha=3),
+    "sub": lambda x: torch.sub(x, x.flip(0), alpha=3),
+    "rsub": lambda x: torch.rsub(x, x.flip(0)),
+    "lerp": lambda x: torch.lerp(x, x.flip(0), 0.3),
+    "lerp by tensors": lambda x: torch.lerp(x, x.flip(0), x / 10),
+    "addcdiv": lambda x: torch.addcdiv(x, x.flip(0), x + 7, value=3),
+    "gradient of an embedding": lambda x: torch.ops.aten.embedding_dense_backward(
+        x[:, 0], torch.tensor([0, 2, 0]), 4, -1, False
+    ),
+    "padding 0 of an embedding": lambda x: torch.ops.aten.embedding_dense_backward(
+        x[:, 0], torch.tensor([0, 2, 0]), 4, 0, False
+    ),
+    "causal attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], is_causal=True),
+    "attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None]),
+}
+
+
+@pytest.mark.parametrize("name", ROWS)
+def test_row(name: str) -> None:
+    got, record = compiled(ROWS[name], X)
+    compare(got, ROWS[name](X), name)
+    assert native(record) == []
+
+
+def _drawn(function: Function) -> tuple[Tensor, ...]:
+    torch.manual_seed(5)
+    got, record = compiled(function)
+    assert native(record) == []
+    return got
+
+
+def test_random_integers_take_every_value() -> None:
+    (found,) = _drawn(lambda: (torch.randint(3, 7, (400,)),))
+    assert torch.bincount(found).tolist()[:3] == [0, 0, 0]
+    assert all(60 < count < 140 for count in torch.bincount(found).tolist()[3:])
+
+
+def test_numbers_after_normal_ones_are_new() -> None:
+    """A normal number is radius * cos(2 pi v): a stream that repeats `v` gives its sign away."""
+    normal, after, last = _drawn(lambda: (torch.randn(1000), torch.rand(1000), torch.rand(1000)))
+    for found in (after, last):
+        agree = (normal.sign() == torch.cos(2 * math.pi * found).sign()).float().mean()
+        assert 0.4 < agree < 0.6
+    assert not torch.equal(after, last)
