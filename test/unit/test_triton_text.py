@@ -65,7 +65,52 @@ EMPTY = Case(
     }""",
     ("f32 0", "f32 3 = 0"),
 )
-ALL = {**CASES, **PRODUCTS, "no_elements_at_all": EMPTY}
+EDGES = {
+    "no_elements_at_all": EMPTY,
+    "sum_of_padding": Case(  # what a masked load gives beyond the end is no zero
+        """tk.func @f [3, 20] (%x: memref<48xf32>, %o: memref<3xf32>) {
+          %z = arith.constant 2.5 : f32
+          %n = arith.constant 16 : i64
+          %0 = tk.index "d1" : i64
+          %1 = arith.cmpi slt, %0, %n : i64
+          %2 = tk.load %x[d0*16 + d1] if %1 else %z : memref<48xf32> -> f32
+          %3 = tk.reduce add %2 over [1] : f32
+          tk.store %3, %o[d0] : f32, memref<3xf32>
+        }""",
+        ("f32 48", "f32 3 = 0"),
+    ),
+    "a_number_among_nan": Case(  # and NaN among numbers
+        """tk.func @f [3, 20] (%x: memref<60xf32>, %o: memref<3xf32>, %p: memref<3xf32>) {
+          %nan = arith.constant 0x7FC00000 : f32
+          %n = arith.constant 7 : i64
+          %0 = tk.index "d0*5 + d1" : i64
+          %1 = arith.cmpi eq, %0, %n : i64
+          %2 = tk.load %x[d0*20 + d1] : memref<60xf32> -> f32
+          %3 = arith.select %1, %nan, %2 : f32
+          %4 = tk.reduce max %3 over [1] : f32
+          tk.store %4, %o[d0] : f32, memref<3xf32>
+          %5 = arith.select %1, %2, %nan : f32
+          %6 = tk.reduce min %5 over [1] : f32
+          tk.store %6, %p[d0] : f32, memref<3xf32>
+        }""",
+        ("f32 60", "f32 3 = 0", "f32 3 = 0"),
+    ),
+    "divisions_of_negative_numbers": Case(
+        """tk.func @f [37] (%x: memref<37xi64>, %o: memref<37xi64>, %p: memref<37xi64>, %q: memref<37xi64>) {
+          %0 = tk.load %x[d0] : memref<37xi64> -> i64
+          %c = arith.constant 3 : i64
+          %n = arith.constant -2 : i64
+          %1 = arith.floordivsi %0, %c : i64
+          tk.store %1, %o[d0] : i64, memref<37xi64>
+          %2 = arith.divsi %0, %n : i64
+          tk.store %2, %p[d0] : i64, memref<37xi64>
+          %3 = arith.remsi %0, %c : i64
+          tk.store %3, %q[d0] : i64, memref<37xi64>
+        }""",
+        ("i64 37", "i64 37 = 0", "i64 37 = 0", "i64 37 = 0"),
+    ),
+}
+ALL = {**CASES, **PRODUCTS, **EDGES}
 
 
 @pytest.mark.parametrize("name", ALL)
