@@ -43,7 +43,7 @@ _AFTER_FUSION = KERNELS.index("bufferize")
 _FUSION_GPU = {"fuse": "fuse{hold_back=true}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
     *TENSOR,
-    "convert-tw-to-tk{products=half}",
+    "convert-tw-to-tk{products=half concats=true}",
     *(_FUSION_GPU.get(name, name) for name in KERNELS[1:_AFTER_FUSION]),
     "split-reductions",
     "bufferize",

@@ -10,6 +10,7 @@ from xdsl.passes import ModulePass
 
 from ..rewrite import may_rewrite
 from .lower_attention import attention_becomes_kernel, lower_attention
+from .lower_concat import concat_becomes_kernel, lower_concat
 from .lower_products import becomes_kernel, lower_matmul
 from .lowerings import Lowering, lowering_of
 from .naming import name_after
@@ -31,12 +32,15 @@ class ConvertTwToTkPass(ModulePass):
 
     Views (reshape, transpose, ...) and library ops (matmul, ...) stay; with `products=half` matrix
     products of bf16 and f16 become kernels too, with `products=all` those of f32 as well. Attention
-    becomes one with either.
+    becomes one with either. With `concats` a concatenation becomes a kernel, too, in which each element
+    reads the one piece that it lies in: `fuse` then computes the pieces there. Without, every piece is
+    written into its part of the result by what computes it.
     """
 
     name = "convert-tw-to-tk"
 
     products: str = "none"
+    concats: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
@@ -44,7 +48,7 @@ class ConvertTwToTkPass(ModulePass):
                 continue
             block = function.body.block
             for inner in list(block.ops):
-                lower = self._product(inner) or lowering_of(inner)
+                lower = self._own(inner) or lowering_of(inner)
                 if lower is None or not may_rewrite(inner, "made a kernel"):
                     continue
                 kernel = lower(inner)
@@ -56,10 +60,12 @@ class ConvertTwToTkPass(ModulePass):
                 kernel.attributes.update(inner.attributes)  # such as `tw.strides`
                 block.erase_op(inner)
 
-    def _product(self, op: Operation) -> Lowering | None:
-        """How an op that multiplies matrices becomes a kernel, if this target does that itself."""
+    def _own(self, op: Operation) -> Lowering | None:
+        """How an op becomes a kernel that not every target wants to be one."""
         if becomes_kernel(op, self.products):
             return lower_matmul
+        if self.concats and concat_becomes_kernel(op):
+            return lower_concat
         if self.products != "none" and attention_becomes_kernel(op):
             return lower_attention
         return None

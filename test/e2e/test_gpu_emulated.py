@@ -93,6 +93,8 @@ FUNCTIONS: dict[str, tuple[Function, tuple[tuple[int, ...], ...]]] = {
         ((2, 3, 17, 8), (2, 3, 17, 8), (2, 3, 17, 8)),
     ),
     "concat": (lambda x, y: torch.cat([x * 2, y + 1], 1), ((33, 7), (33, 12))),
+    "turned_halves": (lambda x, y: x * y + torch.cat([-x[:, 7:], x[:, :7]], 1) / y, ((33, 15), (33, 15))),
+    "stacked": (lambda x, y: torch.stack([x, y, x.sin()], 1).sum(2), ((5, 7), (5, 7))),
     "pad": (lambda x: F.pad(x * 2, (1, 2, 3, 0), value=0.5), ((5, 7),)),
     "convolution": (lambda x, w: F.conv2d(x, w, padding=1).relu(), ((2, 3, 9, 11), (5, 3, 3, 3))),
     "max_pool": (lambda x: F.max_pool2d(x, 3, 2, 1), ((2, 3, 11, 9),)),
@@ -116,6 +118,7 @@ HALVES = (
     "matmul_epilogue",
     "extremes",
     "concat",
+    "turned_halves",
 )
 
 

@@ -1,0 +1,71 @@
+"""Concatenations -> `tk.kernel`: for targets where each piece would be a launch of its own."""
+
+from __future__ import annotations
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.index_expr import ZERO, Expr
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw.view import ConcatOp, ReshapeOp, TransposeOp
+from tilewright.dialects.types import element_type_of, scalar_type, sizes_of
+
+from ..host.library_calls import OUT_VARIANTS
+from ..rewrite import skip
+from .body import reduced_axes
+from .kernel_builder import KernelBuilder
+
+_PIECES = 8
+"""Every element asks which piece it is of: more pieces are better written one by one."""
+
+
+def concat_becomes_kernel(op: Operation) -> bool:
+    """Whether `op` is a concatenation whose pieces would all be launches of their own."""
+    if not isinstance(op, ConcatOp):
+        return False
+    if len(op.inputs) > _PIECES:
+        skip(op, f"joined piece by piece: it has more than {_PIECES}")
+        return False
+    if any(_lands_in_place(value) for value in op.inputs):
+        skip(op, "joined piece by piece: one is computed where it belongs")
+        return False
+    return True
+
+
+def _lands_in_place(value: SSAValue) -> bool:
+    """Whether what computes `value` writes it into the result, and could not be computed there instead."""
+    while value.has_one_use() and isinstance(owner := value.owner, ReshapeOp | TransposeOp):
+        value = owner.source
+    owner = value.owner
+    if isinstance(owner, KernelOp):
+        return value.has_one_use() and any(reduced_axes(inner) for inner in owner.body.block.ops)
+    return value.has_one_use() and type(owner) in OUT_VARIANTS
+
+
+def lower_concat(op: Operation) -> KernelOp:
+    """Each element reads the one piece that it lies in."""
+    assert isinstance(op, ConcatOp)
+    axis, element = op.dim.value.data, scalar_type(element_type_of(op.result))
+    b = KernelBuilder(op.location, sizes_of(op.result), op.inputs, op.result_types)
+    place, starts = b.axes[axis], _starts(op, axis)
+    position, value = b.index(place), None
+    for number, start in reversed(list(enumerate(starts))):
+        mask = None if number == 0 else b.compare_int("sge", position, b.index(start))
+        inside = None if value is None else b.compare_int("slt", position, b.index(starts[number + 1]))
+        if inside is not None:
+            mask = inside if mask is None else b.op(arith.AndIOp, mask, inside)
+        other = None if mask is None else b.constant(0, element)
+        subscripts = [*b.axes[:axis], place - start, *b.axes[axis + 1 :]]
+        piece = b.load(number, subscripts, mask=mask, other=other)
+        value = piece if value is None or inside is None else b.select(inside, piece, value)
+    assert value is not None, "verified: a concatenation has operands"
+    b.store(value, b.axes)
+    return b.kernel
+
+
+def _starts(op: ConcatOp, axis: int) -> list[Expr]:
+    """Where each piece begins."""
+    starts = [ZERO]
+    for piece in op.inputs[:-1]:
+        starts.append(starts[-1] + sizes_of(piece)[axis])
+    return starts

@@ -1,0 +1,100 @@
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{concats=true}' --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{concats=true},fuse,dce' --split-input-file | filecheck %s --check-prefix=FUSED
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{concats=true}' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p convert-tw-to-tk --split-input-file | filecheck %s --check-prefix=PIECES
+
+// Each element reads the piece that it lies in; without the option concatenations stay.
+// CHECK-LABEL: @joins_three_pieces
+// CHECK:         tk.kernel [3, 7] ins(%x, %y, %z :
+// CHECK:         %[[AT:.*]] = tk.index "d1"
+// CHECK:         %[[LAST:.*]] = arith.cmpi sge, %[[AT]]
+// CHECK:         tk.load %{{.*}}[d0, d1 - 6] if %[[LAST]] else
+// CHECK:         %[[BEFORE:.*]] = arith.cmpi slt, %[[AT]]
+// CHECK:         %[[MIDDLE:.*]] = arith.andi %{{.*}}, %[[BEFORE]]
+// CHECK:         tk.load %{{.*}}[d0, d1 - 2] if %[[MIDDLE]] else
+// CHECK:         arith.select %[[BEFORE]]
+// CHECK:         %[[FIRST:.*]] = arith.cmpi slt, %[[AT]]
+// CHECK:         tk.load %{{.*}}[d0, d1] if %[[FIRST]] else
+// CHECK:         arith.select %[[FIRST]], %{{.*}} : f32 loc("m.py":3:0)
+// PIECES-LABEL: @joins_three_pieces
+// PIECES:         tw.concat
+func.func @joins_three_pieces(%x: tensor<3x2xf32>, %y: tensor<3x4xf32>, %z: tensor<3x1xf32>) -> tensor<3x7xf32> {
+  %r = tw.concat %x, %y, %z dim 1 : (tensor<3x2xf32>, tensor<3x4xf32>, tensor<3x1xf32>) -> tensor<3x7xf32> loc("m.py":3:0)
+  func.return %r : tensor<3x7xf32>
+}
+
+// -----
+
+// What computes the pieces and what reads the result are one kernel with it.
+// FUSED-LABEL: @turns_halves
+// FUSED-NEXT:    tk.kernel [8, 64] ins(%x : tensor<8x64xbf16>)
+// FUSED-NOT:     tk.kernel
+func.func @turns_halves(%x: tensor<8x64xbf16>) -> tensor<8x64xbf16> {
+  %a = tk.kernel [8, 32] ins(%x : tensor<8x64xbf16>) -> (tensor<8x32xbf16>) {
+  ^bb0(%s: tensor<8x64xbf16>, %o: tensor<8x32xbf16>):
+    %0 = tk.load %s[d0, d1 + 32] : tensor<8x64xbf16> -> bf16
+    %1 = arith.negf %0 : bf16
+    tk.store %1, %o[d0, d1] : bf16, tensor<8x32xbf16>
+  }
+  %b = tk.kernel [8, 32] ins(%x : tensor<8x64xbf16>) -> (tensor<8x32xbf16>) {
+  ^bb0(%s: tensor<8x64xbf16>, %o: tensor<8x32xbf16>):
+    %0 = tk.load %s[d0, d1] : tensor<8x64xbf16> -> bf16
+    tk.store %0, %o[d0, d1] : bf16, tensor<8x32xbf16>
+  }
+  %c = tw.concat %a, %b dim 1 : (tensor<8x32xbf16>, tensor<8x32xbf16>) -> tensor<8x64xbf16>
+  %r = tw.mul %c, %x : tensor<8x64xbf16>
+  func.return %r : tensor<8x64xbf16>
+}
+
+// -----
+
+// FUSED-LABEL: @joins_pieces_of
+// CHECK-LABEL: @joins_pieces_of_symbolic_length
+// CHECK:         tk.load %{{.*}}[d0 - s0, d1] if %{{.*}} else
+func.func @joins_pieces_of_symbolic_length(%x: tensor<?x4xf32, #tw.shape<"s0, 4">>, %y: tensor<2x4xf32>, %s0: index {tw.symbol = "s0"}) -> tensor<?x4xf32, #tw.shape<"s0 + 2, 4">> {
+  %r = tw.concat %x, %y dim 0 : (tensor<?x4xf32, #tw.shape<"s0, 4">>, tensor<2x4xf32>) -> tensor<?x4xf32, #tw.shape<"s0 + 2, 4">>
+  func.return %r : tensor<?x4xf32, #tw.shape<"s0 + 2, 4">>
+}
+
+// -----
+
+// A sum writes its own part of the result, which a kernel that joins would read again.
+// CHECK-LABEL: @keeps_what_is_computed_in_place
+// CHECK:         tw.concat
+// REMARK: tw.concat at {{.*}}: joined piece by piece: one is computed where it belongs
+func.func @keeps_what_is_computed_in_place(%x: tensor<3x8xf32>, %y: tensor<4xf32>) -> tensor<7xf32> {
+  %s = tw.sum %x over [1] : tensor<3x8xf32> -> tensor<3xf32>
+  %r = tw.concat %s, %y dim 0 : (tensor<3xf32>, tensor<4xf32>) -> tensor<7xf32>
+  func.return %r : tensor<7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_what_a_library_writes
+// CHECK:         tw.concat
+func.func @keeps_what_a_library_writes(%x: tensor<2x8xf32>, %w: tensor<8x3xf32>, %y: tensor<2x4xf32>) -> tensor<2x7xf32> {
+  %p = tw.matmul %x, %w : (tensor<2x8xf32>, tensor<8x3xf32>) -> tensor<2x3xf32>
+  %r = tw.concat %p, %y dim 1 : (tensor<2x3xf32>, tensor<2x4xf32>) -> tensor<2x7xf32>
+  func.return %r : tensor<2x7xf32>
+}
+
+// -----
+
+// A sum that others read, too, is copied in any case.
+// CHECK-LABEL: @copies_a_sum_with_other_readers
+// CHECK-NOT:     tw.concat
+func.func @copies_a_sum_with_other_readers(%x: tensor<3x8xf32>, %y: tensor<4xf32>) -> (tensor<7xf32>, tensor<3xf32>) {
+  %s = tw.sum %x over [1] : tensor<3x8xf32> -> tensor<3xf32>
+  %r = tw.concat %s, %y dim 0 : (tensor<3xf32>, tensor<4xf32>) -> tensor<7xf32>
+  func.return %r, %s : tensor<7xf32>, tensor<3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_many_pieces
+// CHECK:         tw.concat
+// REMARK: tw.concat at {{.*}}: joined piece by piece: it has more than 8
+func.func @keeps_many_pieces(%x: tensor<2xf32>) -> tensor<18xf32> {
+  %r = tw.concat %x, %x, %x, %x, %x, %x, %x, %x, %x dim 0 : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<18xf32>
+  func.return %r : tensor<18xf32>
+}
