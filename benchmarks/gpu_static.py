@@ -25,15 +25,18 @@ from rich.console import Console
 from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn, track
 from rich.table import Table
 from torch.utils._pytree import tree_leaves
+from xdsl.dialects.builtin import ModuleOp
 
 from benchmarks.models import BY_NAME, DTYPES, load
 from tilewright.dialects.diagnostics import TilewrightError
 from tilewright.dialects.index_expr import Var
+from tilewright.dialects.registry import new_context
 from tilewright.dialects.types import sizes_of
 from tilewright.frontend.dtypes import DTYPES as TORCH_TYPES
 from tilewright.frontend.graph import Graph
 from tilewright.frontend.lower import lower
 from tilewright.frontend.reference_runtime import placed, result_layouts
+from tilewright.passes.manager import parse_pipeline, run_pipeline, with_facts
 from tilewright.passes.pipeline import PIPELINES
 from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.gpu_triton.binary import Binary
@@ -44,8 +47,10 @@ from tilewright.targets.gpu_triton.workers import compile_each
 from tilewright.targets.registry import Target, register_target
 
 TARGETS = ("sm_80", "sm_90", "sm_100", "gfx942")
-_FOUND: list[TritonUnit] = []
-"""Units of the graphs that were compiled, in order."""
+_FOUND: list[ModuleOp] = []
+"""The graphs that were compiled, in order, up to the schedule, which is made for each target."""
+_PIPELINE = PIPELINES["gpu"]
+_SCHEDULE = _PIPELINE.index("schedule-gpu")
 
 
 @dataclass(frozen=True)
@@ -67,11 +72,11 @@ class Row:
 
 
 def build(graph: Graph, request: Any) -> Callable[[list[Any]], list[Any]]:
-    """The target's `build`: keep the unit; calls give zeros of the right shapes."""
+    """The target's `build`: keep the module; calls give zeros of the right shapes."""
     layouts, main = result_layouts(graph), graph.main
     results = [(sizes_of(value), value.type) for value in main.body.block.last_op.operands]  # type: ignore[union-attr]
     lower(graph, request)
-    _FOUND.append(emit_unit(graph.module))
+    _FOUND.append(graph.module)
 
     def run(args: list[Any]) -> list[Any]:
         env: dict[Var, int] = {var: int(args[index]) for var, index in graph.symbols}
@@ -84,11 +89,11 @@ def build(graph: Graph, request: Any) -> Callable[[list[Any]], list[Any]]:
     return run
 
 
-def units_of(model: str, dtype: str, scale: str, training: bool) -> list[TritonUnit]:
-    """What a model becomes: one unit per graph, the backward's included."""
+def modules_of(model: str, dtype: str, scale: str, training: bool) -> list[ModuleOp]:
+    """What a model becomes: one module per graph, the backward's included, not yet scheduled."""
     torch._dynamo.reset()
     _FOUND.clear()
-    register_target(Target(name="gpu_static", build=build, pipeline=PIPELINES["gpu"]))
+    register_target(Target(name="gpu_static", build=build, pipeline=_PIPELINE[:_SCHEDULE]))
     case = load(model, scale, 8, dtype, training=training)
     compiled = torch.compile(case.model, backend="mlir", options={"target": "gpu_static"})
     with torch._dynamo.config.patch(dict(BY_NAME[model].dynamo)), torch.set_grad_enabled(training):
@@ -96,6 +101,14 @@ def units_of(model: str, dtype: str, scale: str, training: bool) -> list[TritonU
         if training:
             sum(o.sum() for o in outputs if isinstance(o, torch.Tensor) and o.requires_grad).backward()
     return list(_FOUND)
+
+
+def unit_of(module: ModuleOp, target: str) -> TritonUnit:
+    """The kernels, scheduled for an architecture as on a machine that has one."""
+    copy = module.clone()
+    passes = parse_pipeline(",".join(_PIPELINE[_SCHEDULE:]))
+    run_pipeline(new_context(), copy, with_facts(passes, architecture(target).facts))
+    return emit_unit(copy)
 
 
 def text_of(unit: TritonUnit, kernel: TritonKernel) -> str:
@@ -127,7 +140,9 @@ def faults_of(unit: TritonUnit, kernel: TritonKernel, binary: Binary) -> tuple[s
 def job_of(unit: TritonUnit, kernel: TritonKernel, target: str) -> Job:
     """How the kernel is compiled, under a name that equal kernels of other models have, too."""
     made = job(unit.text, kernel, target)
-    return replace(made, kernel="kernel", source=re.sub(rf"\b{kernel.name}\b", "kernel", made.source))
+    return replace(
+        made, kernel="kernel", source=re.sub(rf"\bdef {kernel.name}\(", "def kernel(", made.source)
+    )
 
 
 def compile_missing(jobs: Iterable[Job], cache: Path, workers: int) -> int:
@@ -223,11 +238,11 @@ def main(
 ) -> None:
     """Compile the kernels of the demo models, forward and backward, and print what they use."""
     cases = [(m, d, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds.split(",")]
-    units: list[tuple[str, TritonUnit]] = []
+    asked: list[tuple[str, TritonUnit, str]] = []
     for model, dtype, kind in track(cases, "tracing", console=Console(stderr=True)):
-        traced = units_of(model, dtype, scale, kind == "training")
-        units += [(f"{model} {dtype} {kind}", unit) for unit in traced]
-    asked = [(*each, target) for each in units for target in targets.split(",")]
+        modules = modules_of(model, dtype, scale, kind == "training")
+        title = f"{model} {dtype} {kind}"
+        asked += [(title, unit_of(m, target), target) for target in targets.split(",") for m in modules]
     compile_missing((job_of(u, k, t) for _, u, t in asked for k in u.kernels), cache, workers)
     rows = [row for title, unit, target in asked for row in rows_of(title, unit, target, cache)]
     Console(width=160).print(table(rows))

@@ -13,8 +13,10 @@ import torch
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from tilewright.targets.gpu_triton.architectures import architecture
+from tilewright.targets.gpu_triton.compile_errors import UnknownArchitecture
 from tilewright.targets.gpu_triton.driver import KernelCode
-from tilewright.targets.gpu_triton.host_errors import NoDeviceTensor
+from tilewright.targets.gpu_triton.host_errors import NoDeviceTensor, NoDriver
 from tilewright.targets.gpu_triton.kernel import TritonUnit
 from tilewright.targets.native.unit import Unit
 
@@ -23,9 +25,12 @@ from .environment import gpu_stand_in
 from .graph import Graph
 from .lower import lower
 from .native_code import module_of, text_of
+from .torch_internals import real_tensors
 
 if TYPE_CHECKING:
+    from tilewright.targets.gpu_triton.driver import Driver
     from tilewright.targets.gpu_triton.launch import Libraries
+    from tilewright.targets.gpu_triton.tuning import Tuner
 
     from .compile import Request
 
@@ -55,16 +60,17 @@ class GpuCode:
         """The function; its host library is built where the cache has none."""
         from tilewright.targets.gpu_triton.launch import load_unit
 
-        compiled = load_unit(
-            self.unit,
-            self.kernels,
-            checks=self.places,
-            wait=self.wait,
-            device=self.device,
-            libraries=libraries(environment),
-            cache_dir=cache_folder,
-            environment=environment,
-        )
+        with real_tensors():  # constants are copied to the device
+            compiled = load_unit(
+                self.unit,
+                self.kernels,
+                checks=self.places,
+                wait=self.wait,
+                device=self.device,
+                libraries=libraries(environment),
+                cache_dir=cache_folder,
+                environment=environment,
+            )
         run: Run = compiled.call
         if self.cuda_graphs:
             from .cuda_graphs import recorded
@@ -100,7 +106,14 @@ def machine_facts(environment: Mapping[str, str]) -> Mapping[str, int | bool | s
     if not gpu_stand_in(environment) and not torch.cuda.is_initialized():
         return {}
     device = 0 if gpu_stand_in(environment) else torch.cuda.current_device()
-    return {"architecture": libraries(environment).open_driver().architecture(device)}
+    try:
+        driver = libraries(environment).open_driver()
+        name = driver.architecture(device)
+        known = architecture(name).facts
+    except (NoDriver, UnknownArchitecture):
+        return {}  # building says so, at the graph
+    tf32 = torch.backends.cuda.matmul.fp32_precision == "tf32"
+    return {"architecture": name, **known, "cores": driver.cores(device), "tf32": tf32}
 
 
 def build_gpu(graph: Graph, request: Request) -> Run:
@@ -114,7 +127,7 @@ def build_gpu(graph: Graph, request: Request) -> Run:
         raise NoDeviceTensor(device=graph.device.type)
     driver, device = found.open_driver(), graph.device.index or 0
     written = written_arguments(graph)
-    lowered = lower(graph, request)
+    lowered = lower(graph, request, _tuner(driver, device, request))
     with trace.stage("emit Triton"):
         kernels = emit_unit(graph.module)
         host = emit_host_unit(graph.module, kernels, found.exports, found.shims)
@@ -149,14 +162,35 @@ def compile_kernels(unit: TritonUnit, architecture: str, request: Request) -> tu
     """Machine code of every kernel of a unit, from the store or compiled by several processes."""
     from tilewright.targets.gpu_triton.compiler import compile_unit
 
-    asked = request.target_options["compile_workers"]
-    workers = len(os.sched_getaffinity(0)) if asked == AUTOMATIC else asked
-    assert isinstance(workers, int)
-    workers = min(workers, MOST_WORKERS)
+    workers = workers_of(request)
     found = compile_unit(unit, architecture, cache_dir=request.cache_folder, workers=workers)
     binaries = [found[kernel.name] for kernel in unit.kernels]
     return tuple(
         KernelCode(b.image, b.entry, b.threads, b.shared, b.scratch, b.architecture) for b in binaries
+    )
+
+
+def workers_of(request: Request) -> int:
+    """How many processes may compile at a time."""
+    asked = request.target_options["compile_workers"]
+    workers = len(os.sched_getaffinity(0)) if asked == AUTOMATIC else asked
+    assert isinstance(workers, int)
+    return min(workers, MOST_WORKERS)
+
+
+def _tuner(driver: Driver, device: int, request: Request) -> Tuner | None:
+    """What chooses among configurations, where the options ask for that."""
+    if not request.options.autotune:
+        return None
+    from tilewright.targets.gpu_triton.timing import Clock
+    from tilewright.targets.gpu_triton.tuning import Tuner
+
+    return Tuner(
+        architecture=driver.architecture(device),
+        device=driver.name(device),
+        cache_dir=request.cache_folder,
+        workers=workers_of(request),
+        clock=Clock(driver, device).seconds,
     )
 
 

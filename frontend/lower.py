@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -50,30 +50,57 @@ class Lowered:
             sink.write(name, text)
 
 
-def lower(graph: Graph, request: Request) -> Lowered:
-    """Run the pipeline of the request's target on the graph's module."""
+Tune = Callable[[ModuleOp], None]
+"""Puts the best of `tk.candidates` in the place of what `schedule-gpu` took."""
+
+
+def lower(graph: Graph, request: Request, tune: Tune | None = None) -> Lowered:
+    """Run the pipeline of the request's target on the graph's module; `tune` has its turn in between."""
     passes = pipeline_of(request)
+    if tune is not None:
+        passes = with_facts(passes, {"candidates": True})
     dump = open_dump(request.dump_folder, request.kind)
     observer = request.trace.observer
-    hooks: list[Hook] = [request.trace.timing]
     if dump is not None:
         write_import(dump, graph.module, passes)
-        hooks.append(dump)
     if observer is not None:
         observer.imported(graph)
-        hooks.append(observer)
-    if request.options.verify or request.environment.verify_each:
-        hooks.append(verify_hook)  # after the dump, which then holds the broken stage, too
-    if request.options.check:
-        hooks.append(_semantic_check(graph, request))
-    context = new_context()
-    split = next((i for i, p in enumerate(passes, start=1) if p.name == "hoist-frozen"), len(passes))
-    run_pipeline(context, graph.module, passes[:split], hooks=hooks)
+    sinks = tuple(sink for sink in (dump, observer) if sink is not None)
+    context, hooks = new_context(), [request.trace.timing, *sinks, *_checks(graph, request)]
+    begun = 0
+
+    def run_to(end: int) -> None:
+        nonlocal begun
+        run_pipeline(context, graph.module, passes[begun:end], hooks=hooks, first=begun + 1)
+        begun = end
+
+    run_to(_end_of(passes, "hoist-frozen", 0))
     setup = request.trace.setup = take_setup(graph.module)
     if dump is not None and setup is not None:
         dump.write("setup.mlir", module_text(setup))
-    run_pipeline(context, graph.module, passes[split:], hooks=hooks, first=split + 1)
-    return Lowered(setup, tuple(sink for sink in (dump, observer) if sink is not None))
+    if tune is not None:
+        run_to(_end_of(passes, "schedule-gpu", len(passes)))
+        with request.trace.stage("autotune"):
+            tune(graph.module)
+        if dump is not None:
+            dump.write(f"{begun:02}-autotuned.mlir", module_text(graph.module))
+    run_to(len(passes))
+    return Lowered(setup, sinks)
+
+
+def _end_of(passes: Sequence[ModulePass], name: str, otherwise: int) -> int:
+    """The place after the first pass of that name."""
+    return next((i for i, p in enumerate(passes, start=1) if p.name == name), otherwise)
+
+
+def _checks(graph: Graph, request: Request) -> list[Hook]:
+    """What looks at each stage, after the dump, which then holds the broken one, too."""
+    found: list[Hook] = []
+    if request.options.verify or request.environment.verify_each:
+        found.append(verify_hook)
+    if request.options.check:
+        found.append(_semantic_check(graph, request))
+    return found
 
 
 def _semantic_check(graph: Graph, request: Request) -> SemanticCheck:

@@ -24,6 +24,8 @@ class Options:
     """Keep the memory of large results for the next call once the caller drops them."""
     cuda_graphs: bool = False
     """Replay a graph's launches as one CUDA graph where that is safe (`mode="reduce-overhead"`)."""
+    autotune: bool = False
+    """On GPUs, compile a few configurations of each kernel and take the one that a clock finds fastest."""
     fallback: bool = True
     """Run operations without an op of ours through ATen; False makes them an error."""
     pipeline: str = ""
@@ -48,12 +50,12 @@ _ACCEPTED: Mapping[str, Callable[[], Sequence[str]]] = {
 }
 
 # torch.compile's modes. On CPUs launches cost nothing and no schedule is searched: there all
-# of them mean the default.
+# of them mean the default (`autotune` and `cuda_graphs` change nothing).
 MODES: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "reduce-overhead": {"cuda_graphs": True},
-    "max-autotune": {"cuda_graphs": True},
-    "max-autotune-no-cudagraphs": {},
+    "max-autotune": {"cuda_graphs": True, "autotune": True},
+    "max-autotune-no-cudagraphs": {"autotune": True},
 }
 
 

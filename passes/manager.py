@@ -74,7 +74,7 @@ def _instance(spec: ArgSpec) -> ModulePass:
         raise BadPassOption(name=spec.name, given=given, reason=error, usage=usage(cls)) from error
 
 
-def with_facts(passes: Sequence[ModulePass], facts: Mapping[str, int | bool]) -> tuple[ModulePass, ...]:
+def with_facts(passes: Sequence[ModulePass], facts: Mapping[str, int | bool | str]) -> tuple[ModulePass, ...]:
     """The passes, each with those facts about the machine that it has an option for and was not told."""
 
     def told(pass_: ModulePass) -> ModulePass:

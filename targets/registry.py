@@ -61,6 +61,7 @@ OWN: Mapping[str, Target] = {
             build="tilewright.frontend.gpu_runtime:build_gpu",
             pipeline=PIPELINES["gpu"],
             emitters={"triton": "tilewright.targets.gpu_triton.emit:emit_triton"},
+            facts="tilewright.frontend.gpu_runtime:machine_facts",
             options={"wait_for_checks": False, "compile_workers": -1},
             devices=("cuda",),
         ),

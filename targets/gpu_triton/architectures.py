@@ -30,6 +30,8 @@ class Architecture:
     """A warp takes its registers in multiples of this."""
     threads_per_core: int
     blocks_per_core: int
+    cores: int
+    """Multiprocessors of the largest device, for those that are not there to be asked."""
     tensor_core: str
     """Regular expression of the instructions that multiply blocks."""
     wide_load: str
@@ -40,6 +42,11 @@ class Architecture:
     def triton_target(self) -> tuple[str, int | str, int]:
         """The arguments of GPUTarget."""
         return self.backend, self.arch, self.warp
+
+    @property
+    def facts(self) -> Mapping[str, int]:
+        """What passes are told: KiB of shared memory, multiprocessors."""
+        return {"shared": self.shared_per_block // _K, "cores": self.cores}
 
     def occupancy(self, registers: int, shared: int, warps: int) -> float:
         """The fraction of a multiprocessor's threads that can be resident at once."""
@@ -65,7 +72,9 @@ _CUDA_STORE = (
 )
 
 
-def _cuda(arch: int, *, block: int, core: int, threads: int, blocks: int, tensor_core: str) -> Architecture:
+def _cuda(
+    arch: int, *, block: int, core: int, threads: int, blocks: int, cores: int, tensor_core: str
+) -> Architecture:
     return Architecture(
         name=f"sm_{arch}",
         backend="cuda",
@@ -78,6 +87,7 @@ def _cuda(arch: int, *, block: int, core: int, threads: int, blocks: int, tensor
         register_grain=256,
         threads_per_core=threads,
         blocks_per_core=blocks,
+        cores=cores,
         tensor_core=tensor_core,
         wide_load=_CUDA_LOAD,
         wide_store=_CUDA_STORE,
@@ -87,12 +97,28 @@ def _cuda(arch: int, *, block: int, core: int, threads: int, blocks: int, tensor
 ARCHITECTURES: Mapping[str, Architecture] = {
     row.name: row
     for row in (
-        _cuda(80, block=163, core=164, threads=2048, blocks=32, tensor_core=r"\bmma\.sync"),
-        _cuda(86, block=99, core=100, threads=1536, blocks=16, tensor_core=r"\bmma\.sync"),
-        _cuda(89, block=99, core=100, threads=1536, blocks=24, tensor_core=r"\bmma\.sync"),
-        _cuda(90, block=227, core=228, threads=2048, blocks=32, tensor_core=r"wgmma\.mma_async|\bmma\.sync"),
-        _cuda(100, block=227, core=228, threads=2048, blocks=32, tensor_core=r"tcgen05\.mma|\bmma\.sync"),
-        _cuda(120, block=99, core=100, threads=1536, blocks=24, tensor_core=r"\bmma\.sync"),
+        _cuda(80, block=163, core=164, threads=2048, blocks=32, cores=108, tensor_core=r"\bmma\.sync"),
+        _cuda(86, block=99, core=100, threads=1536, blocks=16, cores=84, tensor_core=r"\bmma\.sync"),
+        _cuda(89, block=99, core=100, threads=1536, blocks=24, cores=142, tensor_core=r"\bmma\.sync"),
+        _cuda(
+            90,
+            block=227,
+            core=228,
+            threads=2048,
+            blocks=32,
+            cores=132,
+            tensor_core=r"wgmma\.mma_async|\bmma\.sync",
+        ),
+        _cuda(
+            100,
+            block=227,
+            core=228,
+            threads=2048,
+            blocks=32,
+            cores=148,
+            tensor_core=r"tcgen05\.mma|\bmma\.sync",
+        ),
+        _cuda(120, block=99, core=100, threads=1536, blocks=24, cores=188, tensor_core=r"\bmma\.sync"),
         Architecture(
             name="gfx942",
             backend="hip",
@@ -105,6 +131,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
             register_grain=8 * 64,
             threads_per_core=2048,
             blocks_per_core=32,
+            cores=304,
             tensor_core=r"\bv_mfma",
             wide_load=r"(?:global|buffer|flat)_load_dwordx4|(?:global|buffer)_load_lds_dwordx4",
             wide_store=r"(?:global|buffer|flat)_store_dwordx4",

@@ -19,7 +19,7 @@ DEFAULT_SHARED = 48 << 10
 
 # CUresult, CUdevice_attribute and CUfunction_attribute of cuda.h.
 _NO_BINARY, _BAD_PTX, _NEWER_PTX, _OUT_OF_MEMORY = 209, 218, 222, 2
-_MAJOR, _MINOR, _SHARED_OPTIN = 75, 76, 97
+_CORES, _MAJOR, _MINOR, _SHARED_OPTIN = 16, 75, 76, 97
 _MAX_DYNAMIC_SHARED = 8
 _PORTABLE_AND_MAPPED = 3
 
@@ -55,12 +55,23 @@ class Driver:
 
     def architecture(self, device: int) -> str:
         """`sm_90`."""
-        return f"sm_{self._attribute(_MAJOR, device)}{self._attribute(_MINOR, device)}"
+        return f"sm_{self.attribute(_MAJOR, device)}{self.attribute(_MINOR, device)}"
+
+    def cores(self, device: int) -> int:
+        """Multiprocessors."""
+        return self.attribute(_CORES, device)
+
+    def name(self, device: int) -> str:
+        """`NVIDIA H200`."""
+        handle, text = ctypes.c_int(), ctypes.create_string_buffer(256)
+        self.call("cuDeviceGet", ctypes.byref(handle), device)
+        self.call("cuDeviceGetName", text, len(text), handle)
+        return text.value.decode(errors="replace")
 
     def function(self, code: KernelCode, device: int) -> int:
         """The kernel in the current context, which is that of `device`; loaded once per context."""
         context = ctypes.c_void_p()
-        self._check("cuCtxGetCurrent", ctypes.byref(context))
+        self.call("cuCtxGetCurrent", ctypes.byref(context))
         key = (context.value or 0, hashlib.sha256(code.image).hexdigest(), code.entry)
         with self._lock:
             if key not in self._loaded:
@@ -79,17 +90,17 @@ class Driver:
                 name=code.entry, architecture=code.architecture, why=self.message(status), advice=advice
             )
         if code.shared > DEFAULT_SHARED:
-            limit = self._attribute(_SHARED_OPTIN, device)
+            limit = self.attribute(_SHARED_OPTIN, device)
             if code.shared > limit:
                 raise TooMuchSharedMemory(name=code.entry, needed=code.shared, limit=limit)
-            self._check("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED, code.shared)
+            self.call("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED, code.shared)
         return function.value or 0
 
     def pinned(self, size: int) -> tuple[int, int]:
         """Memory of the host that kernels can write: its address here, and for the device."""
         host, there = ctypes.c_void_p(), ctypes.c_uint64()
-        self._check("cuMemHostAlloc", ctypes.byref(host), ctypes.c_size_t(size), _PORTABLE_AND_MAPPED)
-        self._check("cuMemHostGetDevicePointer_v2", ctypes.byref(there), host, 0)
+        self.call("cuMemHostAlloc", ctypes.byref(host), ctypes.c_size_t(size), _PORTABLE_AND_MAPPED)
+        self.call("cuMemHostGetDevicePointer_v2", ctypes.byref(there), host, 0)
         assert host.value
         ctypes.memset(host.value, 0, size)
         return host.value, there.value
@@ -102,13 +113,15 @@ class Driver:
         known = (name.value or b"unknown error").decode(errors="replace")
         return f"{known} ({status}): {(text.value or b'no text').decode(errors='replace')}"
 
-    def _attribute(self, attribute: int, device: int) -> int:
+    def attribute(self, attribute: int, device: int) -> int:
+        """A CUdevice_attribute."""
         handle, value = ctypes.c_int(), ctypes.c_int()
-        self._check("cuDeviceGet", ctypes.byref(handle), device)
-        self._check("cuDeviceGetAttribute", ctypes.byref(value), attribute, handle)
+        self.call("cuDeviceGet", ctypes.byref(handle), device)
+        self.call("cuDeviceGetAttribute", ctypes.byref(value), attribute, handle)
         return value.value
 
-    def _check(self, name: str, *args: object) -> None:
+    def call(self, name: str, *args: object) -> None:
+        """Call a function that gives back a status; raises LaunchFailed."""
         status = getattr(self.library, name)(*args)
         if status != 0:
             raise LaunchFailed(what=name, why=self.message(status))

@@ -13,6 +13,7 @@ import torch
 from emulated_gpu import EmulatedGpu, emulated_gpu
 from torch import nn
 
+import tilewright
 from tilewright.frontend.aten_runtime import RunsByAten, forget_warnings
 
 
@@ -151,6 +152,28 @@ def test_real_machine_code(
     assert launch.grid == (3, 1, 1)
     kinds = {file.read_text().split()[0] for file in tmp_path.rglob("manifest")}
     assert {"kernel", "library"} <= kinds
+
+
+def test_a_choice_among_configurations(
+    library: stand_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """`autotune` times what triton made of each candidate; another process would find the choice."""
+    pytest.importorskip("triton")
+    torch._dynamo.reset()
+    library.reset()
+    library.clock(lambda name, programs, threads: programs / threads)  # large programs of many threads
+    monkeypatch.setenv("TILEWRIGHT_GPU_STAND_IN", str(library.path))
+    options = {"target": "gpu_triton", "fallback": False, "cache_dir": str(tmp_path), "autotune": True}
+    found = tilewright.explain(lambda x: x * 2, torch.randn(1 << 20), options=options)
+    assert found.seconds["autotune"] > 0
+    (why,) = [r.why for r in found.remarks if "autotune" in r.why]
+    assert why.startswith("autotune: 4 of 0-5, blocks 4096, 8 warps, 1 stages (0: ")
+    *timed, last = library.launches()
+    assert len(timed) > 6 * 10
+    assert (last.grid, last.threads) == ((256, 1, 1), 256)
+    assert library.count("held") == 0
+    kinds = {file.read_text().split()[0] for file in tmp_path.rglob("manifest")}
+    assert "choice" in kinds
 
 
 def test_cpu_tensors_without_a_stand_in(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from benchmarks.gpu_static import faults_of, main, rows_of, table, units_of
+from benchmarks.gpu_static import faults_of, main, modules_of, rows_of, table, unit_of
 from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
 
 pytestmark = pytest.mark.skipif(not triton_version(), reason="triton is not installed")
 
 
 def test_kernels_of_a_model_have_no_faults(tmp_path: Path) -> None:
-    (unit,) = units_of("mlp-mixer", "bf16", "tiny", training=False)
+    (module,) = modules_of("mlp-mixer", "bf16", "tiny", training=False)
+    unit = unit_of(module, "sm_90")
     rows = rows_of("mlp-mixer", unit, "sm_90", tmp_path)
     assert [row for row in rows if row.faults] == []
     assert sum(row.tensor_core > 0 for row in rows) >= 3
@@ -24,7 +25,8 @@ def test_kernels_of_a_model_have_no_faults(tmp_path: Path) -> None:
 
 
 def test_faults_are_found(tmp_path: Path) -> None:
-    (unit,) = units_of("mlp-mixer", "bf16", "tiny", training=False)
+    (module,) = modules_of("mlp-mixer", "bf16", "tiny", training=False)
+    unit = unit_of(module, "sm_90")
     product = next(kernel for kernel in unit.kernels if "matmul" in kernel.name)
     binary = compile_kernel(unit.text, product, "sm_90", cache_dir=tmp_path)
     assert faults_of(unit, product, binary) == ()

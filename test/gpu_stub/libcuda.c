@@ -33,6 +33,7 @@ typedef struct {
 } Failure;
 
 typedef void (*Callback)(const char*, const unsigned*, void**);
+typedef double (*Clock)(const char*, const unsigned*, unsigned);
 
 static Launch launches[MOST];
 static Function functions[MOST];
@@ -42,6 +43,9 @@ static int launched, loaded, modules, guards, synchronized_, capturing, capabili
 static _Thread_local int current, context;
 static void* streams[DEVICES];
 static Callback callback;
+static Clock clock_;
+static double now;  // milliseconds that launches took
+static int held;    // memory, streams, events and contexts that were asked for and not given back
 static Failure failure;
 
 static int failing(const char* name) {
@@ -58,10 +62,12 @@ API(void, stub_reset, void) {
   launched = modules = guards = synchronized_ = capturing = current = context = 0;
   capability = 90;
   memset(streams, 0, sizeof streams);
-  callback = 0;
+  callback = 0, clock_ = 0, held = 0, now = 0;
   failure = (Failure){0, 0, 0};
 }
 API(void, stub_callback, Callback f) { callback = f; }
+API(void, stub_clock, Clock f) { clock_ = f; }
+API(int, stub_held, void) { return held; }
 API(void, stub_fail, const char* name, int status, int after) {
   static char kept[NAME];
   strncpy(kept, name, NAME - 1);
@@ -76,14 +82,13 @@ API(int, stub_guards, void) { return guards; }
 API(int, stub_synchronized, void) { return synchronized_; }
 API(const Launch*, stub_launch, int i) { return &launches[i]; }
 
+// ---- libtorch_cuda ------------------------------------------------------------------------
+
+#ifndef TORCH_IS_REAL
 static void set_device(int device) {
   if (device != current) context = device + 1;
   current = device;
 }
-
-// ---- libtorch_cuda ------------------------------------------------------------------------
-
-#ifndef TORCH_IS_REAL
 API(int, aoti_torch_create_cuda_guard, int device, void** guard) {
   MAY_FAIL("aoti_torch_create_cuda_guard");
   if (device < 0 || device >= DEVICES) return 1;
@@ -118,7 +123,8 @@ API(int, cuDeviceGet, int* device, int index) {
 API(int, cuDeviceGetAttribute, int* value, int attribute, int device) {
   (void)device;
   MAY_FAIL("cuDeviceGetAttribute");
-  *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : attribute == 97 ? 232448 : 0;
+  *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : attribute == 97 ? 232448
+         : attribute == 16 ? 132 : attribute == 38 ? 4096 : 0;
   return 0;
 }
 API(int, cuCtxGetCurrent, void** now) { *now = (void*)(intptr_t)context; return 0; }
@@ -135,6 +141,59 @@ API(int, cuDevicePrimaryCtxRetain, void** primary, int device) {
 API(int, cuCtxSetCurrent, void* now) {
   context = (int)(intptr_t)now;
   if (context) current = context - 1;
+  return 0;
+}
+static _Thread_local int pushed[8], depth;
+API(int, cuCtxPushCurrent_v2, void* now) {
+  if (depth == 8) return 1;
+  pushed[depth++] = context;
+  return cuCtxSetCurrent(now);
+}
+API(int, cuCtxPopCurrent_v2, void** now) {
+  if (!depth) return NO_CONTEXT;
+  *now = (void*)(intptr_t)context;
+  return cuCtxSetCurrent((void*)(intptr_t)pushed[--depth]);
+}
+API(int, cuDevicePrimaryCtxRelease_v2, int device) { (void)device; return 0; }
+API(int, cuDeviceGetName, char* name, int size, int device) {
+  (void)device;
+  strncpy(name, "Stand-in", size);
+  return 0;
+}
+// Events tell what launches took in between, as the test's clock says.
+API(int, cuEventCreate, void** event, unsigned flags) {
+  (void)flags;
+  MAY_FAIL("cuEventCreate");
+  if (!context) return NO_CONTEXT;
+  ++held;
+  *event = calloc(1, sizeof(double));
+  return 0;
+}
+API(int, cuEventRecord, void* event, void* stream) { (void)stream; *(double*)event = now; return 0; }
+API(int, cuEventElapsedTime, float* milliseconds, void* first, void* last) {
+  *milliseconds = (float)(*(double*)last - *(double*)first);
+  return 0;
+}
+API(int, cuEventDestroy_v2, void* event) { --held; free(event); return 0; }
+API(int, cuStreamCreate, void** stream, unsigned flags) {
+  (void)flags;
+  if (!context) return NO_CONTEXT;
+  ++held;
+  *stream = malloc(1);
+  return 0;
+}
+API(int, cuStreamDestroy_v2, void* stream) { --held; free(stream); return 0; }
+API(int, cuMemAlloc_v2, uint64_t* memory, size_t bytes) {
+  MAY_FAIL("cuMemAlloc_v2");
+  if (!context) return NO_CONTEXT;
+  ++held;
+  *memory = (uint64_t)(uintptr_t)aligned_alloc(256, (bytes + 255) / 256 * 256);
+  return 0;
+}
+API(int, cuMemFree_v2, uint64_t memory) { --held; free((void*)(uintptr_t)memory); return 0; }
+API(int, cuMemsetD8Async, uint64_t memory, unsigned char byte, size_t count, void* stream) {
+  (void)stream;
+  memset((void*)(uintptr_t)memory, byte, count);
   return 0;
 }
 // An image is text here: `<name> <arguments>`.
@@ -206,8 +265,9 @@ static int stub_run(void* function, unsigned gx, unsigned gy, unsigned gz, unsig
     l->shared = shared, l->stream = stream, l->device = context - 1;
   }
   ++launched;
+  const unsigned grid[3] = {gx, gy, gz};
+  now += clock_ ? clock_(f->name, grid, bx) : 1;
   if (callback) {
-    const unsigned grid[3] = {gx, gy, gz};
     callback(f->name, grid, parameters);
   }
   return 0;

@@ -16,6 +16,9 @@ Work = Callable[[str, tuple[int, int, int], Any], None]
 _CALLBACK = ctypes.CFUNCTYPE(
     None, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint), ctypes.POINTER(ctypes.c_void_p)
 )
+Clock = Callable[[str, int, int], float]
+"""(kernel, programs, threads of each) -> milliseconds of a launch."""
+_CLOCK = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_char_p, ctypes.POINTER(ctypes.c_uint), ctypes.c_uint)
 
 
 class _Launch(ctypes.Structure):
@@ -49,6 +52,7 @@ class StandIn:
     library: ctypes.CDLL
     raised: list[BaseException] = field(default_factory=list[BaseException])
     _kept: Any = None
+    _clock: Any = None
 
     def reset(self) -> None:
         self.library.stub_reset()
@@ -66,6 +70,11 @@ class StandIn:
 
         self._kept = _CALLBACK(callback)
         self.library.stub_callback(self._kept)
+
+    def clock(self, milliseconds: Clock) -> None:
+        """What events say of each launch; 1 without this."""
+        self._clock = _CLOCK(lambda name, grid, threads: milliseconds(name.decode(), grid[0], threads))
+        self.library.stub_clock(self._clock)
 
     def fail(self, function: str, status: int, after: int = 0) -> None:
         """From its call number `after` on, `function` returns `status`; 0 ends that."""
@@ -91,7 +100,7 @@ class StandIn:
         ]
 
     def count(self, what: str) -> int:
-        """`modules`, `guards`, `synchronized`."""
+        """`modules`, `guards`, `synchronized`, `held`: what was not given back."""
         return getattr(self.library, f"stub_{what}")()
 
 

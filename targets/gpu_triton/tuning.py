@@ -1,0 +1,259 @@
+"""The choice among the configurations that `schedule-gpu{candidates=true}` names.
+
+All are compiled. Those that spill, that take more shared memory than there is or that leave a
+multiprocessor far emptier than others drop out; a clock decides among the rest, where there is a device.
+Without one the first that is left is taken: the default, unless that is at fault.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    IntegerAttr,
+    IntegerType,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+)
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from tilewright.dialects.diagnostics import TilewrightError
+from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.types import bytes_of
+from tilewright.passes.manager import module_text
+from tilewright.passes.rewrite import note
+from tilewright.passes.schedule.apply_schedule import schedule
+from tilewright.passes.schedule.blocks import BLOCKS, CANDIDATES, PRODUCT
+
+from ..native.store import open_store
+from .binary import Binary
+from .compiler import Job, compile_job, job, stored, triton_version
+from .emit import emit_unit
+from .kernel import TritonKernel
+from .workers import compile_each
+
+VERSION = "1"
+"""Raised when kept choices must not be used."""
+_FILE = "choice.json"
+_GAIN = 0.97
+"""Of the default's time: what is not faster than this is not worth another choice in each process."""
+
+Candidate = DictionaryAttr
+Clock = Callable[[TritonKernel, Binary, Sequence[int]], float]
+"""(kernel, machine code, bytes of the buffers) -> seconds; raises TilewrightError."""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was decided for one function."""
+
+    number: int
+    """Of the candidate, 0 for the default."""
+    why: str
+    kept: bool = True
+    """Whether another process would decide alike: false where timing failed."""
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One configuration of one function, as a kernel of its own."""
+
+    number: int
+    name: str
+    kernel: TritonKernel
+    task: Job
+
+
+@dataclass(frozen=True)
+class Tuner:
+    """Decides for one device."""
+
+    architecture: str
+    device: str
+    """Its name: other chips of the same architecture may want other choices."""
+    cache_dir: Path
+    workers: int
+    clock: Clock | None = None
+
+    def __call__(self, module: ModuleOp) -> None:
+        """Put the best configuration of each function in its place; `apply-schedule` comes next."""
+        waiting: list[tuple[FuncOp, str, list[Trial]]] = []
+        for func in [op for op in module.ops if isinstance(op, FuncOp) and CANDIDATES in op.attributes]:
+            key = self._key(func)
+            found = self._kept(key)
+            if found is not None:
+                _take(func, found)
+            else:
+                waiting.append((func, key, list(self._trials(func))))
+        tasks = [trial.task for _, _, trials in waiting for trial in trials]
+        errors = self._compiled({task.key: task for task in tasks})
+        for func, key, trials in waiting:
+            choice = self._choice(func, trials, errors)
+            if choice.kept:
+                self._keep(key, choice)
+            _take(func, choice)
+
+    def _trials(self, func: FuncOp) -> Iterator[Trial]:
+        for number, candidate in enumerate(_candidates(func)):
+            copy = func.clone()
+            copy.attributes.update(candidate.data)
+            schedule(copy)
+            unit = emit_unit(ModuleOp([copy]))
+            kernel = unit.kernels[0]
+            yield Trial(number, _name_of(candidate), kernel, job(unit.text, kernel, self.architecture))
+
+    def _compiled(self, tasks: Mapping[str, Job]) -> Mapping[str, TilewrightError]:
+        """Fill the store; the errors of those that do not compile, by key."""
+        missing = [task for task in tasks.values() if stored(task, self.cache_dir) is None]
+        workers = min(self.workers, len(missing))
+        if workers > 1 and triton_version():
+            errors = compile_each(missing, self.cache_dir, workers)
+            return {missing[i].key: error for i, error in errors.items()}
+        found: dict[str, TilewrightError] = {}
+        for task in missing:
+            try:
+                compile_job(task, self.cache_dir)
+            except TilewrightError as error:
+                found[task.key] = error
+        return found
+
+    def _choice(self, func: FuncOp, trials: Sequence[Trial], errors: Mapping[str, TilewrightError]) -> Choice:
+        binaries: dict[int, Binary] = {}
+        dropped: dict[int, str] = {}
+        for trial in trials:
+            if (error := errors.get(trial.task.key)) is not None:
+                dropped[trial.number] = str(error).partition("\n")[0]
+            else:
+                binaries[trial.number] = compile_job(trial.task, self.cache_dir)
+        dropped.update(at_fault(binaries, product=PRODUCT in func.attributes))
+        left = [trial for trial in trials if trial.number not in dropped]
+        sizes = _sizes(func)
+        if len(left) < 2 or self.clock is None or sizes is None:
+            reason = "sizes are only known at run time" if sizes is None else "not timed"
+            first = left[0].number if left else 0
+            return Choice(first, _explained(trials, first, reason, dropped))
+        seconds = self._timed(left, binaries, sizes, dropped)
+        if not seconds:
+            return Choice(
+                left[0].number, _explained(trials, left[0].number, "not timed", dropped), kept=False
+            )
+        best = fastest(seconds)
+        times = ", ".join(f"{n}: {s * 1e6:.1f} us" for n, s in seconds.items())
+        return Choice(best, _explained(trials, best, times, dropped))
+
+    def _timed(
+        self,
+        trials: Sequence[Trial],
+        binaries: Mapping[int, Binary],
+        sizes: Sequence[int],
+        dropped: dict[int, str],
+    ) -> dict[int, float]:
+        assert self.clock is not None
+        found: dict[int, float] = {}
+        for trial in trials:
+            try:
+                found[trial.number] = self.clock(trial.kernel, binaries[trial.number], sizes)
+            except TilewrightError as error:
+                dropped[trial.number] = " ".join(str(error).split("\n  fix:")[0].split())
+        return found
+
+    def _key(self, func: FuncOp) -> str:
+        copy = func.clone()
+        copy.properties["sym_name"] = StringAttr("k")
+        parts = ["choice", VERSION, triton_version(), self.architecture, self.device]
+        parts.append(module_text(copy, locations=False))
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
+
+    def _kept(self, key: str) -> Choice | None:
+        folder = open_store(self.cache_dir).find(key)
+        return None if folder is None else Choice(**json.loads((folder / _FILE).read_text()))
+
+    def _keep(self, key: str, choice: Choice) -> None:
+        text = json.dumps({"number": choice.number, "why": choice.why})
+        open_store(self.cache_dir).make(key, "choice", lambda folder: _write(folder / _FILE, text))
+
+
+def _write(file: Path, text: str) -> None:
+    file.write_text(text)
+
+
+def at_fault(binaries: Mapping[int, Binary], *, product: bool) -> dict[int, str]:
+    """Those that need no clock, with the reason. Products trade occupancy for reuse."""
+    found: dict[int, str] = {}
+    for number, binary in binaries.items():
+        if binary.shared > binary.facts.shared_per_block:
+            found[number] = f"{binary.shared} bytes of shared memory of {binary.facts.shared_per_block}"
+    fitting = {n: b for n, b in binaries.items() if n not in found}
+    least = min((b.spills for b in fitting.values()), default=0)
+    found.update({n: f"spills {b.spills}" for n, b in fitting.items() if b.spills > least})
+    if not product:
+        rest = {n: b.occupancy for n, b in fitting.items() if n not in found}
+        most = max(rest.values(), default=0.0)
+        found.update({n: f"occupancy {o:.2f} of {most:.2f}" for n, o in rest.items() if 2 * o < most})
+    return found
+
+
+def fastest(seconds: Mapping[int, float]) -> int:
+    """The candidate of the shortest time; the first one unless another is clearly faster."""
+    first = min(seconds)
+    best = min(seconds, key=lambda n: (seconds[n], n))
+    return best if seconds[best] < _GAIN * seconds[first] else first
+
+
+def _take(func: FuncOp, choice: Choice) -> None:
+    func.attributes.update(_candidates(func)[choice.number].data)
+    del func.attributes[CANDIDATES]
+    note(func, choice.why)
+
+
+def _candidates(func: FuncOp) -> Sequence[Candidate]:
+    found = func.attributes[CANDIDATES]
+    assert isa(found, ArrayAttr[DictionaryAttr]), found
+    return found.data
+
+
+def _explained(trials: Sequence[Trial], number: int, times: str, dropped: Mapping[int, str]) -> str:
+    """`autotune: 2 of 0-5, blocks 1x2048, 8 warps, 1 stages (0: 12.3 us, 2: 11.0 us; dropped: 1: ...)`."""
+    name = next(trial.name for trial in trials if trial.number == number)
+    reasons = "; ".join(f"{n}: {why}" for n, why in sorted(dropped.items()))
+    lost = f"; dropped: {reasons}" if reasons else ""
+    return f"autotune: {number} of 0-{len(trials) - 1}, {name} ({times}{lost})"
+
+
+def _name_of(candidate: Candidate) -> str:
+    flat = [n for n in _integers(candidate.data[BLOCKS])]
+    (warps,), (stages,) = (_integers(candidate.data[name]) for name in ("tk.warps", "tk.stages"))
+    blocks = "x".join(str(n) for n in flat[1::2])
+    return f"blocks {blocks}, {warps} warps, {stages} stages"
+
+
+def _integers(attribute: Attribute) -> list[int]:
+    """The numbers of an integer or of an array of them."""
+    if isa(attribute, DenseArrayBase[IntegerType]):
+        return list(attribute.get_values())
+    assert isa(attribute, IntegerAttr), attribute
+    return [attribute.value.data]
+
+
+def _sizes(func: FuncOp) -> list[int] | None:
+    """Bytes of each buffer; None where a size is only known at run time."""
+    found: list[int] = []
+    for arg in func.body.block.args:
+        if not isa(arg.type, MemRefType):
+            return None
+        count = 1
+        for size in arg.type.get_shape():
+            count *= size
+        if count < 0 or func.symbols.exprs:
+            return None
+        found.append(count * bytes_of(arg.type.element_type))
+    return found
