@@ -18,7 +18,7 @@ from tilewright.targets.gpu_triton.host_errors import MixedDevices
 
 from .graph import Argument, Constant, Input
 from .locations import location_of, place_of
-from .torch_internals import is_operator, schema_of
+from .torch_internals import is_operator, real_tensors, schema_of
 
 CPU = torch.device("cpu")
 
@@ -41,7 +41,8 @@ class Placement:
             case Argument(index=index) if index in self.scalars:
                 return replace(source, device=self.device)
             case Constant(tensor=tensor):
-                return Constant(tensor.to(self.device))
+                with real_tensors():
+                    return Constant(tensor.to(self.device))
             case _:
                 return source
 
