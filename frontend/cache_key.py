@@ -16,6 +16,7 @@ from tilewright.targets.registry import code, target
 
 from .environment import Environment
 from .options import Options
+from .torch_internals import real_tensors
 
 ATTRIBUTE = "_tilewright_key"
 """torch's key covers the attributes of Dynamo's graph module: this one brings ours in."""
@@ -113,8 +114,9 @@ def tensor_digest(tensor: torch.Tensor) -> str:
         raise Unkept("a large tensor is a constant of the graph")
     if tensor.device.type == "meta" or tensor.layout is not torch.strided:
         raise Unkept(f"a constant of the graph is a {tensor.layout} tensor on {tensor.device}")
-    plain = tensor.detach().to("cpu").contiguous().reshape(-1).view(torch.uint8)
-    data = bytes(plain.untyped_storage())[: plain.numel()]
+    with real_tensors():  # a backward graph is compiled while AOTAutograd traces
+        plain = tensor.detach().to("cpu").contiguous().reshape(-1).view(torch.uint8)
+        data = bytes(plain.untyped_storage())[: plain.numel()]
     return f"{tensor.dtype} {tuple(tensor.shape)} {hashlib.sha256(data).hexdigest()}"
 
 

@@ -198,6 +198,21 @@ def test_constants_of_the_graph_are_part_of_the_key() -> None:
         torch.testing.assert_close(in_new_process(model)[0](x), model(x))
 
 
+def test_constants_of_a_backward_graph_are_part_of_its_key() -> None:
+    for rows in ([0, 2], [1, 1]):
+        model = nn.Linear(5, 5)
+
+        def chosen(x: Tensor, model: nn.Module = model, rows: list[int] = rows) -> Tensor:
+            return model(x.index_select(0, torch.tensor(rows)))
+
+        grads = []
+        for function in (chosen, in_new_process(chosen)[0]):
+            x = torch.ones(4, 5, requires_grad=True)
+            function(x).sum().backward()
+            grads.append(x.grad)
+        torch.testing.assert_close(*grads)
+
+
 def _damage(folder: Path) -> None:
     """Change a byte in the middle of every file."""
     files = [file for file in folder.rglob("*") if file.is_file()]
