@@ -97,7 +97,7 @@ def _checks(graph: Graph, request: Request) -> list[Hook]:
     """What looks at each stage, after the dump, which then holds the broken one, too."""
     found: list[Hook] = []
     if request.options.verify or request.environment.verify_each:
-        found.append(verify_hook)
+        found.append(verify_hook())
     if request.options.check:
         found.append(_semantic_check(graph, request))
     return found

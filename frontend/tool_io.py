@@ -24,7 +24,9 @@ from tilewright.dialects.diagnostics import (
     UnreadableInput,
     UnwritableOutput,
 )
-from tilewright.passes.manager import verify_module
+from tilewright.dialects.verification import Verifier
+
+from .collector import collector_paused
 
 _SEPARATOR = re.compile(r"^// -----[ \t]*$", re.MULTILINE)
 
@@ -91,14 +93,16 @@ def parse_module(ctx: Context, text: str, file: str) -> ModuleOp:
         ) from error
 
 
-def verify_input(module: ModuleOp, file: str) -> None:
-    """Raise InvalidInput where the module breaks a rule of an op or of dominance."""
+def verify_input(module: ModuleOp, file: str) -> Verifier:
+    """Raise InvalidInput where the module breaks a rule of an op or of dominance; else what knows it."""
+    verifier = Verifier()
     try:
-        verify_module(module)
+        verifier.verify(module)
     except TilewrightError:
         raise
     except (DiagnosticException, ValueError) as error:
         raise InvalidInput(file=file, reason=error) from error
+    return verifier
 
 
 def load_passes(where: str) -> None:
@@ -122,7 +126,8 @@ def load_passes(where: str) -> None:
 def guarded(body: Callable[[], int]) -> int:
     """Run a tool; a diagnostic goes to stderr and makes the exit status 1."""
     try:
-        return body()
+        with collector_paused():
+            return body()
     except DiagnosticException as error:
         sys.stdout.flush()
         print(error, file=sys.stderr)

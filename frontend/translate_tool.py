@@ -43,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     ctx = new_context()
     name = "<stdin>" if args.file == "-" else args.file
     module = _read(ctx, read_text(args.file), name, args.source)
-    run_pipeline(ctx, module, parse_pipeline(args.passes), hooks=[verify_hook])
+    run_pipeline(ctx, module, parse_pipeline(args.passes), hooks=[verify_hook()])
     write_text(args.output, emit(module))
     return 0
 

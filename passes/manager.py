@@ -1,7 +1,7 @@
 """Runs a pipeline over a module, with hooks for verification, dumps and timing.
 
     passes = parse_pipeline("fuse{max-ops=64},dce")
-    run_pipeline(ctx, module, passes, hooks=[verify_hook(module), timing.record])
+    run_pipeline(ctx, module, passes, hooks=[verify_hook(), timing])
 
 Nothing here knows a particular pass.
 """
@@ -30,9 +30,8 @@ from tilewright.dialects.diagnostics import (
     FailedPass,
     LostLocation,
     MalformedPipeline,
-    TilewrightError,
 )
-from tilewright.dialects.dominance import verify_dominance
+from tilewright.dialects.verification import Verifier
 
 from .function_pass import has_default
 from .registry import pass_class
@@ -127,18 +126,20 @@ def _apply(pass_: ModulePass, index: int, ctx: Context, module: ModuleOp) -> Non
 
 def verify_module(module: ModuleOp) -> None:
     """What xDSL verifies, then dominance."""
-    module.verify()
-    verify_dominance(module)
+    Verifier().verify(module)
 
 
-def verify_hook(run: PassRun, module: ModuleOp) -> None:
-    """Blame the pass that broke the module."""
-    try:
-        verify_module(module)
-    except TilewrightError as error:
-        raise BrokenByPass(index=run.index, name=run.spec, reason=error) from error
-    except (DiagnosticException, ValueError) as error:
-        raise BrokenByPass(index=run.index, name=run.spec, reason=error) from error
+def verify_hook(verifier: Verifier | None = None) -> Hook:
+    """A hook that blames the pass that broke the module; `verifier` may know the module already."""
+    known = verifier or Verifier()
+
+    def check(run: PassRun, module: ModuleOp) -> None:
+        try:
+            known.verify(module)
+        except (DiagnosticException, ValueError) as error:
+            raise BrokenByPass(index=run.index, name=run.spec, reason=error) from error
+
+    return check
 
 
 def location_hook(module: ModuleOp) -> Hook:

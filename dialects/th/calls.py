@@ -30,6 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from ..index_expr import Expr
+from ..verification import SelfContained
 from .types import TensorType, exprs_of
 
 _FLAT = BaseAttr(MemRefType)
@@ -37,7 +38,7 @@ _HANDLE = BaseAttr(TensorType)
 
 
 @irdl_op_definition
-class LaunchOp(IRDLOperation):
+class LaunchOp(SelfContained, IRDLOperation):
     """Run a kernel: it reads `ins`, writes `outs` and nothing else.
 
     th.launch @k0(%x, %w) into(%o) symbols "s0, s1*2" : (memref<8xf32>, memref<8xf32>) into (memref<8xf32>)
@@ -70,7 +71,7 @@ class LaunchOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ExternOp(IRDLOperation):
+class ExternOp(SelfContained, IRDLOperation):
     """Run an ATen out-variant, which writes the tensors `outs`.
 
     th.extern "aten::mm.out"(%a, %b) into(%o) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>]}
@@ -99,7 +100,7 @@ class ExternOp(IRDLOperation):
 
 
 @irdl_op_definition
-class CallOp(IRDLOperation):
+class CallOp(SelfContained, IRDLOperation):
     """Run an ATen function that returns new tensors.
 
     %u = th.call "aten::relu"(%t) sizes ["8, s0"] strides ["s0, 1"] {args = [#tw.arg<0>]}

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from ..index_expr import as_expr, is_nonnegative
+from ..verification import SelfContained
 from .types import ARENA_TYPE, Memref, TensorType, check_flat, element_of_handle, expr_of, exprs_of, span
 
 _FLAT = BaseAttr(MemRefType)
@@ -26,7 +27,7 @@ _ANY = _FLAT | _HANDLE
 
 
 @irdl_op_definition
-class AllocOp(IRDLOperation):
+class AllocOp(SelfContained, IRDLOperation):
     """A temporary of `size` elements, contents undefined; `plan-memory` gives it a place.
 
     %b = th.alloc "1024" : memref<1024xf32>
@@ -44,7 +45,7 @@ class AllocOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ArenaOp(IRDLOperation):
+class ArenaOp(SelfContained, IRDLOperation):
     """The one block of `size` bytes, 64-byte aligned, that holds every temporary of a call.
 
     %arena = th.arena "4096*s0" : memref<?xi8>
@@ -64,7 +65,7 @@ class ArenaOp(IRDLOperation):
 
 
 @irdl_op_definition
-class BufferOp(IRDLOperation):
+class BufferOp(SelfContained, IRDLOperation):
     """`size` elements of the arena, from byte `offset` on. Buffers may overlap in time only.
 
     %b = th.buffer %arena at "64*s0" size "1024" : memref<1024xf32>
@@ -88,7 +89,7 @@ class BufferOp(IRDLOperation):
 
 
 @irdl_op_definition
-class EmptyOp(IRDLOperation):
+class EmptyOp(SelfContained, IRDLOperation):
     """A new tensor that the caller will own; the memref spans its elements.
 
     %o = th.empty sizes "8, s0" strides "s0, 1" : memref<?xf32>
@@ -110,7 +111,7 @@ class EmptyOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ConstantOp(IRDLOperation):
+class ConstantOp(SelfContained, IRDLOperation):
     """Read-only data, laid out row-major. May be placed once for all calls.
 
     %c = th.constant dense<[1.0, 2.0]> : tensor<2xf32> -> memref<2xf32>
@@ -135,7 +136,7 @@ class ConstantOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ViewOp(IRDLOperation):
+class ViewOp(SelfContained, IRDLOperation):
     """A strided tensor handle on a buffer or on another tensor (no copy); units are elements.
 
     %t = th.view %b offset "0" sizes "8, 128" strides "128, 1" : memref<1024xf32> -> !th.tensor<f32>
@@ -176,7 +177,7 @@ class ViewOp(IRDLOperation):
 
 
 @irdl_op_definition
-class DataOp(IRDLOperation):
+class DataOp(SelfContained, IRDLOperation):
     """The first `size` elements behind a tensor handle, as a kernel takes them.
 
     %b = th.data %t size "1024" : !th.tensor<f32> -> memref<1024xf32>
@@ -199,7 +200,7 @@ class DataOp(IRDLOperation):
 
 
 @irdl_op_definition
-class FreeOp(IRDLOperation):
+class FreeOp(SelfContained, IRDLOperation):
     """The tensor is not used any more: drop this plan's reference to it.
 
     th.free %t : !th.tensor<f32>

@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr
 from ..types import rank_of
+from ..verification import SelfContained
 from .access import StoreOp
 from .attributes import MapAttr, map_attr, parse_bracketed_exprs, parse_value, print_exprs
 
@@ -36,7 +37,7 @@ def _verify_sizes(op: KernelOp | FuncOp) -> None:
 
 
 @irdl_op_definition
-class KernelOp(IRDLOperation):
+class KernelOp(SelfContained, IRDLOperation):
     """A fused computation over an iteration space, on tensors.
 
     %r = tk.kernel [8, 768] ins(%x : tensor<8x768xf32>) -> (tensor<8x768xf32>) {
@@ -148,7 +149,7 @@ def _located_argument(parser: Parser) -> Parser.Argument:
 
 
 @irdl_op_definition
-class FuncOp(IRDLOperation):
+class FuncOp(SelfContained, IRDLOperation):
     """An outlined kernel over flat buffers, one subscript per access.
 
     tk.func @k0 [8, s0] (%a: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {...}

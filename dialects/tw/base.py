@@ -26,6 +26,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr, IndexExprSyntaxError, as_expr, format_exprs, parse_exprs, product
 from ..types import ELEMENT_TYPES, element_type, is_float, sizes_of, sizes_of_type
+from ..verification import SelfContained
 
 TENSOR: AttrConstraint[TensorType[Attribute]] = base(TensorType)
 SAME = VarConstraint("T", TENSOR)
@@ -51,8 +52,11 @@ def is_pure(op: Operation) -> bool:
     return bool(effects) and all(e is not None and not e for e in effects)
 
 
-class TwOp(IRDLOperation, ABC):
-    """Base of every tw op; `_build` is the constructor without the generic machinery's cost."""
+class TwOp(SelfContained, IRDLOperation, ABC):
+    """Base of every tw op; `_build` is the constructor without the generic machinery's cost.
+
+    `check` reads the op and its types and attributes, nothing else: `SelfContained` counts on it.
+    """
 
     def _build(
         self,

@@ -69,7 +69,7 @@ class Oracle:
         return None
 
     def _run(self, module: ModuleOp) -> None:
-        hooks: list[Callable[[PassRun, ModuleOp], None]] = [verify_hook]
+        hooks: list[Callable[[PassRun, ModuleOp], None]] = [verify_hook()]
         if self.semantics and self.slower_than is None:
             hooks.append(SemanticCheck(module, seed=self.seed, aten=aten_callback, blame=False))
         run_pipeline(new_context(), module, self.passes, hooks=hooks)

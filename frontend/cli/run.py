@@ -67,7 +67,7 @@ def command(
     ctx = new_context()
     module = parse_module(ctx, read_text(file), file)
     verify_input(module, file)
-    run_pipeline(ctx, module, parse_pipeline(passes), hooks=[verify_hook])
+    run_pipeline(ctx, module, parse_pipeline(passes), hooks=[verify_hook()])
     chosen = _entry(module, entry, file)
     case = _case(chosen, seed, span, symbols)
     given = _arguments(module, chosen, case, inputs)

@@ -67,7 +67,7 @@ def _before(pipeline: Sequence[str], name: str) -> str:
 def _test(graph: Captured, first: str, passes: str, file: str) -> str:
     ctx = new_context()
     module = parse_module(ctx, graph.text, graph.name)
-    run_pipeline(ctx, module, parse_pipeline(first), hooks=[verify_hook])
+    run_pipeline(ctx, module, parse_pipeline(first), hooks=[verify_hook()])
     before = module_text(module, locations=False)
-    run_pipeline(ctx, module, parse_pipeline(passes), hooks=[verify_hook])
+    run_pipeline(ctx, module, parse_pipeline(passes), hooks=[verify_hook()])
     return lit_test(before, module_text(module, locations=False), passes, file=file)

@@ -135,7 +135,7 @@ def test_a_broken_stage_is_dumped(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         if run.name == "fuse":
             raise BrokenByPass(index=run.index, name=run.spec, reason="for this test")
 
-    monkeypatch.setattr(lower, "verify_hook", refuse)
+    monkeypatch.setattr(lower, "verify_hook", lambda: refuse)
     options = {"dump": str(tmp_path), "verify": True}
     with pytest.raises(Exception, match="TW3904"):
         torch.compile(lambda x: x.sin() + 1, backend="mlir", options=options)(torch.randn(3))

@@ -33,7 +33,7 @@ def check_graph(module: ModuleOp, *, compiled: Path | None, budget: float = 1.0)
         check = SemanticCheck(module, aten=aten_callback, budget=budget)
         passes = parse_pipeline(pipeline_text("cpu"))
         split = next(i for i, p in enumerate(passes, start=1) if p.name == "hoist-frozen")
-        hooks = [verify_hook, check]
+        hooks = [verify_hook(), check]
         run_pipeline(new_context(), module, passes[:split], hooks=hooks)
         take_setup(module)
         run_pipeline(new_context(), module, passes[split:], hooks=hooks, first=split + 1)

@@ -48,7 +48,7 @@ def test_a_pass_on_modules_of_every_level(name: str, corpus: list[ModuleOp]) -> 
     passes = parse_pipeline(name)
     for module in corpus:
         try:
-            run_pipeline(new_context(), module.clone(), passes, hooks=[verify_hook])
+            run_pipeline(new_context(), module.clone(), passes, hooks=[verify_hook()])
         except (FailedPass, BrokenByPass):
             raise
         except DiagnosticException:

@@ -95,7 +95,7 @@ def test_every_instruction_set(tmp_path: Path, name: str, group: int, capability
     product = (GROUPED if group > 1 else WIDENED).format(**shapes)
     module, isa = parse(MATMUL.format(**shapes, product=product)), machine_isa(environment(capability))
     passes = with_facts(parse_pipeline(pipeline_text("cpu")), isa.facts)
-    run_pipeline(new_context(), module, passes, hooks=[verify_hook])
+    run_pipeline(new_context(), module, passes, hooks=[verify_hook()])
     assert any(isinstance(op, DotOp) for op in module.walk()) == (group > 1)
 
     dtype = {"bf16": torch.bfloat16, "f16": torch.float16}[name]

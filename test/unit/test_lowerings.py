@@ -52,7 +52,7 @@ def check(inputs: Sequence[torch.Tensor], build: Build, passes: str = "convert-t
     """The module before and after; bit by bit but for rounding of transcendentals and which NaN it is."""
     module = module_of(inputs, build)
     want = outcome(module, inputs)
-    run_pipeline(new_context(), module, parse_pipeline(passes), hooks=[verify_hook])
+    run_pipeline(new_context(), module, parse_pipeline(passes), hooks=[verify_hook()])
     assert any(op.name == "tk.kernel" for op in module.walk())
     for got, expected in zip(outcome(module, inputs), want, strict=True):
         assert got.dtype == expected.dtype

@@ -65,7 +65,7 @@ class _ForgetPass(ModulePass):
 
 def test_verify_hook_names_the_guilty_pass() -> None:
     with pytest.raises(BrokenByPass, match=r"TW3904: .* after pass 2 `swap`") as error:
-        run_pipeline(new_context(), parsed(), [*parse_pipeline("cse"), _SwapPass()], hooks=[verify_hook])
+        run_pipeline(new_context(), parsed(), [*parse_pipeline("cse"), _SwapPass()], hooks=[verify_hook()])
     assert "operand 0 of `arith.mulf` does not dominate this use" in str(error.value)
 
 

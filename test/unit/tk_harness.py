@@ -70,7 +70,7 @@ def run(module: ModuleOp, buffers: list[np.ndarray], symbols: dict[str, int]) ->
 
 def scheduled(text: str, pipeline: str = SCHEDULE) -> ModuleOp:
     module = parse(text)
-    run_pipeline(new_context(), module, parse_pipeline(pipeline), hooks=[verify_hook])
+    run_pipeline(new_context(), module, parse_pipeline(pipeline), hooks=[verify_hook()])
     return module
 
 

@@ -1,0 +1,171 @@
+"""What a verifier found right once is not judged again, and what changed since always is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f32, f64
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.utils.exceptions import DiagnosticException, VerifyException
+
+from tilewright.dialects.registry import new_context
+from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.attributes import map_attr
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw.base import int_array
+from tilewright.dialects.tw.elementwise import ExpOp
+from tilewright.dialects.tw.reduction import SumOp
+from tilewright.dialects.verification import Verifier
+from tilewright.frontend.tool_io import parse_module
+from tilewright.passes.manager import verify_module
+
+OpT = TypeVar("OpT", bound=Operation)
+
+TEXT = """
+func.func @main(%x: tensor<4x8xf32>) -> (tensor<4xf32>, tensor<4x8xf32>) {
+  %e = tw.exp %x : tensor<4x8xf32>
+  %s = tw.sum %e over [1] : tensor<4x8xf32> -> tensor<4xf32>
+  %k = tk.kernel [4, 8] ins(%e : tensor<4x8xf32>) -> (tensor<4x8xf32>) {
+  ^bb0(%a: tensor<4x8xf32>, %o: tensor<4x8xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x8xf32> -> f32
+    tk.store %0, %o[d0, d1] : f32, tensor<4x8xf32>
+  }
+  %l = tk.kernel [4, 8] ins(%k : tensor<4x8xf32>) -> (tensor<4x8xf32>) {
+  ^bb0(%a: tensor<4x8xf32>, %o: tensor<4x8xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x8xf32> -> f32
+    tk.store %0, %o[d0, d1] : f32, tensor<4x8xf32>
+  }
+  func.return %s, %l : tensor<4xf32>, tensor<4x8xf32>
+}
+"""
+
+
+def known() -> tuple[ModuleOp, Verifier]:
+    module, verifier = parse_module(new_context(), TEXT, "test"), Verifier()
+    verifier.verify(module)
+    return module, verifier
+
+
+def first(module: ModuleOp, kind: type[OpT]) -> OpT:
+    return next(op for op in module.walk() if isinstance(op, kind))
+
+
+def retype(value: SSAValue, type_: Attribute) -> None:
+    value._type = type_  # pyright: ignore[reportPrivateUsage]
+
+
+def _other_axes(module: ModuleOp) -> None:
+    first(module, SumOp).properties["axes"] = int_array([5])
+
+
+def _undefined_attribute(module: ModuleOp) -> None:
+    first(module, ExpOp).properties["other"] = StringAttr("x")
+
+
+def _result_type(module: ModuleOp) -> None:
+    retype(first(module, SumOp).results[0], TensorType(f32, [5]))
+
+
+def _operand_type(module: ModuleOp) -> None:
+    retype(first(module, ExpOp).results[0], TensorType(f64, [4, 8]))
+
+
+def _operand(module: ModuleOp) -> None:
+    first(module, ExpOp).operands[0] = first(module, SumOp).results[0]
+
+
+def _store(module: ModuleOp) -> None:
+    store = first(module, StoreOp)
+    store.detach()
+    store.erase()
+
+
+def _block_argument(module: ModuleOp) -> None:
+    retype(first(module, KernelOp).body.block.args[1], TensorType(f32, [8, 4]))
+
+
+def _subscripts(module: ModuleOp) -> None:
+    first(module, LoadOp).properties["map"] = map_attr([0])
+
+
+def _destination(module: ModuleOp) -> None:
+    first(module, StoreOp).operands[1] = first(module, KernelOp).body.block.args[0]
+
+
+def _parent(module: ModuleOp) -> None:
+    first(module, ExpOp).parent = None
+
+
+def _parent_inside(module: ModuleOp) -> None:
+    first(module, LoadOp).parent = None
+
+
+def _terminator(module: ModuleOp) -> None:
+    function = next(op for op in module.walk() if op.name == "func.func")
+    last = function.regions[0].block.last_op
+    assert last is not None
+    exp = first(module, ExpOp)
+    exp.detach()
+    function.regions[0].block.insert_op_after(exp, last)
+
+
+BREAKS: list[Callable[[ModuleOp], None]] = [
+    _other_axes,
+    _undefined_attribute,
+    _result_type,
+    _operand_type,
+    _operand,
+    _store,
+    _block_argument,
+    _subscripts,
+    _destination,
+    _parent,
+    _parent_inside,
+    _terminator,
+]
+
+
+@pytest.mark.parametrize("spoil", BREAKS)
+def test_what_breaks_a_known_module_is_noticed(spoil: Callable[[ModuleOp], None]) -> None:
+    module, verifier = known()
+    spoil(module)
+    with pytest.raises((VerifyException, DiagnosticException, ValueError)):
+        verifier.verify(module)
+    with pytest.raises((VerifyException, DiagnosticException, ValueError)):
+        verifier.verify(module)  # a second look does not take it for right
+    with pytest.raises((VerifyException, DiagnosticException, ValueError)):
+        verify_module(module)
+
+
+def test_nothing_is_judged_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[str] = []
+    kinds: tuple[type[Any], ...] = (ExpOp, SumOp, KernelOp)
+    for kind in kinds:
+        ours = kind.verify_
+
+        def verify_(self: Operation, ours: Callable[[Operation], None] = ours) -> None:
+            judged.append(self.name)
+            ours(self)
+
+        monkeypatch.setattr(kind, "verify_", verify_)
+    module, verifier = known()
+    assert judged == ["tw.exp", "tw.sum", "tk.kernel"]  # the second kernel is the first one again
+    verifier.verify(module)
+    assert len(judged) == 3
+    first(module, SumOp).attributes["note"] = StringAttr("x")
+    verifier.verify(module)
+    assert judged[3:] == ["tw.sum"]
+
+
+def test_a_name_does_not_make_another_kernel_but_an_empty_one_is_refused() -> None:
+    def function(name: str) -> str:
+        return f'tk.func @"{name}" [4] (%a: memref<4xf32>) {{ }}\n'
+
+    module = parse_module(new_context(), function("a") + function("b"), "test")
+    verifier = Verifier()
+    verifier.verify(module)
+    list(module.ops)[1].properties["sym_name"] = StringAttr("a")
+    with pytest.raises((VerifyException, DiagnosticException), match="a"):
+        verifier.verify(module)
