@@ -40,9 +40,10 @@ FREEZE: tuple[str, ...] = (
 """Splits off `@setup`, which runs once per version of the parameters."""
 
 _AFTER_FUSION = KERNELS.index("bufferize")
+_TENSOR_GPU = {"decompose": "decompose{keep_moments=true}"}
 _FUSION_GPU = {"fuse": "fuse{hold_back=true}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
-    *TENSOR,
+    *(_TENSOR_GPU.get(name, name) for name in TENSOR),
     "convert-tw-to-tk{products=half concats=true}",
     *(_FUSION_GPU.get(name, name) for name in KERNELS[1:_AFTER_FUSION]),
     "split-reductions",

@@ -30,7 +30,7 @@ REDUCTIONS = ("add", "mul", "max", "min", "and", "or")
 SCANS = ("add", "mul", "max", "min")
 
 
-def _verify_axes(op: IRDLOperation, axes: Sequence[int]) -> None:
+def verify_axes(op: IRDLOperation, axes: Sequence[int]) -> None:
     kernel = enclosing_kernel(op)
     if kernel is None:
         raise VerifyException(f"{op.name} must be inside tk.kernel or tk.func")
@@ -82,7 +82,7 @@ class ReduceOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_kind(self, self.kind.data, REDUCTIONS)
-        _verify_axes(self, self.over)
+        verify_axes(self, self.over)
         if self.result.type != self.value.type:
             raise VerifyException(
                 f"tk.reduce: result has type {self.result.type}, expected {self.value.type}"
@@ -139,7 +139,7 @@ class ArgReduceOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_kind(self, self.kind.data, ("max", "min"))
-        _verify_axes(self, self.over)
+        verify_axes(self, self.over)
         if self.extreme.type != self.value.type:
             raise VerifyException(
                 f"tk.argreduce: result has type {self.extreme.type}, expected {self.value.type}"
@@ -195,7 +195,7 @@ class ScanOp(IRDLOperation):
 
     def verify_(self) -> None:
         _verify_kind(self, self.kind.data, SCANS)
-        _verify_axes(self, (self.along,))
+        verify_axes(self, (self.along,))
         if self.result.type != self.value.type:
             raise VerifyException(f"tk.scan: result has type {self.result.type}, expected {self.value.type}")
 

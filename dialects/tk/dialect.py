@@ -9,13 +9,14 @@ from .compute import ActiveOp, ArgReduceOp, RandomOp, ReduceOp, ScanOp
 from .dot import DotOp
 from .kernels import FuncOp, KernelOp
 from .loops import ForOp, TailOp, YieldOp
+from .moments import MomentsOp
 from .tiles import CollapseOp, CumulateOp, MmaOp
 
 TK = Dialect(
     "tk",
     [
         KernelOp, FuncOp, LoadOp, StoreOp, IndexOp, LocalOp, ReduceOp, ArgReduceOp, ScanOp, RandomOp,
-        ActiveOp, DotOp, AssertOp, CallOp, ForOp, TailOp, YieldOp, CollapseOp, CumulateOp, MmaOp,
+        ActiveOp, DotOp, AssertOp, CallOp, ForOp, TailOp, YieldOp, CollapseOp, CumulateOp, MmaOp, MomentsOp,
     ],
     [MapAttr],
 )  # fmt: skip

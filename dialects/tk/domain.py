@@ -9,6 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..index_expr import Expr
 from .access import IndexOp, LoadOp, StoreOp
 from .compute import ArgReduceOp, ReduceOp, ScanOp
+from .moments import MomentsOp
 
 Axes = frozenset[int]
 _NONE: Axes = frozenset()
@@ -26,7 +27,7 @@ def exprs_of(op: Operation) -> tuple[Expr, ...]:
 
 def reduced_axes(op: Operation) -> tuple[int, ...]:
     """The axes that `op` removes, () for any other op."""
-    return op.over if isinstance(op, ReduceOp | ArgReduceOp) else ()
+    return op.over if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp) else ()
 
 
 def axes_of_op(op: Operation, domains: dict[SSAValue, Axes]) -> Axes:

@@ -19,6 +19,7 @@ from .compute import ArgReduceOp, ReduceOp, ScanOp
 from .domain import axes_of_exprs
 from .kernels import FuncOp, KernelOp
 from .memory import evaluate, failed, read, write
+from .moments import MomentsOp
 from .scheduled import run_scheduled
 from .semantics_scalar import COMBINE, run_scalar
 
@@ -71,6 +72,8 @@ class Grid:
                 return (self._reduce(op, args[0]),)
             case ArgReduceOp():
                 return self._arg_reduce(op, *args)
+            case MomentsOp():
+                return self._moments(op, args)
             case ScanOp():
                 return (self._scan(op, args[0]),)
             case arith.ConstantOp():
@@ -146,6 +149,25 @@ class Grid:
         return best, arrays.reduce("amin", places, op.over).reshape(
             [1 if a in op.over else n for a, n in enumerate(places.shape)]
         )
+
+    def _moments(self, op: MomentsOp, args: Sequence[Array]) -> Sequence[Array]:
+        """The mean of all first, then deviations from it: two passes, the most exact order."""
+        arrays, xp = self.machine.arrays, self.machine.xp
+        shape = [max(sizes) if 0 not in sizes else 0 for sizes in zip(*(a.shape for a in args), strict=True)]
+        shape = [self.sizes[a] if a in op.over else n for a, n in enumerate(shape)]
+        kept = [1 if a in op.over else n for a, n in enumerate(shape)]
+        sums, squares, counts = (arrays.broadcast_to(value, shape) for value in args)
+
+        def total(value: Array) -> Array:
+            return arrays.reduce("sum", value, op.over).reshape(kept)
+
+        def mean(sum_: Array, count: Array) -> Array:
+            return sum_ / xp.where(count == 0, xp.ones_like(count), count)
+
+        with self.machine.quiet():
+            sum_, count = total(sums), total(counts)
+            apart = mean(sums, counts) - mean(sum_, count)
+            return sum_, total(squares + counts * apart * apart) + (sum_ - sum_), count
 
     def _scan(self, op: ScanOp, value: Array) -> Array:
         value = self._spread(value, (op.along,))

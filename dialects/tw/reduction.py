@@ -188,4 +188,40 @@ class CumsumOp(TwOp):
         expect_axis(self, self.dim.value.data, len(sizes_of(self.source)))
 
 
-REDUCTION_OPS = (SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp, ArgmaxOp, ArgminOp, CumsumOp)
+@irdl_op_definition
+class MomentsOp(TwOp):
+    """Mean, and sum of the squared deviations from it, along `axes`, in any order.
+
+    Half types compute in f32. Of no elements the mean is NaN and the sum 0; NaN, too, where the sum
+    of the elements is not finite.
+
+    ```mlir
+    %m, %q = tw.moments %x over [1] : tensor<8x128xf32> -> tensor<8xf32>
+    ```
+    """
+
+    name = "tw.moments"
+
+    source = operand_def(TENSOR)
+    axes = prop_def(INTS)
+    mean = result_def(SAME)
+    squares = result_def(SAME)
+
+    traits = traits_def(PURE)
+    assembly_format = "$source `over` $axes attr-dict `:` type($source) `->` type($mean)"
+
+    def __init__(self, source: SSAValue, axes: Sequence[int]) -> None:
+        kept = [n for i, n in enumerate(sizes_of(source)) if i not in axes]
+        result = tensor_type(element_of(source), kept)
+        self._build((source,), (result, result), {"axes": int_array(sorted(axes))})
+
+    def check(self) -> None:
+        sizes, axes = sizes_of(self.source), ints(self.axes)
+        expect_kind(self, self.source, "float")
+        expect_element(self, "result", self.mean, element_of(self.source))
+        expect_axes(self, "axes", axes, len(sizes))
+        kept = [n for i, n in enumerate(sizes) if i not in axes]
+        expect_sizes(self, "result shape", sizes_of(self.mean), kept)
+
+
+REDUCTION_OPS = (SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp, ArgmaxOp, ArgminOp, CumsumOp, MomentsOp)

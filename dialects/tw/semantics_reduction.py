@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type_of, is_float
@@ -16,6 +17,7 @@ from .reduction import (
     CumsumOp,
     MaxOp,
     MinOp,
+    MomentsOp,
     ProdOp,
     ReduceOp,
     SumOp,
@@ -38,6 +40,20 @@ def run_reduce(op: ReduceOp, args: Args, machine: Machine) -> Results:
     with machine.quiet():
         value = machine.arrays.reduce(NAMES[type(op)], compute(machine, args[0], element), ints(op.axes))
     return (machine.arrays.store(value, element),)
+
+
+@semantics(MomentsOp)
+def run_moments(op: MomentsOp, args: Args, machine: Machine) -> Results:
+    element, axes, arrays = element_type_of(op.source), ints(op.axes), machine.arrays
+    with machine.quiet():
+        value = compute(machine, args[0], element)
+        kept = [1 if i in axes else n for i, n in enumerate(value.shape)]
+        count = arrays.full(kept, float(prod(value.shape[i] for i in axes)), value.dtype)
+        total = arrays.reduce("sum", value, axes)
+        apart = value - total.reshape(kept) / count
+        squares = arrays.reduce("sum", apart * apart, axes) + (total - total)
+        mean = total / count.reshape(total.shape)
+    return arrays.store(mean, element), arrays.store(squares, element)
 
 
 @semantics(ArgmaxOp, ArgminOp)

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tw.elementwise import AbsOp, SqrtOp
-from tilewright.dialects.tw.elementwise_binary import DivOp, MulOp, SubOp
+from tilewright.dialects.tw.elementwise_binary import DivOp, MulOp
 from tilewright.dialects.tw.reduction import (
     AllOp,
     AnyOp,
@@ -21,6 +21,7 @@ from tilewright.dialects.tw.reduction import (
     CumsumOp,
     MaxOp,
     MinOp,
+    MomentsOp,
     ProdOp,
     SumOp,
 )
@@ -112,20 +113,19 @@ def _average(b: Builder, x: SSAValue, axes: Sequence[int], result: Sequence[Expr
 def _moments(
     b: Builder, x: SSAValue, dim: Any, correction: Any, result: Sequence[Expr]
 ) -> tuple[SSAValue, SSAValue]:
-    """Variance and mean in two passes, which is the stable way; both of the result's shape."""
+    """Variance and mean, both of the result's shape."""
+    if not sizes_of(x):
+        x = b.reshape(x, [1])
     axes = axes_of(x, dim)
-    sizes = sizes_of(x)
     x = b.cast(x, _working(element_of(x)))
     element = element_of(x)
-    kept = [index_expr.ONE if i in axes else n for i, n in enumerate(sizes)]
-    mean = _average(b, x, axes, kept)
-    centred = b.emit(SubOp(x, b.broadcast(mean, sizes)))
-    squares = reduce(b, SumOp, b.emit(MulOp(centred, centred)), axes, result)
+    b.add(moments := MomentsOp(x, axes))
+    mean, squares = moments.results
     correction = 1 if correction is None else correction
     if not float(correction).is_integer():
         raise Unsupported(f"variance with correction {correction}")
     count = index_expr.maximum(count_of(x, axes) - int(correction), 0)
-    variance = b.emit(DivOp(squares, b.full(count, element, result)))
+    variance = b.emit(DivOp(b.reshape(squares, result), b.full(count, element, result)))
     return variance, b.reshape(mean, result)
 
 

@@ -15,8 +15,9 @@ from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tk.moments import MomentsOp
 
-_REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, ScanOp))
+_REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, MomentsOp, ScanOp))
 
 
 def exprs_of(op: Operation) -> tuple[Expr, ...]:
@@ -40,7 +41,7 @@ def reduced_axes(op: Operation) -> tuple[int, ...]:
     """Axes that `op` reduces or scans."""
     if type(op) not in _REDUCTIONS:  # nearly always; `isinstance` of an op costs ten times as much
         return ()
-    if isinstance(op, ReduceOp | ArgReduceOp):
+    if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp):
         return op.over
     return (op.along,) if isinstance(op, ScanOp) else ()
 
@@ -49,7 +50,7 @@ def rename_axes(ops: Iterable[Operation], names: Mapping[int, Sequence[int]]) ->
     """Replace axis `a` of reductions and scans by the axes `names[a]`."""
     for op in ops:
         axes = [new for a in reduced_axes(op) for new in names[a]]
-        if isinstance(op, ReduceOp | ArgReduceOp):
+        if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp):
             op.properties["axes"] = axes_attr(*sorted(axes))
         elif isinstance(op, ScanOp):
             op.properties["axis"] = IntegerAttr(axes[0], i64)

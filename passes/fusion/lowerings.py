@@ -21,6 +21,7 @@ from tilewright.dialects.index_expr import (
 )
 from tilewright.dialects.tk.compute import ArgReduceOp, RandomOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tw import creation, indexing, packed_convolution, packing, reduction, view
 from tilewright.dialects.tw.base import Elementwise, ints
 from tilewright.dialects.types import compute_type, element_type_of, scalar_type, sizes_of
@@ -144,6 +145,24 @@ def _reduce(op: Operation) -> KernelOp:
     return b.kernel
 
 
+def _moments(op: Operation) -> KernelOp:
+    assert isinstance(op, reduction.MomentsOp)
+    b = _builder(op, op.source)
+    axes = ints(op.axes)
+    x = b.load(0, b.axes)
+    group = (x, b.constant(0.0, x.type), b.constant(1.0, x.type))
+    total, squares, _ = b.add(MomentsOp.make(group, axes)).results
+    number = product(b.kernel.space[a] for a in axes)
+    if number.constant is None:
+        count = scalar_rules.convert(b, b.index(number), x.type)
+    else:
+        count = b.constant(float(number.constant), x.type)
+    kept = [d for i, d in enumerate(b.axes) if i not in axes]
+    b.store(b.op(arith.DivfOp, total, count), kept)
+    b.store(squares, kept, 1)
+    return b.kernel
+
+
 def _argreduce(op: Operation) -> KernelOp:
     assert isinstance(op, reduction.ArgReduceOp)
     b = _builder(op, op.source)
@@ -255,6 +274,7 @@ LOWERINGS: Mapping[type[Operation], Lowering] = {
     creation.RngUniformOp: _uniform,
     creation.RngNormalOp: _normal,
     **dict.fromkeys(_KINDS, _reduce),
+    reduction.MomentsOp: _moments,
     reduction.ArgmaxOp: _argreduce,
     reduction.ArgminOp: _argreduce,
     reduction.CumsumOp: _cumsum,

@@ -12,6 +12,7 @@ from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp, CallOp
 from tilewright.dialects.tk.compute import RandomOp, ReduceOp
+from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import element_type_of
 
 ATTRIBUTE = "tk.inplace"
@@ -31,7 +32,7 @@ def inplace_pairs(
     if not all(_is_understood(op) for op in ops):
         return []
     stores = [op for op in ops if isinstance(op, StoreOp)]
-    reduces = any(isinstance(op, ReduceOp) for op in ops)
+    reduces = any(isinstance(op, ReduceOp | MomentsOp) for op in ops)
     pairs: list[tuple[int, int]] = []
     for o, out in enumerate(outs):
         subscript = _stored_at(out)
@@ -46,7 +47,7 @@ def inplace_pairs(
 
 
 def _is_understood(op: Operation) -> bool:
-    if isinstance(op, LoadOp | StoreOp | IndexOp | ReduceOp | RandomOp | CallOp | AssertOp):
+    if isinstance(op, LoadOp | StoreOp | IndexOp | ReduceOp | MomentsOp | RandomOp | CallOp | AssertOp):
         return True
     return op.name.partition(".")[0] in _POINTWISE and not op.regions
 

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import lanes_of
 from tilewright.dialects.types import is_float
 
@@ -17,11 +18,12 @@ from .combine import (
     Emit,
     combine,
     combine_positions,
-    identity,
+    identities,
     over_lanes,
     positions_over_lanes,
     select,
 )
+from .moments import Moments
 from .plan import Plan
 from .work import Carry
 from .writer import Scope, Writer
@@ -47,9 +49,7 @@ class Accumulators:
     def start(self, scope: Scope, op: Reduction | ScanOp) -> tuple[SSAValue, ...]:
         """Identities: vectors where lanes are reduced, or where the value varies over lanes."""
         self.writer.location = op.location
-        values = [self.writer.constant(identity(op.kind.data, op.operands[0].type))]
-        if isinstance(op, ArgReduceOp):
-            values.append(self.writer.constant(IntegerAttr(LAST, i64)))
+        values = [self.writer.constant(value) for value in identities(op)]
         varies = scope.vectors and any(self.plan.vector in self.body.domains[v] for v in op.operands)
         if self._over_lanes(op) or varies:
             values = [self.writer.widen(scope, value) for value in values]
@@ -72,9 +72,19 @@ class Accumulators:
     ) -> tuple[SSAValue, ...]:
         """Two partial results into one."""
         self.writer.location = op.location
+        if isinstance(op, MomentsOp):
+            return self.moments(scope, op).join(acc, new)
         if isinstance(op, ArgReduceOp):
             return combine_positions(op.kind.data, (acc[0], acc[1]), (new[0], new[1]), self._emit(scope))
         return (combine(op.kind.data, acc[0], new[0], self._emit(scope)),)
+
+    def moments(self, scope: Scope, op: MomentsOp) -> Moments:
+        """The arithmetic of moments, on the vectors of this scope."""
+
+        def spread(value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+            return self.writer.widen(scope, value) if shape else value
+
+        return Moments(self._emit(scope), self.writer.constant, spread, numbers=op.of_numbers)
 
     def finish(self, scope: Scope, carry: Carry) -> None:
         """The result of a reduction, from its carried values."""
@@ -87,8 +97,13 @@ class Accumulators:
                 values = positions_over_lanes(
                     op.kind.data, (values[0], values[1]), last, emit, lambda v: self.writer.widen(scope, v)
                 )
+            elif isinstance(op, MomentsOp):
+                moments = self.moments(scope, op)
+                values = moments.whole(values, lambda v: over_lanes("add", v, emit))
             else:
                 values = (over_lanes(op.kind.data, values[0], emit),)
+        elif isinstance(op, MomentsOp):
+            values = self.moments(scope, op).whole(values, lambda v: v)
         scope.env.update(zip(op.results, values, strict=True))
 
 

@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Var, dim, product
 from tilewright.dialects.tk.access import LocalOp
+from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.types import flat_memref
 
 from .body import Reduction
@@ -21,6 +22,12 @@ from .writer import Known, Scope
 
 if TYPE_CHECKING:
     from .nest import NestBuilder
+
+
+def _kind(op: Reduction) -> str:
+    """`schedule-cpu` asks for arrays where nothing but one value per element is accumulated."""
+    assert isinstance(op, ReduceOp)
+    return op.kind.data
 
 
 class ArrayAccumulators:
@@ -45,7 +52,7 @@ class ArrayAccumulators:
         """Scratch full of identities."""
         axes = self.axes(order, op)
         local = self.local(scope, op, axes)
-        nothing = self.writer.constant(identity(op.kind.data, op.results[0].type))
+        nothing = self.writer.constant(identity(_kind(op), op.results[0].type))
         self.nests.loops.each(scope, axes, lambda inner: self.writer.write_local(inner, local, axes, nothing))
         return Grow(op, local, axes)
 
@@ -87,9 +94,9 @@ class ArrayAccumulators:
         while len(values) > 1:
             pairs = zip(values[::2], values[1::2], strict=False)
             odd = values[-1:] if len(values) % 2 else []
-            values = [combine(op.kind.data, lhs, rhs, emit) for lhs, rhs in pairs] + odd
+            values = [combine(_kind(op), lhs, rhs, emit) for lhs, rhs in pairs] + odd
         old = self.writer.read_local(scope, grow.local, grow.axes, op.results[0].type)
         (new,) = values
         if old.type != new.type:
             old, new = self.writer.widen(scope, old), self.writer.widen(scope, new)
-        self.writer.write_local(scope, grow.local, grow.axes, combine(op.kind.data, old, new, emit))
+        self.writer.write_local(scope, grow.local, grow.axes, combine(_kind(op), old, new, emit))

@@ -9,8 +9,9 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import Axes, axes_of_op, domains_of
+from tilewright.dialects.tk.moments import MomentsOp
 
-Reduction = ReduceOp | ArgReduceOp
+Reduction = ReduceOp | ArgReduceOp | MomentsOp
 
 
 @dataclass(frozen=True)

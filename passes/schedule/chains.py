@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import Axes, domains_of
+from tilewright.dialects.tk.moments import MomentsOp
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Chain:
 
 def find_chain(block: Block) -> Chain | None:
     """The chain of products that a kernel is, None of any other."""
-    reductions = [op for op in block.ops if isinstance(op, ReduceOp | ArgReduceOp | ScanOp)]
+    reductions = [op for op in block.ops if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp | ScanOp)]
     if len(reductions) < 2 or not all(_is_plain(op) for op in reductions):
         return None
     found = [op for op in reductions if isinstance(op, ReduceOp)]

@@ -7,17 +7,20 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from xdsl.context import Context
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.attributes import axes_attr, map_attr
-from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.compute import ScanOp
 from tilewright.dialects.tk.domain import exprs_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.tk.moments import MomentsOp
 
 from ..rewrite import may_rewrite
+from .body import Reduction
 
 
 @dataclass(frozen=True)
@@ -118,7 +121,7 @@ def _renumber(
     for op in ops:
         if exprs := exprs_of(op):
             op.properties["map"] = map_attr([bounds.simplify(e.substitute(change)) for e in exprs])
-        elif isinstance(op, ReduceOp | ArgReduceOp):
+        elif isinstance(op, Reduction):
             left = sorted({number[a] for a in op.over if a in number})
             op.properties["axes"] = axes_attr(*left)
             if not left:
@@ -130,9 +133,24 @@ def _renumber(
                 _forward(op)
 
 
-def _forward(op: ReduceOp | ArgReduceOp | ScanOp) -> None:
+def _forward(op: Reduction | ScanOp) -> None:
     """A reduction over one element is that element."""
-    for result, operand in zip(op.results, op.operands, strict=True):
+    values = list(op.operands)
+    if isinstance(op, MomentsOp):
+        values[1] = _checked(op)
+    for result, operand in zip(op.results, values, strict=True):
         result.replace_all_uses_with(operand)
     op.detach()
     op.erase()
+
+
+def _checked(op: MomentsOp) -> SSAValue:
+    """The squared deviations of one group, NaN where its sum is not finite."""
+    nothing = arith.SubfOp(op.sum, op.sum)
+    checked = arith.AddfOp(op.squares, nothing.result)
+    for new in (nothing, checked):
+        new.location = op.location
+        block = op.parent
+        assert block is not None
+        block.insert_op_before(new, op)
+    return checked.result

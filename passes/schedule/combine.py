@@ -13,11 +13,14 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     i1,
+    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.tk.arith import CmpFOp, CmpIOp, SelectOp, vector_of
 from tilewright.dialects.tk.attributes import int64
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.types import element_type, is_float
 
@@ -58,6 +61,15 @@ def identity(kind: str, type_: Attribute) -> FloatAttr[AnyFloat] | IntegerAttr[I
     if element == i1:
         return IntegerAttr({"add": 0, "or": 0, "max": 0, "mul": 1, "and": 1, "min": 1}[kind], integer)
     return IntegerAttr({"add": 0, "mul": 1, "max": -top, "min": top - 1, "and": -1, "or": 0}[kind], integer)
+
+
+def identities(op: Operation) -> list[FloatAttr[AnyFloat] | IntegerAttr[IntegerType]]:
+    """What a reduction or scan starts from, a value per result."""
+    if isinstance(op, MomentsOp):
+        return [identity("add", value.type) for value in op.operands]
+    assert isinstance(op, ReduceOp | ArgReduceOp | ScanOp)
+    first = identity(op.kind.data, op.operands[0].type)
+    return [first, IntegerAttr(LAST, i64)] if isinstance(op, ArgReduceOp) else [first]
 
 
 def constant(value: FloatAttr[AnyFloat] | IntegerAttr[IntegerType]) -> Operation:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var, dim
 from tilewright.dialects.tk.attributes import axes_attr
-from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import tensor_type
 
@@ -15,6 +14,7 @@ from ..fusion.body import exprs_of, set_exprs
 from ..fusion.kernel_builder import KernelBuilder
 from ..fusion.naming import NAME
 from .body import Body
+from .parts_of_sums import Splittable
 
 Env = dict[SSAValue, SSAValue]
 
@@ -39,21 +39,22 @@ def named(kernel: KernelOp, suffix: str) -> StringAttr:
     return StringAttr(f"{name.data}-{suffix}" if isinstance(name, StringAttr) else suffix)
 
 
-def cut(kernel: KernelOp, body: Body, reductions: tuple[ReduceOp, ...]) -> tuple[KernelOp, KernelOp]:
+def cut(kernel: KernelOp, body: Body, reductions: tuple[Splittable, ...]) -> tuple[KernelOp, KernelOp]:
     """One kernel of `reductions`, over the same axes, and one of the rest, which loads their results."""
     over = reductions[0].over
     kept = [a for a in range(len(kernel.space)) if a not in over]
     first = _first(kernel, body, reductions, kept)
-    done = frozenset(op.result for op in reductions)
+    found = _needed(reductions)
+    done = frozenset(found)
     ops = [op for op in body.closure(body.sinks(), done) if op not in reductions]
     used = sources_of(kernel, ops)
     inputs = [*first.results, *(kernel.operands[i] for i in used)]
     b = KernelBuilder(kernel.location, kernel.space, inputs, kernel.result_types)
     env: Env = {kernel.sources[i]: b.kernel.sources[len(first.results) + n] for n, i in enumerate(used)}
     env.update(zip(kernel.destinations, b.kernel.destinations, strict=True))
-    for i, op in enumerate(reductions):
-        b.location = op.location
-        env[op.result] = b.load(i, [dim(a) for a in kept])
+    for i, value in enumerate(found):
+        b.location = value.op.location
+        env[value] = b.load(i, [dim(a) for a in kept])
     for op in ops:
         new = copied(op, env, {})
         b.block.add_op(new)
@@ -62,7 +63,12 @@ def cut(kernel: KernelOp, body: Body, reductions: tuple[ReduceOp, ...]) -> tuple
     return first, b.kernel
 
 
-def _first(kernel: KernelOp, body: Body, reductions: tuple[ReduceOp, ...], kept: list[int]) -> KernelOp:
+def _needed(reductions: tuple[Splittable, ...]) -> list[OpResult]:
+    """The results that somebody reads."""
+    return [value for op in reductions for value in op.results if value.first_use is not None]
+
+
+def _first(kernel: KernelOp, body: Body, reductions: tuple[Splittable, ...], kept: list[int]) -> KernelOp:
     over = reductions[0].over
     order = [*kept, *over]
     ops = body.closure(reductions, frozenset[SSAValue]())
@@ -72,18 +78,18 @@ def _first(kernel: KernelOp, body: Body, reductions: tuple[ReduceOp, ...], kept:
         kernel.location,
         [kernel.space[a] for a in order],
         [kernel.operands[i] for i in used],
-        [tensor_type(op.result.type, sizes) for op in reductions],
+        [tensor_type(value.type, sizes) for value in _needed(reductions)],
     )
     env: Env = {kernel.sources[i]: b.kernel.sources[n] for n, i in enumerate(used)}
     change = {Var("d", a): dim(i) for i, a in enumerate(order)}
     for op in ops:
         new = copied(op, env, change)
-        if isinstance(new, ReduceOp):
+        if isinstance(new, Splittable):
             new.properties["axes"] = axes_attr(*range(len(kept), len(order)))
         b.block.add_op(new)
         env.update(zip(op.results, new.results, strict=True))
-    for i, op in enumerate(reductions):
-        b.location = op.location
-        b.store(env[op.result], [dim(a) for a in range(len(kept))], i)
+    for i, value in enumerate(_needed(reductions)):
+        b.location = value.op.location
+        b.store(env[value], [dim(a) for a in range(len(kept))], i)
     b.kernel.attributes[NAME] = named(kernel, "statistics")
     return b.kernel

@@ -14,6 +14,7 @@ from tilewright.dialects.tk.attributes import axes_attr, map_attr
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.tk.moments import MomentsOp
 
 from ..rewrite import may_rewrite, skip
 from .coalesce_axes import is_through
@@ -82,7 +83,7 @@ def _rewrite(func: FuncOp, sizes: Sequence[Expr], merges: Sequence[Merge], numbe
         if exprs := exprs_of(op):
             flat = [bounds.simplify(_merged(e, merges).substitute(renamed)) for e in exprs]
             op.properties["map"] = map_attr(flat)
-        elif isinstance(op, ReduceOp | ArgReduceOp):
+        elif isinstance(op, ReduceOp | ArgReduceOp | MomentsOp):
             op.properties["axes"] = axes_attr(*sorted({number[a] for a in op.over}))
         elif isinstance(op, ScanOp):
             op.properties["axis"] = IntegerAttr(number[op.along], i64)

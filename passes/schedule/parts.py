@@ -9,16 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import Expr, as_expr, dim
 from tilewright.dialects.tk.access import LoadOp, LocalOp, StoreOp
-from tilewright.dialects.tk.compute import ArgReduceOp
 from tilewright.dialects.types import flat_memref
 
 from .body import Reduction
-from .combine import LAST, identity
+from .combine import identities
 from .work import Carry, Work
 from .writer import Scope
 
@@ -67,10 +65,7 @@ def _join(nests: NestBuilder, scope: Scope, partial: _Partial, count: Expr) -> N
     """Combine the parts, from the first to the last."""
     op = partial.op
     nests.writer.location = op.location
-    values = [nests.writer.constant(identity(op.kind.data, op.operands[0].type))]
-    if isinstance(op, ArgReduceOp):
-        values.append(nests.writer.constant(IntegerAttr(LAST, i64)))
-    carry = Carry(op, tuple(values))
+    carry = Carry(op, tuple(nests.writer.constant(value) for value in identities(op)))
 
     def one(inner: Scope, running: list[Carry]) -> None:
         place = (dim(nests.loops.last_axis),)

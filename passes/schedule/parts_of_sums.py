@@ -12,10 +12,13 @@ from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.domain import levels_of
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import element_type, is_half
 
 from .blocks import power_of_two
 from .body import Body
+
+Splittable = ReduceOp | MomentsOp
 
 _SHORT = 4096
 """A part is at least so long: what one program reduces in a few steps."""
@@ -32,7 +35,7 @@ _DEEP = 256
 class Split:
     """Axis `axis` becomes `count` parts of `length`; `kept` axes are parallel, `others` reduced too."""
 
-    reductions: tuple[ReduceOp, ...]
+    reductions: tuple[Splittable, ...]
     axis: int
     kept: tuple[int, ...]
     others: tuple[int, ...]
@@ -46,18 +49,18 @@ def _size(expr: Expr) -> int:
     return expr.evaluate({var: _UNKNOWN for var in expr.variables()})
 
 
-def first_reductions(kernel: KernelOp, body: Body, programs: int) -> tuple[ReduceOp, ...] | str | None:
+def first_reductions(kernel: KernelOp, body: Body, programs: int) -> tuple[Splittable, ...] | str | None:
     """Reductions behind which to cut, since more is done along their axes; why not; None: split them."""
     if any(isinstance(op, ArgReduceOp | ScanOp) for op in body.ops):
         return "positions and running values are not combined from parts"
-    reductions = [op for op in body.ops if isinstance(op, ReduceOp)]
+    reductions = [op for op in body.ops if isinstance(op, Splittable)]
     over = frozenset(reductions[0].over)
     if any(frozenset(op.over) != over for op in reductions):
         return "its reductions are over different axes"
     if any(isinstance(op, AssertOp) and body.runs[op] & over for op in body.ops):
         return "it checks along the reduced axes"
     levels = levels_of(kernel.body.block)
-    early = tuple(op for op in reductions if levels[op.result] == 1)
+    early = tuple(op for op in reductions if levels[op.results[0]] == 1)
     if len(early) == len(reductions) and not any(body.runs[op] & over for op in body.sinks()):
         return None
     kept = tuple(a for a in range(len(kernel.space)) if a not in over)
@@ -67,7 +70,7 @@ def first_reductions(kernel: KernelOp, body: Body, programs: int) -> tuple[Reduc
 
 def split_of(kernel: KernelOp, body: Body, programs: int) -> Split | str:
     """The split, or why there is none."""
-    reductions = tuple(op for op in body.ops if isinstance(op, ReduceOp))
+    reductions = tuple(op for op in body.ops if isinstance(op, Splittable))
     over = reductions[0].over
     kept = tuple(a for a in range(len(kernel.space)) if a not in over)
     if find_contraction(kernel.body.block) is not None:
@@ -76,7 +79,7 @@ def split_of(kernel: KernelOp, body: Body, programs: int) -> Split | str:
 
 
 def _of_rows(
-    kernel: KernelOp, reductions: tuple[ReduceOp, ...], kept: tuple[int, ...], programs: int
+    kernel: KernelOp, reductions: tuple[Splittable, ...], kept: tuple[int, ...], programs: int
 ) -> Split | str:
     space, over = kernel.space, reductions[0].over
     rows, length = prod(_size(space[a]) for a in kept), prod(_size(space[a]) for a in over)
@@ -91,7 +94,7 @@ def _of_rows(
 
 
 def _parts(
-    kernel: KernelOp, reductions: tuple[ReduceOp, ...], axis: int, kept: tuple[int, ...], count: int
+    kernel: KernelOp, reductions: tuple[Splittable, ...], axis: int, kept: tuple[int, ...], count: int
 ) -> Split | str:
     """`count` parts, or a few less or more if these are of equal length."""
     size = kernel.space[axis]
@@ -108,7 +111,7 @@ def _parts(
 
 
 def _of_product(
-    kernel: KernelOp, reductions: tuple[ReduceOp, ...], kept: tuple[int, ...], programs: int
+    kernel: KernelOp, reductions: tuple[Splittable, ...], kept: tuple[int, ...], programs: int
 ) -> Split | str:
     """Few tiles and a long sum ("split-k"): parts of a length that whole steps cover."""
     over = reductions[0].over

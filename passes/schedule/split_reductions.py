@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Expr, Var, dim
@@ -16,15 +16,16 @@ from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.attributes import axes_attr
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import tensor_type
 
 from ..fusion.kernel_builder import KernelBuilder
 from ..fusion.naming import NAME
 from ..rewrite import may_rewrite, skip
 from .body import Body, Reduction
-from .combine import identity
-from .cut_levels import copied, cut, named, sources_of
-from .parts_of_sums import Split, first_reductions, split_of
+from .combine import identities
+from .cut_levels import Env, copied, cut, named, sources_of
+from .parts_of_sums import Split, Splittable, first_reductions, split_of
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ class _Parts:
             kernel.location,
             sizes,
             [kernel.operands[i] for i in self.used],
-            [tensor_type(op.result.type, (plan.count, *self.kept)) for op in plan.reductions],
+            [tensor_type(v.type, (plan.count, *self.kept)) for v in _partial(plan)],
         )
 
     def build(self) -> KernelOp:
@@ -125,24 +126,28 @@ class _Parts:
         for op in self.ops:
             b.location = op.location
             if op in plan.reductions and inside is not None:
-                env[op.operands[0]] = self._or_identity(op, env[op.operands[0]], inside)
+                self._or_identities(op, env, inside)
             new = copied(op, env, change)
-            if isinstance(new, ReduceOp):
+            if isinstance(new, Splittable):
                 new.properties["axes"] = axes_attr(*axes)
             elif isinstance(new, LoadOp) and inside is not None and plan.axis in self.body.runs[op]:
                 new = self._masked(new, inside)
             b.block.add_op(new)
             env.update(zip(op.results, new.results, strict=True))
-        for i, op in enumerate(plan.reductions):
-            b.store(env[op.results[0]], _place_of_part(rank), i)
+        for i, value in enumerate(_partial(plan)):
+            b.store(env[value], _place_of_part(rank), i)
         b.kernel.attributes[NAME] = named(self.kernel, "part")
         return b.kernel
 
-    def _or_identity(self, op: Operation, value: SSAValue, inside: SSAValue) -> SSAValue:
-        assert isinstance(op, ReduceOp)
-        none = identity(op.kind.data, value.type)
-        nothing = self.b.add(arith.ConstantOp.create(result_types=[none.type], properties={"value": none}))
-        return self.b.select(inside, value, nothing.results[0])
+    def _or_identities(self, op: Operation, env: Env, inside: SSAValue) -> None:
+        """Beyond the end nothing is combined."""
+        for operand, none in zip(op.operands, identities(op), strict=True):
+            if isinstance(owner := operand.owner, arith.ConstantOp) and owner.value == none:
+                continue
+            nothing = self.b.add(
+                arith.ConstantOp.create(result_types=[none.type], properties={"value": none})
+            )
+            env[operand] = self.b.select(inside, env[operand], nothing.results[0])
 
     def _masked(self, load: LoadOp, inside: SSAValue) -> Operation:
         """Nothing is read beyond the end."""
@@ -159,7 +164,7 @@ def _whole(kernel: KernelOp, body: Body, plan: Split, parts: KernelOp) -> Kernel
     """The kernel that reduces the results of the parts, and does the rest."""
     kept = [kernel.space[a] for a in plan.kept]
     rank = len(kept)
-    done = frozenset(op.results[0] for op in plan.reductions)
+    done = frozenset(_partial(plan))
     ops = [op for op in body.closure(body.sinks(), done) if op not in plan.reductions]
     used = sources_of(kernel, ops)
     inputs = [*parts.results, *(kernel.operands[i] for i in used)]
@@ -167,17 +172,26 @@ def _whole(kernel: KernelOp, body: Body, plan: Split, parts: KernelOp) -> Kernel
     change = {Var("d", a): dim(i) for i, a in enumerate(plan.kept)}
     env = {kernel.sources[i]: b.kernel.sources[len(parts.results) + n] for n, i in enumerate(used)}
     env.update(zip(kernel.destinations, b.kernel.destinations, strict=True))
-    for i, op in enumerate(plan.reductions):
+    parts_of = iter(range(len(parts.results)))
+    for op in plan.reductions:
         b.location = op.location
-        value = b.load(i, _place_of_part(rank))
-        assert isinstance(op, ReduceOp)
-        env[op.result] = b.add(ReduceOp.make(op.kind.data, value, (rank,))).results[0]
+        values = [b.load(next(parts_of), _place_of_part(rank)) for _ in op.results]
+        if isinstance(op, MomentsOp):
+            new = b.add(MomentsOp.make(values, (rank,)))
+        else:
+            new = b.add(ReduceOp.make(op.kind.data, values[0], (rank,)))
+        env.update(zip(op.results, new.results, strict=True))
     for op in ops:
         new = copied(op, env, change)
         b.block.add_op(new)
         env.update(zip(op.results, new.results, strict=True))
     b.kernel.attributes.update(kernel.attributes)
     return b.kernel
+
+
+def _partial(plan: Split) -> list[OpResult]:
+    """What each part hands on."""
+    return [value for op in plan.reductions for value in op.results]
 
 
 def _place_of_part(rank: int) -> list[Expr]:

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
+from typing import cast
 
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, UnitAttr, i64
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tk.compute import ArgReduceOp, ScanOp
+from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp
+from tilewright.dialects.types import element_type
 
 from .accumulate import Accumulators
 from .blocks import Blocks, covers
 from .body import Body, Reduction
-from .combine import LAST, combine, combine_positions, identity, match_positions
+from .combine import LAST, combine, combine_positions, identities, match_positions
 from .loop_writer import LoopWriter
+from .moments import Moments
 from .nest import NestBuilder
 from .tile_writer import TileWriter
 from .work import Carry, Work
@@ -34,10 +40,22 @@ class TileAccumulators(Accumulators):
         return self.writer.shape(self.writer.full.runs[op])
 
     def _nothing(self, scope: Scope, op: Reduction | ScanOp, shape: tuple[int, ...]) -> list[SSAValue]:
-        values = [self.writer.constant(identity(op.kind.data, op.operands[0].type))]
-        if isinstance(op, ArgReduceOp):
-            values.append(self.writer.constant(IntegerAttr(LAST, i64)))
-        return [self.writer.stretch(scope, value, shape) for value in values]
+        shapes = self._shapes(op, shape)
+        values = [self.writer.constant(value) for value in identities(op)]
+        return [self.writer.stretch(scope, v, s) for v, s in zip(values, shapes, strict=True)]
+
+    def _shapes(self, op: Reduction | ScanOp, shape: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """The shape of each value that is combined, in tiles of `shape`.
+
+        How many numbers were met varies only with the mask, and with what the op is told.
+        """
+        shapes = [shape] * len(op.operands)
+        if isinstance(op, MomentsOp):
+            w = self.writer
+            varies = w.full.domains.get(op.count, frozenset()) | (w.full.over[op] & w.masked)
+            counted = tuple(n if a in varies else 1 for a, n in zip(w.frame, shape, strict=False))
+            shapes[2] = counted if shape else ()
+        return shapes
 
     def start(self, scope: Scope, op: Reduction | ScanOp) -> tuple[SSAValue, ...]:
         """Identities; of a scan, along which one total is carried."""
@@ -51,12 +69,24 @@ class TileAccumulators(Accumulators):
         """What is combined here, identities in inactive lanes."""
         self.writer.location = op.location
         shape = self._full(op)
-        values = [self.writer.stretch(scope, self.writer.value(scope, v), shape) for v in op.operands]
+        operands = zip(op.operands, self._shapes(op, shape), strict=True)
+        values = [self.writer.stretch(scope, self.writer.value(scope, v), s) for v, s in operands]
         over = self.writer.full.over[op]
+        if isinstance(op, MomentsOp):
+            return self._groups(scope, op, values)
         if op.kind.data == "add" and is_zero_when_inactive(op.operands[0], over, self.writer.full):
             return values
         nothing = self._nothing(scope, op, ())
         return [self.writer.masked_out(scope, v, n, over) for v, n in zip(values, nothing, strict=True)]
+
+    def _groups(self, scope: Scope, op: MomentsOp, values: list[SSAValue]) -> list[SSAValue]:
+        """Groups of no numbers in inactive lanes."""
+        over = self.writer.full.over[op]
+        nothing = self._nothing(scope, op, ())
+        kept = [is_zero_when_inactive(v, over, self.writer.full) for v in op.operands]
+        kept[1] = kept[1] or op.of_numbers
+        groups = zip(values, nothing, kept, strict=True)
+        return [v if keep else self.writer.masked_out(scope, v, n, over) for v, n, keep in groups]
 
     def add(self, scope: Scope, op: Reduction | ScanOp, acc: Sequence[SSAValue]) -> tuple[SSAValue, ...]:
         assert not isinstance(op, ScanOp)
@@ -66,6 +96,8 @@ class TileAccumulators(Accumulators):
         self, scope: Scope, op: Reduction | ScanOp, acc: Sequence[SSAValue], new: Sequence[SSAValue]
     ) -> tuple[SSAValue, ...]:
         self.writer.location = op.location
+        if isinstance(op, MomentsOp):
+            return self.moments(scope, op).join(acc, new)
         if isinstance(op, ArgReduceOp):
             return combine_positions(op.kind.data, (acc[0], acc[1]), (new[0], new[1]), self._emit(scope))
         return (combine(op.kind.data, acc[0], new[0], self._emit(scope)),)
@@ -75,12 +107,16 @@ class TileAccumulators(Accumulators):
         assert not isinstance(carry.op, ScanOp)
         scope.env.update(zip(carry.op.results, self.collapsed(scope, carry.op, carry.values), strict=True))
 
-    def collapsed(self, scope: Scope, op: Reduction, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+    def collapsed(
+        self, scope: Scope, op: Reduction, values: Sequence[SSAValue], *, joined: bool = True
+    ) -> Sequence[SSAValue]:
         """One result per row, from a tile of partial ones."""
         self.writer.location = op.location
         shape = shape_of_lanes(values[0].type)
         over = self.writer.full.over[op]
         dims = [i for i, a in enumerate(self.writer.frame) if a in over and shape and shape[i] > 1]
+        if isinstance(op, MomentsOp):
+            return self._whole(scope, op, values, dims, joined)
         if not dims:
             return values
         best = self._collapse(scope, op.kind.data, values[0], dims)
@@ -91,6 +127,42 @@ class TileAccumulators(Accumulators):
         last = self.writer.stretch(scope, self.writer.constant(IntegerAttr(LAST, i64)), shape)
         matching = match_positions((values[0], values[1]), spread, last, emit)
         return best, self._collapse(scope, "min", matching, dims)
+
+    def _whole(
+        self, scope: Scope, op: MomentsOp, values: Sequence[SSAValue], dims: Sequence[int], joined: bool
+    ) -> Sequence[SSAValue]:
+        """The moments of a row, from those of the lanes."""
+        shape = shape_of_lanes(values[0].type)
+
+        def total(value: SSAValue) -> SSAValue:
+            if value is values[2] and (known := self._count(op)) is not None:
+                return known
+            own = shape_of_lanes(value.type) or (1,) * len(shape)
+            alike = prod(shape[i] for i in dims if own[i] == 1)
+            if alike > 1:
+                times = self.writer.constant(
+                    FloatAttr(float(alike), cast(AnyFloat, element_type(value.type)))
+                )
+                times = self.writer.stretch(scope, times, own)
+                value = self._emit(scope)(arith.MulfOp(value, times))
+            left = [i for i in dims if own[i] > 1]
+            return self._collapse(scope, "add", value, left) if left else value
+
+        return self.moments(scope, op).whole(values, total, joined=joined)
+
+    def _count(self, op: MomentsOp) -> SSAValue | None:
+        """How many numbers a row has, where that is known: every place of it counts once."""
+        number = product(self.writer.space[a] for a in op.over).constant
+        one = op.count.owner
+        if number is None or not isinstance(one, arith.ConstantOp) or not op.of_numbers:
+            return None
+        return self.writer.constant(FloatAttr(float(number), cast(AnyFloat, op.count.type)))
+
+    def moments(self, scope: Scope, op: MomentsOp) -> Moments:
+        def spread(value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
+            return self.writer.stretch(scope, value, shape)
+
+        return Moments(self._emit(scope), self.writer.constant, spread, numbers=op.of_numbers)
 
     def _collapse(self, scope: Scope, kind: str, value: SSAValue, dims: Sequence[int]) -> SSAValue:
         return self.writer.put(scope, CollapseOp.make(kind, value, dims))
@@ -167,7 +239,7 @@ class TileNest(NestBuilder):
         if isinstance(op, ScanOp):
             self.sums.scan(scope, op)
         elif isinstance(op, Reduction) and self.tiles.full.over[op]:
-            found = self.sums.collapsed(scope, op, self.sums.elements(scope, op))
+            found = self.sums.collapsed(scope, op, self.sums.elements(scope, op), joined=False)
             scope.env.update(zip(op.results, found, strict=True))
         else:
             super().write(scope, op)

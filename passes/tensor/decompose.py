@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import pi
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import parse_expr, product
 from tilewright.dialects.tw.aten import AtenOp
+from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, RngNormalOp, RngUniformOp
 from tilewright.dialects.tw.elementwise import CosOp, Log1pOp, NegOp, SqrtOp
-from tilewright.dialects.tw.elementwise_binary import MulOp
-from tilewright.dialects.types import element_type_of, sizes_of
+from tilewright.dialects.tw.elementwise_binary import CastOp, DivOp, MulOp, SubOp
+from tilewright.dialects.tw.reduction import MomentsOp, SumOp
+from tilewright.dialects.tw.view import BroadcastOp
+from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from .decompose_pooling import decompose_pooling
 from .driver import Rewrite, Rules, apply_rules
@@ -32,13 +36,18 @@ class DecomposePass(ModulePass):
         %v = tw.rng_uniform %seed offset "8" : tensor<i64> -> tensor<8xf32>
         ... sqrt(-2 * log1p(-u)) * cos(2 * pi * v)
 
-    Pooling becomes a reduction over `tw.window`.
+    Pooling becomes a reduction over `tw.window`. `tw.moments` becomes a mean and a sum of squared
+    deviations, which is two passes over the data: the faster way where a cache holds them. With
+    `keep_moments` it stays, and one pass is enough.
     """
 
     name = "decompose"
 
+    keep_moments: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op, RULES, self.name)
+        rules = {kind: RULES[kind] for kind in RULES if not (self.keep_moments and kind is MomentsOp)}
+        apply_rules(op, rules, self.name)
 
 
 def normal_from_uniform(op: Operation, rw: Rewrite) -> SSAValue:
@@ -55,4 +64,28 @@ def normal_from_uniform(op: Operation, rw: Rewrite) -> SSAValue:
     return rw.value(MulOp(radius, rw.value(CosOp(times(v, 2 * pi)))))
 
 
-RULES: Rules = {RngNormalOp: (normal_from_uniform,), AtenOp: (decompose_pooling,)}
+def moments_in_two_passes(op: Operation, rw: Rewrite) -> Sequence[SSAValue]:
+    """The mean, then the squares of the deviations from it; halves compute in f32."""
+    assert isinstance(op, MomentsOp)
+    element, axes, sizes = element_type_of(op.source), ints(op.axes), sizes_of(op.source)
+    x = op.source
+    if is_half(element):
+        x = rw.value(CastOp(x, f32))
+    total = rw.value(SumOp(x, axes))
+    number = product(sizes[a] for a in axes)
+    number = number if number.constant is None else number.constant
+    count = rw.value(FullOp(number, element_type_of(x), sizes_of(total)))
+    mean = rw.value(DivOp(total, count))
+    kept = [i for i in range(len(sizes)) if i not in axes]
+    apart = rw.value(SubOp(x, rw.value(BroadcastOp(mean, sizes, kept))))
+    squares = rw.value(SumOp(rw.value(MulOp(apart, apart)), axes))
+    if is_half(element):
+        return rw.value(CastOp(mean, element)), rw.value(CastOp(squares, element))
+    return mean, squares
+
+
+RULES: Rules = {
+    RngNormalOp: (normal_from_uniform,),
+    MomentsOp: (moments_in_two_passes,),
+    AtenOp: (decompose_pooling,),
+}

@@ -271,3 +271,35 @@ tk.func @f [8] (%a: memref<8xf32>) scheduled {
   %c, %x, %y = "test.op"() : () -> (vector<4x8xf32>, vector<4x2xf32>, vector<2x8xf32>)
   %0 = tk.mma %c, %x, %y precision "ieee" : vector<4x8xf32>, vector<4x2xf32>, vector<2x8xf32> -> vector<4x4xf32>
 }
+
+// -----
+
+// CHECK: tk.moments: operands and results are all f32 or all f64, got f32, f64, f32, f32, f64, f32
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x, %y = "test.op"() : () -> (f32, f64)
+  %0, %1, %2 = tk.moments %x, %y, %x over [0] : f32
+}
+
+// -----
+
+// CHECK: tk.moments: operands and results are all f32 or all f64, got bf16
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x = "test.op"() : () -> bf16
+  %0, %1, %2 = tk.moments %x, %x, %x over [0] : bf16
+}
+
+// -----
+
+// CHECK: tk.moments: combines over one axis at least
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x = "test.op"() : () -> f32
+  %0, %1, %2 = tk.moments %x, %x, %x over [] : f32
+}
+
+// -----
+
+// CHECK: tk.moments: axis 1 is outside of the iteration space of rank 1
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x = "test.op"() : () -> f32
+  %0, %1, %2 = tk.moments %x, %x, %x over [1] : f32
+}

@@ -75,3 +75,27 @@
 // CHECK: tw.cumsum: dim is 2, expected 0 <= dim < 2
 %a = "test.op"() : () -> (tensor<4x6xf32>)
 %r = tw.cumsum %a dim 2 : tensor<4x6xf32>
+
+// -----
+
+// CHECK: tw.moments: element type is i32, expected float
+%a = "test.op"() : () -> (tensor<4x6xi32>)
+%m, %q = tw.moments %a over [1] : tensor<4x6xi32> -> tensor<4xi32>
+
+// -----
+
+// CHECK: tw.moments: result has element type f64, expected f32
+%a = "test.op"() : () -> (tensor<4x6xf32>)
+%m, %q = tw.moments %a over [1] : tensor<4x6xf32> -> tensor<4xf64>
+
+// -----
+
+// CHECK: tw.moments: axes [2] has 2, expected 0 <= axis < 2
+%a = "test.op"() : () -> (tensor<4x6xf32>)
+%m, %q = tw.moments %a over [2] : tensor<4x6xf32> -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.moments: result shape is [6], expected [4]
+%a = "test.op"() : () -> (tensor<4x6xf32>)
+%m, %q = tw.moments %a over [1] : tensor<4x6xf32> -> tensor<6xf32>

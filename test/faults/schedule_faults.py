@@ -199,8 +199,8 @@ FAULTS = (
     Fault(
         "split-identity",
         _S + "split_reductions.py",
-        "return self.b.select(inside, value, nothing.results[0])",
-        "return self.b.select(inside, value, value)",
+        "env[operand] = self.b.select(inside, env[operand], nothing.results[0])",
+        "env[operand] = self.b.select(inside, env[operand], env[operand])",
         "the end of the last part of a long reduction is no identity",
     ),
     Fault(
@@ -220,8 +220,8 @@ FAULTS = (
     Fault(
         "cut-subscripts",
         _S + "cut_levels.py",
-        "env[op.result] = b.load(i, [dim(a) for a in kept])",
-        "env[op.result] = b.load(i, [dim(a) for a in range(len(kept))])",
+        "env[value] = b.load(i, [dim(a) for a in kept])",
+        "env[value] = b.load(i, [dim(a) for a in range(len(kept))])",
         "a kernel reads statistics along the wrong axes",
     ),
     Fault(

@@ -63,3 +63,27 @@ tk.func @keeps_the_axis_of_a_scan [3, 5, 1] (%x: memref<15xf32>, %o: memref<15xf
   %1 = tk.scan add %0 along 1 : f32
   tk.store %1, %o[d0*5 + d1] : f32, memref<15xf32>
 }
+
+// A sum that is not finite leaves no deviation, of one number either.
+// CHECK-LABEL: @forwards_moments_of_one_number [4]
+// CHECK-NEXT: %[[V:.*]] = tk.load %x[d0] :
+// CHECK: %[[F:.*]] = arith.subf %[[V]], %[[V]] : f32
+// CHECK: %[[Q:.*]] = arith.addf %{{.*}}, %[[F]] : f32
+// CHECK: tk.store %[[Q]], %o[d0] :
+tk.func @forwards_moments_of_one_number [4, 1] (%x: memref<4xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %x[d0 + d1] : memref<4xf32> -> f32
+  %z = arith.constant 0.0 : f32
+  %u = arith.constant 1.0 : f32
+  %s, %q, %n = tk.moments %0, %z, %u over [1] : f32
+  tk.store %q, %o[d0] : f32, memref<4xf32>
+}
+
+// CHECK-LABEL: @merges_axes_of_moments [3, 35]
+// CHECK: tk.moments %{{.*}}, %{{.*}}, %{{.*}} over [1] : f32
+tk.func @merges_axes_of_moments [3, 5, 7] (%x: memref<105xf32>, %o: memref<3xf32>) {
+  %0 = tk.load %x[d0*35 + d1*7 + d2] : memref<105xf32> -> f32
+  %z = arith.constant 0.0 : f32
+  %u = arith.constant 1.0 : f32
+  %s, %q, %n = tk.moments %0, %z, %u over [1, 2] : f32
+  tk.store %q, %o[d0] : f32, memref<3xf32>
+}

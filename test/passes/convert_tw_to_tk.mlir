@@ -68,3 +68,20 @@ func.func @leaves_views_and_library_ops(%x: tensor<3x4xf32>) -> tensor<3x3xf32> 
   %r = tw.matmul %x, %t : (tensor<3x4xf32>, tensor<4x3xf32>) -> tensor<3x3xf32>
   func.return %r : tensor<3x3xf32>
 }
+
+// -----
+
+// CHECK-LABEL: @moments
+func.func @moments(%x: tensor<?x4xbf16, #tw.shape<"s0, 4">>, %s0: index {tw.symbol = "s0"}) -> (tensor<4xbf16>, tensor<4xbf16>) {
+  // CHECK:      %[[X:.*]] = arith.extf
+  // CHECK:      %[[S:.*]], %[[Q:.*]], %{{.*}} = tk.moments %[[X]], %{{.*}}, %{{.*}} over [0] : f32
+  // CHECK:      %[[I:.*]] = tk.index "s0" : i64
+  // CHECK-NEXT: %[[N:.*]] = arith.sitofp %[[I]] : i64 to f32
+  // CHECK-NEXT: %[[M:.*]] = arith.divf %[[S]], %[[N]] : f32
+  // CHECK-NEXT: %[[H:.*]] = arith.truncf %[[M]]
+  // CHECK-NEXT: tk.store %[[H]], %{{.*}}[d1]
+  // CHECK-NEXT: %[[R:.*]] = arith.truncf %[[Q]]
+  // CHECK-NEXT: tk.store %[[R]], %{{.*}}[d1]
+  %m, %q = tw.moments %x over [0] : tensor<?x4xbf16, #tw.shape<"s0, 4">> -> tensor<4xbf16>
+  func.return %m, %q : tensor<4xbf16>, tensor<4xbf16>
+}

@@ -1,4 +1,5 @@
 // RUN: tilewright-opt %s -p decompose --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p decompose{keep_moments=true} | filecheck %s --check-prefix=KEEP
 
 // CHECK-LABEL: @normal_from_two_draws
 func.func @normal_from_two_draws(%seed: tensor<i64>) -> tensor<3x?xf32, #tw.shape<"3, s0">> {
@@ -20,4 +21,32 @@ func.func @leaves_primitives(%seed: tensor<i64>) -> tensor<3xf32> {
   // CHECK-NEXT: func.return
   %n = tw.rng_uniform %seed offset "0" : tensor<i64> -> tensor<3xf32>
   func.return %n : tensor<3xf32>
+}
+
+// CHECK-LABEL: @moments_in_two_passes
+// CHECK-NEXT: %[[S:.*]] = tw.sum %x over [0, 2] : tensor<3x?x4xf32, #tw.shape<"3, s0, 4">> -> tensor<?xf32, #tw.shape<"s0">> loc("m.py":4:2)
+// CHECK-NEXT: %[[N:.*]] = tw.full 1.200000e+01 : f32 -> tensor<?xf32, #tw.shape<"s0">>
+// CHECK-NEXT: %[[M:.*]] = tw.div %[[S]], %[[N]]
+// CHECK-NEXT: %[[B:.*]] = tw.broadcast %[[M]] dims [1]
+// CHECK-NEXT: %[[D:.*]] = tw.sub %x, %[[B]]
+// CHECK-NEXT: %[[Q:.*]] = tw.mul %[[D]], %[[D]]
+// CHECK-NEXT: %[[T:.*]] = tw.sum %[[Q]] over [0, 2]
+// CHECK-NEXT: func.return %[[M]], %[[T]]
+// KEEP-LABEL: @moments_in_two_passes
+// KEEP-NEXT: tw.moments %x over [0, 2]
+func.func @moments_in_two_passes(%x: tensor<3x?x4xf32, #tw.shape<"3, s0, 4">>, %s0: index {tw.symbol = "s0"}) -> (tensor<?xf32, #tw.shape<"s0">>, tensor<?xf32, #tw.shape<"s0">>) {
+  %m, %q = tw.moments %x over [0, 2] : tensor<3x?x4xf32, #tw.shape<"3, s0, 4">> -> tensor<?xf32, #tw.shape<"s0">> loc("m.py":4:2)
+  func.return %m, %q : tensor<?xf32, #tw.shape<"s0">>, tensor<?xf32, #tw.shape<"s0">>
+}
+
+// Halves compute in f32; a size that is not known counts as it is.
+// CHECK-LABEL: @moments_of_halves
+// CHECK-NEXT: %[[X:.*]] = tw.cast %x : tensor<?xbf16, #tw.shape<"s0">> -> tensor<?xf32, #tw.shape<"s0">>
+// CHECK-NEXT: %[[S:.*]] = tw.sum %[[X]] over [0]
+// CHECK-NEXT: %[[N:.*]] = tw.full "s0" -> tensor<f32>
+// CHECK: tw.cast %{{.*}} : tensor<f32> -> tensor<bf16>
+// CHECK: tw.cast %{{.*}} : tensor<f32> -> tensor<bf16>
+func.func @moments_of_halves(%x: tensor<?xbf16, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"}) -> (tensor<bf16>, tensor<bf16>) {
+  %m, %q = tw.moments %x over [0] : tensor<?xbf16, #tw.shape<"s0">> -> tensor<bf16>
+  func.return %m, %q : tensor<bf16>, tensor<bf16>
 }

@@ -160,3 +160,50 @@ func.func @checks(%x: tensor<1048576xi64>) -> tensor<i64> {
   }
   func.return %r : tensor<i64>
 }
+
+// -----
+
+// One pass for mean and variance: parts hand on sum, squared deviations and count.
+// CHECK-LABEL: @moments
+// CHECK: %[[P:.*]], %[[Q:.*]], %[[K:.*]] = tk.kernel [64, ((s0 + 63) floordiv 64)]
+// CHECK: %[[V:.*]] = tk.load %{{.*}} if %[[M:.*]] else
+// CHECK: %[[X:.*]] = arith.select %[[M]], %[[V]], %{{.*}} : f32
+// CHECK: %[[N:.*]] = arith.select %[[M]], %{{.*}}, %{{.*}} : f32
+// CHECK: tk.moments %[[X]], %{{.*}}, %[[N]] over [1] : f32 loc("m.py":2:0)
+// CHECK: tk.kernel [64] ins(%[[P]], %[[Q]], %[[K]]
+// CHECK: %[[S:.*]], %[[D:.*]], %{{.*}} = tk.moments %{{.*}}, %{{.*}}, %{{.*}} over [0] : f32 loc("m.py":2:0)
+// CHECK: tk.store %[[S]]
+// CHECK: tk.store %[[D]]
+func.func @moments(%x: tensor<?xf32, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"}) -> (tensor<f32>, tensor<f32>) {
+  %r, %t = tk.kernel [s0] ins(%x : tensor<?xf32, #tw.shape<"s0">>) -> (tensor<f32>, tensor<f32>) {
+  ^bb0(%a: tensor<?xf32, #tw.shape<"s0">>, %o: tensor<f32>, %p: tensor<f32>):
+    %0 = tk.load %a[d0] : tensor<?xf32, #tw.shape<"s0">> -> f32
+    %z = arith.constant 0.0 : f32
+    %u = arith.constant 1.0 : f32
+    %s, %q, %n = tk.moments %0, %z, %u over [0] : f32 loc("m.py":2:0)
+    tk.store %s, %o[] : f32, tensor<f32>
+    tk.store %q, %p[] : f32, tensor<f32>
+  }
+  func.return %r, %t : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// Cut behind the moments, of which only the sum is needed again.
+// CHECK-LABEL: @centred
+// CHECK: tk.kernel [256, 4096] ins(%x
+// CHECK: %[[S:.*]] = tk.kernel [256] ins(
+// CHECK-SAME: -> (tensor<f32>)
+// CHECK: tk.kernel [1048576] ins(%[[S]], %x
+func.func @centred(%x: tensor<1048576xf32>) -> tensor<1048576xf32> {
+  %r = tk.kernel [1048576] ins(%x : tensor<1048576xf32>) -> (tensor<1048576xf32>) {
+  ^bb0(%a: tensor<1048576xf32>, %o: tensor<1048576xf32>):
+    %0 = tk.load %a[d0] : tensor<1048576xf32> -> f32
+    %z = arith.constant 0.0 : f32
+    %u = arith.constant 1.0 : f32
+    %s, %q, %n = tk.moments %0, %z, %u over [0] : f32
+    %1 = arith.subf %0, %s : f32
+    tk.store %1, %o[d0] : f32, tensor<1048576xf32>
+  }
+  func.return %r : tensor<1048576xf32>
+}

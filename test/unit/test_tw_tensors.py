@@ -165,6 +165,22 @@ def test_cumsum(name: str) -> None:
         check([t], lambda a: r.CumsumOp(a[0], 1), wanted)
 
 
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("axes", [(0,), (1,), (0, 2)])
+def test_moments(name: str, axes: tuple[int, ...]) -> None:
+    t = values(3, 5, 4, name=name)
+    wide = t.double()
+    squares = (wide - wide.mean(axes, keepdim=True)).square().sum(axes)
+    check([t], lambda a: r.MomentsOp(a[0], axes), wide.mean(axes).to(t.dtype), squares.to(t.dtype))
+
+
+def test_moments_that_are_no_numbers() -> None:
+    nan, inf = float("nan"), float("inf")
+    t = torch.tensor([[1.0, nan, 3.0], [4.0, inf, 5.0], [inf, -inf, 0.0]])
+    check([t], lambda a: r.MomentsOp(a[0], (1,)), torch.tensor([nan, inf, nan]), torch.full((3,), nan))
+    check([torch.ones(2, 0)], lambda a: r.MomentsOp(a[0], (1,)), torch.full((2,), nan), torch.zeros(2))
+
+
 # Indexing
 
 

@@ -227,6 +227,45 @@ CASES = {
         }""",
         ("f32 189", "i64 21 = 0"),
     ),
+    "moments": Case(
+        """tk.func @f [5, s0] (%x: memref<?xf32>, %m: memref<5xf32>, %o: memref<5xf32>) symbols [s0] {
+          %0 = tk.load %x[d0*s0 + d1] : memref<?xf32> -> f32
+          %z = arith.constant 0.0 : f32
+          %u = arith.constant 1.0 : f32
+          %s, %q, %n = tk.moments %0, %z, %u over [1] : f32
+          %1 = arith.divf %s, %n : f32
+          tk.store %1, %m[d0] : f32, memref<5xf32>
+          tk.store %q, %o[d0] : f32, memref<5xf32>
+        }""",
+        ("f32 s0*5", "f32 5 = 0", "f32 5 = 0"),
+        {"s0": 133},
+    ),
+    "moments_of_columns": Case(
+        """tk.func @f [19, 21] (%x: memref<399xf32>, %m: memref<21xf32>, %o: memref<21xf32>) {
+          %0 = tk.load %x[d0*21 + d1] : memref<399xf32> -> f32
+          %z = arith.constant 0.0 : f32
+          %u = arith.constant 1.0 : f32
+          %s, %q, %n = tk.moments %0, %z, %u over [0] : f32
+          tk.store %s, %m[d1] : f32, memref<21xf32>
+          tk.store %q, %o[d1] : f32, memref<21xf32>
+        }""",
+        ("f32 399", "f32 21 = 0", "f32 21 = 0"),
+    ),
+    "moments_of_parts": Case(
+        """tk.func @f [3, 41] (%s: memref<123xf32>, %q: memref<123xf32>, %j: memref<41xi64>, %o: memref<3xf32>,
+                               %p: memref<3xf32>) {
+          %0 = tk.load %s[d0*41 + d1] : memref<123xf32> -> f32
+          %1 = tk.load %q[d0*41 + d1] : memref<123xf32> -> f32
+          %2 = tk.load %j[d1] : memref<41xi64> -> i64
+          %c = arith.constant 1 : i64
+          %i = arith.addi %2, %c : i64
+          %3 = arith.sitofp %i : i64 to f32
+          %4, %5, %6 = tk.moments %0, %1, %3 over [1] : f32
+          tk.store %5, %o[d0] : f32, memref<3xf32>
+          tk.store %6, %p[d0] : f32, memref<3xf32>
+        }""",
+        ("f32 123", "f32 123", "i64 41 < 9", "f32 3 = 0", "f32 3 = 0"),
+    ),
     "cumsum": Case(
         """tk.func @f [5, 19] (%x: memref<95xf32>, %o: memref<95xf32>) {
           %0 = tk.load %x[d0*19 + d1] : memref<95xf32> -> f32

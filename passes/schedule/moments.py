@@ -1,0 +1,94 @@
+"""Joins the moments of two groups of numbers, and of all lanes: the arithmetic of `tk.moments`.
+
+Groups a, b of `n` numbers with sum `s` and squared deviations `q` make, with `m = s / n`,
+
+    q = q_a + q_b + (m_b - m_a)**2 * n_a * n_b / (n_a + n_b)
+
+(Chan, Golub and LeVeque 1979; Welford's update where b is one number).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat, FloatAttr
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.types import element_type
+
+from .combine import Emit, combine
+
+_NO_FLAGS = arith.FastMathFlagsAttr("none")
+Parts = tuple[SSAValue, SSAValue, SSAValue]
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Writes the arithmetic; `spread` brings a value to a shape of lanes."""
+
+    emit: Emit
+    constant: Callable[[FloatAttr[AnyFloat]], SSAValue]
+    spread: Callable[[SSAValue, tuple[int, ...]], SSAValue]
+    numbers: bool
+    """Whether what is added is one number, or none, at a time."""
+
+    def join(self, acc: Sequence[SSAValue], new: Sequence[SSAValue]) -> Parts:
+        """Two groups as one."""
+        (sum_a, squares_a, count_a), (sum_b, squares_b, count_b) = acc, new
+        count = self._op(arith.AddfOp, count_a, count_b)
+        both = self._op(arith.MulfOp, count_a, count_b)
+        weight = self._op(arith.DivfOp, both, self._at_least_one(count))
+        inverse = self._op(arith.DivfOp, self._one(count_a), self._at_least_one(count_a))
+        mean_a = self._op(arith.MulfOp, sum_a, inverse)
+        mean_b = sum_b if self.numbers else self._mean(sum_b, count_b)
+        apart = self._op(arith.SubfOp, mean_b, mean_a)
+        squares = self._op(arith.MulfOp, apart, self._op(arith.MulfOp, apart, weight))
+        squares = self._op(arith.AddfOp, squares_a, squares)
+        if not self.numbers:
+            squares = self._op(arith.AddfOp, squares, squares_b)
+        return self._op(arith.AddfOp, sum_a, sum_b), squares, count
+
+    def whole(
+        self, parts: Sequence[SSAValue], total: Callable[[SSAValue], SSAValue], *, joined: bool = True
+    ) -> Parts:
+        """The moments of all lanes, from those of each; `total` sums over lanes.
+
+        Lanes that nothing was `joined` to yet may still hold one number each, which is its own mean.
+        """
+        single = self.numbers and not joined
+        sums, squares, counts = parts
+        sum_, count = total(sums), total(counts)
+        mean = sums if single else self._mean(sums, counts)
+        apart = self._op(arith.SubfOp, mean, self._mean(sum_, count))
+        inside = self._op(arith.MulfOp, apart, self._op(arith.MulfOp, apart, counts))
+        if not single:
+            inside = self._op(arith.AddfOp, inside, squares)
+        not_finite = self._op(arith.SubfOp, sum_, sum_)
+        return sum_, self._op(arith.AddfOp, total(inside), not_finite), count
+
+    def _mean(self, sum_: SSAValue, count: SSAValue) -> SSAValue:
+        return self._op(arith.DivfOp, sum_, self._at_least_one(count))
+
+    def _one(self, like: SSAValue) -> SSAValue:
+        return self.constant(FloatAttr(1.0, cast(AnyFloat, element_type(like.type))))
+
+    def _at_least_one(self, count: SSAValue) -> SSAValue:
+        if isinstance(count.owner, arith.ConstantOp):
+            return count  # the length of a row, which is not empty
+        one = self.spread(self._one(count), shape_of_lanes(count.type))
+        return combine("max", count, one, self.emit)
+
+    def _op(self, kind: type[Operation], lhs: SSAValue, rhs: SSAValue) -> SSAValue:
+        """`lhs kind rhs`, on as many lanes as the two have together."""
+        left, right = shape_of_lanes(lhs.type), shape_of_lanes(rhs.type)
+        shape = (
+            tuple(max(n, m) for n, m in zip(left, right, strict=True)) if left and right else left or right
+        )
+        lhs, rhs = self.spread(lhs, shape), self.spread(rhs, shape)
+        return self.emit(
+            kind.create(operands=[lhs, rhs], result_types=[lhs.type], properties={"fastmath": _NO_FLAGS})
+        )

@@ -1,0 +1,119 @@
+// RUN: tilewright-opt %s -p apply-schedule --split-input-file --print-debuginfo | filecheck %s
+
+// A row in a loop: each lane joins one number at a time, lanes are joined in the end. Lanes beyond the
+// end count nothing. How many numbers a row has is known.
+
+// CHECK-LABEL: @looped_row
+// CHECK: %[[S:.*]], %[[Q:.*]], %[[N:.*]] = tk.for 1 = "0" to "100" step 16 masked iter(%[[A:.*]] = %{{.*}} : vector<16xf32>, %[[B:.*]] = %{{.*}} : vector<16xf32>, %[[C:.*]] = %{{.*}} : vector<16xf32>) {
+// CHECK-NEXT: %[[X:.*]] = tk.load %x[d0*100 + d1] lanes 1
+// CHECK-NEXT: %[[M:.*]] = tk.active lanes 1
+// CHECK-NEXT: %[[K:.*]] = arith.select %[[M]], %{{.*}}, %{{.*}}
+// CHECK-NEXT: %[[N2:.*]] = arith.addf %[[C]], %[[K]]
+// CHECK-NEXT: %[[P:.*]] = arith.mulf %[[C]], %[[K]]
+// CHECK-NEXT: %[[L:.*]] = arith.maximumf %[[N2]]
+// CHECK-NEXT: %[[W:.*]] = arith.divf %[[P]], %[[L]]
+// CHECK-NEXT: arith.maximumf %[[C]]
+// CHECK-NEXT: %[[I:.*]] = arith.divf
+// CHECK-NEXT: %[[E:.*]] = arith.mulf %[[A]], %[[I]]
+// CHECK-NEXT: %[[D:.*]] = arith.subf %[[X]], %[[E]]
+// CHECK-NEXT: %[[DW:.*]] = arith.mulf %[[D]], %[[W]]
+// CHECK-NEXT: %[[DDW:.*]] = arith.mulf %[[D]], %[[DW]]
+// CHECK-NEXT: %[[Q2:.*]] = arith.addf %[[B]], %[[DDW]]
+// CHECK-NEXT: %[[S2:.*]] = arith.addf %[[A]], %[[X]] : vector<16xf32> loc("m.py":2:0)
+// CHECK-NEXT: tk.yield %[[S2]], %[[Q2]], %[[N2]]
+// CHECK: %[[T:.*]] = tk.collapse add %[[S]] dims [0]
+// CHECK: %[[MEAN:.*]] = arith.divf %[[T]], %{{.*}} : f32
+// CHECK: %[[F:.*]] = arith.subf %[[T]], %[[T]] : f32
+// CHECK: %[[V:.*]] = tk.collapse add %{{.*}} dims [0]
+// CHECK: %[[R:.*]] = arith.addf %[[V]], %[[F]] : f32
+// CHECK: tk.store %[[R]], %o[d0]
+tk.func @looped_row [3, 100] (%x: memref<300xf32>, %o: memref<3xf32>)
+    attributes {tk.blocks = array<i64: 0, 1, 1, 16>, tk.grid = 1 : i64} {
+  %0 = tk.load %x[d0*100 + d1] : memref<300xf32> -> f32 loc("m.py":1:0)
+  %z = arith.constant 0.0 : f32
+  %u = arith.constant 1.0 : f32
+  %s, %q, %n = tk.moments %0, %z, %u over [1] : f32 loc("m.py":2:0)
+  tk.store %q, %o[d0] : f32, memref<3xf32>
+}
+
+// -----
+
+// Blocks that divide the row: all lanes have met equally many numbers, one scalar counts them.
+
+// CHECK-LABEL: @counts_once
+// CHECK: tk.for 1 = "0" to "64" step 16 iter(%{{.*}} : vector<2x16xf32>, %{{.*}} : vector<2x16xf32>, %{{.*}} : f32) {
+tk.func @counts_once [4, 64] (%x: memref<256xf32>, %o: memref<4xf32>)
+    attributes {tk.blocks = array<i64: 0, 2, 1, 16>, tk.grid = 1 : i64} {
+  %0 = tk.load %x[d0*64 + d1] : memref<256xf32> -> f32
+  %z = arith.constant 0.0 : f32
+  %u = arith.constant 1.0 : f32
+  %s, %q, %n = tk.moments %0, %z, %u over [1] : f32
+  tk.store %q, %o[d0] : f32, memref<4xf32>
+}
+
+// -----
+
+// A row that a program holds needs no formula: its mean, then the deviations from it.
+
+// CHECK-LABEL: @held_row
+// CHECK: %[[X:.*]] = tk.load
+// CHECK: %[[S:.*]] = tk.collapse add %[[X]] dims [1] : vector<2x16xf32> -> vector<2x1xf32>
+// CHECK: %[[M:.*]] = arith.divf %[[S]]
+// CHECK: %[[B:.*]] = vector.broadcast %[[M]]
+// CHECK-NEXT: %[[D:.*]] = arith.subf %[[X]], %[[B]]
+// CHECK: %[[K:.*]] = arith.mulf %[[D]], %{{.*}}
+// CHECK-NEXT: %[[Q:.*]] = arith.mulf %[[D]], %[[K]]
+// CHECK: tk.collapse add %[[Q]] dims [1]
+tk.func @held_row [4, 13] (%x: memref<52xf32>, %o: memref<4xf32>)
+    attributes {tk.blocks = array<i64: 0, 2, 1, 16>, tk.grid = 1 : i64} {
+  %0 = tk.load %x[d0*13 + d1] : memref<52xf32> -> f32
+  %z = arith.constant 0.0 : f32
+  %u = arith.constant 1.0 : f32
+  %s, %q, %n = tk.moments %0, %z, %u over [1] : f32
+  tk.store %q, %o[d0] : f32, memref<4xf32>
+}
+
+// -----
+
+// Groups of several numbers have means and deviations of their own; what nobody knows is counted.
+
+// CHECK-LABEL: @groups
+// CHECK: %[[S:.*]] = tk.load %s[d0] lanes 0
+// CHECK: %[[Q:.*]] = tk.load %q[d0] lanes 0
+// CHECK: %[[K:.*]] = arith.addf
+// CHECK: %[[N:.*]] = arith.select %{{.*}}, %[[K]], %{{.*}} : vector<8xi1>, vector<8xf64>
+// CHECK: tk.collapse add %[[S]] dims [0]
+// CHECK: tk.collapse add %[[N]] dims [0]
+// CHECK: %[[L:.*]] = arith.maximumf %[[N]]
+// CHECK: arith.divf %[[S]], %[[L]]
+// CHECK: %[[T:.*]] = arith.addf %{{.*}}, %[[Q]]
+// CHECK: tk.collapse add %[[T]] dims [0]
+tk.func @groups [5] (%s: memref<5xf64>, %q: memref<5xf64>, %n: memref<5xf64>, %o: memref<1xf64>)
+    attributes {tk.blocks = array<i64: 0, 8>, tk.grid = 0 : i64} {
+  %0 = tk.load %s[d0] : memref<5xf64> -> f64
+  %1 = tk.load %q[d0] : memref<5xf64> -> f64
+  %2 = tk.load %n[d0] : memref<5xf64> -> f64
+  %u = arith.constant 1.0 : f64
+  %p = math.absf %2 : f64
+  %c = arith.addf %p, %u : f64
+  %3, %4, %5 = tk.moments %0, %1, %c over [0] : f64
+  tk.store %4, %o[0] : f64, memref<1xf64>
+}
+
+// -----
+
+// Lanes of vectors, for CPUs.
+
+// CHECK-LABEL: @vectors
+// CHECK: %[[S:.*]], %[[Q:.*]], %[[N:.*]] = tk.for 0 = "0" to "16" step 4 iter(
+// CHECK: %[[S2:.*]], %[[Q2:.*]], %[[N2:.*]] = tk.tail 0 = "16" count "3" iter(
+// CHECK: %[[T:.*]] = vector.reduction <add>, %[[S2]] : vector<4xf32> into f32
+// CHECK: vector.reduction <add>, %[[N2]] : vector<4xf32> into f32
+// CHECK: %[[D:.*]] = vector.reduction <add>, %{{.*}} : vector<4xf32> into f32
+tk.func @vectors [19] (%x: memref<19xf32>, %o: memref<1xf32>) attributes {tk.vector = array<i64: 0, 4>} {
+  %0 = tk.load %x[d0] : memref<19xf32> -> f32
+  %z = arith.constant 0.0 : f32
+  %u = arith.constant 1.0 : f32
+  %s, %q, %n = tk.moments %0, %z, %u over [0] : f32
+  tk.store %q, %o[0] : f32, memref<1xf32>
+}
