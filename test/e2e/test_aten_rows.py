@@ -8,7 +8,11 @@ import pytest
 import torch
 from test_aten_ops import Function, compare, compiled, native
 from torch import Tensor
+from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
+
+from tilewright.dialects.interpreter import interpret
+from tilewright.frontend.fx_import import import_fx
 
 X = torch.arange(60.0).reshape(3, 4, 5) * 7 % 11 - 5
 AT, LAST = torch.tensor([0, 2, 1]), torch.tensor([4, -1, 0])
@@ -64,6 +68,17 @@ def test_row(name: str) -> None:
     got, record = compiled(ROWS[name], X)
     compare(got, ROWS[name](X), name)
     assert native(record) == []
+
+
+TAKEN_APART = ("triu", "triu above", "tril below", "lerp", "lerp by tensors", "addcdiv", "select_scatter")
+"""Functions whose operators torch takes apart in a compile; graphs of other origin hold them."""
+
+
+@pytest.mark.parametrize("name", TAKEN_APART)
+def test_row_without_decompositions(name: str) -> None:
+    graph = import_fx(make_fx(lambda x: (ROWS[name](x),), tracing_mode="fake")(X))
+    assert graph.fallbacks == ()
+    compare(interpret(graph.module, [X.clone()], torch), [ROWS[name](X)], name)
 
 
 def _drawn(function: Function) -> tuple[Tensor, ...]:
