@@ -16,9 +16,9 @@ from time import process_time
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 
 from benchmarks.graphs import GRAPHS
+from tilewright.dialects.parser import ModuleParser
 from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import PassRun, module_text, parse_pipeline, run_pipeline, verify_module
 from tilewright.passes.pipeline import pipeline_text
@@ -42,7 +42,7 @@ def measure(graph: str, count: int) -> Seconds:
         return result
 
     text, context = GRAPHS[graph](count), new_context()
-    module: ModuleOp = timed("(parse)", lambda: Parser(context, text, graph).parse_module())
+    module: ModuleOp = timed("(parse)", lambda: ModuleParser(context, text, graph).parse_module())
     timed("(verify)", lambda: verify_module(module))
     timed("(print)", lambda: module_text(module))
     last = process_time()

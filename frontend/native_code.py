@@ -9,6 +9,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
+from tilewright.dialects.parser import ModuleParser
 from tilewright.targets.native.unit import Unit
 from tilewright.targets.registry import code
 
@@ -56,8 +57,7 @@ def text_of(setup: ModuleOp | str) -> str:
 def module_of(setup: ModuleOp | str) -> ModuleOp:
     if isinstance(setup, ModuleOp):
         return setup
-    from xdsl.parser import Parser
 
     from tilewright.dialects.registry import new_context
 
-    return Parser(new_context(), setup, "setup.mlir").parse_module()
+    return ModuleParser(new_context(), setup, "setup.mlir").parse_module()

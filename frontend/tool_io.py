@@ -13,7 +13,6 @@ from typing import NoReturn
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 from tilewright.dialects.diagnostics import (
@@ -24,6 +23,7 @@ from tilewright.dialects.diagnostics import (
     UnreadableInput,
     UnwritableOutput,
 )
+from tilewright.dialects.parser import ModuleParser
 from tilewright.dialects.verification import Verifier
 
 from .collector import collector_paused
@@ -75,7 +75,7 @@ def chunks(text: str, *, split: bool) -> Iterator[str]:
 def parse_module(ctx: Context, text: str, file: str) -> ModuleOp:
     """Parse a module; whatever the parser trips over becomes UnreadableInput."""
     try:
-        return Parser(ctx, text, file).parse_module()
+        return ModuleParser(ctx, text, file).parse_module()
     except ParseError as error:
         advice = "correct the text at the mark; docs/ops.md lists every op with its syntax"
         raise UnreadableInput(file=file, reason=error, advice=advice) from error

@@ -9,8 +9,8 @@ from struct import pack
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func
-from xdsl.parser import Parser
 
+from tilewright.dialects.parser import ModuleParser
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.upstream import generic_upstream
 from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_module
@@ -50,7 +50,7 @@ def import_text(text: str, source: str, file: str) -> ModuleOp:
     ctx = Context(allow_unregistered=True)
     ctx.load_dialect(Builtin)
     ctx.load_dialect(Func)
-    module = read_module(Parser(ctx, generic, file).parse_module())
+    module = read_module(ModuleParser(ctx, generic, file).parse_module())
     verify_module(module)
     run_pipeline(new_context(), module, parse_pipeline("dce"))  # what was read for its size only
     return module

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.parser import Parser
 from xdsl.utils.exceptions import DiagnosticException, ParseError
 
+from tilewright.dialects.parser import ModuleParser
 from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import module_text, verify_module
 
@@ -97,4 +97,4 @@ def readable_text(module: ModuleOp) -> str:
 
 def parse(text: str) -> ModuleOp:
     """A module from its text."""
-    return Parser(new_context(), text, "reduced.mlir").parse_module()
+    return ModuleParser(new_context(), text, "reduced.mlir").parse_module()
