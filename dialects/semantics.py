@@ -71,7 +71,10 @@ class Machine:
 
 Semantics = Callable[[Any, Args, Machine], Results]
 _REGISTRY: dict[type[Operation], Semantics] = {}
-_TW_FAMILIES = ("elementwise", "creation", "view", "reduction", "indexing", "linalg", "packing", "aten")
+_TW_FAMILIES = (
+    *("elementwise", "creation", "view", "reduction", "indexing"),
+    *("linalg", "attention", "packing", "aten"),
+)
 _MODULES: dict[str, tuple[str, ...]] = {
     "tw": tuple(f"tilewright.dialects.tw.semantics_{family}" for family in _TW_FAMILIES),
     "tk": ("tilewright.dialects.tk.semantics",),

@@ -12,10 +12,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 
 from tilewright.dialects.tw.aten import WriteOp
-from tilewright.dialects.types import element_type_of, tensor_type
+from tilewright.dialects.types import element_type, element_type_of, sizes_of_type
 
-from .aten import row_of
-from .aten.aten import call_aten, callee_of
+from .aten import SEEDED, row_of
+from .aten.aten import call_aten, callee_of, result_type
 from .aten.builder import Builder, Row
 from .aten.numbers import NUMBERS
 from .boundary import Arguments, Results, constant_of, import_arguments, make_module
@@ -42,7 +42,6 @@ IGNORED = frozenset(
 LIBRARY = frozenset(
     (
         "aten::convolution_backward",
-        "aten::_scaled_dot_product_flash_attention_for_cpu_backward",
         "aten::max_pool2d_with_indices",
         "aten::max_pool2d_with_indices_backward",
         "aten::avg_pool2d",
@@ -133,7 +132,7 @@ class _Importer:
         try:
             if row is None:
                 raise Unsupported("tw has no op for it yet", "TW1101")
-            if self._is_carried(args):
+            if str(op) not in SEEDED and self._is_carried(args):
                 raise Unsupported("its dtype has no element type in the IR", "TW1103")
             value = row(self.b, *args, **kwargs)
         except Unsupported as reason:
@@ -217,14 +216,13 @@ class _Importer:
             return tuple(self._checked(part, want) for part, want in zip(value, fake, strict=True))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         if not isinstance(fake, torch.Tensor):
             return value
-        sizes = self.symbols.exprs(fake.shape)
-        expected = tensor_type(self.b.element_of(fake), sizes)
+        expected = result_type(fake, self.symbols)
         assert isinstance(value, SSAValue), f"{self.b.node.target} yields {value}"
         made = cast("SSAValue", value)
         if made.type == expected:
             return made
-        assert element_type_of(made) == expected.element_type, f"{self.b.node.target} yields {made.type}"
-        return self.b.conform(made, sizes)
+        assert element_type_of(made) == element_type(expected), f"{self.b.node.target} yields {made.type}"
+        return self.b.conform(made, sizes_of_type(expected))
 
     def _finish(self, node: Node, arguments: Arguments) -> Graph:
         for write, value, place in self.writes:

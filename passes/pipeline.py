@@ -44,6 +44,7 @@ _TENSOR_GPU = {"decompose": "decompose{keep_moments=true}"}
 _FUSION_GPU = {"fuse": "fuse{hold_back=true}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
+    "split-attention",
     "convert-tw-to-tk{products=half concats=true}",
     *(_FUSION_GPU.get(name, name) for name in KERNELS[1:_AFTER_FUSION]),
     "split-reductions",

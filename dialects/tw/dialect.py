@@ -4,6 +4,7 @@ from xdsl.ir import Dialect
 
 from ..types import ShapeAttr
 from .aten import ATEN_OPS, ArgAttr, SizeAttr
+from .attention import ATTENTION_OPS
 from .creation import CREATION_OPS
 from .elementwise import UNARY_OPS
 from .elementwise_binary import ELEMENTWISE_OPS, PredicateAttr
@@ -26,6 +27,7 @@ TW = Dialect(
         *REDUCTION_OPS,
         *INDEXING_OPS,
         *LINALG_OPS,
+        *ATTENTION_OPS,
         *PACKING_OPS,
         *PACKED_CONVOLUTION_OPS,
         *ATEN_OPS,

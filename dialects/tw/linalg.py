@@ -1,10 +1,10 @@
-"""Contractions: matrix product, convolution and attention."""
+"""Contractions: matrix product and convolution."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, f32, f64, i1, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -190,98 +190,4 @@ class ConvolutionOp(TwOp):
             raise fail(self, f"groups is {self.groups.value.data}, expected at least 1")
 
 
-@irdl_op_definition
-class AttentionOp(TwOp):
-    """softmax(q k^T * scale + mask) v, and the log-sum-exp of the scores.
-
-    q is `[b, h, l, e]`, k `[b, g, s, e]`, v `[b, g, s, c]`; the results are `[b, h, l, c]`
-    and `[b, h, l]`, f32 (f64 for f64 inputs). `g` is `h`, or divides it: then `h / g` heads
-    in a row share a head of k and v. The mask has rank 2 (`[l, s]`) or 4, each size 1
-    or the full one; i1 (true takes part) or the element type (added). `causal` lets row i
-    see columns 0 to i. Scores, softmax and sums are computed in f32 or f64. A row that sees
-    no column is 0 with log-sum-exp -inf (as ATen's CPU kernel does for masks of -inf).
-    `dropout` is the probability of dropping a weight; only 0 has a meaning on this op so far.
-
-    ```mlir
-    %o, %l = tw.attention %q, %k, %v causal scale 0.125 dropout 0.0
-       : (tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>)
-         -> (tensor<1x2x8x64xf32>, tensor<1x2x8xf32>)
-    ```
-    """
-
-    name = "tw.attention"
-
-    query = operand_def(TENSOR)
-    key = operand_def(TENSOR)
-    value = operand_def(TENSOR)
-    mask = opt_operand_def(TENSOR)
-    is_causal = opt_prop_def(UnitAttr)
-    scale = prop_def(FloatAttr.constr(type=f64))
-    dropout_p = prop_def(FloatAttr.constr(type=f64))
-    result = result_def(TENSOR)
-    logsumexp = result_def(TENSOR)
-
-    traits = traits_def(PURE)
-    assembly_format = (
-        "$query `,` $key `,` $value (`mask` $mask^)? (`causal` $is_causal^)? `scale` $scale"
-        " `dropout` $dropout_p attr-dict `:` functional-type(operands, results)"
-    )
-
-    def __init__(
-        self,
-        query: SSAValue,
-        key: SSAValue,
-        value: SSAValue,
-        mask: SSAValue | None = None,
-        *,
-        scale: float,
-        is_causal: bool = False,
-        dropout_p: float = 0.0,
-    ) -> None:
-        sizes = sizes_of(query)
-        properties: dict[str, Attribute] = {
-            "scale": FloatAttr(scale, f64),
-            "dropout_p": FloatAttr(dropout_p, f64),
-        }
-        if is_causal:
-            properties["is_causal"] = UnitAttr()
-        element = element_of(query)
-        results = (
-            tensor_type(element, [*sizes[:3], sizes_of(value)[3]]),
-            tensor_type(element if element == f64 else f32, sizes[:3]),
-        )
-        operands = (query, key, value) if mask is None else (query, key, value, mask)
-        self._build(operands, results, properties)
-
-    def check(self) -> None:
-        q, k, v = sizes_of(self.query), sizes_of(self.key), sizes_of(self.value)
-        element = element_of(self.query)
-        expect_kind(self, self.query, "float")
-        for fact, value in (("query", self.query), ("key", self.key), ("value", self.value)):
-            expect_rank(self, fact, value, 4)
-            expect_element(self, fact, value, element)
-        expect_sizes(self, "key shape", k, [q[0], k[1], k[2], q[3]])
-        if k[1] != q[1] and (q[1] % k[1]).constant != 0:
-            raise fail(self, f"{k[1]} heads of keys do not divide {q[1]} heads of queries")
-        expect_sizes(self, "value shape", v, [*k[:3], v[3]])
-        expect_element(self, "result", self.result, element)
-        expect_sizes(self, "result shape", sizes_of(self.result), [*q[:3], v[3]])
-        expect_element(self, "logsumexp", self.logsumexp, element if element == f64 else f32)
-        expect_sizes(self, "logsumexp shape", sizes_of(self.logsumexp), q[:3])
-        if self.dropout_p.value.data != 0.0:
-            raise fail(self, f"dropout is {self.dropout_p.value.data}, expected 0.0")
-        if self.mask is not None:
-            self._check_mask(self.mask, [*q[:3], k[2]])
-
-    def _check_mask(self, mask: SSAValue, full: list[Expr]) -> None:
-        sizes = sizes_of(mask)
-        if element_of(mask) not in (i1, element_of(self.query)):
-            raise fail(self, f"mask is {element_of(mask)}, expected i1 or {element_of(self.query)}")
-        if len(sizes) not in (2, 4):
-            raise fail(self, f"mask has rank {len(sizes)}, expected 2 or 4")
-        for n, limit in zip(sizes, full[-len(sizes) :], strict=True):
-            if n.constant != 1 and n != limit:
-                raise fail(self, f"mask has size {n}, expected 1 or {limit}")
-
-
-LINALG_OPS = (MatmulOp, ConvolutionOp, AttentionOp)
+LINALG_OPS = (MatmulOp, ConvolutionOp)

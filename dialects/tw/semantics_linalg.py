@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product as positions
 
-from xdsl.dialects.builtin import f32, f64
-
 from ..arrays import Array
 from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type_of
-from .linalg import AttentionOp, ConvolutionOp, MatmulOp
+from .linalg import ConvolutionOp, MatmulOp
 from .semantics_elementwise import compute
 
 
@@ -100,37 +98,3 @@ def correlate(
         )
         total = total + m.xp.matmul(taps, patch)
     return total.reshape([batch, outputs, *sizes])
-
-
-def _shared_heads(m: Machine, value: Array, heads: int) -> Array:
-    """Each head as often as queries have one for it."""
-    count = value.shape[1]
-    if count in (0, heads):
-        return value
-    parts = [value[:, i : i + 1] for i in range(count) for _ in range(heads // count)]
-    return m.arrays.concat(parts, 1)
-
-
-@semantics(AttentionOp)
-def run_attention(op: AttentionOp, args: Args, machine: Machine) -> Results:
-    element, xp = element_type_of(op.query), machine.xp
-    query, key, value, *mask = args
-    query, key, value = (compute(machine, arg, element) for arg in (query, key, value))
-    key, value = (_shared_heads(machine, arg, query.shape[1]) for arg in (key, value))
-    scores = xp.matmul(query, machine.arrays.permute(key, [0, 1, 3, 2])) * op.scale.value.data
-    hidden = machine.arrays.full([1], float("-inf"), scores.dtype)
-    for term in mask:
-        scores = xp.where(term, scores, hidden) if term.dtype == xp.bool else scores + term
-    if op.is_causal is not None:
-        rows, columns = machine.arrays.arange(scores.shape[2]), machine.arrays.arange(scores.shape[3])
-        scores = xp.where(columns.reshape([1, -1]) <= rows.reshape([-1, 1]), scores, hidden)
-    scores = machine.arrays.cast(scores, machine.arrays.compute_dtype(element))
-    with machine.quiet():
-        top = machine.arrays.reduce("amax", scores, (3,)).reshape([*scores.shape[:3], 1])
-        weights = xp.exp(scores - xp.where(xp.isinf(top), xp.zeros_like(top), top))
-        total = machine.arrays.reduce("sum", weights, (3,)).reshape(top.shape)
-        logsumexp = (xp.log(total) + xp.where(xp.isinf(top), xp.zeros_like(top), top)).reshape(top.shape[:3])
-        weights = weights / xp.where(total == 0, xp.ones_like(total), total)
-    result = xp.matmul(weights, value)
-    wide = f64 if element == f64 else f32
-    return machine.arrays.store(result, element), machine.arrays.store(logsumexp, wide)

@@ -7,7 +7,8 @@ from typing import TypeVar
 
 from tilewright.dialects.plugins import Table
 
-from . import creation, elementwise, indexing, linalg, numbers, reduction, view
+from . import attention, creation, elementwise, indexing, linalg, numbers, reduction, view
+from .attention import SEEDED as SEEDED
 from .builder import Row
 
 ROWS: dict[str, Row] = {
@@ -17,6 +18,7 @@ ROWS: dict[str, Row] = {
     **reduction.ROWS,
     **indexing.ROWS,
     **linalg.ROWS,
+    **attention.ROWS,
     **numbers.ROWS,
 }
 

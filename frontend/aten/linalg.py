@@ -1,8 +1,7 @@
-"""Matrix products, convolution and attention."""
+"""Matrix products and convolution."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import product
 from tilewright.dialects.tw.elementwise_binary import AddOp, MulOp
-from tilewright.dialects.tw.linalg import AttentionOp, ConvolutionOp, MatmulOp
+from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
 from tilewright.dialects.types import is_float, sizes_of
 
 from ..errors import Unsupported
@@ -95,34 +94,6 @@ def _spread(values: Sequence[Any], count: int) -> list[int]:
     return numbers * count if len(numbers) == 1 else numbers
 
 
-def _attention(
-    b: Builder,
-    query: SSAValue,
-    key: SSAValue,
-    value: SSAValue,
-    dropout_p: float = 0.0,
-    is_causal: bool = False,
-    *,
-    attn_mask: SSAValue | None = None,
-    scale: Any = None,
-) -> tuple[SSAValue, SSAValue]:
-    if dropout_p:
-        raise Unsupported("attention with dropout")
-    depth = sizes_of(query)[-1].constant
-    if scale is None:
-        if depth is None:
-            raise Unsupported("attention whose head size is symbolic")
-        scale = 1.0 / math.sqrt(depth)
-    if not isinstance(scale, int | float):
-        raise Unsupported("attention with a symbolic scale")
-    element = element_of(query)
-    if attn_mask is not None and element_of(attn_mask) not in (i1, element):
-        attn_mask = b.cast(attn_mask, element)
-    op = AttentionOp(query, key, value, attn_mask, scale=float(scale), is_causal=is_causal)
-    b.emit(op)
-    return op.results[0], op.results[1]
-
-
 ROWS: dict[str, Row] = {
     "aten.mm.default": _matmul,
     "aten.bmm.default": _matmul,
@@ -133,5 +104,4 @@ ROWS: dict[str, Row] = {
     "aten.mv.default": _vector_product,
     "aten.dot.default": _vector_product,
     "aten.convolution.default": _convolution,
-    "aten._scaled_dot_product_flash_attention_for_cpu.default": _attention,
 }

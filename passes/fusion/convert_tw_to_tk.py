@@ -9,7 +9,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from ..rewrite import may_rewrite
-from .lower_attention import attention_becomes_kernel, lower_attention
+from .lower_attention import attention_kernel
 from .lower_concat import concat_becomes_kernel, lower_concat
 from .lower_products import becomes_kernel, lower_matmul
 from .lowerings import Lowering, lowering_of
@@ -66,6 +66,4 @@ class ConvertTwToTkPass(ModulePass):
             return lower_matmul
         if self.concats and concat_becomes_kernel(op):
             return lower_concat
-        if self.products != "none" and attention_becomes_kernel(op):
-            return lower_attention
-        return None
+        return attention_kernel(op) if self.products != "none" else None

@@ -1,7 +1,8 @@
-"""Attention -> `tk.kernel`: two products and a softmax, as sums and maxima over axes like any other."""
+"""Attention and its gradients -> `tk.kernel`: sums and maxima over axes like any other."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects import arith, math
@@ -12,32 +13,70 @@ from tilewright.dialects.index_expr import ZERO, Expr
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw.linalg import AttentionOp
+from tilewright.dialects.tw.attention import (
+    AnyAttention,
+    AttentionKeyGradOp,
+    AttentionOp,
+    AttentionQueryGradOp,
+    GradOp,
+)
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..rewrite import skip
 from .kernel_builder import KernelBuilder
+from .lowerings import Lowering
 
 _DEEPEST = 256
 """Elements of a head that a program can hold of each of its rows."""
+_DEEPEST_GRAD, _DEEPEST_WIDE_GRAD = 128, 64
+"""Of halves and of f32 where it holds two products and two sums: those for gradients."""
 
 
-def attention_becomes_kernel(op: Operation) -> bool:
-    """Whether `op` is attention that tiles can do: in f32, of heads that a program can hold."""
-    if not isinstance(op, AttentionOp):
-        return False
+def attention_kernel(op: Operation) -> Lowering | None:
+    """How `op` becomes a kernel, if it is attention that tiles can do."""
+    lower = _LOWERINGS.get(type(op))
+    if lower is None or not isinstance(op, AnyAttention):
+        return None
+    if (reason := why_library(op)) is not None:
+        skip(op, reason)
+        return None
+    return lower
+
+
+def why_library(op: AnyAttention) -> str | None:
+    """Why tiles cannot do `op`: they compute in f32, with heads that a program can hold."""
     element = element_type_of(op.query)
     if not (is_half(element) or element == f32):
-        skip(op, f"left to a library: no matrix unit takes {element}")
-        return False
+        return f"left to a library: no matrix unit takes {element}"
     sides = (sizes_of(op.query)[2], *sizes_of(op.key)[2:], sizes_of(op.value)[3])
     if any(size.constant is not None and size.constant < 2 for size in sides):
-        skip(op, "left to a library: one of its sides has no more than one element")
-        return False
-    if any(size.constant is None or size.constant > _DEEPEST for size in sides[2:]):
-        skip(op, f"left to a library: heads are symbolic or have more than {_DEEPEST} elements")
-        return False
-    return True
+        return "left to a library: one of its sides has no more than one element"
+    deepest = _DEEPEST
+    if not isinstance(op, AttentionOp):
+        deepest = _DEEPEST_GRAD if is_half(element) else _DEEPEST_WIDE_GRAD
+    if any(size.constant is None or size.constant > deepest for size in sides[2:]):
+        return f"left to a library: heads are symbolic or have more than {deepest} elements"
+    return None
+
+
+@dataclass(frozen=True)
+class _Places:
+    """Where the axes of a kernel stand in the tensors."""
+
+    batch: Expr
+    head: Expr
+    row: Expr
+    key: Expr
+    depth: Expr
+    """Of queries and keys."""
+    group: Expr
+    """The head of keys and values."""
+
+
+def _places(op: AnyAttention, batch: Expr, head: Expr, row: Expr, key: Expr, depth: Expr) -> _Places:
+    heads, shared = sizes_of(op.query)[1], sizes_of(op.key)[1]
+    group = head if heads == shared else head // (heads // shared)
+    return _Places(batch, head, row, key, depth, group)
 
 
 def lower_attention(op: Operation) -> KernelOp:
@@ -47,26 +86,85 @@ def lower_attention(op: Operation) -> KernelOp:
     space = (*sizes[:3], columns, sizes_of(op.key)[2], sizes[3])
     b = KernelBuilder(op.location, space, op.operands, op.result_types)
     batch, head, row, column, key, depth = b.axes
-    factors = element_type_of(op.query)
-    heads, shared = sizes[1], sizes_of(op.key)[1]
-    group = head if heads == shared else head // (heads // shared)
-    q, k = b.load(0, (batch, head, row, depth)), b.load(1, (batch, group, key, depth))
-    scores = _sum(b, b.op(arith.MulfOp, q, k), 5, factors)
-    scores = b.op(arith.MulfOp, scores, b.constant(op.scale.value.data, f32))
-    scores = _masked(b, op, scores)
+    at = _places(op, batch, head, row, key, depth)
+    scores = _scores(b, op, at, 5, 3)
     top = b.add(ReduceOp.make("max", scores, (4,))).results[0]
     nothing = b.compare_float("oeq", top, b.constant(-inf, f32))
     top = b.select(nothing, b.constant(0.0, f32), top)
     weights = b.op(math.ExpOp, b.op(arith.SubfOp, scores, top))
     total = _sum(b, weights, 4)
-    product = b.op(arith.MulfOp, weights, b.load(2, (batch, group, key, column)))
-    found = _sum(b, product, 4, factors)
+    found = _product(b, op, weights, b.load(2, (batch, at.group, key, column)), 4)
     empty = b.compare_float("oeq", total, b.constant(0.0, f32))
     b.store(
         b.op(arith.DivfOp, found, b.select(empty, b.constant(1.0, f32), total)), (batch, head, row, column)
     )
     b.store(b.op(arith.AddfOp, b.op(math.LogOp, total), top), (batch, head, row), 1)
     return b.kernel
+
+
+def lower_query_grad(op: Operation) -> KernelOp:
+    """Axes: batch, head, row, column of the result, key, depth, columns of the values."""
+    assert isinstance(op, AttentionQueryGradOp)
+    sizes = sizes_of(op.query)
+    space = (*sizes, sizes_of(op.key)[2], sizes[3], sizes_of(op.value)[3])
+    b = KernelBuilder(op.location, space, op.operands, op.result_types)
+    batch, head, row, column, key, depth, width = b.axes
+    at = _places(op, batch, head, row, key, depth)
+    weights = _weights(b, op, at, 5)
+    inner = _inner(b, op, at, weights, width, 6)
+    found = _product(b, op, inner, b.load(1, (batch, at.group, key, column)), 4)
+    b.store(_scaled(b, op, found), (batch, head, row, column))
+    return b.kernel
+
+
+def lower_key_grad(op: Operation) -> KernelOp:
+    """Axes: batch, head, key, columns of both results, row, depth, columns of the values."""
+    assert isinstance(op, AttentionKeyGradOp)
+    (batches, heads, rows, e), (keys, c) = sizes_of(op.query), sizes_of(op.value)[2:]
+    b = KernelBuilder(op.location, (batches, heads, keys, e, c, rows, e, c), op.operands, op.result_types)
+    batch, head, key, key_column, value_column, row, depth, width = b.axes
+    at = _places(op, batch, head, row, key, depth)
+    weights = _weights(b, op, at, 6)
+    values = _product(b, op, weights, b.load(3, (batch, head, row, value_column)), 5)
+    inner = _inner(b, op, at, weights, width, 7)
+    found = _product(b, op, inner, b.load(0, (batch, head, row, key_column)), 5)
+    b.store(_scaled(b, op, found), (batch, head, key, key_column))
+    b.store(values, (batch, head, key, value_column), 1)
+    return b.kernel
+
+
+def _scores(b: KernelBuilder, op: AnyAttention, at: _Places, over: int, mask: int) -> SSAValue:
+    """Scaled and masked products of queries and keys; `mask` is the number of that input."""
+    q = b.load(0, (at.batch, at.head, at.row, at.depth))
+    k = b.load(1, (at.batch, at.group, at.key, at.depth))
+    return _masked(b, op, _scaled(b, op, _product(b, op, q, k, over)), at, mask)
+
+
+def _weights(b: KernelBuilder, op: GradOp, at: _Places, over: int) -> SSAValue:
+    """What the softmax made of the scores, again; nothing in a row that sees no key."""
+    scores = _scores(b, op, at, over, 6)
+    total = b.load(4, (at.batch, at.head, at.row))
+    nothing = b.compare_float("oeq", total, b.constant(-inf, f32))
+    total = b.select(nothing, b.constant(0.0, f32), total)
+    return b.op(math.ExpOp, b.op(arith.SubfOp, scores, total))
+
+
+def _inner(b: KernelBuilder, op: GradOp, at: _Places, weights: SSAValue, width: Expr, over: int) -> SSAValue:
+    """The gradient of the scores."""
+    grad, value = (
+        b.load(3, (at.batch, at.head, at.row, width)),
+        b.load(2, (at.batch, at.group, at.key, width)),
+    )
+    delta = b.load(5, (at.batch, at.head, at.row))
+    return b.op(arith.MulfOp, weights, b.op(arith.SubfOp, _product(b, op, grad, value, over), delta))
+
+
+def _scaled(b: KernelBuilder, op: AnyAttention, value: SSAValue) -> SSAValue:
+    return b.op(arith.MulfOp, value, b.constant(op.scale.value.data, f32))
+
+
+def _product(b: KernelBuilder, op: AnyAttention, x: SSAValue, y: SSAValue, axis: int) -> SSAValue:
+    return _sum(b, b.op(arith.MulfOp, x, y), axis, element_type_of(op.query))
 
 
 def _sum(b: KernelBuilder, value: SSAValue, axis: int, factors: Attribute = f32) -> SSAValue:
@@ -76,15 +174,21 @@ def _sum(b: KernelBuilder, value: SSAValue, axis: int, factors: Attribute = f32)
     return b.add(reduce).results[0]
 
 
-def _masked(b: KernelBuilder, op: AttentionOp, scores: SSAValue) -> SSAValue:
-    batch, head, row, _, key, _ = b.axes
+def _masked(b: KernelBuilder, op: AnyAttention, scores: SSAValue, at: _Places, number: int) -> SSAValue:
     hidden = b.constant(-inf, f32)
     if op.mask is not None:
-        places = (batch, head, row, key)[-len(sizes_of(op.mask)) :]
+        places = (at.batch, at.head, at.row, at.key)[-len(sizes_of(op.mask)) :]
         shape = zip(sizes_of(op.mask), places, strict=True)
         subscripts: list[Expr] = [ZERO if size.constant == 1 else place for size, place in shape]
-        mask = b.load(3, subscripts)
+        mask = b.load(number, subscripts)
         scores = b.select(mask, scores, hidden) if mask.type == i1 else b.op(arith.AddfOp, scores, mask)
     if op.is_causal is not None:
-        scores = b.select(b.compare_int("sle", b.index(key), b.index(row)), scores, hidden)
+        scores = b.select(b.compare_int("sle", b.index(at.key), b.index(at.row)), scores, hidden)
     return scores
+
+
+_LOWERINGS: dict[type[Operation], Lowering] = {
+    AttentionOp: lower_attention,
+    AttentionQueryGradOp: lower_query_grad,
+    AttentionKeyGradOp: lower_key_grad,
+}

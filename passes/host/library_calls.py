@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, UnitAttr, f64, i1, i64
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntAttr, IntegerAttr, UnitAttr, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tw.aten import ArgAttr, AtenOp
+from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import RngSeedOp
 from tilewright.dialects.tw.indexing import (
@@ -26,7 +27,7 @@ from tilewright.dialects.tw.indexing import (
     ScatterAlongOp,
     ScatterOp,
 )
-from tilewright.dialects.tw.linalg import AttentionOp, ConvolutionOp, MatmulOp
+from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
 from tilewright.dialects.types import sizes_of
 
 from .layouts import Layout, dense, inverse, reshaped, transposed
@@ -135,7 +136,7 @@ def _attention(op: AttentionOp, layout_of: LayoutOf, results: Sequence[Layout]) 
         arg(1),
         arg(2),
         op.dropout_p,
-        boolean(op.is_causal is not None),
+        _is_causal(op),
         NONE if op.mask is None else arg(3),
         op.scale,
     )
@@ -145,6 +146,31 @@ def _attention(op: AttentionOp, layout_of: LayoutOf, results: Sequence[Layout]) 
     if "tw.strides" not in op.attributes:
         layouts = tuple(_heads_inside(layout.sizes) for layout in results)
     return Call(callee, tuple((v, layout_of(v)) for v in values), args, layouts)
+
+
+def _attention_backward(
+    op: AttentionBackwardOp, layout_of: LayoutOf, results: Sequence[Layout]
+) -> Call | None:
+    """As for `_attention`."""
+    values = [op.grad, op.query, op.key, op.value, op.result, op.logsumexp]
+    if any(layout_of(v).strides[-1].constant != 1 for v in values[:-1]):
+        return None
+    if op.mask is not None:
+        values.append(op.mask)
+    args = (
+        *(arg(i) for i in range(6)),
+        FloatAttr(0.0, f64),
+        _is_causal(op),
+        NONE if op.mask is None else arg(6),
+        op.scale,
+    )
+    callee = "aten::_scaled_dot_product_flash_attention_for_cpu_backward"
+    layouts = tuple(_heads_inside(layout.sizes) for layout in results)
+    return Call(callee, tuple((v, layout_of(v)) for v in values), args, layouts)
+
+
+def _is_causal(op: AttentionOp | AttentionBackwardOp) -> Attribute:
+    return boolean(op.is_causal is not None)
 
 
 def _heads_inside(sizes: Sequence[Expr]) -> Layout:
@@ -234,6 +260,7 @@ OUT_VARIANTS: Mapping[type[Operation], Row] = {
 
 FUNCTIONS: Mapping[type[Operation], Row] = {
     AtenOp: _aten,
+    AttentionBackwardOp: _attention_backward,
     AttentionOp: _attention,
     ConvolutionOp: _convolution,
     GatherOp: _gather,

@@ -33,7 +33,7 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
     return Blocks(
         (*((a, 1) for a in batches), (chain.row, rows), *held.items(), (chain.along, step)),
         len(batches) + 1,
-        warps=8 if rows * max(step, *held.values()) >= (128 * 64 if half else 32 * 128) else 4,
+        warps=_warps(chain, rows * max(step, *held.values()), half),
         stages=max(1, min(2, (limits.shared * 1024 - kept) // loaded)) if half else 1,
         index=bits,
         product="tf32" if limits.tf32 and not half else "ieee",
@@ -52,11 +52,17 @@ def _sides(func: FuncOp, chain: Chain, held: dict[int, int], half: bool, shared:
     outer = sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
     rows = 128 if outer <= 128 else 64
     if not half:  # no matrix unit: each thread holds what it multiplies
-        rows = 32 if widest <= 128 else 16
-    step = 32
+        rows = 32 if widest <= 128 and len(chain.inner) == 1 else 16
+    step = _LEAST if half and len(chain.inner) > 1 and outer > 128 else 32
     while step > _LEAST and (rows + step) * sum(held.values()) * width > shared * 1024:
         step //= 2
     return _limited(rows, func.space[chain.row]), _limited(step, func.space[chain.along])
+
+
+def _warps(chain: Chain, tile: int, half: bool) -> int:
+    """More threads where each would hold too much of the largest tile, of f32 of several tiles at a time."""
+    most = 128 * 64 if half else 32 * 128 if len(chain.inner) == 1 else 16 * 64
+    return 8 if tile >= most else 4
 
 
 def _limited(block: int, size: Expr) -> int:

@@ -90,60 +90,6 @@
 
 // -----
 
-// CHECK: tw.attention: query has rank 3, expected 4
-%a = "test.op"() : () -> (tensor<2x8x4xf32>)
-%r, %s = tw.attention %a, %a, %a scale 1.0 dropout 0.0 : (tensor<2x8x4xf32>, tensor<2x8x4xf32>, tensor<2x8x4xf32>) -> (tensor<2x8x4xf32>, tensor<2x8xf32>)
-
-// -----
-
-// CHECK: tw.attention: key shape is [1, 2, 9, 5], expected [1, 2, 9, 4]
-%a, %b = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<1x2x9x5xf32>)
-%r, %s = tw.attention %a, %b, %b scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x9x5xf32>, tensor<1x2x9x5xf32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
-
-// -----
-
-// CHECK: tw.attention: value shape is [1, 2, 8, 4], expected [1, 2, 9, 4]
-%a, %b = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<1x2x9x4xf32>)
-%r, %s = tw.attention %a, %b, %a scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x9x4xf32>, tensor<1x2x8x4xf32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
-
-// -----
-
-// CHECK: tw.attention: logsumexp has element type bf16, expected f32
-%a = "test.op"() : () -> (tensor<1x2x8x4xbf16>)
-%r, %s = tw.attention %a, %a, %a scale 1.0 dropout 0.0 : (tensor<1x2x8x4xbf16>, tensor<1x2x8x4xbf16>, tensor<1x2x8x4xbf16>) -> (tensor<1x2x8x4xbf16>, tensor<1x2x8xbf16>)
-
-// -----
-
-// CHECK: tw.attention: logsumexp shape is [1, 2, 4], expected [1, 2, 8]
-%a = "test.op"() : () -> (tensor<1x2x8x4xf32>)
-%r, %s = tw.attention %a, %a, %a scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x4xf32>)
-
-// -----
-
-// CHECK: tw.attention: dropout is 0.1, expected 0.0
-%a = "test.op"() : () -> (tensor<1x2x8x4xf32>)
-%r, %s = tw.attention %a, %a, %a scale 1.0 dropout 0.1 : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
-
-// -----
-
-// CHECK: tw.attention: mask is i32, expected i1 or f32
-%a, %b = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<8x8xi32>)
-%r, %s = tw.attention %a, %a, %a mask %b scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<8x8xi32>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
-
-// -----
-
-// CHECK: tw.attention: mask has rank 3, expected 2 or 4
-%a, %b = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<2x8x8xi1>)
-%r, %s = tw.attention %a, %a, %a mask %b scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<2x8x8xi1>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
-
-// -----
-
-// CHECK: tw.attention: mask has size 7, expected 1 or 8
-%a, %b = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<8x7xi1>)
-%r, %s = tw.attention %a, %a, %a mask %b scale 1.0 dropout 0.0 : (tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<1x2x8x4xf32>, tensor<8x7xi1>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
-
-// -----
-
 // CHECK: tw.matmul: result has element type f64, expected f32
 %a, %b = "test.op"() : () -> (tensor<3x4xf32>, tensor<4x6xf32>)
 %r = "tw.matmul"(%a, %b) : (tensor<3x4xf32>, tensor<4x6xf32>) -> tensor<3x6xf64>
@@ -171,27 +117,3 @@
 // CHECK: tw.convolution: bias has element type f64, expected f32
 %a, %b, %c = "test.op"() : () -> (tensor<2x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf64>)
 %r = "tw.convolution"(%a, %b, %c) <{strides = array<i64: 1>, padding = array<i64: 0>, dilation = array<i64: 1>, output_padding = array<i64: 0>, groups = 1 : i64}> : (tensor<2x3x8xf32>, tensor<4x3x3xf32>, tensor<4xf64>) -> tensor<2x4x6xf32>
-
-// -----
-
-// CHECK: tw.attention: element type is i64, expected float
-%a, %b, %c = "test.op"() : () -> (tensor<1x2x5x4xi64>, tensor<1x2x5x4xi64>, tensor<1x2x5x4xi64>)
-%r:2 = "tw.attention"(%a, %b, %c) <{scale = 1.0 : f64, dropout_p = 0.0 : f64}> : (tensor<1x2x5x4xi64>, tensor<1x2x5x4xi64>, tensor<1x2x5x4xi64>) -> (tensor<1x2x5x4xi64>, tensor<1x2x5xf32>)
-
-// -----
-
-// CHECK: tw.attention: result has element type f64, expected f32
-%a, %b, %c = "test.op"() : () -> (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>)
-%r:2 = "tw.attention"(%a, %b, %c) <{scale = 1.0 : f64, dropout_p = 0.0 : f64}> : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) -> (tensor<1x2x5x4xf64>, tensor<1x2x5xf32>)
-
-// -----
-
-// CHECK: tw.attention: result shape is [1, 2, 5, 3], expected [1, 2, 5, 4]
-%a, %b, %c = "test.op"() : () -> (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>)
-%r:2 = "tw.attention"(%a, %b, %c) <{scale = 1.0 : f64, dropout_p = 0.0 : f64}> : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) -> (tensor<1x2x5x3xf32>, tensor<1x2x5xf32>)
-
-// -----
-
-// CHECK: tw.attention: 3 heads of keys do not divide 4 heads of queries
-%a, %b = "test.op"() : () -> (tensor<1x4x8x4xf32>, tensor<1x3x8x4xf32>)
-%r, %s = tw.attention %a, %b, %b scale 1.0 dropout 0.0 : (tensor<1x4x8x4xf32>, tensor<1x3x8x4xf32>, tensor<1x3x8x4xf32>) -> (tensor<1x4x8x4xf32>, tensor<1x4x8xf32>)

@@ -112,6 +112,12 @@ func.func @contractions(%a: tensor<4x6xf32>, %b: tensor<6x5xf32>, %c: tensor<5xf
   %4, %5 = tw.attention %q, %k, %k mask %m scale 0.35 dropout 0.0 : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x1x7x9xi1>) -> (tensor<1x2x7x8xf32>, tensor<1x2x7xf32>)
   // CHECK-NEXT: tw.attention %q, %k, %k causal scale
   %6, %7 = tw.attention %q, %k, %k causal scale 0.35 dropout 0.0 : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>) -> (tensor<1x2x7x8xf32>, tensor<1x2x7xf32>)
+  // CHECK-NEXT: tw.attention_backward %q, %k, %k, %q, %{{.*}}, %{{.*}} mask %m causal scale 3.500000e-01 : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x1x7x9xi1>) -> (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>)
+  %8, %9, %10 = tw.attention_backward %q, %k, %k, %q, %6, %7 mask %m causal scale 0.35 : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x1x7x9xi1>) -> (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>)
+  // CHECK-NEXT: tw.attention_query_grad %q, %k, %k, %q, %{{.*}}, %{{.*}} causal scale 3.500000e-01 : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x2x7xf32>) -> tensor<1x2x7x8xf32>
+  %11 = tw.attention_query_grad %q, %k, %k, %q, %7, %7 causal scale 0.35 : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x2x7xf32>) -> tensor<1x2x7x8xf32>
+  // CHECK-NEXT: tw.attention_key_grad %q, %k, %k, %q, %{{.*}}, %{{.*}} mask %m scale 3.500000e-01 : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x2x7xf32>, tensor<1x1x7x9xi1>) -> (tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>)
+  %12, %13 = tw.attention_key_grad %q, %k, %k, %q, %7, %7 mask %m scale 0.35 : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x2x7xf32>, tensor<1x1x7x9xi1>) -> (tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>)
   func.return
 }
 

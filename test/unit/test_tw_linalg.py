@@ -8,7 +8,7 @@ import numpy
 import pytest
 import torch
 from torch.nn import functional
-from tw_harness import FLOATS, INTEGERS, TORCH_DTYPES, check, module_of
+from tw_harness import FLOATS, INTEGERS, TORCH_DTYPES, check
 from xdsl.parser import Parser
 
 from tilewright.dialects.interpreter import NoEntry, WrongArgument, interpret
@@ -83,51 +83,6 @@ def test_convolution(name: str, case: dict[str, Any]) -> None:
         rtol=TOLERANCE[name],
         atol=TOLERANCE[name] * 4,
     )
-
-
-@pytest.mark.parametrize("name", FLOATS)
-@pytest.mark.parametrize("is_causal", [False, True])
-@pytest.mark.parametrize("mask", [None, "i1", "same"])
-def test_attention(name: str, is_causal: bool, mask: str | None) -> None:
-    q, k = values(2, 3, 5, 4, name=name), values(2, 3, 7, 4, name=name, seed=1)
-    v, inputs = values(2, 3, 7, 4, name=name, seed=2), []
-    bias = torch.zeros(5, 7, dtype=torch.float64)
-    if mask == "i1":
-        seen = values(2, 1, 5, 7, seed=3) > -0.5
-        seen[..., 0] = True
-        inputs, bias = [seen], torch.zeros(seen.shape, dtype=torch.float64).masked_fill(~seen, float("-inf"))
-    elif mask == "same":
-        added = values(5, 7, name=name, seed=3)
-        inputs, bias = [added], added.double()
-    if is_causal:
-        bias = bias + torch.full((5, 7), float("-inf"), dtype=torch.float64).triu(1)
-    scores = q.double() @ k.double().mT * 0.3 + bias
-    wanted = (torch.softmax(scores, -1) @ v.double()).to(q.dtype)
-    total = torch.logsumexp(scores, -1).to(torch.float64 if name == "f64" else torch.float32)
-    tolerance = TOLERANCE[name]
-    check(
-        [q, k, v, *inputs],
-        lambda a: t.AttentionOp(*a, scale=0.3, is_causal=is_causal),
-        wanted,
-        total,
-        rtol=tolerance,
-        atol=tolerance,
-    )
-
-
-def test_attention_agrees_with_aten() -> None:
-    q, k, v = values(1, 2, 6, 8), values(1, 2, 6, 8, seed=1), values(1, 2, 6, 8, seed=2)
-    out, total = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu(q, k, v, 0.0, True, scale=0.5)
-    check([q, k, v], lambda a: t.AttentionOp(*a, scale=0.5, is_causal=True), out, total, rtol=1e-4, atol=1e-5)
-
-
-def test_attention_of_a_row_that_sees_nothing() -> None:
-    q = values(1, 1, 2, 4)
-    seen = torch.tensor([[True, True], [False, False]])
-    module = module_of([q, q, q, seen], lambda a: t.AttentionOp(*a, scale=1.0))
-    out, total = interpret(module, [q, q, q, seen], torch)
-    assert bool((out[0, 0, 1] == 0).all())
-    assert float(total[0, 0, 1]) == float("-inf")
 
 
 # The interpreter

@@ -1,0 +1,344 @@
+"""Attention and its gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32, f64, i1
+from xdsl.ir import Attribute, SSAValue
+from xdsl.irdl import (
+    irdl_op_definition,
+    operand_def,
+    opt_operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
+
+from ..index_expr import Expr
+from ..types import sizes_of, tensor_type
+from .base import (
+    PURE,
+    TENSOR,
+    TwOp,
+    element_of,
+    expect_element,
+    expect_kind,
+    expect_rank,
+    expect_sizes,
+    fail,
+)
+
+
+def wide_element(element: Attribute) -> Attribute:
+    """In which scores and sums are computed: f32, or f64 for that."""
+    return element if element == f64 else f32
+
+
+@irdl_op_definition
+class AttentionOp(TwOp):
+    """softmax(q k^T * scale + mask) v, and the log-sum-exp of the scores.
+
+    q is `[b, h, l, e]`, k `[b, g, s, e]`, v `[b, g, s, c]`; the results are `[b, h, l, c]`
+    and `[b, h, l]`, f32 (f64 for f64 inputs). `g` is `h`, or divides it: then `h / g` heads
+    in a row share a head of k and v. The mask has rank 2 (`[l, s]`) or 4, each size 1
+    or the full one; i1 (true takes part) or the element type (added). `causal` lets row i
+    see columns 0 to i. Scores, softmax and sums are computed in f32 or f64. A row that sees
+    no column is 0 with log-sum-exp -inf (as ATen's CPU kernel does for masks of -inf).
+    `dropout` is the probability of dropping a weight; only 0 has a meaning on this op so far.
+
+    ```mlir
+    %o, %l = tw.attention %q, %k, %v causal scale 0.125 dropout 0.0
+       : (tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>)
+         -> (tensor<1x2x8x64xf32>, tensor<1x2x8xf32>)
+    ```
+    """
+
+    name = "tw.attention"
+
+    query = operand_def(TENSOR)
+    key = operand_def(TENSOR)
+    value = operand_def(TENSOR)
+    mask = opt_operand_def(TENSOR)
+    is_causal = opt_prop_def(UnitAttr)
+    scale = prop_def(FloatAttr.constr(type=f64))
+    dropout_p = prop_def(FloatAttr.constr(type=f64))
+    result = result_def(TENSOR)
+    logsumexp = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = (
+        "$query `,` $key `,` $value (`mask` $mask^)? (`causal` $is_causal^)? `scale` $scale"
+        " `dropout` $dropout_p attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        query: SSAValue,
+        key: SSAValue,
+        value: SSAValue,
+        mask: SSAValue | None = None,
+        *,
+        scale: float,
+        is_causal: bool = False,
+        dropout_p: float = 0.0,
+    ) -> None:
+        sizes = sizes_of(query)
+        properties = _scores(scale, is_causal=is_causal) | {"dropout_p": FloatAttr(dropout_p, f64)}
+        element = element_of(query)
+        results = (
+            tensor_type(element, [*sizes[:3], sizes_of(value)[3]]),
+            tensor_type(wide_element(element), sizes[:3]),
+        )
+        operands = (query, key, value) if mask is None else (query, key, value, mask)
+        self._build(operands, results, properties)
+
+    def check(self) -> None:
+        _check_factors(self)
+        q, v = sizes_of(self.query), sizes_of(self.value)
+        element = element_of(self.query)
+        expect_element(self, "result", self.result, element)
+        expect_sizes(self, "result shape", sizes_of(self.result), [*q[:3], v[3]])
+        expect_element(self, "logsumexp", self.logsumexp, wide_element(element))
+        expect_sizes(self, "logsumexp shape", sizes_of(self.logsumexp), q[:3])
+        if self.dropout_p.value.data != 0.0:
+            raise fail(self, f"dropout is {self.dropout_p.value.data}, expected 0.0")
+        _check_mask(self)
+
+
+def _scores(scale: float, *, is_causal: bool) -> dict[str, Attribute]:
+    """The properties that say how scores come about."""
+    properties: dict[str, Attribute] = {"scale": FloatAttr(scale, f64)}
+    if is_causal:
+        properties["is_causal"] = UnitAttr()
+    return properties
+
+
+@irdl_op_definition
+class AttentionBackwardOp(TwOp):
+    """The gradients of `tw.attention` with respect to q, k and v.
+
+    `grad` is the gradient of its result, of the shape of `result`; `result` and `logsumexp` are what it
+    returned. Heads of k and v that several heads of queries share get the sum of theirs. With
+    `p = exp(scores - logsumexp)` and `d = p * (grad v^T - sum(grad * result))` the gradients are
+    `d k * scale`, `d^T q * scale` and `p^T grad`, computed in f32 or f64. A row that sees no column
+    (its log-sum-exp is infinite) adds nothing. The mask has no gradient.
+
+    ```mlir
+    %dq, %dk, %dv = tw.attention_backward %q, %k, %v, %g, %o, %l causal scale 0.125
+       : (tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>,
+          tensor<1x2x8x64xf32>, tensor<1x2x8xf32>)
+         -> (tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>)
+    ```
+    """
+
+    name = "tw.attention_backward"
+
+    query = operand_def(TENSOR)
+    key = operand_def(TENSOR)
+    value = operand_def(TENSOR)
+    grad = operand_def(TENSOR)
+    result = operand_def(TENSOR)
+    logsumexp = operand_def(TENSOR)
+    mask = opt_operand_def(TENSOR)
+    is_causal = opt_prop_def(UnitAttr)
+    scale = prop_def(FloatAttr.constr(type=f64))
+    query_grad = result_def(TENSOR)
+    key_grad = result_def(TENSOR)
+    value_grad = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = (
+        "$query `,` $key `,` $value `,` $grad `,` $result `,` $logsumexp (`mask` $mask^)?"
+        " (`causal` $is_causal^)? `scale` $scale attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        values: Sequence[SSAValue],
+        mask: SSAValue | None = None,
+        *,
+        scale: float,
+        is_causal: bool = False,
+    ) -> None:
+        """`values`: query, key, value, gradient, result and log-sum-exp."""
+        operands = values if mask is None else (*values, mask)
+        self._build(operands, [v.type for v in values[:3]], _scores(scale, is_causal=is_causal))
+
+    def check(self) -> None:
+        _check_factors(self)
+        q, v = sizes_of(self.query), sizes_of(self.value)
+        _check_saved(self, [*q[:3], v[3]])
+        expect_element(self, "result", self.result, element_of(self.query))
+        expect_sizes(self, "result shape", sizes_of(self.result), [*q[:3], v[3]])
+        for fact, made, of in zip(_GRADS, self.results, (self.query, self.key, self.value), strict=True):
+            expect_element(self, fact, made, element_of(of))
+            expect_sizes(self, f"{fact} shape", sizes_of(made), sizes_of(of))
+        _check_mask(self)
+
+
+_GRADS = ("query_grad", "key_grad", "value_grad")
+
+
+@irdl_op_definition
+class AttentionQueryGradOp(TwOp):
+    """The gradient of `tw.attention` with respect to q; see `tw.attention_backward`.
+
+    `delta` is `sum(grad * result)` of each row, as wide as `logsumexp`.
+
+    ```mlir
+    %dq = tw.attention_query_grad %q, %k, %v, %g, %l, %d scale 0.125
+       : (tensor<1x2x8x64xf32>, tensor<1x2x9x64xf32>, tensor<1x2x9x64xf32>, tensor<1x2x8x64xf32>,
+          tensor<1x2x8xf32>, tensor<1x2x8xf32>) -> tensor<1x2x8x64xf32>
+    ```
+    """
+
+    name = "tw.attention_query_grad"
+
+    query = operand_def(TENSOR)
+    key = operand_def(TENSOR)
+    value = operand_def(TENSOR)
+    grad = operand_def(TENSOR)
+    logsumexp = operand_def(TENSOR)
+    delta = operand_def(TENSOR)
+    mask = opt_operand_def(TENSOR)
+    is_causal = opt_prop_def(UnitAttr)
+    scale = prop_def(FloatAttr.constr(type=f64))
+    query_grad = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = (
+        "$query `,` $key `,` $value `,` $grad `,` $logsumexp `,` $delta (`mask` $mask^)?"
+        " (`causal` $is_causal^)? `scale` $scale attr-dict `:` functional-type(operands, results)"
+    )
+
+    def __init__(
+        self,
+        values: Sequence[SSAValue],
+        mask: SSAValue | None = None,
+        *,
+        scale: float,
+        is_causal: bool = False,
+    ) -> None:
+        """`values`: query, key, value, gradient, log-sum-exp and delta."""
+        operands = values if mask is None else (*values, mask)
+        self._build(operands, (values[0].type,), _scores(scale, is_causal=is_causal))
+
+    def check(self) -> None:
+        _check_factors(self)
+        _check_saved(self, [*sizes_of(self.query)[:3], sizes_of(self.value)[3]])
+        _check_delta(self)
+        expect_element(self, "query_grad", self.query_grad, element_of(self.query))
+        expect_sizes(self, "query_grad shape", sizes_of(self.query_grad), sizes_of(self.query))
+        _check_mask(self)
+
+
+@irdl_op_definition
+class AttentionKeyGradOp(TwOp):
+    """The gradients of `tw.attention` with respect to k and v, of each head of queries alone.
+
+    The results are `[b, h, s, e]` and `[b, h, s, c]`, of the element type of q or wider; where heads
+    share a head of k and v, whoever wants its gradient sums them. `delta` is as in
+    `tw.attention_query_grad`.
+
+    ```mlir
+    %dk, %dv = tw.attention_key_grad %q, %k, %v, %g, %l, %d scale 0.125
+       : (tensor<1x4x8x64xf32>, tensor<1x2x9x64xf32>, tensor<1x2x9x64xf32>, tensor<1x4x8x64xf32>,
+          tensor<1x4x8xf32>, tensor<1x4x8xf32>) -> (tensor<1x4x9x64xf32>, tensor<1x4x9x64xf32>)
+    ```
+    """
+
+    name = "tw.attention_key_grad"
+
+    query = operand_def(TENSOR)
+    key = operand_def(TENSOR)
+    value = operand_def(TENSOR)
+    grad = operand_def(TENSOR)
+    logsumexp = operand_def(TENSOR)
+    delta = operand_def(TENSOR)
+    mask = opt_operand_def(TENSOR)
+    is_causal = opt_prop_def(UnitAttr)
+    scale = prop_def(FloatAttr.constr(type=f64))
+    key_grad = result_def(TENSOR)
+    value_grad = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = AttentionQueryGradOp.assembly_format
+
+    def __init__(
+        self,
+        values: Sequence[SSAValue],
+        mask: SSAValue | None = None,
+        *,
+        scale: float,
+        is_causal: bool = False,
+        element: Attribute,
+    ) -> None:
+        """`values`: query, key, value, gradient, log-sum-exp and delta; `element` is the results'."""
+        operands = values if mask is None else (*values, mask)
+        query, keys = sizes_of(values[0]), [sizes_of(v) for v in values[1:3]]
+        types = [tensor_type(element, [*query[:2], *sizes[2:]]) for sizes in keys]
+        self._build(operands, types, _scores(scale, is_causal=is_causal))
+
+    def check(self) -> None:
+        _check_factors(self)
+        q, element = sizes_of(self.query), element_of(self.query)
+        _check_saved(self, [*q[:3], sizes_of(self.value)[3]])
+        _check_delta(self)
+        made = element_of(self.key_grad)
+        if made not in (element, wide_element(element)):
+            raise fail(self, f"key_grad is {made}, expected {element} or {wide_element(element)}")
+        expect_element(self, "value_grad", self.value_grad, made)
+        for fact, grad, of in zip(_GRADS[1:], self.results, (self.key, self.value), strict=True):
+            expect_sizes(self, f"{fact} shape", sizes_of(grad), [*q[:2], *sizes_of(of)[2:]])
+        _check_mask(self)
+
+
+AnyAttention: TypeAlias = AttentionOp | AttentionBackwardOp | AttentionQueryGradOp | AttentionKeyGradOp
+GradOp: TypeAlias = AttentionQueryGradOp | AttentionKeyGradOp
+
+
+def _check_factors(op: AnyAttention) -> None:
+    """Query, key and value."""
+    q, k, v = sizes_of(op.query), sizes_of(op.key), sizes_of(op.value)
+    element = element_of(op.query)
+    expect_kind(op, op.query, "float")
+    for fact, value in (("query", op.query), ("key", op.key), ("value", op.value)):
+        expect_rank(op, fact, value, 4)
+        expect_element(op, fact, value, element)
+    expect_sizes(op, "key shape", k, [q[0], k[1], k[2], q[3]])
+    if k[1] != q[1] and (q[1] % k[1]).constant != 0:
+        raise fail(op, f"{k[1]} heads of keys do not divide {q[1]} heads of queries")
+    expect_sizes(op, "value shape", v, [*k[:3], v[3]])
+
+
+def _check_saved(op: AttentionBackwardOp | GradOp, shape: list[Expr]) -> None:
+    """The gradient, and what the forward pass left."""
+    element = element_of(op.query)
+    expect_element(op, "grad", op.grad, element)
+    expect_sizes(op, "grad shape", sizes_of(op.grad), shape)
+    expect_element(op, "logsumexp", op.logsumexp, wide_element(element))
+    expect_sizes(op, "logsumexp shape", sizes_of(op.logsumexp), shape[:3])
+
+
+def _check_delta(op: GradOp) -> None:
+    expect_element(op, "delta", op.delta, element_of(op.logsumexp))
+    expect_sizes(op, "delta shape", sizes_of(op.delta), sizes_of(op.logsumexp))
+
+
+def _check_mask(op: AnyAttention) -> None:
+    if op.mask is None:
+        return
+    sizes, full = sizes_of(op.mask), [*sizes_of(op.query)[:3], sizes_of(op.key)[2]]
+    if element_of(op.mask) not in (i1, element_of(op.query)):
+        raise fail(op, f"mask is {element_of(op.mask)}, expected i1 or {element_of(op.query)}")
+    if len(sizes) not in (2, 4):
+        raise fail(op, f"mask has rank {len(sizes)}, expected 2 or 4")
+    for n, limit in zip(sizes, full[-len(sizes) :], strict=True):
+        if n.constant != 1 and n != limit:
+            raise fail(op, f"mask has size {n}, expected 1 or {limit}")
+
+
+ATTENTION_OPS = (AttentionOp, AttentionBackwardOp, AttentionQueryGradOp, AttentionKeyGradOp)

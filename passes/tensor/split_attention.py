@@ -1,0 +1,81 @@
+"""The `split-attention` pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionKeyGradOp, AttentionQueryGradOp
+from tilewright.dialects.tw.elementwise_binary import CastOp, MulOp
+from tilewright.dialects.tw.reduction import SumOp
+from tilewright.dialects.tw.view import ReshapeOp
+from tilewright.dialects.types import element_type_of, sizes_of
+
+from ..fusion.lower_attention import why_library
+from ..rewrite import skip
+from .driver import Rewrite, Rules, apply_rules
+
+
+@dataclass(frozen=True)
+class SplitAttentionPass(ModulePass):
+    """Compute the gradients of attention by what tiles can do: rows of queries, and rows of keys.
+
+    Before:
+        %dq, %dk, %dv = tw.attention_backward %q, %k, %v, %g, %o, %l scale 0.125
+          : (tensor<2x3x64x32xf32>, ...) -> (tensor<2x3x64x32xf32>, ...)
+    After:
+        %p = tw.mul %g, %o : tensor<2x3x64x32xf32>
+        %d = tw.sum %p over [3] : tensor<2x3x64x32xf32> -> tensor<2x3x64xf32>
+        %dq = tw.attention_query_grad %q, %k, %v, %g, %l, %d scale 0.125 : (...) -> tensor<2x3x64x32xf32>
+        %dk, %dv = tw.attention_key_grad %q, %k, %v, %g, %l, %d scale 0.125 : (...) -> (...)
+
+    Each then writes what nobody else does, so that nothing is added atomically (Dao, FlashAttention-2, 2023).
+    Where heads of queries share a head of keys, theirs are summed in f32 afterwards. What no
+    kernel of ours computes stays for a library.
+    """
+
+    name = "split-attention"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_rules(op, _RULES, self.name)
+
+
+def _split(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
+    assert isinstance(op, AttentionBackwardOp)
+    if (reason := why_library(op)) is not None:
+        skip(op, reason)
+        return None
+    element, heads = element_type_of(op.query), sizes_of(op.query)[1]
+    product = rw.value(MulOp(_as(rw, op.grad, f32), _as(rw, op.result, f32)))
+    delta = rw.value(SumOp(product, (3,)))
+    values = (op.query, op.key, op.value, op.grad, op.logsumexp, delta)
+    scale, causal = op.scale.value.data, op.is_causal is not None
+    of_query = rw.value(AttentionQueryGradOp(values, op.mask, scale=scale, is_causal=causal))
+    shared = sizes_of(op.key)[1] != heads
+    of_keys = AttentionKeyGradOp(
+        values, op.mask, scale=scale, is_causal=causal, element=f32 if shared else element
+    )
+    rw.insert(of_keys)
+    if not shared:
+        return [of_query, *of_keys.results]
+    summed = (_summed(rw, grad, like) for grad, like in zip(of_keys.results, (op.key, op.value), strict=True))
+    return [of_query, *summed]
+
+
+def _summed(rw: Rewrite, grad: SSAValue, like: SSAValue) -> SSAValue:
+    """The sum over heads of queries that share a head, of the type of `like`."""
+    batch, heads, *rest = sizes_of(grad)
+    shared = sizes_of(like)[1]
+    groups = rw.value(ReshapeOp(grad, (batch, shared, heads // shared, *rest)))
+    return _as(rw, rw.value(SumOp(groups, (2,))), element_type_of(like))
+
+
+def _as(rw: Rewrite, value: SSAValue, element: Attribute) -> SSAValue:
+    return value if element_type_of(value) == element else rw.value(CastOp(value, element))
+
+
+_RULES: Rules = {AttentionBackwardOp: (_split,)}
