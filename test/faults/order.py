@@ -65,10 +65,25 @@ PYTEST: Mapping[str, Sequence[str]] = {
     "passes/schedule/cut": _GPU,
     "passes/schedule/parts_of": _GPU,
     "dialects/index_expr/": ("unit/test_index_expr", *_KERNELS),
-    "targets/cpu_openmp/": ("unit/test_cpu_kernels", "unit/test_cpu_math", "unit/test_half_products"),
-    "targets/native/": ("unit/test_cpu_launch", "unit/test_cpu_kernels", "e2e/test_aten_ops"),
+    "targets/cpu_openmp/": (
+        "unit/test_cpu_lanes",
+        "unit/test_cpu_kernels",
+        "unit/test_cpu_math",
+        "unit/test_half_products",
+    ),
+    "targets/native/": (
+        "unit/test_cpu_lanes",
+        "unit/test_cpu_launch",
+        "unit/test_cpu_kernels",
+        "e2e/test_aten_ops",
+    ),
     "targets/gpu_triton/": _GPU,
-    "frontend/aten/": ("e2e/test_aten_rows", "e2e/test_aten_ops", "unit/test_frontend_import", "e2e/test_opinfo_sample"),
+    "frontend/aten/": (
+        "e2e/test_aten_rows",
+        "e2e/test_aten_ops",
+        "unit/test_frontend_import",
+        "e2e/test_opinfo_sample",
+    ),
     "frontend/": ("e2e/test_aliasing", "e2e/test_training_steps", "e2e/test_bad_input_values"),
 }
 """Tests by how a source file's path begins, the longest beginning first."""

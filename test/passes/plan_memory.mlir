@@ -158,3 +158,33 @@ tk.func @f [64] (%a: memref<64xf32>, %o: memref<64xf32>) attributes {tk.inplace 
   %0 = tk.load %a[d0] : memref<64xf32> -> f32
   tk.store %0, %o[d0] : f32, memref<64xf32>
 }
+
+// -----
+
+// Memory that %b took over is not free before %b is: what begins meanwhile stands elsewhere.
+
+// CHECK-LABEL: @taken_over_until_its_last_use
+// CHECK: %a = th.buffer %arena at "[[A:[0-9]+]]"
+// CHECK: %b = th.buffer %arena at "[[A]]"
+// CHECK-NOT: %c = th.buffer %arena at "[[A]]"
+// CHECK: %c = th.buffer %arena at
+func.func @taken_over_until_its_last_use(%x: memref<64xf32>, %y: memref<64xf32>, %z: memref<64xf32>) {
+  %a = th.alloc "64" : memref<64xf32>
+  th.launch @copy(%x) into (%a) : (memref<64xf32>) into (memref<64xf32>)
+  %b = th.alloc "64" : memref<64xf32>
+  th.launch @f(%a) into (%b) : (memref<64xf32>) into (memref<64xf32>)
+  %c = th.alloc "64" : memref<64xf32>
+  th.launch @copy(%x) into (%c) : (memref<64xf32>) into (memref<64xf32>)
+  th.launch @copy(%c) into (%z) : (memref<64xf32>) into (memref<64xf32>)
+  th.launch @copy(%b) into (%y) : (memref<64xf32>) into (memref<64xf32>)
+  func.return
+}
+tk.func @f [64] (%a: memref<64xf32>, %o: memref<64xf32>) attributes {tk.inplace = [array<i64: 0, 0>]} {
+  %0 = tk.load %a[d0] : memref<64xf32> -> f32
+  %1 = math.exp %0 : f32
+  tk.store %1, %o[d0] : f32, memref<64xf32>
+}
+tk.func @copy [64] (%a: memref<64xf32>, %o: memref<64xf32>) {
+  %0 = tk.load %a[-d0 + 63] : memref<64xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<64xf32>
+}

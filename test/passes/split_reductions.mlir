@@ -207,3 +207,24 @@ func.func @centred(%x: tensor<1048576xf32>) -> tensor<1048576xf32> {
   }
   func.return %r : tensor<1048576xf32>
 }
+
+// -----
+
+// The sums of columns are read by column.
+
+// CHECK-LABEL: @what_meets_the_sums_of_columns
+// CHECK: %[[P:.*]] = tk.kernel {{.*}} ins(%x
+// CHECK: %[[S:.*]] = tk.kernel {{.*}} ins(%[[P]]
+// CHECK: tk.kernel [1048576, 4] ins(%[[S]], %x
+// CHECK: tk.load %{{.*}}[d1] : tensor<4xf32> -> f32
+// CHECK: tk.load %{{.*}}[d0, d1] : tensor<1048576x4xf32> -> f32
+func.func @what_meets_the_sums_of_columns(%x: tensor<1048576x4xf32>) -> tensor<1048576x4xf32> {
+  %r = tk.kernel [1048576, 4] ins(%x : tensor<1048576x4xf32>) -> (tensor<1048576x4xf32>) {
+  ^bb0(%a: tensor<1048576x4xf32>, %o: tensor<1048576x4xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<1048576x4xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    %2 = arith.subf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<1048576x4xf32>
+  }
+  func.return %r : tensor<1048576x4xf32>
+}

@@ -62,6 +62,20 @@ def test_parts_of_a_full_reduction_join() -> None:
         np.testing.assert_allclose(got, want, rtol=1e-4)
 
 
+@pytest.mark.parametrize("size", [1031, 1024])
+def test_long_products_end_where_their_factors_do(size: int) -> None:
+    """Sums of so many products are taken in blocks, which 1031 is no multiple of."""
+    text = f"""tk.func @f [2, 16, {size}] (%a: memref<{2 * size}xf32>, %b: memref<{16 * size}xf32>,
+                                           %o: memref<32xf32>) {{
+      %0 = tk.load %a[d0*{size} + d2] : memref<{2 * size}xf32> -> f32
+      %1 = tk.load %b[d2*16 + d1] : memref<{16 * size}xf32> -> f32
+      %2 = arith.mulf %0, %1 : f32
+      %3 = tk.reduce add %2 over [2] : f32
+      tk.store %3, %o[d0*16 + d1] : f32, memref<32xf32>
+    }}"""
+    check(Case(text, (f"f32 {2 * size}", f"f32 {16 * size}", "f32 32 = 0"), tolerance=1e-3))
+
+
 def test_argmax_takes_nan_and_the_first_of_equals() -> None:
     text = """tk.func @f [4, 9] (%x: memref<36xf32>, %o: memref<4xi64>) {
       %0 = tk.load %x[d0*9 + d1] : memref<36xf32> -> f32
