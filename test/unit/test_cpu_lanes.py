@@ -97,7 +97,7 @@ def test_comparisons_with_what_is_no_number(tmp_path: Path, lanes: int) -> None:
 def test_constants_keep_every_digit(tmp_path: Path, name: str) -> None:
     numbers = [1 / 3, 16777215.0, 1e-30, 123456.789]
     body = "".join(
-        f"%c{i} = arith.constant {n!r} : {name}\n tk.store %c{i}, %o[{i}] : {name}, memref<4x{name}>\n"
+        f"%c{i} = arith.constant {n:.17e} : {name}\n tk.store %c{i}, %o[{i}] : {name}, memref<4x{name}>\n"
         for i, n in enumerate(numbers)
     )
     kernel = f"tk.func @k [1] (%x: memref<1x{name}>, %o: memref<4x{name}>) scheduled {{ {body} }}"
