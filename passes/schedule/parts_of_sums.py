@@ -29,6 +29,8 @@ _UNKNOWN = 1 << 18
 _COLUMNS = 32
 _TILE = 64
 _DEEP = 256
+_LONG = 2048
+"""A sum of products that is shorter is done before a second kernel has started."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,8 @@ def _of_product(
         tiles *= -(-prod(_size(kernel.space[a]) for a in sorted(axes)) // _TILE)
     if any(not is_half(element_type(op.buffer.type)) for op in product.sources()):
         return "products of f32 are left as they are"
+    if size < _LONG:
+        return f"a sum of {size} products is short"
     wanted = programs // 2 // tiles
     count = next((n for n in range(min(wanted, size // _DEEP), 1, -1) if size % (n * 16) == 0), 1)
     if count < 2:

@@ -70,6 +70,24 @@ func.func @product(%x: tensor<64x8192xbf16>, %y: tensor<8192x64xbf16>) -> tensor
 
 // -----
 
+// A second launch would take longer than the steps that it saves.
+// REMARK: tk.kernel at {{.*}}: not split: a sum of 768 products is short
+func.func @short_product(%x: tensor<8x768xbf16>, %y: tensor<768x64xbf16>) -> tensor<8x64xf32> {
+  %r = tk.kernel [8, 64, 768] ins(%x, %y : tensor<8x768xbf16>, tensor<768x64xbf16>) -> (tensor<8x64xf32>) {
+  ^bb0(%a: tensor<8x768xbf16>, %b: tensor<768x64xbf16>, %o: tensor<8x64xf32>):
+    %0 = tk.load %a[d0, d2] : tensor<8x768xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.load %b[d2, d1] : tensor<768x64xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<8x64xf32>
+  }
+  func.return %r : tensor<8x64xf32>
+}
+
+// -----
+
 // REMARK: tk.kernel at {{.*}}: not split: it is short
 func.func @short(%x: tensor<1024xf32>) -> tensor<f32> {
   %r = tk.kernel [1024] ins(%x : tensor<1024xf32>) -> (tensor<f32>) {
