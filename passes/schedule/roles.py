@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 
-from tilewright.dialects.index_expr import Expr, Var
+from tilewright.dialects.index_expr import Atom, Call, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.compute import ScanOp
 from tilewright.dialects.tk.contraction import FACTORS, Contraction, find_contraction
@@ -19,7 +19,7 @@ from .chains import Chain, find_chain
 from .cost import estimate, scatters
 
 _WORTH_TILES = 16
-"""A transpose has at least so many rows and columns."""
+"""A transpose has at least so many rows and columns, neighbours in memory come at least so many at a time."""
 
 
 @dataclass(frozen=True)
@@ -150,12 +150,21 @@ def transposed_axes(func: FuncOp) -> tuple[int | None, int | None]:
 
 
 def contiguous_axis(op: LoadOp | StoreOp) -> int | None:
-    """The axis along which neighbours lie side by side in memory."""
+    """The axis along which neighbours lie side by side in memory, if only in runs (`d0 mod 196`)."""
     (expr,) = op.map.exprs
     for var in sorted(expr.variables(), key=str):
         if var.kind == "d" and (c := expr.coefficient(var)) is not None and c.constant == 1:
             return var.index
-    return None
+    runs = [_run(atoms[0]) for atoms, c in expr.terms if c == 1 and len(atoms) == 1]
+    return next((axis for axis in runs if axis is not None), None)
+
+
+def _run(atom: Atom) -> int | None:
+    """The axis of `d0 mod 196`, what is left of one that was merged into another."""
+    if not isinstance(atom, Call) or atom.name != "mod" or estimate(atom.rhs) < _WORTH_TILES:
+        return None
+    axes = _axes(atom.lhs)
+    return axes[0] if len(axes) == 1 and atom.lhs == dim(axes[0]) else None
 
 
 def _weights(func: FuncOp) -> dict[int, int]:

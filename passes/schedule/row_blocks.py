@@ -16,6 +16,8 @@ _TILE = 4096
 """Elements that a program holds of one value: 32 per thread of 4 warps."""
 _PERSISTENT = 16384
 """Elements of a row that stay in registers between its reductions."""
+_FEWEST_COLUMNS = 16
+"""Elements side by side that are worth a transaction of memory."""
 _LOOP = 2048
 """Elements of a row that are read at a time where it does not stay."""
 
@@ -83,7 +85,10 @@ def _stores_inside(func: FuncOp) -> bool:
 
 def _inner_blocks(func: FuncOp, axes: list[int], *, single: bool, column: bool) -> list[tuple[int, int]]:
     """The blocks of the reduced axes; the budget goes to the last ones first."""
-    budget = 128 if column else _TILE if single else _PERSISTENT
+    if column:
+        budget = 128 if single else _PERSISTENT // 2 // _FEWEST_COLUMNS
+    else:
+        budget = _TILE if single else _PERSISTENT
     found: list[tuple[int, int]] = []
     for axis in reversed(axes):
         size = func.space[axis].constant
@@ -99,9 +104,9 @@ def _inner_blocks(func: FuncOp, axes: list[int], *, single: bool, column: bool) 
 def _rows(func: FuncOp, axis: int, held: int, column: bool, programs: int) -> int:
     """Rows (columns) per program: enough work for its warps, not so many that programs get few."""
     limit = 64 if column else 32
-    wanted = max(1, min(limit, (_TILE if column else _LOOP) // held))
+    least = _FEWEST_COLUMNS if column else 1
+    wanted = max(least, min(limit, (_TILE if column else _LOOP) // held))
     count = estimate(func.space[axis])
-    least = 16 if column else 1
     while wanted > least and count // wanted < programs:
         wanted //= 2
     return limited(wanted, func.space[axis])

@@ -83,3 +83,12 @@ tk.func @empty_axes_stay [7, 0] (%x: memref<0xf32>, %o: memref<0xf32>) {
   %0 = tk.load %x[d1] : memref<0xf32> -> f32
   tk.store %0, %o[d1] : f32, memref<0xf32>
 }
+
+// -----
+
+// A transpose of merged axes is one, too: what was merged into an axis lies side by side in runs.
+// CHECK-LABEL: tk.func @transposed_runs [4096, 196]
+tk.func @transposed_runs [4096, 196] (%x: memref<802816xf32>, %o: memref<802816xf32>) {
+  %0 = tk.load %x[(d0 floordiv 512)*100352 + (d0 mod 512) + d1*512] : memref<802816xf32> -> f32
+  tk.store %0, %o[d0*196 + d1] : f32, memref<802816xf32>
+}

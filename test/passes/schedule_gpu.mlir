@@ -238,3 +238,63 @@ tk.func @gathered_rows [128, 768] (%i: memref<128xi64>, %x: memref<?xf32>, %o: m
   %2 = tk.load %x[d1 + i0*768](%1) : memref<?xf32> -> f32
   tk.store %2, %o[d0*768 + d1] : f32, memref<98304xf32>
 }
+
+// -----
+
+// What is done with a sum takes registers, too: two costly functions and a tile that is read want a smaller tile.
+// MUCH-LABEL: tk.func @costly_epilogue
+// MUCH-SAME: tk.blocks = array<i64: 0, 128, 1, 64, 2, 64>, tk.grid = 2 : i64, tk.warps = 8
+tk.func @costly_epilogue [8192, 8192, 512] (%a: memref<4194304xf16>, %b: memref<4194304xf16>, %c: memref<67108864xf16>, %o: memref<67108864xf32>) {
+  %0 = tk.load %a[d0*512 + d2] : memref<4194304xf16> -> f16
+  %1 = arith.extf %0 : f16 to f32
+  %2 = tk.load %b[d2*8192 + d1] : memref<4194304xf16> -> f16
+  %3 = arith.extf %2 : f16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] : f32
+  %6 = tk.load %c[d0*8192 + d1] : memref<67108864xf16> -> f16
+  %7 = arith.extf %6 : f16 to f32
+  %8 = math.tanh %7 : f32
+  %9 = math.exp %8 : f32
+  %10 = arith.mulf %9, %5 : f32
+  tk.store %10, %o[d0*8192 + d1] : f32, memref<67108864xf32>
+}
+
+// -----
+
+// One costly function: half of what is otherwise possible.
+// MUCH-LABEL: tk.func @activation
+// MUCH-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 64>, tk.grid = 2 : i64, tk.warps = 8
+tk.func @activation [8192, 8192, 512] (%a: memref<4194304xf16>, %b: memref<4194304xf16>, %o: memref<67108864xf32>) {
+  %0 = tk.load %a[d0*512 + d2] : memref<4194304xf16> -> f16
+  %1 = arith.extf %0 : f16 to f32
+  %2 = tk.load %b[d2*8192 + d1] : memref<4194304xf16> -> f16
+  %3 = arith.extf %2 : f16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] : f32
+  %6 = math.erf %5 : f32
+  tk.store %6, %o[d0*8192 + d1] : f32, memref<67108864xf32>
+}
+
+// -----
+
+// Rows that lie side by side in runs (two axes were merged) are columns: a program takes neighbours.
+// CHECK-LABEL: tk.func @columns_in_runs
+// CHECK-SAME: tk.blocks = array<i64: 0, 16, 1, 512>, tk.grid = 1 : i64, tk.warps = 16
+tk.func @columns_in_runs [1568, 512] (%x: memref<802816xf32>, %o: memref<802816xf32>) {
+  %0 = tk.load %x[d1*196 + (d0 floordiv 196)*100352 + (d0 mod 196)] : memref<802816xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  %2 = arith.subf %0, %1 : f32
+  tk.store %2, %o[d0*512 + d1] : f32, memref<802816xf32>
+}
+
+// -----
+
+// Runs of 3 are not worth it.
+// CHECK-LABEL: tk.func @short_runs
+// CHECK-SAME: tk.blocks = array<i64: 0, {{[0-9]+}}, 1, 512>
+// CHECK-SAME: tk.warps = 8
+tk.func @short_runs [1536, 512] (%x: memref<786432xf32>, %o: memref<1536xf32>) {
+  %0 = tk.load %x[d1*3 + (d0 floordiv 3)*1536 + (d0 mod 3)] : memref<786432xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<1536xf32>
+}
