@@ -380,3 +380,20 @@ func.func @in_place_where_nothing_is_lost(%x: tensor<4x4xf32>) -> (tensor<4x4xf3
   }
   func.return %n, %i, %t, %s, %m : tensor<4x4xf32>, tensor<4x4xi32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// A user may change one of two results that are equal.
+
+// CHECK-LABEL: @each_owned_result_has_its_own_memory
+// CHECK:      th.launch @copy(%e) into(%[[C:.*]]) :
+// CHECK-NEXT: return %e, %[[C]] :
+func.func @each_owned_result_has_its_own_memory(%x: tensor<2x3xf32>) -> (tensor<2x3xf32> {tw.owned}, tensor<2x3xf32> {tw.owned}) {
+  %e = tk.kernel [2, 3] ins(%x : tensor<2x3xf32>) -> (tensor<2x3xf32>) attributes {tk.name = "exp"} {
+  ^bb0(%a: tensor<2x3xf32>, %o: tensor<2x3xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<2x3xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<2x3xf32>
+  }
+  func.return %e, %e : tensor<2x3xf32>, tensor<2x3xf32>
+}

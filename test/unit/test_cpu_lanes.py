@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import torch
-from test_cpu_kernels import DTYPES, run, sample
+from test_cpu_kernels import DTYPES, elementwise, run, sample
 
 
 def test_index_arithmetic_of_negative_numbers(tmp_path: Path) -> None:
@@ -103,3 +103,17 @@ def test_constants_keep_every_digit(tmp_path: Path, name: str) -> None:
     kernel = f"tk.func @k [1] (%x: memref<1x{name}>, %o: memref<4x{name}>) scheduled {{ {body} }}"
     (got,) = run(tmp_path, kernel, [torch.zeros(1, dtype=DTYPES[name])], [(name, 4)])
     assert torch.equal(got, torch.tensor(numbers, dtype=DTYPES[name]))
+
+
+@pytest.mark.parametrize("lanes", [1, 8])
+@pytest.mark.parametrize("name", ["bf16", "f16"])
+def test_doubles_become_halves_as_in_torch(tmp_path: Path, name: str, lanes: int) -> None:
+    x = sample(torch.float64, 64)
+    x[:4] = torch.tensor([1 + 2.0**-8 + 2.0**-40, 1 + 2.0**-11 + 2.0**-40, 1e300, float("nan")])
+    kernel = elementwise(["f64"], name, f"%r = arith.truncf %0 : @f64 to {_of(name, lanes)}", lanes)
+    (got,) = run(tmp_path, kernel, [x], [(name, 64)])
+    torch.testing.assert_close(got, x.to(DTYPES[name]), rtol=0, atol=0, equal_nan=True)
+
+
+def _of(name: str, lanes: int) -> str:
+    return name if lanes == 1 else f"vector<{lanes}x{name}>"
