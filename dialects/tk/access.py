@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     StringAttr,
     TensorType,
+    i32,
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
@@ -269,7 +270,7 @@ class StoreOp(IRDLOperation):
 
 @irdl_op_definition
 class IndexOp(IRDLOperation):
-    """The value of an index expression; lane `l` has its axis larger by `l`.
+    """The value of an index expression, which fits its type; lane `l` has its axis larger by `l`.
 
     %0 = tk.index "d0*4 + s0" : i64
     %1 = tk.index "d1" lanes 1 : vector<16xi64>
@@ -299,8 +300,8 @@ class IndexOp(IRDLOperation):
     def verify_(self) -> None:
         type_ = self.result.type
         element = element_type(type_)
-        if element != i64 and not isinstance(element, IndexType):
-            raise VerifyException(f"tk.index: the result is i64 or index (per lane), got {type_}")
+        if element not in (i32, i64) and not isinstance(element, IndexType):
+            raise VerifyException(f"tk.index: the result is i64, i32 or index (per lane), got {type_}")
         if len(self.map.exprs) != 1:
             raise VerifyException(f'tk.index: expected one expression, got "{self.map.text.data}"')
         verify_lanes(self, type_)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, VectorType, i1, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, VectorType, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
+    EqAttrConstraint,
     IRDLOperation,
     irdl_op_definition,
     operand_def,
@@ -26,6 +27,7 @@ from .attributes import axes_attr, int64, parse_axes, parse_value, print_axes, p
 from .lanes import parse_lanes, print_lanes, verify_active
 from .scope import enclosing_kernel, shape_of_lanes
 
+_POSITION = EqAttrConstraint(i64) | EqAttrConstraint(i32)
 REDUCTIONS = ("add", "mul", "max", "min", "and", "or")
 SCANS = ("add", "mul", "max", "min")
 
@@ -110,17 +112,18 @@ class ArgReduceOp(IRDLOperation):
 
     %m, %i = tk.argreduce max %v at %index over [1] : f32
 
-    The first of equal values wins, NaN wins over numbers. The index has type i64.
+    The first of equal values wins, NaN wins over numbers. The index has type i64, or i32 where it is
+    below 2**31 - 1.
     """
 
     name = "tk.argreduce"
 
     value = operand_def(AnyAttr())
-    index = operand_def(i64)
+    index = operand_def(_POSITION)
     kind = prop_def(StringAttr)
     axes = prop_def(DenseArrayBase.constr(i64))
     extreme = result_def(AnyAttr())
-    position = result_def(i64)
+    position = result_def(_POSITION)
 
     traits = traits_def(Pure())
 
@@ -128,7 +131,7 @@ class ArgReduceOp(IRDLOperation):
     def make(cls, kind: str, value: SSAValue, index: SSAValue, axes: Sequence[int]) -> ArgReduceOp:
         return cls.create(
             operands=[value, index],
-            result_types=[value.type, i64],
+            result_types=[value.type, index.type],
             properties={"kind": StringAttr(kind), "axes": axes_attr(*axes)},
         )
 
@@ -143,6 +146,10 @@ class ArgReduceOp(IRDLOperation):
         if self.extreme.type != self.value.type:
             raise VerifyException(
                 f"tk.argreduce: result has type {self.extreme.type}, expected {self.value.type}"
+            )
+        if self.position.type != self.index.type:
+            raise VerifyException(
+                f"tk.argreduce: position has type {self.position.type}, expected {self.index.type}"
             )
 
     def print(self, printer: Printer) -> None:

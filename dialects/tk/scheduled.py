@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.builtin import VectorType, i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..arrays import Array
 from ..index_expr import Expr, Var
 from ..semantics import Machine
-from ..types import element_type_of
+from ..types import element_type, element_type_of
 from .access import IndexOp, LoadOp, LocalOp, StoreOp
 from .calls import AssertOp
 from .compute import ActiveOp
@@ -152,7 +152,8 @@ class _Run:
     def _index(self, op: IndexOp) -> Array:
         shape = shape_of_lanes(op.result.type)
         value = evaluate(op.expr, self._along(op, shape), self.machine.xp)
-        array = self.machine.arrays.asarray(value, self.machine.xp.int64)
+        dtype = self.machine.xp.int32 if element_type(op.result.type) == i32 else self.machine.xp.int64
+        array = self.machine.arrays.asarray(value, dtype)
         return self._vector(array, shape) if shape else array
 
     def _groups(self, op: LoadOp, group: int) -> Array:

@@ -7,6 +7,7 @@ from math import inf
 from typing import Any
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import i32
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..arrays import Array
@@ -67,7 +68,8 @@ class Grid:
                 return ()
             case IndexOp():
                 value = evaluate(op.expr, self.places, self.machine.xp)
-                return (self._full_rank(arrays.asarray(value, self.machine.xp.int64)),)
+                dtype = self.machine.xp.int32 if op.result.type == i32 else self.machine.xp.int64
+                return (self._full_rank(arrays.asarray(value, dtype)),)
             case ReduceOp():
                 return (self._reduce(op, args[0]),)
             case ArgReduceOp():

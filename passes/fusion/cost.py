@@ -30,7 +30,9 @@ _EXPENSIVE: Mapping[type[Operation], float] = {
 }
 _TRANSCENDENTAL = 15.0
 _FREE = frozenset[type[Operation]]((arith.ConstantOp, arith.ExtFOp, arith.TruncFOp, LoadOp))
-_CHEAP = frozenset[type[Operation]]((math.AbsFOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp))
+_CHEAP = frozenset[type[Operation]](
+    (math.AbsFOp, math.AbsIOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp)
+)
 
 
 def op_cost(op: Operation) -> float:

@@ -113,6 +113,14 @@ def _move_to(consumer: KernelOp, copy: Operation, load: LoadOp, values: Mapping[
     return copy
 
 
+def _used(dynamic: list[SSAValue], exprs: list[Expr]) -> tuple[list[SSAValue], list[Expr]]:
+    """Without gather indices that no subscript mentions: the load would vary with them for nothing."""
+    kept = [k for k in range(len(dynamic)) if any(e.uses(Var("i", k)) for e in exprs)]
+    return [dynamic[k] for k in kept], [
+        e.substitute({Var("i", k): gathered(n) for n, k in enumerate(kept)}) for e in exprs
+    ]
+
+
 def _replace_load(consumer: KernelOp, copy: LoadOp, moved: list[Expr], load: LoadOp) -> LoadOp:
     """A load with the gather indices and the mask of the load that it serves."""
     block = consumer.body.block
@@ -126,7 +134,8 @@ def _replace_load(consumer: KernelOp, copy: LoadOp, moved: list[Expr], load: Loa
         zero = constant_op(0, copy.result.type)
         extra.append(zero)
         mask, other = load.mask, zero.results[0]
-    new = LoadOp.make(copy.buffer, moved, (*copy.dynamic, *load.dynamic), mask, other)
+    dynamic, moved = _used([*copy.dynamic, *load.dynamic], moved)
+    new = LoadOp.make(copy.buffer, moved, dynamic, mask, other)
     for op in (*extra, new):
         op.location = copy.location
         block.insert_op_before(op, copy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import i64
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
@@ -12,6 +13,9 @@ from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
 from .cost import BYTE_COST, body_cost, conversions, count, evaluations
 from .inline import Producer
+
+POSITION_CHECKS = 6
+"""Ops that wrap and check a loaded position; one computed in place has a known range (`narrow-integers`)."""
 
 
 def waits(producer: KernelOp, consumer: KernelOp) -> str | None:
@@ -42,6 +46,8 @@ def recompute_costs_more(
         # A register tile reads from the nearest cache: there, converting costs more than wide elements.
         extra, saved = (work + converted) * (evaluated - size), 2 * size * element * BYTE_COST
         return f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
+    if element_type_of(value) == i64 and not any(isinstance(op, LoadOp) for op in producer.ops):
+        work = max(0.0, work - POSITION_CHECKS)
     readers = {use.operation for use in value.uses}
     alone = readers == {consumer} and len(producer.kernel.results) == 1
     read_back = evaluated * element * BYTE_COST

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.index_expr import Var, dim
+from tilewright.dialects.tk.access import IndexOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import lanes_of
@@ -14,11 +16,11 @@ from tilewright.dialects.types import is_float
 
 from .body import Body, Reduction
 from .combine import (
-    LAST,
     Emit,
     combine,
     combine_positions,
     identities,
+    last_position,
     over_lanes,
     positions_over_lanes,
     select,
@@ -49,7 +51,10 @@ class Accumulators:
     def start(self, scope: Scope, op: Reduction | ScanOp) -> tuple[SSAValue, ...]:
         """Identities: vectors where lanes are reduced, or where the value varies over lanes."""
         self.writer.location = op.location
-        values = [self.writer.constant(value) for value in identities(op)]
+        starts = identities(op)
+        if isinstance(op, ArgReduceOp) and (first := _first_position(op)) is not None:
+            starts[1] = IntegerAttr(first, last_position(op.index.type).type)
+        values = [self.writer.constant(value) for value in starts]
         varies = scope.vectors and any(self.plan.vector in self.body.domains[v] for v in op.operands)
         if self._over_lanes(op) or varies:
             values = [self.writer.widen(scope, value) for value in values]
@@ -65,6 +70,9 @@ class Accumulators:
             mask, nothing = self.writer.active(scope), self.start(scope, op)
             emit = self._emit(scope)
             new = [select(mask, value, none, emit) for value, none in zip(new, nothing, strict=True)]
+        if isinstance(op, ArgReduceOp) and _first_position(op) is not None:
+            emit = self._emit(scope)
+            return combine_positions(op.kind.data, (acc[0], acc[1]), (new[0], new[1]), emit, ordered=True)
         return self.join(scope, op, acc, new)
 
     def join(
@@ -93,7 +101,7 @@ class Accumulators:
         if self._over_lanes(op):
             emit = self._emit(scope)
             if isinstance(op, ArgReduceOp):
-                last = self.writer.widen(scope, self.writer.constant(IntegerAttr(LAST, i64)))
+                last = self.writer.widen(scope, self.writer.constant(last_position(op.index.type)))
                 values = positions_over_lanes(
                     op.kind.data, (values[0], values[1]), last, emit, lambda v: self.writer.widen(scope, v)
                 )
@@ -105,6 +113,20 @@ class Accumulators:
         elif isinstance(op, MomentsOp):
             values = self.moments(scope, op).whole(values, lambda v: v)
         scope.env.update(zip(op.results, values, strict=True))
+
+
+def _first_position(op: ArgReduceOp) -> int | None:
+    """The position of the first step, where each step along the reduced axis has a later one.
+
+    Accumulators start there: who never finds a better value than the identity has nothing but identities.
+    """
+    if len(op.over) != 1 or not isinstance(op.index.owner, IndexOp):
+        return None
+    expr, axis = op.index.owner.expr, Var("d", op.over[0])
+    step = expr.coefficient(axis)
+    if step is None or step.constant is None or step.constant <= 0:
+        return None
+    return (expr - step * dim(op.over[0])).constant
 
 
 def sums_floats(op: Reduction | ScanOp) -> bool:

@@ -13,7 +13,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     IntegerType,
     i1,
-    i64,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -47,8 +46,12 @@ _NO_FLAGS = arith.FastMathFlagsAttr("none")
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
 _OEQ, _ORD, _UGT, _ULT, _UNO = 1, 7, 9, 11, 14
 _EQ, _SLT, _SGT, _IULT, _IUGT = 0, 2, 4, 6, 8
-LAST = 2**63 - 1
-"""The position of no element: later than every other."""
+
+
+def last_position(type_: Attribute) -> IntegerAttr[IntegerType]:
+    """The position of no element: later than every other."""
+    integer = cast(IntegerType, element_type(type_))
+    return IntegerAttr(2 ** (integer.width.data - 1) - 1, integer)
 
 
 def identity(kind: str, type_: Attribute) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType]:
@@ -69,7 +72,7 @@ def identities(op: Operation) -> list[FloatAttr[AnyFloat] | IntegerAttr[IntegerT
         return [identity("add", value.type) for value in op.operands]
     assert isinstance(op, ReduceOp | ArgReduceOp | ScanOp)
     first = identity(op.kind.data, op.operands[0].type)
-    return [first, IntegerAttr(LAST, i64)] if isinstance(op, ArgReduceOp) else [first]
+    return [first, last_position(op.index.type)] if isinstance(op, ArgReduceOp) else [first]
 
 
 def constant(value: FloatAttr[AnyFloat] | IntegerAttr[IntegerType]) -> Operation:
@@ -126,13 +129,20 @@ def _compare(predicate: int, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAVal
 
 
 def combine_positions(
-    kind: str, acc: tuple[SSAValue, SSAValue], new: tuple[SSAValue, SSAValue], emit: Emit
+    kind: str,
+    acc: tuple[SSAValue, SSAValue],
+    new: tuple[SSAValue, SSAValue],
+    emit: Emit,
+    *,
+    ordered: bool = False,
 ) -> tuple[SSAValue, SSAValue]:
     """The better of two (value, position) pairs: NaN first, then the extreme, then the earlier.
 
-    `acc` comes before `new` where both are NaN.
+    `acc` comes before `new` where both are NaN, and everywhere if positions are `ordered`.
     """
     better = _better(kind, acc[0], new[0], emit)
+    if ordered:
+        return select(better, new[0], acc[0], emit), select(better, new[1], acc[1], emit)
     equal = _compare(_OEQ if is_float(element_type(new[0].type)) else _EQ, new[0], acc[0], emit)
     earlier = _compare(_SLT, new[1], acc[1], emit)
     tie = emit(arith.AndIOp.create(operands=[equal, earlier], result_types=[equal.type]))

@@ -7,7 +7,7 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, UnitAttr, i64
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, UnitAttr
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, product
@@ -20,7 +20,7 @@ from tilewright.dialects.types import element_type
 from .accumulate import Accumulators
 from .blocks import Blocks, covers
 from .body import Body, Reduction
-from .combine import LAST, combine, combine_positions, identities, match_positions
+from .combine import combine, combine_positions, identities, last_position, match_positions
 from .loop_writer import LoopWriter
 from .moments import Moments
 from .nest import NestBuilder
@@ -124,7 +124,7 @@ class TileAccumulators(Accumulators):
             return (best,)
         emit = self._emit(scope)
         spread = self.writer.stretch(scope, best, shape)
-        last = self.writer.stretch(scope, self.writer.constant(IntegerAttr(LAST, i64)), shape)
+        last = self.writer.stretch(scope, self.writer.constant(last_position(op.index.type)), shape)
         matching = match_positions((values[0], values[1]), spread, last, emit)
         return best, self._collapse(scope, "min", matching, dims)
 

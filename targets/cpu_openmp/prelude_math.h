@@ -70,14 +70,36 @@ template <class V> TW_INLINE V copysign(V x, V sign) {
   }
 }
 
+// `a > b ? a : b` and `a < b ? a : b`: `b` where either is NaN, one instruction of x86 that GCC 12 does not find.
+#if defined(__AVX512F__) && !defined(__clang__)
+#define TW_EXTREME512(name)                                                                    \
+  if constexpr (same<V, vec<f32, 16>>) return __builtin_ia32_##name##ps512_mask(a, b, a, (u16)-1, 4); \
+  else if constexpr (same<V, vec<f64, 8>>) return __builtin_ia32_##name##pd512_mask(a, b, a, (u8)-1, 4); else
+#else
+#define TW_EXTREME512(name)
+#endif
+#if defined(__AVX__) && !defined(__clang__)
+#define TW_EXTREME256(name)                                                                    \
+  if constexpr (same<V, vec<f32, 8>>) return __builtin_ia32_##name##ps256(a, b);               \
+  else if constexpr (same<V, vec<f64, 4>>) return __builtin_ia32_##name##pd256(a, b); else
+#else
+#define TW_EXTREME256(name)
+#endif
+template <class V> TW_INLINE V larger(V a, V b) {
+  if constexpr (is_wide<V>) return in_parts([](auto x, auto y) { return larger(x, y); }, a, b);
+  else TW_EXTREME512(max) TW_EXTREME256(max) return a > b ? a : b;
+}
+template <class V> TW_INLINE V smaller(V a, V b) {
+  if constexpr (is_wide<V>) return in_parts([](auto x, auto y) { return smaller(x, y); }, a, b);
+  else TW_EXTREME512(min) TW_EXTREME256(min) return a < b ? a : b;
+}
+
 // Largest and smallest; a NaN on either side wins (as ATen's maximum does).
 template <class V> TW_INLINE V maximum(V a, V b) {
-  const V larger = a > b ? a : b;  // b where either is NaN
-  return a != a ? a : larger;
+  return in_parts([](auto x, auto y) { return x != x ? x : larger(x, y); }, a, b);
 }
 template <class V> TW_INLINE V minimum(V a, V b) {
-  const V smaller = a < b ? a : b;
-  return a != a ? a : smaller;
+  return in_parts([](auto x, auto y) { return x != x ? x : smaller(x, y); }, a, b);
 }
 // The number wins over NaN (fmax, fmin); of two zeros the first.
 template <class V> TW_INLINE V max_number(V a, V b) { const V m = b > a ? b : a; return a != a ? b : m; }
@@ -169,8 +191,8 @@ template <class V> TW_INLINE V scale_by_power(V y, like<V, i32> n) {
 template <class V> TW_INLINE V exp_f32(V x) {
   typedef like<V, i32> I;
   const V low = splat<V>(-104.0f), high = splat<V>(89.0f);
-  x = x < low ? low : x;  // NaN passes
-  x = x > high ? high : x;
+  x = larger(low, x);  // NaN passes
+  x = smaller(high, x);
   const V shifted = x * 0x1.715476p+0f + ROUND_MAGIC;
   const V n = shifted - ROUND_MAGIC;
   V r = x - n * 0x1.62e400p-1f;
@@ -182,8 +204,8 @@ template <class V> TW_INLINE V exp_f32(V x) {
 template <class V> TW_INLINE V exp2_f32(V x) {
   typedef like<V, i32> I;
   const V low = splat<V>(-151.0f), high = splat<V>(129.0f);
-  x = x < low ? low : x;
-  x = x > high ? high : x;
+  x = larger(low, x);
+  x = smaller(high, x);
   const V shifted = x + ROUND_MAGIC;
   const V r = x - (shifted - ROUND_MAGIC);
   const V y = poly(r, 1.0f, 0.693147206f, 0.240226469f, 0.0555032874f, 0.00961848912f, 0.00133999444f,
@@ -194,8 +216,8 @@ template <class V> TW_INLINE V exp2_f32(V x) {
 template <class V> TW_INLINE V expm1_f32(V x) {
   typedef like<V, i32> I;
   const V low = splat<V>(-18.0f), high = splat<V>(89.0f);
-  V c = x < low ? low : x;
-  c = c > high ? high : c;
+  V c = larger(low, x);
+  c = smaller(high, c);
   const V shifted = c * 0x1.715476p+0f + ROUND_MAGIC;
   const V n = shifted - ROUND_MAGIC;
   V r = c - n * 0x1.62e400p-1f;

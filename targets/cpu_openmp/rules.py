@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, math, vector
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, StringAttr, VectorType
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, StringAttr, VectorType, f64, i64
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.tk.calls import CallOp
@@ -17,7 +17,7 @@ from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.dot import DotOp
 from tilewright.dialects.types import element_type
 
-from ..native.cpp import value_type
+from ..native.cpp import is_vector, value_type
 from ..native.text import FLOAT_COMPARISONS, INTEGER_COMPARISONS, predicate
 from .errors import NoCppLowering
 
@@ -102,11 +102,30 @@ def _is_i1(type_: Attribute) -> bool:
 # Comparison
 
 
+_WIDE = (f64, i64)
+_OR_NAN: Mapping[int, str] = {
+    8: "!(({0} < {1}) | ({0} > {1}))",
+    9: "!({0} <= {1})",
+    10: "!({0} < {1})",
+    11: "!({0} >= {1})",
+    12: "!({0} > {1})",
+}
+"""ueq ugt uge ult ule: one comparison instead of three."""
+
+
+def _compared(op: Operation, row: str, args: Sequence[str]) -> str:
+    """A comparison as a mask; of 64-bit lanes, which may take several registers, by a function."""
+    type_: Attribute = op.operands[0].type
+    if is_vector(type_) and element_type(type_) in _WIDE:
+        return f"tw::compared({', '.join(args)}, [](auto a, auto b) {{ return {row.format('a', 'b')}; }})"
+    return f"tw::mask({row.format(*args)})"
+
+
 def _compare_floats(op: Operation, args: Sequence[str], type_: str) -> str:
-    row = FLOAT_COMPARISONS[predicate(op)]
+    row = _OR_NAN.get(number := predicate(op), FLOAT_COMPARISONS[number])
     if isinstance(row, bool):
         return str(row).lower() if type_ == "bool" else f"tw::splat<{type_}>({-int(row)})"
-    return f"tw::mask({row.format(*args)})"
+    return _compared(op, row, args)
 
 
 def _compare_integers(op: Operation, args: Sequence[str], type_: str) -> str:
@@ -116,7 +135,7 @@ def _compare_integers(op: Operation, args: Sequence[str], type_: str) -> str:
         lhs, rhs = f"tw::as_unsigned({lhs})", f"tw::as_unsigned({rhs})"
     elif number >= 2 and op.operands[0].type == IntegerType(1):
         lhs, rhs = f"-(int){lhs}", f"-(int){rhs}"  # a signed i1 is 0 or -1
-    return f"tw::mask({lhs} {INTEGER_COMPARISONS[number]} {rhs})"
+    return _compared(op, f"{{0}} {INTEGER_COMPARISONS[number]} {{1}}", (lhs, rhs))
 
 
 # Conversion

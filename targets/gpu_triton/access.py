@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import i1, i8
+from xdsl.dialects.builtin import i1, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr, Var
@@ -94,18 +94,18 @@ def active(w: Writer, axes: Sequence[int], shape: Shape) -> tuple[str, Shape]:
 def index(w: Writer, op: IndexOp) -> tuple[str, Shape]:
     """The value of an expression, computed in 64 bits where 32 might not do."""
     axes, shape = axes_of_lanes(op), shape_of_lanes(op.result.type)
+    type_ = "tl.int32" if element_type(op.result.type) == i32 else "tl.int64"
     names = w.lanes(axes, shape)
     got = _shape_of(op.expr, axes, shape)
     expr = op.expr.substitute({axis: ZERO for axis in w.zeros if axis not in names})
     if expr.constant is not None:
-        return f"tl.full([], {expr.constant}, tl.int64)", ()
-    if w.wide:
-        return f"({w.text(expr, names)}).to(tl.int64)", got
-    if _fits(w, op.expr):
-        return f"({w.text(expr, names)}).to(tl.int64)", got
+        return f"tl.full([], {expr.constant}, {type_})", ()
+    if w.wide or _fits(w, op.expr):
+        return f"({w.text(expr, names)}).to({type_})", got
     spelled = {**w.axes, **names}
     cast = {v: f"{spelled[v]}.to(tl.int64)" for v in sorted(expr.variables(), key=str)}
-    return w.text(expr, names | cast), got
+    text = w.text(expr, names | cast)
+    return text if type_ == "tl.int64" else f"({text}).to({type_})", got
 
 
 def _fits(w: Writer, expr: Expr) -> bool:

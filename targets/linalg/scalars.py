@@ -104,7 +104,7 @@ def write_index(w: Writer, op: IndexOp, axes: Mapping[Var, str]) -> str:
     name = w.index(op.expr, axes)
     if isinstance(op.result.type, IndexType):
         return name
-    return w.value(f"arith.index_cast {name} : index to i64")
+    return w.value(f"arith.index_cast {name} : index to {spell(op.result.type)}")
 
 
 def identity(kind: str, type_: Attribute) -> float | int:

@@ -73,11 +73,80 @@ template <class V> TW_INLINE V splat(element<V> x) {
 }
 // `x - V{}` keeps NaN, infinities and -0.0 (x - 0 == x), and is a plain broadcast on every compiler.
 
+// Vectors wider than a register: GCC 12 compares and selects in them lane by lane, so they go in parts.
+#if defined(__AVX512F__)
+constexpr int REGISTER_BYTES = 64;
+#elif defined(__AVX__)
+constexpr int REGISTER_BYTES = 32;
+#else
+constexpr int REGISTER_BYTES = 16;
+#endif
+template <class V> constexpr bool is_wide = is_vector<V> && sizeof(V) > REGISTER_BYTES;
+template <class V> struct Halves { vec<element<V>, lanes<V> / 2> low, high; };
+template <class V> TW_INLINE Halves<V> halves(V v) { return __builtin_bit_cast(Halves<V>, v); }
+template <class H> TW_INLINE auto joined(H low, H high) {
+#if defined(__clang__) || __GNUC__ >= 12  // by way of memory, half as wide stores would stall the load
+  if constexpr (2 * sizeof(H) <= REGISTER_BYTES && lanes<H> == 8)
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+  else if constexpr (2 * sizeof(H) <= REGISTER_BYTES && lanes<H> == 4)
+    return __builtin_shufflevector(low, high, 0, 1, 2, 3, 4, 5, 6, 7);
+  else
+#endif
+  return __builtin_bit_cast(vec<element<H>, lanes<H> * 2>, (Halves<vec<element<H>, lanes<H> * 2>>{low, high}));
+}
+// `f` of the operands, where these are wide of each half; all have the same number of lanes.
+template <class F, class V, class... Vs> TW_INLINE auto in_parts(F f, V first, Vs... others) {
+  if constexpr (!is_wide<V>) return f(first, others...);
+  else
+    return joined(
+        in_parts(f, halves(first).low, halves(others).low...), in_parts(f, halves(first).high, halves(others).high...));
+}
+
+// Bytes to words and back, for the widths that x86 converts in one instruction; GCC 12 goes by way of others.
+template <class To, class From> TW_INLINE To words_of_bytes(From x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (lanes<From> == 16) {
+    const auto b = bits<vec<i8, 16>>(x);
+    typedef vec<char, 16> C;
+    if constexpr (same<element<From>, u8>) return bits<To>(__builtin_ia32_pmovzxbd512_mask(bits<C>(b), vec<i32, 16>{}, -1));
+    else return bits<To>(__builtin_ia32_pmovsxbd512_mask(bits<C>(b), vec<i32, 16>{}, -1));
+  } else
+#endif
+#if defined(__AVX2__) && !defined(__clang__)
+  if constexpr (lanes<From> == 8) {
+    typedef vec<char, 16> C;
+    const C b = bits<C>(vec<i64, 2>{bits<i64>(x), 0});
+    if constexpr (same<element<From>, u8>) return bits<To>(__builtin_ia32_pmovzxbd256(b));
+    else return bits<To>(__builtin_ia32_pmovsxbd256(b));
+  } else
+#endif
+  return __builtin_convertvector(x, To);
+}
+template <class To, class From> TW_INLINE To bytes_of_words(From x) {
+#if defined(__AVX512F__) && !defined(__clang__)
+  if constexpr (lanes<From> == 16)
+    return bits<To>(__builtin_ia32_pmovdb512_mask(bits<vec<i32, 16>>(x), vec<char, 16>{}, -1));
+  else
+#endif
+  return __builtin_convertvector(x, To);
+}
+
 // Value conversion, lane by lane: integers wrap, floats round to nearest.
+template <class T> constexpr bool is_float = same<T, f32> || same<T, f64>;
 template <class To, class From> TW_INLINE To convert(From x) {
   if constexpr (same<To, From>) return x;
-  else if constexpr (is_vector<From>) return __builtin_convertvector(x, To);
-  else return (To)x;
+  else if constexpr (!is_vector<From>) return (To)x;
+  else {
+    typedef element<To> T;
+    typedef element<From> E;
+    if constexpr (sizeof(E) == 1 && sizeof(T) == 1) return bits<To>(x);
+    else if constexpr (sizeof(E) == 1 && sizeof(T) == 4 && !is_float<T>) return words_of_bytes<To>(x);
+    else if constexpr (sizeof(E) == 1 && sizeof(T) >= 4) return convert<To>(words_of_bytes<like<From, i32>>(x));
+    else if constexpr (sizeof(E) == 4 && sizeof(T) == 1 && !is_float<E>) return bytes_of_words<To>(x);
+    else if constexpr (sizeof(E) == 8 && sizeof(T) == 1 && !is_float<E>)
+      return bytes_of_words<To>(__builtin_convertvector(x, like<From, i32>));
+    else return __builtin_convertvector(x, To);
+  }
 }
 
 // ---- masks --------------------------------------------------------------------------------
@@ -89,13 +158,20 @@ template <class M> TW_INLINE like<M, i32> mask(M m) {
 }
 TW_INLINE bool mask(bool m) { return m; }
 
+// The mask of a comparison `f`, also of vectors of more than a register.
+template <class V, class F> TW_INLINE like<V, i32> compared(V a, V b, F f) {
+  return in_parts([&](auto x, auto y) { return mask(f(x, y)); }, a, b);
+}
+
 template <class M, class V> TW_INLINE V select(M m, V a, V b) {
   if constexpr (!is_vector<V>) return m ? a : b;
   else if constexpr (!is_vector<M>) return m ? a : b;
+  else if constexpr (is_wide<V>)
+    return in_parts([](auto x, auto y, auto where) { return select(where, x, y); }, a, b, m);
   else if constexpr (sizeof(element<V>) == 4) return m ? a : b;
   else if constexpr (sizeof(element<V>) == 8) return __builtin_convertvector(m, like<V, i64>) ? a : b;
   else if constexpr (sizeof(element<V>) == 2) return __builtin_convertvector(m, like<V, i16>) ? a : b;
-  else return __builtin_convertvector(m, like<V, i8>) ? a : b;
+  else return convert<like<V, i8>>(m) ? a : b;
 }
 
 // The first `count` lanes.
@@ -375,7 +451,8 @@ struct KernelError {
 // Division that rounds down, and its remainder (sign of the divisor).
 template <class V> TW_INLINE V floor_div(V a, V b) {
   V q = a / b, r = a % b;
-  if constexpr (is_vector<V>) return q + (((r != 0) & ((r < 0) != (b < 0))));
+  if constexpr (is_vector<V>)
+    return in_parts([](auto whole, auto rest, auto by) { return whole + ((rest != 0) & ((rest ^ by) < 0)); }, q, r, b);
   else return q - ((r != 0) & ((r < 0) != (b < 0)));
 }
 template <class V> TW_INLINE V floor_mod(V a, V b) { return a - floor_div(a, b) * b; }

@@ -17,7 +17,7 @@ tk.func @f [8] (%a: memref<8xf32>) {
 
 // -----
 
-// CHECK: tk.index: the result is i64 or index (per lane), got f32
+// CHECK: tk.index: the result is i64, i32 or index (per lane), got f32
 tk.func @f [8] (%a: memref<8xf32>) {
   %0 = tk.index "d0" : f32
 }
