@@ -90,6 +90,8 @@ def _sum_of_products(block: Block) -> tuple[ReduceOp, arith.MulfOp, dict[SSAValu
     product = reduce.value.owner
     if reduce.kind.data != "add" or not isinstance(product, arith.MulfOp):
         return None
+    if product.lhs is product.rhs:  # a sum of squares
+        return None
     domains = domains_of(block)
     if not frozenset(reduce.over) <= domains[product.lhs] & domains[product.rhs]:
         return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain, islice
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -16,9 +15,10 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
 from ..rewrite import may_rewrite, skip
-from .body import exprs_of, loads_of, reduced_axes, simplify_body
+from .body import exprs_of, loads_of, reduced_axes
 from .cost import count
 from .merge import Match, complete_match, merge, users_to_sink
+from .sizes import KernelSizes
 
 
 @dataclass(frozen=True)
@@ -48,27 +48,28 @@ class FuseSiblingsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                _fuse_block(function.body.block, self.max_ops, self.reach)
+                _fuse_block(function.body.block, KernelSizes(self.max_ops), self.reach)
                 if self.strangers:
                     _fuse_strangers(function.body.block, self)
 
 
-def _fuse_block(block: Block, max_ops: int, reach: int) -> None:
+def _fuse_block(block: Block, sizes: KernelSizes, reach: int) -> None:
     op = block.first_op
     while op is not None:
         if isinstance(op, KernelOp):
-            op = _absorb_earlier(op, max_ops, reach)
+            op = _absorb_earlier(op, sizes, reach)
         op = op.next_op
+    sizes.tidy_all()
 
 
-def _absorb_earlier(kernel: KernelOp, max_ops: int, reach: int) -> KernelOp:
+def _absorb_earlier(kernel: KernelOp, sizes: KernelSizes, reach: int) -> KernelOp:
     """Merge every earlier sibling into `kernel`; returns the kernel that stands there then."""
     earlier = _earlier(kernel, reach)
     for value in list(kernel.operands):
         for sibling in earlier:
             if sibling.parent is None or value not in sibling.operands:
                 continue
-            if (found := _sibling_match(value, sibling, kernel, max_ops)) is None:
+            if (found := _sibling_match(value, sibling, kernel, sizes)) is None:
                 continue
             sunk = users_to_sink(sibling, kernel)
             if isinstance(sunk, str):
@@ -76,8 +77,9 @@ def _absorb_earlier(kernel: KernelOp, max_ops: int, reach: int) -> KernelOp:
                 continue
             if not may_rewrite(kernel, "fused with a sibling kernel"):
                 return kernel
-            kernel = merge(sibling, kernel, found, sunk)
-            simplify_body(kernel)
+            merged = merge(sibling, kernel, found, sunk)
+            sizes.replaced(sibling, kernel, merged)
+            kernel = merged
     return kernel
 
 
@@ -86,14 +88,14 @@ _NEAR = 16
 
 
 def _fuse_strangers(block: Block, limits: FuseSiblingsPass) -> None:
-    op = block.first_op
+    op, sizes = block.first_op, KernelSizes(limits.max_ops)
     while op is not None:
         if isinstance(op, KernelOp):
-            op = _absorb_strangers(op, limits)
+            op = _absorb_strangers(op, limits, sizes)
         op = op.next_op
 
 
-def _absorb_strangers(kernel: KernelOp, limits: FuseSiblingsPass) -> KernelOp:
+def _absorb_strangers(kernel: KernelOp, limits: FuseSiblingsPass, sizes: KernelSizes) -> KernelOp:
     """Merge the kernels shortly before `kernel` that walk an equal space; returns what stands there then."""
     if find_contraction(kernel.body.block) is not None:
         return kernel
@@ -104,7 +106,7 @@ def _absorb_strangers(kernel: KernelOp, limits: FuseSiblingsPass) -> KernelOp:
             continue
         if _reduced(sibling) != _reduced(kernel):
             continue  # one would have to walk the space as the other one does
-        found = _common_space(sibling, kernel, limits.max_ops)
+        found = _common_space(sibling, kernel, sizes)
         if found is None or isinstance(sunk := users_to_sink(sibling, kernel), str):
             continue
         if not may_rewrite(kernel, "launched together with another kernel"):
@@ -144,7 +146,7 @@ def _earlier(kernel: KernelOp, reach: int) -> list[KernelOp]:
     return found[::-1]
 
 
-def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, max_ops: int) -> Match | None:
+def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, sizes: KernelSizes) -> Match | None:
     """The common space, None where the two do not walk `value` in the same way."""
     if first.space != second.space:
         return None
@@ -152,28 +154,22 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, max_ops: 
         return None
     if _subscripts(value, first).isdisjoint(_subscripts(value, second)):
         return None
-    return _common_space(first, second, max_ops, value)
+    return _common_space(first, second, sizes, value)
 
 
 def _common_space(
-    first: KernelOp, second: KernelOp, max_ops: int, value: SSAValue | None = None
+    first: KernelOp, second: KernelOp, sizes: KernelSizes, value: SSAValue | None = None
 ) -> Match | None:
     if any(v.owner is first for v in second.operands):
         return None
-    if _longer_than(max_ops, first, second):
-        skip(second, f"not fused with a sibling kernel: more than {max_ops} ops", value)
+    if sizes.exceeded_by(first, second):
+        skip(second, f"not fused with a sibling kernel: more than {sizes.max_ops} ops", value)
         return None
     found = complete_match(first, second, {i: i for i in range(len(first.space))})
     if isinstance(found, str):
         skip(second, f"not fused with a sibling kernel: {found}", value)
         return None
     return found
-
-
-def _longer_than(max_ops: int, *kernels: KernelOp) -> bool:
-    """Counts no further than it has to."""
-    ops = chain.from_iterable(kernel.body.block.ops for kernel in kernels)
-    return next(islice(ops, max_ops, None), None) is not None
 
 
 def _subscripts(value: SSAValue, kernel: KernelOp) -> set[tuple[object, ...]]:

@@ -39,7 +39,7 @@ def producer_of(value: SSAValue) -> Producer | str:
     ops: list[Operation] = []
     wanted: set[SSAValue] = {store.value}
     for op in reversed(list(kernel.body.block.ops)):
-        if any(r in wanted for r in op.results) or type(op) is AssertOp:
+        if not wanted.isdisjoint(op.results) or type(op) is AssertOp:
             if reduced_axes(op):
                 return "it is a reduction"
             wanted.update(op.operands)

@@ -10,7 +10,6 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import map_attr
-from tilewright.dialects.tk.compute import ScanOp
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import is_pure
@@ -27,6 +26,7 @@ from .body import (
     split_axis,
     store_to,
 )
+from .contents import Contents, contents_of
 from .cost import count, extent, is_contiguous
 from .naming import NAME, fused_name
 
@@ -77,7 +77,7 @@ def match(producer: KernelOp, consumer: KernelOp, undo: Undo) -> Match | str:
     May split axes of either, and notes in `undo` how to take that back: a kernel that is left
     with split axes would not line up with its other neighbours.
     """
-    if _reduced(consumer) and find_contraction(producer.body.block):
+    if _reduced(producer) and _reduced(consumer) and find_contraction(producer.body.block):
         return "a matrix product takes no second reduction"
     for _ in range(8):
         found = _try_match(producer, consumer)
@@ -157,40 +157,40 @@ def _inner_sizes(value: Expr, var: Var, size: Expr) -> Iterable[Expr]:
 
 def complete_match(producer: KernelOp, consumer: KernelOp, axes: dict[int, int]) -> Match | str:
     """Place the producer's remaining axes, which it reduces, and check that both fit one loop nest."""
-    reduced_p, reduced_c = _reduced(producer), _reduced(consumer)
-    if any(type(op) is ScanOp for k in (producer, consumer) for op in k.body.block.ops):
+    of_p, of_c = contents_of(producer), contents_of(consumer)
+    if of_p.scans or of_c.scans:
         return "a scan stays alone"
-    if not _uniform(producer) or not _uniform(consumer):
+    if not of_p.uniform or not of_c.uniform:
         return "it reduces over different axes"
     space = list(consumer.space)
     for axis in range(len(producer.space)):
         if axis in axes:
             continue
-        if axis not in reduced_p and producer.space[axis].constant != 1:
+        if axis not in of_p.reduced and producer.space[axis].constant != 1:
             return "one of its axes is not read"
-        target = _counterpart(producer, consumer, axis, axes)
+        target = _counterpart(producer.space[axis], consumer, (of_p, of_c), axis, axes)
         if target is None:
             target = len(space)
             space.append(producer.space[axis])
         axes[axis] = target
-    moved_p = frozenset(axes[a] for a in reduced_p)
-    if moved_p and reduced_c:
-        if moved_p != reduced_c:
+    moved_p = frozenset(axes[a] for a in of_p.reduced)
+    if moved_p and of_c.reduced:
+        if moved_p != of_c.reduced:
             return "both reduce, over different axes"
         if any(find_contraction(k.body.block) for k in (producer, consumer)):
             return "a matrix product takes no second reduction"
-    result = Match(axes, tuple(space), moved_p | reduced_c)
-    return check_coverage(producer, consumer, result) or result
+    result = Match(axes, tuple(space), moved_p | of_c.reduced)
+    return _check_coverage(of_p, of_c, result) or result
 
 
-def check_coverage(producer: KernelOp, consumer: KernelOp, m: Match) -> str | None:
+def _check_coverage(producer: Contents, consumer: Contents, m: Match) -> str | None:
     """Every store must vary over every axis that is not reduced: nothing is written twice."""
     outer = {a for a in range(len(m.space)) if a not in m.reduced and m.space[a].constant != 1}
-    for op in consumer.body.block.ops:
-        if type(op) is StoreOp and not outer <= _axes(op.subscripts):
+    for store in consumer.stores:
+        if not outer <= _axes(store.subscripts):
             return "its iteration space is larger than the consumer's"
-    for op in producer.body.block.ops:
-        if type(op) is StoreOp and not outer <= {m.axes[a] for a in _axes(op.subscripts)}:
+    for store in producer.stores:
+        if not outer <= {m.axes[a] for a in _axes(store.subscripts)}:
             return "the consumer's iteration space is larger"
     return None
 
@@ -203,28 +203,24 @@ def _reduced(kernel: KernelOp) -> frozenset[int]:
     return frozenset(a for op in kernel.body.block.ops for a in reduced_axes(op))
 
 
-def _uniform(kernel: KernelOp) -> bool:
-    return len({axes for op in kernel.body.block.ops if (axes := reduced_axes(op))}) <= 1
-
-
-def _counterpart(producer: KernelOp, consumer: KernelOp, axis: int, axes: Mapping[int, int]) -> int | None:
+def _counterpart(
+    size: Expr, consumer: KernelOp, bodies: tuple[Contents, Contents], axis: int, axes: Mapping[int, int]
+) -> int | None:
     """A free axis of the consumer to run along the producer's reduced `axis`, None for a new one."""
-    free = [
-        c for c, size in enumerate(consumer.space) if c not in axes.values() and size == producer.space[axis]
-    ]
+    free = [c for c, other in enumerate(consumer.space) if c not in axes.values() and other == size]
+    if not free:
+        return None
     along = {
-        load.buffer.type: i
-        for load in producer.body.block.ops
-        if type(load) is LoadOp
+        load.operands[0].type: i
+        for load in bodies[0].loads
         for i, e in enumerate(load.subscripts)
         if _plain_axis(e) == axis
     }
     for c in free:  # prefer the axis that walks a tensor of the same shape in the same dimension
-        for load in consumer.body.block.ops:
-            if type(load) is LoadOp and (i := along.get(load.buffer.type)) is not None:
-                if _plain_axis(load.subscripts[i]) == c:
-                    return c
-    return free[0] if free else None
+        for load in bodies[1].loads:
+            if (i := along.get(load.operands[0].type)) is not None and _plain_axis(load.subscripts[i]) == c:
+                return c
+    return free[0]
 
 
 def drawback(producer: KernelOp, consumer: KernelOp, m: Match) -> str | None:
