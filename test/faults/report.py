@@ -12,11 +12,13 @@ _HEAD = """# Injected bugs
 <!-- Written by `make faults`; test/faults holds the bugs. -->
 
 Each line of the tables is a bug that was put into a copy of the sources, as one changed line, and the first
-test that failed. Tests nearest to the changed file are asked first: lit files of the pass, then the same
-files executed by the interpreter before and after the pass, then pytest files of that part, then all others.
+test that failed. What caught a bug before is asked first (`test/faults/caught.json` remembers it), or a test
+that `--ask` names; then lit files of the pass, executed by the interpreter before and after the pass, then by
+lit; then pytest files of that part; then all others.
 
     make faults                                           # those without a result
     .venv/bin/python test/faults/run.py --only write-order --again
+    .venv/bin/python test/faults/run.py --reach lit       # only what takes seconds
     .venv/bin/python test/faults/run.py --verify          # these tests pass without any bug
     .venv/bin/python test/faults/run.py --report          # writes this page
 
@@ -30,9 +32,11 @@ def page(faults: Sequence[Fault], results: Results) -> str:
     caught = sum(r.caught for r in tried)
     missed = sum(r.stage == "all" for r in tried if not r.caught)
     still = len(tried) - caught - missed
+    share = f" ({100 * caught / len(tried):.0f} %)" if tried else ""
     lines = [
-        f"**Of {len(faults)} bugs {caught} are caught, {missed} are missed by every test, {still} are open "
-        f"(they pass the few tests near them that were asked), {len(faults) - len(tried)} are not tried.**"
+        f"**Of {len(faults)} bugs {len(tried)} were tried: {caught}{share} are caught, {missed} missed by "
+        f"every test, {still} are open (they pass the few tests near them that were asked). "
+        f"{len(faults) - len(tried)} are not tried.**"
     ]
     parts: dict[str, list[Fault]] = {}
     for fault in faults:

@@ -397,3 +397,15 @@ func.func @each_owned_result_has_its_own_memory(%x: tensor<2x3xf32>) -> (tensor<
   }
   func.return %e, %e : tensor<2x3xf32>, tensor<2x3xf32>
 }
+
+// -----
+
+// A dimension that repeats one element has stride 0.
+
+// CHECK-LABEL: @repeats_without_a_copy
+// CHECK: th.view %w offset "0" sizes "3, 2, 5" strides "5, 0, 1"
+func.func @repeats_without_a_copy(%x: tensor<3x4x2xf32>, %w: tensor<3x1x5xf32>) -> tensor<3x4x5xf32> {
+  %b = tw.broadcast %w dims [0, 1, 2] : tensor<3x1x5xf32> -> tensor<3x2x5xf32>
+  %r = tw.matmul %x, %b : (tensor<3x4x2xf32>, tensor<3x2x5xf32>) -> tensor<3x4x5xf32>
+  func.return %r : tensor<3x4x5xf32>
+}
