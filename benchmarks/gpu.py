@@ -33,7 +33,10 @@ BACKENDS: Mapping[str, Mapping[str, Any]] = {
     "mlir-graphs": {"backend": "mlir", "mode": "reduce-overhead"},
     "inductor": {"backend": "inductor"},
     "inductor-graphs": {"backend": "inductor", "mode": "reduce-overhead"},
+    "mlir-tuned": {"backend": "mlir", "mode": "max-autotune-no-cudagraphs"},
 }
+COMPARED = ("mlir", "mlir-graphs", "inductor", "inductor-graphs")
+TUNED = ("gelu", "softmax", "layer-norm", "sum-columns", "matmul", "matmul-epilogue", "attention")
 GEMMS = ((4096, 4096, 4096), (8192, 1024, 4096), (512, 8192, 2048), (16, 4096, 4096))
 HEADS = ((8, 16, 1024, 64), (4, 16, 4096, 128))
 
@@ -53,6 +56,10 @@ class Bench:
     def wait(self) -> None:
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
+
+    def tried(self, measure: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """As `outcome`, while there is time."""
+        return outcome(measure) if self.left() > 0 else {"left out": "no time"}
 
     def put(self, tensors: Sequence[Tensor]) -> tuple[Tensor, ...]:
         return tuple(tensor.to(self.device) for tensor in tensors)
@@ -119,12 +126,12 @@ def correctness(bench: Bench) -> dict[str, Any]:
             torch.manual_seed(0)
             inputs = bench.put(each.make(1 << 14, dtype))
             name = f"{each.name} {str(dtype).removeprefix('torch.')}"
-            found[name] = outcome(lambda each=each, inputs=inputs: _judged(_Module(each.run), inputs))
+            found[name] = bench.tried(lambda each=each, inputs=inputs: _judged(_Module(each.run), inputs))
     for name in MODELS:
         case = models.load(name, "tiny", 2, "f32")
         model, inputs = case.model.to(bench.device), bench.put(case.inputs)
-        found[f"model {name}"] = outcome(lambda model=model, inputs=inputs: _judged(model, inputs))
-    found["wrong"] = sorted(k for k, v in found.items() if not v.get("ok"))
+        found[f"model {name}"] = bench.tried(lambda model=model, inputs=inputs: _judged(model, inputs))
+    found["wrong"] = sorted(k for k, v in found.items() if not v.get("ok") and "left out" not in v)
     return found
 
 
@@ -139,7 +146,7 @@ def bandwidth(bench: Bench) -> dict[str, Any]:
     found: dict[str, Any] = {"copy_bytes_per_second": copy}
     for each in CLASSES:
         if each.kind in ("elementwise", "reduction", "norm"):
-            found[each.name] = outcome(lambda each=each: _fraction(bench, each, elements // 4, copy))
+            found[each.name] = bench.tried(lambda each=each: _fraction(bench, each, elements // 4, copy))
     for kind in ("elementwise", "reduction", "norm"):
         rows = [found[e.name].get("fraction_of_copy") for e in CLASSES if e.kind == kind]
         found[f"{kind} geomean"] = geomean([row for row in rows if row])
@@ -168,7 +175,7 @@ def gemm(bench: Bench) -> dict[str, Any]:
     for m, n, k in [(64, 32, 48)] if bench.small else GEMMS:
         a, b = (torch.randn(*s, device=bench.device).bfloat16() for s in ((m, k), (k, n)))
         bias = torch.randn(n, device=bench.device).bfloat16()
-        found[f"{m}x{n}x{k}"] = outcome(lambda a=a, b=b, bias=bias: _gemm(bench, a, b, bias))
+        found[f"{m}x{n}x{k}"] = bench.tried(lambda a=a, b=b, bias=bias: _gemm(bench, a, b, bias))
     return found
 
 
@@ -193,7 +200,7 @@ def attention(bench: Bench) -> dict[str, Any]:
     for shape in [(1, 2, 32, 16)] if bench.small else HEADS:
         for causal in (False, True):
             name = f"{'x'.join(map(str, shape))}{' causal' if causal else ''}"
-            found[name] = outcome(lambda shape=shape, causal=causal: _attention(bench, shape, causal))
+            found[name] = bench.tried(lambda shape=shape, causal=causal: _attention(bench, shape, causal))
     return found
 
 
@@ -226,9 +233,9 @@ def overhead(bench: Bench) -> dict[str, Any]:
     x = torch.randn(32, 32, device=bench.device)
     found: dict[str, Any] = {}
     for name, function in (("one kernel", lambda x: x + 1), ("ten kernels", chain)):
-        for backend in BACKENDS:
+        for backend in COMPARED:
             key = f"{name}, {backend}"
-            found[key] = outcome(
+            found[key] = bench.tried(
                 lambda f=function, b=backend: {"microseconds": _cpu(bench, compiled(f, b), x)}
             )
         found[f"{name}, eager"] = {"microseconds": _cpu(bench, function, x)}
@@ -257,7 +264,7 @@ def end_to_end(bench: Bench) -> dict[str, Any]:
             if bench.left() < 20:
                 found[key] = {"left out": "no time"}
                 continue
-            found[key] = outcome(lambda name=name, training=training: _model(bench, name, training))
+            found[key] = bench.tried(lambda name=name, training=training: _model(bench, name, training))
     for over in ("eager", "inductor", "inductor-graphs"):
         for ours in ("mlir", "mlir-graphs"):
             pairs = [(r.get(over), r.get(ours)) for r in found.values()]
@@ -272,12 +279,12 @@ def _model(bench: Bench, name: str, training: bool) -> dict[str, Any]:
     case = models.load(name, scale, 8, dtype, training=training)
     model, inputs = case.model.to(bench.device), bench.put(case.inputs)
     found: dict[str, Any] = {}
-    for backend in ("eager", *BACKENDS):
+    for backend in ("eager", *COMPARED):
         run = model if backend == "eager" else compiled(model, backend)
         call = (lambda run=run: _step(run, model, inputs)) if training else (lambda run=run: run(*inputs))
         with torch.set_grad_enabled(training):
-            timed = outcome(lambda call=call: {"ms": bench.seconds(call) * 1000})
-        found[backend] = timed.get("ms", timed.get("error"))
+            timed = bench.tried(lambda call=call: {"ms": bench.seconds(call) * 1000})
+        found[backend] = timed.get("ms") or timed.get("error") or "left out"
     return found
 
 
@@ -290,7 +297,7 @@ def _step(run: Callable[..., Any], model: nn.Module, inputs: tuple[Tensor, ...])
 
 def cold(bench: Bench) -> dict[str, Any]:
     """Seconds until the first result of a model, in a new process with empty caches."""
-    return {backend: outcome(lambda b=backend: _cold(bench, b)) for backend in ("mlir", "inductor")}
+    return {backend: bench.tried(lambda b=backend: _cold(bench, b)) for backend in ("mlir", "inductor")}
 
 
 def _cold(bench: Bench, backend: str) -> dict[str, Any]:
@@ -299,11 +306,37 @@ def _cold(bench: Bench, backend: str) -> dict[str, Any]:
         variables = [f"{name}={folder}/{name}" for name in names]
         command = ["env", *variables, sys.executable, "-c", _FIRST_CALL, str(bench.device), backend]
         done = subprocess.run(
-            [*command, "tiny" if bench.small else "bench"], capture_output=True, text=True, check=False
+            [*command, "tiny" if bench.small else "bench"],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=max(60.0, bench.left()),
         )
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip().splitlines()[-1])
         return {"seconds": float(done.stdout.split()[-1])}
+
+
+def tuned(bench: Bench) -> dict[str, Any]:
+    """How much faster kernels are whose configuration was chosen on the device."""
+    found: dict[str, Any] = {}
+    for each in CLASSES:
+        if each.name in TUNED:
+            found[each.name] = bench.tried(lambda each=each: _tuned(bench, each))
+    return found
+
+
+def _tuned(bench: Bench, each: KernelClass) -> dict[str, Any]:
+    inputs = bench.put(each.make(1 << (12 if bench.small else 24), torch.bfloat16))
+    plain, chosen = compiled(each.run), compiled(each.run, "mlir-tuned")
+    start = time.perf_counter()
+    chosen(*inputs)
+    bench.wait()
+    seconds = time.perf_counter() - start
+    return {
+        "default_over_tuned": bench.seconds(lambda: plain(*inputs)) / bench.seconds(lambda: chosen(*inputs)),
+        "compile_seconds": seconds,
+    }
 
 
 _FIRST_CALL = """
@@ -330,6 +363,7 @@ SECTIONS: Mapping[str, Callable[[Bench], dict[str, Any]]] = {
     "overhead": overhead,
     "cold": cold,
     "end_to_end": end_to_end,
+    "tuned": tuned,
 }
 
 
