@@ -141,3 +141,15 @@ func.func @keeps_reshape_that_cancels_nothing(%x: tensor<4xf32>) -> tensor<2x4xf
   %o = tw.reshape %e : tensor<8xf32> -> tensor<2x4xf32>
   func.return %o : tensor<2x4xf32>
 }
+
+// -----
+
+// CHECK-LABEL: @reverses_cancel
+// CHECK-NEXT:  %[[R:.*]] = tw.reverse %x dims [0, 2]
+// CHECK-NEXT:  return %[[R]], %x
+func.func @reverses_cancel(%x: tensor<2x3x4xf32>) -> (tensor<2x3x4xf32>, tensor<2x3x4xf32>) {
+  %a = tw.reverse %x dims [0, 1] : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
+  %b = tw.reverse %a dims [1, 2] : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
+  %c = tw.reverse %a dims [0, 1] : tensor<2x3x4xf32> -> tensor<2x3x4xf32>
+  func.return %b, %c : tensor<2x3x4xf32>, tensor<2x3x4xf32>
+}
