@@ -49,7 +49,7 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
     count = 1
     for axis in batches:
         count *= estimate(func.space[axis])
-    area = _LARGEST >> min(2, _held(func, {row, column}, depth) // 2)
+    area = _LARGEST >> max(0, min(2, _held(func, {row, column}, depth) - 1))
     rows, columns = _sides(m, n, count, half, limits, area)
     deep = min(64 if half else 32, power_of_two(max(_LEAST, sizes[2] or 64)))
     warps = 8 if rows * columns >= min(area, 128 * 128) else 4
