@@ -150,3 +150,84 @@ tk.func @checked_mask [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref
   %18 = tk.reduce add %17 over [3] {tk.factors = bf16} : f32
   tk.store %18, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
 }
+
+// -----
+
+// Gradients of keys: two products in each step, two sums, and nothing to rescale. A causal mask hides the rows
+// before the first key of a program.
+// CHECK-LABEL: tk.func @gradients
+// CHECK-SAME: tk.warps = 8 : i64
+// CHECK-SAME: tk.product = "ieee"
+// APPLY-LABEL: tk.func @gradients
+// APPLY: tk.for 1 = "0" to "512" step [[ROWS:[0-9]+]] parallel {
+// APPLY: %[[K:.*]] = tk.load %k[{{.*}}] lanes 1, 5
+// APPLY: %[[V:.*]] = tk.load %v[{{.*}}] lanes 1, 6
+// APPLY: tk.for 4 = "d1" to "512" step [[STEP:[0-9]+]] iter(%[[A:.*]] = {{.*}}, %[[B:.*]] = {{.*}}) {
+// APPLY: %[[Q:.*]] = tk.load %q[{{.*}}] lanes 5, 4
+// APPLY: %[[S:.*]] = tk.mma %{{.*}}, %[[K]], %[[Q]]
+// APPLY: %[[G:.*]] = tk.load %g[{{.*}}] lanes 6, 4
+// APPLY: %[[P:.*]] = tk.mma %{{.*}}, %[[V]], %[[G]]
+// APPLY: %[[W:.*]] = math.exp
+// APPLY: tk.mma %[[A]], %{{.*}}, %{{.*}} precision "ieee" : {{.*}}bf16>, vector<[[STEP]]x64xbf16>
+// APPLY: %[[D:.*]] = arith.subf %[[P]], %{{.*}}
+// APPLY: arith.mulf %[[W]], %[[D]]
+// APPLY: tk.mma %[[B]], %{{.*}}, %{{.*}} precision "ieee" : {{.*}}bf16>, vector<[[STEP]]x64xbf16>
+// APPLY: tk.store %{{.*}}, %dv[{{.*}}] lanes 1, 3
+// APPLY: tk.store %{{.*}}, %dk[{{.*}}] lanes 1, 2
+tk.func @gradients [6, 512, 64, 64, 512, 64, 64] (%q: memref<196608xbf16>, %k: memref<196608xbf16>, %v: memref<196608xbf16>, %g: memref<196608xbf16>, %l: memref<3072xf32>, %d: memref<3072xf32>, %dk: memref<196608xf32>, %dv: memref<196608xf32>) {
+  %low = arith.constant 0xFF800000 : f32
+  %0 = tk.load %q[d0*32768 + d4*64 + d5] : memref<196608xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %k[d0*32768 + d1*64 + d5] : memref<196608xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [5] {tk.factors = bf16} : f32
+  %6 = tk.index "d1" : i64
+  %7 = tk.index "d4" : i64
+  %8 = arith.cmpi sle, %6, %7 : i64
+  %9 = arith.select %8, %5, %low : f32
+  %10 = tk.load %l[d0*512 + d4] : memref<3072xf32> -> f32
+  %11 = arith.subf %9, %10 : f32
+  %12 = math.exp %11 : f32
+  %13 = tk.load %g[d0*32768 + d4*64 + d3] : memref<196608xbf16> -> bf16
+  %14 = arith.extf %13 : bf16 to f32
+  %15 = arith.mulf %12, %14 : f32
+  %16 = tk.reduce add %15 over [4] {tk.factors = bf16} : f32
+  %17 = tk.load %g[d0*32768 + d4*64 + d6] : memref<196608xbf16> -> bf16
+  %18 = arith.extf %17 : bf16 to f32
+  %19 = tk.load %v[d0*32768 + d1*64 + d6] : memref<196608xbf16> -> bf16
+  %20 = arith.extf %19 : bf16 to f32
+  %21 = arith.mulf %18, %20 : f32
+  %22 = tk.reduce add %21 over [6] {tk.factors = bf16} : f32
+  %23 = tk.load %d[d0*512 + d4] : memref<3072xf32> -> f32
+  %24 = arith.subf %22, %23 : f32
+  %25 = arith.mulf %12, %24 : f32
+  %26 = tk.load %q[d0*32768 + d4*64 + d2] : memref<196608xbf16> -> bf16
+  %27 = arith.extf %26 : bf16 to f32
+  %28 = arith.mulf %25, %27 : f32
+  %29 = tk.reduce add %28 over [4] {tk.factors = bf16} : f32
+  tk.store %16, %dv[d0*32768 + d1*64 + d3] : f32, memref<196608xf32>
+  tk.store %29, %dk[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
+}
+
+// -----
+
+// As much per program, of f32: fewer keys, so that threads hold what they multiply.
+// CHECK-LABEL: tk.func @gradients_of_f32
+// CHECK-SAME: tk.blocks = array<i64: 0, 16, 1, 64, 3, 64, 4, 64, 2, 32>
+// CHECK-SAME: tk.warps = 8 : i64, tk.stages = 1 : i64
+tk.func @gradients_of_f32 [512, 64, 512, 64, 64] (%q: memref<32768xf32>, %k: memref<32768xf32>, %v: memref<32768xf32>, %g: memref<32768xf32>, %dq: memref<32768xf32>) {
+  %0 = tk.load %q[d0*64 + d3] : memref<32768xf32> -> f32
+  %1 = tk.load %k[d2*64 + d3] : memref<32768xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = tk.load %g[d0*64 + d4] : memref<32768xf32> -> f32
+  %5 = tk.load %v[d2*64 + d4] : memref<32768xf32> -> f32
+  %6 = arith.mulf %4, %5 : f32
+  %7 = tk.reduce add %6 over [4] : f32
+  %8 = arith.mulf %3, %7 : f32
+  %9 = tk.load %k[d2*64 + d1] : memref<32768xf32> -> f32
+  %10 = arith.mulf %8, %9 : f32
+  %11 = tk.reduce add %10 over [2] : f32
+  tk.store %11, %dq[d0*64 + d1] : f32, memref<32768xf32>
+}
