@@ -116,6 +116,14 @@ tk.func @f [8] (%a: memref<8xf32>) {
 
 // -----
 
+// CHECK: tk.argreduce: position has type i32, expected i64
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x, %i = "test.op"() : () -> (f32, i64)
+  %0:2 = "tk.argreduce"(%x, %i) <{kind = "max", axes = array<i64: 0>}> : (f32, i64) -> (f32, i32)
+}
+
+// -----
+
 // CHECK: tk.scan: result has type f64, expected f32
 tk.func @f [8] (%a: memref<8xf32>) {
   %x = "test.op"() : () -> f32
