@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, cast
 
 import torch
@@ -212,7 +213,9 @@ class Results:
     def __init__(self, b: Builder, arguments: Arguments, outputs: Sequence[Any]) -> None:
         self.b = b
         self.arguments = arguments
-        self._sharers = Counter(_storages({*arguments.index, *_nodes(outputs)}))
+        nodes = {*arguments.index, *_nodes(outputs)}
+        self._sharers = Counter(_storages(nodes))
+        self._room = _unused_room(_nodes(outputs), arguments.index)
         self.values: list[SSAValue] = []
         self.attrs: list[dict[str, Attribute]] = []
         self.outputs: list[Output] = []
@@ -256,7 +259,7 @@ class Results:
             self.b.location = location_of(node)
             starts = [ZERO] * len(layout.sizes)
             value = self.b.emit(SliceOp(value, starts, layout.sizes))
-        if not layout.is_row_major and layout.is_dense:
+        if not layout.is_row_major and self._keeps(fake, layout):
             attrs["tw.strides"] = StringAttr(layout.text)
         if self._sharers[_storage(fake)] == 1:
             attrs["tw.owned"] = UNIT  # eager gives it memory of its own (a clone, say): so do we
@@ -266,11 +269,21 @@ class Results:
         return Result(len(self.values) - 1, dtype, expand)
 
     def _reported(self, fake: torch.Tensor, made: Output) -> tuple[int | torch.SymInt, ...]:
-        """The strides that the caller will see; a traced layout with gaps becomes row-major."""
+        """The strides that the caller will see; some traced layouts with gaps become row-major."""
         layout = layout_of(fake, self.b.symbols)
-        if isinstance(made, Result) and not layout.repeated and not layout.is_dense:
+        if isinstance(made, Result) and not layout.repeated and not self._keeps(fake, layout):
             return row_major(fake.shape)
         return tuple(fake.stride())
+
+    def _keeps(self, fake: torch.Tensor, layout: Layout) -> bool:
+        """Whether a result gets the layout that was traced, as a view where that has gaps.
+
+        Views that together are most of a tensor (query, key and value of one product) come for free.
+        A view of little would keep alive what nobody needs, and is copied.
+        """
+        if layout.is_dense:
+            return True
+        return layout.is_apart and self._room.get(_storage(fake), 1) <= 0
 
 
 def _nodes(outputs: Sequence[Any]) -> list[Node]:
@@ -285,6 +298,25 @@ def _storage(fake: torch.Tensor) -> int:
 def _storages(nodes: Iterable[Node]) -> list[int]:
     fakes = [node.meta.get("val") for node in nodes]
     return [_storage(fake) for fake in fakes if isinstance(fake, torch.Tensor)]
+
+
+def _unused_room(outputs: Iterable[Node], arguments: Iterable[Node]) -> dict[int, int]:
+    """Bytes of the traced memory of results that none of them uses, less those that they use.
+
+    Not for memory of arguments, nor of unknown size.
+    """
+    known = set(_storages(arguments))
+    room: dict[int, int] = {}
+    for node in dict.fromkeys(outputs):
+        fake = node.meta.get("val")
+        if not isinstance(fake, torch.Tensor) or (key := _storage(fake)) in known:
+            continue
+        shape = (*zip(fake.shape, fake.stride(), strict=True), (fake.untyped_storage().nbytes(), 1))
+        if all(type(n) is int for pair in shape for n in pair):
+            *elements, (size, _) = shape
+            once = prod(n for n, stride in elements if stride != 0)
+            room[key] = room.get(key, size) - 2 * once * fake.element_size()
+    return room
 
 
 def _without(layout: Layout, repeated: Sequence[int]) -> Layout:

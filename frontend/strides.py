@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from tilewright.dialects.index_expr import Expr, format_exprs, row_major_strides
+from tilewright.dialects.index_expr import ONE, Expr, format_exprs, is_nonnegative, row_major_strides
 
 from .symbols import Symbols
 
@@ -41,15 +41,29 @@ class Layout:
     @property
     def is_dense(self) -> bool:
         """True where the elements fill their memory in some order of dimensions."""
+        ordered = self._outermost_first()
+        expected = row_major_strides([self.sizes[d] for d in ordered])
+        return all(self.strides[d] == e for d, e in zip(ordered, expected, strict=True))
+
+    @property
+    def is_apart(self) -> bool:
+        """True where no two elements share memory, whatever lies between them; False if that is unknown."""
+        reach = ONE
+        for d in reversed(self._outermost_first()):
+            if not is_nonnegative(self.strides[d] - reach):
+                return False
+            reach = reach + (self.sizes[d] - 1) * self.strides[d]
+        return True
+
+    def _outermost_first(self) -> list[int]:
+        """Dimensions of more than one element, by their strides."""
         numbers = [s.constant for s in self.strides]
         if None in numbers:
             order = list(range(len(self.strides)))
             order.sort(key=lambda d: _weight(self.strides[d]), reverse=True)
         else:
             order = sorted(range(len(numbers)), key=lambda d: -(numbers[d] or 0))
-        ordered = [d for d in order if self.sizes[d].constant != 1]
-        expected = row_major_strides([self.sizes[d] for d in ordered])
-        return all(self.strides[d] == e for d, e in zip(ordered, expected, strict=True))
+        return [d for d in order if self.sizes[d].constant != 1]
 
     @property
     def text(self) -> str:
