@@ -192,6 +192,9 @@ def on_device(model: nn.Module, inputs: Iterable[Tensor]) -> tuple[nn.Module, li
             for name, tensor in held.items():
                 if tensor is not None:
                     held[name] = moved(tensor)  # type: ignore[assignment]
+    for module in model.modules():
+        if isinstance(module, nn.RNNBase):
+            module._init_flat_weights()  # it would ask cuDNN about a real tensor while Dynamo traces
     return model, [moved(tensor) for tensor in inputs]
 
 
