@@ -40,7 +40,7 @@ FREEZE: tuple[str, ...] = (
 """Splits off `@setup`, which runs once per version of the parameters."""
 
 _AFTER_FUSION = KERNELS.index("bufferize")
-_TENSOR_GPU = {"decompose": "decompose{keep_moments=true}"}
+_TENSOR_GPU = {"decompose": "decompose{keep_moments=true sorts=256}"}
 _FUSION_GPU = {"fuse": "fuse{hold_back=true}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),

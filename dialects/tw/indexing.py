@@ -285,4 +285,57 @@ class ScatterAlongOp(TwOp):
             expect_kind(self, self.target, "number")
 
 
-INDEXING_OPS = (GatherOp, ScatterOp, ScatterAddOp, GatherAlongOp, ScatterAlongOp)
+@irdl_op_definition
+class SortOp(TwOp):
+    """Elements along `dim` in order, and the i64 positions that they had; only the first ones, if so typed.
+
+    Equal elements keep their order. NaN counts as the largest of numbers, so that it comes last, and
+    first if `descending`. The zeros are equal.
+
+    ```mlir
+    %v, %i = tw.sort %x dim 1 : tensor<8x128xf32> -> tensor<8x128xf32>, tensor<8x128xi64>
+    %w, %j = tw.sort %x dim 1 descending : tensor<8x128xf32> -> tensor<8x5xf32>, tensor<8x5xi64>
+    ```
+    """
+
+    name = "tw.sort"
+
+    source = operand_def(TENSOR)
+    dim = prop_def(IntegerAttr.constr(i64))
+    descending = opt_prop_def(UnitAttr)
+    values = result_def(TENSOR)
+    indices = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = (
+        "$source `dim` $dim (`descending` $descending^)? attr-dict `:` type($source) `->` type($values)"
+        " `,` type($indices)"
+    )
+
+    def __init__(
+        self, source: SSAValue, dim: int, *, descending: bool = False, count: Expr | None = None
+    ) -> None:
+        sizes = list(sizes_of(source))
+        sizes[dim] = sizes[dim] if count is None else count
+        results = (tensor_type(element_of(source), sizes), tensor_type(i64, sizes))
+        properties: dict[str, Attribute] = {"dim": int_attr(dim)}
+        if descending:
+            properties["descending"] = UnitAttr()
+        self._build((source,), results, properties)
+
+    def check(self) -> None:
+        sizes, dim = sizes_of(self.source), self.dim.value.data
+        expect_axis(self, dim, len(sizes))
+        expect_element(self, "values", self.values, element_of(self.source))
+        expect_element(self, "indices", self.indices, i64)
+        found = sizes_of(self.values)
+        expect_sizes(self, "indices shape", sizes_of(self.indices), found)
+        if len(found) == len(sizes):
+            sizes = (*sizes[:dim], found[dim], *sizes[dim + 1 :])
+        expect_sizes(self, "values shape", found, sizes)
+        left = (sizes_of(self.source)[dim] - found[dim]).constant
+        if left is not None and left < 0:
+            raise fail(self, f"takes {found[dim]} of {sizes_of(self.source)[dim]} elements")
+
+
+INDEXING_OPS = (GatherOp, ScatterOp, ScatterAddOp, GatherAlongOp, ScatterAlongOp, SortOp)

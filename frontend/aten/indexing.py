@@ -9,9 +9,16 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from tilewright.dialects import index_expr
-from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.index_expr import Expr, as_expr
 from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, SelectOp
-from tilewright.dialects.tw.indexing import GatherAlongOp, GatherOp, ScatterAddOp, ScatterAlongOp, ScatterOp
+from tilewright.dialects.tw.indexing import (
+    GatherAlongOp,
+    GatherOp,
+    ScatterAddOp,
+    ScatterAlongOp,
+    ScatterOp,
+    SortOp,
+)
 from tilewright.dialects.types import sizes_of, ui8
 
 from ..errors import Unsupported
@@ -170,7 +177,45 @@ def _leading(b: Builder, value: SSAValue, sizes: Sequence[Expr]) -> SSAValue:
     return value
 
 
+_LONGEST = 256
+"""Each element of a row is compared with every other one: what is longer is sorted by ATen."""
+
+
+def _sorted(
+    b: Builder, x: SSAValue, dim: int, *, descending: bool, count: Expr | None = None
+) -> tuple[SSAValue, ...]:
+    sizes = sizes_of(x)
+    if not sizes:
+        return x, b.full(0, i64, ())
+    d = axis(dim, len(sizes))
+    length = sizes[d].constant
+    if length is None or length > _LONGEST:
+        raise Unsupported(f"rows of {sizes[d]} elements are sorted by ATen")
+    b.add(op := SortOp(x, d, descending=descending, count=count))
+    return tuple(op.results)
+
+
+def _sort(b: Builder, x: SSAValue, dim: int = -1, descending: bool = False) -> tuple[SSAValue, ...]:
+    return _sorted(b, x, dim, descending=descending)
+
+
+def _stable_sort(
+    b: Builder, x: SSAValue, *, stable: object = None, dim: int = -1, descending: bool = False
+) -> tuple[SSAValue, ...]:
+    return _sorted(b, x, dim, descending=descending)
+
+
+def _topk(
+    b: Builder, x: SSAValue, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
+) -> tuple[SSAValue, ...]:
+    """In order, whether asked for or not."""
+    return _sorted(b, x, dim, descending=largest, count=as_expr(k))
+
+
 ROWS: dict[str, Row] = {
+    "aten.sort.default": _sort,
+    "aten.sort.stable": _stable_sort,
+    "aten.topk.default": _topk,
     "aten.embedding.default": _embedding,
     "aten.embedding_dense_backward.default": _embedding_gradient,
     "aten.index.Tensor": _index,

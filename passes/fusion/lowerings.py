@@ -30,6 +30,7 @@ from . import scalar_rules
 from .foreign import foreign_lowering
 from .kernel_builder import KernelBuilder
 from .lower_convolution import lower_pack_filter, lower_packed_convolution
+from .lower_sort import lower_sort
 
 Lowering = Callable[[Operation], KernelOp]
 
@@ -281,6 +282,7 @@ LOWERINGS: Mapping[type[Operation], Lowering] = {
     view.PadOp: _pad,
     indexing.GatherOp: _gather,
     indexing.GatherAlongOp: _gather_along,
+    indexing.SortOp: lower_sort,
     packing.PackOp: _pack,
     packing.PackedMatmulOp: _packed_matmul,
     packed_convolution.PackFilterOp: lower_pack_filter,

@@ -129,3 +129,45 @@
 // CHECK: tw.scatter_along: result shape is [9, 7], expected [9, 8]
 %a, %b, %c = "test.op"() : () -> (tensor<9x8xf32>, tensor<4x8xi64>, tensor<4x8xf32>)
 %r = "tw.scatter_along"(%a, %b, %c) <{dim = 0 : i64, combine = #tw.combine none}> : (tensor<9x8xf32>, tensor<4x8xi64>, tensor<4x8xf32>) -> tensor<9x7xf32>
+
+// -----
+
+// CHECK: tw.sort: dim is 2, expected 0 <= dim < 2
+%a = "test.op"() : () -> (tensor<4x6xf32>)
+%v, %i = tw.sort %a dim 2 : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x6xi64>
+
+// -----
+
+// CHECK: tw.sort: values has element type f64, expected f32
+%a = "test.op"() : () -> (tensor<4x6xf32>)
+%v, %i = tw.sort %a dim 1 : tensor<4x6xf32> -> tensor<4x6xf64>, tensor<4x6xi64>
+
+// -----
+
+// CHECK: tw.sort: indices has element type i32, expected i64
+%a = "test.op"() : () -> (tensor<4x6xf32>)
+%v, %i = tw.sort %a dim 1 : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x6xi32>
+
+// -----
+
+// CHECK: tw.sort: indices shape is [4, 5], expected [4, 6]
+%a = "test.op"() : () -> (tensor<4x6xf32>)
+%v, %i = tw.sort %a dim 1 : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x5xi64>
+
+// -----
+
+// CHECK: tw.sort: values shape is [3, 6], expected [4, 6]
+%a = "test.op"() : () -> (tensor<4x6xf32>)
+%v, %i = tw.sort %a dim 1 : tensor<4x6xf32> -> tensor<3x6xf32>, tensor<3x6xi64>
+
+// -----
+
+// CHECK: tw.sort: values shape is [6], expected [4, 6]
+%a = "test.op"() : () -> (tensor<4x6xf32>)
+%v, %i = tw.sort %a dim 1 : tensor<4x6xf32> -> tensor<6xf32>, tensor<6xi64>
+
+// -----
+
+// CHECK: tw.sort: takes 7 of 6 elements
+%a = "test.op"() : () -> (tensor<4x6xf32>)
+%v, %i = tw.sort %a dim 1 : tensor<4x6xf32> -> tensor<4x7xf32>, tensor<4x7xi64>

@@ -85,3 +85,41 @@ func.func @moments(%x: tensor<?x4xbf16, #tw.shape<"s0, 4">>, %s0: index {tw.symb
   %m, %q = tw.moments %x over [0] : tensor<?x4xbf16, #tw.shape<"s0, 4">> -> tensor<4xbf16>
   func.return %m, %q : tensor<4xbf16>, tensor<4xbf16>
 }
+
+// -----
+
+// An element's place is the number of those before it; of equals the earlier comes first, NaN comes last.
+// CHECK-LABEL: @sort
+func.func @sort(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xi64>) {
+  // CHECK: tk.kernel [4, 6, 6]
+  // CHECK: %[[V:.*]] = tk.load %{{.*}}[d0, d1] : tensor<4x6xf32> -> f32
+  // CHECK: %[[O:.*]] = tk.load %{{.*}}[d0, d2] : tensor<4x6xf32> -> f32
+  // CHECK: %[[P:.*]] = tk.index "d1" : i64
+  // CHECK: %[[Q:.*]] = tk.index "d2" : i64
+  // CHECK: %[[N:.*]] = arith.cmpf ord, %[[O]], %[[O]] : f32
+  // CHECK: %[[L:.*]] = arith.cmpf ult, %[[O]], %[[V]] : f32
+  // CHECK: arith.andi %[[N]], %[[L]]
+  // CHECK: arith.cmpi slt, %[[Q]], %[[P]] : i64
+  // CHECK: %[[R:.*]] = tk.reduce add %{{.*}} over [2] : i32
+  // CHECK: %[[W:.*]] = arith.extsi %[[R]] : i32 to i64
+  // CHECK: %[[I:.*]] = arith.index_cast %[[W]] : i64 to index
+  // CHECK: tk.store %[[V]], %{{.*}}[d0, i0](%[[I]])
+  // CHECK: tk.store %[[P]], %{{.*}}[d0, i0](%[[I]])
+  %v, %i = tw.sort %x dim 1 : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x6xi64>
+  func.return %v, %i : tensor<4x6xf32>, tensor<4x6xi64>
+}
+
+// -----
+
+// CHECK-LABEL: @first_of_a_column
+func.func @first_of_a_column(%x: tensor<4x6xi1>) -> (tensor<2x6xi1>, tensor<2x6xi64>) {
+  // CHECK: tk.kernel [4, 6, 4]
+  // CHECK: %[[V:.*]] = tk.load %{{.*}}[d0, d1] : tensor<4x6xi1> -> i1
+  // CHECK: %[[O:.*]] = tk.load %{{.*}}[d2, d1] : tensor<4x6xi1> -> i1
+  // CHECK: arith.cmpi ult, %[[V]], %[[O]] : i1
+  // CHECK: %[[W:.*]] = arith.extsi
+  // CHECK: %[[M:.*]] = arith.cmpi slt, %[[W]], %{{.*}} : i64
+  // CHECK: tk.store %[[V]], %{{.*}}[i0, d1](%{{.*}}) if %[[M]]
+  %v, %i = tw.sort %x dim 0 descending : tensor<4x6xi1> -> tensor<2x6xi1>, tensor<2x6xi64>
+  func.return %v, %i : tensor<2x6xi1>, tensor<2x6xi64>
+}

@@ -1,4 +1,5 @@
 // RUN: tilewright-opt %s -p decompose --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p 'decompose{sorts=6}' | filecheck %s --check-prefix=SORTS
 // RUN: tilewright-opt %s -p decompose{keep_moments=true} | filecheck %s --check-prefix=KEEP
 
 // CHECK-LABEL: @normal_from_two_draws
@@ -49,4 +50,32 @@ func.func @moments_in_two_passes(%x: tensor<3x?x4xf32, #tw.shape<"3, s0, 4">>, %
 func.func @moments_of_halves(%x: tensor<?xbf16, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"}) -> (tensor<bf16>, tensor<bf16>) {
   %m, %q = tw.moments %x over [0] : tensor<?xbf16, #tw.shape<"s0">> -> tensor<bf16>
   func.return %m, %q : tensor<bf16>, tensor<bf16>
+}
+
+// Kernels sort what is short, where they may.
+// CHECK-LABEL: @sort
+// CHECK-NEXT: tw.aten "aten::sort.stable"(%x) {args = [#tw.arg<0>, true, 1 : i64, true]} : (tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xi64>) loc("m.py":7:0)
+// CHECK-NEXT: %[[V:.*]], %[[I:.*]] = tw.aten "aten::sort.stable"(%x) {args = [#tw.arg<0>, true, 0 : i64, false]} : (tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xi64>)
+// CHECK-NEXT: tw.slice %[[V]] {{.*}} -> tensor<3x6xf32>
+// CHECK-NEXT: tw.slice %[[I]] {{.*}} -> tensor<3x6xi64>
+// SORTS-LABEL: @sort
+// SORTS-NEXT: tw.sort %x dim 1 descending
+// SORTS-NEXT: tw.sort %x dim 0 :
+func.func @sort(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xi64>, tensor<3x6xf32>, tensor<3x6xi64>) {
+  %v, %i = tw.sort %x dim 1 descending : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x6xi64> loc("m.py":7:0)
+  %w, %j = tw.sort %x dim 0 : tensor<4x6xf32> -> tensor<3x6xf32>, tensor<3x6xi64>
+  func.return %v, %i, %w, %j : tensor<4x6xf32>, tensor<4x6xi64>, tensor<3x6xf32>, tensor<3x6xi64>
+}
+
+// CHECK-LABEL: @sorts_longer_rows_by_library
+// CHECK-NEXT: tw.aten "aten::sort.stable"
+// CHECK-NEXT: tw.aten "aten::sort.stable"(%y) {args = [#tw.arg<0>, true, 0 : i64, true]}
+// CHECK-NEXT: tw.slice {{.*}} -> tensor<?xi64, #tw.shape<"{{.*}}floordiv 2{{.*}}">>
+// SORTS-LABEL: @sorts_longer_rows_by_library
+// SORTS-NEXT: tw.aten "aten::sort.stable"
+// SORTS-NEXT: tw.aten "aten::sort.stable"
+func.func @sorts_longer_rows_by_library(%x: tensor<7xi32>, %y: tensor<?xi32, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"}) -> (tensor<7xi64>, tensor<?xi64, #tw.shape<"(s0 floordiv 2)">>) {
+  %v, %i = tw.sort %x dim 0 : tensor<7xi32> -> tensor<7xi32>, tensor<7xi64>
+  %w, %j = tw.sort %y dim 0 descending : tensor<?xi32, #tw.shape<"s0">> -> tensor<?xi32, #tw.shape<"(s0 floordiv 2)">>, tensor<?xi64, #tw.shape<"(s0 floordiv 2)">>
+  func.return %i, %j : tensor<7xi64>, tensor<?xi64, #tw.shape<"(s0 floordiv 2)">>
 }

@@ -11,7 +11,7 @@ from tw_harness import FLOATS, INTEGERS, TORCH_DTYPES, check, module_of, run_bot
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, TensorType, f32, i64
 from xdsl.utils.exceptions import VerifyException
 
-from tilewright.dialects.index_expr import ZERO, sym
+from tilewright.dialects.index_expr import ZERO, as_expr, sym
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.philox import philox
 from tilewright.dialects.semantics import NoCallback
@@ -194,6 +194,20 @@ def test_gather(name: str) -> None:
     check([t, i, j], lambda a: x.GatherOp(a[0], a[1:], (0, 2), 0), t[i, :, j])
     check([t, torch.tensor(2)], lambda a: x.GatherOp(a[0], a[1:], (0,), 0), t[2])
     check([t, i[:0]], lambda a: x.GatherOp(a[0], a[1:], (0,), 0), t[i[:0]])
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize("name", TORCH_DTYPES)
+def test_sort(name: str, descending: bool) -> None:
+    t = torch.randint(0, 4, (3, 7, 2)).to(TORCH_DTYPES[name])
+    if name in FLOATS:
+        t[1, 2, 0] = t[1, 5, 0] = float("nan")
+        t[0, 3, 1] = -0.0
+    for dim in range(3):
+        wanted = t.sort(dim=dim, descending=descending, stable=True)
+        check([t], lambda a, d=dim: x.SortOp(a[0], d, descending=descending), *wanted)
+    first = [value[:, :3] for value in t.sort(dim=1, descending=descending, stable=True)]
+    check([t], lambda a: x.SortOp(a[0], 1, descending=descending, count=as_expr(3)), *first)
 
 
 @pytest.mark.parametrize("name", [*FLOATS, *INTEGERS])

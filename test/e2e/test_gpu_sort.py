@@ -1,0 +1,86 @@
+"""Sorting short rows by kernels, from their Triton text: equal to eager's stable order, bit by bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+DTYPES = (
+    torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.int16,
+    torch.int8, torch.uint8, torch.bool,
+)  # fmt: skip
+
+
+def compiled(function: Callable[..., Any], **options: object) -> Callable[..., Any]:
+    torch._dynamo.reset()
+    return torch.compile(function, backend="mlir", options={"target": "gpu_emulated", **options})
+
+
+def same(found: object, wanted: object) -> None:
+    torch.testing.assert_close(found, wanted, rtol=0, atol=0, equal_nan=True)
+
+
+def with_duplicates(*shape: int, dtype: torch.dtype) -> Tensor:
+    x = torch.randint(0, 9, shape, generator=torch.Generator().manual_seed(1)).to(dtype)
+    if dtype.is_floating_point:
+        x = x - 4
+        x[0, 3:5], x[1, 2], x[2, 1], x[2, 6] = float("nan"), float("inf"), -float("inf"), -0.0
+    return x
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_stable_sorts(dtype: torch.dtype) -> None:
+    def function(x: Tensor) -> list[Tensor]:
+        return [
+            *torch.sort(x, dim=1, stable=True), *torch.sort(x, dim=0, descending=True, stable=True),
+            torch.argsort(x.t(), dim=1, descending=True, stable=True),
+        ]  # fmt: skip
+
+    x = with_duplicates(13, 37, dtype=dtype)
+    same(compiled(function, fallback=False)(x), function(x))
+
+
+@pytest.mark.parametrize("size", [1, 2, 31, 127, 256])
+def test_the_first_of_rows(size: int) -> None:
+    """The elements are distinct: which of equals torch takes is not defined."""
+    count = min(size, 5)
+
+    def function(x: Tensor) -> list[Tensor]:
+        low = x.topk(count, 0, largest=False)
+        return [*x.topk(count), *(2 * x).softmax(1).topk(count, sorted=False), low.indices, low.values.exp()]
+
+    x = torch.stack([torch.randperm(size * size)[:size].float() for _ in range(size)]) / size
+    x = x + torch.arange(size).view(-1, 1) / (4 * size)
+    found, wanted = compiled(function, fallback=False)(x), function(x)
+    same(found[:2], wanted[:2])
+    same(found[2].sort(1).values, found[2].sort(1).values)
+    torch.testing.assert_close(found[4:], wanted[4:])
+
+
+def test_long_rows_are_left_to_aten() -> None:
+    x = torch.randn(3, 257)
+    same(compiled(lambda x: x.topk(3))(x), x.topk(3))
+    with pytest.raises(Exception, match="TW1008: `aten::topk` has no native path"):
+        compiled(lambda x: x.topk(3), fallback=False)(x)
+
+
+def test_a_router_trains() -> None:
+    """Experts chosen by the largest scores, and the gradient through the choice."""
+
+    def router(x: Tensor, w: Tensor) -> Tensor:
+        score, expert = torch.topk((x @ w).softmax(-1), 2)
+        return (score / score.sum(-1, keepdim=True) * (expert + 1)).sum(-1)
+
+    x, w = torch.randn(11, 8), torch.randn(8, 7)
+    results: list[Tensor] = []
+    for function in (compiled(router), router):
+        one, other = x.clone().requires_grad_(), w.clone().requires_grad_()
+        function(one, other).square().sum().backward()
+        assert one.grad is not None
+        assert other.grad is not None
+        results += [one.grad, other.grad]
+    torch.testing.assert_close(results[:2], results[2:])
