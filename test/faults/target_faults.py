@@ -123,8 +123,8 @@ FAULTS = (
         "vectors-of-bf16",
         _N + "constants.py",
         "return (bits + 0x7FFF + ((bits >> 16) & 1)) >> 16",
-        "return bits >> 16",
-        "constants of bf16 are cut off, not rounded",
+        "return (bits >> 16) & 0x7FFF",
+        "constants of bf16 lose their sign",
     ),
     Fault(
         "view-offset-bytes",

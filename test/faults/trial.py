@@ -19,8 +19,9 @@ import pytest
 from fault import Fault
 from results import Result
 
-REACHES = ("lit", "near", "all")
-"""How far a trial looks: the lit files of the part, its pytest files too, or every test."""
+REACHES = ("asked", "lit", "near", "all")
+"""How far a trial looks: what `--ask` names or what caught the bug before; the lit files of the part too; its
+pytest files too; every test."""
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGFPE, signal.SIGILL)
 _LEFT_OUT = (".git", ".venv", "build", "dist", "shared", ".pytest_cache", ".ruff_cache")
 
@@ -51,7 +52,10 @@ class Trial:
         try:
             path.write_text(fault.text(self.tree))
             failed = self._one_of(first)
-            stage, test = ("asked", failed) if failed else self._first_failure(fault, before)
+            if failed or self.reach == "asked":
+                stage, test = "asked", failed
+            else:
+                stage, test = self._first_failure(fault, before)
         finally:
             path.write_text(sound_text)
             os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
@@ -76,7 +80,7 @@ class Trial:
         own = order.lit_files(self.tree, fault)
         near = order.near_tests(self.tree, fault)
         stages: list[tuple[str, Sequence[str]]] = [("semantic", order.semantic_tests(own)), ("lit", own)]
-        if self.reach != "lit":
+        if self.reach in ("near", "all"):
             stages.append(("near", near))
         if self.reach == "all":
             stages += [("lit", ["test"]), ("other", order.other_tests(self.tree, near))]
