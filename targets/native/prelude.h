@@ -15,7 +15,9 @@ typedef __UINT32_TYPE__ u32;
 typedef __UINT64_TYPE__ u64;
 typedef float f32;
 typedef double f64;
-#if defined(__FLT16_MANT_DIG__)
+#if defined(__aarch64__) && !defined(__clang__) && __GNUC__ < 13
+typedef __fp16 f16;  // the only name of halves in that compiler's C++
+#elif defined(__FLT16_MANT_DIG__)
 typedef _Float16 f16;
 #endif
 struct bf16 { u16 bits; };  // in memory and as a scalar value
@@ -40,6 +42,7 @@ template <class A, class B> constexpr bool same = same_type<A, B>::value;
 
 template <class T> struct plain_type { typedef T type; };
 template <class T> struct plain_type<T&> { typedef T type; };
+template <class T> struct plain_type<T&&> { typedef T type; };  // a lane of a value, as clang has it
 
 // Element type and number of lanes; a scalar has one lane.
 template <class V> struct shape {
@@ -404,8 +407,10 @@ template <bool ATOMIC, class T> TW_INLINE void add_to(T* p, T v) {
 template <bool ATOMIC, int W, class T, class V, class At, class Active>
 TW_INLINE void scatter_add(T* p, V v, i64 n, At at, Active active) {
   const auto raw = to_memory<T>(v);
-  for (int l = 0; l < W; ++l)
-    if (l < n && active(l)) add_to<ATOMIC>(p + at(l), __builtin_bit_cast(T, raw[l]));
+  for (int l = 0; l < W; ++l) {
+    const stored<T> lane = raw[l];  // clang takes the bits of lane 0 where a cast is given `raw[l]`
+    if (l < n && active(l)) add_to<ATOMIC>(p + at(l), __builtin_bit_cast(T, lane));
+  }
 }
 
 // Scratch of one thread; small fixed sizes are arrays on the stack instead.
