@@ -71,10 +71,13 @@ class Symbols:
     def _convert(self, node: Any) -> Expr | None:
         if node.is_Integer:
             return as_expr(int(node))
-        rule = _RULES.get(type(node).__name__)
+        name, args = type(node).__name__, node.args
+        if name in _ROUNDED and type(args[0]).__name__ == "IntTrueDiv":
+            name, args = _ROUNDED[name], args[0].args
+        rule = _RULES.get(name)
         if rule is None:
             return None
-        parts = [self._find(part) for part in node.args]
+        parts = [self._find(part) for part in args]
         if any(part is None for part in parts):
             return None
         return rule([part for part in parts if part is not None])
@@ -98,6 +101,9 @@ def _power(parts: Sequence[Expr]) -> Expr | None:
         return None
     return index_expr.product([base] * exponent.constant)
 
+
+_ROUNDED: Mapping[str, str] = {"CeilToInt": "CeilDiv", "FloorToInt": "FloorDiv"}
+"""`math.ceil(n / 32)` of integers, which Python divides as floats."""
 
 _RULES: Mapping[str, Callable[[Sequence[Expr]], Expr | None]] = {
     "Add": lambda parts: reduce(lambda a, b: a + b, parts),

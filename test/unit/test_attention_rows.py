@@ -10,9 +10,11 @@ import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
+from torch._dynamo.source import ConstantSource
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
 from xdsl.dialects.builtin import TensorType
 
 from tilewright.dialects.registry import new_context
@@ -123,6 +125,24 @@ def test_efficient(rows: int, biased: bool) -> None:
     assert (total[..., rows:] == math.inf).all()
     wanted = truth(q, k, v, grad, *inputs[4:])
     check([out, total[..., :rows], *grads], wanted, torch.float32)
+
+
+def test_efficient_of_a_symbolic_length() -> None:
+    """Whole warps of rows, of a number that is known when it runs."""
+    sizes = [DimDynamic.STATIC, DimDynamic.STATIC, DimDynamic.DYNAMIC, DimDynamic.STATIC]
+    mode = FakeTensorMode(shape_env=ShapeEnv())
+    context: Any = StatelessSymbolicContext(sizes)
+    source = ConstantSource("q")
+    like = mode.from_tensor(torch.empty(2, 3, 37, 24, device="meta"), symbolic_context=context, source=source)
+    with mode:
+        gm = make_fx(lambda q: EFFICIENT(q, q, q, None, True)[:2])(like)
+    graph = import_fx(gm, fallback=False)
+    run_pipeline(new_context(), graph.module, parse_pipeline(pipeline_text("gpu")))
+    q = heads(45, 45)[0]
+    out, total = run_graph(graph.module, emit_unit(graph.module), [45, q])
+    assert total.shape == (2, 3, 64)
+    assert (total[..., 45:] == math.inf).all()
+    check([out, total[..., :45]], truth(q, q, q, q)[:2], torch.float32)
 
 
 def test_efficient_with_a_causal_mask_of_unequal_lengths() -> None:
