@@ -169,9 +169,10 @@ def _window(g: Graph) -> None:
 
 
 def _reduce(g: Graph) -> None:
-    value = g.pick(lambda v: len(sizes_of(v)) > 0)
-    rank = len(sizes_of(value))
     kind = g.random.choice(reduction.REDUCTION_OPS)
+    floats = kind is reduction.MomentsOp
+    value = g.pick(lambda v: len(sizes_of(v)) > 0 and (not floats or is_float(element_type_of(v))))
+    rank = len(sizes_of(value))
     if kind in (reduction.ArgmaxOp, reduction.ArgminOp, reduction.CumsumOp):
         g.add(kind(value, g.random.randrange(rank)))
     else:
