@@ -23,7 +23,10 @@ _PER_STEP = 1.5e-5
 """Seconds for one op inside explicit loops, which are executed one by one."""
 _LARGEST_GRID = 2e7
 
-_PRODUCTS = ("tw.matmul", "tw.convolution", "tw.packed_matmul", "tw.packed_convolution", "tw.attention")
+_PRODUCTS = (
+    *("tw.matmul", "tw.convolution", "tw.packed_matmul", "tw.packed_convolution", "tw.attention"),
+    *("tw.attention_backward", "tw.attention_query_grad", "tw.attention_key_grad"),
+)
 
 Symbols = Mapping[Var, int]
 
@@ -51,13 +54,7 @@ def _host_op(op: Operation, kernels: Mapping[str, KernelFunction], symbols: Symb
     if isinstance(op, KernelOp):
         return _grid(op, symbols)
     work = sum(_numel(r, symbols) for r in op.results)
-    if op.name in (
-        "tw.matmul",
-        "tw.convolution",
-        "tw.packed_matmul",
-        "tw.packed_convolution",
-        "tw.attention",
-    ):
+    if op.name in _PRODUCTS:
         work *= max(1.0, _numel(op.operands[1], symbols) ** 0.5)
     return work * _PER_POINT
 

@@ -136,7 +136,7 @@ def _attention(op: AttentionOp, layout_of: LayoutOf, results: Sequence[Layout]) 
         arg(1),
         arg(2),
         op.dropout_p,
-        _is_causal(op),
+        boolean(op.is_causal is not None),
         NONE if op.mask is None else arg(3),
         op.scale,
     )
@@ -160,17 +160,13 @@ def _attention_backward(
     args = (
         *(arg(i) for i in range(6)),
         FloatAttr(0.0, f64),
-        _is_causal(op),
+        boolean(op.is_causal is not None),
         NONE if op.mask is None else arg(6),
         op.scale,
     )
     callee = "aten::_scaled_dot_product_flash_attention_for_cpu_backward"
     layouts = tuple(_heads_inside(layout.sizes) for layout in results)
     return Call(callee, tuple((v, layout_of(v)) for v in values), args, layouts)
-
-
-def _is_causal(op: AttentionOp | AttentionBackwardOp) -> Attribute:
-    return boolean(op.is_causal is not None)
 
 
 def _heads_inside(sizes: Sequence[Expr]) -> Layout:
