@@ -24,6 +24,7 @@ ROWS: dict[str, Function] = {
     "norm 1": lambda x: torch.linalg.vector_norm(x, 1, 1),
     "norm 3": lambda x: torch.linalg.vector_norm(x, 3, (0, 1)),
     "norm inf": lambda x: torch.linalg.vector_norm(x, math.inf, 2),
+    "norm of all": lambda x: torch.ops.aten.norm.Scalar(x, 1),
     "slice_scatter": lambda x: torch.slice_scatter(x, x[:, :2] * 3, 1, 1, 3),
     "slice_scatter with steps": lambda x: torch.slice_scatter(x, x[..., :2] * 3, 2, 1, 5, 2),
     "select_scatter": lambda x: torch.select_scatter(x, x[:, 0] * 3, 1, 2),
@@ -70,7 +71,16 @@ def test_row(name: str) -> None:
     assert native(record) == []
 
 
-TAKEN_APART = ("triu", "triu above", "tril below", "lerp", "lerp by tensors", "addcdiv", "select_scatter")
+TAKEN_APART = (
+    "norm of all",
+    "triu",
+    "triu above",
+    "tril below",
+    "lerp",
+    "lerp by tensors",
+    "addcdiv",
+    "select_scatter",
+)
 """Functions whose operators torch takes apart in a compile; graphs of other origin hold them."""
 
 

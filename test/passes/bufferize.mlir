@@ -323,11 +323,11 @@ func.func @empty_with_a_symbol(%x: tensor<1x0x?x?xf64, #tw.shape<"1, 0, s0, s0">
 // Dimensions of indices that are no neighbours stand first in what ATen returns.
 
 // CHECK-LABEL: @indices_apart_come_first
-// CHECK: th.call "aten::index.Tensor"(%{{.*}}, %{{.*}}, %{{.*}}) sizes ["6, 4"] strides ["4, 1"] {args = [#tw.arg<0>, [#tw.arg<1>, unit, #tw.arg<2>]]}
-// CHECK: th.view %{{.*}} offset "0" sizes "4, 6" strides "1, 4"
-func.func @indices_apart_come_first(%x: tensor<3x4x5xf32>, %i: tensor<6xi64>, %j: tensor<6xi64>) -> (tensor<4x6xf32> {tw.strides = "1, 4"}) {
-  %r = tw.gather %x[%i, %j] dims [0, 2] at 1 : (tensor<3x4x5xf32>, tensor<6xi64>, tensor<6xi64>) -> tensor<4x6xf32>
-  func.return %r : tensor<4x6xf32>
+// CHECK: th.call "aten::index.Tensor"(%{{.*}}, %{{.*}}, %{{.*}}) sizes ["6, 2, 4"] strides ["8, 4, 1"] {args = [#tw.arg<0>, [unit, #tw.arg<1>, unit, #tw.arg<2>]]}
+// CHECK: th.view %{{.*}} offset "0" sizes "2, 6, 4" strides "4, 8, 1"
+func.func @indices_apart_come_first(%x: tensor<2x3x4x5xf32>, %i: tensor<6xi64>, %j: tensor<6xi64>) -> (tensor<2x6x4xf32> {tw.strides = "4, 8, 1"}) {
+  %r = tw.gather %x[%i, %j] dims [1, 3] at 1 : (tensor<2x3x4x5xf32>, tensor<6xi64>, tensor<6xi64>) -> tensor<2x6x4xf32>
+  func.return %r : tensor<2x6x4xf32>
 }
 
 // -----

@@ -41,7 +41,9 @@ def test_one_condition_for_all_lanes(tmp_path: Path, name: str) -> None:
           %v = tk.load %x[d0*8 + d1] lanes 1 : memref<16x{name}> -> vector<8x{name}>
           %w = tk.load %y[d0*8 + d1] lanes 1 : memref<16x{name}> -> vector<8x{name}>
           %c = vector.broadcast %b : i1 to vector<8xi1>
-          %r = arith.select %c, %v, %w : vector<8xi1>, vector<8x{name}>
+          %t = arith.constant dense<true> : vector<8xi1>
+          %n = arith.xori %c, %t : vector<8xi1>
+          %r = arith.select %n, %w, %v : vector<8xi1>, vector<8x{name}>
           tk.store %r, %o[d0*8 + d1] lanes 1 : vector<8x{name}>, memref<16x{name}>
         }}
       }}

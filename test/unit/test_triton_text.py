@@ -80,12 +80,12 @@ EDGES = {
         ("f32 48", "f32 3 = 0"),
     ),
     "cumsum_of_many_blocks": Case(
-        """tk.func @f [2, 5003] (%x: memref<10006xf32>, %o: memref<10006xf32>) {
-          %0 = tk.load %x[d0*5003 + d1] : memref<10006xf32> -> f32
+        """tk.func @f [2, 20011] (%x: memref<40022xf32>, %o: memref<40022xf32>) {
+          %0 = tk.load %x[d0*20011 + d1] : memref<40022xf32> -> f32
           %1 = tk.scan add %0 along 1 : f32
-          tk.store %1, %o[d0*5003 + d1] : f32, memref<10006xf32>
+          tk.store %1, %o[d0*20011 + d1] : f32, memref<40022xf32>
         }""",
-        ("f32 10006", "f32 10006 = 0"),
+        ("f32 40022", "f32 40022 = 0"),
         tolerance=1e-3,
     ),
     "a_number_among_nan": Case(  # and NaN among numbers
