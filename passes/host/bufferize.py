@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from ..rewrite import may_rewrite
 from .bufferize_function import Bufferizer
 from .outline import Names
 
@@ -49,6 +50,8 @@ class BufferizePass(ModulePass):
     name = "bufferize"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if not may_rewrite(op, "every function was bufferized"):
+            return
         names = Names()
         for function in [f for f in op.ops if isinstance(f, FuncOp) and not f.is_declaration]:
             kernels = Bufferizer(function, names).run()

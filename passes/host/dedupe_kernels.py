@@ -14,6 +14,7 @@ from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.attributes import MapAttr, map_attr
 from tilewright.dialects.tk.kernels import FuncOp
 
+from ..rewrite import may_rewrite
 from .kernel_key import SUBSCRIPTS, Key, kernel_key
 
 _MAX_OFFSETS = 4
@@ -53,8 +54,9 @@ class DedupeKernelsPass(ModulePass):
             key = kernel_key(function, offsets if self.offsets else None)
             groups.setdefault(key, []).append(_Member(function, order, tuple(offsets)))
         calls: dict[str, _Call] = {}
-        for members in groups.values():
-            calls.update(_unified(members))
+        for equal in groups.values():
+            for members in _replaceable(equal):
+                calls.update(_unified(members))
         for launch in [launch for launch in op.walk() if isinstance(launch, LaunchOp)]:
             if (call := calls.get(launch.kernel.string_value())) is not None:
                 _redirect(launch, call)
@@ -77,6 +79,18 @@ class _Call:
     order: list[int]
     offsets: tuple[int, ...] = ()
     """Values of the symbols that stand for offsets."""
+
+
+def _replaceable(members: list[_Member]) -> list[list[_Member]]:
+    """All in one list, but for those that `bisect` wants left alone."""
+    first, *others = members
+    together, alone = [first], list[list[_Member]]()
+    for member in others:
+        if may_rewrite(member.function, f"replaced by @{first.function.sym_name.data}"):
+            together.append(member)
+        else:
+            alone.append([member])
+    return [together, *alone]
 
 
 def _unified(members: list[_Member]) -> dict[str, _Call]:

@@ -18,7 +18,7 @@ from tilewright.dialects.th.types import ARENA_TYPE
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.tw.base import text
 
-from ..rewrite import carry_location
+from ..rewrite import carry_location, may_rewrite
 from .inplace import attached
 from .liveness import Block, bytes_needed, last_uses, lifetimes, memory_blocks
 from .packing import Interval, pack
@@ -57,7 +57,8 @@ class PlanMemoryPass(ModulePass):
         inplace = {f.sym_name.data: attached(f) for f in op.ops if isinstance(f, KernelFunction)}
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                _plan(function, inplace)
+                if may_rewrite(function, "its memory was planned"):
+                    _plan(function, inplace)
 
 
 def _plan(function: FuncOp, inplace: Mapping[str, Sequence[tuple[int, int]]]) -> None:

@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.tw import view
 from tilewright.dialects.types import numel_of
 
-from ..rewrite import skip
+from ..rewrite import may_rewrite, skip
 from .frozen import LARGEST, frozen_arguments, frozen_values
 
 SETUP = "setup"
@@ -61,7 +61,7 @@ def _exports(function: FuncOp) -> list[SSAValue]:
                 continue
             if (numel_of(value) or 0) > LARGEST:
                 skip(op, f"not hoisted: {numel_of(value)} elements would be kept for ever")
-            else:
+            elif may_rewrite(op, "hoisted"):
                 needed.append(value)
     return needed
 

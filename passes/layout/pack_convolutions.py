@@ -18,7 +18,7 @@ from tilewright.dialects.tw.packed_convolution import PackedConvolutionOp, PackF
 from tilewright.dialects.tw.view import PadOp, SliceOp, TransposeOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
-from ..rewrite import skip
+from ..rewrite import may_rewrite, skip
 from ..schedule.tile import best_shape
 from .frozen import frozen_values
 
@@ -65,7 +65,7 @@ class PackConvolutionsPass(ModulePass):
                         width = _width(inner, inner.weight in frozen, self.vector_bits)
                         if isinstance(width, str):
                             skip(inner, f"not packed: {width}")
-                        else:
+                        elif may_rewrite(inner, "packed"):
                             _Rewrite(inner).by_packed(width, self.bf16_dot)
 
 

@@ -14,7 +14,7 @@ from tilewright.dialects.tk.domain import levels_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
 
-from ..rewrite import skip
+from ..rewrite import may_rewrite, skip
 from .body import Body
 from .cost import Costs, estimate, is_expensive, is_independent
 from .plan import KEEP, Plan
@@ -53,7 +53,7 @@ class ScheduleCpuPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            if isinstance(func, FuncOp) and func.scheduled is None:
+            if isinstance(func, FuncOp) and func.scheduled is None and may_rewrite(func, "given a schedule"):
                 _Scheduler(func, self.vector_bits).decide()
 
 

@@ -13,6 +13,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import bytes_of, element_type
 
+from ..rewrite import may_rewrite
 from .blocks import Blocks, limited
 from .chain_blocks import chain_blocks
 from .chains import find_chain
@@ -58,7 +59,7 @@ class ScheduleGpuPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
-            if isinstance(func, FuncOp) and func.scheduled is None:
+            if isinstance(func, FuncOp) and func.scheduled is None and may_rewrite(func, "given blocks"):
                 found = decide(func, Limits(self.tf32, self.shared, self.cores))
                 func.attributes.update(found.attributes())
                 if self.candidates:
