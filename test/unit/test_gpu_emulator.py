@@ -36,7 +36,11 @@ def interpreted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("interpreted")
     program = str(Path(__file__).with_name("gpu_samples.py"))
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
-    subprocess.run([sys.executable, program, str(folder)], env=environment, check=True)
+    command = [sys.executable, program, str(folder)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    if "only 0-dimensional arrays can be converted" in done.stderr:
+        pytest.skip("this triton's interpreter needs a NumPy older than 2.4")
+    assert done.returncode == 0, done.stderr[-4000:]
     return folder
 
 
