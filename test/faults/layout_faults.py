@@ -164,8 +164,8 @@ FAULTS = (
     Fault(
         "fuse-other-axes",
         _F + "merge.py",
-        "        if moved_p != reduced_c:\n",
-        "        if len(moved_p) != len(reduced_c):\n",
+        "        if moved_p != of_c.reduced:\n",
+        "        if len(moved_p) != len(of_c.reduced):\n",
         "two reductions over different axes share one loop nest",
     ),
     Fault(

@@ -58,9 +58,9 @@ FAULTS = (
     ),
     Fault(
         "greater-or-nan",
-        _N + "text.py",
-        '    "({0} > {1}) | ({0} != {0}) | ({1} != {1})",\n',
-        '    "{0} > {1}",\n',
+        _C + "rules.py",
+        '9: "!({0} <= {1})"',
+        '9: "({0} > {1})"',
         "the unordered comparison is false for NaN",
     ),
     Fault(
@@ -87,8 +87,8 @@ FAULTS = (
     Fault(
         "maximum-drops-nan",
         _C + "prelude_math.h",
-        "return a != a ? a : larger;",
-        "return larger;",
+        "{ return x != x ? x : larger(x, y); }",
+        "{ return larger(x, y); }",
         "the maximum of NaN and a number is the number",
     ),
     Fault(
