@@ -23,6 +23,7 @@ from tilewright.targets.gpu_triton.compile_errors import (
 )
 from tilewright.targets.gpu_triton.compiler import compile_kernel, compile_unit, job, source_of
 from tilewright.targets.gpu_triton.kernel import TritonUnit
+from tilewright.targets.gpu_triton.workers import compile_each
 
 COPY = """@triton.jit
 def helper(v):
@@ -187,6 +188,18 @@ def test_a_worker_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(sys, "executable", str(fake))
     with pytest.raises(WorkerLost, match=r"(?s)TW2225.*status 3.*out of memory"):
         compile_unit(BOTH, "sm_90", cache_dir=tmp_path, workers=2)
+
+
+def test_another_worker_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake = tmp_path / "python"
+    fake.write_text("#!/bin/sh\nexit 3\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(fake))
+    tasks = [compiler.job(BOTH.text, BOTH.kernels[0], name) for name in ("sm_80", "sm_90", "sm_100")]
+    done: list[int] = []
+    errors = compile_each(tasks, tmp_path, 1, lambda: done.append(1))
+    assert {n: type(error) for n, error in errors.items()} == dict.fromkeys(range(3), WorkerLost)
+    assert len(done) == 3
 
 
 def test_occupancy() -> None:
