@@ -14,7 +14,7 @@ from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
-from ..rewrite import may_rewrite, skip
+from ..rewrite import may_rewrite, remarks_wanted, skip
 from .body import exprs_of, loads_of, reduced_axes
 from .cost import count
 from .merge import Match, complete_match, merge, users_to_sink
@@ -150,6 +150,8 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, sizes: Ke
     """The common space, None where the two do not walk `value` in the same way."""
     if first.space != second.space:
         return None
+    if not remarks_wanted() and sizes.exceeded_by(first, second):
+        return None  # the cheapest question, but only the last gives the reason
     if 2 * count(sizes_of(value)) < count(first.space):
         return None
     if _subscripts(value, first).isdisjoint(_subscripts(value, second)):
