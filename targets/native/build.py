@@ -29,7 +29,6 @@ FLAGS: Sequence[str] = (
     "-O2",
     "-shared",
     "-fPIC",
-    "-fopenmp",
     "-fno-exceptions",
     "-fno-rtti",
     "-fno-strict-aliasing",
@@ -65,6 +64,15 @@ class Compiler:
     @property
     def is_clang(self) -> bool:
         return "clang" in self.identity
+
+    @property
+    def openmp(self) -> str:
+        """The flag for OpenMP.
+
+        clang calls a runtime of its own, which torch does not bring along: the library would not
+        load. Told of GNU's, clang makes loops of one thread.
+        """
+        return "-fopenmp=libgomp" if self.is_clang else "-fopenmp"
 
 
 def find_compiler(environment: Mapping[str, str]) -> Compiler:
@@ -129,7 +137,7 @@ def build(
 ) -> Path:
     """The library of `source`, from the cache or compiled; `openmp` is the runtime to link."""
     compiler = find_compiler(environment)
-    flags = [*FLAGS, *recipe.flags, *(f"-I{folder}" for folder in recipe.folders)]
+    flags = [*FLAGS, compiler.openmp, *recipe.flags, *(f"-I{folder}" for folder in recipe.folders)]
     key = cache_key(source, compiler, [*flags, str(openmp or "")], recipe.folders)
     store = open_store(cache_dir)
     entry = store.find(key)

@@ -62,7 +62,7 @@ def checked_program(name: str, source: str, folder: Path) -> Callable[[bytes], b
         pytest.skip(f"needs {chain.compiler[0] if compiler is None else missing[0]}")
     file, program = folder / "program.cpp", folder / "program"
     file.write_text(source)
-    flags = [flag for flag in native.FLAGS if flag not in ("-shared", "-fPIC", "-fopenmp")]
+    flags = [flag for flag in native.FLAGS if flag not in ("-shared", "-fPIC")]
     folders = [f"-I{HERE}", f"-I{Path(native.__file__).parent}"]
     command = [compiler, *flags, *chain.flags, *folders, str(file), "-o", str(program), "-lm"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
