@@ -173,7 +173,7 @@ def _index(w: _Writer, op: Operation) -> None:
 def _local(w: _Writer, op: Operation) -> None:
     assert isinstance(op, LocalOp)
     (result,) = op.results
-    for text in access.local(w.fresh(result, "s"), result.type, op.size.exprs[0]):
+    for text in access.local(w.fresh(result, "m"), result.type, op.size.exprs[0]):
         w.line(text)
 
 

@@ -93,12 +93,12 @@ tk.func @accesses [4, 8] (%a: memref<64xf32>, %i: memref<8xi64>, %m: memref<8xi1
 
 // Scalars: numbers are spelled in place, i1 is bool in memory, bf16 is converted; scratch and checks.
 // CHECK-LABEL: static void scalars(bf16* a0, bool* a1, i8* a2, tw::KernelError* error) {
-// CHECK:         alignas(64) f32 s3[8];
-// CHECK-NEXT:    tw::Scratch<f32> s4_memory(20000);
+// CHECK:         alignas(64) f32 m3[8];
+// CHECK-NEXT:    tw::Scratch<f32> m4_memory(20000);
 // CHECK:           const bf16 v5 = a0[d0];
 // CHECK-NEXT:      const f32 v6 = tw::from_bf16(v5);
 // CHECK-NEXT:      const f32 v7 = v6 + 1.5f;
-// CHECK-NEXT:      s3[d0] = v7;
+// CHECK-NEXT:      m3[d0] = v7;
 // CHECK-NEXT:      const bool v8 = tw::mask(v7 > (-2.0f));
 // CHECK-NEXT:      a1[d0] = v8;
 // CHECK-NEXT:      // m.py:9
