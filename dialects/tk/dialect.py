@@ -11,12 +11,14 @@ from .kernels import FuncOp, KernelOp
 from .loops import ForOp, TailOp, YieldOp
 from .moments import MomentsOp
 from .tiles import CollapseOp, CumulateOp, MmaOp
+from .turn import TurnOp
 
 TK = Dialect(
     "tk",
     [
         KernelOp, FuncOp, LoadOp, StoreOp, IndexOp, LocalOp, ReduceOp, ArgReduceOp, ScanOp, RandomOp,
         ActiveOp, DotOp, AssertOp, CallOp, ForOp, TailOp, YieldOp, CollapseOp, CumulateOp, MmaOp, MomentsOp,
+        TurnOp,
     ],
     [MapAttr],
 )  # fmt: skip

@@ -23,6 +23,7 @@ from .scope import lanes_of, shape_of_lanes
 from .semantics_scalar import run_reduction, run_scalar
 from .tile_semantics import run_tile_op
 from .tiles import CollapseOp, CumulateOp, MmaOp
+from .turn import TurnOp, run_turn
 
 
 def run_scheduled(block: Block, values: dict[SSAValue, Any], machine: Machine) -> None:
@@ -65,6 +66,9 @@ class _Run:
             case LocalOp():
                 dtype = self.machine.arrays.dtype(element_type_of(op.result))
                 return (self.machine.arrays.full([self._number(op.size.exprs[0])], 0, dtype),)
+            case TurnOp():
+                run_turn(op, self.values[op.source], self.values[op.target], self.places, self.machine)
+                return ()
             case AssertOp():
                 self._assert(op)
                 return ()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation
 
 from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.compute import ScanOp
 
 from .accumulate import Accumulators
@@ -17,6 +18,7 @@ from .errors import NoLoopOrder
 from .loop_writer import LoopWriter
 from .parts import reduce_in_parts
 from .plan import KEEP, Plan
+from .turned import TurnedAccesses
 from .work import Carry, Grow, Keep, Work
 from .writer import Known, Scope, Writer
 
@@ -47,6 +49,7 @@ class NestBuilder:
         self.partial = Accumulators(plan, writer, body)
         self.loops = LoopWriter(self)
         self.arrays = ArrayAccumulators(self)
+        self.turned = TurnedAccesses(self)
 
     # Nests
 
@@ -59,6 +62,10 @@ class NestBuilder:
                 self.nest(scope, loops, part)
         elif not order:
             self._leaf(scope, ops, work)
+        elif self.turned.here(order):
+            self.turned.before(scope, ops)
+            self._phases(scope, order, self.needed(scope, work), work)
+            self.turned.after(scope, ops)
         else:
             self._phases(scope, order, ops, work)
 
@@ -234,5 +241,8 @@ class NestBuilder:
         elif isinstance(op, Reduction):  # over no axes
             for result, operand in zip(op.results, op.operands, strict=True):
                 scope.env[result] = self.writer.value(scope, operand)
+        elif isinstance(op, StoreOp) and op in scope.turned:
+            self.writer.location = op.location
+            self.writer.write_local(scope, *scope.turned[op], self.writer.value(scope, op.value))
         elif not (op.results and op.results[0] in scope.env):
             self.writer.copy(scope, op)

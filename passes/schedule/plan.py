@@ -39,6 +39,8 @@ class Plan:
     """Independent accumulators of an innermost reduction loop."""
     tiles: tuple[tuple[int, int], ...] = ()
     """(axis, size): axis `rank + i` of `order` is the loop over the tiles of this axis."""
+    turn: int | None = None
+    """What is contiguous along this axis, and strides along the lanes, goes by way of turned scratch."""
     arrays: bool = False
     """Reductions over an outer loop keep one accumulator per inner element, in scratch."""
 
@@ -55,12 +57,14 @@ class Plan:
             found["tk.unroll"] = _array((self.unroll,))
         if self.tiles:
             found["tk.tiles"] = _array([n for tile in self.tiles for n in tile])
+        if self.turn is not None:
+            found["tk.turn"] = _array((self.turn,))
         if self.arrays:
             found["tk.arrays"] = UnitAttr()
         return found
 
 
-_NAMES = ("tk.order", "tk.vector", "tk.parallel", "tk.worth", "tk.unroll", "tk.tiles", "tk.arrays")
+_NAMES = ("tk.order", "tk.vector", "tk.parallel", "tk.worth", "tk.unroll", "tk.tiles", "tk.turn", "tk.arrays")
 
 
 def _array(values: Sequence[int]) -> DenseArrayBase[IntegerType]:
@@ -77,6 +81,7 @@ def take_plan(func: FuncOp) -> Plan:
         return tuple(cast("DenseArrayBase[IntegerType]", found[name]).get_values())
 
     vector, tiles = numbers("tk.vector", ()), numbers("tk.tiles", ())
+    turn = numbers("tk.turn", ())
     return Plan(
         order=numbers("tk.order", tuple(range(len(func.space)))),
         vector=vector[0] if vector else None,
@@ -85,5 +90,6 @@ def take_plan(func: FuncOp) -> Plan:
         worth=cast(MapAttr, found["tk.worth"]).exprs[0] if "tk.worth" in found else None,
         unroll=numbers("tk.unroll", (1,))[0],
         tiles=tuple(zip(tiles[::2], tiles[1::2], strict=True)),
+        turn=turn[0] if turn else None,
         arrays="tk.arrays" in found,
     )

@@ -8,13 +8,20 @@ from dataclasses import replace
 from tilewright.dialects.index_expr import Expr, Var
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.compute import ReduceOp, ScanOp
+from tilewright.dialects.types import bytes_of, element_type
 
 from .body import Body, Reduction
 from .cost import Costs, estimate, scatters
 from .plan import Plan
+from .turned import turns
 
 _SQUARE = 32
 """Side of the tiles of a transpose: two cache lines, and as many pages as a TLB holds."""
+_LINE = 64
+"""Bytes that are fetched at once: a tile of fewer reads each line several times."""
+_LEAST_SIDE = 8
+_LEAST_TILED = 16_384  # elements that caches hold, whatever the order
+_LEAST_TURNED = 512
 _COLUMNS = 128
 """Columns that one thread sums: whole cache lines, several to prefetch."""
 _PART = 32_768
@@ -36,38 +43,51 @@ def tile_size(size: Expr, wanted: int, lanes: int) -> int | None:
 def with_square_tiles(plan: Plan, body: Body, space: Sequence[Expr], lanes: int) -> Plan:
     """Tile the vector axis and the one along which strided accesses are contiguous."""
     vector = plan.vector
-    if vector is None or any(isinstance(op, Reduction) for op in body.ops):
+    if vector is None or any(isinstance(op, Reduction | ScanOp) for op in body.ops):
         return plan
-    across = _contiguous_axis(body, vector)
-    if across is None or Costs(body, space, lanes).trips(range(len(space))) < 16_384:
+    across = _across(body, vector)
+    if across is None or min(estimate(space[across]), estimate(space[vector])) < _LEAST_SIDE:
         return plan
-    if min(estimate(space[across]), estimate(space[vector])) < 16:
+    turned = [op for op in _accesses(body) if turns(op, across, vector)]
+    least = _LEAST_TURNED if turned else _LEAST_TILED
+    if Costs(body, space, lanes).trips(range(len(space))) < least:
         return plan
+    side = max([_SQUARE, *map(_line_of, turned)])
     tiles: list[tuple[int, int]] = []
     for axis in (across, vector):
-        if (size := tile_size(space[axis], _SQUARE, lanes)) is not None:
+        if (size := tile_size(space[axis], side, lanes)) is not None:
             tiles.append((axis, size))
-    if not tiles:
+    if not tiles and not turned:
         return plan
     outer = [a for a in plan.order if a not in (across, vector)]
     cut = [len(space) + i for i in range(len(tiles))]
-    parallel = plan.parallel and (min(plan.parallel, len(outer)) or 1)
-    return replace(plan, order=(*outer, *cut, across, vector), tiles=tuple(tiles), parallel=parallel)
+    parallel = plan.parallel and (min(plan.parallel, len(outer)) or int(bool(cut)))
+    order = (*outer, *cut, across, vector)
+    turn = across if turned else None
+    return replace(plan, order=order, tiles=tuple(tiles), parallel=parallel, turn=turn)
 
 
-def _contiguous_axis(body: Body, vector: int) -> int | None:
-    """The axis along which an access is contiguous that strides along the lanes."""
-    for op in body.ops:
-        if not isinstance(op, LoadOp | StoreOp):
-            continue
+def _accesses(body: Body) -> list[LoadOp | StoreOp]:
+    return [op for op in body.ops if isinstance(op, LoadOp | StoreOp)]
+
+
+def _line_of(op: LoadOp | StoreOp) -> int:
+    """How many elements a line holds."""
+    return _LINE // bytes_of(element_type(op.buffer.type))
+
+
+def _across(body: Body, vector: int) -> int | None:
+    """The axis along which most accesses are contiguous that stride along the lanes."""
+    found: dict[int, int] = {}
+    for op in _accesses(body):
         (expr,) = op.map.exprs
         stride = expr.coefficient(Var("d", vector))
         if stride is None or stride.constant in (0, 1):
             continue
         for var in sorted(expr.variables(), key=str):
             if var.kind == "d" and (c := expr.coefficient(var)) is not None and c.constant == 1:
-                return var.index
-    return None
+                found[var.index] = found.get(var.index, 0) + 1
+    return max(found, key=lambda axis: (found[axis], -axis), default=None)
 
 
 def with_array_sums(plan: Plan, body: Body, space: Sequence[Expr], lanes: int) -> Plan:

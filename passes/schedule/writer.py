@@ -51,6 +51,10 @@ class Scope:
         default_factory=dict[Operation, tuple[SSAValue, ...]]
     )
     """The state of each scan."""
+    turned: dict[Operation, tuple[SSAValue, tuple[int, ...]]] = field(
+        default_factory=dict[Operation, tuple[SSAValue, tuple[int, ...]]]
+    )
+    """Stores that write to scratch here, which is turned into their buffers afterwards."""
     vectors: bool = False
     """Whether the vector axis is bound here."""
     tail: bool = False
@@ -63,7 +67,8 @@ class Scope:
         """The scope of a region in this one."""
         return Scope(
             block, dict(self.env), dict(self.axes), dict(self.kept), dict(self.spread), dict(self.bounds),
-            dict(self.running), self.vectors, self.tail, self.depth + 1, dict(self.stretched),
+            dict(self.running), dict(self.turned), self.vectors, self.tail, self.depth + 1,
+            dict(self.stretched),
         )  # fmt: skip
 
     def beside(self) -> Scope:
@@ -139,7 +144,7 @@ class Writer:
         tiles = dict(self.plan.tiles)
         return [as_expr(tiles[a]) if a in scope.bounds else self.space[a] for a in axes]
 
-    def _place(self, scope: Scope, axes: tuple[int, ...]) -> Expr:
+    def place(self, scope: Scope, axes: tuple[int, ...]) -> Expr:
         """Where scratch holds the element of the bound axes."""
         strides = row_major_strides(self.extents(scope, axes))
         inside = [dim(a) - scope.bounds[a][0] if a in scope.bounds else dim(a) for a in axes]
@@ -161,14 +166,14 @@ class Writer:
 
     def write_local(self, scope: Scope, local: SSAValue, axes: tuple[int, ...], value: SSAValue) -> None:
         """Write to the element of scratch that belongs to the bound axes."""
-        place, lanes = self._place(scope, axes), None
+        place, lanes = self.place(scope, axes), None
         if self._varies(scope, (place,)):
             value, lanes = self.widen(scope, value), self.plan.vector
         self.put(scope, StoreOp.make(value, local, (place,), lanes=lanes))
 
     def read_local(self, scope: Scope, local: SSAValue, axes: tuple[int, ...], type_: Attribute) -> SSAValue:
         """Read the element of scratch that belongs to the bound axes."""
-        return self.put(scope, self._load(scope, local, (self._place(scope, axes),), type_))
+        return self.put(scope, self._load(scope, local, (self.place(scope, axes),), type_))
 
     def copy(self, scope: Scope, op: Operation) -> None:
         """Write `op` with the operands of this scope; on vectors if an operand is one."""

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var, as_expr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.turn import TurnOp
 
 from ..native.cpp import buffer_type, expression, lanes, operand, value_type
 
@@ -147,6 +148,19 @@ def store(scope: Scope, op: StoreOp) -> str:
     function = f"scatter_add<{atomic}, {width}>" if adds else f"scatter<{width}>"
     lane = f"[&](int l) {{ return {at.lane}; }}"
     return f"tw::{function}({name}, {value}, {count or width}, {lane}, {_active(scope, op.mask)});"
+
+
+def turn(scope: Scope, op: TurnOp) -> str:
+    """The statement that copies a rectangle; its lower left corner stands at both starts."""
+    corner = {Var("d", axis): start for axis, start, _ in op.ranges}
+    read, write = (expression(e.substitute(corner)) for e in op.subscripts)
+    stride, apart = op.strides()
+    assert stride is not None  # the op's verifier says so
+    assert apart is not None
+    source = f"{_pointer(scope, op.source, read)}, {expression(stride)}"
+    target = f"{_pointer(scope, op.target, write)}, {expression(apart)}"
+    columns, rows = (expression(count) for _, _, count in op.ranges)
+    return f"tw::turn({source}, {target}, {columns}, {rows});"
 
 
 def index(op: IndexOp) -> str:

@@ -35,6 +35,7 @@ from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp, TailOp, YieldOp
+from tilewright.dialects.tk.turn import TurnOp
 
 from ..native.constants import numbers
 from ..native.cpp import (
@@ -177,6 +178,12 @@ def _local(w: _Writer, op: Operation) -> None:
         w.line(text)
 
 
+def _turn(w: _Writer, op: Operation) -> None:
+    assert isinstance(op, TurnOp)
+    w.note_place(op.location)
+    w.line(access.turn(w, op))
+
+
 def _active(w: _Writer, op: Operation) -> None:
     assert isinstance(op, ActiveOp)
     (result,) = op.results
@@ -281,6 +288,7 @@ _STATEMENTS: Mapping[type[Operation], Callable[[_Writer, Operation], None]] = {
     StoreOp: _store,
     IndexOp: _index,
     LocalOp: _local,
+    TurnOp: _turn,
     ActiveOp: _active,
     AssertOp: _assert,
     YieldOp: _yield,

@@ -7,6 +7,7 @@
 #include "prelude.h"
 #include "prelude_dot.h"
 #include "prelude_random.h"
+#include "prelude_turn.h"
 
 namespace tw {
 

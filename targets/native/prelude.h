@@ -302,6 +302,8 @@ template <class R> TW_INLINE R raw_load_first(const void* p, i64 n) {
     return bits<R>(__builtin_ia32_loadupd512_mask((const f64*)p, vec<f64, 8>{}, (u8)m));
   else if constexpr (sizeof(E) == 2 && lanes<R> == 16)
     return bits<R>(__builtin_ia32_loaddquhi256_mask((const i16*)p, vec<i16, 16>{}, (u16)m));
+  else if constexpr (sizeof(E) == 1 && lanes<R> == 16)
+    return bits<R>(__builtin_ia32_loaddquqi128_mask((const char*)p, vec<char, 16>{}, (u16)m));
   else
 #elif defined(__AVX2__) && !defined(__clang__)
   if constexpr (sizeof(E) == 4 && lanes<R> == 8)
@@ -326,6 +328,8 @@ template <class R> TW_INLINE void raw_store_first(void* p, R v, i64 n) {
     __builtin_ia32_storeupd512_mask((f64*)p, bits<vec<f64, 8>>(v), (u8)m);
   else if constexpr (sizeof(E) == 2 && lanes<R> == 16)
     __builtin_ia32_storedquhi256_mask((i16*)p, bits<vec<i16, 16>>(v), (u16)m);
+  else if constexpr (sizeof(E) == 1 && lanes<R> == 16)
+    __builtin_ia32_storedquqi128_mask((char*)p, bits<vec<char, 16>>(v), (u16)m);
   else
 #elif defined(__AVX2__) && !defined(__clang__)
   if constexpr (sizeof(E) == 4 && lanes<R> == 8)

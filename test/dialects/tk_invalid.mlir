@@ -241,3 +241,55 @@ func.func @f(%c: vector<4xf32>, %x: vector<8xbf16>, %y: vector<2xbf16>) {
   %0 = "tk.dot"(%c, %x, %y) : (vector<4xf32>, vector<8xbf16>, vector<2xbf16>) -> vector<8xf32>
   func.return
 }
+
+// -----
+
+// CHECK: tk.turn: memref<16xf32> and memref<16xf64> have different elements
+tk.func @f [4] (%a: memref<16xf32>, %o: memref<16xf64>) scheduled {
+  tk.turn %a[d0 + d1*4] into %o[d0*4 + d1] over 0 = "0" count "4", 1 = "0" count "4" : memref<16xf32>, memref<16xf64>
+}
+
+// -----
+
+// CHECK: tk.turn: expected two different axes with their places, got [0, 0]
+tk.func @f [4] (%a: memref<16xf32>, %o: memref<16xf32>) scheduled {
+  tk.turn %a[d0] into %o[d0] over 0 = "0" count "4", 0 = "0" count "4" : memref<16xf32>, memref<16xf32>
+}
+
+// -----
+
+// CHECK: tk.turn: buffers are flat, each has one subscript
+tk.func @f [4] (%a: memref<16xf32>, %o: memref<16xf32>) scheduled {
+  "tk.turn"(%a, %o) <{axes = array<i64: 0, 1>, source_map = #tk.map<"d0, d1">, target_map = #tk.map<"d1">,
+    starts = #tk.map<"0, 0">, counts = #tk.map<"4, 4">}> : (memref<16xf32>, memref<16xf32>) -> ()
+}
+
+// -----
+
+// CHECK: tk.turn: binds axes [0, 1], but [1] are bound already
+tk.func @f [4] (%a: memref<16xf32>, %o: memref<16xf32>) scheduled {
+  tk.for 1 = "0" to "4" step 1 {
+    tk.turn %a[d0 + d1*4] into %o[d0*4 + d1] over 0 = "0" count "4", 1 = "0" count "4" : memref<16xf32>, memref<16xf32>
+  }
+}
+
+// -----
+
+// CHECK: tk.turn: [d0 + d1*4] must rise by 1 along axis 1 and [d0*4 + d1] along axis 0
+tk.func @f [4] (%a: memref<16xf32>, %o: memref<16xf32>) scheduled {
+  tk.turn %a[d0 + d1*4] into %o[d0*4 + d1] over 1 = "0" count "4", 0 = "0" count "4" : memref<16xf32>, memref<16xf32>
+}
+
+// -----
+
+// CHECK: tk.turn: {{.*}} must be linear in both axes
+tk.func @f [4] (%a: memref<16xf32>, %o: memref<16xf32>) scheduled {
+  tk.turn %a[d0 + d1 floordiv 2] into %o[d0*4 + d1] over 0 = "0" count "4", 1 = "0" count "4" : memref<16xf32>, memref<16xf32>
+}
+
+// -----
+
+// CHECK: tk.turn: axis d2 is not bound here, bound are []
+tk.func @f [4] (%a: memref<16xf32>, %o: memref<16xf32>) scheduled {
+  tk.turn %a[d0 + d1*4] into %o[d0*4 + d1 + d2] over 0 = "0" count "4", 1 = "0" count "4" : memref<16xf32>, memref<16xf32>
+}

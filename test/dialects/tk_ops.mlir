@@ -81,3 +81,12 @@ tk.func @scheduled [8, s0] (%a: memref<?xf32>, %o: memref<8xf32>) symbols [s0] s
     tk.store %sum, %o[d0] : f32, memref<8xf32>
   }
 }
+
+// CHECK-LABEL: tk.func @turned
+// CHECK: tk.turn %a[d2*s0 + d0*8 + d1] into %{{.*}}[d1*4 + d2] over 1 = "0" count "8", 2 = "4" count "min(-d0 + s0, 4)" : memref<?xbf16>, memref<64xbf16>
+tk.func @turned [8, s0] (%a: memref<?xbf16>) symbols [s0] scheduled {
+  tk.for 0 = "0" to "8" step 1 {
+    %t = tk.local "64" : memref<64xbf16>
+    tk.turn %a[d0*8 + d2*s0 + d1] into %t[d1*4 + d2] over 1 = "0" count "8", 2 = "4" count "min(4, s0 - d0)" : memref<?xbf16>, memref<64xbf16>
+  }
+}

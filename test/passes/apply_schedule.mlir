@@ -165,6 +165,55 @@ tk.func @cuts_tiles [10, 8] (%x: memref<80xf32>, %o: memref<80xf32>)
 
 // -----
 
+// What strides along the lanes goes by way of scratch of the tile: a load before its loops, a store after them.
+
+// CHECK-LABEL: @turns_tiles
+// CHECK: tk.for 2 = "0" to "10" step 4 parallel {
+// CHECK-NEXT: tk.for 3 = "0" to "8" step 4 {
+// CHECK-NEXT: %[[A:.*]] = tk.local "16" : memref<16xui8>
+// CHECK-NEXT: tk.turn %x[d0 + d1*10] into %[[A]][d0*4 + d1 - d2*4 - d3] over 0 = "d2" count "min(-d2 + 10, 4)", 1 = "d3" count "4"
+// CHECK-NEXT: %[[B:.*]] = tk.local "16" : memref<16xi8>
+// CHECK-NEXT: tk.for 0 = "d2" to "d2 + min(-d2 + 10, 4)" step 1 {
+// CHECK-NEXT: tk.for 1 = "d3" to "d3 + 4" step 4 {
+// CHECK-NEXT: %[[Y:.*]] = tk.load %y[d0*8 + d1] lanes 1
+// CHECK-NEXT: %[[X:.*]] = tk.load %[[A]][d0*4 + d1 - d2*4 - d3] lanes 1 : memref<16xui8> -> vector<4xi8>
+// CHECK-NEXT: %[[S:.*]] = arith.addi %[[X]], %[[Y]]
+// CHECK-NEXT: tk.store %[[S]], %[[B]][d0*4 + d1 - d2*4 - d3] lanes 1
+// CHECK-NEXT: tk.store %[[S]], %p[d0*8 + d1] lanes 1
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: tk.turn %[[B]][d0*4 + d1 - d2*4 - d3] into %o[d0 + d1*10] over 1 = "d3" count "4", 0 = "d2" count "min(-d2 + 10, 4)"
+// CHECK-NEXT: }
+tk.func @turns_tiles [10, 8] (%x: memref<80xui8>, %y: memref<80xi8>, %o: memref<80xi8>, %p: memref<80xi8>)
+    attributes {tk.tiles = array<i64: 0, 4, 1, 4>, tk.order = array<i64: 2, 3, 0, 1>, tk.turn = array<i64: 0>,
+                tk.vector = array<i64: 1, 4>, tk.parallel = array<i64: 1>} {
+  %0 = tk.load %x[d0 + d1*10] : memref<80xui8> -> i8
+  %1 = tk.load %y[d0*8 + d1] : memref<80xi8> -> i8
+  %2 = arith.addi %0, %1 : i8
+  tk.store %2, %o[d0 + d1*10] : i8, memref<80xi8>
+  tk.store %2, %p[d0*8 + d1] : i8, memref<80xi8>
+}
+
+// -----
+
+// The other axis, a stride of 0 and a mask: not by way of scratch.
+
+// CHECK-LABEL: @leaves_other_accesses
+// CHECK-NOT: tk.turn
+tk.func @leaves_other_accesses [10, 8] (%x: memref<160xf32>, %m: memref<8xi1>, %o: memref<80xf32>)
+    attributes {tk.turn = array<i64: 0>, tk.vector = array<i64: 1, 4>} {
+  %z = arith.constant 0.0 : f32
+  %c = tk.load %m[d1] : memref<8xi1> -> i1
+  %0 = tk.load %x[d0 + d1*10] if %c else %z : memref<160xf32> -> f32
+  %1 = tk.load %x[d0*2 + d1*20] : memref<160xf32> -> f32
+  %2 = tk.load %x[d0] : memref<160xf32> -> f32
+  %3 = arith.addf %0, %1 : f32
+  %4 = arith.addf %3, %2 : f32
+  tk.store %4, %o[d0*8 + d1] : f32, memref<80xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @sums_rows_into_an_array
 // CHECK: %[[A:.*]] = tk.local "8" : memref<8xf32>
 // CHECK-NEXT: tk.for 1 = "0" to "8" step 4 {

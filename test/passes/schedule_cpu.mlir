@@ -46,10 +46,61 @@ tk.func @wide_rows_are_read_in_order [4096, 768] (%x: memref<3145728xf32>, %o: m
 
 // CHECK: @transposes_in_tiles
 // CHECK-SAME: tk.order = array<i64: 0, 3, 4, 1, 2>, tk.vector = array<i64: 2, 16>
-// CHECK-SAME: tk.tiles = array<i64: 1, 32, 2, 32>} {
+// CHECK-SAME: tk.tiles = array<i64: 1, 32, 2, 32>, tk.turn = array<i64: 1>} {
 tk.func @transposes_in_tiles [2, 128, 64] (%x: memref<16384xf32>, %o: memref<16384xf32>) {
   %0 = tk.load %x[d0*8192 + d2*128 + d1] : memref<16384xf32> -> f32
   tk.store %0, %o[d0*8192 + d1*64 + d2] : f32, memref<16384xf32>
+}
+
+// Lines of 64 bytes. Of the loads those along one axis turn, others are read lane by lane.
+
+// CHECK: @tiles_of_bytes_are_whole_lines
+// CHECK-SAME: tk.tiles = array<i64: 1, 64, 2, 64>, tk.turn = array<i64: 1>} {
+tk.func @tiles_of_bytes_are_whole_lines [128, 128, 128] (%x: memref<2097152xui8>, %y: memref<2097152xui8>, %z: memref<2097152xui8>, %o: memref<2097152xi8>, %p: memref<2097152xi8>) {
+  %0 = tk.load %x[d0*16384 + d2*128 + d1] : memref<2097152xui8> -> i8
+  %1 = tk.load %y[d0 + d1*16384 + d2*128] : memref<2097152xui8> -> i8
+  %2 = tk.load %z[d0*16384 + d2*128 + d1] : memref<2097152xui8> -> i8
+  %3 = arith.addi %0, %1 : i8
+  %4 = arith.addi %3, %2 : i8
+  tk.store %4, %o[d0*16384 + d1*128 + d2] : i8, memref<2097152xi8>
+  tk.store %3, %p[d0*16384 + d1*128 + d2] : i8, memref<2097152xi8>
+}
+
+// A small one is all one tile, and not worth threads.
+
+// CHECK: @small_transposes_turn_whole
+// CHECK-SAME: attributes {tk.order = array<i64: 0, 1>, tk.vector = array<i64: 1, 16>, tk.turn = array<i64: 0>} {
+tk.func @small_transposes_turn_whole [30, 40] (%x: memref<1200xf32>, %o: memref<1200xf32>) {
+  %0 = tk.load %x[d0 + d1*30] : memref<1200xf32> -> f32
+  tk.store %0, %o[d0*40 + d1] : f32, memref<1200xf32>
+}
+
+// CHECK: @masked_transposes_are_read_lane_by_lane
+// CHECK-SAME: tk.tiles = array<i64: 0, 32, 1, 32>} {
+tk.func @masked_transposes_are_read_lane_by_lane [128, 256] (%x: memref<32768xf32>, %m: memref<256xi1>, %o: memref<32768xf32>) {
+  %z = arith.constant 0.0 : f32
+  %c = tk.load %m[d1] : memref<256xi1> -> i1
+  %0 = tk.load %x[d0 + d1*128] if %c else %z : memref<32768xf32> -> f32
+  tk.store %0, %o[d0*256 + d1] : f32, memref<32768xf32>
+}
+
+// CHECK: @few_columns_do_not_turn
+// CHECK-NOT: tk.turn
+// CHECK: tk.func
+tk.func @few_columns_do_not_turn [7, 4096] (%x: memref<28672xf32>, %o: memref<28672xf32>) {
+  %0 = tk.load %x[d0 + d1*7] : memref<28672xf32> -> f32
+  tk.store %0, %o[d0*4096 + d1] : f32, memref<28672xf32>
+}
+
+// A tile would begin a new sum.
+
+// CHECK: @running_sums_are_not_cut
+// CHECK-NOT: tk.tiles
+// CHECK: tk.func
+tk.func @running_sums_are_not_cut [256, 128] (%x: memref<32768xf32>, %o: memref<32768xf32>) {
+  %0 = tk.load %x[d0 + d1*256] : memref<32768xf32> -> f32
+  %1 = tk.scan add %0 along 1 : f32
+  tk.store %1, %o[d0*128 + d1] : f32, memref<32768xf32>
 }
 
 // CHECK: @expensive_values_are_kept

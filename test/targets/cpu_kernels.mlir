@@ -143,3 +143,14 @@ tk.func @dots [4] (%a: memref<16xbf16>, %b: memref<8xbf16>, %o: memref<4xf32>) s
     tk.store %5, %o[d0] lanes 0 : vector<4xf32>, memref<4xf32>
   }
 }
+
+// A rectangle of 16 by `d2` elements, from its corner.
+// CHECK-LABEL: static void turned(bf16* a0, bf16* a1) {
+// CHECK-NEXT:    for (i64 d2 = 0; d2 < 8; d2 += 1) {
+// CHECK-NEXT:      // m.py:7
+// CHECK-NEXT:      tw::turn(a0 + d2 + 32, 16, a1 + d2 * 36, 32, 16, d2);
+tk.func @turned [8, 16, 8] (%a: memref<1024xbf16>, %o: memref<1024xbf16>) scheduled {
+  tk.for 2 = "0" to "8" step 1 {
+    tk.turn %a[d0 + d1*16] into %o[d0*32 + d1 + d2*4 - 2] over 0 = "d2" count "16", 1 = "2" count "d2" : memref<1024xbf16>, memref<1024xbf16> loc("m.py":7:0)
+  }
+}
