@@ -252,8 +252,8 @@ CASES = {
         ("f32 399", "f32 21 = 0", "f32 21 = 0"),
     ),
     "moments_of_parts": Case(
-        """tk.func @f [3, 41] (%s: memref<123xf32>, %q: memref<123xf32>, %j: memref<41xi64>, %o: memref<3xf32>,
-                               %p: memref<3xf32>) {
+        """tk.func @f [3, 41] (%s: memref<123xf32>, %q: memref<123xf32>, %j: memref<41xi64>,
+                               %o: memref<3xf32>, %p: memref<3xf32>) {
           %0 = tk.load %s[d0*41 + d1] : memref<123xf32> -> f32
           %1 = tk.load %q[d0*41 + d1] : memref<123xf32> -> f32
           %2 = tk.load %j[d1] : memref<41xi64> -> i64
