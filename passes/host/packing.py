@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 _EXACT_LIMIT = 256
@@ -57,14 +58,62 @@ def _first_come(intervals: Sequence[Interval]) -> tuple[list[int], int]:
     """Place in program order, each in the smallest free gap that holds it; linear in practice."""
     offsets = [0] * len(intervals)
     alive: list[tuple[int, int]] = []
-    total = 0
-    taken: dict[int, tuple[int, int]] = {}
+    total, space = 0, _Space()
     for i in sorted(range(len(intervals)), key=lambda i: (intervals[i].start, -intervals[i].size)):
         item = intervals[i]
         while alive and alive[0][0] < item.start:
-            del taken[heappop(alive)[1]]
-        offsets[i] = _best_gap(sorted(taken.values()), item.size)
-        taken[i] = (offsets[i], offsets[i] + item.size)
+            done = heappop(alive)[1]
+            space.give_back(offsets[done], intervals[done].size)
+        if not item.size:
+            continue  # takes no place, and must not cut a gap in two
+        offsets[i] = space.take(item.size)
         heappush(alive, (item.end, i))
         total = max(total, offsets[i] + item.size)
     return offsets, total
+
+
+@dataclass
+class _Space:
+    """Memory without end: the free gaps below `top`, kept in order instead of found anew for each request."""
+
+    top: int = 0
+    sizes: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+    """(size, start) of every gap, sorted."""
+    ends: dict[int, int] = field(default_factory=dict[int, int])
+    """Start of a gap -> where it ends."""
+    starts: dict[int, int] = field(default_factory=dict[int, int])
+    """End of a gap -> where it starts."""
+
+    def take(self, size: int) -> int:
+        """The start of `size` bytes: of the smallest gap that has them, of those the first."""
+        at = bisect_left(self.sizes, (size, 0))
+        if at == len(self.sizes):
+            start, self.top = self.top, self.top + size
+            return start
+        gap, start = self.sizes[at]
+        self._drop(start, start + gap)
+        if gap > size:
+            self._add(start + size, start + gap)
+        return start
+
+    def give_back(self, start: int, size: int) -> None:
+        """Join what is free again with the gaps on both sides."""
+        end = start + size
+        if (before := self.starts.get(start)) is not None:
+            self._drop(before, start)
+            start = before
+        if (behind := self.ends.get(end)) is not None:
+            self._drop(end, behind)
+            end = behind
+        if end == self.top:
+            self.top = start
+        else:
+            self._add(start, end)
+
+    def _add(self, start: int, end: int) -> None:
+        insort(self.sizes, (end - start, start))
+        self.ends[start], self.starts[end] = end, start
+
+    def _drop(self, start: int, end: int) -> None:
+        del self.sizes[bisect_left(self.sizes, (end - start, start))]
+        del self.ends[start], self.starts[end]
