@@ -56,7 +56,7 @@ UNARY: Mapping[str, Unary] = {
     "arith.extf": lambda m, x: x,
     "arith.truncf": lambda m, x: x,
     "arith.index_cast": lambda m, x: x,
-    "arith.fptosi": lambda m, x: m.arrays.cast(m.xp.trunc(x), m.xp.int64),
+    "arith.fptosi": _unary("trunc"),  # cast to the result's own type, which settles what does not fit
     "arith.fptoui": lambda m, x: m.arrays.cast(m.xp.trunc(x), m.xp.int64),
 }
 BINARY: Mapping[str, Binary] = {

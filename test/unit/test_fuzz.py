@@ -58,6 +58,21 @@ FOUND = {
           %4 = tw.reshape %3 : tensor<1xi64> -> tensor<1x1xi64>
           func.return %4, %2 : tensor<1x1xi64>, tensor<1xi64>
         }""",
+    "numbers that no integer is": """
+        func.func @main(%x: tensor<5xf32>, %y: tensor<5xf64>)
+            -> (tensor<5xi32>, tensor<5xi32>, tensor<5xui8>) {
+          %0 = tw.cast %x : tensor<5xf32> -> tensor<5xi32>
+          %1 = tw.cast %y : tensor<5xf64> -> tensor<5xi32>
+          %2 = tw.cast %x : tensor<5xf32> -> tensor<5xui8>
+          func.return %0, %1, %2 : tensor<5xi32>, tensor<5xi32>, tensor<5xui8>
+        }""",
+    "an unread division by zero before the maximum of nothing": """
+        func.func @main(%x: tensor<4xi32>, %y: tensor<?xf32, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"})
+            -> tensor<f32> {
+          %0 = tw.floor_div %x, %x : tensor<4xi32>
+          %1 = tw.max %y over [0] : tensor<?xf32, #tw.shape<"s0">> -> tensor<f32>
+          func.return %1 : tensor<f32>
+        }""",
 }
 """Modules on which the fuzzer once found something."""
 
