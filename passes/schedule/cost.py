@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation
 
-from tilewright.dialects.index_expr import Expr, Var, product
+from tilewright.dialects.index_expr import ONE, Expr, Var, product
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp, ScanOp
@@ -17,6 +18,9 @@ from .body import Body, Reduction
 
 _GUESS = 128
 """A size that is only known at run time."""
+
+SCRATCH = 16_384  # elements that still lie in the nearest caches
+_LEAST_ROW = 8  # shorter rows are read lane by lane
 
 _EXPENSIVE_MATH = 12
 _CHEAP = frozenset(
@@ -52,6 +56,8 @@ class Costs:
     body: Body
     space: Sequence[Expr]
     lanes: int
+    scanned: int | None = None
+    """The axis of short running sums: what is contiguous along it turns, where lanes are rows."""
 
     def trips(self, axes: Iterable[int]) -> int:
         total = 1
@@ -83,6 +89,8 @@ class Costs:
         moving = any(vector in self.body.domains[v] for v in op.dynamic)
         if not moving and all(s is not None and s.constant in (0, 1) for s in strides):
             return 1 / speedup
+        if self.scanned is not None and turns(op, self.scanned, vector):
+            return 0.5
         return 2.5 if isinstance(op, StoreOp) else 1.5
 
     def work(self, vector: int | None) -> Expr:
@@ -131,3 +139,24 @@ def _disjoint(body: Body, space: Sequence[Expr], op: StoreOp, axis: int) -> bool
         if var.kind == "i" or own.exact_div(other * space[var.index]) is None:
             return False
     return True
+
+
+def turns(op: Operation, across: int, vector: int) -> TypeGuard[LoadOp | StoreOp]:
+    """Whether an access is contiguous along `across` and strides along the lanes."""
+    if not isinstance(op, LoadOp | StoreOp) or op.dynamic or op.mask is not None or scatters(op):
+        return False
+    (expr,) = op.map.exprs
+    stride = expr.coefficient(Var("d", vector))
+    if stride is None or stride.constant in (0, 1) or any(v.kind != "s" for v in stride.variables()):
+        return False
+    return expr.coefficient(Var("d", across)) == ONE
+
+
+def scanned_axis(body: Body, space: Sequence[Expr], lanes: int) -> int | None:
+    """The axis of running sums in lanes of their own: short enough that a row per lane fits scratch."""
+    along = {op.along for op in body.ops if isinstance(op, ScanOp)}
+    if len(along) != 1 or any(isinstance(op, Reduction) for op in body.ops):
+        return None
+    (axis,) = along
+    size = space[axis].constant
+    return axis if size is not None and _LEAST_ROW <= size <= SCRATCH // lanes else None

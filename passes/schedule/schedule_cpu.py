@@ -16,16 +16,15 @@ from tilewright.dialects.tk.moments import MomentsOp
 
 from ..rewrite import may_rewrite, skip
 from .body import Body
-from .cost import Costs, estimate, is_expensive, is_independent
+from .cost import SCRATCH, Costs, estimate, is_expensive, is_independent, scanned_axis
 from .plan import KEEP, Plan
 from .tile import NAME as TILE
 from .tile import Tile, choose_tile
-from .tiling import with_array_sums, with_parts, with_square_tiles
+from .tiling import with_array_sums, with_parts, with_rows_of_scans, with_square_tiles
 
 _WORTH_CYCLES = 40_000
 """Less work than this is done before other threads have woken up."""
 _ENOUGH_TASKS = 64
-_SCRATCH = 16_384  # elements that still lie in the nearest caches
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,7 @@ class _Scheduler:
         self.tile = choose_tile(func, vector_bits)
         self.space = func.space
         self.body = Body.of(func.body.block)
-        self.costs = Costs(self.body, self.space, lanes)
+        self.costs = Costs(self.body, self.space, lanes, scanned_axis(self.body, self.space, lanes))
         self.lanes = lanes
         self.inner = {a for op in self.body.ops for a in reduced_axes(op)}
         self.scans = {op.along for op in self.body.ops if isinstance(op, ScanOp)}
@@ -106,6 +105,7 @@ class _Scheduler:
             unroll=self._unroll(order, vector),
         )
         plan = with_square_tiles(plan, self.body, self.space, self.lanes)
+        plan = with_rows_of_scans(plan, self.body, self.space, self.costs.scanned)
         plan = with_array_sums(plan, self.body, self.space, self.lanes)
         if enough and not parallel:
             plan = with_parts(plan, self.body, self.space, self.lanes)
@@ -195,7 +195,7 @@ class _Scheduler:
             axes = self.body.domains[op.results[0]] & self.inner
             sizes = [self.space[a].constant for a in axes]
             total = self.costs.trips(axes)
-            if axes and (None in sizes or total <= _SCRATCH):
+            if axes and (None in sizes or total <= SCRATCH):
                 op.attributes[KEEP] = UnitAttr()
             elif axes:
                 skip(op, f"computed again per loop: {total} elements are too many for scratch")

@@ -11,9 +11,8 @@ from tilewright.dialects.tk.compute import ReduceOp, ScanOp
 from tilewright.dialects.types import bytes_of, element_type
 
 from .body import Body, Reduction
-from .cost import Costs, estimate, scatters
+from .cost import Costs, estimate, scatters, turns
 from .plan import Plan
-from .turned import turns
 
 _SQUARE = 32
 """Side of the tiles of a transpose: two cache lines, and as many pages as a TLB holds."""
@@ -65,6 +64,23 @@ def with_square_tiles(plan: Plan, body: Body, space: Sequence[Expr], lanes: int)
     order = (*outer, *cut, across, vector)
     turn = across if turned else None
     return replace(plan, order=order, tiles=tuple(tiles), parallel=parallel, turn=turn)
+
+
+def with_rows_of_scans(plan: Plan, body: Body, space: Sequence[Expr], scanned: int | None) -> Plan:
+    """Tile the vector axis so that each lane has a row, which is read and written as it lies in memory."""
+    vector = plan.vector
+    if scanned is None or vector is None or not any(turns(op, scanned, vector) for op in body.ops):
+        return plan
+    size = tile_size(space[vector], plan.lanes, plan.lanes)
+    cut = () if size is None else (len(space),)
+    outer = [a for a in plan.order if a not in (scanned, vector)]
+    return replace(
+        plan,
+        order=(*outer, *cut, vector, scanned),
+        tiles=() if size is None else ((vector, size),),
+        parallel=plan.parallel and (min(plan.parallel, len(outer)) or len(cut)),
+        turn=scanned,
+    )
 
 
 def _accesses(body: Body) -> list[LoadOp | StoreOp]:

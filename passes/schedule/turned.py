@@ -14,31 +14,20 @@ Loads are turned before the loops over a tile, stores after them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, TypeGuard
+from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.index_expr import ONE, Expr, Var, as_expr, product
+from tilewright.dialects.index_expr import Expr, as_expr, product
 from tilewright.dialects.tk.access import LoadOp, LocalOp, StoreOp
 from tilewright.dialects.tk.turn import Range, TurnOp
 from tilewright.dialects.types import element_type, flat_memref
 
-from .cost import scatters
+from .cost import turns
 from .writer import Scope
 
 if TYPE_CHECKING:
     from .nest import NestBuilder
-
-
-def turns(op: Operation, across: int, vector: int) -> TypeGuard[LoadOp | StoreOp]:
-    """Whether an access is contiguous along `across` and strides along the lanes."""
-    if not isinstance(op, LoadOp | StoreOp) or op.dynamic or op.mask is not None or scatters(op):
-        return False
-    (expr,) = op.map.exprs
-    stride = expr.coefficient(Var("d", vector))
-    if stride is None or stride.constant in (0, 1) or any(v.kind != "s" for v in stride.variables()):
-        return False
-    return expr.coefficient(Var("d", across)) == ONE
 
 
 class TurnedAccesses:

@@ -65,6 +65,15 @@ def test_running_sums_along_what_is_read_in_columns() -> None:
     agree(lambda x: torch.cumsum(x.t() * 2, 0), sample(torch.int32, 300, 200))
 
 
+@pytest.mark.parametrize("dtype", [torch.int32, torch.float64, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("sizes", [(37, 19), (3, 65, 8), (50, 1030)], ids=str)
+def test_running_sums_of_rows(dtype: torch.dtype, sizes: tuple[int, ...]) -> None:
+    """Whole numbers, which add up without rounding."""
+    x = sample(torch.int32, *sizes).to(dtype) % 2
+    agree(lambda x: torch.cumsum(x + 1, -1), x)
+    agree(lambda x: x.cummax(-1)[0].flip(-2) + x, x)
+
+
 def test_one_kernel_for_every_size() -> None:
     torch.compiler.reset()
     compiled = torch.compile(lambda x, y: x.t() * 2 + y, backend="mlir", dynamic=True)

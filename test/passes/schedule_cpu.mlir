@@ -92,15 +92,54 @@ tk.func @few_columns_do_not_turn [7, 4096] (%x: memref<28672xf32>, %o: memref<28
   tk.store %0, %o[d0*4096 + d1] : f32, memref<28672xf32>
 }
 
-// A tile would begin a new sum.
+// Each lane has a row; a tile that cut the rows would begin new sums.
 
-// CHECK: @running_sums_are_not_cut
-// CHECK-NOT: tk.tiles
-// CHECK: tk.func
-tk.func @running_sums_are_not_cut [256, 128] (%x: memref<32768xf32>, %o: memref<32768xf32>) {
+// CHECK: @lanes_are_rows_of_short_running_sums
+// CHECK-SAME: {tk.order = array<i64: 2, 0, 1>, tk.vector = array<i64: 0, 16>, tk.parallel = array<i64: 1>, tk.tiles = array<i64: 0, 16>, tk.turn = array<i64: 1>} {
+tk.func @lanes_are_rows_of_short_running_sums [8192, 128] (%x: memref<1048576xf32>, %o: memref<1048576xf32>) {
+  %0 = tk.load %x[d0*128 + d1] : memref<1048576xf32> -> f32
+  %1 = tk.scan add %0 along 1 : f32
+  tk.store %1, %o[d0*128 + d1] : f32, memref<1048576xf32>
+}
+
+// What is read in columns does not turn, what is written in rows does.
+
+// CHECK: @running_sums_of_columns_are_not_cut
+// CHECK-SAME: {tk.order = array<i64: 2, 0, 1>, tk.vector = array<i64: 0, 16>, tk.tiles = array<i64: 0, 16>, tk.turn = array<i64: 1>} {
+tk.func @running_sums_of_columns_are_not_cut [256, 128] (%x: memref<32768xf32>, %o: memref<32768xf32>) {
   %0 = tk.load %x[d0 + d1*256] : memref<32768xf32> -> f32
   %1 = tk.scan add %0 along 1 : f32
   tk.store %1, %o[d0*128 + d1] : f32, memref<32768xf32>
+}
+
+// Rows that scratch cannot hold, rows of a few elements, and rows of unknown length stay as they are.
+
+// CHECK: @long_running_sums_are_scalars
+// CHECK-SAME: {tk.order = array<i64: 0, 1>
+// CHECK-NOT: tk.turn
+// CHECK: tk.func
+tk.func @long_running_sums_are_scalars [256, 2048] (%x: memref<524288xf32>, %o: memref<524288xf32>) {
+  %0 = tk.load %x[d0*2048 + d1] : memref<524288xf32> -> f32
+  %1 = tk.scan add %0 along 1 : f32
+  tk.store %1, %o[d0*2048 + d1] : f32, memref<524288xf32>
+}
+
+// CHECK-SAME: @tiny_running_sums_are_scalars
+// CHECK-NOT: tk.turn
+// CHECK: tk.func
+tk.func @tiny_running_sums_are_scalars [256, 7] (%x: memref<1792xf32>, %o: memref<1792xf32>) {
+  %0 = tk.load %x[d0*7 + d1] : memref<1792xf32> -> f32
+  %1 = tk.scan add %0 along 1 : f32
+  tk.store %1, %o[d0*7 + d1] : f32, memref<1792xf32>
+}
+
+// CHECK-SAME: @running_sums_of_unknown_length_are_scalars
+// CHECK-NOT: tk.turn
+// CHECK: tk.func
+tk.func @running_sums_of_unknown_length_are_scalars [256, s0] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
+  %0 = tk.load %x[d0*s0 + d1] : memref<?xf32> -> f32
+  %1 = tk.scan add %0 along 1 : f32
+  tk.store %1, %o[d0*s0 + d1] : f32, memref<?xf32>
 }
 
 // CHECK: @expensive_values_are_kept
