@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, bf16, f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import as_expr
-from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.linalg import ConvolutionOp
-from tilewright.dialects.tw.packed_convolution import PackedConvolutionOp, PackFilterOp
-from tilewright.dialects.tw.view import PadOp, SliceOp, TransposeOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..rewrite import may_rewrite, skip
 from ..schedule.tile import best_shape
 from .frozen import frozen_values
+from .packed_convolutions import ConvolutionRewrite
 
 
 @dataclass(frozen=True)
@@ -46,6 +41,13 @@ class PackConvolutionsPass(ModulePass):
     - otherwise, and for one channel per group, the image is widened once, which its producer
       or the padding can do, and a register tile widens a vector of the filter for all its rows.
 
+    An image of few channels that lie apart (a photograph) is not turned. Its windows become the channels
+    of a convolution of one pixel, whose neighbours are neighbours in memory; bf16 is paired along a row:
+        %p = tw.pad %x low "0, 0, 1, 1" high "0, 0, 1, 1" ... : ... -> tensor<1x3x9x9xf32>
+        %d = tw.window %p dims [2, 3] sizes [3, 3] strides [1, 1] dilation [1, 1] : ...
+        %t = tw.transpose %d by [0, 2, 3, 1, 4, 5] : ... -> tensor<1x7x7x3x3x3xf32>
+        %i = tw.reshape %t : ... -> tensor<1x7x7x27xf32>
+
     Outputs that are no whole number of vectors get some of zeros, and the result is cut. Groups
     only where a whole number of vectors makes a panel that lies within one (or with one channel
     per group).
@@ -66,7 +68,7 @@ class PackConvolutionsPass(ModulePass):
                         if isinstance(width, str):
                             skip(inner, f"not packed: {width}")
                         elif may_rewrite(inner, "packed"):
-                            _Rewrite(inner).by_packed(width, self.bf16_dot)
+                            ConvolutionRewrite(inner).by_packed(width, self.bf16_dot)
 
 
 def _width(op: ConvolutionOp, frozen: bool, vector_bits: int) -> int | str:
@@ -101,61 +103,3 @@ def _rows(op: ConvolutionOp) -> int | None:
         for size in (batch, *spatial[:-1]):
             count = count * size
     return count.constant
-
-
-class _Rewrite:
-    """Puts new ops in the place of a convolution."""
-
-    def __init__(self, op: ConvolutionOp) -> None:
-        self.op = op
-        self.element = element_type_of(op.image)
-
-    def by_packed(self, width: int, bf16_dot: bool) -> None:
-        op, groups = self.op, self.op.groups.value.data
-        strides, padding, dilation, _ = op.geometry()
-        rank = len(padding)
-        image = self._put(TransposeOp(op.image, [0, *range(2, rank + 2), 1]))
-        filters, bias, more = op.weight, op.bias, 0
-        outputs, channels = (n.constant or 0 for n in sizes_of(filters)[:2])
-        group, added = self._group(bf16_dot), -outputs % width
-        if added:
-            filters = self._padded(filters, [0] * (rank + 2), [added, *[0] * (rank + 1)])
-            bias = self._padded(bias, [0], [added]) if bias is not None else None
-        if group is not None:
-            more = -channels % group
-            filters = self._padded(filters, [0] * (rank + 2), [0, more, *[0] * rank])
-        elif is_half(self.element):
-            image = self._cast(image, f32)
-            bias = self._cast(bias, f32) if bias is not None else None
-        image = self._padded(image, [0, *padding, 0], [0, *padding, more])
-        packed = self._put(PackFilterOp(filters, width, group))
-        result = self._put(PackedConvolutionOp(image, packed, bias, strides, dilation, groups))
-        result = self._cast(result, self.element)
-        if added:
-            sizes = [*sizes_of(result)[:-1], as_expr(outputs)]
-            result = self._put(SliceOp(result, [0] * (rank + 2), sizes, [1] * (rank + 2)))
-        result = self._put(TransposeOp(result, [0, rank + 1, *range(1, rank + 1)]))
-        result.name_hint = op.result.name_hint
-        op.result.replace_all_uses_with(result)
-        op.detach()
-        op.erase()
-
-    def _group(self, bf16_dot: bool) -> int | None:
-        """How many channels are multiplied at once; None for one after the other."""
-        channels, groups = sizes_of(self.op.weight)[1].constant or 0, self.op.groups.value.data
-        if self.element != bf16 or not bf16_dot or (groups > 1 and channels % 2):
-            return None
-        return 2
-
-    def _put(self, new: Operation) -> SSAValue:
-        new.location = self.op.location
-        block = self.op.parent_block()
-        assert block is not None
-        block.insert_op_before(new, self.op)
-        return new.results[0]
-
-    def _cast(self, value: SSAValue, element: Attribute) -> SSAValue:
-        return value if element_type_of(value) == element else self._put(CastOp(value, element))
-
-    def _padded(self, value: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
-        return self._put(PadOp(value, low, high, 0.0)) if any((*low, *high)) else value

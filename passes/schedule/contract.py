@@ -21,6 +21,7 @@ from .combine import combine, identity
 from .dot import GroupOperands
 from .plan import Plan
 from .tile import Tile, row_counts
+from .turned_tiles import TurnedTile
 from .writer import Scope, Writer, vector_type
 
 _LARGE = 1 << 16
@@ -110,6 +111,9 @@ class ContractionWriter:
 
     def _panel(self, scope: Scope, rows: int, first: Expr, width: int) -> None:
         """The one step of a loop that binds the lanes, counted from the panel's first column."""
+        turned = TurnedTile(self.tile, rows, self.writer, self._fresh)
+        known = {**scope.env, self.contraction.reduce.result: self.contraction.reduce.result}
+        turned.before(scope, first, self.body.closure(self.body.sinks(), known))
         column = ForOp.make(self.tile.column, 0, width, width)
         self.writer.put_loop(scope, column)
         inner = scope.inner(column.body.block)
@@ -118,7 +122,8 @@ class ContractionWriter:
         type_ = flat_memref(self.contraction.reduce.result.type, rows * width)
         scratch = self.writer.put(inner, LocalOp.make(as_expr(rows * width), type_))
         self._accumulate(inner, rows, scratch, width)
-        self._epilogue(inner, rows, scratch, width)
+        self._epilogue(inner, rows, scratch, turned)
+        turned.after(scope, first)
 
     # The sum
 
@@ -226,8 +231,8 @@ class ContractionWriter:
 
     # What follows the sum
 
-    def _epilogue(self, scope: Scope, rows: int, scratch: SSAValue, width: int) -> None:
-        tile = self.tile
+    def _epilogue(self, scope: Scope, rows: int, scratch: SSAValue, turned: TurnedTile) -> None:
+        tile, width = self.tile, turned.width
         result = self.contraction.reduce.result
         column = Var("d", tile.column)
         base = dim(tile.column)
@@ -245,8 +250,12 @@ class ContractionWriter:
         wide = vector_type(result.type, tile.lanes)
         load = LoadOp.make(scratch, (place,), result_type=wide, lanes=tile.column)
         inner.env[result] = self.writer.put(inner, load)
+        turned.load(inner, place)
         for op in self.body.closure(self.body.sinks(), inner.env):
-            self.writer.copy(inner, op)
+            if isinstance(op, StoreOp) and op in turned.locals:
+                turned.store(inner, op, place)
+            else:
+                self.writer.copy(inner, op)
 
     def _fresh(self) -> int:
         self._next_axis += 1

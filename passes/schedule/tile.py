@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Var
+from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.contraction import Contraction, find_contraction, find_matrix_vector
 from tilewright.dialects.tk.domain import Axes, domains_of
 from tilewright.dialects.tk.kernels import FuncOp
@@ -18,6 +19,7 @@ from tilewright.dialects.types import element_type, is_float
 
 from ..rewrite import skip
 from .dot import group_axis
+from .turned import turns
 
 REGISTERS = {512: 32, 256: 16, 128: 32}
 """Vector registers, by their width in bits: AVX-512, AVX2, NEON."""
@@ -64,14 +66,25 @@ def choose_tile(func: FuncOp, vector_bits: int) -> Tile | None:
     if not is_float(element_type(contraction.reduce.result.type)):
         return None
     shared = contraction.columns & domains_of(func.body.block)[contraction.left]
+    found: list[Tile] = []
     for product in (contraction,) if shared else (contraction, _swapped(contraction)):
         group = group_axis(func, product)
         step = 1 if group is None else func.space[group].constant
         column = _column(func, product, vector_bits // 32, step)
         if column is not None:
-            return replace(_tile(func, product, column, vector_bits), group=group)
+            found.append(replace(_tile(func, product, column, vector_bits), group=group))
+    if found:
+        return _in_order(func, found)
     skip(func, "a matrix product without register tiles: no operand is contiguous across whole vectors")
     return None
+
+
+def _in_order(func: FuncOp, found: Sequence[Tile]) -> Tile:
+    """Of tiles that differ in which operand's axis has the lanes, the one whose result needs not turn."""
+    first, last = found[0], found[-1]
+    stores = [op for op in func.body.block.ops if isinstance(op, StoreOp)]
+    turned = all(turns(op, last.column, first.column) for op in stores)
+    return last if turned and first.group is None and last.group is None else first
 
 
 def _choose_one_row(func: FuncOp, vector_bits: int) -> Tile | None:

@@ -71,9 +71,9 @@ func.func @keeps_transposed(%x: tensor<2x16x7xf32>, %w: tensor<16x16x3xf32> {tw.
 
 // Without instructions for pairs of bf16: the image is widened before it is padded, the filter stays narrow.
 // CHECK-LABEL: @widens_the_image_of_halves
-// CHECK:      %[[T:.*]] = tw.transpose %x by [0, 2, 1]
+// CHECK:      %[[B:.*]] = tw.cast %b : tensor<16xbf16> -> tensor<16xf32>
+// CHECK-NEXT: %[[T:.*]] = tw.transpose %x by [0, 2, 1]
 // CHECK-NEXT: %[[X:.*]] = tw.cast %[[T]] : tensor<2x9x8xbf16> -> tensor<2x9x8xf32>
-// CHECK-NEXT: %[[B:.*]] = tw.cast %b : tensor<16xbf16> -> tensor<16xf32>
 // CHECK-NEXT: %[[P:.*]] = tw.pad %[[X]] low "0, 1, 0" high "0, 1, 0" value 0.{{.*}} : f32
 // CHECK-NEXT: %[[F:.*]] = tw.pack_filter %w width 16 : tensor<16x8x3xbf16> -> tensor<1x3x8x16xbf16>
 // CHECK-NEXT: %[[C:.*]] = tw.packed_convolution %[[P]], %[[F]] bias %[[B]] {{.*}} : (tensor<2x11x8xf32>, tensor<1x3x8x16xbf16>, tensor<16xf32>) -> tensor<2x9x16xf32>
@@ -89,11 +89,11 @@ func.func @widens_the_image_of_halves(%x: tensor<2x8x9xbf16>, %w: tensor<16x8x3x
 // -----
 
 // DOT-LABEL: @pads_an_odd_number_of_channels
-// DOT:      %[[W:.*]] = tw.pad %w low "0, 0, 0" high "0, 1, 0" value 0.{{.*}} -> tensor<16x4x3xbf16>
-// DOT-NEXT: tw.pad %{{.*}} low "0, 1, 0" high "0, 1, 1" value 0.{{.*}} -> tensor<2x11x4xbf16>
+// DOT:      %[[W:.*]] = tw.pad %w low "0, 0, 0" high "0, 1, 0" value 0.{{.*}} -> tensor<16x6x3xbf16>
+// DOT:      tw.pad %{{.*}} low "0, 1, 0" high "0, 1, 1" value 0.{{.*}} -> tensor<2x11x6xbf16>
 // DOT-NEXT: tw.pack_filter %[[W]] width 16 group 2
-func.func @pads_an_odd_number_of_channels(%x: tensor<2x3x9xbf16>, %w: tensor<16x3x3xbf16> {tw.frozen}) -> tensor<2x16x9xbf16> {
-  %r = tw.convolution %x, %w strides [1] padding [1] dilation [1] output_padding [0] groups 1 : (tensor<2x3x9xbf16>, tensor<16x3x3xbf16>) -> tensor<2x16x9xbf16>
+func.func @pads_an_odd_number_of_channels(%x: tensor<2x5x9xbf16>, %w: tensor<16x5x3xbf16> {tw.frozen}) -> tensor<2x16x9xbf16> {
+  %r = tw.convolution %x, %w strides [1] padding [1] dilation [1] output_padding [0] groups 1 : (tensor<2x5x9xbf16>, tensor<16x5x3xbf16>) -> tensor<2x16x9xbf16>
   func.return %r : tensor<2x16x9xbf16>
 }
 
@@ -132,7 +132,7 @@ func.func @keeps_doubles(%x: tensor<2x8x9xf64>, %w: tensor<16x8x3xf64> {tw.froze
 // CHECK-LABEL: @pads_odd_outputs
 // CHECK:      %[[W:.*]] = tw.pad %w low "0, 0, 0" high "15, 0, 0" value 0.{{.*}} -> tensor<32x8x3xf32>
 // CHECK-NEXT: %[[B:.*]] = tw.pad %b low "0" high "15" value 0.{{.*}} -> tensor<32xf32>
-// CHECK-NEXT: %[[F:.*]] = tw.pack_filter %[[W]] width 32
+// CHECK:      %[[F:.*]] = tw.pack_filter %[[W]] width 32
 // CHECK-NEXT: %[[C:.*]] = tw.packed_convolution %{{.*}}, %[[F]] bias %[[B]] {{.*}} -> tensor<2x7x32xf32>
 // CHECK-NEXT: %[[S:.*]] = tw.slice %[[C]] starts "0, 0, 0" steps "1, 1, 1" : tensor<2x7x32xf32> -> tensor<2x7x17xf32>
 // CHECK-NEXT: tw.transpose %[[S]] by [0, 2, 1]
@@ -159,4 +159,59 @@ func.func @keeps_few_outputs(%x: tensor<2x8x9xf32>, %w: tensor<7x8x3xf32> {tw.fr
 func.func @keeps_odd_groups(%x: tensor<2x8x9xf32>, %w: tensor<20x4x3xf32> {tw.frozen}) -> tensor<2x20x7xf32> {
   %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 2 : (tensor<2x8x9xf32>, tensor<20x4x3xf32>) -> tensor<2x20x7xf32>
   func.return %r : tensor<2x20x7xf32>
+}
+
+// -----
+
+// Three channels: a window is a row of channels; pairs of bf16 lie along a row of the image, filled up with a column of zeros.
+// CHECK-LABEL: @reads_windows_of_few_channels
+// CHECK:      %[[X:.*]] = tw.cast %x : tensor<2x3x7x9xbf16> -> tensor<2x3x7x9xf32>
+// CHECK-NEXT: tw.pad %[[X]] low "0, 0, 1, 2" high "0, 0, 1, 2" value 0.{{.*}} -> tensor<2x3x9x13xf32>
+// CHECK-NOT:  tw.transpose %x
+// DOT-LABEL:  @reads_windows_of_few_channels
+// DOT:        %[[W:.*]] = tw.pad %w low "0, 0, 0, 0" high "0, 0, 0, 1" value 0.{{.*}} -> tensor<16x3x3x6xbf16>
+// DOT-NEXT:   %[[P:.*]] = tw.pad %x low "0, 0, 1, 2" high "0, 0, 1, 3" value 0.{{.*}} -> tensor<2x3x9x14xbf16>
+// DOT-NEXT:   %[[N:.*]] = tw.window %[[P]] dims [2, 3] sizes [3, 6] strides [2, 1] dilation [1, 1] : tensor<2x3x9x14xbf16> -> tensor<2x3x4x9x3x6xbf16>
+// DOT-NEXT:   %[[T:.*]] = tw.transpose %[[N]] by [0, 2, 3, 1, 4, 5]
+// DOT-NEXT:   %[[I:.*]] = tw.reshape %[[T]] : tensor<2x4x9x3x3x6xbf16> -> tensor<2x4x9x54xbf16>
+// DOT-NEXT:   %[[R:.*]] = tw.reshape %[[W]] : tensor<16x3x3x6xbf16> -> tensor<16x54x1x1xbf16>
+// DOT-NEXT:   %[[F:.*]] = tw.pack_filter %[[R]] width 16 group 2
+// DOT-NEXT:   tw.packed_convolution %[[I]], %[[F]] strides [1, 1] dilation [1, 1] groups 1 {{.*}} -> tensor<2x4x9x16xbf16>
+func.func @reads_windows_of_few_channels(%x: tensor<2x3x7x9xbf16>, %w: tensor<16x3x3x5xbf16> {tw.frozen}) -> tensor<2x16x4x9xbf16> {
+  %r = tw.convolution %x, %w strides [2, 1] padding [1, 2] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x3x7x9xbf16>, tensor<16x3x3x5xbf16>) -> tensor<2x16x4x9xbf16>
+  func.return %r : tensor<2x16x4x9xbf16>
+}
+
+// -----
+
+// One more column is read, as far apart as the filter's columns are.
+// DOT-LABEL:  @pairs_along_dilated_rows
+// DOT:        tw.pad %x low "0, 0, 0" high "0, 0, 2" {{.*}} -> tensor<1x2x11xbf16>
+// DOT-NEXT:   tw.window {{.*}} sizes [4] strides [1] dilation [2] : tensor<1x2x11xbf16> -> tensor<1x2x5x4xbf16>
+func.func @pairs_along_dilated_rows(%x: tensor<1x2x9xbf16>, %w: tensor<16x2x3xbf16> {tw.frozen}) -> tensor<1x16x5xbf16> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [2] output_padding [0] groups 1 : (tensor<1x2x9xbf16>, tensor<16x2x3xbf16>) -> tensor<1x16x5xbf16>
+  func.return %r : tensor<1x16x5xbf16>
+}
+
+// -----
+
+// Channels-last already: its channels are neighbours.
+// CHECK-LABEL: @reads_pixels_of_a_channels_last_image
+// CHECK-NOT:  tw.window
+// CHECK:      tw.packed_convolution
+func.func @reads_pixels_of_a_channels_last_image(%x: tensor<1x9x3xf32>, %w: tensor<16x3x3xf32> {tw.frozen}) -> tensor<1x16x7xf32> {
+  %t = tw.transpose %x by [0, 2, 1] : tensor<1x9x3xf32> -> tensor<1x3x9xf32>
+  %e = tw.exp %t : tensor<1x3x9xf32>
+  %r = tw.convolution %e, %w strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<1x3x9xf32>, tensor<16x3x3xf32>) -> tensor<1x16x7xf32>
+  func.return %r : tensor<1x16x7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @reads_pixels_of_groups
+// CHECK-NOT:  tw.window
+// CHECK:      tw.packed_convolution {{.*}} groups 2
+func.func @reads_pixels_of_groups(%x: tensor<1x4x9xf32>, %w: tensor<32x2x3xf32> {tw.frozen}) -> tensor<1x32x7xf32> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 2 : (tensor<1x4x9xf32>, tensor<32x2x3xf32>) -> tensor<1x32x7xf32>
+  func.return %r : tensor<1x32x7xf32>
 }

@@ -129,3 +129,69 @@ tk.func @pairs_times_a_vector [48, 32, 2] (%a: memref<64xbf16>, %b: memref<3072x
   %5 = tk.reduce add %4 over [1, 2] : f32
   tk.store %5, %o[d0] : f32, memref<48xf32>
 }
+
+// -----
+
+// Columns that lie far apart in memory: rows of the tile are loaded and stored, in registers they become columns.
+// CHECK-LABEL: @columns_apart
+// CHECK-SAME:  tk.tile = array<i64: 0, 8, 1, 3, 16>
+// LOOPS-LABEL: @columns_apart
+// LOOPS:       tk.for [[N:[0-9]+]] = "0" to "4" step 1
+// LOOPS-NEXT:    %[[C:.*]] = tk.local "384"
+// LOOPS-NEXT:    tk.turn %c[d[[N]]*8 + d[[R:[0-9]+]] + d[[K:[0-9]+]]*32] into %[[C]][d[[R]]*48 + d[[K]]] over [[R]] = "0" count "8", [[K]] = "0" count "48"
+// LOOPS-NEXT:    %[[O:.*]] = tk.local "384"
+// LOOPS-NEXT:    tk.for 1 = "0" to "48" step 48
+// LOOPS:           tk.load %[[C]][{{.*}}] lanes 1
+// LOOPS:           tk.store %{{.*}}, %[[O]][{{.*}}] lanes 1
+// LOOPS:         tk.turn %[[O]][{{.*}}] into %o[{{.*}}*32] over {{[0-9]+}} = "0" count "48", {{[0-9]+}} = "0" count "8"
+tk.func @columns_apart [32, 48, 5] (%a: memref<160xf32>, %b: memref<240xf32>, %c: memref<1536xf32>, %o: memref<1536xf32>) {
+  %0 = tk.load %a[d0*5 + d2] : memref<160xf32> -> f32
+  %1 = tk.load %b[d1 + d2*48] : memref<240xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2] : f32
+  %4 = tk.load %c[d0 + d1*32] : memref<1536xf32> -> f32
+  %5 = arith.addf %3, %4 : f32
+  tk.store %5, %o[d0 + d1*32] : f32, memref<1536xf32>
+}
+
+// -----
+
+// Of three rows, lanes are written one by one.
+// LOOPS-LABEL: @few_rows_of_columns_apart
+// LOOPS-NOT:   tk.turn
+// LOOPS:       tk.store %{{.*}}, %o[{{.*}}*3{{.*}}] lanes 1
+tk.func @few_rows_of_columns_apart [3, 48, 5] (%a: memref<15xf32>, %b: memref<240xf32>, %o: memref<144xf32>) {
+  %0 = tk.load %a[d0*5 + d2] : memref<15xf32> -> f32
+  %1 = tk.load %b[d1 + d2*48] : memref<240xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2] : f32
+  tk.store %3, %o[d0 + d1*3] : f32, memref<144xf32>
+}
+
+// -----
+
+// Either operand could have the lanes: the result is contiguous along the left one's axis.
+// CHECK-LABEL: @lanes_of_the_left
+// CHECK-SAME:  tk.tile = array<i64: 1, 12, 0, 2, 16>
+// LOOPS-LABEL: @lanes_of_the_left
+// LOOPS-NOT:   tk.turn
+// LOOPS:       tk.store %{{.*}}, %o[{{.*}}] lanes 0
+tk.func @lanes_of_the_left [32, 48, 5] (%a: memref<160xf32>, %b: memref<240xf32>, %o: memref<1536xf32>) {
+  %0 = tk.load %a[d0 + d2*32] : memref<160xf32> -> f32
+  %1 = tk.load %b[d1 + d2*48] : memref<240xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2] : f32
+  tk.store %3, %o[d0 + d1*32] : f32, memref<1536xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @lanes_of_the_right
+// CHECK-SAME:  tk.tile = array<i64: 0, 8, 1, 3, 16>
+tk.func @lanes_of_the_right [32, 48, 5] (%a: memref<160xf32>, %b: memref<240xf32>, %o: memref<1536xf32>) {
+  %0 = tk.load %a[d0 + d2*32] : memref<160xf32> -> f32
+  %1 = tk.load %b[d1 + d2*48] : memref<240xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2] : f32
+  tk.store %3, %o[d0*48 + d1] : f32, memref<1536xf32>
+}
