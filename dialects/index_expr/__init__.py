@@ -30,7 +30,14 @@ from .expr import (
     product,
     sym,
 )
-from .shapes import delinearize, evaluate_all, linearize, row_major_strides, static_product
+from .shapes import (
+    delinearize,
+    evaluate_all,
+    is_negative_stride,
+    linearize,
+    row_major_strides,
+    static_product,
+)
 from .text import IndexExprSyntaxError, format_exprs, parse_expr, parse_exprs
 
 __all__ = [
@@ -49,6 +56,7 @@ __all__ = [
     "evaluate_all",
     "format_exprs",
     "gathered",
+    "is_negative_stride",
     "is_nonnegative",
     "linearize",
     "maximum",

@@ -44,3 +44,12 @@ def static_product(sizes: Sequence[Expr]) -> int | None:
     if 0 in values:
         return 0
     return None if None in values else prod(v for v in values if v is not None)
+
+
+def is_negative_stride(stride: Expr) -> bool:
+    """True where a stride is negative at large sizes, by the sign of its leading term.
+
+    A dense stride is a product of sizes, and so never negative, which its terms alone need not show:
+    `((s0 - 1) floordiv 2)*16 + 16`.
+    """
+    return bool(stride.terms) and stride.terms[0][1] < 0

@@ -17,7 +17,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
-from ..index_expr import as_expr, is_nonnegative
+from ..index_expr import as_expr, is_negative_stride
 from ..verification import SelfContained
 from .types import ARENA_TYPE, Memref, TensorType, check_flat, element_of_handle, expr_of, exprs_of, span
 
@@ -164,7 +164,7 @@ class ViewOp(SelfContained, IRDLOperation):
         strides = exprs_of(self.name, "strides", self.strides)
         _check_ranks(self.name, len(sizes), len(strides))
         for stride in strides:
-            if not is_nonnegative(stride):
+            if is_negative_stride(stride):
                 raise VerifyException(f'{self.name}: ATen has no negative stride "{stride}"')
         have, want = element_of_handle(self.source.type), element_of_handle(self.result.type)
         if have != want:

@@ -9,7 +9,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from tilewright.dialects.index_expr import ONE, ZERO, Expr, product, row_major_strides, static_product
+from tilewright.dialects.index_expr import (
+    ONE,
+    ZERO,
+    Expr,
+    is_negative_stride,
+    product,
+    row_major_strides,
+    static_product,
+)
 
 Sizes = tuple[Expr, ...]
 _cached = lru_cache(maxsize=16384)
@@ -38,11 +46,7 @@ class Layout:
 
     @property
     def has_negative_stride(self) -> bool:
-        return any((stride.constant or 0) < 0 or _leading(stride) < 0 for stride in self.strides)
-
-
-def _leading(value: Expr) -> int:
-    return value.terms[0][1] if value.terms else 0
+        return any(map(is_negative_stride, self.strides))
 
 
 @_cached

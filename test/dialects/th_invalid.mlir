@@ -57,6 +57,12 @@
 
 // -----
 
+// CHECK: th.view: ATen has no negative stride "-s0 + 3"
+%a = th.alloc "s0*s0" : memref<?xf32>
+%t = th.view %a offset "s0" sizes "4" strides "-s0 + 3" : memref<?xf32> -> !th.tensor<f32>
+
+// -----
+
 // CHECK: th.view: needs 5 elements, the buffer has 4
 %a = th.alloc "4" : memref<4xf32>
 %t = th.view %a offset "1" sizes "4" strides "1" : memref<4xf32> -> !th.tensor<f32>

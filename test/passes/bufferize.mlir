@@ -409,3 +409,14 @@ func.func @repeats_without_a_copy(%x: tensor<3x4x2xf32>, %w: tensor<3x1x5xf32>) 
   %r = tw.matmul %x, %b : (tensor<3x4x2xf32>, tensor<3x2x5xf32>) -> tensor<3x4x5xf32>
   func.return %r : tensor<3x4x5xf32>
 }
+
+// -----
+
+// The stride of what is dense is a product of sizes, though its terms do not show that it is positive.
+
+// CHECK-LABEL: @views_an_argument_by_its_floor
+// CHECK-NEXT: th.view %x offset "0" sizes "3, 1, ((s0 - 1) floordiv 2) + 1" strides "((s0 - 1) floordiv 2) + 1, ((s0 - 1) floordiv 2) + 1, 1"
+func.func @views_an_argument_by_its_floor(%x: tensor<1x3x?xf16, #tw.shape<"1, 3, ((s0 - 1) floordiv 2) + 1">>) -> tensor<3x1x?xf16, #tw.shape<"3, 1, ((s0 - 1) floordiv 2) + 1">> {
+  %t = tw.transpose %x by [1, 0, 2] : tensor<1x3x?xf16, #tw.shape<"1, 3, ((s0 - 1) floordiv 2) + 1">> -> tensor<3x1x?xf16, #tw.shape<"3, 1, ((s0 - 1) floordiv 2) + 1">>
+  func.return %t : tensor<3x1x?xf16, #tw.shape<"3, 1, ((s0 - 1) floordiv 2) + 1">>
+}
