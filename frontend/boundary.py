@@ -95,7 +95,8 @@ def import_arguments(
             arguments.values[node] = fake
         else:
             reason = "only tensors, integers and constants can enter a graph"
-            raise UnsupportedInput(where=name, name=name, kind=f"a {type(fake).__name__}", reason=reason)
+            kind, fix = f"a {type(fake).__name__}", "make what is needed of it outside, and pass that"
+            raise UnsupportedInput(where=name, role="input", name=name, kind=kind, reason=reason, fix=fix)
     return arguments
 
 
@@ -133,15 +134,9 @@ def _add_sizes(arguments: Arguments, fake: torch.Tensor, index: int, symbols: Sy
 def _add_tensor(
     arguments: Arguments, fake: torch.Tensor, index: int, symbols: Symbols, name: str, frozen: bool
 ) -> SSAValue:
-    if fake.layout is not torch.strided or fake.is_quantized:
-        kind = f"a {fake.layout} tensor of {fake.dtype}"
-        raise UnsupportedInput(where=name, name=name, kind=kind, reason="its memory is no plain array")
+    _check_memory(fake, "input" if index >= 0 else "constant", name)
     dtype = fake.dtype if fake.dtype in CARRIERS else None
     carrier = encode(fake)
-    if carrier.dtype not in ELEMENTS:
-        raise UnsupportedInput(
-            where=name, name=name, kind=f"of {fake.dtype}", reason="the IR has no such element type"
-        )
     attrs: dict[str, Attribute] = {"tw.name": StringAttr(name)}
     if frozen:
         attrs["tw.frozen"] = UNIT
@@ -152,6 +147,18 @@ def _add_tensor(
     if dtype is not None:
         arguments.carried[value] = fake
     return value
+
+
+def _check_memory(fake: torch.Tensor, role: str, name: str) -> None:
+    """The IR knows plain arrays of the dtypes in the table."""
+    kind = reason = ""
+    if fake.layout is not torch.strided or fake.is_quantized:
+        kind, reason = f"a {fake.layout} tensor of {fake.dtype}", "its memory is no plain array"
+    elif encode(fake).dtype not in ELEMENTS:
+        kind, reason = f"of {fake.dtype}", "the IR has no such element type"
+    if kind:
+        fix = "dequantize, densify or convert it, or use it outside the compiled function"
+        raise UnsupportedInput(where=name, role=role, name=name, kind=kind, reason=reason, fix=fix)
 
 
 def _frozen(placeholders: Sequence[Node], nodes: Sequence[Node], static: Sequence[int]) -> frozenset[int]:
@@ -177,14 +184,16 @@ def _name(node: Node, names: Sequence[str]) -> str:
 
 
 def constant_of(b: Builder, gm: GraphModule, node: Node, arguments: Arguments) -> Any:
-    """A tensor that hangs on the graph module: in the IR if small, else a frozen argument."""
+    """What hangs on the graph module: a tensor is in the IR if small, else a frozen argument.
+
+    Anything else (a graph for `torch.cond`) is for calls that stay in Python.
+    """
     value: Any = gm
     for part in str(node.target).split("."):
         value = getattr(value, part)
     name = str(node.target)
     if not isinstance(value, torch.Tensor):
-        kind = f"a {type(value).__name__}"
-        raise UnsupportedInput(where=name, name=name, kind=kind, reason="only tensors can hang on a graph")
+        return value
     node.meta.setdefault("val", value)
     if value.numel() <= LARGEST_CONSTANT and value.dtype in ELEMENTS:
         with real_tensors():
@@ -240,9 +249,11 @@ class Results:
         if isinstance(value, FloatScalar):
             raise UnsupportedInput(
                 where=str(output),
+                role="result",
                 name=str(output),
                 kind="a symbolic float",
-                reason="a graph cannot return it",
+                reason="the IR has numbers in tensors, and sizes",
+                fix="return the sizes that it is made of, or a tensor (torch.full)",
             )
         if not isinstance(value, SSAValue):
             return Literal(value)

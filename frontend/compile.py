@@ -195,6 +195,8 @@ def _built(graph: Graph, name: str, request: Request) -> Compiled:
     code, reason = request.trace.code, ""
     if boundary.has_work and code is None:
         reason = f"target `{name}` compiles anew in every process"
+    if graph.in_python:
+        reason = f"`{graph.in_python}` is bound to Python functions of this process"
     return Compiled(make_call(boundary, run), boundary, code, reason)
 
 

@@ -44,16 +44,16 @@ class UnsupportedSize(CannotCompile):
 
 
 class UnsupportedInput(CannotCompile):
-    """A graph input that has no counterpart in the IR."""
+    """A value at the edge of a graph (an input, a constant, a result) that has no counterpart in the IR."""
 
     code = "TW1005"
-    what = "graph input `{name}` is {kind}"
+    what = "graph {role} `{name}` is {kind}"
     why = "{reason}"
-    fix = "dequantize, densify or pass it outside the compiled function"
+    fix = "{fix}"
 
 
 class UnsupportedNode(CannotCompile):
-    """A graph node that is neither an ATen call nor arithmetic on sizes."""
+    """A graph node that can run neither by our kernels nor alone, between them, by ATen or in Python."""
 
     code = "TW1006"
     what = "cannot import `{target}`"
@@ -103,6 +103,7 @@ REASONS: Mapping[str, str] = {
     "TW1102": "The operator has an op, which does not cover these arguments.",
     "TW1103": "An operand or the result has a dtype without element type in the IR (complex, float8, ...).",
     "TW1104": "An argument or a result is of a kind that the IR cannot hold.",
+    "TW1105": "The call takes graphs or Python functions (cond, flex_attention, ...), or is no operator.",
 }
 """Why one operation runs through ATen, by code; the rest of the graph is compiled."""
 

@@ -23,6 +23,7 @@ from .dtypes import element_of_dtype
 from .errors import FallbackRefused, Unsupported, UnsupportedNode, UnsupportedSize
 from .graph import Fallback, Graph
 from .locations import location_of, place_of
+from .python_call import call_python, name_of
 from .symbols import Symbols
 from .torch_internals import Operator, is_operator
 
@@ -38,6 +39,7 @@ IGNORED = frozenset(
         ("_functional_assert_async", "msg"),
     )
 )
+NO_OPERATOR = "it works on graphs or Python functions, which torch runs"
 # Kept whole on purpose: libraries run these well, so a fall-back says nothing new.
 LIBRARY = frozenset(
     (
@@ -87,6 +89,7 @@ class _Importer:
         self.values: dict[Node, Any] = {}
         self.writes: list[tuple[Node, SSAValue, SSAValue]] = []
         self.fallbacks: list[Fallback] = []
+        self.in_python: str = ""
 
     def run(self, names: Sequence[str], static: Sequence[int]) -> Graph:
         nodes = list(self.gm.graph.nodes)
@@ -118,8 +121,8 @@ class _Importer:
         b.location = location_of(node)
         name = str(target)
         if not is_operator(target):
-            reason = "it is neither an ATen operator nor arithmetic on sizes"
-            raise UnsupportedNode(where=place_of(b.location), target=name, reason=reason)
+            self.values[node] = self._call_python(node, Unsupported(NO_OPERATOR, "TW1105"))
+            return
         if name == "aten.copy_.default" and self._write(node):
             return
         if name not in IGNORED:
@@ -141,16 +144,37 @@ class _Importer:
         return self._checked(value, self.b.fake)
 
     def _call_aten(self, op: Operator, args: list[Any], kwargs: dict[str, Any], why: Unsupported) -> Any:
-        place, callee = place_of(self.b.location), callee_of(op)
+        callee, start = callee_of(op), len(self.b.ops)
         code = "TW1100" if callee in LIBRARY else why.code
-        if not self.fallback and code != "TW1100":
-            raise FallbackRefused(where=place, callee=callee, reason=why.reason)
-        self.fallbacks.append(Fallback(code, callee, place, why.reason))
         try:
-            return call_aten(self.b, op, args, kwargs)
+            value = call_aten(self.b, op, args, kwargs)
         except Unsupported as reason:
-            why_not = f"{reason.reason} ({reason.code})"
-            raise UnsupportedNode(where=place, target=callee, reason=why_not) from reason
+            del self.b.ops[start:]
+            if reason.code == "TW1103":  # a dtype that no carrier takes through the IR, in Python or not
+                raise self._refused(callee, reason) from reason
+            return self._call_python(self.b.node, reason)
+        self._note(Fallback(code, callee, place_of(self.b.location), why.reason))
+        return value
+
+    def _call_python(self, node: Node, why: Unsupported) -> Any:
+        """Run this node by torch in Python: nothing else describes the call."""
+        callee = callee_of(node.target) if is_operator(node.target) else name_of(node.target)
+        try:
+            value = call_python(self.b, node, self.values)
+        except Unsupported as reason:
+            raise self._refused(callee, why, reason) from reason
+        self._note(Fallback(why.code, callee, place_of(self.b.location), why.reason))
+        self.in_python = self.in_python or callee
+        return value
+
+    def _refused(self, callee: str, *reasons: Unsupported) -> UnsupportedNode:
+        why = "; ".join(dict.fromkeys(f"{r.reason} ({r.code})" for r in reasons))
+        return UnsupportedNode(where=place_of(self.b.location), target=callee, reason=why)
+
+    def _note(self, fallback: Fallback) -> None:
+        if not self.fallback and fallback.code != "TW1100":
+            raise FallbackRefused(where=fallback.place, callee=fallback.op, reason=fallback.reason)
+        self.fallbacks.append(fallback)
 
     def _is_carried(self, args: Sequence[Any]) -> bool:
         """True where an operand or the result has a dtype that the IR lacks."""
@@ -173,11 +197,11 @@ class _Importer:
                 reason = f"`{node.target}` computes it from data, or it is no integer polynomial"
                 raise UnsupportedSize(where=place_of(location_of(node)), size=fake, reason=reason)
             return self.symbols.expr(fake)
+        self.b.location = location_of(node)
         row = NUMBERS.get(node.target)  # pyright: ignore[reportArgumentType]
         if row is None:
-            reason = "no rule for this function of symbolic numbers"
-            raise UnsupportedNode(where=place_of(location_of(node)), target=node.target, reason=reason)
-        self.b.location = location_of(node)
+            why = Unsupported("no rule for this function of symbolic numbers", "TW1105")
+            return self._call_python(node, why)
         return row(self.b, *(self._value(arg) for arg in node.args))
 
     def _write(self, node: Node) -> bool:
@@ -239,5 +263,6 @@ class _Importer:
             outputs=tuple(results.outputs),
             symbols=tuple(arguments.symbols),
             fallbacks=tuple(self.fallbacks),
+            in_python=self.in_python,
             output_strides=tuple(results.strides),
         )

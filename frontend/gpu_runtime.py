@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
     from .compile import Request
 
-
+LOGGER = logging.getLogger("tilewright.cuda_graphs")
 AUTOMATIC = -1
 """For the option `compile_workers`: one for each processor, up to MOST_WORKERS."""
 MOST_WORKERS = 8
@@ -143,7 +144,7 @@ def build_gpu(graph: Graph, request: Request) -> Run:
         kernels=codes,
         places=kernels.places if checked else (),
         wait=bool(request.target_options["wait_for_checks"]),
-        cuda_graphs=request.options.cuda_graphs,
+        cuda_graphs=request.options.cuda_graphs and _can_record(graph),
         device=device,
         written=written,
         setup=lowered.setup,
@@ -176,6 +177,13 @@ def workers_of(request: Request) -> int:
     workers = len(os.sched_getaffinity(0)) if asked == AUTOMATIC else asked
     assert isinstance(workers, int)
     return min(workers, MOST_WORKERS)
+
+
+def _can_record(graph: Graph) -> bool:
+    """A replay runs kernels only: no Python function, which may look at data and choose."""
+    if graph.in_python:
+        LOGGER.info("a graph runs without CUDA graphs: `%s` runs in Python", graph.in_python)
+    return not graph.in_python
 
 
 def _tuner(driver: Driver, device: int, request: Request) -> Tuner | None:

@@ -109,6 +109,8 @@ class Graph:
     """Strides of the caller's results, for AOTAutograd's backward graph."""
     device: torch.device = torch.device("cpu")  # noqa: RUF009 (immutable)
     """Where it computes."""
+    in_python: str = ""
+    """A call that only this process can make: Python functions are bound to it (python_call.py)."""
 
     @property
     def has_work(self) -> bool:

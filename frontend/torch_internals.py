@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
@@ -48,6 +48,27 @@ def shape_environment(value: torch.SymInt) -> Any:
 def real_tensors() -> Any:
     """A context in which tensors are real although a compile is going on."""
     return dispatch._disable_current_modes()  # pyright: ignore
+
+
+def usual_dispatch() -> Any:
+    """A context in which operators are dispatched as in a fresh thread.
+
+    The host functions of graphs leave out all keys above the backends; `vmap`, say, is one of them.
+    """
+    c: Any = torch._C  # pyright: ignore[reportPrivateUsage]
+    keys: Mapping[str, Any] = c.DispatchKey.__members__
+    autocast = [key for name, key in keys.items() if name.startswith("Autocast")]
+    return c._ForceDispatchKeyGuard(
+        _key_set([keys["BackendSelect"], keys["ADInplaceOrView"]]), _key_set(autocast)
+    )
+
+
+def _key_set(keys: Sequence[Any]) -> Any:
+    found: Any = None
+    for key in keys:
+        one = torch._C.DispatchKeySet(key)  # pyright: ignore
+        found = one if found is None else found | one
+    return found
 
 
 def tracing_context() -> Any:

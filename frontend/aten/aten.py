@@ -139,12 +139,12 @@ def call_aten(b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str
     call = _Call(text_dtypes=carried)
     attrs = [call.describe(value) for value in values]
     mutated = _mutated(op, call, values)
+    impure = NONDETERMINISTIC in op.tags
     if carried:
         if mutated:
             raise Unsupported("writing into a tensor whose dtype has no element type", "TW1103")
         op = carried_operator(op, pattern)
     results = [result_type(fake, b.symbols) for fake in kept]
-    impure = NONDETERMINISTIC in op.tags
     aten = AtenOp(callee_of(op), call.operands, attrs, results, mutated, impure=impure, returns=returns)
     _note_strides(aten, b, kept)
     b.add(aten)

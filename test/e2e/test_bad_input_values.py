@@ -241,8 +241,14 @@ def test_sizes_that_no_expression_says() -> None:
 
 
 def test_arguments_that_the_ir_cannot_hold() -> None:
-    with pytest.warns(aten_runtime.RunsByAten, match=r"TW1006(.|\n)*TW1104"):
-        same(lambda x: x * (1 + 2j), torch.randn(4))
+    def f(x: Tensor) -> Tensor:
+        return (x + 1) * (1 + 2j)
+
+    found = tilewright.explain(f, torch.randn(4))
+    (graph,) = found.graphs
+    assert graph.by_aten is None
+    assert [(f.code, f.op) for f in graph.fallbacks] == [("TW1104", "aten::mul.Tensor")]
+    same(f, torch.randn(4))
 
 
 def test_an_op_that_does_not_cover_these_arguments() -> None:

@@ -275,6 +275,25 @@ def test_graphs_that_aten_runs_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> 
         assert happened() == {"graph_compiled": 1, "graph_not_kept": 1}
 
 
+def test_graphs_with_calls_in_python_are_not_kept() -> None:
+    """The name of such a call means nothing to another process."""
+
+    def branches(x: Tensor) -> Tensor:
+        return torch.cond(x.sum() > 0, lambda y: y.sin(), lambda y: y - 1, (x * 2,)) + 1
+
+    def complex_number(x: Tensor) -> Tensor:
+        return (x * (1 + 2j)).real + 1
+
+    for function in (branches, complex_number):
+        for _ in range(2):
+            compiled, happened = in_new_process(function)
+            x = torch.randn(4)
+            torch.testing.assert_close(compiled(x), function(x))
+            found = happened()
+            assert "graph_loaded" not in found
+            assert found["graph_compiled"] == 1
+
+
 def test_random_numbers_differ_from_call_to_call() -> None:
     def function(x: Tensor) -> Tensor:
         return torch.nn.functional.dropout(x, 0.5)

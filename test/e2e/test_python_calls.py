@@ -1,0 +1,264 @@
+"""Calls that no operator describes run alone, in Python: all around them is compiled."""
+
+import logging
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch._dynamo.exc import BackendCompilerFailed
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
+from torch.fx import Graph, GraphModule
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+
+import tilewright
+from tilewright.frontend import fallback
+from tilewright.frontend.compile import Request, compile_aten
+from tilewright.frontend.environment import read_environment
+from tilewright.frontend.explain import Explanation
+from tilewright.frontend.options import make_options
+
+HERE = __file__
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> None:
+    torch._dynamo.reset()
+
+
+def explained(f: Callable[..., Any], *args: Any, kernels: int = 1, **how: Any) -> Explanation:
+    """Compiled once, equal to eager, with no graph that ATen runs as a whole."""
+    torch.manual_seed(0)
+    found = tilewright.explain(f, *args, **how)
+    torch.manual_seed(0)
+    torch.testing.assert_close(found.result, f(*args))
+    assert all(graph.by_aten is None for graph in found.graphs), found
+    assert sum(sum(graph.kernels.values()) for graph in found.graphs) >= kernels, found
+    return found
+
+
+def alone(f: Callable[..., Any], *args: Any, callee: str, **how: Any) -> None:
+    """... and with one call in Python, which the user sees."""
+    found = explained(f, *args, **how)
+    (call,) = (fallback for graph in found.graphs for fallback in graph.fallbacks)
+    assert (call.code, call.op) == ("TW1105", callee)
+    assert call.place.startswith(HERE)
+    assert str(call) in str(found)
+
+
+def branches(x: Tensor) -> Tensor:
+    return torch.cond(x.sum() > 0, lambda y: y.sin() * 3, lambda y: y.cos() - 1, ((x * 2).exp(),)) + 1
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "reference", "gpu_emulated"])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_both_branches(sign: float, target: str) -> None:
+    x = torch.rand(3, 5).t() * sign
+    alone(branches, x, callee="higher_order::cond", kernels=target != "reference", options={"target": target})
+
+
+def test_one_compile_takes_either_branch() -> None:
+    run = torch.compile(branches, backend="mlir", dynamic=True)
+    for rows in (2, 3, 7):
+        for sign in (1, -1):
+            x = torch.rand(rows, 5) * sign
+            torch.testing.assert_close(run(x), branches(x))
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_training(sign: float) -> None:
+    x = (torch.rand(3, 5) * sign).requires_grad_()
+    run, y = torch.compile(branches, backend="mlir"), x.detach().clone().requires_grad_()
+    for _ in range(2):
+        run(x).square().sum().backward()
+        branches(y).square().sum().backward()
+    torch.testing.assert_close(x.grad, y.grad)
+
+
+def test_a_condition_on_sizes() -> None:
+    def f(x: Tensor) -> Tensor:
+        return torch.cond(x.shape[0] * 2 > 8, lambda y: y.sin(), lambda y: y.cos(), (x * 2,)) + 1
+
+    run = torch.compile(f, backend="mlir", dynamic=True)
+    for rows in (3, 9, 4, 5):
+        x = torch.randn(rows, 3)
+        torch.testing.assert_close(run(x), f(x))
+    alone(f, torch.randn(6, 3), callee="higher_order::cond", dynamic=True)
+
+
+def test_functions_whose_results_share_memory() -> None:
+    """The plan may write over operands and results, so that each gets memory of its own."""
+    constant = torch.arange(15.0)
+
+    def function(x: Tensor, *, shape: list[int]) -> list[Any]:
+        flat = x.view(shape)
+        return [flat, None, flat[1:], x, constant]
+
+    graph, value = Graph(), torch.randn(3, 5)
+    x = graph.placeholder("x")
+    x.meta["val"] = value
+    doubled = graph.call_function(torch.ops.aten.mul.Tensor, (x, 2))
+    doubled.meta["val"] = value * 2
+    called = graph.call_function(function, (doubled,), {"shape": [15]})
+    called.meta["val"] = function(value, shape=[15])
+    parts: list[Any] = []
+    for i in (0, 2, 3):
+        part = graph.call_function(operator.getitem, (called, i))
+        part.meta["val"] = called.meta["val"][i]
+        parts.append(part)
+    more = graph.call_function(torch.ops.aten.add.Tensor, (doubled, 1))
+    more.meta["val"] = value
+    graph.output((more, *parts, called.meta["val"][1]))
+    request = Request(make_options({}), read_environment(), "inference")
+    results = compile_aten(GraphModule(torch.nn.Module(), graph), [value], request)([value])
+    wanted = function(value * 2, shape=[15])
+    torch.testing.assert_close(list(results), [value * 2 + 1, wanted[0], wanted[2], wanted[3], None])
+    tensors = [value, *results[:4]]
+    assert len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 5
+
+
+@pytest.mark.parametrize("number", [False, True])
+def test_loops(number: bool) -> None:
+    def f(x: Tensor) -> Tensor:
+        start = 0 if number else torch.zeros((), dtype=torch.int64)
+        return while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * 2), (start, x + 1))[1] - 1
+
+    alone(f, torch.randn(3, 5), callee="higher_order::while_loop")
+
+
+def test_scans() -> None:
+    def f(x: Tensor) -> Tensor:
+        last, all_ = scan(lambda c, y: (c + y, c * y), torch.ones(5), x * 2, dim=0)
+        return all_ + last
+
+    alone(f, torch.randn(4, 5), callee="higher_order::scan", kernels=2)
+
+
+def test_associative_scans_are_graphs_of_operators() -> None:
+    from torch._higher_order_ops.associative_scan import associative_scan
+
+    def f(x: Tensor) -> Tensor:
+        return associative_scan(lambda a, b: a * b + a, x * 2, 0, combine_mode="generic") + 1
+
+    assert explained(f, torch.randn(7, 3)).fallbacks == 0
+
+
+def scored(q: Tensor, k: Tensor, bias: Tensor) -> Tensor:
+    def score(value: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return value + bias[h] * (i - j)
+
+    return flex_attention(q + 1, k, k * 2, score_mod=score) * 2
+
+
+def test_flex_attention() -> None:
+    q, k, bias = torch.randn(1, 2, 9, 8), torch.randn(1, 2, 12, 8), torch.randn(2)
+    alone(scored, q, k, bias, callee="higher_order::flex_attention", kernels=2)
+    run = torch.compile(scored, backend="mlir", dynamic=True)
+    for rows in (9, 17):
+        q = torch.randn(1, 2, rows, 8)
+        torch.testing.assert_close(run(q, k, bias), scored(q, k, bias))
+
+
+def test_flex_attention_with_blocks() -> None:
+    mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 20, 20, device="cpu", BLOCK_SIZE=8)
+
+    def f(q: Tensor) -> Tensor:
+        return flex_attention(q * 2, q, q + 1, block_mask=mask) * 2
+
+    alone(f, torch.randn(1, 2, 20, 8), callee="higher_order::flex_attention")
+
+
+@torch.library.custom_op("tilewright_test::scaled", mutates_args=())
+def scaled(x: Tensor, factors: list[float], mode: str) -> Tensor:
+    return (x * factors[0] if mode == "times" else x + factors[0]).clone()
+
+
+@scaled.register_fake
+def _(x: Tensor, factors: list[float], mode: str) -> Tensor:
+    return torch.empty_like(x)
+
+
+@torch.library.custom_op("tilewright_test::count", mutates_args=("seen",))
+def count(x: Tensor, seen: Tensor) -> Tensor:
+    seen += x.sum()
+    return x + seen
+
+
+@count.register_fake
+def _(x: Tensor, seen: Tensor) -> Tensor:
+    return torch.empty_like(x)
+
+
+def test_operators_of_users() -> None:
+    found = explained(lambda x: scaled(x + 1, [3.0], "times") * 2, torch.randn(3, 5))
+    assert [(f.code, f.op) for g in found.graphs for f in g.fallbacks] == [
+        ("TW1101", "tilewright_test::scaled")
+    ]
+
+
+def test_operators_of_users_that_write() -> None:
+    def f(x: Tensor, seen: Tensor) -> Tensor:
+        y = count(x * 2, seen)
+        return y + count(y, seen) + seen
+
+    x, ours, theirs = torch.randn(3, 5), torch.ones(1), torch.ones(1)
+    run = torch.compile(f, backend="mlir")
+    for _ in range(2):
+        torch.testing.assert_close(run(x, ours), f(x, theirs))
+        torch.testing.assert_close(ours, theirs)
+    found = tilewright.explain(f, x, ours)
+    assert all(graph.by_aten is None for graph in found.graphs), found
+    assert {f.code for g in found.graphs for f in g.fallbacks} == {"TW1105"}
+
+
+def test_random_numbers_inside() -> None:
+    def f(x: Tensor) -> tuple[Tensor, Tensor]:
+        def noisy(y: Tensor) -> Tensor:
+            return y + torch.rand_like(y)
+
+        first = torch.cond(x.sum() > 0, noisy, noisy, (x * 2,))
+        second = torch.cond(x.sum() > 0, noisy, noisy, (x * 2,))
+        return first, second
+
+    first, second = torch.compile(f, backend="mlir")(torch.ones(4, 5))
+    assert not torch.equal(first, second)
+
+
+def test_complex_results() -> None:
+    def f(x: Tensor) -> Tensor:
+        return torch.cond(x.sum() > 0, lambda y: y * (2 + 1j), lambda y: y * (1 + 0j), (x * 2,)).real + 1
+
+    explained(f, torch.rand(3, 5))
+
+
+def test_it_is_logged_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fallback, "_said", {})
+    with caplog.at_level(logging.WARNING, "tilewright.fallback"):
+        for rows in (2, 3):
+            torch.compile(branches, backend="mlir", dynamic=False)(torch.ones(rows, 2))
+    (record,) = (r for r in caplog.records if "cond" in r.getMessage())
+    assert record.getMessage().startswith(f"TW1105: higher_order::cond at {HERE}")
+
+
+def test_it_can_be_refused() -> None:
+    with pytest.raises(BackendCompilerFailed, match="TW1008: `higher_order::cond` has no native path"):
+        torch.compile(branches, backend="mlir", options={"fallback": False})(torch.ones(2, 3))
+
+
+def test_names_do_not_depend_on_what_was_compiled_before() -> None:
+    def names(f: Callable[..., Any], *args: Any) -> list[str]:
+        found = explained(f, *args)
+        return [name for graph in found.graphs for name in graph.library_calls]
+
+    first = names(branches, torch.rand(3, 5))
+    other = names(
+        lambda x: torch.cond(x.sum() > 0, lambda y: y * 3, lambda y: y - 1, (x * 2,)) + 1, torch.rand(3)
+    )
+    assert names(branches, torch.rand(3, 5)) == first != other
+
+
+def test_meaning_is_checked_around_it() -> None:
+    explained(branches, torch.rand(3, 5), options={"check": "each-pass"})
