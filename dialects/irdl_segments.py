@@ -29,6 +29,8 @@ from xdsl.irdl import (
     VariadicDef,
 )
 
+from .registry import SHARED_DIALECTS
+
 Definition = OperandDef | ResultDef
 SEGMENT_OPTIONS = (AttrSizedOperandSegments, AttrSizedResultSegments)
 
@@ -45,8 +47,8 @@ def is_open(definition: Definition) -> bool:
 
 def _sides(op: Operation) -> Iterator[tuple[str, list[Definition], int]]:
     """(segment attribute, definitions, number of values) of operands and results, where a group is open."""
-    if not isinstance(op, IRDLOperation):
-        return
+    if not isinstance(op, IRDLOperation) or op.name.partition(".")[0] in SHARED_DIALECTS:
+        return  # upstream knows its own ops without a declaration of ours, and makes new ones
     definition = op.get_irdl_definition()
     operands = [d for _, d in definition.operands]
     results = [d for _, d in definition.results]

@@ -24,12 +24,14 @@ from xdsl.ir import Attribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.rewriter import Rewriter
+from xdsl.utils.exceptions import ParseError
 from xdsl.utils.str_enum import StrEnum
 
-from .diagnostics import NoUpstreamBindings, RejectedUpstream
+from .diagnostics import NoUpstreamBindings, RejectedUpstream, UnreadableUpstream
 from .irdl_export import UpstreamTrait, export_irdl, upstream_traits
 from .irdl_segments import narrow, widen, widest_group
 from .registry import OWN_DIALECTS, SHARED_DIALECTS, dialect
+from .upstream_return import refuse_idle, take_back
 
 _MIN_ARITY = 16
 _END = "tilewright.end"
@@ -240,6 +242,7 @@ def _plain_upstream() -> _Upstream:
 
 def run_upstream(ctx: Context, module: ModuleOp, pipeline: str) -> None:
     """Replace the body of `module` by what upstream's `pipeline` (of the builtin.module) makes of it."""
+    refuse_idle(pipeline)
     upstream = _upstream_for(module)
     with upstream.context, upstream.ir.Location.unknown():
         parsed = _parse(upstream, module)
@@ -251,8 +254,12 @@ def run_upstream(ctx: Context, module: ModuleOp, pipeline: str) -> None:
         text: str = parsed.operation.get_asm(
             assume_verified=True, enable_debug_info=True, use_local_scope=True, print_generic_op_form=True
         )
-    result = Parser(ctx, _from_upstream(text), "<upstream>").parse_module()
+    try:
+        result = Parser(ctx, _from_upstream(text), "<upstream>").parse_module()
+    except ParseError as error:
+        raise UnreadableUpstream(pipeline=pipeline, reason=error) from error
     for op in result.walk():
         narrow(op, upstream.arity)
+    take_back(result, pipeline)
     module.detach_region(module.body)
     module.add_region(Rewriter.move_region_contents_to_new_regions(result.body))
