@@ -272,7 +272,23 @@ def _expand(b: Builder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
     return b.reshape(args[0], _mixed(b, op, "static_output_shape", op.operands[1:]))
 
 
+def _pad(b: Builder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
+    """With one constant on every side; the body may name it inside or outside."""
+    last = op.regions[0].block.last_op
+    owner = last.operands[0].owner if last is not None else None
+    if not isinstance(owner, Operation) or name_of(owner) != "arith.constant":
+        raise cannot(op, "it pads with a value that is no constant")
+    _, low, high = _segments(op)
+    lows, highs = _mixed(b, op, "static_low", low), _mixed(b, op, "static_high", high)
+    if any(n.constant is not None and n.constant < 0 for n in (*lows, *highs)):
+        raise cannot(op, "it takes elements away")
+    if all(n == ZERO for n in (*lows, *highs)):
+        return args[0]
+    return b.add(view.PadOp(args[0], lows, highs, scalar_constant(owner)[0]))
+
+
 _TENSOR: Mapping[str, Read] = {
+    "tensor.pad": _pad,
     "tensor.empty": _empty,
     "arith.constant": _constant,
     "tensor.cast": _same,

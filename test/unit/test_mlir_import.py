@@ -121,6 +121,39 @@ def test_named_ops_of_linalg() -> None:
     np.testing.assert_array_equal(turned, ((x + y) * v).T)
 
 
+PADDED = """
+func.func @main(%x: tensor<2x?xf32>) -> tensor<3x?xf32> {
+  %one = arith.constant 1.0 : f32
+  %p = tensor.pad %x low[0, 3] high[1, 2] {
+  ^bb0(%i: index, %j: index):
+    tensor.yield %one : f32
+  } : tensor<2x?xf32> to tensor<3x?xf32>
+  return %p : tensor<3x?xf32>
+}
+"""
+
+
+def test_pads_of_tensors() -> None:
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    (padded,) = interpret(import_text(PADDED, "linalg", "test"), [x, 4], np)
+    np.testing.assert_array_equal(padded, np.pad(x, ((0, 1), (3, 2)), constant_values=1.0))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reason"),
+    [
+        ("yield %one", "yield %f", "it pads with a value that is no constant"),
+        ("low[0, 3]", "low[0, -3]", "it takes elements away"),
+    ],
+)
+def test_other_pads_are_refused(old: str, new: str, reason: str) -> None:
+    body = "%k = arith.index_cast %j : index to i64\n    %f = arith.sitofp %k : i64 to f32\n    tensor.yield"
+    text = PADDED.replace("tensor.yield", body).replace(old, new)
+    with pytest.raises(CannotImport, match=reason) as caught:
+        import_text(text, "linalg", "test")
+    assert "TW1031" in str(caught.value)
+
+
 # StableHLO: its own reference interpreter, which the wheel carries, is the judge.
 
 F = "tensor<3x5xf32>"
