@@ -27,11 +27,13 @@ def inplace_pairs(
     Safe where every iteration reads, of that input, only the element that it later writes:
     all loads have the very subscript of the one store, and no loop can run again over
     elements already written. The latter holds with a single store, which every load
-    precedes, and for kernels without reductions whose store uses every axis.
+    precedes, and for kernels without reductions whose store uses every axis. Of several
+    stores one may stand between the loads: it shares with none that are read after it.
     """
     if not all(_is_understood(op) for op in ops):
         return []
     stores = [op for op in ops if isinstance(op, StoreOp)]
+    order = {op: number for number, op in enumerate(ops)}
     reduces = any(isinstance(op, ReduceOp | MomentsOp) for op in ops)
     pairs: list[tuple[int, int]] = []
     for o, out in enumerate(outs):
@@ -42,8 +44,13 @@ def inplace_pairs(
             continue
         for i, value in enumerate(ins):
             if element_type_of(value) == element_type_of(out) and _read_only_at(value, subscript):
-                pairs.append((i, o))
+                if all(order[load] < order[store] for load in _accesses(value) for store in _accesses(out)):
+                    pairs.append((i, o))
     return pairs
+
+
+def _accesses(buffer: SSAValue) -> list[Operation]:
+    return [use.operation for use in buffer.uses]
 
 
 def _is_understood(op: Operation) -> bool:
@@ -54,7 +61,7 @@ def _is_understood(op: Operation) -> bool:
 
 def _stored_at(out: SSAValue) -> tuple[Expr, ...] | None:
     """The subscript of the only access to `out`, None unless that is one plain store."""
-    accesses = [use.operation for use in out.uses]
+    accesses = _accesses(out)
     if len(accesses) != 1 or not isinstance(store := accesses[0], StoreOp):
         return None
     if store.mask is not None or store.dynamic or store.combine is not None:
@@ -63,7 +70,7 @@ def _stored_at(out: SSAValue) -> tuple[Expr, ...] | None:
 
 
 def _read_only_at(value: SSAValue, subscript: tuple[Expr, ...]) -> bool:
-    accesses = [use.operation for use in value.uses]
+    accesses = _accesses(value)
     return bool(accesses) and all(
         isinstance(op, LoadOp) and not op.dynamic and op.subscripts == subscript for op in accesses
     )

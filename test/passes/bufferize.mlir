@@ -420,3 +420,21 @@ func.func @views_an_argument_by_its_floor(%x: tensor<1x3x?xf16, #tw.shape<"1, 3,
   %t = tw.transpose %x by [1, 0, 2] : tensor<1x3x?xf16, #tw.shape<"1, 3, ((s0 - 1) floordiv 2) + 1">> -> tensor<3x1x?xf16, #tw.shape<"3, 1, ((s0 - 1) floordiv 2) + 1">>
   func.return %t : tensor<3x1x?xf16, #tw.shape<"3, 1, ((s0 - 1) floordiv 2) + 1">>
 }
+
+// -----
+
+// The first result is stored before %b is read, so it may only take the place of %a.
+
+// CHECK: tk.func @exp_mul [2, 3] {{.*}} attributes {tk.inplace = [array<i64: 0, 0>, array<i64: 0, 1>, array<i64: 1, 1>]}
+func.func @stores_between_loads(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  %0, %1 = tk.kernel [2, 3] ins(%x, %y : tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) attributes {tk.name = "exp_mul"} {
+  ^bb0(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %o: tensor<2x3xf32>, %p: tensor<2x3xf32>):
+    %2 = tk.load %a[d0, d1] : tensor<2x3xf32> -> f32
+    %3 = math.exp %2 : f32
+    tk.store %3, %o[d0, d1] : f32, tensor<2x3xf32>
+    %4 = tk.load %b[d0, d1] : tensor<2x3xf32> -> f32
+    %5 = arith.mulf %3, %4 : f32
+    tk.store %5, %p[d0, d1] : f32, tensor<2x3xf32>
+  }
+  func.return %0, %1 : tensor<2x3xf32>, tensor<2x3xf32>
+}

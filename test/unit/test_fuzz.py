@@ -58,6 +58,18 @@ FOUND = {
           %4 = tw.reshape %3 : tensor<1xi64> -> tensor<1x1xi64>
           func.return %4, %2 : tensor<1x1xi64>, tensor<1xi64>
         }""",
+    "a result stored before another operand is read": """
+        func.func @main(%x: tensor<1x3xf16>, %w: tensor<3x3xf16>) -> (tensor<1x3xf32>, tensor<1x3xf16>) {
+          %0 = tw.iota dim 1 start "0" step "1" -> tensor<1x3xi64>
+          %1 = tw.add %x, %x : tensor<1x3xf16>
+          %2 = tw.scatter_along %x, %0, %1 dim 1 reduce none
+              : (tensor<1x3xf16>, tensor<1x3xi64>, tensor<1x3xf16>) -> tensor<1x3xf16>
+          %3 = tw.asinh %x : tensor<1x3xf16>
+          %4 = tw.atan2 %3, %2 : tensor<1x3xf16>
+          %5 = tw.cast %4 : tensor<1x3xf16> -> tensor<1x3xf32>
+          %6 = tw.matmul %3, %w : (tensor<1x3xf16>, tensor<3x3xf16>) -> tensor<1x3xf16>
+          func.return %5, %6 : tensor<1x3xf32>, tensor<1x3xf16>
+        }""",
     "numbers that no integer is": """
         func.func @main(%x: tensor<5xf32>, %y: tensor<5xf64>)
             -> (tensor<5xi32>, tensor<5xi32>, tensor<5xui8>) {
