@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.index_expr import Expr, Var, parse_exprs
 from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
+from tilewright.targets.native.errors import unknown_operator
 
 from .aten.aten import STRIDES
 from .dtypes import DTYPES
@@ -53,7 +54,8 @@ class AtenFunction:
         returns: Sequence[int] | None = None,
     ) -> None:
         op = find_operator(callee)
-        assert op is not None, f"torch has no operator {callee}"
+        if op is None:
+            raise unknown_operator(callee)
         self.op = op
         schema = schema_of(op)
         used: dict[Var, None] = {}

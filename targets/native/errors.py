@@ -126,3 +126,23 @@ def call_error(code: int, what: str, where: str, why: str) -> TilewrightError:
     else:
         error = CALL_ERRORS[code]
     return error(where=where or None, what=what, why=why or "a check of the model failed")
+
+
+class UnknownOperator(TilewrightError):
+    """A call of an operator that this process does not have."""
+
+    code = "TW2119"
+    what = "torch has no operator `{callee}`"
+    why = "{reason}"
+    fix = "{fix}"
+
+
+def unknown_operator(callee: str) -> UnknownOperator:
+    """The error, which knows the operators that the frontend makes."""
+    if callee.startswith("tilewright::"):
+        reason = "it stands for a call bound to Python functions, or on a dtype that the IR lacks"
+        fix = "run it in the process that compiled the graph: no other has it"
+    else:
+        reason = "nothing has registered it here"
+        fix = "import the package that does"
+    return UnknownOperator(callee=callee, reason=reason, fix=fix)

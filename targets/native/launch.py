@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from .build import Recipe, build, default_cache_dir
-from .errors import LibraryUnloadable, UnexpectedResult, call_error
+from .errors import LibraryUnloadable, UnexpectedResult, call_error, unknown_operator
 from .fallback import Argument, Dtype, Fallback, Integer, Operand
 from .unit import Unit
 
@@ -282,7 +282,11 @@ def resolve(callee: str) -> Any:
     """`aten::mm.out` -> torch.ops.aten.mm.out."""
     namespace, _, rest = callee.partition("::")
     name, _, overload = rest.partition(".")
-    return getattr(getattr(getattr(torch.ops, namespace), name), overload or "default")
+    packet = getattr(getattr(torch.ops, namespace), name, None)
+    found = getattr(packet, overload or "default", None)
+    if found is None:
+        raise unknown_operator(callee)
+    return found
 
 
 def _value(arg: Argument, tensors: Sequence[torch.Tensor], integers: Sequence[int]) -> Any:

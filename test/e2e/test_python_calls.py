@@ -2,7 +2,10 @@
 
 import logging
 import operator
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,8 +14,11 @@ from torch import Tensor
 from torch._dynamo.exc import BackendCompilerFailed
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import Graph, GraphModule
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from xdsl.dialects.builtin import ArrayAttr
 
 import tilewright
 from tilewright.frontend import fallback
@@ -20,6 +26,8 @@ from tilewright.frontend.compile import Request, compile_aten
 from tilewright.frontend.environment import read_environment
 from tilewright.frontend.explain import Explanation
 from tilewright.frontend.options import make_options
+from tilewright.targets.native.errors import UnknownOperator
+from tilewright.targets.native.launch import resolve
 
 HERE = __file__
 
@@ -118,6 +126,33 @@ def test_functions_whose_results_share_memory() -> None:
     torch.testing.assert_close(list(results), [value * 2 + 1, wanted[0], wanted[2], wanted[3], None])
     tensors = [value, *results[:4]]
     assert len({tensor.untyped_storage().data_ptr() for tensor in tensors}) == 5
+
+
+def _rooted(number: float) -> float:
+    return number**0.5
+
+
+def test_functions_of_symbolic_floats() -> None:
+    mode = FakeTensorMode(shape_env=ShapeEnv(), static_shapes=False)
+    fake = mode.from_tensor(torch.randn(5, 4))
+    size = fake.shape[0]
+    assert isinstance(size, torch.SymInt)
+    graph = Graph()
+    rows, x = graph.placeholder("rows"), graph.placeholder("x")
+    rows.meta["val"], x.meta["val"] = size, fake
+    half = graph.call_function(operator.truediv, (rows, 2))
+    half.meta["val"] = size / 2
+    root = graph.call_function(_rooted, (half,))
+    root.meta["val"] = torch.sym_float(size)
+    scaled = graph.call_function(torch.ops.aten.mul.Tensor, (x, root))
+    with mode:
+        scaled.meta["val"] = fake * 2
+    graph.output((scaled,))
+    request = Request(make_options({}), read_environment(), "inference")
+    run = compile_aten(GraphModule(torch.nn.Module(), graph), [size, fake], request)
+    for n in (5, 9):
+        value = torch.randn(n, 4)
+        torch.testing.assert_close(run([n, value])[0], value * (n / 2) ** 0.5)
 
 
 @pytest.mark.parametrize("number", [False, True])
@@ -262,3 +297,35 @@ def test_names_do_not_depend_on_what_was_compiled_before() -> None:
 
 def test_meaning_is_checked_around_it() -> None:
     explained(branches, torch.rand(3, 5), options={"check": "each-pass"})
+
+
+@pytest.mark.parametrize(
+    ("callee", "expected"),
+    [
+        ("tilewright::cond_0", "in the process that compiled the graph"),
+        ("aten::nothing", "import the package"),
+    ],
+)
+def test_operators_of_another_process(callee: str, expected: str) -> None:
+    with pytest.raises(UnknownOperator, match=f"TW2119: torch has no operator `{callee}`(.|\n)*{expected}"):
+        fallback.AtenFunction(callee, ArrayAttr([]))
+    with pytest.raises(UnknownOperator, match="TW2119"):
+        resolve(callee)
+
+
+@pytest.mark.parametrize("through", ["reference", "cpu_openmp"])
+def test_a_dump_runs_where_it_was_compiled_only(
+    through: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path))
+    torch.compile(branches, backend="mlir")(torch.rand(3, 5))
+    (file,) = tmp_path.rglob("00-import.mlir")
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright.frontend.cli.main", "run", str(file), "--through", through],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode != 0
+    assert "TW2119: torch has no operator `tilewright::cond_" in done.stderr
+    assert "Traceback" not in done.stderr
