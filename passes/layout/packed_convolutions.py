@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import bf16, f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import StringAttr, bf16, f32
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import as_expr
 from tilewright.dialects.tw.base import Elementwise
@@ -24,11 +25,20 @@ _FEW = 4
 def has_few_channels(op: ConvolutionOp) -> bool:
     """Whether the image has few channels, which lie far apart."""
     channels = sizes_of(op.image)[1].constant
-    value = op.image
-    while isinstance(owner := value.owner, Operation) and owner.has_trait(Elementwise):
-        value = owner.operands[0]
-    few = channels is not None and channels <= _FEW and op.groups.value.data == 1
-    return few and not isinstance(value.owner, TransposeOp)
+    return channels is not None and channels <= _FEW and op.groups.value.data == 1 and lie_apart(op.image)
+
+
+def lie_apart(image: SSAValue) -> bool:
+    """Whether the channels of `image` are no neighbours: neither an op nor the caller made them so."""
+    while isinstance(owner := image.owner, Operation) and owner.has_trait(Elementwise):
+        image = owner.operands[0]
+    function = image.owner.parent_op() if isinstance(image, BlockArgument) else None
+    if not isinstance(image, BlockArgument) or not isinstance(function, FuncOp):
+        return not isinstance(image.owner, TransposeOp)
+    if function.arg_attrs is None:
+        return True
+    strides = function.arg_attrs.data[image.index].data.get("tw.strides")
+    return not isinstance(strides, StringAttr) or strides.data.split(",")[1].strip() != "1"
 
 
 class ConvolutionRewrite:

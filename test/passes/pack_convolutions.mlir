@@ -215,3 +215,13 @@ func.func @reads_pixels_of_groups(%x: tensor<1x4x9xf32>, %w: tensor<32x2x3xf32> 
   %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 2 : (tensor<1x4x9xf32>, tensor<32x2x3xf32>) -> tensor<1x32x7xf32>
   func.return %r : tensor<1x32x7xf32>
 }
+
+// -----
+
+// CHECK-LABEL: @reads_pixels_of_a_channels_last_argument
+// CHECK-NOT:   tw.window
+// CHECK:       tw.packed_convolution
+func.func @reads_pixels_of_a_channels_last_argument(%x: tensor<1x3x9xf32> {tw.strides = "27, 1, 3"}, %w: tensor<16x3x3xf32> {tw.frozen}) -> tensor<1x16x7xf32> {
+  %r = tw.convolution %x, %w strides [1] padding [0] dilation [1] output_padding [0] groups 1 : (tensor<1x3x9xf32>, tensor<16x3x3xf32>) -> tensor<1x16x7xf32>
+  func.return %r : tensor<1x16x7xf32>
+}
