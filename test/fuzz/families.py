@@ -179,6 +179,15 @@ def _reduce(g: Graph) -> None:
         g.add(kind(value, g.random.sample(range(rank), g.random.randint(1, rank))))
 
 
+def _sort(g: Graph) -> None:
+    value = g.pick(lambda v: len(sizes_of(v)) > 0)
+    dim = g.random.randrange(len(sizes_of(value)))
+    op = indexing.SortOp(value, dim, descending=g.random.random() < 0.5)
+    g.add(op)
+    if is_float(element_type_of(value)):
+        g.values.remove(op.indices)  # of numbers that are nearly equal, rounding decides which comes first
+
+
 def _normalise(g: Graph) -> None:
     """A reduction that meets its operand again, as norms and softmax do."""
     value = g.pick(lambda v: is_float(element_type_of(v)) and len(sizes_of(v)) > 0)
@@ -293,6 +302,7 @@ FAMILIES: Sequence[tuple[int, Callable[[Graph], None]]] = (
     (4, _pad),
     (2, _window),
     (9, _reduce),
+    (2, _sort),
     (6, _normalise),
     (4, _gather),
     (3, _scatter),
