@@ -29,7 +29,7 @@ from .graph_details import our_entries
 from .kept_graph import Compiled, keeping, key_of
 from .locations import argument_name
 from .options import Options, options_of_target
-from .torch_internals import tracing_context
+from .torch_internals import tokens_inside, tracing_context
 from .trace import Record, Trace
 
 LOGGER = logging.getLogger("tilewright.compile")
@@ -105,7 +105,7 @@ def compile_captured(
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
-    with collector_paused(), nullcontext() if key is None else our_entries():
+    with collector_paused(), tokens_inside(), nullcontext() if key is None else our_entries():
         return driver(gm, list(example_inputs))
 
 

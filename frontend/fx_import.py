@@ -25,9 +25,9 @@ from .graph import Fallback, Graph
 from .locations import location_of, place_of
 from .python_call import call_python, name_of
 from .symbols import Symbols
-from .torch_internals import Operator, is_operator
+from .torch_internals import WITH_EFFECTS, Operator, is_operator
 
-# Nodes that only assert facts about sizes, which Dynamo's guards have checked already.
+# Nodes that assert facts about sizes, which Dynamo's guards have checked already; and tokens of effects.
 IGNORED = frozenset(
     f"aten.{name}.{overload}"
     for name, overload in (
@@ -38,7 +38,8 @@ IGNORED = frozenset(
         ("_assert_async", "msg"),
         ("_functional_assert_async", "msg"),
     )
-)
+) | {"prims._make_token.default", "prims._sink_tokens.default"}
+NO_ROW = "tw has no op for it yet"
 NO_OPERATOR = "it works on graphs or Python functions, which torch runs"
 # Kept whole on purpose: libraries run these well, so a fall-back says nothing new.
 LIBRARY = frozenset(
@@ -120,6 +121,9 @@ class _Importer:
             return
         b.location = location_of(node)
         name = str(target)
+        if target is WITH_EFFECTS:
+            self.values[node] = self._with_effects(node)
+            return
         if not is_operator(target):
             self.values[node] = self._call_python(node, Unsupported(NO_OPERATOR, "TW1105"))
             return
@@ -128,13 +132,23 @@ class _Importer:
         if name not in IGNORED:
             self.values[node] = self._operator(node, target, row_of(name))
 
+    def _with_effects(self, node: Node) -> Any:
+        """An operator with an effect. Tokens have no value here: impure calls keep their order anyway."""
+        op, *args = (self._value(arg) for arg in node.args[1:])
+        kwargs = {key: self._value(arg) for key, arg in node.kwargs.items()}
+        _, *fakes = self.b.fake
+        self.b.fake = fakes[0] if len(fakes) == 1 else tuple(fakes)
+        made = call_aten(self.b, op, args, kwargs, effect=True)
+        self._note(Fallback("TW1101", callee_of(op), place_of(self.b.location), NO_ROW))
+        return (None, *made) if isinstance(made, tuple | list) else (None, made)
+
     def _operator(self, node: Node, op: Operator, row: Row | None) -> Any:
         args = [self._value(arg) for arg in node.args]
         kwargs = {key: self._value(arg) for key, arg in node.kwargs.items()}
         start = len(self.b.ops)
         try:
             if row is None:
-                raise Unsupported("tw has no op for it yet", "TW1101")
+                raise Unsupported(NO_ROW, "TW1101")
             if str(op) not in SEEDED and self._is_carried(args):
                 raise Unsupported("its dtype has no element type in the IR", "TW1103")
             value = row(self.b, *args, **kwargs)

@@ -15,6 +15,7 @@ from torch.utils import _python_dispatch as dispatch
 
 Operator: TypeAlias = "OpOverload[..., Any]"
 NONDETERMINISTIC = torch.Tag.nondeterministic_seeded
+WITH_EFFECTS: Any = torch.ops.higher_order.with_effects
 
 
 def is_operator(target: object) -> TypeGuard[Operator]:
@@ -74,6 +75,13 @@ def _key_set(keys: Sequence[Any]) -> Any:
 def tracing_context() -> Any:
     """What AOTAutograd knows about the graph it is compiling, None outside of a compile."""
     return TracingContext.try_get()
+
+
+def tokens_inside() -> Any:
+    """A context in which AOTAutograd makes the tokens of effects inside of graphs, not arguments of them."""
+    from torch._functorch import config
+
+    return config.patch(unlift_effect_tokens=True)  # pyright: ignore
 
 
 def keep_saved_tensors() -> None:

@@ -125,8 +125,13 @@ def result_type(fake: Any, symbols: Symbols) -> Attribute:
     raise Unsupported(f"result {fake!r}", "TW1104")
 
 
-def call_aten(b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Emit `tw.aten` for this call; the value is shaped like the operator's result."""
+def call_aten(
+    b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any], *, effect: bool = False
+) -> Any:
+    """Emit `tw.aten` for this call; the value is shaped like the operator's result.
+
+    `effect`: the call does something besides, so that it stays, in its place, although nobody reads it.
+    """
     values = complete(op, args, kwargs)
     op = _without_alias(op)
     flat = _flat(b.fake)
@@ -139,7 +144,7 @@ def call_aten(b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str
     call = _Call(text_dtypes=carried)
     attrs = [call.describe(value) for value in values]
     mutated = _mutated(op, call, values)
-    impure = NONDETERMINISTIC in op.tags
+    impure = effect or NONDETERMINISTIC in op.tags
     if carried:
         if mutated:
             raise Unsupported("writing into a tensor whose dtype has no element type", "TW1103")

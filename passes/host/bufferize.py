@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
@@ -52,7 +52,8 @@ class BufferizePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not may_rewrite(op, "every function was bufferized"):
             return
-        names = Names()
+        symbols = (inner.properties.get("sym_name") for inner in op.ops)
+        names = Names({symbol.data: 1 for symbol in symbols if isinstance(symbol, StringAttr)})
         for function in [f for f in op.ops if isinstance(f, FuncOp) and not f.is_declaration]:
             kernels = Bufferizer(function, names).run()
             op.body.block.add_ops(kernels)

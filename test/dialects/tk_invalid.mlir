@@ -282,7 +282,7 @@ tk.func @f [4] (%a: memref<16xf32>, %o: memref<16xf32>) scheduled {
 
 // -----
 
-// CHECK: tk.turn: {{.*}} must be linear in both axes
+// CHECK: tk.turn: [d0 + (d1 floordiv 2)] and [d0*4 + d1] must be linear in both axes
 tk.func @f [4] (%a: memref<16xf32>, %o: memref<16xf32>) scheduled {
   tk.turn %a[d0 + d1 floordiv 2] into %o[d0*4 + d1] over 0 = "0" count "4", 1 = "0" count "4" : memref<16xf32>, memref<16xf32>
 }

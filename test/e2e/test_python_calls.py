@@ -329,3 +329,27 @@ def test_a_dump_runs_where_it_was_compiled_only(
     assert done.returncode != 0
     assert "TW2119: torch has no operator `tilewright::cond_" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_an_operator_with_an_effect_stays_and_its_graph_is_compiled() -> None:
+    """`inv` is an operator and a check, which AOTAutograd orders by a token."""
+
+    def f(x: Tensor) -> Tensor:
+        return torch.linalg.inv(x @ x.T + torch.eye(4)).exp()
+
+    x = torch.randn(4, 4)
+    grads = []
+    for function in (f, torch.compile(f, backend="mlir")):
+        x = x.detach().requires_grad_()
+        function(x).sum().backward()
+        grads.append(x.grad)
+    torch.testing.assert_close(*grads)
+    found = tilewright.explain(f, x.detach())
+    (graph,) = found.graphs
+    assert graph.by_aten is None
+    assert {fallback.op for fallback in graph.fallbacks} == {
+        "aten::linalg_inv_ex",
+        "aten::_linalg_check_errors",
+    }
+    with pytest.raises(torch.linalg.LinAlgError, match="singular"):
+        torch.compile(lambda x: torch.linalg.inv(x).exp(), backend="mlir")(torch.zeros(4, 4))

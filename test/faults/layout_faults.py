@@ -44,7 +44,7 @@ FAULTS = (
     ),
     Fault(
         "convolution-padding",
-        _L + "pack_convolutions.py",
+        _L + "packed_convolutions.py",
         "image = self._padded(image, [0, *padding, 0], [0, *padding, more])",
         "image = self._padded(image, [0, *padding[::-1], 0], [0, *padding[::-1], more])",
         "the paddings of height and width are exchanged",

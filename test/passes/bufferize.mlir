@@ -438,3 +438,20 @@ func.func @stores_between_loads(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> (te
   }
   func.return %0, %1 : tensor<2x3xf32>, tensor<2x3xf32>
 }
+
+// -----
+
+// Kernels take no name that a function has.
+
+// CHECK-LABEL: func.func @neg
+// CHECK: th.launch @neg_1
+// CHECK: tk.func @neg_1
+func.func @neg(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = tk.kernel [4] ins(%x : tensor<4xf32>) -> (tensor<4xf32>) {
+  ^bb0(%a: tensor<4xf32>, %o: tensor<4xf32>):
+    %0 = tk.load %a[d0] : tensor<4xf32> -> f32
+    %1 = arith.negf %0 : f32
+    tk.store %1, %o[d0] : f32, tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
