@@ -138,7 +138,10 @@ class _Importer:
         kwargs = {key: self._value(arg) for key, arg in node.kwargs.items()}
         _, *fakes = self.b.fake
         self.b.fake = fakes[0] if len(fakes) == 1 else tuple(fakes)
-        made = call_aten(self.b, op, args, kwargs, effect=True)
+        try:
+            made = call_aten(self.b, op, args, kwargs, effect=True)
+        except Unsupported as reason:
+            raise self._refused(callee_of(op), reason) from reason
         self._note(Fallback("TW1101", callee_of(op), place_of(self.b.location), NO_ROW))
         return (None, *made) if isinstance(made, tuple | list) else (None, made)
 

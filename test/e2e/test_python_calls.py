@@ -353,3 +353,30 @@ def test_an_operator_with_an_effect_stays_and_its_graph_is_compiled() -> None:
     }
     with pytest.raises(torch.linalg.LinAlgError, match="singular"):
         torch.compile(lambda x: torch.linalg.inv(x).exp(), backend="mlir")(torch.zeros(4, 4))
+
+
+def test_effects_keep_their_order_and_one_that_cannot_be_described_is_refused() -> None:
+    from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
+
+    seen: list[tuple[str, float]] = []
+
+    @torch.library.custom_op("tilewright_test::tell", mutates_args=())
+    def tell(x: Tensor, what: str, weight: int | float | bool) -> Tensor:
+        seen.append((what, float(x.sum())))
+        return x.clone()
+
+    tell.register_fake(lambda x, what, weight: torch.empty_like(x))  # pyright: ignore
+    operator_ = torch.ops.tilewright_test.tell.default
+    _register_effectful_op(operator_, _EffectType.ORDERED)
+
+    def f(x: Tensor) -> Tensor:
+        operator_(x, "first", 1)
+        y = x * 2
+        operator_(y, "second", 1)
+        return y + 1
+
+    assert torch.equal(torch.compile(f, backend="mlir")(torch.ones(3)), torch.full((3,), 3.0))
+    assert seen == [("first", 3.0), ("second", 6.0)]
+    (graph,) = tilewright.explain(lambda x: operator_(x, "third", 1 + 2j) + 1, torch.ones(3)).graphs
+    assert "TW1006" in str(graph.by_aten)
+    assert seen[-1] == ("third", 3.0)
