@@ -39,6 +39,9 @@ from xdsl.utils.exceptions import VerifyException
 from ..types import element_type
 from .scope import shape_of_lanes
 
+ROUNDED = "tk.rounded"
+"""Attribute of the `arith.truncf` whose rounding the program asks for: no pass may undo it."""
+
 _INTEGERS = container_of(base(IntegerType))
 _FLOATS = container_of(AnyFloatConstr)
 _INDICES = container_of(base(IntegerType) | base(IndexType))

@@ -9,13 +9,21 @@ from __future__ import annotations
 from abc import ABC
 from typing import ClassVar
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import UnitAttr, i1
 from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
-from xdsl.irdl import irdl_attr_definition, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import (
+    irdl_attr_definition,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    result_def,
+    traits_def,
+)
 from xdsl.utils.str_enum import StrEnum
 
-from ..types import sizes_of, tensor_type
+from ..types import is_half, sizes_of, tensor_type
 from .base import (
     PURE,
     SAME,
@@ -23,9 +31,11 @@ from .base import (
     Commutative,
     Elementwise,
     TwOp,
+    element_of,
     expect_element,
     expect_kind,
     expect_sizes,
+    fail,
 )
 
 
@@ -326,24 +336,32 @@ class CastOp(TwOp):
     where the number is not representable. To i1: `x != 0` (NaN is true). Between integers:
     keep the low bits. i1 gives 0 and 1.
 
+    A kernel keeps halves in f32 between its ops, so that what it computes may be nearer to the exact
+    result than `bf16` and `f16` are. `rounded` forbids that: the program asks for the rounding.
+
     ```mlir
     %r = tw.cast %x : tensor<8xbf16> -> tensor<8xf32>
+    %s = tw.cast %r rounded : tensor<8xf32> -> tensor<8xf16>
     ```
     """
 
     name = "tw.cast"
 
     operand = operand_def(TENSOR)
+    rounded = opt_prop_def(UnitAttr)
     result = result_def(TENSOR)
 
     traits = traits_def(PURE, Elementwise())
-    assembly_format = "$operand attr-dict `:` type($operand) `->` type($result)"
+    assembly_format = "$operand (`rounded` $rounded^)? attr-dict `:` type($operand) `->` type($result)"
 
-    def __init__(self, operand: SSAValue, element: Attribute) -> None:
-        self._build((operand,), (tensor_type(element, sizes_of(operand)),))
+    def __init__(self, operand: SSAValue, element: Attribute, *, rounded: bool = False) -> None:
+        properties = {"rounded": UnitAttr()} if rounded else {}
+        self._build((operand,), (tensor_type(element, sizes_of(operand)),), properties)
 
     def check(self) -> None:
         expect_sizes(self, "result shape", sizes_of(self.result), sizes_of(self.operand))
+        if self.rounded is not None and not is_half(element_of(self.result)):
+            raise fail(self, f"rounded to {element_of(self.result)}, expected bf16 or f16")
 
 
 BINARY_OPS = (

@@ -114,10 +114,11 @@ class Builder:
             value = value.constant
         return self.emit(FullOp(value, element, sizes))
 
-    def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
+    def cast(self, value: SSAValue, element: Attribute, *, rounded: bool = False) -> SSAValue:
+        """With `rounded` a half really is one, also inside a kernel."""
         if element_of(value) == element:
             return value
-        return self.emit(CastOp(value, element))
+        return self.emit(CastOp(value, element, rounded=rounded and is_half(element)))
 
     def broadcast(self, value: SSAValue, sizes: Sizes) -> SSAValue:
         own = sizes_of(value)

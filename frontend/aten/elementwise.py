@@ -105,6 +105,13 @@ IDENTITY = (
     "prims.view_of.default",
     "prims.copy_strided.default",
 )
+_CONVERSIONS = (
+    "aten._to_copy.default",
+    "aten.copy.default",
+    "aten.copy_.default",
+    "prims.convert_element_type.default",
+)
+"""What a program calls for another dtype; other ops are decomposed into conversions too."""
 OVERLOADS = ("default", "Tensor", "Scalar", "Tensor_Tensor", "Tensor_Scalar", "Scalar_Tensor")
 
 
@@ -301,11 +308,14 @@ def _identity(b: Builder, x: SSAValue, *args: object, **kwargs: object) -> SSAVa
 
 
 def _convert(b: Builder, x: SSAValue, dtype: torch.dtype) -> SSAValue:
-    return b.cast(x, b.element_of_dtype(dtype))
+    """What the program asks for is rounded; a decomposed op may be more exact than its dtype."""
+    original = b.node.meta.get("original_aten")
+    asked = original is None or str(original) in _CONVERSIONS
+    return b.cast(x, b.element_of_dtype(dtype), rounded=asked)
 
 
 def _copy(b: Builder, target: SSAValue, source: SSAValue, non_blocking: bool = False) -> SSAValue:
-    return b.operand(source, b.element, b.sizes)
+    return b.broadcast(b.cast(source, b.element, rounded=True), b.sizes)
 
 
 def _bitwise_not(b: Builder, x: SSAValue) -> SSAValue:

@@ -30,6 +30,7 @@ from tilewright.dialects.types import (
     element_type,
     element_type_of,
     is_float,
+    is_half,
     sizes_of,
     ui8,
 )
@@ -87,7 +88,10 @@ class Builder:
         return self.add(ConstantOp(attr))  # pyright: ignore[reportUnknownArgumentType]
 
     def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
-        return value if element_type_of(value) == element else self.add(bi.CastOp(value, element))
+        """Conversions of MLIR round."""
+        if element_type_of(value) == element:
+            return value
+        return self.add(bi.CastOp(value, element, rounded=is_half(element)))
 
     def reshape(self, value: SSAValue, sizes: Sequence[Expr]) -> SSAValue:
         return value if sizes_of(value) == tuple(sizes) else self.add(view.ReshapeOp(value, sizes))

@@ -11,11 +11,13 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Call, Expr, Var, as_expr, dim, is_nonnegative
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
+from tilewright.dialects.types import is_half
 
 _REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, MomentsOp, ScanOp))
 
@@ -232,7 +234,8 @@ def simplify_body(kernel: KernelOp) -> None:
         if (wide := _undone_rounding(op)) is not None:
             op.results[0].replace_all_uses_with(wide)
             continue
-        key = (type(op), tuple(op.operands), frozenset(op.properties.items()), tuple(op.result_types))
+        attributes = frozenset((*op.properties.items(), *op.attributes.items()))
+        key = (type(op), tuple(op.operands), attributes, tuple(op.result_types))
         if (known := seen.get(key)) is None:
             seen[key] = op
             continue
@@ -246,8 +249,11 @@ def simplify_body(kernel: KernelOp) -> None:
 
 
 def _undone_rounding(op: Operation) -> SSAValue | None:
-    """`x` of `extf(truncf(x))`: inside one kernel half-precision values stay in f32."""
-    if type(op) is arith.ExtFOp and isinstance(inner := op.operands[0].owner, arith.TruncFOp):
-        wide: SSAValue[Attribute] = inner.operands[0]
-        return wide if wide.type == op.result.type else None
-    return None
+    """`x` of `extf(truncf(x))`: inside one kernel half-precision values stay in f32, unless asked for."""
+    if type(op) is not arith.ExtFOp or not is_half(op.input.type):
+        return None
+    inner = op.input.owner
+    if not isinstance(inner, arith.TruncFOp) or ROUNDED in inner.attributes:
+        return None
+    wide: SSAValue[Attribute] = inner.input
+    return wide if wide.type == op.result.type else None

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, i1
+from xdsl.dialects.builtin import IntegerType, UnitAttr, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from tilewright.dialects.lossless import is_lossless
+from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.calls import AssertOp, CallOp
 from tilewright.dialects.tw import elementwise as un
 from tilewright.dialects.tw import elementwise_binary as bi
@@ -282,9 +284,16 @@ def _select(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAVal
 
 
 def _cast(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
+    assert isinstance(op, bi.CastOp)
     (x,) = args
-    target = element_type_of(op.results[0])
-    return convert(b, x, compute_type(target), unsigned=x.type == i1)
+    target = element_type_of(op.result)
+    value = convert(b, x, compute_type(target), unsigned=x.type == i1)
+    if op.rounded is None or is_lossless(element_type_of(op.operand), target):
+        return value
+    narrow = b.narrow(value, target)
+    if isinstance(narrow.owner, arith.TruncFOp):
+        narrow.owner.attributes[ROUNDED] = UnitAttr()
+    return b.widen(narrow, target)
 
 
 def convert(b: ScalarBuilder, x: SSAValue, to: Attribute, *, unsigned: bool = False) -> SSAValue:

@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.lossless import is_lossless
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.elementwise import (
     AbsOp,
@@ -33,7 +34,6 @@ from tilewright.dialects.tw.elementwise_binary import (
 from tilewright.dialects.types import ELEMENT_TYPES, element_type_of, is_float, sizes_of
 
 from .driver import Rewrite, Rules
-from .lossless import is_lossless
 from .splats import splat_of
 
 ui8 = ELEMENT_TYPES["ui8"]
@@ -164,8 +164,9 @@ def select_known(op: Operation, rw: Rewrite) -> SSAValue | None:
 
 def cast_known(op: Operation, rw: Rewrite) -> SSAValue | None:
     """A cast to the same type; a cast after one that loses nothing."""
-    source = op.operands[0]
-    target = element_type_of(op.results[0])
+    assert isinstance(op, CastOp)
+    source = op.operand
+    target = element_type_of(op.result)
     if element_type_of(source) == target:
         return source
     inner = source.owner
@@ -175,7 +176,7 @@ def cast_known(op: Operation, rw: Rewrite) -> SSAValue | None:
         return None
     if element_type_of(inner.operand) == target:
         return inner.operand
-    return rw.value(CastOp(inner.operand, target))
+    return rw.value(CastOp(inner.operand, target, rounded=op.rounded is not None))
 
 
 ELEMENTWISE_RULES: Rules = {

@@ -96,6 +96,12 @@
 
 // -----
 
+// CHECK: tw.cast: rounded to f32, expected bf16 or f16
+%a = "test.op"() : () -> tensor<4xf64>
+%r = tw.cast %a rounded : tensor<4xf64> -> tensor<4xf32>
+
+// -----
+
 // CHECK: tw.cast: result shape is [1], expected [4]
 %a = "test.op"() : () -> (tensor<4xi1>)
 %r = tw.cast %a : tensor<4xi1> -> tensor<1xf32>

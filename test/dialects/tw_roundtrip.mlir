@@ -15,6 +15,8 @@ func.func @elementwise(%x: tensor<4x?xf32, #tw.shape<"4, s0">>, %i: tensor<3xi64
   %4 = tw.select %3, %0, %1 : tensor<4x?xi1, #tw.shape<"4, s0">>, tensor<4x?xf32, #tw.shape<"4, s0">>
   // CHECK-NEXT: tw.cast %i : tensor<3xi64> -> tensor<3xbf16>
   %5 = tw.cast %i : tensor<3xi64> -> tensor<3xbf16>
+  // CHECK-NEXT: tw.cast %i rounded : tensor<3xi64> -> tensor<3xf16>
+  %c16 = tw.cast %i rounded : tensor<3xi64> -> tensor<3xf16>
   // CHECK-NEXT: tw.and %b, %b : tensor<3xi1>
   %6 = tw.and %b, %b : tensor<3xi1>
   func.return

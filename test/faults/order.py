@@ -11,7 +11,7 @@ SEMANTIC = "test/unit/test_lit_keeps_meaning.py::test_passes_keep_the_meaning_of
 
 LIT: Mapping[str, Sequence[str]] = {
     "passes/tensor/fold": ("passes/canonicalize",),
-    "passes/tensor/lossless": ("passes/canonicalize",),
+    "dialects/lossless": ("passes/canonicalize",),
     "passes/tensor/reshape": ("passes/simplify_views", "passes/canonicalize"),
     "passes/tensor/decompose": ("passes/decompose", "passes/decompose_pooling"),
     "passes/layout/frozen": ("passes/hoist_frozen", "passes/pack_weights"),

@@ -83,6 +83,21 @@ func.func @merges_casts_that_lose_nothing(%x: tensor<4xbf16>, %y: tensor<4xf32>)
 
 // -----
 
+// CHECK-LABEL: @keeps_a_rounding_that_is_asked_for
+func.func @keeps_a_rounding_that_is_asked_for(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xf16>, tensor<4xf32>) {
+  // CHECK-NEXT: %[[H:.*]] = tw.cast %x rounded : tensor<4xbf16> -> tensor<4xf16>
+  // CHECK-NEXT: %[[N:.*]] = tw.cast %y rounded : tensor<4xf32> -> tensor<4xbf16>
+  // CHECK-NEXT: %[[W:.*]] = tw.cast %[[N]] : tensor<4xbf16> -> tensor<4xf32>
+  // CHECK-NEXT: func.return %[[H]], %[[W]]
+  %a = tw.cast %x : tensor<4xbf16> -> tensor<4xf32>
+  %c = tw.cast %a rounded : tensor<4xf32> -> tensor<4xf16>
+  %d = tw.cast %y rounded : tensor<4xf32> -> tensor<4xbf16>
+  %e = tw.cast %d : tensor<4xbf16> -> tensor<4xf32>
+  func.return %c, %e : tensor<4xf16>, tensor<4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @chooses_at_compile_time
 func.func @chooses_at_compile_time(%c: tensor<4xi1>, %x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   // CHECK-NEXT: %[[S:.*]] = tw.select %c, %y, %x

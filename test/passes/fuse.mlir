@@ -123,6 +123,32 @@ func.func @recomputes_casts(%x: tensor<8x8xbf16>) -> (tensor<8x8xf32>, tensor<8x
 
 // -----
 
+// Halves stay in f32 between the ops of a kernel, unless the program asks for the rounding (or for one of f64).
+// CHECK-LABEL: @rounds_where_asked
+// CHECK-NEXT:  %{{.*}} = tk.kernel [8]
+// CHECK:       %[[X:.*]] = tk.load
+// CHECK-NEXT:  %[[H:.*]] = arith.truncf %[[X]] {tk.rounded} : f32 to bf16
+// CHECK-NEXT:  %[[F:.*]] = arith.extf %[[H]]
+// CHECK-NEXT:  %[[A:.*]] = arith.addf %[[F]], %[[X]]
+// CHECK-NEXT:  %[[D:.*]] = arith.extf %[[A]] : f32 to f64
+// CHECK-NEXT:  %[[E:.*]] = math.exp %[[D]]
+// CHECK-NEXT:  %[[N:.*]] = arith.truncf %[[E]] : f64 to f32
+// CHECK-NEXT:  arith.extf %[[N]] : f32 to f64
+// CHECK-NOT:   arith.truncf
+func.func @rounds_where_asked(%x: tensor<8xf32>) -> tensor<8xf64> {
+  %h = tw.cast %x rounded : tensor<8xf32> -> tensor<8xbf16>
+  %f = tw.cast %h : tensor<8xbf16> -> tensor<8xf32>
+  %a = tw.add %f, %x : tensor<8xf32>
+  %g = tw.cast %a : tensor<8xf32> -> tensor<8xbf16>
+  %b = tw.cast %g : tensor<8xbf16> -> tensor<8xf64>
+  %e = tw.exp %b : tensor<8xf64>
+  %n = tw.cast %e : tensor<8xf64> -> tensor<8xf32>
+  %w = tw.cast %n : tensor<8xf32> -> tensor<8xf64>
+  func.return %w : tensor<8xf64>
+}
+
+// -----
+
 // CHECK-LABEL: @reads_only_a_part
 // REMARK: it is a reduction; only a part of it is read
 func.func @reads_only_a_part(%x: tensor<9x4xf32>) -> (tensor<3xf32>, tensor<9xf32>) {

@@ -6,7 +6,7 @@ from xdsl.dialects.builtin import IntegerType, Signedness, bf16, f16, f32, f64, 
 from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
-from tilewright.dialects.types import is_float
+from .types import is_float
 
 _MANTISSA: dict[Attribute, int] = {f64: 53, f32: 24, f16: 11, bf16: 8}
 

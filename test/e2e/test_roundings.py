@@ -1,0 +1,71 @@
+"""A conversion that the program asks for rounds as in eager, also between ops of one kernel."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+FLOATS = (torch.float64, torch.float32, torch.bfloat16, torch.float16)
+
+
+def compiled(function: Any, **how: Any) -> Any:
+    torch.compiler.reset()
+    return torch.compile(function, backend="mlir", options={"fallback": False}, **how)
+
+
+@pytest.mark.parametrize("between", FLOATS, ids=str)
+@pytest.mark.parametrize("around", FLOATS, ids=str)
+def test_there_and_back(around: torch.dtype, between: torch.dtype) -> None:
+    """Nothing but conversions, negation and absolute values: the results are the same numbers."""
+
+    def function(x: Tensor) -> tuple[Tensor, Tensor]:
+        return -x.to(between).to(around), (x.abs().to(between) - x.abs()).to(around)
+
+    x = torch.linspace(-3, 900, 77, dtype=torch.float64).reshape(7, 11).to(around)[:, ::2]
+    torch.testing.assert_close(compiled(function)(x), function(x), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
+def test_integers_by_way_of_halves(half: torch.dtype) -> None:
+    def function(x: Tensor) -> Tensor:
+        return x.to(half).long() + torch.arange(77).to(half).int()
+
+    x = torch.arange(2000, 2077)
+    assert torch.equal(compiled(function)(x), function(x))
+
+
+def test_a_check_sees_the_rounded_index() -> None:
+    """1003 is 1004 in bf16."""
+
+    def function(x: Tensor) -> Tensor:
+        return x[torch.arange(len(x)).bfloat16().long()]
+
+    found = compiled(function)
+    assert torch.equal(found(torch.arange(1003.0)), function(torch.arange(1003.0)))
+    with pytest.raises(IndexError):
+        found(torch.arange(1004.0))
+
+
+def test_written_into_a_half() -> None:
+    def function(x: Tensor) -> Tensor:
+        y = torch.empty(x.shape, dtype=torch.bfloat16)
+        y.copy_(x)
+        return y.float() * 3
+
+    x = torch.linspace(0, 1, 33)
+    torch.testing.assert_close(compiled(function)(x), function(x), rtol=0, atol=0)
+
+
+def test_gradients_round_where_values_do() -> None:
+    def function(x: Tensor) -> Tensor:
+        return (x.bfloat16().float() * torch.linspace(1, 2, 33)).sum()
+
+    grads: list[Tensor | None] = []
+    for run in (function, compiled(function)):
+        x = torch.linspace(0, 1, 33, requires_grad=True)
+        run(x).backward()
+        grads.append(x.grad)
+    torch.testing.assert_close(grads[1], grads[0], rtol=0, atol=0)
