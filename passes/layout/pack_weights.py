@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.packing import PackedMatmulOp, PackOp
-from tilewright.dialects.tw.view import PadOp, SliceOp
+from tilewright.dialects.tw.view import SliceOp
 from tilewright.dialects.types import element_type_of, is_half, numel_of, sizes_of
 
 from ..rewrite import may_rewrite, skip
 from .frozen import LARGEST, frozen_values
+from .replacement import Replacement
 
 VECTORS = (3, 4, 2, 1)
 """Vectors in the width of a panel, best first: 3 by 8 rows fill 24 of AVX-512's 32 registers."""
@@ -80,49 +80,28 @@ def _width(op: MatmulOp, lanes: int) -> int | None:
     return lanes * next(v for v in VECTORS if -columns % (v * lanes) <= max(columns // 64, -columns % lanes))
 
 
-class _Rewrite:
-    """Puts new ops in the place of a product."""
-
-    def __init__(self, op: MatmulOp) -> None:
-        self.op = op
+class _Rewrite(Replacement[MatmulOp]):
+    """Puts a packed product in the place of a product."""
 
     def by_packed(self, width: int, bf16_dot: bool) -> None:
         op, element = self.op, element_type_of(self.op.lhs)
         lhs, rhs, bias, group = op.lhs, op.rhs, op.bias, None
         more = -(sizes_of(rhs)[1].constant or 0) % width
         if more:
-            rhs = self._padded(rhs, 1, more)
-            bias = self._padded(bias, 0, more) if bias is not None else None
+            rhs = self.padded(rhs, [0, 0], [0, more])
+            bias = self.padded(bias, [0], [more]) if bias is not None else None
         if element == bf16 and bf16_dot:
             group = 2
             if (sizes_of(rhs)[0] % 2).constant != 0:
-                lhs, rhs = self._padded(lhs, 1), self._padded(rhs, 0)
+                lhs, rhs = self.padded(lhs, [0, 0], [0, 1]), self.padded(rhs, [0, 0], [1, 0])
         elif is_half(element):
-            lhs = self._cast(lhs, f32)
-            bias = self._cast(bias, f32) if bias is not None else None
-        packed = self._put(PackOp(rhs, width, group))
-        result = self._put(PackedMatmulOp(lhs, packed, bias))
-        result = self._cast(result, element)
+            lhs = self.cast(lhs, f32)
+            bias = self.cast(bias, f32) if bias is not None else None
+        packed = self.put(PackOp(rhs, width, group))
+        result = self.put(PackedMatmulOp(lhs, packed, bias))
+        result = self.cast(result, element)
         if more:
-            result = self._put(SliceOp(result, [0, 0], sizes_of(op.result), [1, 1]))
+            result = self.put(SliceOp(result, [0, 0], sizes_of(op.result), [1, 1]))
         assert isinstance(result.owner, Operation)
         result.owner.attributes.update(op.attributes)
-        result.name_hint = op.result.name_hint
-        op.result.replace_all_uses_with(result)
-        op.detach()
-        op.erase()
-
-    def _put(self, new: Operation) -> SSAValue:
-        new.location = self.op.location
-        block = self.op.parent_block()
-        assert block is not None
-        block.insert_op_before(new, self.op)
-        return new.results[0]
-
-    def _cast(self, value: SSAValue, element: Attribute) -> SSAValue:
-        return value if element_type_of(value) == element else self._put(CastOp(value, element))
-
-    def _padded(self, value: SSAValue, dim: int, more: int = 1) -> SSAValue:
-        """With `more` zeros at the end of dimension `dim`."""
-        high = [more * (d == dim) for d in range(len(sizes_of(value)))]
-        return self._put(PadOp(value, [0] * len(high), high, 0.0))
+        self.finish(result)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import StringAttr, bf16, f32
@@ -11,12 +10,13 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import as_expr
 from tilewright.dialects.tw.base import Elementwise
-from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.tw.packed_convolution import PackedConvolutionOp, PackFilterOp
-from tilewright.dialects.tw.view import PadOp, ReshapeOp, SliceOp, TransposeOp
+from tilewright.dialects.tw.view import ReshapeOp, SliceOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import element_type_of, sizes_of
+
+from .replacement import Replacement
 
 _FEW = 4
 """Channels of an image whose turning costs more than reading it with a stride: a few lanes of each vector."""
@@ -41,11 +41,11 @@ def lie_apart(image: SSAValue) -> bool:
     return not isinstance(strides, StringAttr) or strides.data.split(",")[1].strip() != "1"
 
 
-class ConvolutionRewrite:
+class ConvolutionRewrite(Replacement[ConvolutionOp]):
     """Puts new ops in the place of a convolution."""
 
     def __init__(self, op: ConvolutionOp) -> None:
-        self.op = op
+        super().__init__(op)
         self.element = element_type_of(op.image)
 
     def by_packed(self, width: int, bf16_dot: bool) -> None:
@@ -53,20 +53,17 @@ class ConvolutionRewrite:
         group, filters, bias = self._group(bf16_dot), op.weight, op.bias
         outputs = sizes_of(filters)[0].constant or 0
         if added := -outputs % width:
-            filters = self._padded(filters, [0] * (rank + 2), [added, *[0] * (rank + 1)])
-            bias = self._padded(bias, [0], [added]) if bias is not None else None
+            filters = self.padded(filters, [0] * (rank + 2), [added, *[0] * (rank + 1)])
+            bias = self.padded(bias, [0], [added]) if bias is not None else None
         element = f32 if group is None else self.element
-        bias = self._cast(bias, element) if bias is not None else None
+        bias = self.cast(bias, element) if bias is not None else None
         reads = self._windows if has_few_channels(op) else self._pixels
-        result = self._cast(reads(filters, bias, width, group, element), self.element)
+        result = self.cast(reads(filters, bias, width, group, element), self.element)
         if added:
             sizes = [*sizes_of(result)[:-1], as_expr(outputs)]
-            result = self._put(SliceOp(result, [0] * (rank + 2), sizes, [1] * (rank + 2)))
-        result = self._put(TransposeOp(result, [0, rank + 1, *range(1, rank + 1)]))
-        result.name_hint = op.result.name_hint
-        op.result.replace_all_uses_with(result)
-        op.detach()
-        op.erase()
+            result = self.put(SliceOp(result, [0] * (rank + 2), sizes, [1] * (rank + 2)))
+        result = self.put(TransposeOp(result, [0, rank + 1, *range(1, rank + 1)]))
+        self.finish(result)
 
     def _pixels(
         self, filters: SSAValue, bias: SSAValue | None, width: int, group: int | None, element: Attribute
@@ -76,12 +73,12 @@ class ConvolutionRewrite:
         rank, more = len(padding), 0
         if group is not None:
             more = -(sizes_of(filters)[1].constant or 0) % group
-            filters = self._padded(filters, [0] * (rank + 2), [0, more, *[0] * rank])
-        image = self._cast(self._put(TransposeOp(self.op.image, [0, *range(2, rank + 2), 1])), element)
-        image = self._padded(image, [0, *padding, 0], [0, *padding, more])
-        packed = self._put(PackFilterOp(filters, width, group))
+            filters = self.padded(filters, [0] * (rank + 2), [0, more, *[0] * rank])
+        image = self.cast(self.put(TransposeOp(self.op.image, [0, *range(2, rank + 2), 1])), element)
+        image = self.padded(image, [0, *padding, 0], [0, *padding, more])
+        packed = self.put(PackFilterOp(filters, width, group))
         groups = self.op.groups.value.data
-        return self._put(PackedConvolutionOp(image, packed, bias, strides, dilation, groups))
+        return self.put(PackedConvolutionOp(image, packed, bias, strides, dilation, groups))
 
     def _windows(
         self, filters: SSAValue, bias: SSAValue | None, width: int, group: int | None, element: Attribute
@@ -92,17 +89,17 @@ class ConvolutionRewrite:
         outputs, channels, *kernel = (n.constant or 1 for n in sizes_of(filters))
         more = -kernel[-1] % (group or 1)
         kernel[-1] += more
-        filters = self._padded(filters, [0] * (rank + 2), [*[0] * (rank + 1), more])
+        filters = self.padded(filters, [0] * (rank + 2), [*[0] * (rank + 1), more])
         high = [0, 0, *padding[:-1], padding[-1] + more * dilation[-1]]
-        image = self._padded(self._cast(self.op.image, element), [0, 0, *padding], high)
-        window = self._put(WindowOp(image, range(2, rank + 2), kernel, strides, dilation))
+        image = self.padded(self.cast(self.op.image, element), [0, 0, *padding], high)
+        window = self.put(WindowOp(image, range(2, rank + 2), kernel, strides, dilation))
         perm = [0, *range(2, rank + 2), 1, *range(rank + 2, 2 * rank + 2)]
         steps = channels * prod(kernel)
         sizes = [*(n for d, n in enumerate(sizes_of(window)[: rank + 2]) if d != 1), as_expr(steps)]
-        image = self._put(ReshapeOp(self._put(TransposeOp(window, perm)), sizes))
-        filters = self._put(ReshapeOp(filters, [as_expr(n) for n in (outputs, steps, *[1] * rank)]))
-        packed = self._put(PackFilterOp(filters, width, group))
-        return self._put(PackedConvolutionOp(image, packed, bias, [1] * rank, [1] * rank, 1))
+        image = self.put(ReshapeOp(self.put(TransposeOp(window, perm)), sizes))
+        filters = self.put(ReshapeOp(filters, [as_expr(n) for n in (outputs, steps, *[1] * rank)]))
+        packed = self.put(PackFilterOp(filters, width, group))
+        return self.put(PackedConvolutionOp(image, packed, bias, [1] * rank, [1] * rank, 1))
 
     def _group(self, bf16_dot: bool) -> int | None:
         """How many channels are multiplied at once; None for one after the other."""
@@ -110,16 +107,3 @@ class ConvolutionRewrite:
         if self.element != bf16 or not bf16_dot or (groups > 1 and channels % 2):
             return None
         return 2
-
-    def _put(self, new: Operation) -> SSAValue:
-        new.location = self.op.location
-        block = self.op.parent_block()
-        assert block is not None
-        block.insert_op_before(new, self.op)
-        return new.results[0]
-
-    def _cast(self, value: SSAValue, element: Attribute) -> SSAValue:
-        return value if element_type_of(value) == element else self._put(CastOp(value, element))
-
-    def _padded(self, value: SSAValue, low: Sequence[int], high: Sequence[int]) -> SSAValue:
-        return self._put(PadOp(value, low, high, 0.0)) if any((*low, *high)) else value
