@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32, f64, i1
+from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32, f64, i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -17,12 +17,12 @@ from xdsl.irdl import (
     traits_def,
 )
 
-from ..index_expr import Expr
+from ..index_expr import Expr, as_expr
 from ..types import sizes_of, tensor_type
+from .attention_base import AttentionBase, weights, with_optional
 from .base import (
     PURE,
     TENSOR,
-    TwOp,
     element_of,
     expect_element,
     expect_kind,
@@ -38,7 +38,7 @@ def wide_element(element: Attribute) -> Attribute:
 
 
 @irdl_op_definition
-class AttentionOp(TwOp):
+class AttentionOp(AttentionBase):
     """softmax(q k^T * scale + mask) v, and the log-sum-exp of the scores.
 
     q is `[b, h, l, e]`, k `[b, g, s, e]`, v `[b, g, s, c]`; the results are `[b, h, l, c]`
@@ -47,11 +47,15 @@ class AttentionOp(TwOp):
     or the full one; i1 (true takes part) or the element type (added). `causal` lets row i
     see columns 0 to i. Scores, softmax and sums are computed in f32 or f64. A row that sees
     no column is 0 with log-sum-exp -inf (as ATen's CPU kernel does for masks of -inf).
-    `dropout` is the probability of dropping a weight; only 0 has a meaning on this op so far.
+
+    With `dropout p` some weights are 0 and the others are divided by `1 - p`, after the softmax: the
+    log-sum-exp knows nothing of it. `seed` holds two numbers. The weight at row-major position `n` of
+    `[b, h, l, s]` is kept where the number that `tw.rng_uniform` draws with the first of them as its seed,
+    at counter `n` plus the second, is not below p (rounded to f32).
 
     ```mlir
-    %o, %l = tw.attention %q, %k, %v causal scale 0.125 dropout 0.0
-       : (tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>)
+    %o, %l = tw.attention %q, %k, %v causal scale 0.125 dropout 0.1 seed %s
+       : (tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>, tensor<1x2x8x64xf32>, tensor<2xi64>)
          -> (tensor<1x2x8x64xf32>, tensor<1x2x8xf32>)
     ```
     """
@@ -62,6 +66,7 @@ class AttentionOp(TwOp):
     key = operand_def(TENSOR)
     value = operand_def(TENSOR)
     mask = opt_operand_def(TENSOR)
+    seed = opt_operand_def(TENSOR)
     is_causal = opt_prop_def(UnitAttr)
     scale = prop_def(FloatAttr.constr(type=f64))
     dropout_p = prop_def(FloatAttr.constr(type=f64))
@@ -69,10 +74,6 @@ class AttentionOp(TwOp):
     logsumexp = result_def(TENSOR)
 
     traits = traits_def(PURE)
-    assembly_format = (
-        "$query `,` $key `,` $value (`mask` $mask^)? (`causal` $is_causal^)? `scale` $scale"
-        " `dropout` $dropout_p attr-dict `:` functional-type(operands, results)"
-    )
 
     def __init__(
         self,
@@ -84,15 +85,16 @@ class AttentionOp(TwOp):
         scale: float,
         is_causal: bool = False,
         dropout_p: float = 0.0,
+        seed: SSAValue | None = None,
     ) -> None:
         sizes = sizes_of(query)
-        properties = _scores(scale, is_causal=is_causal) | {"dropout_p": FloatAttr(dropout_p, f64)}
         element = element_of(query)
         results = (
             tensor_type(element, [*sizes[:3], sizes_of(value)[3]]),
             tensor_type(wide_element(element), sizes[:3]),
         )
-        operands = (query, key, value) if mask is None else (query, key, value, mask)
+        operands, properties = with_optional((query, key, value), mask, seed)
+        properties |= weights(scale, is_causal=is_causal) | {"dropout_p": FloatAttr(dropout_p, f64)}
         self._build(operands, results, properties)
 
     def check(self) -> None:
@@ -103,21 +105,16 @@ class AttentionOp(TwOp):
         expect_sizes(self, "result shape", sizes_of(self.result), [*q[:3], v[3]])
         expect_element(self, "logsumexp", self.logsumexp, wide_element(element))
         expect_sizes(self, "logsumexp shape", sizes_of(self.logsumexp), q[:3])
-        if self.dropout_p.value.data != 0.0:
-            raise fail(self, f"dropout is {self.dropout_p.value.data}, expected 0.0")
-        _check_mask(self)
+        _check_optional(self)
 
 
-def _scores(scale: float, *, is_causal: bool) -> dict[str, Attribute]:
-    """The properties that say how scores come about."""
-    properties: dict[str, Attribute] = {"scale": FloatAttr(scale, f64)}
-    if is_causal:
-        properties["is_causal"] = UnitAttr()
-    return properties
+def dropout_of(op: AnyAttention) -> float:
+    """The probability of dropping a weight."""
+    return 0.0 if op.dropout_p is None else op.dropout_p.value.data
 
 
 @irdl_op_definition
-class AttentionBackwardOp(TwOp):
+class AttentionBackwardOp(AttentionBase):
     """The gradients of `tw.attention` with respect to q, k and v.
 
     `grad` is the gradient of its result, of the shape of `result`; `result` and `logsumexp` are what it
@@ -125,6 +122,9 @@ class AttentionBackwardOp(TwOp):
     `p = exp(scores - logsumexp)` and `d = p * (grad v^T - sum(grad * result))` the gradients are
     `d k * scale`, `d^T q * scale` and `p^T grad`, computed in f32 or f64. A row that sees no column
     (its log-sum-exp is infinite) adds nothing. The mask has no gradient.
+
+    With `dropout` and `seed`, those of `tw.attention`, the same weights are dropped: `grad v^T`, and `p` in
+    `p^T grad`, are 0 there and divided by `1 - dropout` elsewhere.
 
     ```mlir
     %dq, %dk, %dv = tw.attention_backward %q, %k, %v, %g, %o, %l causal scale 0.125
@@ -143,17 +143,15 @@ class AttentionBackwardOp(TwOp):
     result = operand_def(TENSOR)
     logsumexp = operand_def(TENSOR)
     mask = opt_operand_def(TENSOR)
+    seed = opt_operand_def(TENSOR)
     is_causal = opt_prop_def(UnitAttr)
     scale = prop_def(FloatAttr.constr(type=f64))
+    dropout_p = opt_prop_def(FloatAttr.constr(type=f64))
     query_grad = result_def(TENSOR)
     key_grad = result_def(TENSOR)
     value_grad = result_def(TENSOR)
 
     traits = traits_def(PURE)
-    assembly_format = (
-        "$query `,` $key `,` $value `,` $grad `,` $result `,` $logsumexp (`mask` $mask^)?"
-        " (`causal` $is_causal^)? `scale` $scale attr-dict `:` functional-type(operands, results)"
-    )
 
     def __init__(
         self,
@@ -162,10 +160,13 @@ class AttentionBackwardOp(TwOp):
         *,
         scale: float,
         is_causal: bool = False,
+        dropout_p: float = 0.0,
+        seed: SSAValue | None = None,
     ) -> None:
         """`values`: query, key, value, gradient, result and log-sum-exp."""
-        operands = values if mask is None else (*values, mask)
-        self._build(operands, [v.type for v in values[:3]], _scores(scale, is_causal=is_causal))
+        operands, properties = with_optional(values, mask, seed)
+        properties |= weights(scale, is_causal=is_causal, dropout_p=dropout_p)
+        self._build(operands, [v.type for v in values[:3]], properties)
 
     def check(self) -> None:
         _check_factors(self)
@@ -176,14 +177,14 @@ class AttentionBackwardOp(TwOp):
         for fact, made, of in zip(_GRADS, self.results, (self.query, self.key, self.value), strict=True):
             expect_element(self, fact, made, element_of(of))
             expect_sizes(self, f"{fact} shape", sizes_of(made), sizes_of(of))
-        _check_mask(self)
+        _check_optional(self)
 
 
 _GRADS = ("query_grad", "key_grad", "value_grad")
 
 
 @irdl_op_definition
-class AttentionQueryGradOp(TwOp):
+class AttentionQueryGradOp(AttentionBase):
     """The gradient of `tw.attention` with respect to q; see `tw.attention_backward`.
 
     `delta` is `sum(grad * result)` of each row, as wide as `logsumexp`.
@@ -204,15 +205,13 @@ class AttentionQueryGradOp(TwOp):
     logsumexp = operand_def(TENSOR)
     delta = operand_def(TENSOR)
     mask = opt_operand_def(TENSOR)
+    seed = opt_operand_def(TENSOR)
     is_causal = opt_prop_def(UnitAttr)
     scale = prop_def(FloatAttr.constr(type=f64))
+    dropout_p = opt_prop_def(FloatAttr.constr(type=f64))
     query_grad = result_def(TENSOR)
 
     traits = traits_def(PURE)
-    assembly_format = (
-        "$query `,` $key `,` $value `,` $grad `,` $logsumexp `,` $delta (`mask` $mask^)?"
-        " (`causal` $is_causal^)? `scale` $scale attr-dict `:` functional-type(operands, results)"
-    )
 
     def __init__(
         self,
@@ -221,10 +220,13 @@ class AttentionQueryGradOp(TwOp):
         *,
         scale: float,
         is_causal: bool = False,
+        dropout_p: float = 0.0,
+        seed: SSAValue | None = None,
     ) -> None:
         """`values`: query, key, value, gradient, log-sum-exp and delta."""
-        operands = values if mask is None else (*values, mask)
-        self._build(operands, (values[0].type,), _scores(scale, is_causal=is_causal))
+        operands, properties = with_optional(values, mask, seed)
+        properties |= weights(scale, is_causal=is_causal, dropout_p=dropout_p)
+        self._build(operands, (values[0].type,), properties)
 
     def check(self) -> None:
         _check_factors(self)
@@ -232,11 +234,11 @@ class AttentionQueryGradOp(TwOp):
         _check_delta(self)
         expect_element(self, "query_grad", self.query_grad, element_of(self.query))
         expect_sizes(self, "query_grad shape", sizes_of(self.query_grad), sizes_of(self.query))
-        _check_mask(self)
+        _check_optional(self)
 
 
 @irdl_op_definition
-class AttentionKeyGradOp(TwOp):
+class AttentionKeyGradOp(AttentionBase):
     """The gradients of `tw.attention` with respect to k and v, of each head of queries alone.
 
     The results are `[b, h, s, e]` and `[b, h, s, c]`, of the element type of q or wider; where heads
@@ -259,13 +261,14 @@ class AttentionKeyGradOp(TwOp):
     logsumexp = operand_def(TENSOR)
     delta = operand_def(TENSOR)
     mask = opt_operand_def(TENSOR)
+    seed = opt_operand_def(TENSOR)
     is_causal = opt_prop_def(UnitAttr)
     scale = prop_def(FloatAttr.constr(type=f64))
+    dropout_p = opt_prop_def(FloatAttr.constr(type=f64))
     key_grad = result_def(TENSOR)
     value_grad = result_def(TENSOR)
 
     traits = traits_def(PURE)
-    assembly_format = AttentionQueryGradOp.assembly_format
 
     def __init__(
         self,
@@ -274,13 +277,16 @@ class AttentionKeyGradOp(TwOp):
         *,
         scale: float,
         is_causal: bool = False,
+        dropout_p: float = 0.0,
+        seed: SSAValue | None = None,
         element: Attribute,
     ) -> None:
         """`values`: query, key, value, gradient, log-sum-exp and delta; `element` is the results'."""
-        operands = values if mask is None else (*values, mask)
+        operands, properties = with_optional(values, mask, seed)
+        properties |= weights(scale, is_causal=is_causal, dropout_p=dropout_p)
         query, keys = sizes_of(values[0]), [sizes_of(v) for v in values[1:3]]
         types = [tensor_type(element, [*query[:2], *sizes[2:]]) for sizes in keys]
-        self._build(operands, types, _scores(scale, is_causal=is_causal))
+        self._build(operands, types, properties)
 
     def check(self) -> None:
         _check_factors(self)
@@ -293,7 +299,7 @@ class AttentionKeyGradOp(TwOp):
         expect_element(self, "value_grad", self.value_grad, made)
         for fact, grad, of in zip(_GRADS[1:], self.results, (self.key, self.value), strict=True):
             expect_sizes(self, f"{fact} shape", sizes_of(grad), [*q[:2], *sizes_of(of)[2:]])
-        _check_mask(self)
+        _check_optional(self)
 
 
 AnyAttention: TypeAlias = AttentionOp | AttentionBackwardOp | AttentionQueryGradOp | AttentionKeyGradOp
@@ -328,7 +334,8 @@ def _check_delta(op: GradOp) -> None:
     expect_sizes(op, "delta shape", sizes_of(op.delta), sizes_of(op.logsumexp))
 
 
-def _check_mask(op: AnyAttention) -> None:
+def _check_optional(op: AnyAttention) -> None:
+    _check_dropout(op)
     if op.mask is None:
         return
     sizes, full = sizes_of(op.mask), [*sizes_of(op.query)[:3], sizes_of(op.key)[2]]
@@ -339,6 +346,18 @@ def _check_mask(op: AnyAttention) -> None:
     for n, limit in zip(sizes, full[-len(sizes) :], strict=True):
         if n.constant != 1 and n != limit:
             raise fail(op, f"mask has size {n}, expected 1 or {limit}")
+
+
+def _check_dropout(op: AnyAttention) -> None:
+    p = dropout_of(op)
+    if not 0.0 <= p < 1.0:
+        raise fail(op, f"dropout is {p}, expected at least 0.0 and less than 1.0")
+    if (op.seed is None) != (p == 0.0):
+        there = "no seed" if op.seed is None else "a seed"
+        raise fail(op, f"dropout is {p} and there is {there}, expected a seed with dropout alone")
+    if op.seed is not None:
+        expect_element(op, "seed", op.seed, i64)
+        expect_sizes(op, "seed shape", sizes_of(op.seed), [as_expr(2)])
 
 
 ATTENTION_OPS = (AttentionOp, AttentionBackwardOp, AttentionQueryGradOp, AttentionKeyGradOp)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from math import prod
+
+import numpy as np
+from xdsl.dialects.builtin import f32
+
 from ..arrays import Array
+from ..philox import uniform
 from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type_of
 from .attention import (
@@ -11,6 +17,7 @@ from .attention import (
     AttentionKeyGradOp,
     AttentionOp,
     AttentionQueryGradOp,
+    dropout_of,
     wide_element,
 )
 from .semantics_elementwise import compute
@@ -37,6 +44,21 @@ def _scores(op: AnyAttention, m: Machine, query: Array, key: Array, mask: Args) 
     return m.arrays.cast(scores, m.arrays.compute_dtype(element_type_of(op.query)))
 
 
+def _optional(op: AnyAttention, rest: Args) -> tuple[Args, Array | None]:
+    """The mask, if there is one, and the seed."""
+    return (rest, None) if op.seed is None else (rest[:-1], rest[-1])
+
+
+def _dropped(op: AnyAttention, m: Machine, weights: Array, seed: Array | None) -> Array:
+    """`weights`, or what stands in their place, with dropout."""
+    if seed is None:
+        return weights
+    p, (key, first) = dropout_of(op), seed.tolist()
+    numbers = m.arrays.cast(uniform(key, m.arrays.arange(prod(weights.shape)) + first), m.arrays.dtype(f32))
+    kept = numbers.reshape(weights.shape) >= float(np.float32(p))
+    return m.xp.where(kept, weights / (1.0 - p), m.xp.zeros_like(weights))
+
+
 def _swapped(m: Machine, value: Array) -> Array:
     return m.arrays.permute(value, [0, 1, 3, 2])
 
@@ -44,7 +66,8 @@ def _swapped(m: Machine, value: Array) -> Array:
 @semantics(AttentionOp)
 def run_attention(op: AttentionOp, args: Args, machine: Machine) -> Results:
     element, xp = element_type_of(op.query), machine.xp
-    query, key, value, *mask = args
+    query, key, value, *rest = args
+    mask, seed = _optional(op, rest)
     query, key, value = (compute(machine, arg, element) for arg in (query, key, value))
     key, value = (_shared_heads(machine, arg, query.shape[1]) for arg in (key, value))
     with machine.quiet():
@@ -54,17 +77,17 @@ def run_attention(op: AttentionOp, args: Args, machine: Machine) -> Results:
         total = machine.arrays.reduce("sum", weights, (3,)).reshape(top.shape)
         logsumexp = (xp.log(total) + xp.where(xp.isinf(top), xp.zeros_like(top), top)).reshape(top.shape[:3])
         weights = weights / xp.where(total == 0, xp.ones_like(total), total)
-    result = xp.matmul(weights, value)
+    result = xp.matmul(_dropped(op, machine, weights, seed), value)
     return machine.arrays.store(result, element), machine.arrays.store(logsumexp, wide_element(element))
 
 
 @semantics(AttentionBackwardOp)
 def run_backward(op: AttentionBackwardOp, args: Args, machine: Machine) -> Results:
     element = element_type_of(op.query)
-    query, key, value, grad, result, logsumexp, *mask = args
+    query, key, value, grad, result, logsumexp, *rest = args
     grad, result = (compute(machine, arg, element) for arg in (grad, result))
     delta = machine.arrays.reduce("sum", grad * result, (3,))
-    factors = (query, key, value, args[3], logsumexp, delta, *mask)
+    factors = (query, key, value, args[3], logsumexp, delta, *rest)
     parts = _gradients(op, machine, factors)
     heads = key.shape[1]
     found = (parts[0], *(_over_group(machine, part, heads) for part in parts[1:]))
@@ -96,16 +119,18 @@ def _gradients(
     """Of query, key and value, of each head of queries alone."""
     element, xp = element_type_of(op.query), m.xp
     query, key, value, grad = (compute(m, arg, element) for arg in args[:4])
-    logsumexp, delta, *mask = args[4:]
+    logsumexp, delta, *rest = args[4:]
+    mask, seed = _optional(op, rest)
     key, value = (_shared_heads(m, arg, query.shape[1]) for arg in (key, value))
     rows = [*query.shape[:3], 1]
     with m.quiet():
         scores = _scores(op, m, query, key, mask)
         top = logsumexp.reshape(rows)
         weights = xp.exp(scores - xp.where(top == float("-inf"), xp.zeros_like(top), top))
-        inner = weights * (xp.matmul(grad, _swapped(m, value)) - delta.reshape(rows)) * op.scale.value.data
+        above = _dropped(op, m, xp.matmul(grad, _swapped(m, value)), seed)
+        inner = weights * (above - delta.reshape(rows)) * op.scale.value.data
     return (
         xp.matmul(inner, key),
         xp.matmul(_swapped(m, inner), query),
-        xp.matmul(_swapped(m, weights), grad),
+        xp.matmul(_swapped(m, _dropped(op, m, weights, seed)), grad),
     )

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects.builtin import f32, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.dialects.index_expr import ZERO, Expr
-from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.index_expr import ZERO, Expr, linearize, row_major_strides
+from tilewright.dialects.tk.compute import RandomOp, ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.attention import (
@@ -19,6 +19,7 @@ from tilewright.dialects.tw.attention import (
     AttentionOp,
     AttentionQueryGradOp,
     GradOp,
+    dropout_of,
 )
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
@@ -43,18 +44,35 @@ def attention_kernel(op: Operation) -> Lowering | None:
     return lower
 
 
+@dataclass(frozen=True)
+class Sides:
+    """Sizes that decide whether tiles can do an attention, None where they are symbols."""
+
+    rows: int | None
+    keys: int | None
+    depth: int | None
+    width: int | None
+    """Of heads: of queries and keys, and of values."""
+
+
 def why_library(op: AnyAttention) -> str | None:
     """Why tiles cannot do `op`: they compute in f32, with heads that a program can hold."""
-    element = element_type_of(op.query)
+    sizes = (sizes_of(op.query)[2], *sizes_of(op.key)[2:], sizes_of(op.value)[3])
+    sides = Sides(*(size.constant for size in sizes))
+    return why_no_kernel(element_type_of(op.query), sides, gradient=not isinstance(op, AttentionOp))
+
+
+def why_no_kernel(element: Attribute, sides: Sides, *, gradient: bool) -> str | None:
+    """The same of these facts alone; `gradient` asks for that, which needs more room."""
     if not (is_half(element) or element == f32):
         return f"left to a library: no matrix unit takes {element}"
-    sides = (sizes_of(op.query)[2], *sizes_of(op.key)[2:], sizes_of(op.value)[3])
-    if any(size.constant is not None and size.constant < 2 for size in sides):
+    heads = (sides.depth, sides.width)
+    if any(size is not None and size < 2 for size in (sides.rows, sides.keys, *heads)):
         return "left to a library: one of its sides has no more than one element"
     deepest = _DEEPEST
-    if not isinstance(op, AttentionOp):
+    if gradient:
         deepest = _DEEPEST_GRAD if is_half(element) else _DEEPEST_WIDE_GRAD
-    if any(size.constant is None or size.constant > deepest for size in sides[2:]):
+    if any(size is None or size > deepest for size in heads):
         return f"left to a library: heads are symbolic or have more than {deepest} elements"
     return None
 
@@ -93,11 +111,11 @@ def lower_attention(op: Operation) -> KernelOp:
     top = b.select(nothing, b.constant(0.0, f32), top)
     weights = b.op(math.ExpOp, b.op(arith.SubfOp, scores, top))
     total = _sum(b, weights, 4)
-    found = _product(b, op, weights, b.load(2, (batch, at.group, key, column)), 4)
+    kept = _dropped(b, op, at, weights)
+    found = _product(b, op, kept, b.load(2, (batch, at.group, key, column)), 4)
     empty = b.compare_float("oeq", total, b.constant(0.0, f32))
-    b.store(
-        b.op(arith.DivfOp, found, b.select(empty, b.constant(1.0, f32), total)), (batch, head, row, column)
-    )
+    found = b.op(arith.DivfOp, found, b.select(empty, b.constant(1.0, f32), total))
+    b.store(_raised(b, op, found), (batch, head, row, column))
     b.store(b.op(arith.AddfOp, b.op(math.LogOp, total), top), (batch, head, row), 1)
     return b.kernel
 
@@ -125,7 +143,8 @@ def lower_key_grad(op: Operation) -> KernelOp:
     batch, head, key, key_column, value_column, row, depth, width = b.axes
     at = _places(op, batch, head, row, key, depth)
     weights = _weights(b, op, at, 6)
-    values = _product(b, op, weights, b.load(3, (batch, head, row, value_column)), 5)
+    kept = _dropped(b, op, at, weights)
+    values = _raised(b, op, _product(b, op, kept, b.load(3, (batch, head, row, value_column)), 5))
     inner = _inner(b, op, at, weights, width, 7)
     found = _product(b, op, inner, b.load(0, (batch, head, row, key_column)), 5)
     b.store(_scaled(b, op, found), (batch, head, key, key_column))
@@ -156,7 +175,25 @@ def _inner(b: KernelBuilder, op: GradOp, at: _Places, weights: SSAValue, width: 
         b.load(2, (at.batch, at.group, at.key, width)),
     )
     delta = b.load(5, (at.batch, at.head, at.row))
-    return b.op(arith.MulfOp, weights, b.op(arith.SubfOp, _product(b, op, grad, value, over), delta))
+    above = _dropped(b, op, at, _raised(b, op, _product(b, op, grad, value, over)))
+    return b.op(arith.MulfOp, weights, b.op(arith.SubfOp, above, delta))
+
+
+def _dropped(b: KernelBuilder, op: AnyAttention, at: _Places, value: SSAValue) -> SSAValue:
+    """`value`, which varies over rows and keys, where dropout keeps the weight, else 0."""
+    if op.seed is None:
+        return value
+    sizes, number = (*sizes_of(op.query)[:3], sizes_of(op.key)[2]), len(op.operands) - 1
+    place = b.index(linearize((at.batch, at.head, at.row, at.key), row_major_strides(sizes)))
+    counter = b.op(arith.AddiOp, place, b.load(number, (1,)), type_=i64)
+    drawn = b.add(RandomOp.make(b.load(number, (0,)), counter, f32)).results[0]
+    kept = b.compare_float("oge", drawn, b.constant(dropout_of(op), f32))
+    return b.select(kept, value, b.constant(0.0, f32))
+
+
+def _raised(b: KernelBuilder, op: AnyAttention, value: SSAValue) -> SSAValue:
+    """What the weights that dropout keeps are multiplied with."""
+    return value if op.seed is None else b.op(arith.MulfOp, value, b.constant(1 / (1 - dropout_of(op)), f32))
 
 
 def _scaled(b: KernelBuilder, op: AnyAttention, value: SSAValue) -> SSAValue:

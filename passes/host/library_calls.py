@@ -30,6 +30,7 @@ from tilewright.dialects.tw.indexing import (
 from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
 from tilewright.dialects.types import sizes_of
 
+from .diagnostics import NotBufferizable
 from .layouts import Layout, dense, inverse, reshaped, transposed
 
 NONE = UnitAttr()
@@ -128,6 +129,7 @@ def _convolution(op: ConvolutionOp, layout_of: LayoutOf, results: Sequence[Layou
 
 def _attention(op: AttentionOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call | None:
     """ATen's kernel reads rows of query, key and value as contiguous memory, and does not check."""
+    _refuse_dropout(op)
     if any(layout_of(v).strides[-1].constant != 1 for v in (op.query, op.key, op.value)):
         return None
     values = [op.query, op.key, op.value] if op.mask is None else [op.query, op.key, op.value, op.mask]
@@ -152,6 +154,7 @@ def _attention_backward(
     op: AttentionBackwardOp, layout_of: LayoutOf, results: Sequence[Layout]
 ) -> Call | None:
     """As for `_attention`."""
+    _refuse_dropout(op)
     values = [op.grad, op.query, op.key, op.value, op.result, op.logsumexp]
     if any(layout_of(v).strides[-1].constant != 1 for v in values[:-1]):
         return None
@@ -167,6 +170,16 @@ def _attention_backward(
     callee = "aten::_scaled_dot_product_flash_attention_for_cpu_backward"
     layouts = tuple(_heads_inside(layout.sizes) for layout in results)
     return Call(callee, tuple((v, layout_of(v)) for v in values), args, layouts)
+
+
+def _refuse_dropout(op: AttentionOp | AttentionBackwardOp) -> None:
+    """A library would draw its own numbers, and drop other weights."""
+    if op.seed is not None:
+        raise NotBufferizable(
+            op,
+            reason="no library drops the weights that its seed says",
+            advice="compile it for GPUs, whose kernels do: f32, bf16 or f16, and no side of one element",
+        )
 
 
 def _heads_inside(sizes: Sequence[Expr]) -> Layout:

@@ -26,41 +26,41 @@ def reach(chain: Chain, blocks: Blocks, size: Expr) -> tuple[Expr, Expr]:
     rows, step = sizes[chain.row], sizes[chain.along]
     if rows % step:  # the loop would not start, or end, at a block
         return whole
-    conditions = {_visible(outer) for outer in chain.outer}
-    if len(conditions) != 1 or (condition := conditions.pop()) is None:
+    first, *others = (_visible(outer) for outer in chain.outer)
+    common = [condition for condition in dict.fromkeys(first) if all(condition in found for found in others)]
+    directions = [found for condition in common if (found := _direction(condition, chain)) is not None]
+    if len(directions) != 1:
         return whole
-    direction = _direction(condition, chain)
-    if direction == _UPTO:
-        return whole[0], minimum(size, dim(chain.row) + rows)
-    return (dim(chain.row), size) if direction == _FROM else whole
+    (direction,) = directions
+    return (whole[0], minimum(size, dim(chain.row) + rows)) if direction == _UPTO else (dim(chain.row), size)
 
 
-def _visible(outer: Outer) -> SSAValue | None:
-    """The condition without which a reduction is given what changes nothing."""
+def _visible(outer: Outer) -> list[SSAValue]:
+    """The conditions without any of which a reduction is given what changes nothing."""
     value = outer.reduce.value
     return _infinite(value) if outer.reduce.kind.data == "max" else _zero(value)
 
 
-def _infinite(value: SSAValue) -> SSAValue | None:
-    """The condition without which `value` is -inf (or NaN)."""
+def _infinite(value: SSAValue) -> list[SSAValue]:
+    """The conditions without any of which `value` is -inf (or NaN)."""
     op = value.owner
     if isinstance(op, arith.SelectOp) and _is(op.rhs, float("-inf")):
-        return op.cond
-    return _infinite(op.lhs) if isinstance(op, arith.SubfOp) else None
+        return [op.cond, *_infinite(op.lhs)]
+    return _infinite(op.lhs) if isinstance(op, arith.SubfOp) else []
 
 
-def _zero(value: SSAValue) -> SSAValue | None:
-    """The condition without which `value` is 0 (or NaN)."""
+def _zero(value: SSAValue) -> list[SSAValue]:
+    """The conditions without any of which `value` is 0 (or NaN)."""
     op = value.owner
     if isinstance(op, arith.SelectOp) and _is(op.rhs, 0.0):
-        return op.cond
+        return [op.cond, *_zero(op.lhs)]
     if isinstance(op, math.ExpOp):
         return _infinite(op.operand)
     if isinstance(op, arith.ExtFOp | arith.TruncFOp | arith.DivfOp):
         return _zero(op.operands[0])
     if isinstance(op, arith.MulfOp):
-        return _zero(op.lhs) or _zero(op.rhs)
-    return None
+        return [*_zero(op.lhs), *_zero(op.rhs)]
+    return []
 
 
 def _direction(condition: SSAValue, chain: Chain) -> str | None:

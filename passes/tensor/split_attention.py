@@ -9,7 +9,13 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionKeyGradOp, AttentionQueryGradOp
+from tilewright.dialects.tw.attention import (
+    AttentionBackwardOp,
+    AttentionKeyGradOp,
+    AttentionQueryGradOp,
+    dropout_of,
+)
+from tilewright.dialects.tw.attention_base import Weights
 from tilewright.dialects.tw.elementwise_binary import CastOp, MulOp
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import ReshapeOp
@@ -53,12 +59,15 @@ def _split(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
     product = rw.value(MulOp(_as(rw, op.grad, f32), _as(rw, op.result, f32)))
     delta = rw.value(SumOp(product, (3,)))
     values = (op.query, op.key, op.value, op.grad, op.logsumexp, delta)
-    scale, causal = op.scale.value.data, op.is_causal is not None
-    of_query = rw.value(AttentionQueryGradOp(values, op.mask, scale=scale, is_causal=causal))
+    how: Weights = {
+        "scale": op.scale.value.data,
+        "is_causal": op.is_causal is not None,
+        "dropout_p": dropout_of(op),
+        "seed": op.seed,
+    }
+    of_query = rw.value(AttentionQueryGradOp(values, op.mask, **how))
     shared = sizes_of(op.key)[1] != heads
-    of_keys = AttentionKeyGradOp(
-        values, op.mask, scale=scale, is_causal=causal, element=f32 if shared else element
-    )
+    of_keys = AttentionKeyGradOp(values, op.mask, **how, element=f32 if shared else element)
     rw.insert(of_keys)
     if not shared:
         return [of_query, *of_keys.results]

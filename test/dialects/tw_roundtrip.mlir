@@ -105,7 +105,7 @@ func.func @indexing(%x: tensor<4x6x5xf32>, %i: tensor<3xi64>, %v: tensor<3x6xf32
 // CHECK-LABEL: @contractions
 func.func @contractions(%a: tensor<4x6xf32>, %b: tensor<6x5xf32>, %c: tensor<5xf32>,
                         %x: tensor<2x3x8x8xf32>, %w: tensor<4x3x3x3xf32>, %t: tensor<3x4x3x3xf32>, %o: tensor<4xf32>,
-                        %q: tensor<1x2x7x8xf32>, %k: tensor<1x2x9x8xf32>, %m: tensor<1x1x7x9xi1>) {
+                        %q: tensor<1x2x7x8xf32>, %k: tensor<1x2x9x8xf32>, %m: tensor<1x1x7x9xi1>, %s: tensor<2xi64>) {
   // CHECK: tw.matmul %a, %b : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
   %0 = tw.matmul %a, %b : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
   // CHECK-NEXT: tw.matmul %a, %b bias %c : (tensor<4x6xf32>, tensor<6x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
@@ -124,6 +124,14 @@ func.func @contractions(%a: tensor<4x6xf32>, %b: tensor<6x5xf32>, %c: tensor<5xf
   %11 = tw.attention_query_grad %q, %k, %k, %q, %7, %7 causal scale 0.35 : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x2x7xf32>) -> tensor<1x2x7x8xf32>
   // CHECK-NEXT: tw.attention_key_grad %q, %k, %k, %q, %{{.*}}, %{{.*}} mask %m scale 3.500000e-01 : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x2x7xf32>, tensor<1x1x7x9xi1>) -> (tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>)
   %12, %13 = tw.attention_key_grad %q, %k, %k, %q, %7, %7 mask %m scale 0.35 : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x2x7xf32>, tensor<1x1x7x9xi1>) -> (tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>)
+  // CHECK-NEXT: tw.attention %q, %k, %k mask %m scale 3.500000e-01 dropout 1.000000e-01 seed %s : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x1x7x9xi1>, tensor<2xi64>) -> (tensor<1x2x7x8xf32>, tensor<1x2x7xf32>)
+  %14, %15 = tw.attention %q, %k, %k mask %m scale 0.35 dropout 0.1 seed %s : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x1x7x9xi1>, tensor<2xi64>) -> (tensor<1x2x7x8xf32>, tensor<1x2x7xf32>)
+  // CHECK-NEXT: tw.attention_backward %q, %k, %k, %q, %{{.*}}, %{{.*}} mask %m scale 3.500000e-01 dropout 1.000000e-01 seed %s : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x1x7x9xi1>, tensor<2xi64>) -> (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>)
+  %16, %17, %18 = tw.attention_backward %q, %k, %k, %q, %6, %7 mask %m scale 0.35 dropout 0.1 seed %s : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x1x7x9xi1>, tensor<2xi64>) -> (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>)
+  // CHECK-NEXT: tw.attention_query_grad %q, %k, %k, %q, %{{.*}}, %{{.*}} scale 3.500000e-01 dropout 1.000000e-01 seed %s : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x2x7xf32>, tensor<2xi64>) -> tensor<1x2x7x8xf32>
+  %19 = tw.attention_query_grad %q, %k, %k, %q, %7, %7 scale 0.35 dropout 0.1 seed %s : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x2x7xf32>, tensor<2xi64>) -> tensor<1x2x7x8xf32>
+  // CHECK-NEXT: tw.attention_key_grad %q, %k, %k, %q, %{{.*}}, %{{.*}} causal scale 3.500000e-01 dropout 1.000000e-01 seed %s : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x2x7xf32>, tensor<2xi64>) -> (tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>)
+  %20, %21 = tw.attention_key_grad %q, %k, %k, %q, %7, %7 causal scale 0.35 dropout 0.1 seed %s : (tensor<1x2x7x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>, tensor<1x2x7x8xf32>, tensor<1x2x7xf32>, tensor<1x2x7xf32>, tensor<2xi64>) -> (tensor<1x2x9x8xf32>, tensor<1x2x9x8xf32>)
   func.return
 }
 

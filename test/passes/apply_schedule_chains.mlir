@@ -231,3 +231,51 @@ tk.func @gradients_of_f32 [512, 64, 512, 64, 64] (%q: memref<32768xf32>, %k: mem
   %11 = tk.reduce add %10 over [2] : f32
   tk.store %11, %dq[d0*64 + d1] : f32, memref<32768xf32>
 }
+
+// -----
+
+// Dropout: numbers are drawn for the block at hand, and what a causal mask hides is left out as without it.
+// CHECK-LABEL: tk.func @dropout
+// APPLY-LABEL: tk.func @dropout
+// APPLY: tk.for 1 = "0" to "512" step [[ROWS:[0-9]+]] parallel {
+// APPLY: %[[SEED:.*]] = tk.load %s[0] : memref<2xi64> -> i64
+// APPLY: tk.for 3 = "0" to "min(512, d1 + [[ROWS]])" step [[KEYS:[0-9]+]] iter
+// APPLY: %[[W:.*]] = math.exp %{{.*}} : vector<[[ROWS]]x[[KEYS]]xf32>
+// APPLY: tk.collapse add %[[W]]
+// APPLY: %[[AT:.*]] = tk.index "d0*262144 + d1*512 + d3" lanes 1, 3 : vector<[[ROWS]]x[[KEYS]]xi64>
+// APPLY: %[[DRAWN:.*]] = tk.random %[[SEED]], %[[AT]] : vector<[[ROWS]]x[[KEYS]]xf32>
+// APPLY: %[[LEFT:.*]] = arith.select %{{.*}}, %[[W]]
+// APPLY: %[[FACTOR:.*]] = arith.truncf %[[LEFT]]
+// APPLY: tk.mma %{{.*}}, %[[FACTOR]]
+tk.func @dropout [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref<196608xbf16>, %v: memref<196608xbf16>, %s: memref<2xi64>, %o: memref<196608xf32>) {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
+  %p = arith.constant 0.25 : f32
+  %0 = tk.load %q[d0*32768 + d1*64 + d4] : memref<196608xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %k[d0*32768 + d3*64 + d4] : memref<196608xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [4] {tk.factors = bf16} : f32
+  %6 = tk.index "d3" : i64
+  %7 = tk.index "d1" : i64
+  %8 = arith.cmpi sle, %6, %7 : i64
+  %9 = arith.select %8, %5, %low : f32
+  %10 = tk.reduce max %9 over [3] : f32
+  %11 = arith.cmpf oeq, %10, %low : f32
+  %12 = arith.select %11, %zero, %10 : f32
+  %13 = arith.subf %9, %12 : f32
+  %14 = math.exp %13 : f32
+  %15 = tk.reduce add %14 over [3] : f32
+  %16 = tk.index "d0*262144 + d1*512 + d3" : i64
+  %17 = tk.load %s[0] : memref<2xi64> -> i64
+  %18 = tk.random %17, %16 : f32
+  %19 = arith.cmpf oge, %18, %p : f32
+  %20 = arith.select %19, %14, %zero : f32
+  %21 = tk.load %v[d0*32768 + d3*64 + d2] : memref<196608xbf16> -> bf16
+  %22 = arith.extf %21 : bf16 to f32
+  %23 = arith.mulf %20, %22 : f32
+  %24 = tk.reduce add %23 over [3] {tk.factors = bf16} : f32
+  %25 = arith.divf %24, %15 : f32
+  tk.store %25, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
+}

@@ -134,3 +134,52 @@ func.func @deep_gradient(%q: tensor<2x3x8x160xf16>, %l: tensor<2x3x8xf32>) -> te
     tensor<2x3x8x160xf16>, tensor<2x3x8x160xf16>, tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8x160xf16>
   func.return %r : tensor<2x3x8x160xf16>
 }
+
+// -----
+
+// A weight is dropped after its sum was taken; the position of a weight among all is the counter.
+// CHECK-LABEL: @dropout
+// CHECK: tk.kernel [2, 3, 8, 16, 9, 32]
+// CHECK: %[[W:.*]] = math.exp
+// CHECK: %[[TOTAL:.*]] = tk.reduce add %[[W]] over [4] : f32
+// CHECK: %[[AT:.*]] = tk.index "d0*216 + d1*72 + d2*9 + d4" : i64
+// CHECK: %[[FIRST:.*]] = tk.load %{{.*}}[1] : tensor<2xi64> -> i64
+// CHECK: %[[COUNTER:.*]] = arith.addi %[[AT]], %[[FIRST]] : i64
+// CHECK: %[[SEED:.*]] = tk.load %{{.*}}[0] : tensor<2xi64> -> i64
+// CHECK: %[[DRAWN:.*]] = tk.random %[[SEED]], %[[COUNTER]] : f32
+// CHECK: %[[KEPT:.*]] = arith.cmpf oge, %[[DRAWN]], %{{.*}} : f32
+// CHECK: %[[LEFT:.*]] = arith.select %[[KEPT]], %[[W]], %{{.*}} : f32
+// CHECK: arith.mulf %[[LEFT]], %{{.*}} : f32
+// CHECK: %[[R:.*]] = arith.divf
+// CHECK: arith.mulf %[[R]], %{{.*}} : f32
+// LIBRARY-LABEL: @dropout
+// LIBRARY: tw.attention
+func.func @dropout(%q: tensor<2x3x8x32xf32>, %k: tensor<2x3x9x32xf32>, %v: tensor<2x3x9x16xf32>, %s: tensor<2xi64>)
+    -> tensor<2x3x8x16xf32> {
+  %o, %l = tw.attention %q, %k, %v scale 0.125 dropout 0.25 seed %s : (tensor<2x3x8x32xf32>,
+    tensor<2x3x9x32xf32>, tensor<2x3x9x16xf32>, tensor<2xi64>) -> (tensor<2x3x8x16xf32>, tensor<2x3x8xf32>)
+  func.return %o : tensor<2x3x8x16xf32>
+}
+
+// -----
+
+// The gradient of what was dropped is dropped; that of the values takes the weights that were left.
+// CHECK-LABEL: @gradients_with_dropout
+// CHECK: %[[P:.*]] = math.exp
+// CHECK: tk.index "d0*216 + d1*72 + d2 + d5*9" : i64
+// CHECK: %[[DRAWN:.*]] = tk.random
+// CHECK: %[[KEPT:.*]] = arith.cmpf oge, %[[DRAWN]]
+// CHECK: arith.select %[[KEPT]], %[[P]], %{{.*}} : f32
+// CHECK: %[[G:.*]] = tk.reduce add %{{.*}} over [7] : f32
+// CHECK: %[[RAISED:.*]] = arith.mulf %[[G]], %{{.*}} : f32
+// CHECK: %[[LEFT:.*]] = arith.select %{{.*}}, %[[RAISED]], %{{.*}} : f32
+// CHECK: %[[D:.*]] = arith.subf %[[LEFT]], %{{.*}} : f32
+// CHECK: arith.mulf %[[P]], %[[D]] : f32
+func.func @gradients_with_dropout(%q: tensor<2x3x8x32xf32>, %g: tensor<2x3x8x16xf32>, %k: tensor<2x3x9x32xf32>,
+    %v: tensor<2x3x9x16xf32>, %l: tensor<2x3x8xf32>, %s: tensor<2xi64>)
+    -> (tensor<2x3x9x32xf32>, tensor<2x3x9x16xf32>) {
+  %dk, %dv = tw.attention_key_grad %q, %k, %v, %g, %l, %l scale 0.125 dropout 0.25 seed %s : (tensor<2x3x8x32xf32>,
+    tensor<2x3x9x32xf32>, tensor<2x3x9x16xf32>, tensor<2x3x8x16xf32>, tensor<2x3x8xf32>, tensor<2x3x8xf32>,
+    tensor<2xi64>) -> (tensor<2x3x9x32xf32>, tensor<2x3x9x16xf32>)
+  func.return %dk, %dv : tensor<2x3x9x32xf32>, tensor<2x3x9x16xf32>
+}

@@ -77,3 +77,18 @@ func.func @deep_heads(%q: tensor<1x1x5x80xf32>, %l: tensor<1x1x5xf32>) -> tensor
       -> (tensor<1x1x5x80xf32>, tensor<1x1x5x80xf32>, tensor<1x1x5x80xf32>)
   func.return %dq : tensor<1x1x5x80xf32>
 }
+
+// -----
+
+// Both get the seed.
+// CHECK-LABEL: @dropout
+// CHECK: tw.attention_query_grad %q, %q, %q, %q, %l, %{{.*}} scale {{.*}} dropout 2.500000e-01 seed %s :
+// CHECK: tw.attention_key_grad %q, %q, %q, %q, %l, %{{.*}} scale {{.*}} dropout 2.500000e-01 seed %s :
+func.func @dropout(%q: tensor<1x2x5x4xf32>, %l: tensor<1x2x5xf32>, %s: tensor<2xi64>)
+    -> (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) {
+  %dq, %dk, %dv = tw.attention_backward %q, %q, %q, %q, %q, %l scale 0.5 dropout 0.25 seed %s
+    : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>,
+       tensor<1x2x5x4xf32>, tensor<1x2x5xf32>, tensor<2xi64>)
+      -> (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>)
+  func.return %dq, %dk : tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>
+}

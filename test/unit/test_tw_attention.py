@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import f32
 
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.tw import attention as t
+from tilewright.dialects.tw.creation import RngUniformOp
 
 
 @pytest.mark.parametrize("name", FLOATS)
@@ -112,3 +113,62 @@ def test_gradients_in_parts() -> None:
         assert found.dtype == torch.float32
         summed = found.view(1, 2, 2, 7, 4).sum(2).double()
         torch.testing.assert_close(summed, wanted, **how)
+
+
+SEED = torch.tensor([-1234567890123456789, 11])
+P = 0.3
+
+
+def kept(b: int, h: int, rows: int, keys: int) -> Tensor:
+    """Which weights dropout keeps, by the text of the op: `tw.rng_uniform` at the position of the weight."""
+    numbers = module_of([SEED[0]], lambda a: RngUniformOp(a[0], [b, h, rows, keys], int(SEED[1])))
+    (drawn,) = interpret(numbers, [SEED[0]], torch)
+    return drawn >= P
+
+
+@pytest.mark.parametrize("name", FLOATS)
+@pytest.mark.parametrize("how", CASES.values(), ids=CASES)
+def test_dropout(name: str, how: dict[str, Any]) -> None:
+    """The result, and the gradients that autograd finds in float64 with the same weights left out."""
+    q, k, v = values(2, 6, 5, 4, name=name), values(2, 3, 7, 4, name=name), values(2, 3, 7, 3, name=name)
+    leaves = [x.detach().double().clone().requires_grad_() for x in (q, k, v)]
+    wide = [leaves[0], *(x.repeat_interleave(2, 1) for x in leaves[1:])]
+    scores = wide[0] @ wide[1].mT * 0.3
+    hidden = ~how["attn_mask"] if "attn_mask" in how else torch.zeros(5, 7, dtype=torch.bool)
+    if how.get("is_causal"):
+        hidden = torch.ones(5, 7, dtype=torch.bool).triu(1)
+    blind = hidden.all(-1, keepdim=True)
+    weights = scores.masked_fill(hidden & ~blind, float("-inf")).softmax(-1)
+    out = torch.where(kept(2, 6, 5, 7) & ~blind, weights / (1 - P), 0.0) @ wide[2]
+    total = scores.masked_fill(hidden, float("-inf")).logsumexp(-1).detach()
+    total = total if name == "f64" else total.float()
+    masks = [how["attn_mask"]] if "attn_mask" in how else []
+    options: Any = {"scale": 0.3, "is_causal": bool(how.get("is_causal")), "dropout_p": P}
+    tolerance = TOLERANCE[name] * 4
+
+    def forward(a: Any) -> t.AttentionOp:
+        return t.AttentionOp(*a[:-1], seed=a[-1], **options)
+
+    rounded = out.detach().to(q.dtype)
+    check([q, k, v, *masks, SEED], forward, rounded, total, rtol=tolerance, atol=tolerance)
+    grad = values(*out.shape, seed=5).to(q.dtype)
+    wanted = torch.autograd.grad(out, leaves, grad.double())
+
+    def backward(a: Any) -> t.AttentionBackwardOp:
+        return t.AttentionBackwardOp(a[:6], *a[6:-1], seed=a[-1], **options)
+
+    inputs = [q, k, v, grad, rounded, total, *masks, SEED]
+    check(inputs, backward, *(w.to(q.dtype) for w in wanted), rtol=tolerance, atol=tolerance)
+
+
+def test_share_of_weights_that_dropout_keeps() -> None:
+    """All scores are equal and values are one: a result counts what was kept of its row."""
+    q, rows, keys = torch.zeros(1, 2, 100, 4), 100, 200
+    k, v = torch.zeros(1, 2, keys, 4), torch.ones(1, 2, keys, 1)
+    module = module_of([q, k, v, SEED], lambda a: t.AttentionOp(*a[:3], scale=1.0, dropout_p=P, seed=a[3]))
+    out, total = interpret(module, [q, k, v, SEED], torch)
+    share = out[..., 0].double() * (1 - P)
+    torch.testing.assert_close(share, kept(1, 2, rows, keys).double().mean(-1), rtol=1e-5, atol=1e-5)
+    deviation = (P * (1 - P) / (2 * rows * keys)) ** 0.5
+    assert abs(float(share.mean()) - (1 - P)) < 4 * deviation  # of one fixed seed
+    torch.testing.assert_close(total, torch.full((1, 2, rows), keys).float().log())
