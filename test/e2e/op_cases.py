@@ -120,7 +120,13 @@ _TABLE: tuple[tuple[str, tuple[torch.dtype, ...], tuple[Function, ...]], ...] = 
     (
         "attention",
         FLOATS,
-        (lambda x, y: F.scaled_dot_product_attention(x[None], y[None], y[None]),),
+        (
+            lambda x, y: F.scaled_dot_product_attention(x[None], y[None], y[None]),
+            lambda x, y: F.scaled_dot_product_attention(x[None], y[None], y[None], is_causal=True),
+            lambda x, y: F.scaled_dot_product_attention(
+                x[None], y[None], y[None], attn_mask=x @ y.transpose(1, 2)
+            ),
+        ),
     ),
 )
 CASES = tuple(

@@ -42,6 +42,7 @@ ROWS: dict[str, Function] = {
     "index": lambda x: x[:, AT],
     "index next to each other": lambda x: x[:, AT, LAST],
     "index apart": lambda x: x[AT, :, LAST],
+    "index apart behind the first": lambda x: x[None][:, AT, :, LAST],
     "index_put": lambda x: x.index_put((AT, AT), x[:, 0] * 3),
     "index_put that adds": lambda x: x.index_put((torch.tensor([1, 1, 0]),), x * 3, accumulate=True),
     "index_put apart": lambda x: x.index_put((AT, torch.tensor([0, 3, 1]), LAST), torch.ones(3)),

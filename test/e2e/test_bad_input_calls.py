@@ -153,6 +153,7 @@ def test_mutations() -> None:
 
 CHANGES: dict[str, Callable[[nn.Module], object]] = {
     "in place": lambda m: m.weight.mul_(2),
+    "one element": lambda m: m.weight[0, 5].add_(3),
     "data": lambda m: setattr(m.weight, "data", torch.randn(64, 64)),
     "data twice": lambda m: [setattr(m.weight, "data", torch.randn(64, 64)) for _ in range(2)],
     "data in place": lambda m: m.weight.data.mul_(3),

@@ -29,6 +29,19 @@ func.func @different_reductions(%x: tensor<8x8xf32>) -> (tensor<8xf32>, tensor<8
 
 // -----
 
+// The second reads %x where the first does, and the first's result elsewhere.
+
+// CHECK-LABEL: @one_reads_the_other_turned
+// CHECK-COUNT-2: tk.kernel
+func.func @one_reads_the_other_turned(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
+  %a = tw.exp %x : tensor<8x8xf32>
+  %t = tw.transpose %a by [1, 0] : tensor<8x8xf32> -> tensor<8x8xf32>
+  %b = tw.sub %x, %t : tensor<8x8xf32>
+  func.return %a, %b : tensor<8x8xf32>, tensor<8x8xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @dependent
 // CHECK-COUNT-2: tk.kernel
 // REMARK:     not fused with a sibling kernel: another path leads from it to the consumer

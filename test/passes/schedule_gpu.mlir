@@ -186,6 +186,15 @@ tk.func @single [256, 256, 256] (%a: memref<65536xf32>, %b: memref<65536xf32>, %
 
 // -----
 
+// CHECK-LABEL: tk.func @more_than_31_bits
+// CHECK-SAME: tk.index = 64
+tk.func @more_than_31_bits [2147483648] (%x: memref<2147483648xbf16>, %o: memref<2147483648xbf16>) {
+  %0 = tk.load %x[d0] : memref<2147483648xbf16> -> bf16
+  tk.store %0, %o[d0] : bf16, memref<2147483648xbf16>
+}
+
+// -----
+
 // What is divided may be larger than any buffer.
 // CHECK-LABEL: tk.func @wide_division
 // CHECK-SAME: tk.index = 64

@@ -46,7 +46,7 @@ func.func @reductions_swallow_transposes(%x: tensor<2x5x6x4xf32>) -> tensor<2x4x
 // -----
 
 // CHECK-LABEL: @pads_windows_slices_and_concats_follow
-// CHECK-NEXT: %[[P:.*]] = tw.pad %x low "0, 1, 2, 0" high "0, 1, 2, 0" value 0xff800000 : f32 : tensor<2x5x6x4xf32>
+// CHECK-NEXT: %[[P:.*]] = tw.pad %x low "0, 2, 1, 0" high "0, 0, 3, 0" value 0xff800000 : f32 : tensor<2x5x6x4xf32>
 // CHECK-NEXT: %[[W:.*]] = tw.window %[[P]] dims [1, 2] sizes [3, 2] strides [1, 2] dilation [1, 1]
 // CHECK-NEXT: %[[M:.*]] = tw.max %[[W]] over [4, 5] : tensor<2x5x5x4x3x2xf32> -> tensor<2x5x5x4xf32>
 // CHECK-NEXT: %[[C:.*]] = tw.concat %[[M]], %y dim 3 : {{.*}} -> tensor<2x5x5x7xf32>
@@ -54,7 +54,7 @@ func.func @reductions_swallow_transposes(%x: tensor<2x5x6x4xf32>) -> tensor<2x4x
 // CHECK-NEXT: return %[[S]]
 func.func @pads_windows_slices_and_concats_follow(%x: tensor<2x5x6x4xf32>, %y: tensor<2x5x5x3xf32>) -> tensor<2x4x5x5xf32> {
   %t = tw.transpose %x by [0, 3, 1, 2] : tensor<2x5x6x4xf32> -> tensor<2x4x5x6xf32>
-  %p = tw.pad %t low "0, 0, 1, 2" high "0, 0, 1, 2" value 0xff800000 : f32 : tensor<2x4x5x6xf32> -> tensor<2x4x7x10xf32>
+  %p = tw.pad %t low "0, 0, 2, 1" high "0, 0, 0, 3" value 0xff800000 : f32 : tensor<2x4x5x6xf32> -> tensor<2x4x7x10xf32>
   %w = tw.window %p dims [2, 3] sizes [3, 2] strides [1, 2] dilation [1, 1] : tensor<2x4x7x10xf32> -> tensor<2x4x5x5x3x2xf32>
   %m = tw.max %w over [4, 5] : tensor<2x4x5x5x3x2xf32> -> tensor<2x4x5x5xf32>
   %u = tw.transpose %y by [0, 3, 1, 2] : tensor<2x5x5x3xf32> -> tensor<2x3x5x5xf32>

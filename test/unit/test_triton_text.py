@@ -57,6 +57,20 @@ PRODUCTS["convolution"] = Case(
     PRODUCTS["convolution"].buffers,
     tolerance=1e-4,
 )
+FACTORS = Case(  # beyond the end of the sum neither factor is zero, though what they are made of is
+    """tk.func @f [40, 24, 33] (%a: memref<1320xf32>, %b: memref<792xf32>, %o: memref<960xf32>) {
+      %0 = tk.load %a[d0*33 + d2] : memref<1320xf32> -> f32
+      %1 = math.cos %0 : f32
+      %2 = tk.load %b[d2*24 + d1] : memref<792xf32> -> f32
+      %3 = math.cos %2 : f32
+      %4 = arith.mulf %1, %3 : f32
+      %5 = tk.reduce add %4 over [2] : f32
+      tk.store %5, %o[d0*24 + d1] : f32, memref<960xf32>
+    }""",
+    ("f32 1320", "f32 792", "f32 960 = 0"),
+    tolerance=1e-4,
+)
+PRODUCTS["of_computed_factors"] = FACTORS
 EMPTY = Case(
     """tk.func @f [3, 0] (%x: memref<0xf32>, %o: memref<3xf32>) {
       %0 = tk.load %x[d0 + d1] : memref<0xf32> -> f32
