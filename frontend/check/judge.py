@@ -98,8 +98,12 @@ def _wrong_truth(truth: Any, found: Any, relative: float, least: float) -> Any:
         scale = float((numbers * numbers).mean() ** 0.5) if numbers.size else 0.0
         scale = scale if np.isfinite(scale) else 0.0
         near = abs(truth - found) <= relative * (abs(truth) + scale) + least
-    same = (truth == found) | ((truth != truth) & (found != found))
-    return ~(same | near)
+    return ~(_same(truth, found) | (near & finite))
+
+
+def _same(one: Any, other: Any) -> Any:
+    """Where two arrays hold the same number, or both NaN."""
+    return (one == other) | ((one != one) & (other != other))
 
 
 def _wrong_rounding(
@@ -110,8 +114,10 @@ def _wrong_rounding(
     absolute = max(tolerance, precision.summing)
     with np.errstate(all="ignore"):
         near = abs(wide_after - wide_before) <= relative * abs(wide_before) + absolute
+        near &= np.isfinite(before)  # everything is within a fraction of an infinity
         as_true = abs(wide_after - truth) <= relative * abs(truth) + absolute
-    same = (before == after) | ((before != before) & (after != after))
+        as_true &= np.isfinite(truth)
+    same = _same(before, after) | (_same(after, truth) & ~np.isfinite(truth))
     overflowed = ~np.isfinite(before) & np.isfinite(truth)  # the unchanged module was no better
     wrong = ~(same | near | as_true | overflowed)
     if not wrong.any():

@@ -15,22 +15,31 @@ def check_program(text: str) -> Find | None:
     space: dict[str, Any] = {}
     exec(compile(text, "program.py", "exec"), space)
     program, inputs = space["program"], space["inputs"]
+    outcome = _trained if space.get("TRAINED") else _outcome
     try:
-        eager = _outcome(program, inputs())
+        eager = outcome(program, inputs())
         with Widen():
-            truth = _outcome(program, tuple(t.double() for t in inputs()))
-    except (RuntimeError, IndexError):
+            truth = outcome(program, tuple(t.double() for t in inputs()))
+    except (RuntimeError, IndexError, ValueError):
         return None  # no valid program
     torch._dynamo.reset()
     try:
-        with torch.no_grad():
-            found = _outcome(torch.compile(program, backend="mlir"), inputs())
+        found = outcome(torch.compile(program, backend="mlir"), inputs())
     except Exception as error:  # eager runs it, so whatever happens is a find
         return Find(type(error).__name__, str(error), text)
-    verdict = judge(found, eager, truth)
+    verdict = judge(found, eager, truth, halves="float16" in text)
     return None if verdict else Find("WrongResult", verdict.why, text)
 
 
 def _outcome(program: Any, args: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
     with torch.no_grad():
         return [*program(*args), *args]
+
+
+def _trained(program: Any, args: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
+    """What the program returns, and the gradients of the mean of its squares."""
+    leaves = [t.detach().requires_grad_() for t in args]
+    made = program(*leaves)
+    loss = torch.stack([t.double().square().mean() for t in made]).sum()
+    grads = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
+    return [*(t.detach() for t in made), *grads]

@@ -3,26 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 
+import products
 from graph import FAVOURITES, Graph
-from xdsl.dialects.builtin import ModuleOp, f32, f64, i1, i64
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntAttr, IntegerAttr, ModuleOp, f32, f64, i1, i64
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from tilewright.dialects.index_expr import Expr, as_expr
-from tilewright.dialects.tw import creation, indexing, linalg, reduction, view, window
+from tilewright.dialects.tw import creation, indexing, reduction, view, window
+from tilewright.dialects.tw.aten import ArgAttr, AtenOp
+from tilewright.dialects.tw.base import TwOp
 from tilewright.dialects.tw.elementwise import UNARY_OPS
 from tilewright.dialects.tw.elementwise_binary import BINARY_OPS, CastOp, CompareOp, RemainderOp, SelectOp
-from tilewright.dialects.types import ELEMENT_TYPES, element_type_of, is_float, sizes_of
+from tilewright.dialects.types import (
+    ELEMENT_TYPES,
+    element_type_of,
+    is_float,
+    is_half,
+    sizes_of,
+    tensor_type,
+    ui8,
+)
 
 
 def _unary(g: Graph) -> None:
-    g.add(g.random.choice(UNARY_OPS)(g.pick()))
+    value = g.pick()
+    _accepted(g, UNARY_OPS, value)
 
 
 def _binary(g: Graph) -> None:
     lhs = g.pick()
-    g.add(g.random.choice(BINARY_OPS)(lhs, g.like(lhs)))
+    _accepted(g, BINARY_OPS, lhs, g.like(lhs))
+
+
+def _accepted(g: Graph, kinds: Sequence[type[TwOp]], *operands: SSAValue) -> None:
+    """Add the first of `kinds`, shuffled, that takes operands of this type."""
+    for kind in g.random.sample(kinds, len(kinds)):
+        try:
+            g.add(kind(*operands))
+        except VerifyException:
+            continue
+        return
 
 
 def _compare(g: Graph) -> None:
@@ -37,7 +60,8 @@ def _select(g: Graph) -> None:
 
 
 def _cast(g: Graph) -> None:
-    g.add(CastOp(g.pick(), ELEMENT_TYPES[g.random.choice(FAVOURITES)]))
+    element = ELEMENT_TYPES[g.random.choice(FAVOURITES)]
+    g.add(CastOp(g.pick(), element, rounded=is_half(element) and g.random.random() < 0.5))
 
 
 def _full(g: Graph) -> None:
@@ -51,6 +75,16 @@ def _full(g: Graph) -> None:
     if g.symbols and g.random.random() < 0.3:
         value = g.random.choice(g.symbols)
     g.add(creation.FullOp(value, element, sizes))
+
+
+def _constant(g: Graph) -> None:
+    element = element_type_of(g.pick())
+    sizes = [g.random.choice((1, 2, 3, 5)) for _ in range(g.random.randint(0, 2))]
+    numbers = [g.random.choice((-2, 0, 1, 3)) for _ in range(prod(sizes))]
+    if element in (i1, ui8):
+        numbers = [abs(n) % 2 for n in numbers]
+    halves = [n / 2 for n in numbers] if is_float(element) else numbers
+    g.add(creation.ConstantOp(DenseIntOrFPElementsAttr.from_list(tensor_type(element, sizes), halves)))
 
 
 def _iota(g: Graph) -> None:
@@ -182,10 +216,31 @@ def _reduce(g: Graph) -> None:
 def _sort(g: Graph) -> None:
     value = g.pick(lambda v: len(sizes_of(v)) > 0)
     dim = g.random.randrange(len(sizes_of(value)))
-    op = indexing.SortOp(value, dim, descending=g.random.random() < 0.5)
+    size, count = sizes_of(value)[dim].constant, None
+    if size and g.random.random() < 0.4:
+        count = as_expr(g.random.randint(1, size))
+    op = indexing.SortOp(value, dim, descending=g.random.random() < 0.5, count=count)
     g.add(op)
     if is_float(element_type_of(value)):
         g.values.remove(op.indices)  # of numbers that are nearly equal, rounding decides which comes first
+
+
+def _aten(g: Graph) -> None:
+    """A call of ATen, of which the compiler knows no more than the type of what it returns."""
+    value = g.pick(lambda v: element_type_of(v) in (f32, f64) and len(sizes_of(v)) > 0)
+    dim = IntegerAttr(g.random.randrange(len(sizes_of(value))), i64)
+    position = tensor_type(i64, sizes_of(value))
+    name, args, results = g.random.choice(
+        (
+            ("aten::erfinv", [], [value.type]),
+            ("aten::logcumsumexp", [dim], [value.type]),
+            ("aten::cummax", [dim], [value.type, position]),
+        )
+    )
+    op = AtenOp(name, [value], [ArgAttr(IntAttr(0)), *args], results)
+    g.add(op)
+    for places in op.outputs[1:]:
+        g.values.remove(places)  # as those of tw.sort
 
 
 def _normalise(g: Graph) -> None:
@@ -246,44 +301,6 @@ def _scatter(g: Graph) -> None:
         g.add(indexing.ScatterAlongOp(target, index, twice, dim, g.random.choice(("none", "add"))))
 
 
-def _matmul(g: Graph) -> None:
-    lhs = g.pick(lambda v: len(sizes_of(v)) >= 2 and element_type_of(v) != i1)
-    *batch, _, k = sizes_of(lhs)
-    columns = as_expr(g.random.choice((1, 3, 16, 32)))
-    fitting = [
-        v
-        for v in g.values
-        if element_type_of(v) == element_type_of(lhs)
-        and list(sizes_of(v)[:-2]) == batch
-        and len(sizes_of(v)) >= 2
-        and sizes_of(v)[-2] == k
-    ]
-    if fitting and g.random.random() < 0.7:
-        rhs = g.random.choice(fitting)
-    else:
-        rhs = g.add(creation.IotaOp(element_type_of(lhs), [*batch, k, columns], len(batch), -2, 1))
-    bias = None
-    if g.random.random() < 0.3:
-        bias = g.pick(
-            lambda v: sizes_of(v) == sizes_of(rhs)[-1:] and element_type_of(v) == element_type_of(lhs)
-        )
-    g.add(linalg.MatmulOp(lhs, rhs, bias))
-
-
-def _convolution(g: Graph) -> None:
-    image = g.pick(lambda v: 3 <= len(sizes_of(v)) <= 4 and element_type_of(v) in (f32, f64))
-    rank = len(sizes_of(image)) - 2
-    channels = sizes_of(image)[1].constant
-    if not channels:
-        raise VerifyException("channels must be known")
-    kernel = [as_expr(g.random.randint(1, 3)) for _ in range(rank)]
-    outputs = as_expr(g.random.choice((1, 3, 16)))
-    weight = g.add(creation.IotaOp(element_type_of(image), [outputs, as_expr(channels), *kernel], 0, -1, 1))
-    ones = [1] * rank
-    padding = [g.random.randint(0, 1) for _ in ones]
-    g.add(linalg.ConvolutionOp(image, weight, None, [g.random.randint(1, 2) for _ in ones], padding, ones))
-
-
 FAMILIES: Sequence[tuple[int, Callable[[Graph], None]]] = (
     (14, _unary),
     (16, _binary),
@@ -302,12 +319,17 @@ FAMILIES: Sequence[tuple[int, Callable[[Graph], None]]] = (
     (4, _pad),
     (2, _window),
     (9, _reduce),
-    (2, _sort),
+    (4, _sort),
     (6, _normalise),
     (4, _gather),
     (3, _scatter),
-    (4, _matmul),
-    (2, _convolution),
+    (4, products.matmul),
+    (2, products.packed_matmul),
+    (2, products.convolution),
+    (2, products.packed_convolution_),
+    (4, products.attention_),
+    (2, _constant),
+    (2, _aten),
 )
 """Weight, family."""
 
