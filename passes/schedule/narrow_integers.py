@@ -21,6 +21,7 @@ from .ranges import Range, decided, range_of
 
 _LIMIT = 2**31 - 1
 """`ArgReduceOp` keeps the largest number for no position."""
+_ULT = 6
 
 _SAME = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MaxSIOp, arith.MinSIOp, math.AbsIOp, arith.SelectOp)
 _MAKES = (IndexOp, arith.FPToSIOp, ArgReduceOp)
@@ -45,7 +46,8 @@ class NarrowIntegersPass(ModulePass):
           ...
 
     A vector of 64-bit numbers takes two registers where one of f32 takes one. Ranges follow from the
-    sizes of axes and from constants (`ranges.py`); what is loaded may be anything.
+    sizes of axes and from constants (`ranges.py`); what is loaded may be anything, until it is checked:
+    `select (x ult n), x, zero` truncates x first.
     """
 
     name = "narrow-integers"
@@ -66,7 +68,7 @@ class _Narrower:
         ops = list(self.func.body.block.ops)
         for op in ops:
             if len(op.results) == 1:
-                known = [self.ranges.get(v) for v in op.operands]
+                known = [self._checked(op, v) or self.ranges.get(v) for v in op.operands]
                 self.ranges[op.results[0]] = range_of(op, known, self.func.space)
             elif isinstance(op, ArgReduceOp):
                 self.ranges[op.position] = self.ranges.get(op.index)
@@ -113,7 +115,7 @@ class _Narrower:
     # What fits
 
     def _narrow(self, op: Operation) -> None:
-        wide = [v for v in op.operands if v.type == i64]
+        wide = [v for v in op.operands if v.type == i64 and self._checked(op, v) is None]
         if not isinstance(op, (*_SAME, *_MAKES, *_TAKES)) or not all(self._fits(v) for v in wide):
             return
         results = [r for r in op.results if r.type == i64]
@@ -135,6 +137,16 @@ class _Narrower:
             else:
                 self.ranges[result] = self.ranges.get(old)
                 old.replace_all_uses_with(result)
+
+    def _checked(self, op: Operation, value: SSAValue) -> Range | None:
+        """The range of `value` where `op` is a choice that takes it if it is unsigned below a limit."""
+        if not isinstance(op, arith.SelectOp) or value is not op.lhs:
+            return None
+        test = op.cond.owner
+        if not isinstance(test, arith.CmpiOp) or test.lhs is not value or test.predicate.value.data != _ULT:
+            return None
+        limit = self.ranges.get(test.rhs)
+        return None if limit is None or limit[0] < 0 or limit[1] > _LIMIT else (0, max(0, limit[1] - 1))
 
     def _fits(self, value: SSAValue) -> bool:
         found = self.ranges.get(value)

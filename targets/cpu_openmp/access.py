@@ -5,12 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from xdsl.dialects.builtin import VectorType
+from xdsl.dialects.arith import IndexCastOp
+from xdsl.dialects.builtin import MemRefType, VectorType, i32
 from xdsl.ir import Attribute, SSAValue
+from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var, as_expr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.turn import TurnOp
+from tilewright.dialects.types import element_type
 
 from ..native.cpp import buffer_type, expression, lanes, operand, value_type
 
@@ -30,6 +33,7 @@ class _Address:
     base: str  # expression of lane 0, or of every lane where it does not vary
     stride: Expr | None  # in elements; None where it is not constant along the lanes
     lane: str  # expression of lane `l`
+    positions: tuple[str, str] | None = None  # the same as a scalar and a vector to be added to it
 
 
 def _address(scope: Scope, op: LoadOp | StoreOp, axis: int | None) -> _Address:
@@ -43,10 +47,49 @@ def _address(scope: Scope, op: LoadOp | StoreOp, axis: int | None) -> _Address:
     per_lane = {var: f"{name}[l]" if var in varying else name for var, name in names.items()}
     per_lane[lane_var] = f"({lane_var} + l)"
     lane = expression(subscript, per_lane)
-    stride = subscript.coefficient(lane_var)
     if varying & subscript.variables():
-        stride = None
-    return _Address(base, stride, lane)
+        return _Address(base, None, lane, _positions(scope, op, axis))
+    return _Address(base, subscript.coefficient(lane_var), lane)
+
+
+_SMALL = 2**31
+"""Positions in buffers of less elements take 32 bits."""
+
+
+def _positions(scope: Scope, op: LoadOp | StoreOp, axis: int) -> tuple[str, str] | None:
+    """Where lanes are, as a scalar and a vector; None where the subscript is not linear in what varies."""
+    (subscript,) = op.subscripts
+    buffer = op.buffer.type
+    assert isa(buffer, MemRefType[Attribute])
+    (size,) = buffer.get_shape()
+    bits = 32 if 0 <= size < _SMALL else 64
+    vectors = {Var("i", k): v for k, v in enumerate(op.dynamic) if isinstance(v.type, VectorType)}
+    varying = [*vectors, Var("d", axis)]
+    names = {Var("i", k): scope.name(v) for k, v in enumerate(op.dynamic)}
+    terms: list[str] = []
+    for var in varying:
+        step = subscript.coefficient(var)
+        if step is None or any(step.uses(other) for other in varying):
+            return None
+        factor = f"(i{bits})({expression(step, names)})"
+        if var not in vectors and step != ZERO:
+            terms.append(f"tw::iota<tw::vec<i{bits}, {_width(op)}>>(0, {factor})")
+        elif step != ZERO:
+            index = _narrow(scope, vectors[var]) if bits == 32 else scope.name(vectors[var])
+            terms.append(index if step == ONE else f"{index} * {factor}")
+    return expression(subscript.substitute(dict.fromkeys(vectors, ZERO)), names), " + ".join(terms)
+
+
+def _narrow(scope: Scope, index: SSAValue) -> str:
+    """A vector of indices in 32 bits: as it was before it became one, if it was so then."""
+    owner = index.owner
+    if isinstance(owner, IndexCastOp) and element_type(owner.input.type) == i32:
+        return scope.name(owner.input)
+    return f"tw::convert<tw::vec<i32, {lanes(index.type)}>>({scope.name(index)})"
+
+
+def _width(op: LoadOp | StoreOp) -> int:
+    return lanes(op.result.type if isinstance(op, LoadOp) else op.value.type)
 
 
 def _pointer(scope: Scope, buffer: SSAValue, base: str) -> str:
@@ -100,8 +143,18 @@ def _load_lanes(scope: Scope, op: LoadOp, at: _Address, count: str | None) -> st
             if count is None
             else f"tw::select(tw::first_lanes<i32x{width}>({count}), {text}, {type_}{{}})"
         )
+    if at.positions is not None:
+        base, vector = at.positions
+        return f"tw::gather_at<{width}>({name}, {base}, {vector}, {count or width}, tw::every_lane{{}})"
+    if at.stride is not None and at.stride.constant in _PERMUTED:
+        where = _pointer(scope, op.buffer, at.base)
+        return f"tw::load_strided<{width}, {at.stride.constant}>({where}, {count or width})"
     lane = f"[&](int l) {{ return {at.lane}; }}"
     return f"tw::gather<{width}>({name}, {count or width}, {lane}, tw::every_lane{{}})"
+
+
+_PERMUTED = (-2, -1, 2)
+"""Strides along which a vector has its elements from two."""
 
 
 def _load_groups(scope: Scope, op: LoadOp, at: _Address, group: int) -> str:
@@ -117,12 +170,15 @@ def _load_groups(scope: Scope, op: LoadOp, at: _Address, group: int) -> str:
 
 
 def _load_masked(scope: Scope, op: LoadOp, at: _Address, mask: SSAValue, count: str | None) -> str:
-    width = lanes(op.result.type)
+    width, name = lanes(op.result.type), scope.name(op.buffer)
     if at.stride == ONE and isinstance(mask.type, VectorType):
         where = _pointer(scope, op.buffer, at.base)
         return f"tw::load_masked<{width}>({where}, {scope.name(mask)}, {count or width})"
+    if at.positions is not None and isinstance(mask.type, VectorType):
+        base, vector = at.positions
+        return f"tw::gather_at<{width}>({name}, {base}, {vector}, {count or width}, {scope.name(mask)})"
     lane = f"[&](int l) {{ return {at.lane}; }}"
-    return f"tw::gather<{width}>({scope.name(op.buffer)}, {count or width}, {lane}, {_active(scope, mask)})"
+    return f"tw::gather<{width}>({name}, {count or width}, {lane}, {_active(scope, mask)})"
 
 
 def store(scope: Scope, op: StoreOp) -> str:

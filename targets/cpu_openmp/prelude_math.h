@@ -6,6 +6,7 @@
 #pragma once
 #include "prelude.h"
 #include "prelude_dot.h"
+#include "prelude_gather.h"
 #include "prelude_random.h"
 #include "prelude_turn.h"
 

@@ -44,10 +44,16 @@ tk.func @keeps_checks_that_can_fail [57] (%x: memref<56xf32>, %o: memref<57xf32>
 
 // -----
 
-// CHECK-LABEL: @keeps_loaded_numbers_wide
+// A loaded number is compared in all its bits; what has passed the check fits.
+// CHECK-LABEL: @narrows_loaded_numbers_once_checked
 // CHECK: arith.cmpi slt, %{{.*}}, %{{.*}} : i64
-// CHECK: tk.assert
-tk.func @keeps_loaded_numbers_wide [8] (%x: memref<4xf32>, %i: memref<8xi64>, %o: memref<8xf32>) {
+// CHECK: %[[V:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : i64
+// CHECK: %[[C:.*]] = arith.cmpi ult, %[[V]], %{{.*}} : i64
+// CHECK: tk.assert %[[C]]
+// CHECK: %[[T:.*]] = arith.trunci %[[V]] : i64 to i32
+// CHECK: %[[S:.*]] = arith.select %[[C]], %[[T]], %{{.*}} : i32
+// CHECK: arith.index_cast %[[S]] : i32 to index
+tk.func @narrows_loaded_numbers_once_checked [8] (%x: memref<4xf32>, %i: memref<8xi64>, %o: memref<8xf32>) {
   %zero = arith.constant 0 : i64
   %n = arith.constant 4 : i64
   %0 = tk.load %i[d0] : memref<8xi64> -> i64
@@ -60,6 +66,30 @@ tk.func @keeps_loaded_numbers_wide [8] (%x: memref<4xf32>, %i: memref<8xi64>, %o
   %6 = arith.index_cast %5 : i64 to index
   %7 = tk.load %x[i0](%6) : memref<4xf32> -> f32
   tk.store %7, %o[d0] : f32, memref<8xf32>
+}
+
+// -----
+
+// Checks of another number, of another kind or below a limit that does not fit say nothing.
+// CHECK-LABEL: @keeps_numbers_wide_that_no_check_bounds
+// CHECK-NOT: trunci
+// CHECK-COUNT-3: arith.select %{{.*}}, %{{.*}}, %{{.*}} : i64
+// CHECK-NOT: trunci
+tk.func @keeps_numbers_wide_that_no_check_bounds [8] (%i: memref<8xi64>, %j: memref<8xi64>, %o: memref<8xi64>) {
+  %zero = arith.constant 0 : i64
+  %n = arith.constant 4 : i64
+  %m = arith.constant 4294967296 : i64
+  %0 = tk.load %i[d0] : memref<8xi64> -> i64
+  %1 = tk.load %j[d0] : memref<8xi64> -> i64
+  %2 = arith.cmpi ult, %1, %n : i64
+  %3 = arith.select %2, %0, %zero : i64
+  %4 = arith.cmpi slt, %0, %n : i64
+  %5 = arith.select %4, %0, %zero : i64
+  %6 = arith.cmpi ult, %0, %m : i64
+  %7 = arith.select %6, %0, %zero : i64
+  %8 = arith.addi %3, %5 : i64
+  %9 = arith.addi %8, %7 : i64
+  tk.store %9, %o[d0] : i64, memref<8xi64>
 }
 
 // -----

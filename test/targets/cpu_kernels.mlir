@@ -64,13 +64,33 @@ tk.func @total [s0] (%a: memref<?xf32>, %o: memref<1xf32>) symbols [s0] schedule
   tk.store %r, %o[0] : f32, memref<1xf32>
 }
 
+// Gathers: positions that were narrow stay so; a scalar, lanes and vectors together; masked; no linear subscript.
+// CHECK-LABEL: static void gathers(f32* a0, i32* a1, bool* a2, f32* a3, i64 s0) {
+// CHECK:         const i64x4 [[J:v[0-9]+]] = tw::convert<i64x4>([[I:v[0-9]+]]);
+// CHECK-NEXT:    const f32x4 v{{[0-9]+}} = tw::gather_at<4>(a0, d0 * 5, [[I]] + tw::iota<tw::vec<i32, 4>>(0, (i32)(5)), 4, tw::every_lane{});
+// CHECK-NEXT:    const i32x4 [[M:v[0-9]+]] = tw::load<4>(a2 + d0);
+// CHECK-NEXT:    const f32x4 v{{[0-9]+}} = tw::select([[M]], tw::gather_at<4>(a0, 1, [[I]], 4, [[M]]), v{{[0-9]+}});
+// CHECK-NEXT:    const f32x4 v{{[0-9]+}} = tw::gather<4>(a0, 4, [&](int l) { return tw::max_of<i64>(3, [[J]][l]); }, tw::every_lane{});
+// CHECK-NEXT:    const f32x4 v{{[0-9]+}} = tw::gather_at<4>(a3, s0, [[J]] * (i64)(s0), 4, tw::every_lane{});
+tk.func @gathers [8] (%a: memref<64xf32>, %i: memref<8xi32>, %m: memref<8xi1>, %b: memref<?xf32>) symbols [s0] scheduled {
+  tk.for 0 = "0" to "8" step 4 {
+    %0 = tk.load %i[d0] lanes 0 : memref<8xi32> -> vector<4xi32>
+    %1 = arith.index_cast %0 : vector<4xi32> to vector<4xindex>
+    %2 = tk.load %a[d0*5 + i0](%1) lanes 0 : memref<64xf32> -> vector<4xf32>
+    %3 = tk.load %m[d0] lanes 0 : memref<8xi1> -> vector<4xi1>
+    %4 = tk.load %a[i0 + 1](%1) if %3 else %2 lanes 0 : memref<64xf32> -> vector<4xf32>
+    %5 = tk.load %a[max(i0, 3)](%1) lanes 0 : memref<64xf32> -> vector<4xf32>
+    %6 = tk.load %b[i0*s0 + s0](%1) lanes 0 : memref<?xf32> -> vector<4xf32>
+  }
+}
+
 // Accesses: one element for all lanes, strided, gathered, masked, added.
 // CHECK-LABEL: static void accesses(
 // CHECK:         const f32x4 v4 = tw::splat_memory<4>(a0[d0 * 4]);
-// CHECK-NEXT:    const f32x4 v5 = tw::gather<4>(a0, 4, [&](int l) { return (d1 + l) * 2; }, tw::every_lane{});
+// CHECK-NEXT:    const f32x4 v5 = tw::load_strided<4, 2>(a0 + d1 * 2, 4);
 // CHECK-NEXT:    const i64x4 v6 = tw::load<4>(a1 + d1);
 // CHECK-NEXT:    const i64x4 v7 = tw::convert<i64x4>(v6);
-// CHECK-NEXT:    const f32x4 v8 = tw::gather<4>(a0, 4, [&](int l) { return v7[l] * 2 + 1; }, tw::every_lane{});
+// CHECK-NEXT:    const f32x4 v8 = tw::gather_at<4>(a0, 1, tw::convert<tw::vec<i32, 4>>(v7) * (i32)(2), 4, tw::every_lane{});
 // CHECK-NEXT:    const i32x4 v9 = tw::load<4>(a2 + d1);
 // CHECK-NEXT:    const f32x4 v10 = tw::select(v9, tw::load_masked<4>(a0 + d1, v9, 4), v4);
 // CHECK-NEXT:    tw::scatter_add<true, 4>(a3, v10, 4, [&](int l) { return v7[l]; }, [&](int l) { return v9[l] != 0; });
