@@ -50,6 +50,11 @@ def register_dialect(dialect: Dialect) -> Dialect:
     return dialect
 
 
+def added_dialects() -> list[Dialect]:
+    """Those that `register_dialect` added in this process, in that order."""
+    return list(_TABLE.added.values())
+
+
 def dialect(where: str) -> Dialect:
     """Import `module:NAME`."""
     return load(where)

@@ -1,4 +1,7 @@
-"""Writes docs/ops.md from the dialects: `python -m tilewright.frontend.op_reference docs/ops.md`."""
+"""Writes docs/ops.md from the dialects: `python -m tilewright.frontend.op_reference docs/ops.md`.
+
+With `--load my_op.py my_op.md`, the page of the ops that this file registers.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,13 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
-from pathlib import Path
 
 from xdsl.ir import Attribute, Dialect, Operation, TypeAttribute
 from xdsl.irdl import IRDLOperation, OptionalDef, VariadicDef
 
-from tilewright.dialects.registry import OWN_DIALECTS, dialect
+from tilewright.dialects.registry import OWN_DIALECTS, added_dialects, dialect
+
+from .reference_page import header, run_generator
 
 _HEADER = """# Operations
 
@@ -27,6 +31,13 @@ def reference() -> str:
     """The whole page."""
     dialects = [dialect(where) for where in OWN_DIALECTS.values()]
     lines = [_HEADER, *(line for d in dialects for line in _dialect(d))]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def reference_of_file(source: str) -> str:
+    """The page of the dialects that a file, which was just loaded, registered."""
+    lines = [header("Operations", source, "op_reference")]
+    lines += [line for d in added_dialects() for line in _dialect(d)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -105,12 +116,7 @@ def _fenced(paragraph: str) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the page to the file named on the command line, or to standard output."""
-    arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments:
-        Path(arguments[0]).write_text(reference())
-    else:
-        sys.stdout.write(reference())
-    return 0
+    return run_generator(argv, reference, reference_of_file)
 
 
 if __name__ == "__main__":

@@ -1,19 +1,22 @@
-"""Writes docs/passes.md from the passes: `python -m tilewright.frontend.pass_reference docs/passes.md`."""
+"""Writes docs/passes.md from the passes: `python -m tilewright.frontend.pass_reference docs/passes.md`.
+
+With `--load my_pass.py my_pass.md`, the page of the passes that this file registers.
+"""
 
 from __future__ import annotations
 
 import inspect
-import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, Field, fields
 from itertools import groupby
-from pathlib import Path
 
 from xdsl.passes import ModulePass
 
 from tilewright.passes.pipeline import PIPELINES
-from tilewright.passes.registry import PASSES, pass_class
+from tilewright.passes.registry import PASSES, TABLE, pass_class
+
+from .reference_page import header, run_generator
 
 _HEADER = """# Passes
 
@@ -31,6 +34,13 @@ def reference() -> str:
         lines.append(f"## {folder}\n")
         for name in names:
             lines += _entry(name, pass_class(name))
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def reference_of_file(source: str) -> str:
+    """The page of the passes that a file, which was just loaded, registered."""
+    lines = [header("Passes", source, "pass_reference")]
+    lines += [line for name, cls in TABLE.added.items() for line in _entry(name, cls)]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -66,25 +76,9 @@ def _markdown(text: str) -> str:
     return "\n".join(parts)
 
 
-def write_reference(path: Path, also: Path | None = None) -> Path:
-    """Write the page; in a new process, because `also` is a pass that this one has not seen."""
-    if also is None:
-        path.write_text(reference())
-    else:
-        import subprocess
-
-        subprocess.run([sys.executable, "-m", "tilewright.frontend.pass_reference", str(path)], check=True)
-    return path
-
-
 def main(argv: Sequence[str] | None = None) -> int:
     """Write the page to the file named on the command line, or to standard output."""
-    arguments = sys.argv[1:] if argv is None else list(argv)
-    if arguments:
-        write_reference(Path(arguments[0]))
-    else:
-        sys.stdout.write(reference())
-    return 0
+    return run_generator(argv, reference, reference_of_file)
 
 
 if __name__ == "__main__":

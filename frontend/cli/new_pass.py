@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ..reference_page import write_page
 from ..scaffold.write import LAYERS, new_pass, new_pass_in_tree
 
 _EPILOG = """\b
@@ -22,10 +23,12 @@ Examples:
 def command(name: str, folder: Path, in_tree: str | None) -> None:
     """Write a pass NAME and its lit test.
 
-    With --in-tree also its row in passes/registry.py and its entry in docs/passes.md.
+    Beside them stands a page about it. With --in-tree its row in passes/registry.py and its entry in
+    docs/passes.md come instead.
     """
     if in_tree is None:
         files = new_pass(name, folder)
+        files.append(write_page("pass_reference", files[0].with_suffix(".md"), source=files[0]))
         snake = files[0].stem
         click.echo("\n".join(f"wrote {file}" for file in files))
         click.echo(f"try:  tilewright-opt {files[1]} --load {files[0]} -p {name},dce --split-input-file")
@@ -33,8 +36,6 @@ def command(name: str, folder: Path, in_tree: str | None) -> None:
         return
     root = Path.cwd()
     files = new_pass_in_tree(name, in_tree, root)
-    from ..pass_reference import write_reference
-
-    files.append(write_reference(root / "docs" / "passes.md", also=files[0]))
+    files.append(write_page("pass_reference", root / "docs" / "passes.md"))
     click.echo("\n".join(f"wrote {file.relative_to(root)}" for file in files))
     click.echo(f"test: lit -v {files[1].relative_to(root)}")

@@ -27,7 +27,8 @@ def new_pass(name: str, folder: Path) -> list[Path]:
         {
             folder / f"{names['snake']}.py": _filled("pass_module.py.txt", names),
             folder / f"{names['snake']}.mlir": _filled("pass_test.mlir.txt", {**names, "load": load}),
-        }
+        },
+        page=folder / f"{names['snake']}.md",
     )
 
 
@@ -69,7 +70,8 @@ def new_op(name: str, folder: Path) -> list[Path]:
         {
             folder / f"{file}.py": _filled("op_module.py.txt", names),
             folder / f"{file}.mlir": _filled("op_test.mlir.txt", {**names, "load": f" --load %S/{file}.py"}),
-        }
+        },
+        page=folder / f"{file}.md",
     )
 
 
@@ -90,9 +92,9 @@ def _filled(template: str, names: Mapping[str, str]) -> str:
     return Template((HERE / template).read_text()).substitute(names)
 
 
-def _write(files: Mapping[Path, str]) -> list[Path]:
-    """All of them or none: nothing that exists is overwritten."""
-    for path in files:
+def _write(files: Mapping[Path, str], page: Path | None = None) -> list[Path]:
+    """All of them or none: nothing that exists is overwritten, `page`, which comes later, included."""
+    for path in (*files, *([page] if page else [])):
         if path.exists():
             advice = "choose another name or --folder"
             raise CannotScaffold(name=path, reason="the file exists", advice=advice)

@@ -40,11 +40,32 @@ def test_new_pass_passes_its_test(tmp_path: Path) -> None:
     )
     done = subprocess.run(command.split(), capture_output=True, text=True, check=True)
     assert done.stdout.count("tw.neg") == 1
+    page = (tmp_path / "fold_nothing_much.md").read_text()
+    assert "### `fold-nothing-much`\n\nDrop a negation of a negation." in page
+    assert_repeats(tmp_path / "fold_nothing_much.md")
+
+
+def assert_repeats(page: Path) -> None:
+    """The command that a page names writes this page."""
+    text = page.read_text()
+    command = text.partition("by `python")[2].partition("`;")[0]
+    page.write_text("out of date")
+    subprocess.run([sys.executable, *command.split()], cwd=page.parent, check=True)
+    assert page.read_text() == text
 
 
 def test_new_op_passes_its_tests(tmp_path: Path) -> None:
     run("new-op", "mine.swish_norm", "--folder", str(tmp_path))
     lit_lines(tmp_path / "mine_swish_norm.mlir")
+
+
+def test_new_op_has_a_page_that_is_generated_from_it(tmp_path: Path) -> None:
+    run("new-op", "mine.swish_norm", "--folder", str(tmp_path))
+    page = tmp_path / "mine_swish_norm.md"
+    assert "#### `mine.swish_norm`\n\n`x * x` of a float tensor." in page.read_text()
+    assert "Operands: `operand`; results: `result`; traits: Elementwise, Pure" in page.read_text()
+    assert "tw." not in page.read_text()
+    assert_repeats(page)
 
 
 def test_new_pass_in_a_checkout_is_registered_tested_and_documented(
@@ -97,8 +118,9 @@ def test_bad_names_are_refused_and_nothing_is_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_nothing_is_overwritten(tmp_path: Path) -> None:
-    (tmp_path / "fold_it.mlir").write_text("mine")
+@pytest.mark.parametrize("ending", ["mlir", "md"])
+def test_nothing_is_overwritten(tmp_path: Path, ending: str) -> None:
+    (tmp_path / f"fold_it.{ending}").write_text("mine")
     result = CliRunner().invoke(tilewright, ("new-pass", "fold-it", "--folder", str(tmp_path)))
     assert "TW1956" in str(result.exception)
-    assert [p.name for p in tmp_path.iterdir()] == ["fold_it.mlir"]
+    assert [p.name for p in tmp_path.iterdir()] == [f"fold_it.{ending}"]
