@@ -138,7 +138,7 @@ FAULTS = (
         _F + "boundary.py",
         "if i < len(placeholders) and placeholders[i] not in written)",
         "if i < len(placeholders))",
-        "a parameter that the graph writes is taken for constant",
+        "a parameter that the graph writes counts as constant: what is made of it is made anew in each call",
     ),
     Fault(
         "stale-parameters",
@@ -160,5 +160,12 @@ FAULTS = (
         "if self._sharers[_storage(fake)] == 1:",
         "if self._sharers[_storage(fake)] < 1:",
         "a clone that is returned may be the input itself",
+    ),
+    Fault(
+        "conversion-not-asked",
+        _A + "elementwise.py",
+        "asked = original is None or str(original) in _CONVERSIONS",
+        "asked = original is None",
+        "a conversion of the program counts as one that a decomposition adds, and may not be rounded",
     ),
 )

@@ -31,7 +31,7 @@ FAULTS = (
     Fault(
         "packed-bias",
         _L + "pack_weights.py",
-        "bias = self._padded(bias, 0, more) if bias is not None else None",
+        "bias = self.padded(bias, [0], [more]) if bias is not None else None",
         "bias = None",
         "a product whose columns are padded loses its bias",
     ),
@@ -45,8 +45,8 @@ FAULTS = (
     Fault(
         "convolution-padding",
         _L + "packed_convolutions.py",
-        "image = self._padded(image, [0, *padding, 0], [0, *padding, more])",
-        "image = self._padded(image, [0, *padding[::-1], 0], [0, *padding[::-1], more])",
+        "padded(image, [0, *padding, 0], [0, *padding, more])",
+        "padded(image, [0, *padding[::-1], 0], [0, *padding[::-1], more])",
         "the paddings of height and width are exchanged",
     ),
     Fault(
@@ -265,5 +265,33 @@ FAULTS = (
         'b.add(AssertOp.make(nonzero, "division by zero"))',
         "assert nonzero is not None",
         "an integer division by zero gives a number in place of an error",
+    ),
+    Fault(
+        "asked-rounding-lost",
+        _F + "body.py",
+        "if not isinstance(inner, arith.TruncFOp) or ROUNDED in inner.attributes:",
+        "if not isinstance(inner, arith.TruncFOp):",
+        "a rounding to a half that the program asks for is dropped where kernels meet",
+    ),
+    Fault(
+        "rounding-unmarked",
+        _F + "scalar_rules.py",
+        "if op.rounded is None or is_lossless(element_type_of(op.operand), target):",
+        "if op.rounded is not None or is_lossless(element_type_of(op.operand), target):",
+        "the casts that nobody asks for are rounded, and only those",
+    ),
+    Fault(
+        "sort-ties",
+        _F + "lower_sort.py",
+        'earlier = b.compare_int("slt", lhs[1], rhs[1])',
+        'earlier = b.compare_int("sgt", lhs[1], rhs[1])',
+        "equal elements are sorted in reverse order",
+    ),
+    Fault(
+        "sort-nan",
+        _F + "lower_sort.py",
+        'number = b.compare_float("ord", lhs, lhs)',
+        'number = b.compare_float("ord", rhs, rhs)',
+        "NaN is not sorted behind the numbers",
     ),
 )

@@ -15,6 +15,7 @@ LIT: Mapping[str, Sequence[str]] = {
     "passes/tensor/reshape": ("passes/simplify_views", "passes/canonicalize"),
     "passes/tensor/decompose": ("passes/decompose", "passes/decompose_pooling"),
     "passes/layout/frozen": ("passes/hoist_frozen", "passes/pack_weights"),
+    "passes/layout/packed_convolutions": ("passes/pack_convolutions",),
     "passes/layout/permute": ("passes/sink_transposes",),
     "passes/fusion/body": ("passes/absorb_views", "passes/fuse"),
     "passes/fusion/merge": ("passes/fuse", "passes/fuse_siblings"),
@@ -24,6 +25,8 @@ LIT: Mapping[str, Sequence[str]] = {
     "passes/host/liveness": ("passes/plan_memory",),
     "passes/host/": ("passes/bufferize", "passes/plan_memory"),
     "passes/schedule/tile": ("passes/apply_schedule", "passes/schedule_gpu"),
+    "passes/schedule/offsets": ("passes/schedule_gpu",),
+    "passes/schedule/ranges": ("passes/narrow_integers",),
     "passes/schedule/cut": ("passes/split_reductions",),
     "passes/schedule/parts_of_sums": ("passes/split_reductions",),
     "passes/schedule/contract": ("passes/schedule_contraction", "passes/schedule_convolution"),
@@ -64,6 +67,8 @@ PYTEST: Mapping[str, Sequence[str]] = {
     "passes/schedule/split": _GPU,
     "passes/schedule/cut": _GPU,
     "passes/schedule/parts_of": _GPU,
+    "passes/schedule/ranges": ("unit/test_ranges",),
+    "passes/schedule/turned": ("unit/test_cpu_turns",),
     "dialects/index_expr/": ("unit/test_index_expr", *_KERNELS),
     "targets/cpu_openmp/": (
         "unit/test_cpu_lanes",
@@ -84,7 +89,13 @@ PYTEST: Mapping[str, Sequence[str]] = {
         "unit/test_frontend_import",
         "e2e/test_opinfo_sample",
     ),
-    "frontend/": ("e2e/test_aliasing", "e2e/test_training_steps", "e2e/test_bad_input_values"),
+    "frontend/": (
+        "unit/test_frontend_import",
+        "e2e/test_aliasing",
+        "e2e/test_bad_input_calls",
+        "e2e/test_training_steps",
+        "e2e/test_bad_input_values",
+    ),
 }
 """Tests by how a source file's path begins, the longest beginning first."""
 

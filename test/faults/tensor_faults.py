@@ -203,4 +203,11 @@ FAULTS = (
         'return False, None if value else "an operand',
         "a reshape moves above an operand that has no form in the new shape",
     ),
+    Fault(
+        "shared-heads",
+        _T + "split_attention.py",
+        "(batch, shared, heads // shared, *rest)))\n    return _as(rw, rw.value(SumOp(groups, (2,)))",
+        "(batch, heads // shared, shared, *rest)))\n    return _as(rw, rw.value(SumOp(groups, (1,)))",
+        "gradients of heads of keys are sums of the wrong heads of queries",
+    ),
 )
