@@ -17,6 +17,7 @@ from torch._ops import OperatorBase
 from torch.nn import functional
 from torch.nn.functional import linear
 
+from . import dropout_attention
 from .aten import foreign_rows
 from .torch_internals import Operator
 
@@ -217,6 +218,7 @@ def _own() -> Decompositions:
         aten.randn_like.default: _random_like(torch.randn),
         aten._transformer_encoder_layer_fwd.default: _encoder_layer,
         aten.mkldnn_rnn_layer.default: _lstm_layer,
+        **dropout_attention.decompositions(),
     }
 
 

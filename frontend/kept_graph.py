@@ -31,6 +31,7 @@ from tilewright.targets.native.store import Store, open_store
 from .cache_key import ATTRIBUTE, Unkept, backward_token, graph_key
 from .call import Boxed, make_call, no_work
 from .code import Code
+from .dropout_attention import NAMESPACE, operators
 from .environment import Environment, read_environment
 from .graph import Boundary
 from .torch_internals import keep_saved_tensors
@@ -127,6 +128,8 @@ class Kept:
         environment = read_environment()
         folder = Path(self.cache_dir) if self.cache_dir else environment.cache
         report(self.boundary.fallbacks)
+        if any(fallback.op.startswith(f"{NAMESPACE}::") for fallback in self.boundary.fallbacks):
+            operators()  # tracing makes them known, which did not happen here
         run = no_work if self.code is None else self.code.load(folder, environment.variables)
         counters[COUNTERS]["graph_loaded"] += 1
         return make_call(self.boundary, run)

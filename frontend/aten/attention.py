@@ -12,11 +12,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import torch
-from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects.builtin import f32, i1, i64
 from xdsl.ir import SSAValue
 
+from tilewright.dialects.index_expr import Expr, as_expr
 from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp
-from tilewright.dialects.tw.view import PadOp, SliceOp
+from tilewright.dialects.tw.view import ConcatOp, PadOp, SliceOp
 from tilewright.dialects.types import element_type, sizes_of, sizes_of_type
 from tilewright.passes.fusion.lower_attention import why_library
 
@@ -305,6 +306,68 @@ def _cudnn_backward(
     return tuple(op.results)
 
 
+# With dropout: what `dropout_attention.py` makes of these
+
+
+def _random_state(b: Builder, count: int | Expr, device: Any) -> SSAValue:
+    seed, offset = b.random(as_expr(count))
+    parts = (b.reshape(seed, (1,)), b.full(offset, i64, (1,)))
+    return b.emit(ConcatOp(parts, 0))
+
+
+def _dropout(
+    b: Builder,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    mask: SSAValue | None,
+    seed: SSAValue,
+    dropout_p: float,
+    is_causal: bool,
+    scale: Any,
+) -> tuple[SSAValue, ...]:
+    op = AttentionOp(
+        query,
+        key,
+        value,
+        _mask(b, query, mask),
+        scale=_scale(query, scale),
+        is_causal=is_causal,
+        dropout_p=dropout_p,
+        seed=seed,
+    )
+    _by_kernel(op)
+    b.emit(op)
+    return tuple(op.results)
+
+
+def _dropout_backward(
+    b: Builder,
+    grad: SSAValue,
+    query: SSAValue,
+    key: SSAValue,
+    value: SSAValue,
+    out: SSAValue,
+    logsumexp: SSAValue,
+    mask: SSAValue | None,
+    seed: SSAValue,
+    dropout_p: float,
+    is_causal: bool,
+    scale: Any,
+) -> tuple[SSAValue, ...]:
+    op = AttentionBackwardOp(
+        (query, key, value, grad, out, logsumexp),
+        _mask(b, query, mask),
+        scale=_scale(query, scale),
+        is_causal=is_causal,
+        dropout_p=dropout_p,
+        seed=seed,
+    )
+    _by_kernel(op)
+    b.emit(op)
+    return tuple(op.results)
+
+
 _SDPA = "aten._scaled_dot_product_"
 ROWS: dict[str, Row] = {
     f"{_SDPA}flash_attention_for_cpu.default": _attention,
@@ -315,6 +378,9 @@ ROWS: dict[str, Row] = {
     f"{_SDPA}efficient_attention_backward.default": _efficient_backward,
     f"{_SDPA}cudnn_attention.default": _cudnn,
     f"{_SDPA}cudnn_attention_backward.default": _cudnn_backward,
+    "tilewright.random_state.default": _random_state,
+    "tilewright.dropout_attention.default": _dropout,
+    "tilewright.dropout_attention_backward.default": _dropout_backward,
 }
-SEEDED: frozenset[str] = frozenset(name for name in ROWS if "_for_cpu" not in name)
+SEEDED: frozenset[str] = frozenset(name for name in ROWS if name.startswith(_SDPA) and "_for_cpu" not in name)
 """Rows that leave their seeds alone, which may be of a dtype that the IR lacks."""
