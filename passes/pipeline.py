@@ -58,7 +58,15 @@ _GPU: tuple[str, ...] = (
 """Libraries have no equal for matrix products of f32; those of halves fuse with what surrounds them."""
 
 PIPELINES: Mapping[str, tuple[str, ...]] = {
-    "cpu": (*TENSOR, *FREEZE, *KERNELS, "narrow-integers", "schedule-cpu", "apply-schedule"),
+    "cpu": (
+        *TENSOR,
+        *FREEZE,
+        *KERNELS,
+        "narrow-integers",
+        "fold-positions",
+        "schedule-cpu",
+        "apply-schedule",
+    ),
     "gpu": _GPU,
 }
 

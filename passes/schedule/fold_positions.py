@@ -1,0 +1,110 @@
+"""Pass `fold-positions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.index_expr import Expr, Var, as_expr, gathered
+from tilewright.dialects.tk.access import IndexOp, LoadOp
+from tilewright.dialects.tk.kernels import FuncOp
+
+from ..rewrite import may_rewrite, skip
+from .ranges import Range, range_of
+
+
+@dataclass(frozen=True)
+class FoldPositionsPass(ModulePass):
+    """Let accesses say where they are, instead of taking an index that is computed from positions.
+
+    Before:
+        tk.func @windows [3, 28] (%x: memref<30xf32>, %o: memref<84xf32>) {
+          %0 = tk.index "d0" : i32
+          %1 = tk.index "d1" : i32
+          %2 = arith.addi %0, %1 : i32
+          %3 = arith.index_cast %2 : i32 to index
+          %4 = tk.load %x[i0](%3) : memref<30xf32> -> f32
+          ...
+    After:
+          %4 = tk.load %x[d0 + d1] : memref<30xf32> -> f32
+          ...
+
+    An access at an index expression is contiguous or strided along the lanes, one at an index is a gather.
+    Sums, differences and products by constants are folded, where ranges say that none wraps around. Stores
+    keep their indices: two of them may meet at one place, which an index expression would deny.
+    """
+
+    name = "fold-positions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in op.body.block.ops:
+            if isinstance(func, FuncOp) and func.scheduled is None:
+                _fold(func)
+
+
+def _fold(func: FuncOp) -> None:
+    ranges: dict[SSAValue, Range | None] = {}
+    positions: dict[SSAValue, Expr] = {}
+    for op in list(func.body.block.ops):
+        if isinstance(op, LoadOp) and op.dynamic:
+            _at_expressions(op, positions)
+        elif len(op.results) == 1:
+            (result,) = op.results
+            ranges[result] = range_of(op, [ranges.get(v) for v in op.operands], func.space)
+            if (found := _position(op, positions, ranges)) is not None:
+                positions[result] = found
+    for op in reversed(list(func.body.block.ops)):
+        if op.results and all(r.first_use is None for r in op.results):
+            op.detach()
+            op.erase()
+
+
+def _position(
+    op: Operation, positions: Mapping[SSAValue, Expr], ranges: Mapping[SSAValue, Range | None]
+) -> Expr | None:
+    """The result of `op` as an index expression, if it is one."""
+    if isinstance(op, arith.ConstantOp):
+        return as_expr(op.value.value.data) if isinstance(op.value, IntegerAttr) else None
+    if isinstance(op, IndexOp):
+        return op.expr
+    known = [positions[v] for v in op.operands if v in positions]
+    if not known or len(known) < len(op.operands):
+        return None
+    if isinstance(op, arith.IndexCastOp):
+        return known[0]
+    if ranges.get(op.results[0]) is None:
+        return None  # it may wrap around
+    if isinstance(op, arith.AddiOp):
+        return known[0] + known[1]
+    if isinstance(op, arith.SubiOp):
+        return known[0] - known[1]
+    if isinstance(op, arith.MuliOp) and any(e.constant is not None for e in known):
+        return known[0] * known[1]
+    return known[0] if isinstance(op, arith.ExtSIOp) else None
+
+
+def _at_expressions(op: LoadOp, positions: Mapping[SSAValue, Expr]) -> None:
+    """Put known indices of `op` into its subscripts."""
+    if not any(v in positions for v in op.dynamic):
+        return skip(op, "its indices are no sums of positions")
+    if not may_rewrite(op, "at an index expression"):
+        return None
+    kept = [v for v in op.dynamic if v not in positions]
+    new = {v: gathered(k) for k, v in enumerate(kept)}
+    at = {Var("i", k): positions[v] if v in positions else new[v] for k, v in enumerate(op.dynamic)}
+    moved = LoadOp.make(op.buffer, [e.substitute(at) for e in op.subscripts], kept, op.mask, op.other)
+    moved.attributes.update(op.attributes)
+    moved.location = op.location
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(moved, op)
+    op.result.replace_all_uses_with(moved.result)
+    op.detach()
+    op.erase()
+    return None
