@@ -11,6 +11,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr, product
+from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp, TransposeOp
@@ -110,16 +111,42 @@ def _is_placeable(root: SSAValue) -> bool:
 
 def _home_result(homes: Homes, aliases: dict[SSAValue, Alias], value: SSAValue, wanted: Strides) -> None:
     alias = aliases[value]
-    root = alias.root
+    root, layout = _traced(alias, Layout(ZERO, sizes_of(value), wanted))
     if not _is_placeable(root) or root in homes.results:
         return
-    layout: Layout | None = Layout(ZERO, sizes_of(value), wanted)
-    for view in reversed(alias.views):
-        layout = None if layout is None else source_layout(view, layout)
-    if layout is not None and not overlaps_itself(layout.sizes, layout.strides):
+    if layout is not None:
         homes.results[root] = layout.strides
+        if (uncopied := _behind_copy(aliases, root, layout)) is not None:
+            source, strides = uncopied
+            homes.results.setdefault(source, strides)
     elif same_strides(alias.layout.sizes, alias.layout.strides, wanted) or not alias.views:
         homes.results[root] = aliases[root].layout.strides
+
+
+def _traced(alias: Alias, layout: Layout) -> tuple[SSAValue, Layout | None]:
+    """The root of an alias, and the layout that it must have for the alias to have `layout`."""
+    found: Layout | None = layout
+    for view in reversed(alias.views):
+        found = None if found is None else source_layout(view, found)
+    if found is not None and overlaps_itself(found.sizes, found.strides):
+        found = None
+    return alias.root, found
+
+
+def _behind_copy(
+    aliases: dict[SSAValue, Alias], root: SSAValue, layout: Layout
+) -> tuple[SSAValue, Strides] | None:
+    """What a reshape would copy, and strides with which it need not: those of its place in the result.
+
+    `(x * 2).mT.reshape(-1)` is no view of a row-major product, but one of a product in columns.
+    """
+    op = root.owner
+    if not isinstance(op, Operation) or not is_view(op) or (before := source_layout(op, layout)) is None:
+        return None
+    source, found = _traced(aliases[op.operands[0]], before)
+    if found is None or not isinstance(source.owner, KernelOp):
+        return None
+    return source, found.strides
 
 
 def _use_counts(block: Block, aliases: dict[SSAValue, Alias]) -> dict[SSAValue, int]:

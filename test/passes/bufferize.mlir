@@ -455,3 +455,71 @@ func.func @neg(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   func.return %r : tensor<4xf32>
 }
+
+// -----
+
+// A reshape of a transpose is no view of what is row-major; the kernel stores where the result has each element.
+
+// CHECK-LABEL: @stores_in_the_order_of_a_reshaped_result
+// CHECK-NEXT: %[[E:.*]] = th.empty sizes "3, 4" strides "1, 3" : memref<12xf32>
+// CHECK-NEXT: th.launch @exp(%x) into(%[[E]])
+// CHECK-NEXT: %[[R:.*]] = th.view %[[E]] offset "0" sizes "12" strides "1"
+// CHECK-NEXT: return %[[R]]
+// CHECK: tk.func @exp [3, 4]
+// CHECK: tk.load {{.*}}[d0*4 + d1]
+// CHECK: tk.store {{.*}}[d0 + d1*3]
+func.func @stores_in_the_order_of_a_reshaped_result(%x: tensor<3x4xf32>) -> tensor<12xf32> {
+  %e = tk.kernel [3, 4] ins(%x : tensor<3x4xf32>) -> (tensor<3x4xf32>) {
+  ^bb0(%a: tensor<3x4xf32>, %o: tensor<3x4xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<3x4xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<3x4xf32>
+  }
+  %t = tw.transpose %e by [1, 0] : tensor<3x4xf32> -> tensor<4x3xf32>
+  %r = tw.reshape %t : tensor<4x3xf32> -> tensor<12xf32>
+  func.return %r : tensor<12xf32>
+}
+
+// -----
+
+// One memory has one order: who is returned first decides, the other result is a copy.
+
+// CHECK-LABEL: @one_of_two_orders_is_copied
+// CHECK-NEXT: %[[R:.*]] = th.empty sizes "3, 4" strides "4, 1" : memref<12xf32>
+// CHECK-NEXT: th.launch @exp(%x) into(%[[R]])
+// CHECK-NEXT: %[[S:.*]] = th.empty sizes "12" strides "1" : memref<12xf32>
+// CHECK-NEXT: th.launch @copy(%[[R]]) into(%[[S]])
+// CHECK-NEXT: return %[[R]], %[[S]]
+func.func @one_of_two_orders_is_copied(%x: tensor<3x4xf32>) -> (tensor<3x4xf32>, tensor<12xf32>) {
+  %e = tk.kernel [3, 4] ins(%x : tensor<3x4xf32>) -> (tensor<3x4xf32>) {
+  ^bb0(%a: tensor<3x4xf32>, %o: tensor<3x4xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<3x4xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<3x4xf32>
+  }
+  %t = tw.transpose %e by [1, 0] : tensor<3x4xf32> -> tensor<4x3xf32>
+  %r = tw.reshape %t : tensor<4x3xf32> -> tensor<12xf32>
+  func.return %e, %r : tensor<3x4xf32>, tensor<12xf32>
+}
+
+// -----
+
+// The same, named the other way round.
+
+// CHECK-LABEL: @the_other_of_two_orders_is_copied
+// CHECK-NEXT: %[[R:.*]] = th.empty sizes "3, 4" strides "1, 3" : memref<12xf32>
+// CHECK-NEXT: th.launch @exp(%x) into(%[[R]])
+// CHECK-NEXT: th.view %[[R]] offset "0" sizes "12" strides "1"
+// CHECK-NEXT: %[[S:.*]] = th.empty sizes "3, 4" strides "4, 1" : memref<12xf32>
+// CHECK-NEXT: th.launch @copy(%[[R]]) into(%[[S]])
+func.func @the_other_of_two_orders_is_copied(%x: tensor<3x4xf32>) -> (tensor<12xf32>, tensor<3x4xf32>) {
+  %e = tk.kernel [3, 4] ins(%x : tensor<3x4xf32>) -> (tensor<3x4xf32>) {
+  ^bb0(%a: tensor<3x4xf32>, %o: tensor<3x4xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<3x4xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<3x4xf32>
+  }
+  %t = tw.transpose %e by [1, 0] : tensor<3x4xf32> -> tensor<4x3xf32>
+  %r = tw.reshape %t : tensor<4x3xf32> -> tensor<12xf32>
+  func.return %r, %e : tensor<12xf32>, tensor<3x4xf32>
+}
