@@ -28,7 +28,7 @@ from tilewright.dialects.tw.indexing import (
     ScatterOp,
 )
 from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
-from tilewright.dialects.types import sizes_of
+from tilewright.dialects.types import element_type_of, sizes_of
 
 from .diagnostics import NotBufferizable
 from .layouts import Layout, dense, inverse, reshaped, transposed
@@ -129,7 +129,7 @@ def _convolution(op: ConvolutionOp, layout_of: LayoutOf, results: Sequence[Layou
 
 def _attention(op: AttentionOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call | None:
     """ATen's kernel reads rows of query, key and value as contiguous memory, and does not check."""
-    _refuse_dropout(op)
+    _refuse_attention(op)
     if any(layout_of(v).strides[-1].constant != 1 for v in (op.query, op.key, op.value)):
         return None
     values = [op.query, op.key, op.value] if op.mask is None else [op.query, op.key, op.value, op.mask]
@@ -154,7 +154,7 @@ def _attention_backward(
     op: AttentionBackwardOp, layout_of: LayoutOf, results: Sequence[Layout]
 ) -> Call | None:
     """As for `_attention`."""
-    _refuse_dropout(op)
+    _refuse_attention(op)
     values = [op.grad, op.query, op.key, op.value, op.result, op.logsumexp]
     if any(layout_of(v).strides[-1].constant != 1 for v in values[:-1]):
         return None
@@ -172,14 +172,21 @@ def _attention_backward(
     return Call(callee, tuple((v, layout_of(v)) for v in values), args, layouts)
 
 
-def _refuse_dropout(op: AttentionOp | AttentionBackwardOp) -> None:
-    """A library would draw its own numbers, and drop other weights."""
+def _refuse_attention(op: AttentionOp | AttentionBackwardOp) -> None:
+    """A library would draw its own numbers, and drop other weights; it also takes fewer masks and heads."""
+    depth, width = sizes_of(op.query)[3], sizes_of(op.value)[3]
     if op.seed is not None:
-        raise NotBufferizable(
-            op,
-            reason="no library drops the weights that its seed says",
-            advice="compile it for GPUs, whose kernels do: f32, bf16 or f16, and no side of one element",
+        reason = "no library drops the weights that its seed says"
+    elif op.mask is not None and element_type_of(op.mask) == i1:
+        reason = "ATen's attention for CPUs adds its mask, and takes none of i1"
+    elif depth != width:
+        reason = (
+            f"ATen's attention for CPUs has heads of one width, not {depth} for keys and {width} for values"
         )
+    else:
+        return
+    advice = "compile it for GPUs, whose kernels do: f32, bf16 or f16, and no side of one element"
+    raise NotBufferizable(op, reason=reason, advice=advice)
 
 
 def _heads_inside(sizes: Sequence[Expr]) -> Layout:

@@ -17,11 +17,12 @@ from tilewright.dialects.tw.aten import ArgAttr, AtenOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, RngNormalOp, RngUniformOp
 from tilewright.dialects.tw.elementwise import CosOp, Log1pOp, NegOp, SqrtOp
-from tilewright.dialects.tw.elementwise_binary import CastOp, DivOp, MulOp, SubOp
+from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, DivOp, MulOp, SubOp
 from tilewright.dialects.tw.indexing import SortOp
+from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.reduction import MomentsOp, SumOp
 from tilewright.dialects.tw.view import BroadcastOp, SliceOp
-from tilewright.dialects.types import element_type_of, is_half, sizes_of, tensor_type
+from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of, tensor_type
 
 from .decompose_pooling import decompose_pooling
 from .driver import Rewrite, Rules, apply_rules
@@ -41,7 +42,8 @@ class DecomposePass(ModulePass):
     Pooling becomes a reduction over `tw.window`. `tw.moments` becomes a mean and a sum of squared
     deviations, which is two passes over the data: the faster way where a cache holds them. With
     `keep_moments` it stays, and one pass is enough. `tw.sort` becomes a call of ATen; kernels take it
-    where there are at most `sorts` elements, which each of them is compared with.
+    where there are at most `sorts` elements, which each of them is compared with. A bias of integers is
+    added by itself.
     """
 
     name = "decompose"
@@ -104,8 +106,19 @@ def moments_in_two_passes(op: Operation, rw: Rewrite) -> Sequence[SSAValue]:
     return mean, squares
 
 
+def split_integer_bias(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """ATen's C functions scale a bias by a double, which no integer takes where there is nothing to sum."""
+    assert isinstance(op, MatmulOp)
+    if op.bias is None or is_float(element_type_of(op.result)):
+        return None
+    sizes = sizes_of(op.result)
+    bias = rw.value(BroadcastOp(op.bias, sizes, [len(sizes) - 1]))
+    return rw.value(AddOp(rw.value(MatmulOp(op.lhs, op.rhs)), bias))
+
+
 RULES: Rules = {
     RngNormalOp: (normal_from_uniform,),
     MomentsOp: (moments_in_two_passes,),
     AtenOp: (decompose_pooling,),
+    MatmulOp: (split_integer_bias,),
 }

@@ -115,14 +115,11 @@ def attention_(g: Graph) -> None:
 
 
 def _mask(g: Graph, element: Attribute, rows: Expr, columns: Expr) -> SSAValue:
-    """Which columns take part, or what is added to the scores; of rank 2 or 4."""
+    """What is added to the scores; of rank 2 or 4. No library takes a mask of i1."""
     sizes = [g.random.choice((rows, as_expr(1))), columns]
     if g.random.random() < 0.3:
         sizes = [as_expr(1), as_expr(1), *sizes]
-    numbers = _finite(g, _some(g, f32, sizes))
-    if g.random.random() < 0.5:
-        return g.add(CompareOp(numbers, g.add(creation.FullOp(0.0, f32, sizes)), "le"))
-    return numbers if element == f32 else g.add(CastOp(numbers, element))
+    return _finite(g, _some(g, element, sizes))
 
 
 def _finite(g: Graph, value: SSAValue) -> SSAValue:

@@ -79,3 +79,22 @@ func.func @sorts_longer_rows_by_library(%x: tensor<7xi32>, %y: tensor<?xi32, #tw
   %w, %j = tw.sort %y dim 0 descending : tensor<?xi32, #tw.shape<"s0">> -> tensor<?xi32, #tw.shape<"(s0 floordiv 2)">>, tensor<?xi64, #tw.shape<"(s0 floordiv 2)">>
   func.return %i, %j : tensor<7xi64>, tensor<?xi64, #tw.shape<"(s0 floordiv 2)">>
 }
+
+// CHECK-LABEL: @bias_of_integers
+// CHECK-NEXT: %[[B:.*]] = tw.broadcast %b dims [1] : tensor<4xi32> -> tensor<2x4xi32> loc("m.py":9:0)
+// CHECK-NEXT: %[[P:.*]] = tw.matmul %x, %y : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32> loc("m.py":9:0)
+// CHECK-NEXT: tw.add %[[P]], %[[B]]
+func.func @bias_of_integers(%x: tensor<2x3xi32>, %y: tensor<3x4xi32>, %b: tensor<4xi32>) -> tensor<2x4xi32> {
+  %0 = tw.matmul %x, %y bias %b : (tensor<2x3xi32>, tensor<3x4xi32>, tensor<4xi32>) -> tensor<2x4xi32> loc("m.py":9:0)
+  func.return %0 : tensor<2x4xi32>
+}
+
+// CHECK-LABEL: @leaves_other_products
+// CHECK-NEXT: tw.matmul %x, %y bias %b
+// CHECK-NEXT: tw.matmul %i, %j
+// CHECK-NEXT: func.return
+func.func @leaves_other_products(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>, %b: tensor<4xf32>, %i: tensor<2x3xi32>, %j: tensor<3x4xi32>) -> (tensor<2x4xf32>, tensor<2x4xi32>) {
+  %0 = tw.matmul %x, %y bias %b : (tensor<2x3xf32>, tensor<3x4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  %1 = tw.matmul %i, %j : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
+  func.return %0, %1 : tensor<2x4xf32>, tensor<2x4xi32>
+}

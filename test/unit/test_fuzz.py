@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sys
+from math import inf, nan
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from torch.nn import functional
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
 import check_graph as graphs
-from check_program import check_program
+from check_program import check_program, no_worse
 from families import random_graph
 from programs import random_program
 from statements import KINDS, filled
@@ -111,6 +112,13 @@ FOUND = {
           %2 = tw.cast %x : tensor<5xf32> -> tensor<5xui8>
           func.return %0, %1, %2 : tensor<5xi32>, tensor<5xi32>, tensor<5xui8>
         }""",
+    "integers whose product has nothing to sum": """
+        func.func @main(%x: tensor<2x?xi32, #tw.shape<"2, s0">>, %y: tensor<?x3xi32, #tw.shape<"s0, 3">>,
+                        %b: tensor<3xi32>, %s0: index {tw.symbol = "s0"}) -> tensor<2x3xi32> {
+          %0 = tw.matmul %x, %y bias %b : (tensor<2x?xi32, #tw.shape<"2, s0">>,
+            tensor<?x3xi32, #tw.shape<"s0, 3">>, tensor<3xi32>) -> tensor<2x3xi32>
+          func.return %0 : tensor<2x3xi32>
+        }""",
     "an unread division by zero before the maximum of nothing": """
         func.func @main(%x: tensor<4xi32>, %y: tensor<?xf32, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"})
             -> tensor<f32> {
@@ -139,3 +147,21 @@ def test_a_wrong_pass_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_random_program_runs_and_agrees() -> None:
     text = "import torch\n\n\ndef inputs():\n    return (torch.ones(3), torch.ones(3))\n\n\n"
     assert check_program(text + "def program(a, b):\n    a.mul_(2)\n    return (a + b,)\n") is None
+
+
+@pytest.mark.parametrize(
+    ("found", "eager", "truth", "wanted"),
+    [
+        (0.0, nan, 0.0, 0.0),  # eager divides by 1e-12, which as f16 is 0
+        (nan, nan, 0.0, nan),
+        (nan, 1.0, nan, nan),
+        (1.0, 1.0, nan, 1.0),
+        (0.0, nan, nan, nan),
+        (inf, 1.0, 1.0, 1.0),
+    ],
+)
+def test_a_program_is_as_finite_as_eager_or_as_float64(
+    found: float, eager: float, truth: float, wanted: float
+) -> None:
+    given = (torch.tensor([value], dtype=torch.float16) for value in (found, eager))
+    assert no_worse(*given, torch.tensor([truth])).isclose(torch.tensor([wanted]).half(), equal_nan=True)
