@@ -40,7 +40,10 @@ from ..types import element_type
 from .scope import shape_of_lanes
 
 ROUNDED = "tk.rounded"
-"""Attribute of the `arith.truncf` whose rounding the program asks for: no pass may undo it."""
+"""Attribute of an `arith.truncf` that the program asks for, and of an `arith.extf` whose value decides.
+
+No pass may undo a rounding to a half before either.
+"""
 
 _INTEGERS = container_of(base(IntegerType))
 _FLOATS = container_of(AnyFloatConstr)

@@ -250,7 +250,7 @@ def simplify_body(kernel: KernelOp) -> None:
 
 def _undone_rounding(op: Operation) -> SSAValue | None:
     """`x` of `extf(truncf(x))`: inside one kernel half-precision values stay in f32, unless asked for."""
-    if type(op) is not arith.ExtFOp or not is_half(op.input.type):
+    if type(op) is not arith.ExtFOp or not is_half(op.input.type) or ROUNDED in op.attributes:
         return None
     inner = op.input.owner
     if not isinstance(inner, arith.TruncFOp) or ROUNDED in inner.attributes:

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, LocationAttr, i1, i64
+from xdsl.dialects.builtin import IndexType, LocationAttr, UnitAttr, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import Expr, as_expr, dim
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.types import element_type_of
+from tilewright.dialects.types import element_type, element_type_of, is_float
 
 from .scalar_builder import ScalarBuilder
 
@@ -20,7 +21,12 @@ _INDEX = IndexType()
 
 
 class KernelBuilder(ScalarBuilder):
-    """Appends to the body of a new kernel over `sizes`; loads widen, stores narrow."""
+    """Appends to the body of a new kernel over `sizes`; loads widen, stores narrow.
+
+    A kernel that decides reads halves as memory would hold them, whatever it is fused with:
+    `x == x.amax()` finds the largest element also where only one side comes from memory. Those that make
+    integers or booleans do, and others that say so by `decides`.
+    """
 
     def __init__(
         self,
@@ -28,9 +34,12 @@ class KernelBuilder(ScalarBuilder):
         sizes: Sequence[Expr],
         inputs: Sequence[SSAValue],
         result_types: Sequence[Attribute],
+        *,
+        decides: bool = False,
     ) -> None:
         self.kernel = KernelOp.make(sizes, inputs, result_types)
         self.kernel.location = location
+        self._decides = decides or not all(is_float(element_type(type_)) for type_ in result_types)
         super().__init__(self.kernel.body.block, location)
 
     @property
@@ -49,7 +58,10 @@ class KernelBuilder(ScalarBuilder):
         """Read input `number` in its compute type; `other` is of the stored type."""
         source = self.kernel.sources[number]
         load = self.add(LoadOp.make(source, subscripts, dynamic, mask, other))
-        return self.widen(load.results[0], element_type_of(source))
+        value = self.widen(load.results[0], element_type_of(source))
+        if self._decides and isinstance(value.owner, arith.ExtFOp):
+            value.owner.attributes[ROUNDED] = UnitAttr()
+        return value
 
     def store(self, value: SSAValue, subscripts: Sequence[Expr | int], number: int = 0) -> None:
         """Write `value`, of the compute type, to destination `number`."""

@@ -47,7 +47,8 @@ def lowering_of(op: Operation) -> Lowering | None:
 def _builder(op: Operation, sizes_from: SSAValue | None = None) -> KernelBuilder:
     """A kernel with the operands and results of `op`, over the shape of a value (the result's)."""
     shape = sizes_of(op.results[0] if sizes_from is None else sizes_from)
-    return KernelBuilder(op.location, shape, op.operands, op.result_types)
+    decides = type(op) in scalar_rules.STEPS
+    return KernelBuilder(op.location, shape, op.operands, op.result_types, decides=decides)
 
 
 def lower_elementwise(op: Operation) -> KernelOp:

@@ -95,6 +95,12 @@ _FLOAT_PREDICATES = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "
 _INT_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt", "ge": "sge"}
 
 
+STEPS = frozenset[type[Operation]](
+    (un.FloorOp, un.CeilOp, un.RoundOp, un.TruncOp, un.SignOp, bi.FloorDivOp, bi.FmodOp, bi.RemainderOp)
+)
+"""Functions of floats that jump: what is rounded before decides between two results far apart."""
+
+
 def has_rule(op: Operation) -> bool:
     own = type(op) in FLOAT_ROWS or type(op) in INTEGER_ROWS or type(op) in FUNCTIONS
     return own or foreign_scalar_rule(op.name) is not None

@@ -1,4 +1,4 @@
-"""A conversion that the program asks for rounds as in eager, also between ops of one kernel."""
+"""Halves round as in eager where the program asks for it and where they decide, also inside one kernel."""
 
 from __future__ import annotations
 
@@ -69,3 +69,20 @@ def test_gradients_round_where_values_do() -> None:
         run(x).backward()
         grads.append(x.grad)
     torch.testing.assert_close(grads[1], grads[0], rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
+def test_what_decides_is_rounded(half: torch.dtype) -> None:
+    """Some products are 70000 and more, which is infinite in f16; many are equal as halves."""
+
+    def function(a: Tensor, b: Tensor) -> tuple[Tensor, ...]:
+        y, s = a * b, a + b
+        top = y.amax(-1, keepdim=True)
+        return (
+            y == top, top, y.isinf(), s.argmax(1), s.long(), s.bool(), s > a, s.floor(), s.round(), s.sign(),
+            s.remainder(3), torch.floor_divide(s, 3), torch.where(y.isnan(), 0, y).sort(1).indices[:, :0],
+        )  # fmt: skip
+
+    torch.manual_seed(0)
+    a, b = ((torch.randn(64, 33) * 200).to(half) for _ in range(2))
+    torch.testing.assert_close(compiled(function)(a, b), function(a, b), rtol=0, atol=0)

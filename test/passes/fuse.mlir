@@ -149,6 +149,25 @@ func.func @rounds_where_asked(%x: tensor<8xf32>) -> tensor<8xf64> {
 
 // -----
 
+// What decides is rounded: the comparison and the floor, but not the exponential.
+// CHECK-LABEL: @rounds_what_decides
+// CHECK:       %[[P:.*]] = arith.mulf
+// CHECK:       %[[H:.*]] = arith.truncf %[[P]] : f32 to bf16
+// CHECK:       %[[R:.*]] = arith.extf %[[H]] {tk.rounded} : bf16 to f32
+// CHECK:       arith.cmpf ogt, %[[R]]
+// CHECK:       math.floor %[[R]]
+// CHECK:       math.exp %[[P]]
+// CHECK-NOT:   tk.kernel
+func.func @rounds_what_decides(%x: tensor<8xbf16>, %y: tensor<8xbf16>) -> (tensor<8xi1>, tensor<8xbf16>, tensor<8xbf16>) {
+  %p = tw.mul %x, %y : tensor<8xbf16>
+  %c = tw.compare gt %p, %y : tensor<8xbf16> -> tensor<8xi1>
+  %f = tw.floor %p : tensor<8xbf16>
+  %e = tw.exp %p : tensor<8xbf16>
+  func.return %c, %f, %e : tensor<8xi1>, tensor<8xbf16>, tensor<8xbf16>
+}
+
+// -----
+
 // CHECK-LABEL: @reads_only_a_part
 // REMARK: it is a reduction; only a part of it is read
 func.func @reads_only_a_part(%x: tensor<9x4xf32>) -> (tensor<3xf32>, tensor<9xf32>) {
