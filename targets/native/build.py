@@ -23,6 +23,8 @@ VERSION = "2"
 
 _SEARCHED = ("g++", "clang++", "c++")
 _MAX_OUTPUT = 4000
+_PROGRAM_KILLED = ("signal terminated program", "unable to execute command: Killed", "failed due to signal")
+"""What g++ and clang++, which live on, say of a compiler proper that a signal ended."""
 
 FLAGS: Sequence[str] = (
     "-std=c++17",
@@ -169,7 +171,7 @@ def run_compiler(command: Sequence[str]) -> None:
     if done.returncode == 0:
         return
     output = (done.stderr or done.stdout or "no output").strip()[:_MAX_OUTPUT]
-    killed = done.returncode < 0 or "Killed signal" in output or "terminated" in output
+    killed = done.returncode < 0 or any(words in output for words in _PROGRAM_KILLED)
     how, advice = f"failed with status {done.returncode}", "report this with TILEWRIGHT_DUMP=dir"
     if killed:
         name = signal.Signals(-done.returncode).name if done.returncode < 0 else "a signal"

@@ -94,6 +94,18 @@ def test_killed_compiler(tmp_path: Path) -> None:
     assert answer(build(tmp_path)) == "42"
 
 
+def test_killed_compiler_proper(tmp_path: Path) -> None:
+    words = "g++: fatal error: Killed signal terminated program cc1plus\ncompilation terminated."
+    with pytest.raises(CompilerFailed, match="was killed by a signal"):
+        build(tmp_path, CXX=script(tmp_path, f"echo '{words}' >&2\nexit 1\n"))
+
+
+def test_missing_header_is_no_signal(tmp_path: Path) -> None:
+    """g++ says `compilation terminated.` after any fatal error."""
+    with pytest.raises(CompilerFailed, match="failed with status 1"):
+        build(tmp_path, '#include "no such header"\n')
+
+
 def test_compiler_that_writes_nothing(tmp_path: Path) -> None:
     with pytest.raises(CompilerFailed, match="wrote no graph"):
         build(tmp_path, CXX=script(tmp_path, "exit 0\n"))
