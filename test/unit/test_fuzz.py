@@ -6,6 +6,7 @@ import random
 import sys
 from math import inf, nan
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -165,3 +166,32 @@ def test_a_program_is_as_finite_as_eager_or_as_float64(
 ) -> None:
     given = (torch.tensor([value], dtype=torch.float16) for value in (found, eager))
     assert no_worse(*given, torch.tensor([truth])).isclose(torch.tensor([wanted]).half(), equal_nan=True)
+
+
+_SENSITIVE = """import torch
+
+
+def inputs():
+    torch.manual_seed(0)
+    return (torch.randn(64) * 3e3, torch.ones(64))
+
+
+def program(a, b):
+    return (torch.sin(a * {factor}) + b,)
+"""
+
+
+@pytest.mark.parametrize(("factor", "agrees"), [("1.0000001", True), ("1.00001", False)])
+def test_a_rounding_of_the_inputs_explains_as_much_as_it_does_in_eager(
+    monkeypatch: pytest.MonkeyPatch, factor: str, agrees: bool
+) -> None:
+    """The sine of a large number turns with its last bit; what turns it by more is found."""
+
+    def wrong(program: object, **_: object) -> object:
+        space: dict[str, Any] = {}
+        exec(_SENSITIVE.format(factor=factor), space)
+        return space["program"]
+
+    monkeypatch.setattr(torch, "compile", wrong)
+    find = check_program(_SENSITIVE.format(factor="1"))
+    assert (find is None) == agrees
