@@ -19,20 +19,9 @@ from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp
 from xdsl.dialects.func import FuncOp
 
 from tilewright.dialects.interpreter import interpret
+from tilewright.passes.setup import SETUP
 
 from .call import Run
-
-_SETUP = "setup"
-
-
-def take_setup(module: ModuleOp) -> ModuleOp | None:
-    """Detach `@setup` into a module of its own, None where there is none."""
-    for op in module.ops:
-        if isinstance(op, FuncOp) and op.sym_name.data == _SETUP:
-            op.detach()
-            return ModuleOp([op])
-    return None
-
 
 Prober = Callable[[Sequence[torch.Tensor]], Callable[[], int]]
 """Gives a function whose result changes with the memory of these tensors."""
@@ -99,7 +88,7 @@ class Setup:
             plain = [p.detach() for p in parameters]
             probe = self.prober(plain)
             print_ = probe()
-            made = [t.contiguous() for t in interpret(self.module, plain, torch, entry=_SETUP)]
+            made = [t.contiguous() for t in interpret(self.module, plain, torch, entry=SETUP)]
         return _Derived(state, probe, print_, made, [ref(p, forget) for p in parameters])
 
 

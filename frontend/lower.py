@@ -20,11 +20,11 @@ from tilewright.passes.manager import (
     verify_hook,
     with_facts,
 )
+from tilewright.passes.setup import end_of_setup, take_setup
 from tilewright.targets.registry import code
 
 from .call import Run
 from .dump import open_dump, write_import
-from .frozen import take_setup
 from .graph import Graph
 
 if TYPE_CHECKING:
@@ -74,23 +74,18 @@ def lower(graph: Graph, request: Request, tune: Tune | None = None) -> Lowered:
         run_pipeline(context, graph.module, passes[begun:end], hooks=hooks, first=begun + 1)
         begun = end
 
-    run_to(_end_of(passes, "hoist-frozen", 0))
+    run_to(end_of_setup(passes))
     setup = request.trace.setup = take_setup(graph.module)
     if dump is not None and setup is not None:
         dump.write("setup.mlir", module_text(setup))
     if tune is not None:
-        run_to(_end_of(passes, "schedule-gpu", len(passes)))
+        run_to(next((i for i, p in enumerate(passes, start=1) if p.name == "schedule-gpu"), len(passes)))
         with request.trace.stage("autotune"):
             tune(graph.module)
         if dump is not None:
             dump.write(f"{begun:02}-autotuned.mlir", module_text(graph.module))
     run_to(len(passes))
     return Lowered(setup, sinks)
-
-
-def _end_of(passes: Sequence[ModulePass], name: str, otherwise: int) -> int:
-    """The place after the first pass of that name."""
-    return next((i for i, p in enumerate(passes, start=1) if p.name == name), otherwise)
 
 
 def _checks(graph: Graph, request: Request) -> list[Hook]:

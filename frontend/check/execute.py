@@ -23,9 +23,10 @@ from tilewright.dialects.tk.memory import FailedAssertion
 from tilewright.dialects.tk.memory import evaluate as evaluate_places
 from tilewright.dialects.tk.semantics import run_func
 from tilewright.dialects.types import element_type_of, is_float
+from tilewright.passes.setup import SETUP
 
 from .inputs import Case, arguments, sizes_of_parameters
-from .signature import SETUP, Entry, derived_arguments, function_named, is_plan, kernel_named
+from .signature import Entry, derived_arguments, function_named, is_plan, kernel_named
 
 RUN_TIME_ERRORS = (IndexError, ZeroDivisionError, FailedAssertion)
 """What a program may raise by its own meaning; anything else is a failure of the module."""

@@ -6,7 +6,7 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import process_time
 
@@ -17,6 +17,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from tilewright.dialects.diagnostics import FailedPass, TilewrightError
 from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import PassRun, module_text, run_pipeline, verify_hook
+from tilewright.passes.setup import end_of_setup, take_setup
 
 from .aten_callback import aten_callback
 from .errors import BadTestScript
@@ -47,6 +48,8 @@ class Oracle:
     """CPU seconds that the passes may take."""
     script: Path | None = None
     """An executable that judges a file by its exit status; nothing else is run then."""
+    whole: bool = False
+    """Also the passes after `hoist-frozen` see `@setup`, as those of `tilewright-opt` do and no compile's."""
 
     def failure(self, module: ModuleOp) -> Failure | None:
         """How `module`, which is left as it is, fails; None where all is well."""
@@ -72,9 +75,20 @@ class Oracle:
         hooks: list[Callable[[PassRun, ModuleOp], None]] = [verify_hook()]
         if self.semantics and self.slower_than is None:
             hooks.append(SemanticCheck(module, seed=self.seed, aten=aten_callback, blame=False))
-        run_pipeline(new_context(), module, self.passes, hooks=hooks)
+        begun = 0 if self.whole else end_of_setup(self.passes)
+        run_pipeline(new_context(), module, self.passes[:begun], hooks=hooks)
+        if begun:
+            take_setup(module)
+        run_pipeline(new_context(), module, self.passes[begun:], hooks=hooks, first=begun + 1)
         if self.emit is not None:
             self.emit(module)
+
+    def that_fails(self, module: ModuleOp) -> tuple[Oracle, Failure] | None:
+        """Itself, if `module` fails as in a compile, or else what runs it whole; and how it fails."""
+        for oracle in (self, replace(self, whole=True)):
+            if (failure := oracle.failure(module)) is not None:
+                return oracle, failure
+        return None
 
     def _by_script(self, module: ModuleOp) -> Failure:
         assert self.script is not None

@@ -17,13 +17,14 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Attribute
 
 from tilewright.passes.manager import PassRun
+from tilewright.passes.setup import SETUP
 
 from . import cost
 from .errors import ChangedMeaning, NothingToRun
 from .execute import RUN_TIME_ERRORS, AtenMaker, Outcome, argument_sizes, narrowest, run
 from .inputs import Case, cases_for
 from .judge import Precision, Values, difference
-from .signature import SETUP, Entry, Refused, entries, function_named, is_plan
+from .signature import Entry, Refused, entries, function_named, is_plan
 
 BUDGET = 2.0
 """Seconds that one run of one function may take, as estimated before it starts."""

@@ -13,8 +13,8 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.dialects.index_expr import Expr, Var, as_expr, parse_exprs
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.types import element_type_of, sizes_of
+from tilewright.passes.setup import SETUP
 
-SETUP = "setup"
 _SYMBOL = re.compile(r"\bs\d+\b")
 Level = Literal["tensors", "plan", "kernel"]
 

@@ -12,12 +12,14 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import module_text, run_pipeline, verify_module
+from tilewright.passes.setup import SETUP, end_of_setup, take_setup
 
 from ..check.aten_callback import aten_callback
 from ..check.bisection import bisect_rewrites
 from ..check.errors import NoFailure
 from ..check.failure import Failure, Oracle
 from ..check.session import Baseline
+from ..check.signature import function_named
 from ..check_writer import diff_text
 from .failing import failing_options, passes_of, read_module
 
@@ -27,6 +29,9 @@ Examples:
   tilewright bisect bad.mlir -p canonicalize,fuse --load my_pass.py
   tilewright bisect bad.mlir --pipeline cpu --test ./is_good.sh     (0 for a good module)
 """
+
+
+IsBad = Callable[[ModuleOp], bool]
 
 
 @click.command(epilog=_EPILOG)
@@ -47,17 +52,26 @@ def command(
     module = read_module(file)
     chosen = passes_of(load, pipeline, passes)
     is_bad = _judge(module, seed, not no_semantics, script)
+    ends = [0] if script is not None else [end_of_setup(chosen), 0]  # as in a compile; then whole
+    if not any(_found(module, chosen, end, is_bad) for end in ends):
+        raise NoFailure(tool="bisect", file=file, pipeline=pipeline or passes)
+
+
+def _found(module: ModuleOp, chosen: Sequence[ModulePass], end: int, is_bad: IsBad) -> bool:
+    """Report the first pass that makes the module bad; after pass number `end`, `@setup` goes its own way."""
     before = module
     for index, pass_ in enumerate(chosen, start=1):
         after = _applied(pass_, before)
         if after is None or is_bad(after):
             _report(index, pass_, before, after, is_bad)
-            return
+            return True
+        if index == end:
+            take_setup(after)
         before = after
-    raise NoFailure(tool="bisect", file=file, pipeline=pipeline or passes)
+    return False
 
 
-def _judge(module: ModuleOp, seed: int, semantics: bool, script: Path | None) -> Callable[[ModuleOp], bool]:
+def _judge(module: ModuleOp, seed: int, semantics: bool, script: Path | None) -> IsBad:
     if script is not None:
         oracle = Oracle(script=script)
         good = _status(oracle.failure(module))
@@ -69,7 +83,11 @@ def _judge(module: ModuleOp, seed: int, semantics: bool, script: Path | None) ->
             verify_module(changed)
         except Exception:  # any rule that is broken
             return True
-        return baseline is not None and baseline.check(changed)[0] is not None
+        if baseline is None:
+            return False
+        if function_named(changed, SETUP) is not None:
+            baseline.setup = changed.clone()
+        return baseline.check(changed)[0] is not None
 
     return is_bad
 
@@ -93,7 +111,7 @@ def _report(
     pass_: ModulePass,
     before: ModuleOp,
     after: ModuleOp | None,
-    is_bad: Callable[[ModuleOp], bool],
+    is_bad: IsBad,
 ) -> None:
     how = "fails" if after is None else "leaves a bad module"
     print(f"pass {index} `{pass_}` {how}")

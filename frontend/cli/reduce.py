@@ -50,7 +50,7 @@ def command(
     after a pass, CPU time, or an exit status of a script. Its kind, and the pass that it names, stay.
     """
     module = read_module(file)
-    oracle = Oracle(
+    given = Oracle(
         passes_of(load, pipeline, passes),
         semantics=not no_semantics,
         seed=seed,
@@ -58,9 +58,10 @@ def command(
         slower_than=slower_than,
         script=script,
     )
-    failure = oracle.failure(module)
-    if failure is None:
+    failing = given.that_fails(module)
+    if failing is None:
         raise NoFailure(tool="reduce", file=file, pipeline=pipeline or passes)
+    oracle, failure = failing
     print(f"reducing: {failure.message.splitlines()[0]}", file=sys.stderr)
 
     def keeps(candidate: ModuleOp) -> bool:

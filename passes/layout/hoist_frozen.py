@@ -15,9 +15,9 @@ from tilewright.dialects.tw import view
 from tilewright.dialects.types import numel_of
 
 from ..rewrite import may_rewrite, skip
+from ..setup import SETUP
 from .frozen import LARGEST, frozen_arguments, frozen_values
 
-SETUP = "setup"
 _VIEWS = (view.ReshapeOp, view.TransposeOp, view.BroadcastOp, view.SliceOp)
 
 

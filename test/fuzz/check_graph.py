@@ -11,9 +11,9 @@ from tilewright.dialects.registry import new_context
 from tilewright.frontend.check.aten_callback import aten_callback
 from tilewright.frontend.check.native import check_compiled
 from tilewright.frontend.check.session import SemanticCheck
-from tilewright.frontend.frozen import take_setup
 from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline, verify_hook
 from tilewright.passes.pipeline import pipeline_text
+from tilewright.passes.setup import end_of_setup, take_setup
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ def check_graph(module: ModuleOp, *, compiled: Path | None, budget: float = 1.0)
     try:
         check = SemanticCheck(module, aten=aten_callback, budget=budget)
         passes = parse_pipeline(pipeline_text("cpu"))
-        split = next(i for i, p in enumerate(passes, start=1) if p.name == "hoist-frozen")
+        split = end_of_setup(passes)
         hooks = [verify_hook(), check]
         run_pipeline(new_context(), module, passes[:split], hooks=hooks)
         take_setup(module)
