@@ -110,7 +110,7 @@ def _op(b: Builder, op: Operation, values: dict[SSAValue, SSAValue]) -> None:
         return  # a size, or a scalar that is read where it is used
     args = [_value(op, v, values) for v in op.operands if v in values or isinstance(v.type, TensorType)]
     if name == "linalg.generic":
-        found = read_generic(b, op, [*_operands(b, op, values)])
+        found = read_generic(b, op, [*_operands(b, op, values)], values)
     elif (read := _TENSOR.get(name) or STABLEHLO.get(name)) is not None:
         found = [read(b, op, args)]
     elif len(args) == len(op.operands) and (result := read_scalar(b, op, args)) is not None:

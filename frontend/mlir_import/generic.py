@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import AffineMapAttr, TensorType, i1, i64
+from xdsl.dialects.builtin import AffineMapAttr, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from tilewright.dialects.index_expr import ONE, Expr
 from tilewright.dialects.tw import elementwise_binary as bi
 from tilewright.dialects.tw import reduction
-from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.types import element_type, element_type_of, is_float, sizes_of
 
-from .builder import Builder, bits, elements, required, same_size, scalar_constant
+from .body import Body
+from .builder import Builder, bits, elements, required, same_size
 from .contraction import contraction
 from .errors import cannot, name_of
-from .scalars import read_scalar
+from .extremes import extreme, ops_of, values_of
 
 Reduce = Callable[[SSAValue, Sequence[int]], Operation]
 Combine = Callable[[SSAValue, SSAValue], Operation]
@@ -46,8 +46,10 @@ class Loops:
     maps: tuple[tuple[int | None, ...], ...]
 
 
-def read_generic(b: Builder, op: Operation, args: Sequence[SSAValue]) -> list[SSAValue]:
-    """The results of a generic, given its operands (inputs, then outputs)."""
+def read_generic(
+    b: Builder, op: Operation, args: Sequence[SSAValue], tensors: Mapping[SSAValue, SSAValue]
+) -> list[SSAValue]:
+    """The results, given the operands (inputs, then outputs) and the tensors that may be extracted from."""
     block = op.regions[0].block
     loops = _loops(op, args)
     count = len(args) - len(op.results)
@@ -57,20 +59,48 @@ def read_generic(b: Builder, op: Operation, args: Sequence[SSAValue]) -> list[SS
         product = contraction(b, op, args, loops.maps, loops.summed)
         if product is not None:
             return [_started(b, op, product, args[-1], last.operands[0].owner)]
-    values: dict[SSAValue, SSAValue] = {}
+    body = Body(b, op, loops.sizes, tensors)
     for arg, value, along in zip(block.args[:count], args, loops.maps, strict=False):
         if arg.first_use is not None:
-            values[arg] = _spread(b, op, value, along, loops)
+            body.values[arg] = _spread(b, op, value, along, loops)
+    kind = extreme(b, op, args[count:], loops.summed, loops.sizes)
+    if kind is not None:
+        return _extremes(body, kind, loops)
     steps = _steps(op, loops)
-    for arg, value, along in zip(block.args[count:], args[count:], loops.maps[count:], strict=True):
-        if arg.first_use is not None and arg not in steps:
-            if value in b.unset:
-                raise cannot(op, "it reads an output that has no value yet")
-            values[arg] = _spread(b, op, value, along, loops)
+    _read_outputs(body, args[count:], steps, loops)
     for inner in block.ops:
         if inner not in steps.values() and inner is not last:
-            _body_op(b, inner, values, loops)
-    return [_result(b, op, i, values, steps, args[count + i], loops) for i in range(len(op.results))]
+            body.read(inner)
+    return [_result(body, i, steps, args[count + i], loops) for i in range(len(op.results))]
+
+
+def _read_outputs(
+    body: Body, args: Sequence[SSAValue], steps: Mapping[SSAValue, Operation], loops: Loops
+) -> None:
+    """What outputs held before, where the body reads it and no reduction starts from it."""
+    inner = body.op.regions[0].block.args[-len(args) :]
+    for arg, value, along in zip(inner, args, loops.maps[-len(args) :], strict=True):
+        if arg.first_use is not None and arg not in steps:
+            if value in body.b.unset:
+                raise cannot(body.op, "it reads an output that has no value yet")
+            body.values[arg] = _spread(body.b, body.op, value, along, loops)
+
+
+def _extremes(body: Body, kind: str, loops: Loops) -> list[SSAValue]:
+    """The largest or smallest element along the one loop that is a reduction, and its position."""
+    op, (new, place) = body.op, values_of(body.op)
+    wanted = {new, place}
+    for inner in reversed(list(op.regions[0].block.ops)):
+        if not wanted.isdisjoint(inner.results):
+            wanted.update(inner.operands)
+    for inner in op.regions[0].block.ops:
+        if not wanted.isdisjoint(inner.results) or name_of(inner) == "cf.assert":
+            body.read(inner)
+    value = body.guarded(body.value(op, new))
+    reduce, find = ops_of(kind)
+    (loop,) = loops.summed
+    found = [body.b.add(reduce(value, [loop])), body.b.add(find(value, loop))]
+    return [_placed(body, v, i, loops) for i, v in enumerate(found)]
 
 
 def _loops(op: Operation, args: Sequence[SSAValue]) -> Loops:
@@ -135,73 +165,30 @@ def _steps(op: Operation, loops: Loops) -> dict[SSAValue, Operation]:
     return found
 
 
-def _body_op(b: Builder, op: Operation, values: dict[SSAValue, SSAValue], loops: Loops) -> None:
-    name = name_of(op)
-    b.location = op.location
-    args = [values.get(v) or _captured(b, op, v, loops) for v in op.operands]
-    if name == "linalg.index":
-        result = b.add(IotaOp(i64, loops.sizes, int(str(required(op, "dim")).split()[0])))
-    elif name in ("arith.index_cast", "arith.index_castui"):
-        target = element_type(op.results[0].type)
-        result = args[0] if str(target) == "index" else b.cast(args[0], target)
-    elif name == "arith.constant":
-        result = _constant(b, op, loops)
-    else:
-        found = read_scalar(b, op, args)
-        if found is None:
-            raise cannot(op, "no op of tw computes it element by element")
-        result = found
-    values[op.results[0]] = result
-
-
-def _constant(b: Builder, op: Operation, loops: Loops) -> SSAValue:
-    value, element = scalar_constant(op)
-    return b.full(value, element, loops.sizes)
-
-
-def _captured(b: Builder, op: Operation, value: SSAValue, loops: Loops) -> SSAValue:
-    """A scalar or size from outside of the body."""
-    if value in b.numbers:
-        return b.full(b.numbers[value], i64, loops.sizes)
-    owner = value.owner
-    if (
-        isinstance(owner, Operation)
-        and name_of(owner) == "arith.constant"
-        and not isinstance(value.type, TensorType)
-    ):
-        return _constant(b, owner, loops)
-    raise cannot(op, "its body uses a value from outside that is no constant and no size")
+def _placed(body: Body, value: SSAValue, number: int, loops: Loops) -> SSAValue:
+    """Result `number`, which has the loops that are no reductions, as its map orders them."""
+    along = loops.maps[len(loops.maps) - len(body.op.results) + number]
+    left = [loop for loop in range(len(loops.sizes)) if loop not in loops.summed]
+    if None in along or sorted(loop for loop in along if loop is not None) != left:
+        raise cannot(body.op, "the map of an output leaves out a loop")
+    return body.b.transpose(value, [left.index(loop) for loop in along if loop is not None])
 
 
 def _result(
-    b: Builder,
-    op: Operation,
-    number: int,
-    values: dict[SSAValue, SSAValue],
-    steps: dict[SSAValue, Operation],
-    start: SSAValue,
-    loops: Loops,
+    body: Body, number: int, steps: dict[SSAValue, Operation], start: SSAValue, loops: Loops
 ) -> SSAValue:
-    block = op.regions[0].block
+    op, block = body.op, body.op.regions[0].block
     last = block.last_op
     assert last is not None
-    outs = block.args[len(block.args) - len(op.results) :]
-    along = loops.maps[len(loops.maps) - len(op.results) + number]
-    b.location = op.location
-    left = [loop for loop in range(len(loops.sizes)) if loop not in loops.summed]
-    if None in along or sorted(loop for loop in along if loop is not None) != left:
-        raise cannot(op, "the map of an output leaves out a loop")
-    if outs[number] not in steps:
-        yielded = last.operands[number]
-        value = values.get(yielded) or _captured(b, op, yielded, loops)
-        return b.transpose(value, [left.index(loop) for loop in along if loop is not None])
-    step = steps[outs[number]]
-    (new,) = [v for v in step.operands if v is not outs[number]]
-    value = values.get(new) or _captured(b, op, new, loops)
+    old = block.args[len(block.args) - len(op.results) + number]
+    body.b.location = op.location
+    if old not in steps:
+        return _placed(body, body.guarded(body.value(op, last.operands[number])), number, loops)
+    step = steps[old]
+    (new,) = [v for v in step.operands if v is not old]
     reduce, _ = _REDUCTIONS[name_of(step)]
-    value = b.add(reduce(value, loops.summed))
-    value = b.transpose(value, [left.index(loop) for loop in along if loop is not None])
-    return _started(b, op, value, start, step)
+    value = body.b.add(reduce(body.guarded(body.value(op, new)), loops.summed))
+    return _started(body.b, op, _placed(body, value, number, loops), start, step)
 
 
 def _started(b: Builder, op: Operation, value: SSAValue, start: SSAValue, step: object) -> SSAValue:
