@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i1
+from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.index_expr import ONE, Expr, Var, product
-from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp, ScanOp
+from tilewright.dialects.tk.kernels import FuncOp
 
 from .body import Body, Reduction
 
@@ -42,6 +44,21 @@ def op_cost(op: Operation) -> int:
 def is_expensive(op: Operation) -> bool:
     """Whether reading a value back from scratch beats computing it again."""
     return op_cost(op) >= _EXPENSIVE_MATH
+
+
+def computes_wide(func: FuncOp) -> bool:
+    """Whether most of what is computed has 64 bits: a vector of these is a register with half as many lanes.
+
+    Vectors of two registers live in memory. Where most is narrower, as many lanes as that has are worth it.
+    """
+    computed = [op for op in func.body.block.ops if not isinstance(op, arith.ConstantOp | IndexOp | LoadOp)]
+    bits = [size_of_element(r.type) for op in computed for r in op.results if r.type not in (i1, IndexType())]
+    return 2 * sum(n == 64 for n in bits) > len(bits)
+
+
+def size_of_element(type_: Attribute) -> int:
+    """Bits of a number."""
+    return type_.bitwidth if isinstance(type_, IntegerType | AnyFloat) else 64
 
 
 def estimate(size: Expr) -> int:

@@ -16,7 +16,7 @@ from tilewright.dialects.tk.moments import MomentsOp
 
 from ..rewrite import may_rewrite, skip
 from .body import Body
-from .cost import SCRATCH, Costs, estimate, is_expensive, is_independent, scanned_axis
+from .cost import SCRATCH, Costs, computes_wide, estimate, is_expensive, is_independent, scanned_axis
 from .plan import KEEP, Plan
 from .tile import NAME as TILE
 from .tile import Tile, choose_tile
@@ -58,7 +58,7 @@ class ScheduleCpuPass(ModulePass):
 
 class _Scheduler:
     def __init__(self, func: FuncOp, vector_bits: int) -> None:
-        lanes = max(1, vector_bits // 32)
+        lanes = max(1, vector_bits // (64 if computes_wide(func) else 32))
         self.func = func
         self.tile = choose_tile(func, vector_bits)
         self.space = func.space

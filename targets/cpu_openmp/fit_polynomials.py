@@ -103,8 +103,17 @@ def _exp_tail(r: Number) -> Number:
     return (mp.expm1(r) - r) / (r * r)
 
 
+def _log2_ratio(t: Number) -> Number:
+    """log2((1 + s) / (1 - s)) / s as a function of t = s^2."""
+    if t < mp.mpf("1e-20"):
+        return 2 / mp.log(2) * (1 + t / 3)
+    s = mp.sqrt(t)
+    return mp.log((1 + s) / (1 - s), 2) / s
+
+
 _HALF_LN2 = 0.34657359027997264 * 1.0001
 _QUARTER_PI = 0.7853981633974483 * 1.0001
+_LARGEST_RATIO = 0.171573 * 1.0001  # (sqrt(2) - 1) / (sqrt(2) + 1)
 
 FITS: Sequence[Fit] = (
     Fit("exp f32", _exp_tail, -_HALF_LN2, _HALF_LN2, 4, weight=lambda r: r * r / mp.exp(r)),
@@ -112,6 +121,8 @@ FITS: Sequence[Fit] = (
     Fit("exp f64", _exp_tail, -_HALF_LN2, _HALF_LN2, 9, weight=lambda r: r * r / mp.exp(r)),
     Fit("log f32", _log1p_tail, -0.29290, 0.41425, 7,
         weight=lambda f: abs(f**3 / mp.log1p(f)) if f else mp.mpf(0)),
+    Fit("log2 of pow, f64", _log2_ratio, 0.0, _LARGEST_RATIO**2, 4),
+    Fit("exp2 of pow, f64", lambda r: mp.power(2, r), -0.50005, 0.50005, 7),
     Fit("tanh f32", _odd(mp.tanh, mp.mpf(1)), 0.0, 81.5, 5, 4),
     Fit("erf f32", _odd(mp.erf, 2 / mp.sqrt(mp.pi)), 0.0, 15.6, 5, 5),
     Fit("sin f32", _sin_tail, 0.0, _QUARTER_PI**2, 3, weight=lambda s: s),

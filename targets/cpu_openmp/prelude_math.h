@@ -52,8 +52,8 @@ template <class V, class Fn> TW_INLINE V by_lane(V x, V y, Fn fn) {
   }
 
 // Evaluate a polynomial, lowest power first.
-template <class V> TW_INLINE V poly(V, f32 c) { return splat<V>(c); }
-template <class V, class... C> TW_INLINE V poly(V x, f32 c, C... rest) { return poly(x, rest...) * x + c; }
+template <class V> TW_INLINE V poly(V, element<V> c) { return splat<V>(c); }
+template <class V, class... C> TW_INLINE V poly(V x, element<V> c, C... rest) { return poly(x, rest...) * x + c; }
 
 // ---- bits and rounding --------------------------------------------------------------------
 
@@ -360,7 +360,7 @@ TW_LIBM(tan, tan) TW_LIBM(asin, asin) TW_LIBM(acos, acos) TW_LIBM(atan, atan)
 TW_LIBM(sinh, sinh) TW_LIBM(cosh, cosh) TW_LIBM(asinh, asinh) TW_LIBM(acosh, acosh)
 TW_LIBM(atanh, atanh) TW_LIBM(cbrt, cbrt) TW_LIBM(erfc, erfc) TW_LIBM(lgamma, lgamma)
 TW_LIBM(round_away, round)
-TW_LIBM2(pow, pow) TW_LIBM2(hypot, hypot) TW_LIBM2(atan2, atan2) TW_LIBM2(fmod, fmod) TW_LIBM2(nextafter, nextafter)
+TW_LIBM2(hypot, hypot) TW_LIBM2(atan2, atan2) TW_LIBM2(nextafter, nextafter)
 
 // Integer powers by squaring; a negative exponent gives 0 except for +-1, as ATen.
 template <class V> TW_INLINE V int_pow(V base, V exponent) {
@@ -374,3 +374,6 @@ template <class V> TW_INLINE V int_pow(V base, V exponent) {
 }
 
 }  // namespace tw
+
+#include "prelude_division.h"
+#include "prelude_power.h"

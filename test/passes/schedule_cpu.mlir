@@ -191,3 +191,27 @@ tk.func @recomputes_what_is_too_large_to_keep [2, 1048576] (%a: memref<2097152xf
   %q = arith.divf %e, %s : f32
   tk.store %q, %o[d0*1048576 + d1] : f32, memref<2097152xf32>
 }
+
+// A register holds half as many numbers of 64 bits, where most of what is computed has so many.
+// CHECK: @wide_numbers_take_half_as_many_lanes
+// CHECK-SAME: tk.vector = array<i64: 0, 8>
+tk.func @wide_numbers_take_half_as_many_lanes [64] (%x: memref<64xi64>, %y: memref<64xi64>, %o: memref<64xi64>) {
+  %c = arith.constant 3 : i64
+  %0 = tk.load %x[d0] : memref<64xi64> -> i64
+  %1 = tk.load %y[d0] : memref<64xi64> -> i64
+  %2 = arith.cmpi slt, %0, %c : i64
+  %3 = arith.select %2, %0, %1 : i64
+  tk.store %3, %o[d0] : i64, memref<64xi64>
+}
+
+// CHECK: @few_wide_numbers_among_narrow_ones_do_not
+// CHECK-SAME: tk.vector = array<i64: 0, 16>
+tk.func @few_wide_numbers_among_narrow_ones_do_not [64] (%x: memref<64xi64>, %y: memref<64xf32>, %o: memref<64xf32>) {
+  %c = arith.constant 3 : i64
+  %0 = tk.load %x[d0] : memref<64xi64> -> i64
+  %1 = arith.addi %0, %c : i64
+  %2 = arith.sitofp %1 : i64 to f32
+  %3 = tk.load %y[d0] : memref<64xf32> -> f32
+  %4 = arith.mulf %2, %3 : f32
+  tk.store %4, %o[d0] : f32, memref<64xf32>
+}

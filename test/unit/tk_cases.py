@@ -379,4 +379,43 @@ CASES = {
         }""",
         ("f32 4", "f32 4 = 0"),
     ),
+    "division": Case(
+        """tk.func @f [2, 37]
+        (%x: memref<74xi64>, %y: memref<74xi32>, %o: memref<74xi64>, %p: memref<74xi32>) {
+          %seven = arith.constant -7 : i64
+          %five = arith.constant 5 : i32
+          %0 = tk.load %x[d0*37 + d1] : memref<74xi64> -> i64
+          %1 = arith.divsi %0, %seven : i64
+          tk.store %1, %o[d0*37 + d1] : i64, memref<74xi64>
+          %2 = tk.load %y[d0*37 + d1] : memref<74xi32> -> i32
+          %3 = arith.remsi %2, %five : i32
+          tk.store %3, %p[d0*37 + d1] : i32, memref<74xi32>
+        }""",
+        ("i64 74 < 1000", "i32 74", "i64 74 = 0", "i32 74 = 0"),
+    ),
+    "powers_and_remainders": Case(
+        """tk.func @f [40] (%x: memref<40xf32>, %y: memref<40xf32>, %o: memref<40xf32>, %p: memref<40xf32>) {
+          %0 = tk.load %x[d0] : memref<40xf32> -> f32
+          %1 = tk.load %y[d0] : memref<40xf32> -> f32
+          %2 = math.absf %0 : f32
+          %3 = math.powf %2, %1 : f32
+          tk.store %3, %o[d0] : f32, memref<40xf32>
+          %4 = tk.call "fmod"(%0, %1) : f32, f32 -> f32
+          tk.store %4, %p[d0] : f32, memref<40xf32>
+        }""",
+        ("f32 40", "f32 40", "f32 40 = 0", "f32 40 = 0"),
+    ),
+    "gather_nearby": Case(
+        """tk.func @f [3, 41] (%x: memref<63xf32>, %o: memref<123xf32>, %p: memref<123xf32>) {
+          %one = arith.constant 1 : i32
+          %0 = tk.index "d1" : i32
+          %1 = arith.shrsi %0, %one : i32
+          %2 = arith.index_cast %1 : i32 to index
+          %3 = tk.load %x[d0*21 + i0](%2) : memref<63xf32> -> f32
+          tk.store %3, %o[d0*41 + d1] : f32, memref<123xf32>
+          %4 = tk.load %x[d0 - d1 + 41] : memref<63xf32> -> f32
+          tk.store %4, %p[d0*41 + d1] : f32, memref<123xf32>
+        }""",
+        ("f32 63", "f32 123 = 0", "f32 123 = 0"),
+    ),
 }
