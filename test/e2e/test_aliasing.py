@@ -70,6 +70,14 @@ def test_a_view_of_little_is_copied() -> None:
     assert column.untyped_storage().nbytes() == column.numel() * column.element_size()
 
 
+def test_windows_that_overlap_are_copied() -> None:
+    """A kernel writes each element of its result: none may be another one's."""
+    torch._dynamo.reset()
+    windows = torch.compile(lambda x: x.exp().unfold(1, 3, 1), backend="mlir")(X.clone() / 10)
+    assert windows.is_contiguous()
+    torch.testing.assert_close(windows.mul_(2), 2 * (X / 10).exp().unfold(1, 3, 1))
+
+
 def test_the_views_of_one_product_are_saved_as_views() -> None:
     """Query, key and value are kept for the backward graph without copies, and have the right gradients."""
     torch._dynamo.reset()

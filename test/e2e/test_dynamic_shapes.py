@@ -1,5 +1,7 @@
 """`dynamic=True`: ten shapes, one compile, by the float64 rule."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -76,6 +78,17 @@ def test_sizes_that_are_computed_from_sizes():
     for batch, length in SIZES:
         x = torch.randn(batch, length)
         torch.testing.assert_close(compiled(x), halves(x))
+
+
+def test_sizes_that_are_rounded():
+    def blocks(x: torch.Tensor) -> torch.Tensor:
+        up, down = math.ceil(x.shape[1] / 4), math.floor(x.shape[1] / 4)
+        return torch.cat([x.new_ones(x.shape[0], 4 * up), -x[:, : 4 * down]], dim=1) * up
+
+    compiled = torch.compile(blocks, backend="mlir", dynamic=True)
+    for batch, length in SIZES:
+        x = torch.randn(batch, length)
+        torch.testing.assert_close(compiled(x), blocks(x))
 
 
 def test_marked_dimension_only():

@@ -18,8 +18,11 @@ import pytest
 import torch
 from torch import Tensor, nn
 from torch._dynamo.utils import counters
+from torch.fx import Graph, GraphModule
 
 from tilewright.frontend import cache_key
+from tilewright.frontend.environment import read_environment
+from tilewright.frontend.options import make_options
 
 Function = Callable[..., Any]
 
@@ -196,6 +199,21 @@ def test_constants_of_the_graph_are_part_of_the_key() -> None:
     for value in (2.0, 3.0):
         model, x = Scaled(value), torch.randn(4, 3)
         torch.testing.assert_close(in_new_process(model)[0](x), model(x))
+
+
+def test_tensors_that_hang_on_a_graph_are_part_of_its_key() -> None:
+    """Parameters and buffers are inputs; Dynamo makes inputs of most others, other tools do not."""
+
+    def key(table: Tensor) -> str:
+        module, graph = GraphModule(nn.Module(), Graph()), Graph()
+        graph.output(graph.call_function(torch.add, (graph.placeholder("x"), graph.get_attr("table"))))
+        module.table, module.graph = table, graph
+        return cache_key.graph_key(module, (), make_options(), read_environment({}))
+
+    table = torch.tensor([1.0, 2.0])
+    assert key(table) == key(table.clone())
+    others = (torch.tensor([1.0, 3.0]), table.double(), table[None], table[:1])
+    assert len({key(table), *map(key, others)}) == 5
 
 
 def test_constants_of_a_backward_graph_are_part_of_its_key() -> None:

@@ -182,4 +182,11 @@ FAULTS = (
         "op.dropout_p,\n        boolean(False)",
         "attention sees what comes later",
     ),
+    Fault(
+        "packed-overlap",
+        _H + "packing.py",
+        "if p[1].start <= item.end and item.start <= p[1].end]",
+        "if p[1].start <= item.end and item.start < p[1].end]",
+        "what one op reads last shares memory with what it writes",
+    ),
 )

@@ -294,4 +294,25 @@ FAULTS = (
         'number = b.compare_float("ord", rhs, rhs)',
         "NaN is not sorted behind the numbers",
     ),
+    Fault(
+        "piece-of-concat",
+        _F + "lower_concat.py",
+        'b.compare_int("slt", position, b.index(starts[number + 1]))',
+        'b.compare_int("sle", position, b.index(starts[number + 1]))',
+        "the first element of a piece is read behind the piece before",
+    ),
+    Fault(
+        "inlined-unmasked",
+        _F + "inline.py",
+        "if isinstance(copy, LoadOp) and (load.dynamic or load.mask is not None):",
+        "if isinstance(copy, LoadOp) and load.dynamic:",
+        "what is computed again where it is read under a mask is read without one, beyond its buffer",
+    ),
+    Fault(
+        "convolution-groups",
+        _F + "lower_convolution.py",
+        "read = output if op.is_depthwise else group * channels + channel",
+        "read = output if op.is_depthwise else channel",
+        "every group of a convolution reads the channels of the first one",
+    ),
 )

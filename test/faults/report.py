@@ -19,6 +19,7 @@ lit; then pytest files of that part; then all others.
     make faults                                           # those without a result
     .venv/bin/python test/faults/run.py --only write-order --again
     .venv/bin/python test/faults/run.py --reach lit       # only what takes seconds
+    .venv/bin/python test/faults/run.py --again --reach asked   # do the tests named here still catch theirs?
     .venv/bin/python test/faults/run.py --verify          # these tests pass without any bug
     .venv/bin/python test/faults/run.py --report          # writes this page
 

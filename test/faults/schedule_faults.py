@@ -281,6 +281,27 @@ FAULTS = (
         "lanes that hold no number make a variance NaN",
     ),
     Fault(
+        "chain-rescale",
+        _S + "chain_writer.py",
+        "value = self._emit(scope, arith.MulfOp, value, scale)",
+        "assert scale is not None",
+        "sums of attention are not scaled down when a later block has a larger maximum",
+    ),
+    Fault(
+        "chain-beyond-end",
+        _S + "chain_writer.py",
+        "        scope.env[value] = tile\n        best =",
+        "        best =",
+        "what hangs over the last block of attention counts in its sums",
+    ),
+    Fault(
+        "chain-diagonal",
+        _S + "chain_reach.py",
+        "minimum(size, dim(chain.row) + rows)",
+        "minimum(size, dim(chain.row) + step)",
+        "a block that a causal mask hides in part is left out",
+    ),
+    Fault(
         "bound-of-mod",
         _I + "bounds.py",
         "            return atom.rhs - 1\n",

@@ -217,4 +217,25 @@ FAULTS = (
         "return [*pointers, *symbols]",
         "the address of the error word is passed before the sizes",
     ),
+    Fault(
+        "damaged-entry",
+        _N + "store.py",
+        "return (folder / MANIFEST).read_text() == _manifest(folder, _kind(folder))",
+        "return (folder / MANIFEST).exists()",
+        "a damaged entry of the compile cache is used",
+    ),
+    Fault(
+        "emulated-end",
+        _G + "emulator/memory.py",
+        "(index < 0) | (index >= self.flat.numel())",
+        "(index < 0) | (index > self.flat.numel())",
+        "the emulator admits an access just behind a buffer",
+    ),
+    Fault(
+        "linalg-tie",
+        "targets/linalg/kernels.py",
+        'w.value(f"arith.cmpi slt, {place}, {before} : i64")',
+        'w.value(f"arith.cmpi sgt, {place}, {before} : i64")',
+        "an exported argmax takes the last of equal elements",
+    ),
 )

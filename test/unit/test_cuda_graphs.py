@@ -13,6 +13,8 @@ from tilewright.frontend.call import Run
 from tilewright.frontend.cuda_graphs import MOST, Recorded
 from tilewright.frontend.options import make_options
 
+BUSY = "a result of its last call is still alive"
+
 
 class FakeRecorder:
     """A recording reads and writes the memory that it was made with, as a CUDA graph does."""
@@ -86,7 +88,7 @@ def test_a_result_that_is_alive_is_never_overwritten() -> None:
     results = [call([x])[0] for x in keep]
     for x, result in zip(keep, results, strict=True):
         torch.testing.assert_close(result, x * 2)
-    assert call.counts["a result of its last call is still alive"] == 5
+    assert call.counts[BUSY] == 5
     part = results.pop(2)[1:]  # a view of what the recording wrote
     results.clear()
     call([keep[7]])
@@ -94,6 +96,23 @@ def test_a_result_that_is_alive_is_never_overwritten() -> None:
     del part
     torch.testing.assert_close(call([keep[4]])[0], keep[4] * 2)
     assert call.counts["replayed"] == 2
+
+
+@pytest.mark.parametrize("kept", [0, 1])
+def test_one_of_several_results_may_be_alive(kept: int) -> None:
+    def both(args: list[Any]) -> Sequence[Any]:
+        (x,) = args
+        args.clear()
+        return x * 2, x * 3
+
+    call = Recorded(both, frozenset(), FakeRecorder())
+    *before, x, last = [torch.full((3,), float(i)) for i in range(6)]
+    for other in before:
+        call([other])
+    result = call([x])[kept]
+    call([last])
+    torch.testing.assert_close(result, x * (2 + kept))
+    assert call.counts == {"its arguments are being watched": 2, "replayed": 3, BUSY: 1}
 
 
 def test_autograd_keeps_what_it_saved() -> None:

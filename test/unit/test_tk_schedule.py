@@ -14,6 +14,8 @@ from tilewright.passes.schedule.errors import NoLoopOrder
 
 NARROW = "coalesce-axes,schedule-cpu{vector-bits=128},apply-schedule"
 
+GPU = "coalesce-axes,flatten-axes,schedule-gpu,apply-schedule"
+
 LARGE = ("large_transpose", "sums_over_batch_and_rows", "long_sum")
 
 
@@ -90,6 +92,22 @@ def test_argmax_takes_nan_and_the_first_of_equals() -> None:
     for pipeline in (SCHEDULE, NARROW, "apply-schedule"):
         (_, found) = run(scheduled(text, pipeline), [x.reshape(-1), np.zeros(4, np.int64)], {})
         assert found.tolist() == [5, 6, 0, 0]
+
+
+def test_argmax_over_two_axes_takes_the_first_position_of_equals() -> None:
+    """Which is not the first in the order of any loops: lanes and steps are told apart by their positions."""
+    text = """tk.func @f [5, 36] (%x: memref<180xf32>, %o: memref<1xi64>) {
+      %0 = tk.load %x[d0*36 + d1] : memref<180xf32> -> f32
+      %1 = tk.index "-d0*36 - d1 + 179" : i64
+      %2, %3 = tk.argreduce max %0 at %1 over [0, 1] : f32
+      tk.store %3, %o[0] : i64, memref<1xi64>
+    }"""
+    for equals in ([7, 43, 60], [3, 19, 20, 179], [35, 36]):
+        x = np.zeros(180, np.float32)
+        x[equals] = 2
+        for pipeline in (SCHEDULE, NARROW, "apply-schedule", GPU):
+            (_, found) = run(scheduled(text, pipeline), [x, np.zeros(1, np.int64)], {})
+            assert found.tolist() == [179 - max(equals)]
 
 
 def test_max_propagates_nan_through_a_tail() -> None:
