@@ -308,6 +308,8 @@ template <class R> TW_INLINE R raw_load_first(const void* p, i64 n) {
 #elif defined(__AVX2__) && !defined(__clang__)
   if constexpr (sizeof(E) == 4 && lanes<R> == 8)
     return bits<R>(__builtin_ia32_maskloadps256((const vec<f32, 8>*)p, first_lanes<vec<i32, 8>>(n)));
+  else if constexpr (sizeof(E) == 8 && lanes<R> == 4)
+    return bits<R>(__builtin_ia32_maskloadpd256((const vec<f64, 4>*)p, first_lanes<vec<long long, 4>>(n)));
   else
 #endif
   {
@@ -334,6 +336,8 @@ template <class R> TW_INLINE void raw_store_first(void* p, R v, i64 n) {
 #elif defined(__AVX2__) && !defined(__clang__)
   if constexpr (sizeof(E) == 4 && lanes<R> == 8)
     __builtin_ia32_maskstoreps256((vec<f32, 8>*)p, first_lanes<vec<i32, 8>>(n), bits<vec<f32, 8>>(v));
+  else if constexpr (sizeof(E) == 8 && lanes<R> == 4)
+    __builtin_ia32_maskstorepd256((vec<f64, 4>*)p, first_lanes<vec<long long, 4>>(n), bits<vec<f64, 4>>(v));
   else
 #endif
     __builtin_memcpy(p, &v, n * sizeof(E));
@@ -379,6 +383,17 @@ template <int W, class T, class M> TW_INLINE auto load_masked(const T* p, M mask
     const u16 k = __builtin_ia32_cvtd2mask512(mask) & (u16)(n >= 16 ? 0xffff : (1u << n) - 1);
     if constexpr (sizeof(T) == 4) return bits<R>(__builtin_ia32_loadups512_mask((const f32*)p, vec<f32, 16>{}, k));
     else return bits<R>(__builtin_ia32_loaddquhi256_mask((const i16*)p, vec<i16, 16>{}, k));
+  } else if constexpr (W == 8 && sizeof(T) == 8) {
+    const M below = mask & first_lanes<M>(n);
+    return bits<R>(__builtin_ia32_loadupd512_mask((const f64*)p, vec<f64, 8>{}, __builtin_ia32_ptestmd256(below, below, -1)));
+  } else
+#endif
+#if defined(__AVX2__) && !defined(__clang__)
+  if constexpr (W == 8 && sizeof(T) == 4)
+    return bits<vec<stored<T>, W>>(__builtin_ia32_maskloadps256((const vec<f32, 8>*)p, mask & first_lanes<M>(n)));
+  else if constexpr (W == 4 && sizeof(T) == 8) {
+    const auto wide = __builtin_convertvector(mask & first_lanes<M>(n), vec<long long, 4>);
+    return bits<vec<stored<T>, W>>(__builtin_ia32_maskloadpd256((const vec<f64, 4>*)p, wide));
   } else
 #endif
     return gather<W>(p, n, [](int l) { return l; }, [&](int l) { return mask[l] != 0; });

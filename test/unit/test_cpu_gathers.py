@@ -1,4 +1,4 @@
-"""The gathers of the C++ prelude: what lies close together, what does not, and nothing beyond either end."""
+"""Gathers and partial vectors of the C++ prelude: the lanes that are wanted, nothing beyond either end."""
 
 from __future__ import annotations
 
@@ -35,6 +35,13 @@ TW_EXPORT void masked_{t}_{w}_{i}(const {t}* p, i64 base, const {i}* at, const i
   tw::store(o, tw::gather_at<{w}>(p, base, where, n, tw::raw_load<tw::vec<i32, {w}>>(mask)));
 }}
 """
+_PARTIAL = """
+TW_EXPORT void picked_{t}_{w}(const {t}* p, const i32* mask, i64 n, {t}* o) {{
+  tw::store(o, tw::load_masked<{w}>(p, tw::raw_load<tw::vec<i32, {w}>>(mask), n));
+}}
+TW_EXPORT void first_{t}_{w}(const {t}* p, i64 n, {t}* o) {{ tw::store(o, tw::load_first<{w}>(p, n)); }}
+TW_EXPORT void stored_{t}_{w}(const {t}* v, i64 n, {t}* o) {{ tw::store_first(o, tw::load<{w}>(v), n); }}
+"""
 _STRIDED = """
 TW_EXPORT void strided_{t}_{w}_{name}(const {t}* p, i64 n, {t}* o) {{
   if (n == {w}) tw::store(o, tw::load_strided<{w}, {stride}>(p, {w}));
@@ -48,6 +55,7 @@ def _source() -> str:
     for t in ELEMENTS:
         for w in LANES:
             parts += [_FUNCTION.format(t=t, w=w, i=i) for i in ("i32", "i64")]
+            parts.append(_PARTIAL.format(t=t, w=w))
             parts += [_STRIDED.format(t=t, w=w, stride=s, name=_name(s)) for s in STRIDES]
     return "\n".join(parts)
 
@@ -151,6 +159,35 @@ def test_fixed_strides_read_nothing_in_front_or_behind(library: ctypes.CDLL, nam
                     ctypes.c_void_p(first), ctypes.c_int64(count), ctypes.c_void_p(got.ctypes.data)
                 )
                 assert (got == want).all()
+
+
+@pytest.mark.parametrize("width", LANES)
+@pytest.mark.parametrize("name", list(ELEMENTS))
+def test_parts_of_vectors_touch_nothing_else(library: ctypes.CDLL, name: str, width: int) -> None:
+    """The first lanes, and those of a mask, at either end of what may be touched."""
+    random = np.random.default_rng(2)
+    lanes = np.arange(width)
+    for count in range(1, width + 1):
+        values = np.arange(1, count + 1).astype(ELEMENTS[name])
+        padded = np.concatenate([values, np.zeros(width - count, values.dtype)])
+        mask = -(random.random(width) < 0.6).astype(np.int32)
+        for at_end in (False, True):
+            fenced = _Fenced(values, at_end=at_end)
+            pointer, size, got = (
+                ctypes.c_void_p(fenced.address),
+                ctypes.c_int64(count),
+                np.full_like(padded, 99),
+            )
+            target = ctypes.c_void_p(got.ctypes.data)
+            getattr(library, f"first_{name}_{width}")(pointer, size, target)
+            assert (got == padded).all()
+            bits = ctypes.c_void_p(mask.ctypes.data)
+            getattr(library, f"picked_{name}_{width}")(pointer, bits, size, target)
+            assert (got == np.where(mask != 0, padded, 0)).all()
+            more = (padded + lanes).astype(values.dtype)
+            getattr(library, f"stored_{name}_{width}")(ctypes.c_void_p(more.ctypes.data), size, pointer)
+            getattr(library, f"first_{name}_{width}")(pointer, size, target)
+            assert (got == np.where(lanes < count, more, 0)).all()
 
 
 def test_positions_of_32_bits_wrap_around(library: ctypes.CDLL) -> None:
