@@ -96,9 +96,18 @@ def places(gm: GraphModule) -> list[str]:
 def _constants(gm: GraphModule) -> list[str]:
     """The tensors that hang on the graph and are no inputs of it: AOTAutograd may fold them."""
     inputs = {id(t) for t in (*gm.parameters(), *gm.buffers())}
-    values = [_attribute(gm, node) for node in gm.graph.nodes if node.op == "get_attr"]
-    tensors = [v for v in values if isinstance(v, torch.Tensor) and id(v) not in inputs]
+    tensors = [v for v in _attributes(gm) if isinstance(v, torch.Tensor) and id(v) not in inputs]
     return [tensor_digest(tensor) for tensor in tensors]
+
+
+def _attributes(gm: GraphModule) -> Iterator[Any]:
+    """What hangs on a graph, and on the graphs that hang on it (`flex_attention` takes some)."""
+    for node in gm.graph.nodes:
+        if node.op == "get_attr":
+            value = _attribute(gm, node)
+            yield value
+            if isinstance(value, GraphModule):
+                yield from _attributes(value)
 
 
 def _attribute(gm: GraphModule, node: Node) -> Any:
@@ -122,9 +131,12 @@ def tensor_digest(tensor: torch.Tensor) -> str:
 
 def backward_token(gm: GraphModule, inputs: Sequence[Any], key: str) -> str:
     """The name of a backward graph's code in our store; raises Unkept."""
-    values = [_attribute(gm, node) for node in gm.graph.nodes if node.op == "get_attr"]
     parts = [key, gm.code, *(_description(value) for value in inputs), *places(gm)]
-    parts += [tensor_digest(value) for value in values if isinstance(value, torch.Tensor)]
+    for value in _attributes(gm):
+        if isinstance(value, torch.Tensor):
+            parts.append(tensor_digest(value))
+        elif isinstance(value, GraphModule):
+            parts.append(value.code)
     return digest_of(parts)[:40]
 
 

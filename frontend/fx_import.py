@@ -22,6 +22,7 @@ from .boundary import Arguments, Results, constant_of, import_arguments, make_mo
 from .dtypes import element_of_dtype
 from .errors import FallbackRefused, Unsupported, UnsupportedNode, UnsupportedSize
 from .graph import Fallback, Graph
+from .higher_order import expand
 from .locations import location_of, place_of
 from .python_call import call_python, name_of
 from .symbols import Symbols
@@ -95,15 +96,16 @@ class _Importer:
     def run(self, names: Sequence[str], static: Sequence[int]) -> Graph:
         nodes = list(self.gm.graph.nodes)
         arguments = import_arguments(self.gm, nodes, self.example_inputs, self.symbols, names, static)
+        self.arguments: Arguments = arguments
         self.values.update(arguments.values)
         self.b.carried.update(arguments.carried)
         for node in nodes:
             if node.op == "call_function":
                 self._call(node)
             elif node.op == "get_attr":
-                self._constant(node, arguments)
+                self._constant(self.gm, node)
             elif node.op == "output":
-                return self._finish(node, arguments)
+                return self._finish(node)
         raise AssertionError("an FX graph ends with an output node")
 
     # Nodes
@@ -125,12 +127,42 @@ class _Importer:
             self.values[node] = self._with_effects(node)
             return
         if not is_operator(target):
-            self.values[node] = self._call_python(node, Unsupported(NO_OPERATOR, "TW1105"))
+            self.values[node] = self._call_higher_order(node)
             return
         if name == "aten.copy_.default" and self._write(node):
             return
         if name not in IGNORED:
             self.values[node] = self._operator(node, target, row_of(name))
+
+    def _call_higher_order(self, node: Node) -> Any:
+        """Its graph in place of the node where torch defines it by one, else a call in Python."""
+        why, fake = Unsupported(NO_OPERATOR, "TW1105"), self.b.fake
+        try:
+            expansion = expand(node, self.values)
+        except Unsupported as reason:
+            expansion, why = None, reason
+        if expansion is None:
+            return self._call_python(node, why)
+        given = iter(expansion.arguments)
+        for inner in expansion.graph.graph.nodes:
+            if inner.op == "placeholder":
+                self.values[inner] = self._value(next(given))
+            elif inner.op == "get_attr":
+                self._constant(expansion.graph, inner)
+            elif inner.op == "call_function":
+                self._call(inner)
+            else:
+                return self._checked(self._as_traced(self._value(inner.args[0]), fake), fake)
+        raise AssertionError("an FX graph ends with an output node")
+
+    def _as_traced(self, value: Any, fake: Any) -> Any:
+        """Of the dtypes that the caller was traced with: torch's two accounts of an operator may differ."""
+        if isinstance(value, tuple | list):
+            return tuple(map(self._as_traced, value, fake))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        if not isinstance(value, SSAValue):
+            return value
+        made, element = cast("SSAValue", value), element_of_dtype(fake.dtype)
+        return made if element is None else self.b.cast(made, element)
 
     def _with_effects(self, node: Node) -> Any:
         """An operator with an effect. Tokens have no value here: impure calls keep their order anyway."""
@@ -236,9 +268,9 @@ class _Importer:
         self.values[node] = value
         return True
 
-    def _constant(self, node: Node, arguments: Arguments) -> None:
+    def _constant(self, gm: GraphModule, node: Node) -> None:
         self.b.node, self.b.location = node, location_of(node)
-        self.values[node] = constant_of(self.b, self.gm, node, arguments)
+        self.values[node] = constant_of(self.b, gm, node, self.arguments)
 
     # Values
 
@@ -253,6 +285,8 @@ class _Importer:
 
     def _checked(self, value: Any, fake: Any) -> Any:
         """The value of a row, which must have exactly the type that was traced."""
+        if value is None:  # a gradient that nobody wants
+            return None
         if isinstance(fake, tuple | list):
             return tuple(self._checked(part, want) for part, want in zip(value, fake, strict=True))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         if not isinstance(fake, torch.Tensor):
@@ -265,7 +299,8 @@ class _Importer:
         assert element_type_of(made) == element_type(expected), f"{self.b.node.target} yields {made.type}"
         return self.b.conform(made, sizes_of_type(expected))
 
-    def _finish(self, node: Node, arguments: Arguments) -> Graph:
+    def _finish(self, node: Node) -> Graph:
+        arguments = self.arguments
         for write, value, place in self.writes:
             self.b.location = location_of(write)
             self.b.add(WriteOp(value, place))

@@ -6,11 +6,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from inspect import signature
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard, cast
 
 import torch
 from torch._guards import TracingContext
-from torch._ops import OpOverload
+from torch._ops import HigherOrderOperator, OpOverload
+from torch.fx import GraphModule
 from torch.utils import _python_dispatch as dispatch
 
 Operator: TypeAlias = "OpOverload[..., Any]"
@@ -70,6 +71,49 @@ def _key_set(keys: Sequence[Any]) -> Any:
         one = torch._C.DispatchKeySet(key)  # pyright: ignore
         found = one if found is None else found | one
     return found
+
+
+def higher_order_name(target: object) -> str:
+    """The name of a higher-order operator, empty for anything else."""
+    return target.name() if isinstance(target, HigherOrderOperator) else ""
+
+
+def composite_kernel(target: Any) -> Callable[..., Any]:
+    """What a higher-order operator does on any device, in ordinary operators."""
+    return target.py_kernels[torch._C.DispatchKey.CompositeExplicitAutograd]  # pyright: ignore
+
+
+def fake_mode_of(leaves: Sequence[Any]) -> Any:
+    """The mode of the traced tensors among `leaves`."""
+    from torch._guards import detect_fake_mode
+
+    return detect_fake_mode(list(leaves))
+
+
+def trace_fake(
+    function: Callable[..., Any], inputs: Sequence[Any], mode: Any, table: Mapping[Any, Callable[..., Any]]
+) -> GraphModule:
+    """The graph of `function`, without mutations, on traced tensors and sizes of that mode."""
+    from torch._dispatch.python import enable_python_dispatcher
+    from torch._subclasses.functional_tensor import FunctionalTensorMode, dispatch_functionalize
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    given = [mode.from_tensor(t, static_shapes=True) if type(t) is torch.Tensor else t for t in inputs]
+    pure = dispatch_functionalize(function, FunctionalTensorMode())
+    with mode, enable_python_dispatcher(), torch.no_grad(), _no_loops_of_vmap():  # pyright: ignore
+        return make_fx(pure, decomposition_table=dict(table))(*given)  # pyright: ignore
+
+
+@contextmanager
+def _no_loops_of_vmap() -> Generator[None]:
+    """An operator that `vmap` would call once per element is an error: the graph would have as many nodes."""
+    c: Any = cast("Any", torch._C)._functorch  # pyright: ignore[reportPrivateUsage]
+    before = c._is_vmap_fallback_enabled()
+    c._set_vmap_fallback_enabled(False)
+    try:
+        yield
+    finally:
+        c._set_vmap_fallback_enabled(before)
 
 
 def tracing_context() -> Any:

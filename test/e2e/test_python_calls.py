@@ -17,7 +17,6 @@ from torch._higher_order_ops.while_loop import while_loop
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import Graph, GraphModule
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
-from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 from xdsl.dialects.builtin import ArrayAttr
 
 import tilewright
@@ -179,31 +178,6 @@ def test_associative_scans_are_graphs_of_operators() -> None:
         return associative_scan(lambda a, b: a * b + a, x * 2, 0, combine_mode="generic") + 1
 
     assert explained(f, torch.randn(7, 3)).fallbacks == 0
-
-
-def scored(q: Tensor, k: Tensor, bias: Tensor) -> Tensor:
-    def score(value: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
-        return value + bias[h] * (i - j)
-
-    return flex_attention(q + 1, k, k * 2, score_mod=score) * 2
-
-
-def test_flex_attention() -> None:
-    q, k, bias = torch.randn(1, 2, 9, 8), torch.randn(1, 2, 12, 8), torch.randn(2)
-    alone(scored, q, k, bias, callee="higher_order::flex_attention", kernels=2)
-    run = torch.compile(scored, backend="mlir", dynamic=True)
-    for rows in (9, 17):
-        q = torch.randn(1, 2, rows, 8)
-        torch.testing.assert_close(run(q, k, bias), scored(q, k, bias))
-
-
-def test_flex_attention_with_blocks() -> None:
-    mask = create_block_mask(lambda b, h, i, j: i >= j, None, None, 20, 20, device="cpu", BLOCK_SIZE=8)
-
-    def f(q: Tensor) -> Tensor:
-        return flex_attention(q * 2, q, q + 1, block_mask=mask) * 2
-
-    alone(f, torch.randn(1, 2, 20, 8), callee="higher_order::flex_attention")
 
 
 @torch.library.custom_op("tilewright_test::scaled", mutates_args=())
