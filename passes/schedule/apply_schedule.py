@@ -20,6 +20,7 @@ from .blocks import take_blocks
 from .body import Body
 from .contract import ContractionWriter
 from .cost import scatters
+from .empty_checks import spare_empty
 from .nest import NestBuilder
 from .plan import take_plan
 from .tile import take_tile
@@ -56,7 +57,8 @@ class ApplySchedulePass(ModulePass):
 
     Values that a reduction's result meets again are computed again in the next loop over
     the same axis, unless `tk.keep` marks them. What does not depend on an axis stays
-    outside of its loop. Functions that are scheduled already stay as they are.
+    outside of its loop; a `tk.assert` there holds where that loop is empty. Functions that
+    are scheduled already stay as they are.
     """
 
     name = "apply-schedule"
@@ -70,6 +72,7 @@ class ApplySchedulePass(ModulePass):
 def schedule(func: FuncOp) -> None:
     """Replace the body of `func` by explicit loops."""
     plan, tile, blocks = take_plan(func), take_tile(func), take_blocks(func)
+    spare_empty(func)
     old = func.body.block
     new = Block(arg_types=[arg.type for arg in old.args])
     for mine, theirs in zip(new.args, old.args, strict=True):

@@ -50,7 +50,7 @@ def packed_matmul(g: Graph) -> None:
 def convolution(g: Graph) -> None:
     image = g.pick(lambda v: 3 <= len(sizes_of(v)) <= 4 and is_float(element_type_of(v)))
     rank = len(sizes_of(image)) - 2
-    channels = _known(sizes_of(image)[1])
+    channels, *_ = [_known(n) for n in sizes_of(image)[1:]]  # ATen takes no image without pixels
     kernel = [as_expr(g.random.randint(1, 3)) for _ in range(rank)]
     outputs = g.random.choice((1, 2, 3, 16))
     groups = g.random.choice([n for n in range(1, channels + 1) if channels % n == outputs % n == 0])
@@ -153,5 +153,5 @@ def _group(g: Graph, steps: Expr) -> int | None:
 
 def _known(size: Expr) -> int:
     if not size.constant:
-        raise VerifyException("channels must be known")
+        raise VerifyException("the size must be known")
     return size.constant

@@ -120,6 +120,13 @@ FOUND = {
             tensor<?x3xi32, #tw.shape<"s0, 3">>, tensor<3xi32>) -> tensor<2x3xi32>
           func.return %0 : tensor<2x3xi32>
         }""",
+    "a division by a size that is 0, of nothing": """
+        func.func @main(%x: tensor<?x3xi32, #tw.shape<"s0, 3">>, %s0: index {tw.symbol = "s0"})
+            -> tensor<?x3xi32, #tw.shape<"s0, 3">> {
+          %0 = tw.full "s0" -> tensor<?x3xi32, #tw.shape<"s0, 3">>
+          %1 = tw.fmod %0, %0 : tensor<?x3xi32, #tw.shape<"s0, 3">>
+          func.return %1 : tensor<?x3xi32, #tw.shape<"s0, 3">>
+        }""",
     "an unread division by zero before the maximum of nothing": """
         func.func @main(%x: tensor<4xi32>, %y: tensor<?xf32, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"})
             -> tensor<f32> {
