@@ -174,6 +174,30 @@ def _home_slices(
             continue
         if uses[root] == 1 or contiguous:
             homes.slices[root] = Slice(op, i, alias.views)
+            _home_before_copy(homes, aliases, homes.slices[root], root, uses)
+
+
+def _home_before_copy(
+    homes: Homes,
+    aliases: dict[SSAValue, Alias],
+    home: Slice,
+    root: SSAValue,
+    uses: dict[SSAValue, int],
+) -> None:
+    """What a reshape would copy goes to the slice, where it need not be copied if strides can say so.
+
+    Heads of gradients, `[b, h, l, e]`, become `[b, l, h*e]` beside those of two other tensors.
+    """
+    op = root.owner
+    if not isinstance(op, ReshapeOp):
+        return
+    alias = aliases[op.operands[0]]
+    source = alias.root
+    taken = source in homes.results or source in homes.slices or uses[source] != 1
+    if taken or not isinstance(source.owner, KernelOp):
+        return
+    if all(isinstance(view, ReshapeOp | TransposeOp) for view in alias.views):
+        homes.slices[source] = Slice(home.concat, home.operand, (*alias.views, op, *home.views))
 
 
 def _home_write(homes: Homes, aliases: dict[SSAValue, Alias], op: WriteOp) -> None:

@@ -74,6 +74,66 @@ func.func @producers_write_their_slice(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>)
 
 // -----
 
+// A reshape of rows and heads would copy what is row-major, but not what lies in the slice.
+// CHECK-LABEL: @heads_into_their_slice
+// CHECK: %[[C:.*]] = th.empty sizes "2, 3, 16"
+// CHECK-NEXT: th.launch @[[EXP:.*]](%x) into(%[[C]])
+// CHECK-NEXT: th.launch @[[NEG:.*]](%x) into(%[[C]])
+// CHECK-NEXT: return %[[C]]
+// CHECK: tk.func @[[EXP]]
+// CHECK: tk.store %{{.*}}, %{{.*}}[d0*48 + d1*4 + d2*16 + d3]
+// CHECK: tk.func @[[NEG]]
+// CHECK: tk.store %{{.*}}, %{{.*}}[d0*48 + d1*4 + d2*16 + d3 + 8]
+func.func @heads_into_their_slice(%x: tensor<2x2x3x4xf32>) -> tensor<2x3x16xf32> {
+  %0 = tk.kernel [2, 2, 3, 4] ins(%x : tensor<2x2x3x4xf32>) -> (tensor<2x2x3x4xf32>) {
+  ^bb0(%a: tensor<2x2x3x4xf32>, %o: tensor<2x2x3x4xf32>):
+    %v = tk.load %a[d0, d1, d2, d3] : tensor<2x2x3x4xf32> -> f32
+    %e = math.exp %v : f32
+    tk.store %e, %o[d0, d1, d2, d3] : f32, tensor<2x2x3x4xf32>
+  }
+  %1 = tk.kernel [2, 2, 3, 4] ins(%x : tensor<2x2x3x4xf32>) -> (tensor<2x2x3x4xf32>) {
+  ^bb0(%a: tensor<2x2x3x4xf32>, %o: tensor<2x2x3x4xf32>):
+    %v = tk.load %a[d0, d1, d2, d3] : tensor<2x2x3x4xf32> -> f32
+    %e = arith.negf %v : f32
+    tk.store %e, %o[d0, d1, d2, d3] : f32, tensor<2x2x3x4xf32>
+  }
+  %2 = tw.transpose %0 by [0, 2, 1, 3] : tensor<2x2x3x4xf32> -> tensor<2x3x2x4xf32>
+  %3 = tw.reshape %2 : tensor<2x3x2x4xf32> -> tensor<2x3x8xf32>
+  %4 = tw.transpose %1 by [0, 2, 1, 3] : tensor<2x2x3x4xf32> -> tensor<2x3x2x4xf32>
+  %5 = tw.reshape %4 : tensor<2x3x2x4xf32> -> tensor<2x3x8xf32>
+  %6 = tw.concat %3, %5 dim 2 : (tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x16xf32>
+  func.return %6 : tensor<2x3x16xf32>
+}
+
+// -----
+
+// The product of both is read elsewhere, as it is: its heads are copied into the slice.
+// CHECK-LABEL: @heads_that_others_read
+// CHECK: th.launch @[[EXP:.*]](%x) into(%[[R:.*]]) :
+// CHECK: th.launch @copy{{.*}}(%[[R]]) into(%[[C:.*]]) :
+// CHECK: return %[[C]], %{{.*}}
+func.func @heads_that_others_read(%x: tensor<2x2x3x4xf32>, %y: tensor<2x3x8xf32>)
+    -> (tensor<2x3x16xf32>, tensor<2x2x3x4xf32>) {
+  %0 = tk.kernel [2, 2, 3, 4] ins(%x : tensor<2x2x3x4xf32>) -> (tensor<2x2x3x4xf32>) {
+  ^bb0(%a: tensor<2x2x3x4xf32>, %o: tensor<2x2x3x4xf32>):
+    %v = tk.load %a[d0, d1, d2, d3] : tensor<2x2x3x4xf32> -> f32
+    %e = math.exp %v : f32
+    tk.store %e, %o[d0, d1, d2, d3] : f32, tensor<2x2x3x4xf32>
+  }
+  %1 = tk.kernel [2, 2, 3, 4] ins(%0 : tensor<2x2x3x4xf32>) -> (tensor<2x2x3x4xf32>) {
+  ^bb0(%a: tensor<2x2x3x4xf32>, %o: tensor<2x2x3x4xf32>):
+    %v = tk.load %a[d0, d1, d2, d3] : tensor<2x2x3x4xf32> -> f32
+    %e = arith.negf %v : f32
+    tk.store %e, %o[d0, d1, d2, d3] : f32, tensor<2x2x3x4xf32>
+  }
+  %2 = tw.transpose %0 by [0, 2, 1, 3] : tensor<2x2x3x4xf32> -> tensor<2x3x2x4xf32>
+  %3 = tw.reshape %2 : tensor<2x3x2x4xf32> -> tensor<2x3x8xf32>
+  %4 = tw.concat %3, %y dim 2 : (tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x16xf32>
+  func.return %4, %1 : tensor<2x3x16xf32>, tensor<2x2x3x4xf32>
+}
+
+// -----
+
 // The same value twice: computed into one slice, copied to the other.
 
 // CHECK-LABEL: @concat_with_itself
