@@ -29,8 +29,8 @@ from .lowerings import Lowering
 
 _DEEPEST = 256
 """Elements of a head that a program can hold of each of its rows."""
-_DEEPEST_GRAD, _DEEPEST_WIDE_GRAD = 128, 64
-"""Of halves and of f32 where it holds two products and two sums: those for gradients."""
+_DEEPEST_GRAD = 128
+"""The same where it holds two products and two sums: for gradients."""
 
 
 def attention_kernel(op: Operation) -> Lowering | None:
@@ -69,9 +69,7 @@ def why_no_kernel(element: Attribute, sides: Sides, *, gradient: bool) -> str | 
     heads = (sides.depth, sides.width)
     if any(size is not None and size < 2 for size in (sides.rows, sides.keys, *heads)):
         return "left to a library: one of its sides has no more than one element"
-    deepest = _DEEPEST
-    if gradient:
-        deepest = _DEEPEST_GRAD if is_half(element) else _DEEPEST_WIDE_GRAD
+    deepest = _DEEPEST_GRAD if gradient else _DEEPEST
     if any(size is None or size > deepest for size in heads):
         return f"left to a library: heads are symbolic or have more than {deepest} elements"
     return None

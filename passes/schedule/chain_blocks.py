@@ -53,7 +53,7 @@ def _sides(func: FuncOp, chain: Chain, held: dict[int, int], half: bool, shared:
     rows = 128 if outer <= 128 else 64
     if not half:  # no matrix unit: each thread holds what it multiplies
         rows = 32 if widest <= 128 and len(chain.inner) == 1 else 16
-    step = _LEAST if half and len(chain.inner) > 1 and outer > 128 else 32
+    step = _LEAST if len(chain.inner) > 1 and outer > 128 else 32
     while step > _LEAST and (rows + step) * sum(held.values()) * width > shared * 1024:
         step //= 2
     return _limited(rows, func.space[chain.row]), _limited(step, func.space[chain.along])

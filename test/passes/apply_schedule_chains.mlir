@@ -279,3 +279,29 @@ tk.func @dropout [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref<1966
   %25 = arith.divf %24, %15 : f32
   tk.store %25, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
 }
+
+// -----
+
+// Heads of 128 elements of f32, two sums of them: half as many keys at a time.
+// CHECK-LABEL: tk.func @wide_gradients_of_f32
+// CHECK-SAME: tk.blocks = array<i64: 0, 16, 1, 128, 2, 128, 4, 128, 5, 128, 3, 16>
+// CHECK-SAME: tk.warps = 8 : i64, tk.stages = 1 : i64
+tk.func @wide_gradients_of_f32 [512, 128, 128, 512, 128, 128] (%q: memref<65536xf32>, %k: memref<65536xf32>, %v: memref<65536xf32>, %g: memref<65536xf32>, %dk: memref<65536xf32>, %dv: memref<65536xf32>) {
+  %0 = tk.load %q[d3*128 + d4] : memref<65536xf32> -> f32
+  %1 = tk.load %k[d0*128 + d4] : memref<65536xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [4] : f32
+  %4 = tk.load %g[d3*128 + d2] : memref<65536xf32> -> f32
+  %5 = arith.mulf %3, %4 : f32
+  %6 = tk.reduce add %5 over [3] : f32
+  %7 = tk.load %g[d3*128 + d5] : memref<65536xf32> -> f32
+  %8 = tk.load %v[d0*128 + d5] : memref<65536xf32> -> f32
+  %9 = arith.mulf %7, %8 : f32
+  %10 = tk.reduce add %9 over [5] : f32
+  %11 = arith.mulf %3, %10 : f32
+  %12 = tk.load %q[d3*128 + d1] : memref<65536xf32> -> f32
+  %13 = arith.mulf %11, %12 : f32
+  %14 = tk.reduce add %13 over [3] : f32
+  tk.store %14, %dk[d0*128 + d1] : f32, memref<65536xf32>
+  tk.store %6, %dv[d0*128 + d2] : f32, memref<65536xf32>
+}

@@ -67,15 +67,29 @@ func.func @one_key(%q: tensor<1x2x5x4xf32>, %k: tensor<1x2x1x4xf32>, %l: tensor<
 
 // -----
 
+// CHECK-LABEL: @wide_heads
+// CHECK: tw.attention_query_grad
+// CHECK: tw.attention_key_grad
+func.func @wide_heads(%q: tensor<1x1x5x128xf32>, %l: tensor<1x1x5xf32>)
+    -> (tensor<1x1x5x128xf32>, tensor<1x1x5x128xf32>) {
+  %dq, %dk, %dv = tw.attention_backward %q, %q, %q, %q, %q, %l scale 0.5
+    : (tensor<1x1x5x128xf32>, tensor<1x1x5x128xf32>, tensor<1x1x5x128xf32>, tensor<1x1x5x128xf32>,
+       tensor<1x1x5x128xf32>, tensor<1x1x5xf32>)
+      -> (tensor<1x1x5x128xf32>, tensor<1x1x5x128xf32>, tensor<1x1x5x128xf32>)
+  func.return %dq, %dk : tensor<1x1x5x128xf32>, tensor<1x1x5x128xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @deep_heads
 // CHECK-NEXT: tw.attention_backward
-// REMARK: left to a library: heads are symbolic or have more than 64 elements
-func.func @deep_heads(%q: tensor<1x1x5x80xf32>, %l: tensor<1x1x5xf32>) -> tensor<1x1x5x80xf32> {
+// REMARK: left to a library: heads are symbolic or have more than 128 elements
+func.func @deep_heads(%q: tensor<1x1x5x160xf32>, %l: tensor<1x1x5xf32>) -> tensor<1x1x5x160xf32> {
   %dq, %dk, %dv = tw.attention_backward %q, %q, %q, %q, %q, %l scale 0.5
-    : (tensor<1x1x5x80xf32>, tensor<1x1x5x80xf32>, tensor<1x1x5x80xf32>, tensor<1x1x5x80xf32>,
-       tensor<1x1x5x80xf32>, tensor<1x1x5xf32>)
-      -> (tensor<1x1x5x80xf32>, tensor<1x1x5x80xf32>, tensor<1x1x5x80xf32>)
-  func.return %dq : tensor<1x1x5x80xf32>
+    : (tensor<1x1x5x160xf32>, tensor<1x1x5x160xf32>, tensor<1x1x5x160xf32>, tensor<1x1x5x160xf32>,
+       tensor<1x1x5x160xf32>, tensor<1x1x5xf32>)
+      -> (tensor<1x1x5x160xf32>, tensor<1x1x5x160xf32>, tensor<1x1x5x160xf32>)
+  func.return %dq : tensor<1x1x5x160xf32>
 }
 
 // -----
