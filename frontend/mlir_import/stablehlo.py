@@ -26,6 +26,7 @@ from .builder import (
     static_sizes,
 )
 from .errors import cannot, name_of
+from .stablehlo_gather import read_dynamic_slice, read_gather
 
 Read = Callable[[Builder, Operation, Sequence[SSAValue]], SSAValue]
 
@@ -306,6 +307,8 @@ STABLEHLO: Mapping[str, Read] = {
         "concatenate": _concatenate,
         "pad": _pad,
         "reduce": _reduce,
+        "dynamic_slice": read_dynamic_slice,
+        "gather": read_gather,
         "dot_general": _dot_general,
         "dot": _dot,
     }.items()

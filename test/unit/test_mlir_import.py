@@ -406,6 +406,76 @@ def test_a_stablehlo_graph(choice: bool) -> None:
     check(GRAPH, [*args, np.array(choice)], rtol=1e-5)
 
 
+JOINED = """func.func @main(%x: tensor<2x3xf32>, %y: tensor<2x1xf32>) -> (tensor<2x6xf32>, tensor<2x6xf32>) {
+  %i = stablehlo.iota dim = 1 : tensor<2x2xf32>
+  %c = stablehlo.concatenate %x, %y, %i, dim = 1
+    : (tensor<2x3xf32>, tensor<2x1xf32>, tensor<2x2xf32>) -> tensor<2x6xf32>
+  %r = stablehlo.reverse %c, dims = [0, 1] : tensor<2x6xf32>
+  %l = stablehlo.compare LT, %c, %r, FLOAT : (tensor<2x6xf32>, tensor<2x6xf32>) -> tensor<2x6xi1>
+  %s = stablehlo.select %l, %c, %r : tensor<2x6xi1>, tensor<2x6xf32>
+  return %c, %s : tensor<2x6xf32>, tensor<2x6xf32>
+}"""
+
+
+def test_stablehlo_of_joined_tensors() -> None:
+    rng = np.random.default_rng(3)
+    check(JOINED, [rng.standard_normal((2, n)).astype(np.float32) for n in (3, 1)])
+
+
+@pytest.mark.parametrize("starts", [(0, 0), (1, 2), (-3, 9), (2, -1)])
+@pytest.mark.parametrize("element", ["i32", "i64"])
+def test_stablehlo_dynamic_slice(starts: tuple[int, int], element: str) -> None:
+    """Starts are held where the slice fits."""
+    text = f"""func.func @main(%x: tensor<4x5x3xf32>, %i: tensor<{element}>, %j: tensor<{element}>)
+        -> tensor<2x3x3xf32> {{
+      %0 = stablehlo.dynamic_slice %x, %i, %j, %i, sizes = [2, 3, 3]
+        : (tensor<4x5x3xf32>, tensor<{element}>, tensor<{element}>, tensor<{element}>) -> tensor<2x3x3xf32>
+      return %0 : tensor<2x3x3xf32> }}"""
+    given = [np.array(n, f"int{element[1:]}") for n in starts]
+    check(text, [np.arange(60, dtype=np.float32).reshape(4, 5, 3), *given])
+
+
+FIRST = "collapsed_slice_dims = [0], start_index_map = [0]"
+BATCHES = "operand_batching_dims = [0], start_indices_batching_dims = [1]"
+GATHERS = {
+    "rows of a table": ("4x5xf32", "3x1xi32", "3x5xf32", f"[1], {FIRST}", 1, "1, 5"),
+    "indices that are no vectors": ("4x5xf32", "2x3xi32", "2x5x3xf32", f"[1], {FIRST}", 2, "1, 5"),
+    "starts in another order": (
+        "4x5x6xf32",
+        "2x3xi32",
+        "3x3x3xf32",
+        "[1, 2], collapsed_slice_dims = [1], start_index_map = [2, 0]",
+        0,
+        "3, 1, 3",
+    ),
+    "windows first": ("4x5xf32", "3x2xi32", "2x4x3xf32", "[0, 1], start_index_map = [1, 0]", 1, "2, 4"),
+    "one element": ("4x5xf32", "2xi32", "f32", f"[], {FIRST}".replace("[0]", "[0, 1]"), 0, "1, 1"),
+    "batches": (
+        "3x4x5xf32",
+        "2x3x1xi32",
+        "2x3x2xf32",
+        f"[2], collapsed_slice_dims = [1], {BATCHES}, start_index_map = [1]",
+        2,
+        "1, 1, 2",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", GATHERS)
+def test_stablehlo_gather(name: str) -> None:
+    """Starts are held where the slice fits."""
+    operand, index, result, numbers, along, slices = GATHERS[name]
+    x, i, r = (f"tensor<{shape}>" for shape in (operand, index, result))
+    text = f"""func.func @main(%x: {x}, %i: {i}) -> {r} {{
+      %0 = "stablehlo.gather"(%x, %i) <{{
+        dimension_numbers = #stablehlo.gather<offset_dims = {numbers}, index_vector_dim = {along}>,
+        indices_are_sorted = false, slice_sizes = array<i64: {slices}>}}> : ({x}, {i}) -> {r}
+      return %0 : {r} }}"""
+    rng = np.random.default_rng(4)
+    shape, places = ([int(n) for n in t.split("x")[:-1]] for t in (operand, index))
+    check(text, [rng.standard_normal(shape).astype(np.float32), rng.integers(-2, 6, places).astype(np.int32)])
+
+
 def test_what_cannot_be_imported_is_named() -> None:
     text = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
       %0 = stablehlo.cbrt %x : tensor<4xf32> loc("model.py":3:1)
