@@ -142,12 +142,20 @@ class _Recorder:
             self._write(failed=report.nodeid)
             os._exit(1)
 
-    def pytest_sessionfinish(self) -> None:
-        self._write(done="yes")
+    def pytest_sessionfinish(self, exitstatus: int) -> None:
+        """Of a name that pytest does not know nothing has run."""
+        known = exitstatus not in (pytest.ExitCode.USAGE_ERROR, pytest.ExitCode.NO_TESTS_COLLECTED)
+        self._write(**{"done" if known else "unknown": "yes"})
 
 
 def run_pytest(tree: Path, tests: Sequence[str], cpu_seconds: float, cache: Path) -> str:
     """The first test that fails or crashes; empty if none does in that time."""
+    found = _outcome(tree, tests, cpu_seconds, cache)
+    return found.get("failed") or found.get("running") or ""
+
+
+def _outcome(tree: Path, tests: Sequence[str], cpu_seconds: float, cache: Path) -> dict[str, str]:
+    """What the recorder wrote last; nothing if time ran out."""
     _warm_up()
     path = tree / "build" / "faults-test.json"
     path.parent.mkdir(exist_ok=True)
@@ -156,9 +164,9 @@ def run_pytest(tree: Path, tests: Sequence[str], cpu_seconds: float, cache: Path
         _child(tree, tests, _Recorder(path, cache), cpu_seconds)
     _, status = os.waitpid(pid, 0)
     if os.WIFSIGNALED(status) and os.WTERMSIG(status) not in _CRASHES:
-        return ""  # out of time or ended by somebody, which shows nothing
-    found = json.loads(path.read_text()) if path.exists() else {"failed": f"collecting {tests[0]}"}
-    return str(found.get("failed") or found.get("running") or "")
+        return {}  # out of time or ended by somebody, which shows nothing
+    found: dict[str, str] = json.loads(path.read_text()) if path.exists() else {}
+    return found or {"failed": f"collecting {tests[0]}"}
 
 
 def _warm_up() -> None:
@@ -190,12 +198,12 @@ def _is_ours(path: str) -> bool:
 
 
 def sound(tree: Path, tests: Sequence[str], cache: Path) -> bool:
-    """Whether the tests pass where there is no bug: a test that always fails catches nothing."""
+    """Whether the tests are there and pass without a bug: a test that always fails catches nothing."""
     chosen = list(dict.fromkeys(tests))
     lit = [name for name in chosen if name.endswith(".mlir")]
     bad = [name for name in lit if failed_lit(tree, name)]
     others = [name for name in chosen if name not in lit]
-    if others and (failed := run_pytest(tree, others, 3600, cache)):
-        bad.append(failed)
+    if others and "done" not in (found := _outcome(tree, others, 3600, cache)):
+        bad.append(found.get("failed") or found.get("running") or "tests that are gone, or take too long")
     print(f"fail without a bug: {', '.join(bad) or 'none'} of {len(chosen)}")
     return not bad

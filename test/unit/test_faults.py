@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -62,6 +63,25 @@ def test_a_report_remembers_which_test_to_ask_first(tmp_path: Path) -> None:
     elsewhere = Results(tmp_path / "there", known)
     assert [elsewhere.of(f) is not None for f in (caught, missed, other)] == [True, True, False]
     assert known.test(Fault("caught", "file.py", "a", "c", "")) == []
+
+
+_SOUND = """
+from pathlib import Path
+from trial import sound
+
+tree = Path({tree!r})
+passes, fails, gone = (f"test_it.py::test_{{name}}" for name in ("passes", "fails", "gone"))
+print([sound(tree, names, tree / "cache") for names in ([passes], [passes, fails], [passes, gone])])
+"""
+
+
+def test_tests_that_catch_bugs_must_be_there_and_pass_without(tmp_path: Path) -> None:
+    (tmp_path / "build").mkdir()
+    (tmp_path / "test_it.py").write_text("def test_passes(): pass\n\ndef test_fails(): assert False\n")
+    program = [sys.executable, "-c", _SOUND.format(tree=str(tmp_path))]
+    done = subprocess.run(program, cwd=ROOT / "test/faults", capture_output=True, text=True, check=True)
+    answers = [line for line in done.stdout.splitlines() if not line.startswith("fail without a bug")]
+    assert answers == ["[True, False, False]"]
 
 
 def test_one_process_has_a_bug_at_a_time(tmp_path: Path) -> None:
