@@ -60,9 +60,10 @@ def _host_op(op: Operation, kernels: Mapping[str, KernelFunction], symbols: Symb
 
 
 def _numel(value: SSAValue, symbols: Symbols) -> float:
+    """0 where a size is negative: the run itself says what becomes of such symbols."""
     if not isinstance(value.type, TensorType):
         return 1.0
-    return float(prod(e.evaluate(symbols) for e in sizes_of(value)))
+    return float(prod(max(0, e.evaluate(symbols)) for e in sizes_of(value)))
 
 
 def _kernel(kernel: KernelFunction, symbols: Symbols) -> float:

@@ -127,6 +127,14 @@ FOUND = {
           %1 = tw.fmod %0, %0 : tensor<?x3xi32, #tw.shape<"s0, 3">>
           func.return %1 : tensor<?x3xi32, #tw.shape<"s0, 3">>
         }""",
+    "a product over fewer elements than none": """
+        func.func @main(%w: tensor<?x3xf32, #tw.shape<"s0 - 1, 3">>, %s0: index {tw.symbol = "s0"})
+            -> tensor<2x3xf32> {
+          %0 = tw.full 1.0 : f32 -> tensor<2x?xf32, #tw.shape<"2, s0 - 1">>
+          %1 = tw.matmul %0, %w : (tensor<2x?xf32, #tw.shape<"2, s0 - 1">>,
+            tensor<?x3xf32, #tw.shape<"s0 - 1, 3">>) -> tensor<2x3xf32>
+          func.return %1 : tensor<2x3xf32>
+        }""",
     "an unread division by zero before the maximum of nothing": """
         func.func @main(%x: tensor<4xi32>, %y: tensor<?xf32, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"})
             -> tensor<f32> {
