@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import NamedTuple
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
-from xdsl.traits import SymbolUserOpInterface
 
 from .dominance import verify_dominance
+from .op_text import OpTexts, Text, operands_of, type_of
 
 
 class SelfContained:
@@ -22,55 +22,134 @@ class SelfContained:
     """
 
 
-Stamp = tuple[object, ...]
-"""What a verdict rests on. Holds the objects themselves, so that none is taken for a later one."""
+class Enclosed:
+    """Mixed into ops without regions whose verifier reads the op, its types and attributes and, of the ops
+    around it, the properties and attributes; so do those of all upstream ops of `arith` and `math`."""
+
+
+Types = tuple[Attribute, ...]
+
+
+class _Known(NamedTuple):
+    """An op that was found right, as it was. Holds the objects, so that none is taken for a later one."""
+
+    op: Operation
+    operands: tuple[SSAValue, ...]
+    results: tuple[SSAValue, ...]
+    operand_types: Types
+    result_types: Types
+    properties: dict[str, Attribute]
+    attributes: dict[str, Attribute]
+    successors: tuple[Block, ...]
+    regions: tuple[_KnownRegion, ...]
+
+
+class _KnownRegion(NamedTuple):
+    region: Region
+    blocks: tuple[_KnownBlock, ...]
+
+
+class _KnownBlock(NamedTuple):
+    block: Block
+    arguments: tuple[SSAValue, ...]
+    types: Types
+    ops: tuple[_Known, ...]
 
 
 @dataclass
 class Verifier:
     """What `module.verify()` checks, and dominance, without judging the same thing twice.
 
-    An op that is `SelfContained` is not judged again while nothing of it was replaced, nor if its text,
-    but for the names of values, is that of one that was right. Positions are checked each time: parents,
-    terminators, dominance.
+    A module is not judged again while nothing of it was replaced. If something was, an op that is
+    `SelfContained` is not judged again while nothing of that op was, nor if its text, but for the names
+    of values, is that of one that was right; nor is an `Enclosed` op, if the texts of the ops around it
+    are the same, too. Then positions are checked each time: parents, terminators, dominance (which nothing
+    outside can change for what is inside an isolated op).
     """
 
-    _right: dict[Operation, Stamp] = field(default_factory=dict[Operation, Stamp])
-    _texts: set[Stamp] = field(default_factory=set[Stamp])
-    _numbers: _Numbers = field(default_factory=lambda: _Numbers())
+    _module: _Known | None = None
+    _right: dict[int, _Known] = field(default_factory=dict[int, _Known])
+    """Self-contained ops by their `id`."""
+    _texts: OpTexts = field(default_factory=OpTexts)
+    _right_texts: set[Text] = field(default_factory=set[Text])
+    _around: dict[tuple[int, int], int] = field(default_factory=dict[tuple[int, int], int])
+    """A number for each nest of ops: that of the outer ones and the text of the innermost."""
+    _right_inside: set[tuple[int, int]] = field(default_factory=set[tuple[int, int]])
+    """Enclosed ops: what is around them, and their own text."""
 
     def verify(self, module: ModuleOp) -> None:
         """Raise what xDSL's verifier or `verify_dominance` raises."""
-        before, self._right = self._right, {}
-        self._check(module, before)
-        verify_dominance(module)
+        last, self._module = self._module, None
+        if last is None or last.op is not module or module.parent is not None or not _still(last):
+            before, self._right = self._right, {}
+            right: dict[int, _Known] = {}
+            last = self._check(module, before, right)
+            verify_dominance(module, right)
+            self._right = right
+        self._module = last
 
-    def _check(self, op: Operation, before: dict[Operation, Stamp]) -> None:
-        stamp = _stamp(op) if isinstance(op, SelfContained) and not _uses_symbols(type(op)) else None
-        if stamp is None:
-            for region in op.regions:
-                self._check_region(region, before)
+    def _check(self, op: Operation, before: dict[int, _Known], right: dict[int, _Known]) -> _Known:
+        known = before.get(id(op))
+        if known is not None and _still(known):
+            if op.parent is not None and op.parent.last_op is op:
+                op.verify(verify_nested_ops=False)  # it need not have been the last before
+            right[id(op)] = known
+        elif isinstance(op, SelfContained):
+            known = _know(op)
+            if self._judge(op):
+                right[id(op)] = known
+        else:
+            regions = tuple([self._check_region(region, before, right) for region in op.regions])
             op.verify(verify_nested_ops=False)
-            return
-        if before.get(op) != stamp:
-            self._judge(op)
-        elif op.parent is not None and op.parent.last_op is op:
-            op.verify(verify_nested_ops=False)  # it need not have been the last before
-        self._right[op] = stamp
+            known = _know(op, regions)
+        return known
 
-    def _judge(self, op: Operation) -> None:
-        text = self._numbers.text(op)
-        if text not in self._texts or (op.parent is not None and op.parent.last_op is op):
+    def _judge(self, op: Operation) -> bool:
+        """Raise what is wrong; false where it must be judged each time."""
+        text = self._texts.text(op)
+        if text is None:
             op.verify()
-            self._texts.add(text)
+        elif text not in self._right_texts or (op.parent is not None and op.parent.last_op is op):
+            self._verify(op, -1)
+            self._right_texts.add(text)
+        return text is not None
 
-    def _check_region(self, region: Region, before: dict[Operation, Stamp]) -> None:
+    def _verify(self, op: Operation, around: int) -> None:
+        """`op.verify()`, but for enclosed ops that stand as others stood that were right."""
+        here = self._around.setdefault((around, self._texts.number(op)), len(self._around))
+        for region in op.regions:
+            for block in region.blocks:
+                inner = block.first_op
+                if inner is None:
+                    block.verify()  # which says where a block may be empty
+                while inner is not None:
+                    if _is_enclosed(type(inner)) and inner.next_op is not None:
+                        self._verify_enclosed(inner, here)
+                    else:
+                        self._verify(inner, here)
+                    inner = inner.next_op
+        op.verify(verify_nested_ops=False)
+
+    def _verify_enclosed(self, op: Operation, around: int) -> None:
+        known = (around, self._texts.number(op))
+        if known not in self._right_inside:
+            op.verify()
+            self._right_inside.add(known)
+
+    def _check_region(
+        self, region: Region, before: dict[int, _Known], right: dict[int, _Known]
+    ) -> _KnownRegion:
+        blocks: list[_KnownBlock] = []
         for block in region.blocks:
-            if block.first_op is None:
+            op, ops = block.first_op, list[_Known]()
+            if op is None:
                 block.verify()  # which says where a block may be empty
-            for op in block.ops:
+            while op is not None:
                 _check_parents(op, block, region)
-                self._check(op, before)
+                ops.append(self._check(op, before, right))
+                op = op.next_op
+            blocks.append(_KnownBlock(block, block.args, _types(block.args), tuple(ops)))
+        return _KnownRegion(region, tuple(blocks))
 
 
 def _check_parents(op: Operation, block: Block, region: Region) -> None:
@@ -78,105 +157,77 @@ def _check_parents(op: Operation, block: Block, region: Region) -> None:
         raise ValueError(f"the parent pointer of {op.name} or of its block is not what contains it")
 
 
-_A_NAME = -1
-
-
-def _is_name(property_: str, attribute: Attribute) -> bool:
-    """True for what a symbol is called, of which no verifier but the symbol table's thinks anything."""
-    return property_ == "sym_name" and type(attribute) is StringAttr and attribute.data != ""
-
-
 @cache
-def _uses_symbols(cls: type[Operation]) -> bool:
-    return any(isinstance(trait, SymbolUserOpInterface) for trait in cls.traits)
+def _is_enclosed(cls: type[Operation]) -> bool:
+    return issubclass(cls, Enclosed) or cls.dialect_name() in ("arith", "math")
 
 
-def _stamp(op: Operation) -> Stamp | None:
-    """None where something inside depends on other symbols."""
-    if not op.regions:
-        return _own(op)
-    parts: list[object] = [_own(op)]
-    for region in op.regions:
-        if not _stamp_region(region, parts):
-            return None
-    return tuple(parts)
+def _types(values: tuple[SSAValue, ...]) -> Types:
+    return tuple(map(type_of, values))
 
 
-def _stamp_region(region: Region, parts: list[object]) -> bool:
-    """Every block and op of a region, in order, with their own stamps; False if one uses symbols."""
-    for block in region.blocks:
-        parts += (block, [a.type for a in block.args])
-        for op in block.ops:
-            _check_parents(op, block, region)
-            if _uses_symbols(type(op)):
-                return False
-            parts += (op, _own(op))
-            for inner in op.regions:
-                if not _stamp_region(inner, parts):
-                    return False
-    return True
-
-
-def _own(op: Operation) -> Stamp:
-    operands = _operands(op)
+def _still(known: _Known) -> bool:
+    """Whether the op is as it was, and all in its regions: nearly always, so nothing is built to see it."""
+    op, operands, results, operand_types, result_types, properties, attributes, successors, regions = known
     return (
-        operands,
-        [v.type for v in operands],
-        [r.type for r in op.results],
-        op.properties.copy(),
-        op.attributes.copy(),
-        tuple(op.successors),
-        tuple(op.regions),
+        op._operands == operands  # pyright: ignore[reportPrivateUsage]
+        and op.results == results
+        and tuple(map(type_of, operands)) == operand_types
+        and tuple(map(type_of, results)) == result_types
+        and op.properties == properties
+        and op.attributes == attributes
+        and op._successors == successors  # pyright: ignore[reportPrivateUsage]
+        and len(op.regions) == len(regions)
+        and (not regions or all(map(_region_still, op.regions, regions)))
     )
 
 
-def _operands(op: Operation) -> tuple[SSAValue, ...]:
-    # `op.operands` makes a sequence for each look; this is asked of every op after every pass.
-    return op._operands  # pyright: ignore[reportPrivateUsage]
+def _region_still(region: Region, known: _KnownRegion) -> bool:
+    if region is not known.region:
+        return False
+    block = region.first_block
+    for was in known.blocks:
+        if block is not was.block or was.block.parent is not region or not _block_still(was):
+            return False
+        block = was.block.next_block
+    return block is None
 
 
-@dataclass
-class _Numbers:
-    """A number for each attribute, equal for equal ones, found by identity after the first time."""
+def _block_still(known: _KnownBlock) -> bool:
+    block = known.block
+    if block.args != known.arguments or _types(block.args) != known.types:
+        return False
+    op = block.first_op
+    for was in known.ops:
+        if op is not was.op or was.op.parent is not block or not _still(was):
+            return False
+        op = was.op.next_op
+    return op is None
 
-    _of_object: dict[int, tuple[Attribute, int]] = field(default_factory=dict[int, tuple[Attribute, int]])
-    _of_value: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
 
-    def text(self, op: Operation) -> Stamp:
-        """The op with all in its regions; values are numbered in order of appearance."""
-        out: list[object] = []
-        self._write(op, {}, out)
-        return tuple(out)
+def _know(op: Operation, regions: tuple[_KnownRegion, ...] | None = None) -> _Known:
+    """The op as it is, and its regions, if they are not known already."""
+    operands, results = operands_of(op), op.results
+    return _Known(
+        op,
+        operands,
+        results,
+        _types(operands),
+        _types(results),
+        op.properties.copy(),
+        op.attributes.copy(),
+        op._successors,  # pyright: ignore[reportPrivateUsage]
+        tuple(map(_know_region, op.regions)) if regions is None else regions,
+    )
 
-    def _write(self, op: Operation, values: dict[SSAValue, int], out: list[object]) -> None:
-        out.append(type(op))
-        for value in _operands(op):
-            out += (values.setdefault(value, len(values)), self._number(value.type))
-        out.append("->")
-        self._define(op.results, values, out)
-        for name, attribute in op.properties.items():
-            out += (name, _A_NAME if _is_name(name, attribute) else self._number(attribute))
-        out.append("{}")
-        for name, attribute in op.attributes.items():
-            out += (name, self._number(attribute))
-        out += op.successors
-        for region in op.regions:
-            out.append("({")
-            for block in region.blocks:
-                out.append("^")
-                self._define(block.args, values, out)
-                for inner in block.ops:
-                    self._write(inner, values, out)
-            out.append("})")
 
-    def _define(self, made: Sequence[SSAValue], values: dict[SSAValue, int], out: list[object]) -> None:
-        for value in made:
-            values[value] = len(values)
-            out.append(self._number(value.type))
-
-    def _number(self, attribute: Attribute) -> int:
-        found = self._of_object.get(id(attribute))
-        if found is None:
-            number = self._of_value.setdefault(attribute, len(self._of_value))
-            found = self._of_object[id(attribute)] = (attribute, number)
-        return found[1]
+def _know_region(region: Region) -> _KnownRegion:
+    blocks: list[_KnownBlock] = []
+    for block in region.blocks:
+        op, ops = block.first_op, list[_Known]()
+        while op is not None:
+            _check_parents(op, block, region)
+            ops.append(_know(op))
+            op = op.next_op
+        blocks.append(_KnownBlock(block, block.args, _types(block.args), tuple(ops)))
+    return _KnownRegion(region, tuple(blocks))

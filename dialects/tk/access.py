@@ -36,6 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr
 from ..types import element_type, scalar_type
+from ..verification import Enclosed
 from .attributes import (
     MapAttr,
     int64,
@@ -54,7 +55,7 @@ from .scope import enclosing_kernel, verify_exprs
 
 
 @irdl_op_definition
-class LoadOp(IRDLOperation):
+class LoadOp(Enclosed, IRDLOperation):
     """Read one element, or one vector along axis `lanes`.
 
     %0 = tk.load %a[d0, d1*64 + i0](%i) if %m else %z : tensor<8x512xf32> -> f32
@@ -269,7 +270,7 @@ class StoreOp(IRDLOperation):
 
 
 @irdl_op_definition
-class IndexOp(IRDLOperation):
+class IndexOp(Enclosed, IRDLOperation):
     """The value of an index expression, which fits its type; lane `l` has its axis larger by `l`.
 
     %0 = tk.index "d0*4 + s0" : i64

@@ -90,6 +90,21 @@ def _subscripts(module: ModuleOp) -> None:
     first(module, LoadOp).properties["map"] = map_attr([0])
 
 
+def _space(module: ModuleOp) -> None:
+    first(module, KernelOp).properties["sizes"] = map_attr([4])
+
+
+def _order_inside(module: ModuleOp) -> None:
+    load, store = first(module, LoadOp), first(module, StoreOp)
+    load.detach()
+    first(module, KernelOp).body.block.insert_op_after(load, store)
+
+
+def _value_of_another_kernel(module: ModuleOp) -> None:
+    loads = [op for op in module.walk() if isinstance(op, LoadOp)]
+    first(module, StoreOp).operands[0] = loads[1].result
+
+
 def _destination(module: ModuleOp) -> None:
     first(module, StoreOp).operands[1] = first(module, KernelOp).body.block.args[0]
 
@@ -120,6 +135,9 @@ BREAKS: list[Callable[[ModuleOp], None]] = [
     _store,
     _block_argument,
     _subscripts,
+    _space,
+    _order_inside,
+    _value_of_another_kernel,
     _destination,
     _parent,
     _parent_inside,
@@ -157,6 +175,26 @@ def test_nothing_is_judged_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     first(module, SumOp).attributes["note"] = StringAttr("x")
     verifier.verify(module)
     assert judged[3:] == ["tw.sum"]
+
+
+def test_an_op_in_a_kernel_is_judged_once_per_text_and_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
+    judged: list[int] = []
+    ours = LoadOp.verify_
+
+    def verify_(self: LoadOp) -> None:
+        judged.append(len(self.subscripts))
+        ours(self)
+
+    monkeypatch.setattr(LoadOp, "verify_", verify_)
+    module, verifier = known()
+    assert len(judged) == 1
+    kernels = [op for op in module.walk() if isinstance(op, KernelOp)]
+    kernels[1].attributes["note"] = StringAttr("x")
+    verifier.verify(module)
+    assert len(judged) == 2
+    first(module, StoreOp).attributes["note"] = StringAttr("x")
+    verifier.verify(module)
+    assert len(judged) == 2
 
 
 def test_a_name_does_not_make_another_kernel_but_an_empty_one_is_refused() -> None:
