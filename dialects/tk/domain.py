@@ -11,6 +11,10 @@ from .access import IndexOp, LoadOp, StoreOp
 from .compute import ArgReduceOp, ReduceOp, ScanOp
 from .moments import MomentsOp
 
+_ACCESSES = frozenset[type[Operation]]((LoadOp, StoreOp, IndexOp))
+_REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, MomentsOp))
+"""Asked of every op of a body, where `isinstance` of abstract classes costs ten times as much."""
+
 Axes = frozenset[int]
 _NONE: Axes = frozenset()
 
@@ -22,11 +26,15 @@ def axes_of_exprs(exprs: Iterable[Expr]) -> Axes:
 
 def exprs_of(op: Operation) -> tuple[Expr, ...]:
     """The index expressions of an access, () for any other op."""
+    if type(op) not in _ACCESSES:
+        return ()
     return op.map.exprs if isinstance(op, LoadOp | StoreOp | IndexOp) else ()
 
 
 def reduced_axes(op: Operation) -> tuple[int, ...]:
     """The axes that `op` removes, () for any other op."""
+    if type(op) not in _REDUCTIONS:
+        return ()
     return op.over if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp) else ()
 
 

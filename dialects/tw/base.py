@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -44,9 +44,14 @@ class Commutative(OpTrait):
 PURE = Pure()
 
 
+@cache
+def _always_pure(cls: type[Operation]) -> bool:
+    return cls.has_trait(Pure)
+
+
 def is_pure(op: Operation) -> bool:
     """True where `op` may be removed, merged or moved: it has no effect beyond its results."""
-    if op.has_trait(Pure):
+    if _always_pure(type(op)):
         return True
     effects = [t.get_effects(op) for t in op.get_traits_of_type(MemoryEffect)]
     return bool(effects) and all(e is not None and not e for e in effects)

@@ -1,11 +1,16 @@
-"""What fusion asks of a kernel's body, gathered in one walk."""
+"""What fusion asks of a kernel's body, gathered in one walk and kept until the body changes."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from xdsl.ir import Block, Operation
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.compute import ScanOp
+from tilewright.dialects.tk.contraction import Contraction, find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 
 from .body import reduced_axes
@@ -15,28 +20,81 @@ from .body import reduced_axes
 class Contents:
     """Holds until the body is changed."""
 
+    block: Block
+    ops: int
     loads: tuple[LoadOp, ...]
     stores: tuple[StoreOp, ...]
-    reduced: frozenset[int]
-    """Every axis that some op reduces or scans."""
-    uniform: bool
-    """All that reduce do so over the same axes."""
+    over: frozenset[tuple[int, ...]]
+    """The axes of each op that reduces or scans."""
     scans: bool
 
+    @cached_property
+    def reduced(self) -> frozenset[int]:
+        """Every axis that some op reduces or scans."""
+        return frozenset(axis for axes in self.over for axis in axes)
 
-def contents_of(kernel: KernelOp) -> Contents:
+    @property
+    def uniform(self) -> bool:
+        """All that reduce do so over the same axes."""
+        return len(self.over) <= 1
+
+    @cached_property
+    def contraction(self) -> Contraction | None:
+        """The matrix product that the body is, if it is one."""
+        return find_contraction(self.block)
+
+
+@dataclass
+class Bodies:
+    """The contents of kernels; whoever changes a body says so.
+
+    A walk over a kernel for each of its parts would make long kernels cost the square of their length.
+    """
+
+    _known: dict[KernelOp, Contents] = field(default_factory=dict[KernelOp, Contents])
+
+    def of(self, kernel: KernelOp) -> Contents:
+        if (known := self._known.get(kernel)) is None:
+            known = self._known[kernel] = _contents_of(kernel)
+        return known
+
+    def changed(self, kernel: KernelOp) -> None:
+        self._known.pop(kernel, None)
+
+    def merged(
+        self,
+        parts: tuple[KernelOp, KernelOp],
+        kernel: KernelOp,
+        gone: Collection[Operation],
+        reduced: frozenset[int],
+    ) -> None:
+        """`kernel` has the ops of both `parts` but those in `gone`; all that reduce do so over `reduced`."""
+        first, second = (self._known.pop(part) for part in parts)
+        self._known[kernel] = Contents(
+            kernel.body.block,
+            first.ops + second.ops - len(gone),
+            tuple([load for load in (*first.loads, *second.loads) if load not in gone]),
+            tuple([store for store in (*first.stores, *second.stores) if store not in gone]),
+            frozenset([tuple(sorted(reduced))] if reduced else []),
+            scans=False,
+        )
+
+
+def _contents_of(kernel: KernelOp) -> Contents:
     """One walk over the body."""
     loads: list[LoadOp] = []
     stores: list[StoreOp] = []
-    over: dict[tuple[int, ...], None] = {}
-    scans = False
-    for op in kernel.body.block.ops:
+    over: set[tuple[int, ...]] = set()
+    count, scans = 0, False
+    op = kernel.body.block.first_op
+    while op is not None:
+        count += 1
         if type(op) is LoadOp:
             loads.append(op)
         elif type(op) is StoreOp:
             stores.append(op)
         elif axes := reduced_axes(op):
-            over[axes] = None
+            over.add(axes)
             scans = scans or type(op) is ScanOp
-    reduced = frozenset(axis for axes in over for axis in axes)
-    return Contents(tuple(loads), tuple(stores), reduced, len(over) <= 1, scans)
+        op = op.next_op
+    return Contents(kernel.body.block, count, tuple(loads), tuple(stores), frozenset(over), scans)

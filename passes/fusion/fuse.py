@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
 from .body import loads_of, remove_divisions, simplify_body
+from .contents import Bodies
 from .inline import axis_values, inline_at, producer_of
-from .merge import Undo, drawback, match, merge, plain_match, users_to_sink
+from .match import Undo, drawback, match, plain_match
+from .merge import merge, users_to_sink
 from .naming import NAME, fused_name
+from .staying import only_reader, stays
 from .worth import recompute_costs_more, waits
 
 
@@ -64,6 +67,7 @@ class _Fuser:
     max_inputs: int
     hold_back: bool
     held_back: bool = False
+    bodies: Bodies = field(default_factory=Bodies)
 
     def run(self) -> None:
         self._walk()
@@ -84,52 +88,51 @@ class _Fuser:
     def _fuse_producers(self, consumer: KernelOp) -> KernelOp:
         """Fuse as many producers as possible; returns the kernel that stands there then."""
         refused: dict[SSAValue, str] = {}
-        while True:
-            candidate = next(
-                (v for v in consumer.operands if isinstance(v.owner, KernelOp) and v not in refused), None
-            )
-            if candidate is None or not rewrites_left():
-                break
-            result = self._fuse(candidate, consumer)
-            if isinstance(result, str):
-                refused[candidate] = result
+        at = 0
+        while at < len(consumer.operands) and rewrites_left():
+            value = consumer.operands[at]
+            if not isinstance(value, OpResult) or not isinstance(value.op, KernelOp) or value in refused:
+                at += 1
+            elif isinstance(result := self._fuse(value, consumer), str):
+                refused[value] = result
             else:
                 count_rewrite(consumer, "fused with a producer")
-                consumer = result
+                consumer, at = result, 0
         for value, why in refused.items() if remarks_wanted() else ():
             skip(consumer, f"not fused with the kernel of {_place(value)}: {why}", value)
         return consumer
 
-    def _fuse(self, value: SSAValue, consumer: KernelOp) -> KernelOp | str:
-        producer = value.owner
+    def _fuse(self, value: OpResult, consumer: KernelOp) -> KernelOp | str:
+        producer = value.op
         assert isinstance(producer, KernelOp)
         if (why := self._too_big(producer, consumer)) is not None:
             return why
         if self.hold_back and (why := waits(producer, consumer)) is not None:
             self.held_back = True
             return why
-        if _only_reader(value, consumer) and (merged := _merge_plainly(producer, consumer)) is not None:
+        if only_reader(value, consumer) and (merged := self._merge_plainly(producer, consumer)) is not None:
             return merged
-        name = fused_name(producer, consumer)
-        why_not_inline = _inline(value, consumer)
+        why_not_inline = _inline(value, consumer, self.bodies)
         if why_not_inline is None:
-            consumer.attributes[NAME] = name
+            consumer.attributes[NAME] = fused_name(producer, consumer)
             if all(r.first_use is None for r in producer.results):
                 producer.detach()
                 producer.erase()
             remove_divisions(consumer)
             simplify_body(consumer)
+            self.bodies.changed(consumer)
             return consumer
         undo: Undo = {}
-        merged = _merge(producer, consumer, undo)
+        merged = self._merge(producer, consumer, undo)
         if isinstance(merged, KernelOp):
             return merged
-        for restore in undo.values():
+        for kernel, restore in undo.items():
             restore()
+            self.bodies.changed(kernel)
         return f"{why_not_inline}; {merged}"
 
     def _too_big(self, producer: KernelOp, consumer: KernelOp) -> str | None:
-        ops = len(producer.body.block.ops) + len(consumer.body.block.ops)
+        ops = self.bodies.of(producer).ops + self.bodies.of(consumer).ops
         if ops > self.max_ops:
             return f"the kernel would have {ops} ops, max-ops is {self.max_ops}"
         inputs = len({*producer.operands, *consumer.operands}) - 1
@@ -137,31 +140,23 @@ class _Fuser:
             return f"the kernel would read {inputs} tensors, max-inputs is {self.max_inputs}"
         return None
 
+    def _merge(self, producer: KernelOp, consumer: KernelOp, undo: Undo) -> KernelOp | str:
+        """Both kernels as one, or why not."""
+        found = match(producer, consumer, self.bodies, undo)
+        if isinstance(found, str):
+            return found
+        if (why := drawback(producer, consumer, self.bodies, found)) is not None:
+            return why
+        sunk = users_to_sink(producer, consumer)
+        return sunk if isinstance(sunk, str) else merge(producer, consumer, self.bodies, found, sunk)
 
-def _only_reader(value: SSAValue, consumer: KernelOp) -> bool:
-    """True where fusing leaves nothing of the kernel that makes `value`."""
-    assert isinstance(value.owner, KernelOp)
-    return len(value.owner.results) == 1 and all(use.operation is consumer for use in value.uses)
-
-
-def _merge(producer: KernelOp, consumer: KernelOp, undo: Undo) -> KernelOp | str:
-    """Both kernels as one, or why not."""
-    found = match(producer, consumer, undo)
-    if isinstance(found, str):
-        return found
-    if (why := drawback(producer, consumer, found)) is not None:
-        return why
-    sunk = users_to_sink(producer, consumer)
-    return sunk if isinstance(sunk, str) else merge(producer, consumer, found, sunk)
-
-
-def _merge_plainly(producer: KernelOp, consumer: KernelOp) -> KernelOp | None:
-    """Merge two kernels that walk the same space already, which is cheaper than copying ops."""
-    found = plain_match(producer, consumer)
-    if found is None or drawback(producer, consumer, found) is not None:
-        return None
-    sunk = users_to_sink(producer, consumer)
-    return None if isinstance(sunk, str) else merge(producer, consumer, found, sunk)
+    def _merge_plainly(self, producer: KernelOp, consumer: KernelOp) -> KernelOp | None:
+        """Merge two kernels that walk the same space already, which is cheaper than copying ops."""
+        found = plain_match(producer, consumer, self.bodies)
+        if found is None or drawback(producer, consumer, self.bodies, found) is not None:
+            return None
+        sunk = users_to_sink(producer, consumer)
+        return None if isinstance(sunk, str) else merge(producer, consumer, self.bodies, found, sunk)
 
 
 def _place(value: SSAValue) -> str:
@@ -169,13 +164,15 @@ def _place(value: SSAValue) -> str:
     return str(owner.location) if isinstance(owner, Operation) else "an argument"
 
 
-def _inline(value: SSAValue, consumer: KernelOp) -> str | None:
+def _inline(value: OpResult, consumer: KernelOp, bodies: Bodies) -> str | None:
     """Inline `value` at every load of `consumer`; a reason where that is impossible or costs more."""
+    source = consumer.sources[list(consumer.operands).index(value)]
+    loads = loads_of(source)
+    if not remarks_wanted() and stays(value, consumer, loads, bodies):
+        return "it is a reduction, or recomputing it costs more"  # which is a longer question
     producer = producer_of(value)
     if isinstance(producer, str):
         return producer
-    source = consumer.sources[list(consumer.operands).index(value)]
-    loads = loads_of(source)
     plans = [(load, axis_values(producer, load, consumer.space)) for load in loads]
     for _, plan in plans:
         if isinstance(plan, str):

@@ -10,14 +10,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
 from ..rewrite import may_rewrite, remarks_wanted, skip
-from .body import exprs_of, loads_of, reduced_axes
+from .body import exprs_of, loads_of
+from .contents import Bodies
 from .cost import count
-from .merge import Match, complete_match, merge, users_to_sink
+from .match import Match, complete_match
+from .merge import merge, users_to_sink
 from .sizes import KernelSizes
 
 
@@ -48,7 +49,7 @@ class FuseSiblingsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                _fuse_block(function.body.block, KernelSizes(self.max_ops), self.reach)
+                _fuse_block(function.body.block, KernelSizes(self.max_ops, Bodies()), self.reach)
                 if self.strangers:
                     _fuse_strangers(function.body.block, self)
 
@@ -77,7 +78,7 @@ def _absorb_earlier(kernel: KernelOp, sizes: KernelSizes, reach: int) -> KernelO
                 continue
             if not may_rewrite(kernel, "fused with a sibling kernel"):
                 return kernel
-            merged = merge(sibling, kernel, found, sunk)
+            merged = merge(sibling, kernel, sizes.bodies, found, sunk)
             sizes.replaced(sibling, kernel, merged)
             kernel = merged
     return kernel
@@ -88,7 +89,7 @@ _NEAR = 16
 
 
 def _fuse_strangers(block: Block, limits: FuseSiblingsPass) -> None:
-    op, sizes = block.first_op, KernelSizes(limits.max_ops)
+    op, sizes = block.first_op, KernelSizes(limits.max_ops, Bodies())
     while op is not None:
         if isinstance(op, KernelOp):
             op = _absorb_strangers(op, limits, sizes)
@@ -97,26 +98,23 @@ def _fuse_strangers(block: Block, limits: FuseSiblingsPass) -> None:
 
 def _absorb_strangers(kernel: KernelOp, limits: FuseSiblingsPass, sizes: KernelSizes) -> KernelOp:
     """Merge the kernels shortly before `kernel` that walk an equal space; returns what stands there then."""
-    if find_contraction(kernel.body.block) is not None:
+    bodies = sizes.bodies
+    if bodies.of(kernel).contraction is not None:
         return kernel
     for sibling in _before(kernel, min(limits.reach, _NEAR)):
-        if sibling.space != kernel.space or find_contraction(sibling.body.block) is not None:
+        if sibling.space != kernel.space or bodies.of(sibling).contraction is not None:
             continue
         if len({*sibling.operands, *kernel.operands}) > limits.max_inputs:
             continue
-        if _reduced(sibling) != _reduced(kernel):
+        if bodies.of(sibling).over != bodies.of(kernel).over:
             continue  # one would have to walk the space as the other one does
         found = _common_space(sibling, kernel, sizes)
         if found is None or isinstance(sunk := users_to_sink(sibling, kernel), str):
             continue
         if not may_rewrite(kernel, "launched together with another kernel"):
             break
-        kernel = merge(sibling, kernel, found, sunk)
+        kernel = merge(sibling, kernel, bodies, found, sunk)
     return kernel
-
-
-def _reduced(kernel: KernelOp) -> set[tuple[int, ...]]:
-    return {axes for op in kernel.body.block.ops if (axes := reduced_axes(op))}
 
 
 def _before(kernel: KernelOp, reach: int) -> list[KernelOp]:
@@ -134,13 +132,13 @@ def _before(kernel: KernelOp, reach: int) -> list[KernelOp]:
 
 def _earlier(kernel: KernelOp, reach: int) -> list[KernelOp]:
     """Kernels within reach before this one that share an operand with it, in order of appearance."""
-    shared = set(kernel.operands)
+    shared = set(map(id, kernel.operands))
     found: list[KernelOp] = []
     op = kernel.prev_op
     for _ in range(reach):
         if op is None:
             break
-        if isinstance(op, KernelOp) and not shared.isdisjoint(op.operands):
+        if isinstance(op, KernelOp) and not shared.isdisjoint(map(id, op.operands)):
             found.append(op)
         op = op.prev_op
     return found[::-1]
@@ -167,7 +165,7 @@ def _common_space(
     if sizes.exceeded_by(first, second):
         skip(second, f"not fused with a sibling kernel: more than {sizes.max_ops} ops", value)
         return None
-    found = complete_match(first, second, {i: i for i in range(len(first.space))})
+    found = complete_match(first, second, sizes.bodies, {i: i for i in range(len(first.space))})
     if isinstance(found, str):
         skip(second, f"not fused with a sibling kernel: {found}", value)
         return None

@@ -1,269 +1,22 @@
-"""Let two kernels share one iteration space: the consumer reads the producer's scalars."""
+"""Make one kernel of two that share an iteration space: the consumer reads the producer's scalars."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
-from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
+from tilewright.dialects.index_expr import Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import map_attr
-from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import is_pure
 
-from .body import (
-    exprs_of,
-    loads_of,
-    merge_equal_inputs,
-    reduced_axes,
-    remember_axes,
-    rename_axes,
-    rewrite_exprs,
-    solve_axes,
-    split_axis,
-    store_to,
-)
-from .contents import Contents, contents_of
-from .cost import count, extent, is_contiguous
+from ..rewrite import take_results
+from .body import merge_equal_inputs, rename_axes, rewrite_exprs, store_to
+from .contents import Bodies
+from .match import Match, links
 from .naming import NAME, fused_name
-
-PARALLEL_WORK = 32768
-"""Elements from which on a kernel should have several independent rows."""
-MIN_ROWS = 4
-
-
-@dataclass(frozen=True)
-class Match:
-    """How the producer's axes map to those of the merged kernel."""
-
-    axes: Mapping[int, int]
-    space: tuple[Expr, ...]
-    """The consumer's axes, then the producer's that have no counterpart."""
-    reduced: frozenset[int]
-
-
-def links(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreOp]] | str:
-    """Each load of the consumer that reads the producer, with the store that it reads."""
-    found: list[tuple[LoadOp, StoreOp]] = []
-    for operand, source in zip(consumer.operands, consumer.sources, strict=True):
-        if operand.owner is not producer or not isinstance(operand, OpResult):
-            continue
-        store = store_to(producer.destinations[operand.index])
-        if store is None:
-            return "the producer writes in several parts"
-        for load in loads_of(source):
-            if len(load.operands) > 1:
-                return "it is read under a mask or at gathered positions"
-            found.append((load, store))
-    return found
-
-
-def plain_match(producer: KernelOp, consumer: KernelOp) -> Match | None:
-    """One iteration space for both, if there is one without splitting axes."""
-    found = _try_match(producer, consumer)
-    return found if isinstance(found, Match) else None
-
-
-Undo = dict[KernelOp, Callable[[], None]]
-"""Kernels whose axes were split, and what takes that back."""
-
-
-def match(producer: KernelOp, consumer: KernelOp, undo: Undo) -> Match | str:
-    """One iteration space for both, or why there is none.
-
-    May split axes of either, and notes in `undo` how to take that back: a kernel that is left
-    with split axes would not line up with its other neighbours.
-    """
-    if _reduced(producer) and _reduced(consumer) and find_contraction(producer.body.block):
-        return "a matrix product takes no second reduction"
-    for _ in range(8):
-        found = _try_match(producer, consumer)
-        if not isinstance(found, _Split):
-            return found
-        if found.kernel not in undo:
-            undo[found.kernel] = remember_axes(found.kernel)
-        if not split_axis(found.kernel, found.axis, found.inner):
-            return "their axes do not line up"
-    return "their axes do not line up"
-
-
-@dataclass(frozen=True)
-class _Split:
-    """Splitting this axis would bring the spaces closer."""
-
-    kernel: KernelOp
-    axis: int
-    inner: Expr
-
-
-def _try_match(producer: KernelOp, consumer: KernelOp) -> Match | _Split | str:
-    linked = links(producer, consumer)
-    if isinstance(linked, str):
-        return linked
-    axes: dict[int, int] = {}
-    bounds = Bounds(consumer.space)
-    still = {Var("d", a): ZERO for a, size in enumerate(consumer.space) if size.constant == 1}
-    for load, store in linked:
-        values = solve_axes(store.subscripts, load.subscripts, producer.space)
-        if values is None:
-            return "the producer's store cannot be inverted"
-        for axis, value in values.items():
-            if producer.space[axis].constant == 1:
-                continue
-            simple = bounds.simplify(value.substitute(still) if still else value)
-            if (target := _plain_axis(simple)) is None:
-                return _refine(producer, consumer, axis, simple)
-            if axes.setdefault(axis, target) != target:
-                return "it is read at several positions"
-    if len(set(axes.values())) != len(axes):
-        return "it is read along a diagonal"
-    if any(producer.space[p] != consumer.space[c] for p, c in axes.items()):
-        return "only a part of it is read"
-    return complete_match(producer, consumer, axes)
-
-
-def _plain_axis(value: Expr) -> int | None:
-    match value.terms:
-        case (((Var(kind="d", index=index),), 1),):
-            return index
-        case _:
-            return None
-
-
-def _refine(producer: KernelOp, consumer: KernelOp, axis: int, value: Expr) -> _Split | str:
-    """The producer's `axis` equals `value`, which is not an axis: split one side, if possible."""
-    variables = [v for v in value.variables() if v.kind == "d"]
-    if any(not isinstance(atom, Var) for atom in value.atoms()):
-        for var in variables:
-            for inner in _inner_sizes(value, var, consumer.space[var.index]):
-                return _Split(consumer, var.index, inner)
-        return "its axes are divided unevenly"
-    ones = [v for v in variables if (c := value.coefficient(v)) is not None and c.constant == 1]
-    if len(variables) > 1 and len(ones) == 1:
-        return _Split(producer, axis, consumer.space[ones[0].index])
-    return "it is read with a stride or an offset"
-
-
-def _inner_sizes(value: Expr, var: Var, size: Expr) -> Iterable[Expr]:
-    for atom in value.atoms():
-        if not isinstance(atom, Var) and atom.name in ("floordiv", "mod") and atom.lhs == dim(var.index):
-            quotient = size.exact_div(atom.rhs)
-            if quotient is not None and quotient.constant != 1 and atom.rhs.constant != 1:
-                yield atom.rhs
-
-
-def complete_match(producer: KernelOp, consumer: KernelOp, axes: dict[int, int]) -> Match | str:
-    """Place the producer's remaining axes, which it reduces, and check that both fit one loop nest."""
-    of_p, of_c = contents_of(producer), contents_of(consumer)
-    if of_p.scans or of_c.scans:
-        return "a scan stays alone"
-    if not of_p.uniform or not of_c.uniform:
-        return "it reduces over different axes"
-    space = list(consumer.space)
-    for axis in range(len(producer.space)):
-        if axis in axes:
-            continue
-        if axis not in of_p.reduced and producer.space[axis].constant != 1:
-            return "one of its axes is not read"
-        target = _counterpart(producer.space[axis], consumer, (of_p, of_c), axis, axes)
-        if target is None:
-            target = len(space)
-            space.append(producer.space[axis])
-        axes[axis] = target
-    moved_p = frozenset(axes[a] for a in of_p.reduced)
-    if moved_p and of_c.reduced:
-        if moved_p != of_c.reduced:
-            return "both reduce, over different axes"
-        if any(find_contraction(k.body.block) for k in (producer, consumer)):
-            return "a matrix product takes no second reduction"
-    result = Match(axes, tuple(space), moved_p | of_c.reduced)
-    return _check_coverage(of_p, of_c, result) or result
-
-
-def _check_coverage(producer: Contents, consumer: Contents, m: Match) -> str | None:
-    """Every store must vary over every axis that is not reduced: nothing is written twice."""
-    outer = {a for a in range(len(m.space)) if a not in m.reduced and m.space[a].constant != 1}
-    for store in consumer.stores:
-        if not outer <= _axes(store.subscripts):
-            return "its iteration space is larger than the consumer's"
-    for store in producer.stores:
-        if not outer <= {m.axes[a] for a in _axes(store.subscripts)}:
-            return "the consumer's iteration space is larger"
-    return None
-
-
-def _axes(exprs: Sequence[Expr]) -> set[int]:
-    return {v.index for e in exprs for v in e.variables() if v.kind == "d"}
-
-
-def _reduced(kernel: KernelOp) -> frozenset[int]:
-    return frozenset(a for op in kernel.body.block.ops for a in reduced_axes(op))
-
-
-def _counterpart(
-    size: Expr, consumer: KernelOp, bodies: tuple[Contents, Contents], axis: int, axes: Mapping[int, int]
-) -> int | None:
-    """A free axis of the consumer to run along the producer's reduced `axis`, None for a new one."""
-    free = [c for c, other in enumerate(consumer.space) if c not in axes.values() and other == size]
-    if not free:
-        return None
-    along = {
-        load.operands[0].type: i
-        for load in bodies[0].loads
-        for i, e in enumerate(load.subscripts)
-        if _plain_axis(e) == axis
-    }
-    for c in free:  # prefer the axis that walks a tensor of the same shape in the same dimension
-        for load in bodies[1].loads:
-            if (i := along.get(load.operands[0].type)) is not None and _plain_axis(load.subscripts[i]) == c:
-                return c
-    return free[0]
-
-
-def drawback(producer: KernelOp, consumer: KernelOp, m: Match) -> str | None:
-    """Why sharing the loops would be slower, None where it is not."""
-    if not m.reduced:
-        return None
-    outer = [size for a, size in enumerate(m.space) if a not in m.reduced]
-    if count(outer) < MIN_ROWS and count(m.space) >= PARALLEL_WORK and _has_more_rows(producer, consumer, m):
-        return f"the merged kernel would have only {count(outer)} independent rows"
-    walked_again = any(
-        not reduced_axes(op) and _axes(exprs_of(op)) & m.reduced
-        for op in consumer.body.block.ops
-        if isinstance(op, LoadOp | StoreOp)
-    )
-    if walked_again and not _reduces_contiguously(producer, m) and extent_of(m) > 64:
-        return "its reduction runs across rows, which would be walked twice with a stride"
-    return None
-
-
-def extent_of(m: Match) -> int:
-    """Points of the reduced axes."""
-    total = 1
-    for axis in m.reduced:
-        total *= extent(m.space[axis])
-    return total
-
-
-def _has_more_rows(producer: KernelOp, consumer: KernelOp, m: Match) -> bool:
-    """True where one of the two alone would have enough independent rows."""
-    for kernel in (producer, consumer):
-        reduced = _reduced(kernel)
-        if count([n for a, n in enumerate(kernel.space) if a not in reduced]) >= MIN_ROWS:
-            return True
-    return False
-
-
-def _reduces_contiguously(producer: KernelOp, m: Match) -> bool:
-    back = {c: p for p, c in m.axes.items()}
-    loads = [op for op in producer.body.block.ops if isinstance(op, LoadOp)]
-    return any(is_contiguous(load, back[a]) for load in loads for a in m.reduced if a in back)
-
-
-# Doing it
 
 
 def users_to_sink(producer: KernelOp, consumer: KernelOp) -> list[Operation] | str:
@@ -285,7 +38,9 @@ def users_to_sink(producer: KernelOp, consumer: KernelOp) -> list[Operation] | s
     return moved
 
 
-def merge(producer: KernelOp, consumer: KernelOp, m: Match, sunk: Sequence[Operation]) -> KernelOp:
+def merge(
+    producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match, sunk: Sequence[Operation]
+) -> KernelOp:
     """Replace both by one kernel at the consumer's place; `sunk` moves behind it.
 
     The producer's body is reused, so a long chain costs no more than its last links.
@@ -293,7 +48,7 @@ def merge(producer: KernelOp, consumer: KernelOp, m: Match, sunk: Sequence[Opera
     scalars = {load: store.value for load, store in _linked(producer, consumer)}
     internal = {r for r in producer.results if all(u.operation is consumer for u in r.uses)}
     kept = [r for r in producer.results if r not in internal]
-    _drop_destinations(producer, internal)
+    gone = [*scalars, *_drop_destinations(producer, internal)]
     _rename_body(producer, m)
     outside = [v for v in consumer.operands if v.owner is not producer]
     body = producer.detach_region(producer.body)
@@ -310,9 +65,7 @@ def merge(producer: KernelOp, consumer: KernelOp, m: Match, sunk: Sequence[Opera
     assert parent is not None
     parent.insert_op_before(merged, consumer)
     _move_consumer(consumer, producer, merged, scalars, len(kept))
-    for old, new in zip((*kept, *consumer.results), merged.results, strict=True):
-        old.replace_all_uses_with(new)
-        new.name_hint = old.name_hint
+    take_results(merged, [*kept, *consumer.results])
     for op in (consumer, producer):
         op.detach()
         op.erase(safe_erase=False)
@@ -322,6 +75,7 @@ def merge(producer: KernelOp, consumer: KernelOp, m: Match, sunk: Sequence[Opera
         parent.insert_op_after(op, last)
         last = op
     merge_equal_inputs(merged)
+    bodies.merged((producer, consumer), merged, gone, m.reduced)
     return merged
 
 
@@ -331,17 +85,19 @@ def _linked(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreO
     return found
 
 
-def _drop_destinations(producer: KernelOp, internal: set[OpResult]) -> None:
-    """Remove the stores of results that only the consumer reads, and their block arguments."""
-    block = producer.body.block
+def _drop_destinations(producer: KernelOp, internal: set[OpResult]) -> list[Operation]:
+    """Remove the block arguments of results that only the consumer reads, and the stores (returned)."""
+    block, gone = producer.body.block, list[Operation]()
     for destination, result in list(zip(producer.destinations, producer.results, strict=True)):
         if result not in internal:
             continue
         if (store := store_to(destination)) is not None:
             store.detach()
             store.erase()
+            gone.append(store)
         assert isinstance(destination, BlockArgument)
         block.erase_arg(destination)
+    return gone
 
 
 def _rename_body(producer: KernelOp, m: Match) -> None:

@@ -1,4 +1,4 @@
-"""How long kernels have become while they are merged."""
+"""Whether kernels that are merged have become too long."""
 
 from __future__ import annotations
 
@@ -7,17 +7,15 @@ from dataclasses import dataclass, field
 from tilewright.dialects.tk.kernels import KernelOp
 
 from .body import simplify_body
+from .contents import Bodies
 
 
 @dataclass
 class KernelSizes:
-    """Counts the ops of each kernel once, and merges its equal ops only where that can change an answer.
-
-    A walk over a kernel for each of its parts would make long kernels cost the square of their length.
-    """
+    """Merges the equal ops of a kernel only where that can change an answer."""
 
     max_ops: int
-    _ops: dict[KernelOp, int] = field(default_factory=dict[KernelOp, int])
+    bodies: Bodies
     _untidy: dict[KernelOp, None] = field(default_factory=dict[KernelOp, None])
     """Kernels with loads of one element that several of their parts had."""
 
@@ -30,11 +28,11 @@ class KernelSizes:
     def exceeded_by(self, first: KernelOp, second: KernelOp) -> bool:
         """True where both together have more than `max_ops` ops, equal ones counted once in each."""
         for kernel in (first, second):
-            if self._count(first) + self._count(second) <= self.max_ops:
+            if self._count(first, second) <= self.max_ops:
                 return False
             if kernel in self._untidy:
                 self._tidy(kernel)
-        return self._count(first) + self._count(second) > self.max_ops
+        return self._count(first, second) > self.max_ops
 
     def tidy_all(self) -> None:
         for kernel in list(self._untidy):
@@ -42,10 +40,8 @@ class KernelSizes:
 
     def _tidy(self, kernel: KernelOp) -> None:
         del self._untidy[kernel]
-        self._ops.pop(kernel, None)
         simplify_body(kernel)
+        self.bodies.changed(kernel)
 
-    def _count(self, kernel: KernelOp) -> int:
-        if kernel not in self._ops:
-            self._ops[kernel] = len(kernel.body.block.ops)
-        return self._ops[kernel]
+    def _count(self, first: KernelOp, second: KernelOp) -> int:
+        return self.bodies.of(first).ops + self.bodies.of(second).ops

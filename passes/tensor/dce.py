@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -37,9 +38,14 @@ class DcePass(ModulePass):
             _clean_region(region)
 
 
+@cache
+def _always_stays(cls: type[Operation]) -> bool:
+    return cls.has_trait(IsTerminator, value_if_unregistered=True) or cls.has_trait(SymbolOpInterface)
+
+
 def is_removable(op: Operation) -> bool:
     """True where `op` can go once its results are unused."""
-    if op.has_trait(IsTerminator, value_if_unregistered=True) or op.has_trait(SymbolOpInterface):
+    if _always_stays(type(op)):
         return False
     if is_pure(op):
         return True

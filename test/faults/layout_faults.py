@@ -142,14 +142,14 @@ FAULTS = (
     ),
     Fault(
         "fuse-masked-read",
-        _F + "merge.py",
+        _F + "match.py",
         "if len(load.operands) > 1:",
         "if len(load.operands) > 9:",
         "a producer that is read under a mask or at gathered positions is fused",
     ),
     Fault(
         "fuse-part",
-        _F + "merge.py",
+        _F + "match.py",
         "if any(producer.space[p] != consumer.space[c] for p, c in axes.items()):",
         "if len(axes) > len(producer.space):",
         "a consumer that reads a part of its producer shares its loops",
@@ -163,7 +163,7 @@ FAULTS = (
     ),
     Fault(
         "fuse-other-axes",
-        _F + "merge.py",
+        _F + "match.py",
         "        if moved_p != of_c.reduced:\n",
         "        if len(moved_p) != len(of_c.reduced):\n",
         "two reductions over different axes share one loop nest",
@@ -177,7 +177,7 @@ FAULTS = (
     ),
     Fault(
         "fuse-diagonal",
-        _F + "merge.py",
+        _F + "match.py",
         "if len(set(axes.values())) != len(axes):",
         "if len(set(axes.values())) > len(axes):",
         "a consumer of a diagonal shares its producer's loops",

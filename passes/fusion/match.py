@@ -1,0 +1,247 @@
+"""Whether two kernels can share one iteration space, and which: the consumer reads the producer's scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from xdsl.ir import OpResult
+
+from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
+from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.kernels import KernelOp
+
+from .body import loads_of, remember_axes, solve_axes, split_axis, store_to
+from .contents import Bodies, Contents
+from .cost import count, extent, is_contiguous
+
+PARALLEL_WORK = 32768
+"""Elements from which on a kernel should have several independent rows."""
+MIN_ROWS = 4
+
+
+@dataclass(frozen=True)
+class Match:
+    """How the producer's axes map to those of the merged kernel."""
+
+    axes: Mapping[int, int]
+    space: tuple[Expr, ...]
+    """The consumer's axes, then the producer's that have no counterpart."""
+    reduced: frozenset[int]
+
+
+def links(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreOp]] | str:
+    """Each load of the consumer that reads the producer, with the store that it reads."""
+    found: list[tuple[LoadOp, StoreOp]] = []
+    for operand, source in zip(consumer.operands, consumer.sources, strict=True):
+        if operand.owner is not producer or not isinstance(operand, OpResult):
+            continue
+        store = store_to(producer.destinations[operand.index])
+        if store is None:
+            return "the producer writes in several parts"
+        for load in loads_of(source):
+            if len(load.operands) > 1:
+                return "it is read under a mask or at gathered positions"
+            found.append((load, store))
+    return found
+
+
+def plain_match(producer: KernelOp, consumer: KernelOp, bodies: Bodies) -> Match | None:
+    """One iteration space for both, if there is one without splitting axes."""
+    found = _try_match(producer, consumer, bodies)
+    return found if isinstance(found, Match) else None
+
+
+Undo = dict[KernelOp, Callable[[], None]]
+"""Kernels whose axes were split, and what takes that back."""
+
+
+def match(producer: KernelOp, consumer: KernelOp, bodies: Bodies, undo: Undo) -> Match | str:
+    """One iteration space for both, or why there is none.
+
+    May split axes of either, and notes in `undo` how to take that back: a kernel that is left
+    with split axes would not line up with its other neighbours.
+    """
+    of_p, of_c = bodies.of(producer), bodies.of(consumer)
+    if of_p.reduced and of_c.reduced and of_p.contraction is not None:
+        return "a matrix product takes no second reduction"
+    for _ in range(8):
+        found = _try_match(producer, consumer, bodies)
+        if not isinstance(found, _Split):
+            return found
+        if found.kernel not in undo:
+            undo[found.kernel] = remember_axes(found.kernel)
+        if not split_axis(found.kernel, found.axis, found.inner):
+            return "their axes do not line up"
+        bodies.changed(found.kernel)
+    return "their axes do not line up"
+
+
+@dataclass(frozen=True)
+class _Split:
+    """Splitting this axis would bring the spaces closer."""
+
+    kernel: KernelOp
+    axis: int
+    inner: Expr
+
+
+def _try_match(producer: KernelOp, consumer: KernelOp, bodies: Bodies) -> Match | _Split | str:
+    linked = links(producer, consumer)
+    if isinstance(linked, str):
+        return linked
+    axes: dict[int, int] = {}
+    bounds = Bounds(consumer.space)
+    still = {Var("d", a): ZERO for a, size in enumerate(consumer.space) if size.constant == 1}
+    for load, store in linked:
+        values = solve_axes(store.subscripts, load.subscripts, producer.space)
+        if values is None:
+            return "the producer's store cannot be inverted"
+        for axis, value in values.items():
+            if producer.space[axis].constant == 1:
+                continue
+            simple = bounds.simplify(value.substitute(still) if still else value)
+            if (target := _plain_axis(simple)) is None:
+                return _refine(producer, consumer, axis, simple)
+            if axes.setdefault(axis, target) != target:
+                return "it is read at several positions"
+    if len(set(axes.values())) != len(axes):
+        return "it is read along a diagonal"
+    if any(producer.space[p] != consumer.space[c] for p, c in axes.items()):
+        return "only a part of it is read"
+    return complete_match(producer, consumer, bodies, axes)
+
+
+def _plain_axis(value: Expr) -> int | None:
+    match value.terms:
+        case (((Var(kind="d", index=index),), 1),):
+            return index
+        case _:
+            return None
+
+
+def _refine(producer: KernelOp, consumer: KernelOp, axis: int, value: Expr) -> _Split | str:
+    """The producer's `axis` equals `value`, which is not an axis: split one side, if possible."""
+    variables = [v for v in value.variables() if v.kind == "d"]
+    if any(not isinstance(atom, Var) for atom in value.atoms()):
+        for var in variables:
+            for inner in _inner_sizes(value, var, consumer.space[var.index]):
+                return _Split(consumer, var.index, inner)
+        return "its axes are divided unevenly"
+    ones = [v for v in variables if (c := value.coefficient(v)) is not None and c.constant == 1]
+    if len(variables) > 1 and len(ones) == 1:
+        return _Split(producer, axis, consumer.space[ones[0].index])
+    return "it is read with a stride or an offset"
+
+
+def _inner_sizes(value: Expr, var: Var, size: Expr) -> Iterable[Expr]:
+    for atom in value.atoms():
+        if not isinstance(atom, Var) and atom.name in ("floordiv", "mod") and atom.lhs == dim(var.index):
+            quotient = size.exact_div(atom.rhs)
+            if quotient is not None and quotient.constant != 1 and atom.rhs.constant != 1:
+                yield atom.rhs
+
+
+def complete_match(
+    producer: KernelOp, consumer: KernelOp, bodies: Bodies, axes: dict[int, int]
+) -> Match | str:
+    """Place the producer's remaining axes, which it reduces, and check that both fit one loop nest."""
+    of_p, of_c = bodies.of(producer), bodies.of(consumer)
+    if of_p.scans or of_c.scans:
+        return "a scan stays alone"
+    if not of_p.uniform or not of_c.uniform:
+        return "it reduces over different axes"
+    space = list(consumer.space)
+    for axis in range(len(producer.space)):
+        if axis in axes:
+            continue
+        if axis not in of_p.reduced and producer.space[axis].constant != 1:
+            return "one of its axes is not read"
+        target = _counterpart(producer.space[axis], consumer, (of_p, of_c), axis, axes)
+        if target is None:
+            target = len(space)
+            space.append(producer.space[axis])
+        axes[axis] = target
+    moved_p = frozenset(axes[a] for a in of_p.reduced)
+    if moved_p and of_c.reduced:
+        if moved_p != of_c.reduced:
+            return "both reduce, over different axes"
+        if any(body.contraction is not None for body in (of_p, of_c)):
+            return "a matrix product takes no second reduction"
+    result = Match(axes, tuple(space), moved_p | of_c.reduced)
+    return _check_coverage(of_p, of_c, result) or result
+
+
+def _check_coverage(producer: Contents, consumer: Contents, m: Match) -> str | None:
+    """Every store must vary over every axis that is not reduced: nothing is written twice."""
+    outer = {a for a in range(len(m.space)) if a not in m.reduced and m.space[a].constant != 1}
+    for store in consumer.stores:
+        if not outer <= _axes(store.subscripts):
+            return "its iteration space is larger than the consumer's"
+    for store in producer.stores:
+        if not outer <= {m.axes[a] for a in _axes(store.subscripts)}:
+            return "the consumer's iteration space is larger"
+    return None
+
+
+@lru_cache(maxsize=16384)
+def _axes(exprs: tuple[Expr, ...]) -> frozenset[int]:
+    return frozenset(v.index for e in exprs for v in e.variables() if v.kind == "d")
+
+
+def _counterpart(
+    size: Expr, consumer: KernelOp, bodies: tuple[Contents, Contents], axis: int, axes: Mapping[int, int]
+) -> int | None:
+    """A free axis of the consumer to run along the producer's reduced `axis`, None for a new one."""
+    free = [c for c, other in enumerate(consumer.space) if c not in axes.values() and other == size]
+    if len(free) < 2:
+        return free[0] if free else None
+    along = {
+        load.operands[0].type: i
+        for load in bodies[0].loads
+        for i, e in enumerate(load.subscripts)
+        if _plain_axis(e) == axis
+    }
+    for c in free:  # prefer the axis that walks a tensor of the same shape in the same dimension
+        for load in bodies[1].loads:
+            if (i := along.get(load.operands[0].type)) is not None and _plain_axis(load.subscripts[i]) == c:
+                return c
+    return free[0]
+
+
+def drawback(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -> str | None:
+    """Why sharing the loops would be slower, None where it is not."""
+    if not m.reduced:
+        return None
+    of_p, of_c = bodies.of(producer), bodies.of(consumer)
+    outer = [size for a, size in enumerate(m.space) if a not in m.reduced]
+    few = count(outer) < MIN_ROWS and count(m.space) >= PARALLEL_WORK
+    if few and _has_more_rows((producer, consumer), bodies):
+        return f"the merged kernel would have only {count(outer)} independent rows"
+    walked_again = any(not m.reduced.isdisjoint(_axes(op.subscripts)) for op in (*of_c.loads, *of_c.stores))
+    if walked_again and not _reduces_contiguously(of_p, m) and extent_of(m) > 64:
+        return "its reduction runs across rows, which would be walked twice with a stride"
+    return None
+
+
+def extent_of(m: Match) -> int:
+    """Points of the reduced axes."""
+    total = 1
+    for axis in m.reduced:
+        total *= extent(m.space[axis])
+    return total
+
+
+def _has_more_rows(kernels: Sequence[KernelOp], bodies: Bodies) -> bool:
+    """True where one of the two alone would have enough independent rows."""
+    for kernel in kernels:
+        reduced = bodies.of(kernel).reduced
+        if count([n for a, n in enumerate(kernel.space) if a not in reduced]) >= MIN_ROWS:
+            return True
+    return False
+
+
+def _reduces_contiguously(producer: Contents, m: Match) -> bool:
+    back = {c: p for p, c in m.axes.items()}
+    return any(is_contiguous(load, back[a]) for load in producer.loads for a in m.reduced if a in back)
