@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
     i1,
     i64,
 )
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import (
     AnyAttr,
@@ -44,6 +45,16 @@ ROUNDED = "tk.rounded"
 
 No pass may undo a rounding to a half before either.
 """
+
+CONTRACTED = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+"""Of a sum that may take a product as it is, as one fused multiply-add: nobody asks for a rounding there."""
+
+
+def may_contract(op: Operation) -> bool:
+    """Whether `op`, a sum or difference of floats, allows it; what a program adds itself does not."""
+    flags = op.properties.get("fastmath")
+    return isinstance(flags, FastMathFlagsAttr) and FastMathFlag.ALLOW_CONTRACT in flags.data
+
 
 _INTEGERS = container_of(base(IntegerType))
 _FLOATS = container_of(AnyFloatConstr)

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.dialects.tk.arith import CmpFOp, CmpIOp, SelectOp, vector_of
+from tilewright.dialects.tk.arith import CONTRACTED, CmpFOp, CmpIOp, SelectOp, vector_of
 from tilewright.dialects.tk.attributes import int64
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.moments import MomentsOp
@@ -43,6 +43,8 @@ _INTEGER_OPS: dict[str, type[Operation]] = {
 _FLOAT_KINDS = {"add": "add", "mul": "mul", "max": "maximumf", "min": "minimumf"}
 _INTEGER_KINDS = {"add": "add", "mul": "mul", "max": "maxsi", "min": "minsi", "and": "and", "or": "or"}
 _NO_FLAGS = arith.FastMathFlagsAttr("none")
+_FLAGS = {"add": CONTRACTED}
+"""The terms of a reduction are added in any order, and so with whatever rounding."""
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
 _OEQ, _ORD, _UGT, _ULT, _UNO = 1, 7, 9, 11, 14
 _EQ, _SLT, _SGT, _IULT, _IUGT = 0, 2, 4, 6, 8
@@ -83,7 +85,7 @@ def combine(kind: str, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
     """`lhs kind rhs`."""
     table = _FLOAT_OPS if is_float(element_type(lhs.type)) else _INTEGER_OPS
     op = table[_on_bits(kind, lhs.type)]
-    properties = {"fastmath": _NO_FLAGS} if table is _FLOAT_OPS else _overflow(op)
+    properties = {"fastmath": _FLAGS.get(kind, _NO_FLAGS)} if table is _FLOAT_OPS else _overflow(op)
     return emit(op.create(operands=[lhs, rhs], result_types=[lhs.type], properties=properties))
 
 

@@ -17,6 +17,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.tk.arith import CONTRACTED
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.types import element_type
 
@@ -89,6 +90,7 @@ class Moments:
             tuple(max(n, m) for n, m in zip(left, right, strict=True)) if left and right else left or right
         )
         lhs, rhs = self.spread(lhs, shape), self.spread(rhs, shape)
+        flags = CONTRACTED if kind in (arith.AddfOp, arith.SubfOp) else _NO_FLAGS
         return self.emit(
-            kind.create(operands=[lhs, rhs], result_types=[lhs.type], properties={"fastmath": _NO_FLAGS})
+            kind.create(operands=[lhs, rhs], result_types=[lhs.type], properties={"fastmath": flags})
         )

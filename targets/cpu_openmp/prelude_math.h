@@ -150,7 +150,7 @@ template <class V> TW_INLINE V sqrt(V x) {
   else return by_lane(x, [](f64 a) { return __builtin_sqrt(a); });
 }
 template <class V> TW_INLINE V rsqrt(V x) { return 1 / sqrt(x); }
-// Rounded once. Elsewhere the compiler contracts `a * b + c` or not as it likes.
+// Rounded once. In these headers, and in sums over products, the compiler contracts `a * b + c` or not as it likes.
 template <class V> TW_INLINE V fma(V a, V b, V c) {
 #if defined(__AVX512F__) && !defined(__clang__)
   if constexpr (same<V, vec<f32, 16>>) return __builtin_ia32_vfmaddps512_mask(a, b, c, (u16)-1, 4);

@@ -10,8 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, StringAttr, VectorType, f64, i64
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.arith import may_contract
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.dot import DotOp
@@ -22,8 +24,6 @@ from ..native.text import FLOAT_COMPARISONS, INTEGER_COMPARISONS, predicate
 from .errors import NoCppLowering
 
 ROWS: Mapping[type[Operation], str] = {
-    arith.AddfOp: "{0} + {1}",
-    arith.SubfOp: "{0} - {1}",
     arith.MulfOp: "{0} * {1}",
     arith.DivfOp: "{0} / {1}",
     arith.NegfOp: "-{0}",
@@ -190,6 +190,35 @@ def _float_to_unsigned(op: Operation, args: Sequence[str], type_: str) -> str:
     return f"tw::bits<{type_}>(tw::convert<decltype(tw::as_unsigned({type_}{{}}))>({args[0]}))"
 
 
+# Sums
+
+
+_NO_PRODUCTS = (arith.ConstantOp, arith.AddfOp, arith.SubfOp, arith.DivfOp, vector.BroadcastOp)
+"""Whose results no compiler takes into a fused multiply-add; what is loaded from arguments neither."""
+
+
+def _sum(op: Operation, args: Sequence[str], type_: str) -> str:
+    return " + ".join(_terms(op, args))
+
+
+def _difference(op: Operation, args: Sequence[str], type_: str) -> str:
+    return " - ".join(_terms(op, args))
+
+
+def _terms(op: Operation, args: Sequence[str]) -> Sequence[str]:
+    """Rounded, unless the op may be contracted: `x * x - y * y` is 0 where `x == y`."""
+    if may_contract(op):
+        return args
+    return [arg if _is_rounded(v) else f"tw::opaque({arg})" for v, arg in zip(op.operands, args, strict=True)]
+
+
+def _is_rounded(value: SSAValue) -> bool:
+    owner = value.owner
+    if isinstance(owner, LoadOp):
+        return isinstance(owner.buffer, BlockArgument)
+    return isinstance(owner, _NO_PRODUCTS)
+
+
 # Others
 
 _REDUCTIONS: Mapping[str, str] = {
@@ -274,6 +303,8 @@ def _dot(op: Operation, args: Sequence[str], type_: str) -> str:
 
 
 FUNCTIONS: Mapping[str, Rule] = {
+    "arith.addf": _sum,
+    "arith.subf": _difference,
     "arith.cmpf": _compare_floats,
     "arith.cmpi": _compare_integers,
     "arith.extf": _extend_float,

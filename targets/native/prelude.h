@@ -105,6 +105,20 @@ template <class F, class V, class... Vs> TW_INLINE auto in_parts(F f, V first, V
         in_parts(f, halves(first).low, halves(others).low...), in_parts(f, halves(first).high, halves(others).high...));
 }
 
+// `x`, which the compiler does not know to be a product, and so does not contract with what is added to it.
+template <class V> TW_INLINE V opaque(V x) {
+  if constexpr (is_wide<V>) return in_parts([](auto part) { return opaque(part); }, x);
+#if defined(__AVX512F__)
+  else { asm("" : "+v"(x)); return x; }
+#elif defined(__x86_64__)
+  else { asm("" : "+x"(x)); return x; }
+#elif defined(__aarch64__)
+  else { asm("" : "+w"(x)); return x; }
+#else
+  else { asm("" : "+m"(x)); return x; }
+#endif
+}
+
 // Bytes to words and back, for the widths that x86 converts in one instruction; GCC 12 goes by way of others.
 template <class To, class From> TW_INLINE To words_of_bytes(From x) {
 #if defined(__AVX512F__) && !defined(__clang__)

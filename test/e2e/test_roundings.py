@@ -86,3 +86,31 @@ def test_what_decides_is_rounded(half: torch.dtype) -> None:
     torch.manual_seed(0)
     a, b = ((torch.randn(64, 33) * 200).to(half) for _ in range(2))
     torch.testing.assert_close(compiled(function)(a, b), function(a, b), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+@pytest.mark.parametrize("size", [1, 3, 16, 37, 1000])
+def test_products_are_rounded_before_they_are_added(dtype: torch.dtype, size: int) -> None:
+    """A fused multiply-add would leave what one product loses, of either sign: NaN as a square root."""
+
+    def function(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        e = x.exp()
+        return (
+            (x * x - y * y).sqrt(), x * 0.1 - y * 0.1, -(x * y) + y * x, 2 * x * y - x * y * 2,
+            e * x - (y.exp() * y), torch.where(x > 0.5, x * x, 0) - torch.where(y > 0.5, y * y, 0),
+            (x * x - y * y).sum(), x * y - torch.addcmul(torch.zeros_like(x), x, y),
+        )  # fmt: skip
+
+    x = torch.rand(size, dtype=dtype)
+    for result in compiled(function)(x, x.clone()):
+        assert torch.count_nonzero(result) == 0
+
+
+def test_elementwise_arithmetic_is_that_of_eager() -> None:
+    """Sums, differences, products and quotients round in one way only."""
+
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        return ((x * y + x) * 3 - y / 7 + (x * x + y * y)) * x - 1 / (y + 2) + x * y * y
+
+    x, y = torch.rand(2, 1003)
+    assert torch.equal(compiled(function)(x, y), function(x, y))

@@ -222,9 +222,9 @@ tk.func @leaves_other_accesses [10, 8] (%x: memref<160xf32>, %m: memref<8xi1>, %
 // CHECK-NEXT: tk.for 1 = "0" to "8" step 4 {
 // CHECK-NEXT: %[[X:.*]] = tk.load %x[d0*8 + d1] lanes 1
 // CHECK-NEXT: %[[Y:.*]] = tk.load %x[d0*8 + d1 + 8] lanes 1
-// CHECK-NEXT: %[[S:.*]] = arith.addf %[[X]], %[[Y]] : vector<4xf32>
+// CHECK-NEXT: %[[S:.*]] = arith.addf %[[X]], %[[Y]] fastmath<contract> : vector<4xf32>
 // CHECK-NEXT: %[[O:.*]] = tk.load %[[A]][d1] lanes 1
-// CHECK-NEXT: %[[N:.*]] = arith.addf %[[O]], %[[S]] : vector<4xf32>
+// CHECK-NEXT: %[[N:.*]] = arith.addf %[[O]], %[[S]] fastmath<contract> : vector<4xf32>
 // CHECK-NEXT: tk.store %[[N]], %[[A]][d1] lanes 1
 tk.func @sums_rows_into_an_array [6, 8] (%x: memref<48xf32>, %o: memref<8xf32>)
     attributes {tk.vector = array<i64: 1, 4>, tk.unroll = array<i64: 2>, tk.arrays} {

@@ -19,13 +19,13 @@
 // CHECK-NEXT: %[[DW:.*]] = arith.mulf %[[D]], %[[W]]
 // CHECK-NEXT: %[[DDW:.*]] = arith.mulf %[[D]], %[[DW]]
 // CHECK-NEXT: %[[Q2:.*]] = arith.addf %[[B]], %[[DDW]]
-// CHECK-NEXT: %[[S2:.*]] = arith.addf %[[A]], %[[X]] : vector<16xf32> loc("m.py":2:0)
+// CHECK-NEXT: %[[S2:.*]] = arith.addf %[[A]], %[[X]] fastmath<contract> : vector<16xf32> loc("m.py":2:0)
 // CHECK-NEXT: tk.yield %[[S2]], %[[Q2]], %[[N2]]
 // CHECK: %[[T:.*]] = tk.collapse add %[[S]] dims [0]
 // CHECK: %[[MEAN:.*]] = arith.divf %[[T]], %{{.*}} : f32
-// CHECK: %[[F:.*]] = arith.subf %[[T]], %[[T]] : f32
+// CHECK: %[[F:.*]] = arith.subf %[[T]], %[[T]] fastmath<contract> : f32
 // CHECK: %[[V:.*]] = tk.collapse add %{{.*}} dims [0]
-// CHECK: %[[R:.*]] = arith.addf %[[V]], %[[F]] : f32
+// CHECK: %[[R:.*]] = arith.addf %[[V]], %[[F]] {{.*}}: f32
 // CHECK: tk.store %[[R]], %o[d0]
 tk.func @looped_row [3, 100] (%x: memref<300xf32>, %o: memref<3xf32>)
     attributes {tk.blocks = array<i64: 0, 1, 1, 16>, tk.grid = 1 : i64} {

@@ -117,7 +117,7 @@ tk.func @accesses [4, 8] (%a: memref<64xf32>, %i: memref<8xi64>, %m: memref<8xi1
 // CHECK-NEXT:    tw::Scratch<f32> m4_memory(20000);
 // CHECK:           const bf16 v5 = a0[d0];
 // CHECK-NEXT:      const f32 v6 = tw::from_bf16(v5);
-// CHECK-NEXT:      const f32 v7 = v6 + 1.5f;
+// CHECK-NEXT:      const f32 v7 = tw::opaque(v6) + 1.5f;
 // CHECK-NEXT:      m3[d0] = v7;
 // CHECK-NEXT:      const bool v8 = tw::mask(v7 > (-2.0f));
 // CHECK-NEXT:      a1[d0] = v8;
