@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.kernels import FuncOp
 
@@ -54,6 +55,8 @@ def _sides(func: FuncOp, chain: Chain, held: dict[int, int], half: bool, shared:
     if not half:  # no matrix unit: each thread holds what it multiplies
         rows = 32 if widest <= 128 and len(chain.inner) == 1 else 16
     step = _LEAST if len(chain.inner) > 1 and outer > 128 else 32
+    if not half and widest > 64 and any(isinstance(op, RandomOp) for op in func.body.block.ops):
+        step = _LEAST  # numbers for dropout are made in registers, too
     while step > _LEAST and (rows + step) * sum(held.values()) * width > shared * 1024:
         step //= 2
     return _limited(rows, func.space[chain.row]), _limited(step, func.space[chain.along])

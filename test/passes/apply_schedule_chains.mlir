@@ -305,3 +305,26 @@ tk.func @wide_gradients_of_f32 [512, 128, 128, 512, 128, 128] (%q: memref<65536x
   tk.store %14, %dk[d0*128 + d1] : f32, memref<65536xf32>
   tk.store %6, %dv[d0*128 + d2] : f32, memref<65536xf32>
 }
+
+// -----
+
+// Numbers for dropout need registers, too: fewer keys at a time, where heads of f32 are wide.
+// CHECK-LABEL: tk.func @wide_dropout_of_f32
+// CHECK-SAME: tk.blocks = array<i64: 0, 32, 1, 128, 3, 128, 2, 16>
+tk.func @wide_dropout_of_f32 [512, 128, 512, 128] (%q: memref<65536xf32>, %k: memref<65536xf32>, %v: memref<65536xf32>, %s: memref<2xi64>, %o: memref<65536xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %p = arith.constant 0.25 : f32
+  %0 = tk.load %q[d0*128 + d3] : memref<65536xf32> -> f32
+  %1 = tk.load %k[d2*128 + d3] : memref<65536xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = tk.index "d0*512 + d2" : i64
+  %5 = tk.load %s[0] : memref<2xi64> -> i64
+  %6 = tk.random %5, %4 : f32
+  %7 = arith.cmpf oge, %6, %p : f32
+  %8 = arith.select %7, %3, %zero : f32
+  %9 = tk.load %v[d2*128 + d1] : memref<65536xf32> -> f32
+  %10 = arith.mulf %8, %9 : f32
+  %11 = tk.reduce add %10 over [2] : f32
+  tk.store %11, %o[d0*128 + d1] : f32, memref<65536xf32>
+}
