@@ -19,7 +19,6 @@ LIT: Mapping[str, Sequence[str]] = {
     "passes/layout/permute": ("passes/sink_transposes",),
     "passes/fusion/body": ("passes/absorb_views", "passes/fuse"),
     "passes/fusion/match": ("passes/fuse", "passes/fuse_siblings"),
-    "passes/fusion/match": ("passes/fuse", "passes/fuse_siblings"),
     "passes/fusion/merge": ("passes/fuse", "passes/fuse_siblings"),
     "passes/fusion/inline": ("passes/fuse", "passes/convert_concats"),
     "passes/fusion/lower_concat": ("passes/convert_concats",),
