@@ -34,7 +34,7 @@ _LIBRARY: list[Any] = []
 # The operators
 
 
-def _random_state(count: int, device: torch.device) -> Tensor:
+def _random_state(count: int, *, device: torch.device) -> Tensor:
     """A seed, and the first of `count` counters that nobody else uses with it."""
     seed = torch.randint(_LOWEST, _HIGHEST, (1,), dtype=torch.int64, device=device)
     return torch.cat([seed, torch.zeros_like(seed)])
@@ -140,7 +140,7 @@ def _like_heads(*sizes: int | torch.SymInt, like: Tensor) -> Tensor:
     return like.new_empty((b, n, h, e)).transpose(1, 2)
 
 
-def _fake_state(count: int, device: torch.device) -> Tensor:
+def _fake_state(count: int, *, device: torch.device) -> Tensor:
     return torch.empty(2, dtype=torch.int64, device=device)
 
 
@@ -158,7 +158,12 @@ def _fake_mask_grad(*args: Any) -> Tensor:
 
 
 _OPERATORS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], tuple[torch.Tag, ...]], ...] = (
-    ("random_state(SymInt count, Device device) -> Tensor", _random_state, _fake_state, (NONDETERMINISTIC,)),
+    (
+        "random_state(SymInt count, *, Device device) -> Tensor",
+        _random_state,
+        _fake_state,
+        (NONDETERMINISTIC,),
+    ),
     (
         f"dropout_attention(Tensor query, Tensor key, Tensor value, {_HOW}) -> (Tensor, Tensor)",
         _attention,
@@ -228,7 +233,7 @@ def _attend(
     """The result, its log-sum-exp, and the seed."""
     ops = operators()
     count = query.shape[0] * query.shape[1] * query.shape[2] * key.shape[2]
-    seed = ops["random_state"](count, query.device)
+    seed = ops["random_state"](count, device=query.device)
     how = (mask, seed, dropout_p, is_causal, _scale(query, scale))
     return (*ops["dropout_attention"](query, key, value, *how), seed)
 

@@ -309,7 +309,7 @@ def _cudnn_backward(
 # With dropout: what `dropout_attention.py` makes of these
 
 
-def _random_state(b: Builder, count: int | Expr, device: Any) -> SSAValue:
+def _random_state(b: Builder, count: int | Expr, *, device: Any) -> SSAValue:
     seed, offset = b.random(as_expr(count))
     parts = (b.reshape(seed, (1,)), b.full(offset, i64, (1,)))
     return b.emit(ConcatOp(parts, 0))

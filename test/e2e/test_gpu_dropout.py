@@ -15,6 +15,7 @@ import pytest
 import torch
 from test_gpu_emulated import OPTIONS, compiled, floats
 from torch import Tensor
+from torch.utils.checkpoint import checkpoint
 
 from benchmarks.numerics import judge
 from tilewright.dialects.philox import uniform
@@ -184,4 +185,18 @@ def test_a_graph_that_runs_by_aten_drops_the_same_weights(kind: str) -> None:
     with mock.patch.object(driver, "_built", partly), pytest.warns(RunsByAten, match="a test"):
         found = step(run, inputs, None, is_causal=True)
     for one, other in zip(found, wanted, strict=True):
+        torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.filterwarnings("ignore::tilewright.frontend.aten_runtime.RunsByAten")
+def test_what_a_checkpoint_recomputes_drops_the_same_weights() -> None:
+    """torch saves the generator's state for that; whether we compile such a graph or not."""
+    inputs = heads(19, 40, 16)
+    found: list[list[Tensor]] = []
+    for function in (efficient, lambda *x: checkpoint(efficient, *x, use_reentrant=False)):
+        torch._dynamo.reset()
+        run = torch.compile(function, backend="mlir", options={**OPTIONS, "fallback": True})
+        torch.manual_seed(4)
+        found.append(step(run, inputs, None))
+    for one, other in zip(*found, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)
