@@ -26,6 +26,7 @@ BUDGET = 0.02
 """Seconds for one run, as estimated: what is larger is run by the end-to-end tests."""
 
 NOT_RUN = {
+    "bufferize_dropout": "no pass accepts it",
     "bufferize_errors": "no pass accepts it",
 }
 """Files of which no function is run, and why."""
