@@ -97,9 +97,8 @@ def attention_(g: Graph) -> None:
     sizes = [*[as_expr(1)] * (4 - len(sizes_of(query))), *sizes_of(query)]
     query = _finite(g, query if len(sizes_of(query)) == 4 else g.add(view.ReshapeOp(query, sizes)))
     element = element_type_of(query)
-    heads = sizes[1].constant
-    shares = [n for n in range(1, heads + 1) if heads % n == 0] if heads else []
-    shared = as_expr(g.random.choice(shares)) if shares else sizes[1]
+    _, heads, *_ = [_known(n) for n in sizes]  # ATen's kernel divides by them
+    shared = as_expr(g.random.choice([n for n in range(1, heads + 1) if heads % n == 0]))
     rows, columns = sizes[2], g.random.choice((sizes[2], as_expr(1), as_expr(5), as_expr(16)))
     before = [sizes[0], shared, columns]
     key = _finite(g, _some(g, element, [*before, sizes[3]]))
