@@ -39,14 +39,16 @@ FREEZE: tuple[str, ...] = (
 )
 """Splits off `@setup`, which runs once per version of the parameters."""
 
-_AFTER_FUSION = KERNELS.index("bufferize")
+_FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("bufferize")
 _TENSOR_GPU = {"decompose": "decompose{keep_moments=true sorts=256}"}
 _FUSION_GPU = {"fuse": "fuse{hold_back=true}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
     "split-attention",
     "convert-tw-to-tk{products=half concats=true}",
-    *(_FUSION_GPU.get(name, name) for name in KERNELS[1:_AFTER_FUSION]),
+    *(_FUSION_GPU.get(name, name) for name in KERNELS[1:_FUSED]),
+    "chain-products",
+    *(_FUSION_GPU.get(name, name) for name in KERNELS[_FUSED:_AFTER_FUSION]),
     "split-reductions",
     "bufferize",
     "dedupe-kernels{offsets=false}",

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
 from ..rewrite import may_rewrite
 from .lower_attention import attention_kernel
 from .lower_concat import concat_becomes_kernel, lower_concat
-from .lower_products import becomes_kernel, lower_matmul
+from .lower_products import lower_matmul, products_of
 from .lowerings import Lowering, lowering_of
 from .naming import name_after
 
@@ -31,10 +31,10 @@ class ConvertTwToTkPass(ModulePass):
         }
 
     Views (reshape, transpose, ...) and library ops (matmul, ...) stay; with `products=half` matrix
-    products of bf16 and f16 become kernels too, with `products=all` those of f32 as well. Attention
-    becomes one with either. With `concats` a concatenation becomes a kernel, too, in which each element
-    reads the one piece that it lies in: `fuse` then computes the pieces there. Without, every piece is
-    written into its part of the result by what computes it.
+    products of bf16 and f16 become kernels too, also of such as were widened, with `products=all` those
+    of f32 as well. Attention becomes one with either. With `concats` a concatenation becomes a kernel, too,
+    in which each element reads the one piece that it lies in: `fuse` then computes the pieces there.
+    Without, every piece is written into its part of the result by what computes it.
     """
 
     name = "convert-tw-to-tk"
@@ -47,8 +47,10 @@ class ConvertTwToTkPass(ModulePass):
             if not isinstance(function, FuncOp) or function.is_declaration:
                 continue
             block = function.body.block
-            for inner in list(block.ops):
-                lower = self._own(inner) or lowering_of(inner)
+            ops = list(block.ops)
+            products = products_of(ops, self.products)
+            for inner in ops:
+                lower = self._own(inner, products.get(inner)) or lowering_of(inner)
                 if lower is None or not may_rewrite(inner, "made a kernel"):
                     continue
                 kernel = lower(inner)
@@ -60,10 +62,10 @@ class ConvertTwToTkPass(ModulePass):
                 kernel.attributes.update(inner.attributes)  # such as `tw.strides`
                 block.erase_op(inner)
 
-    def _own(self, op: Operation) -> Lowering | None:
+    def _own(self, op: Operation, factors: Attribute | None) -> Lowering | None:
         """How an op becomes a kernel that not every target wants to be one."""
-        if becomes_kernel(op, self.products):
-            return lower_matmul
+        if factors is not None:
+            return lambda product: lower_matmul(product, factors)
         if self.concats and concat_becomes_kernel(op):
             return lower_concat
         return attention_kernel(op) if self.products != "none" else None

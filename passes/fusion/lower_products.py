@@ -2,30 +2,54 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects import arith
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.linalg import MatmulOp
-from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of
+from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
+from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from .kernel_builder import KernelBuilder
 
 CHOICES = ("none", "half", "all")
 """Which matrix products become kernels: of no type, of bf16 and f16, of f32 too."""
+_VIEWS = (BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
 
 
-def becomes_kernel(op: Operation, choice: str) -> bool:
-    """Whether `op` is a product that a kernel of ours is to do."""
-    if not isinstance(op, MatmulOp) or choice == "none":
-        return False
-    element = element_type_of(op.lhs)
-    return is_half(element) or (choice == "all" and is_float(element) and str(element) == "f32")
+def products_of(ops: Iterable[Operation], choice: str) -> dict[Operation, Attribute]:
+    """The products that kernels of ours are to do, each with the type that its factors have.
+
+    That is a half also where both factors were widened, as in `q.float() @ k.float().T`: such products are
+    exact, and sums are in f32 anyway.
+    """
+    if choice == "none":
+        return {}
+    found = {op: _factors_of(op) for op in ops if isinstance(op, MatmulOp)}
+    return {op: type_ for op, type_ in found.items() if is_half(type_) or (choice == "all" and type_ == f32)}
 
 
-def lower_matmul(op: Operation) -> KernelOp:
+def _factors_of(op: MatmulOp) -> Attribute:
+    element, (left, right) = element_type_of(op.lhs), map(_before_widening, (op.lhs, op.rhs))
+    return left if left == right and element == f32 else element
+
+
+def _before_widening(value: SSAValue) -> Attribute:
+    """The element type of `value`, or the half from which it was widened, under views or not."""
+    owner = value.owner
+    while isinstance(owner, _VIEWS):
+        owner = owner.source.owner
+    narrow = element_type_of(owner.operand) if isinstance(owner, CastOp) else None
+    return narrow if narrow is not None and is_half(narrow) else element_type_of(value)
+
+
+def lower_matmul(op: Operation, factors: Attribute) -> KernelOp:
     """Axes: batches, row, column, the sum's."""
     assert isinstance(op, MatmulOp)
     *batches, m, k = sizes_of(op.lhs)
@@ -34,8 +58,8 @@ def lower_matmul(op: Operation) -> KernelOp:
     *batch, row, column, step = b.axes
     term = b.op(arith.MulfOp, b.load(0, (*batch, row, step)), b.load(1, (*batch, step, column)))
     reduce = ReduceOp.make("add", term, (len(batches) + 2,))
-    if is_half(element := element_type_of(op.lhs)):
-        reduce.attributes[FACTORS] = element
+    if is_half(factors):
+        reduce.attributes[FACTORS] = factors
     total = b.add(reduce).results[0]
     if op.bias is not None:
         total = b.op(arith.AddfOp, total, b.load(2, (column,)))

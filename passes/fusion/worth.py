@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.tk.access import LoadOp
-from tilewright.dialects.tk.contraction import find_contraction
+from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
@@ -43,6 +44,8 @@ def recompute_costs_more(
     work = body_cost(producer.ops)
     element = bytes_of(element_type_of(value))
     if not factors.isdisjoint(loads) and (converted := conversions(producer.ops)):
+        if _undone(producer, consumer):
+            return None
         # A register tile reads from the nearest cache: there, converting costs more than wide elements.
         extra, saved = (work + converted) * (evaluated - size), 2 * size * element * BYTE_COST
         return f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
@@ -67,6 +70,16 @@ def _factors(consumer: KernelOp) -> frozenset[LoadOp]:
     """The loads of the operands of a matrix product, if the consumer is one."""
     product = find_contraction(consumer.body.block)
     return frozenset() if product is None else product.sources()
+
+
+def _undone(producer: Producer, consumer: KernelOp) -> bool:
+    """Whether all it does is to widen what tiles of the product take as it was."""
+    product = find_contraction(consumer.body.block)
+    factors = None if product is None else product.reduce.attributes.get(FACTORS)
+    widened = producer.value.owner
+    if factors is None or not isinstance(widened, arith.ExtFOp) or widened.input.type != factors:
+        return False
+    return isinstance(widened.input.owner, LoadOp) and len(producer.ops) == 2
 
 
 def _evaluations(load: LoadOp, consumer: KernelOp, factors: frozenset[LoadOp]) -> int:

@@ -154,7 +154,7 @@ class _Finder:
             parts = (op.lhs, op.rhs)
         elif isinstance(op, arith.DivfOp | arith.NegfOp | arith.ExtFOp | arith.TruncFOp):
             parts = (op.operands[0],)
-        elif isinstance(op, arith.SelectOp) and _is_number(op.rhs, 0.0):
+        elif isinstance(op, arith.SelectOp) and is_number(op.rhs, 0.0):
             parts = (op.lhs,)
         needing = [part for part in parts if self.needs[part]]
         others = [v for v in op.operands if v not in parts] if isinstance(op, Operation) else []
@@ -175,23 +175,23 @@ def _needs(block: Block, outer: frozenset[ReduceOp]) -> dict[SSAValue, frozenset
 
 
 def is_guarded(value: SSAValue, peak: SSAValue) -> bool:
-    """Whether `value` is `peak`, or 0 where that is -inf."""
+    """Whether `value` is `peak`, or 0 where that is -inf, or infinite."""
     op = value.owner
     if value is peak:
         return True
-    if not isinstance(op, arith.SelectOp) or op.rhs is not peak or not _is_number(op.lhs, 0.0):
+    if not isinstance(op, arith.SelectOp) or op.rhs is not peak or not is_number(op.lhs, 0.0):
         return False
     test = op.cond.owner
     equal = arith.CMPF_COMPARISON_OPERATIONS.index("oeq")
-    return (
-        isinstance(test, arith.CmpfOp)
-        and test.predicate.value.data == equal
-        and any(_is_number(v, float("-inf")) for v in test.operands)
-        and peak in test.operands
-    )
+    if not isinstance(test, arith.CmpfOp) or test.predicate.value.data != equal:
+        return False
+    sizes = [v.owner.operands[0] for v in test.operands if isinstance(v.owner, math.AbsFOp)]
+    low, high = (any(is_number(v, n) for v in test.operands) for n in (float("-inf"), float("inf")))
+    return (low and peak in test.operands) or (high and peak in sizes)
 
 
-def _is_number(value: SSAValue, number: float) -> bool:
+def is_number(value: SSAValue, number: float) -> bool:
+    """Whether `value` is that constant."""
     op = value.owner
     return (
         isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr) and op.value.value.data == number

@@ -40,3 +40,38 @@ func.func @double(%a: tensor<4x6xf64>, %b: tensor<6x5xf64>) -> tensor<4x5xf64> {
   %0 = tw.matmul %a, %b : (tensor<4x6xf64>, tensor<6x5xf64>) -> tensor<4x5xf64>
   func.return %0 : tensor<4x5xf64>
 }
+
+// -----
+
+// Products of widened halves are exact: tiles take them as halves.
+// CHECK-LABEL: @widened
+// CHECK: tk.reduce add %{{.*}} over [2] {tk.factors = bf16} : f32
+// CHECK: return %{{.*}} : tensor<4x5xf32>
+// NONE-LABEL: @widened
+// NONE: tw.matmul
+func.func @widened(%a: tensor<4x6xbf16>, %b: tensor<5x6xbf16>) -> tensor<4x5xf32> {
+  %0 = tw.cast %a : tensor<4x6xbf16> -> tensor<4x6xf32>
+  %1 = tw.cast %b : tensor<5x6xbf16> -> tensor<5x6xf32>
+  %2 = tw.transpose %1 by [1, 0] : tensor<5x6xf32> -> tensor<6x5xf32>
+  %3 = tw.matmul %0, %2 : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
+  func.return %3 : tensor<4x5xf32>
+}
+
+// -----
+
+// One factor is f32, or they are of two half types, or integers.
+// CHECK-LABEL: @unlike
+// CHECK-COUNT-3: tw.matmul
+// ALL-LABEL: @unlike
+// ALL-NOT: tk.factors
+// ALL-NOT: tw.matmul
+// ALL: return
+func.func @unlike(%a: tensor<4x6xbf16>, %b: tensor<6x5xf32>, %c: tensor<5x3xf16>, %d: tensor<3x2xi64>) -> tensor<4x2xf32> {
+  %0 = tw.cast %a : tensor<4x6xbf16> -> tensor<4x6xf32>
+  %1 = tw.cast %c : tensor<5x3xf16> -> tensor<5x3xf32>
+  %2 = tw.cast %d : tensor<3x2xi64> -> tensor<3x2xf32>
+  %3 = tw.matmul %0, %b : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
+  %4 = tw.matmul %3, %1 : (tensor<4x5xf32>, tensor<5x3xf32>) -> tensor<4x3xf32>
+  %5 = tw.matmul %4, %2 : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
+  func.return %5 : tensor<4x2xf32>
+}

@@ -41,3 +41,35 @@ func.func @joins_in_the_end(%x: tensor<32x16xbf16>, %y: tensor<16x64xbf16>, %z: 
   %q = tw.matmul %t, %z : (tensor<32x64xbf16>, tensor<64x8xbf16>) -> tensor<32x8xbf16>
   func.return %p, %q : tensor<32x64xbf16>, tensor<32x8xbf16>
 }
+
+// -----
+
+// Tiles take the factors as they were: widening is no work. Anything beyond that is.
+// CHECK-LABEL: @widened_factors
+// CHECK: tk.kernel [64, 64, 64] ins(%{{.*}}, %b :
+// CHECK: tk.load %{{.*}}[d0, d2] : tensor<64x64xf32> -> f32
+// CHECK: tk.load %{{.*}}[d1, d2] : tensor<64x64xbf16> -> bf16
+func.func @widened_factors(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>) -> tensor<64x64xf32> {
+  %x = tk.kernel [64, 64] ins(%a : tensor<64x64xbf16>) -> (tensor<64x64xf32>) {
+  ^bb0(%0: tensor<64x64xbf16>, %1: tensor<64x64xf32>):
+    %2 = tk.load %0[d0, d1] : tensor<64x64xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = math.exp %3 : f32
+    tk.store %4, %1[d0, d1] : f32, tensor<64x64xf32>
+  }
+  %y = tk.kernel [64, 64] ins(%b : tensor<64x64xbf16>) -> (tensor<64x64xf32>) {
+  ^bb0(%0: tensor<64x64xbf16>, %1: tensor<64x64xf32>):
+    %2 = tk.load %0[d0, d1] : tensor<64x64xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    tk.store %3, %1[d0, d1] : f32, tensor<64x64xf32>
+  }
+  %r = tk.kernel [64, 64, 64] ins(%x, %y : tensor<64x64xf32>, tensor<64x64xf32>) -> (tensor<64x64xf32>) {
+  ^bb0(%0: tensor<64x64xf32>, %1: tensor<64x64xf32>, %2: tensor<64x64xf32>):
+    %3 = tk.load %0[d0, d2] : tensor<64x64xf32> -> f32
+    %4 = tk.load %1[d1, d2] : tensor<64x64xf32> -> f32
+    %5 = arith.mulf %3, %4 : f32
+    %6 = tk.reduce add %5 over [2] {tk.factors = bf16} : f32
+    tk.store %6, %2[d0, d1] : f32, tensor<64x64xf32>
+  }
+  func.return %r : tensor<64x64xf32>
+}

@@ -1,0 +1,161 @@
+"""Softmax of scores, times values, in the form that `passes/schedule/chains.py` recognises.
+
+    w = exp(x - max x) / sum exp(x - max x)        e = exp(x - m), m = max x, or 0 where that is infinite
+    w = 0 where all x are -inf              ->     o = (sum e * v) / sum e
+    o = sum w * v                                  o = sum e * v where max x is -inf
+
+What was NaN because a maximum is infinite still is: `max x - max x` is added to sums of `e`.
+"""
+
+from __future__ import annotations
+
+from math import inf
+
+from xdsl.dialects import arith, math
+from xdsl.ir import Block, Operation, SSAValue
+
+from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.contraction import FACTORS
+from tilewright.dialects.tk.domain import Axes, domains_of
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import is_float
+
+from ..schedule.chains import is_number
+from .scalar_builder import ScalarBuilder
+
+_NO_FLAGS = arith.FastMathFlagsAttr("none")
+
+
+def put_in_chain_form(kernel: KernelOp) -> bool:
+    """Rewrite the body of a kernel whose last reduction is a product with a softmax; False if it is none."""
+    reductions = [op for op in kernel.body.block.ops if isinstance(op, ReduceOp)]
+    for op in reductions:
+        if op.kind.data == "max" and is_float(op.result.type):
+            _all_hidden(op)
+            _guard(op)
+    return _scale_the_sum(reductions[-1])
+
+
+class _After(ScalarBuilder):
+    """Inserts behind an op, one after the other."""
+
+    def __init__(self, op: Operation) -> None:
+        block = op.parent_block()
+        assert block is not None
+        super().__init__(block, op.location)
+        self._last = op
+
+    def add(self, op: Operation) -> Operation:
+        op.location = self.location
+        self.block.insert_op_after(op, self._last)
+        self._last = op
+        return op
+
+
+def _guard(peak: ReduceOp) -> None:
+    """Exponents count from 0 where `peak` is infinite; what was NaN for that becomes it after the sum."""
+    shifted = [
+        op
+        for op in _users(peak.value)
+        if isinstance(op, arith.SubfOp) and op.lhs is peak.value and op.rhs is peak.result
+    ]
+    if not shifted:
+        return
+    b = _After(peak)
+    size, zero = b.op(math.AbsFOp, peak.result), b.constant(0.0, peak.result.type)
+    infinite = b.compare_float("oeq", size, b.constant(inf, peak.result.type))
+    guarded = b.select(infinite, zero, peak.result)
+    off = b.op(arith.SubfOp, peak.result, peak.result, properties={"fastmath": _NO_FLAGS})
+    sums = [r for op in shifted for e in _users(op.result) for r in _users(e.results[0])]
+    for op in shifted:
+        op.operands[1] = guarded
+    for total in sums:
+        if isinstance(total, ReduceOp) and total.kind.data == "add":
+            uses = [(use.operation, use.index) for use in total.result.uses]
+            corrected = _After(total).op(arith.AddfOp, total.result, off, properties={"fastmath": _NO_FLAGS})
+            for user, index in uses:
+                user.operands[index] = corrected
+
+
+def _all_hidden(peak: ReduceOp) -> None:
+    """All are -inf where the maximum is."""
+    for test in _users(peak.value):
+        if not isinstance(test, arith.CmpfOp) or not _is_equality(test):
+            continue
+        other = test.rhs if test.lhs is peak.value else test.lhs
+        if not is_number(other, -inf):
+            continue
+        for found in _users(test.result):
+            if isinstance(found, ReduceOp) and found.kind.data == "and" and found.over == peak.over:
+                b = _After(found)
+                hidden = b.compare_float("oeq", peak.result, b.constant(-inf, peak.result.type))
+                found.result.replace_all_uses_with(hidden)
+
+
+def _scale_the_sum(total: ReduceOp) -> bool:
+    """What scales all that is added up scales the sum."""
+    product = total.value.owner
+    block = total.parent_block()
+    if not isinstance(product, arith.MulfOp) or block is None:
+        return False
+    domains, over = domains_of(block), frozenset(total.over)
+    for number, factor in enumerate((product.lhs, product.rhs)):
+        core, steps = _scaled(factor, domains, over, total)
+        if not isinstance(core.owner, math.ExpOp) or not any(isinstance(op, arith.DivfOp) for op in steps):
+            continue
+        product.operands[number] = core
+        b, users = _After(total), [(use.operation, use.index) for use in total.result.uses]
+        value: SSAValue = total.result
+        for step in reversed(steps):
+            if isinstance(step, arith.SelectOp):
+                value = b.select(step.cond, total.result, value)  # a sum of zeros times values
+            else:
+                value = b.op(arith.DivfOp, value, step.operands[1], properties=step.properties)
+        for user, index in users:
+            user.operands[index] = value
+        return True
+    return False
+
+
+def _scaled(
+    value: SSAValue, domains: dict[SSAValue, Axes], over: Axes, total: ReduceOp
+) -> tuple[SSAValue, list[Operation]]:
+    """What `value` was before it was divided by what is the same for all, or 0 for all."""
+    steps: list[Operation] = []
+    while True:
+        op = value.owner
+        if isinstance(op, arith.DivfOp) and domains[op.rhs].isdisjoint(over):
+            steps.append(op)
+            value = op.lhs
+        elif isinstance(op, arith.SelectOp) and is_number(op.lhs, 0.0) and _is_hidden(op.cond, over):
+            steps.append(op)
+            value = op.rhs
+        elif (wide := _before_rounding(op, total)) is not None:
+            value = wide
+        else:
+            return value, steps
+
+
+def _is_hidden(condition: SSAValue, over: Axes) -> bool:
+    """Whether it says that a maximum is -inf, so that all exponentials are 0."""
+    test = condition.owner
+    if not isinstance(test, arith.CmpfOp) or not _is_equality(test) or not is_number(test.rhs, -inf):
+        return False
+    peak = test.lhs.owner
+    return isinstance(peak, ReduceOp) and peak.kind.data == "max" and frozenset(peak.over) == over
+
+
+def _before_rounding(op: Operation | Block, total: ReduceOp) -> SSAValue | None:
+    """`x` of `extf(truncf(x))` to the type that the factors of the product have anyway."""
+    narrow = op.operands[0].owner if isinstance(op, arith.ExtFOp) else None
+    if not isinstance(narrow, arith.TruncFOp) or total.attributes.get(FACTORS) != narrow.results[0].type:
+        return None
+    return narrow.operands[0]
+
+
+def _users(value: SSAValue) -> list[Operation]:
+    return list(dict.fromkeys(use.operation for use in value.uses))
+
+
+def _is_equality(test: arith.CmpfOp) -> bool:
+    return test.predicate.value.data == arith.CMPF_COMPARISON_OPERATIONS.index("oeq")

@@ -1,0 +1,123 @@
+"""The `chain-products` pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.tk.contraction import find_contraction
+from tilewright.dialects.tk.kernels import KernelOp
+
+from ..rewrite import may_rewrite, skip
+from ..schedule.chains import find_chain
+from .body import reduced_axes, simplify_body
+from .chain_form import put_in_chain_form
+from .join import join
+from .merge import users_to_sink
+
+_DEEPEST = 256
+"""Elements that a program can hold of each of its rows, along axes beside the chain."""
+
+
+@dataclass(frozen=True)
+class ChainProductsPass(ModulePass):
+    """Make one kernel of a product, a softmax of it, and the product that reads this.
+
+    Before:
+        %s = tk.kernel [8, 9, 4] ins(%q, %k) -> (tensor<8x9xf32>) {... %4 = tk.reduce add %3 over [2] ...}
+        %w = tk.kernel [8, 9] ins(%s) -> (tensor<8x9xbf16>) {
+          %1 = tk.reduce max %0 over [1] : f32
+          %3 = math.exp %2 : f32                // of %0 - %1
+          %4 = tk.reduce add %3 over [1] : f32
+          %5 = arith.divf %3, %4 : f32 ...
+        %o = tk.kernel [8, 4, 9] ins(%w, %v) -> (tensor<8x4xbf16>) {... %6 = tk.reduce add %5 over [2] ...}
+    After:
+        %o = tk.kernel [8, 4, 9, 4] ins(%q, %k, %v) -> (tensor<8x4xbf16>) {
+          %4 = tk.reduce add %3 over [3] : f32                     // a score
+          %6 = tk.reduce max %4 over [2] : f32
+          %9 = math.exp %8 : f32                                   // of %4 - %6, or 0 where all are hidden
+          %10 = tk.reduce add %9 over [2] : f32
+          %13 = tk.reduce add %12 over [2] {tk.factors = bf16} : f32   // of %9 times a value
+          %14 = arith.divf %13, %10 : f32 ...
+
+    Scores are never written: `schedule-gpu` gives each program some rows, and it goes along the columns
+    (`passes/schedule/chains.py`). Nobody else may read what vanishes, and the result must be such a chain,
+    of which a program can hold what it has to: else all stays as it was.
+    """
+
+    name = "chain-products"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                for kernel in list(function.body.block.ops):
+                    if isinstance(kernel, KernelOp):
+                        _chain(kernel)
+
+
+def _chain(last: KernelOp) -> None:
+    links = _links(last)
+    if links is None:
+        return
+    weights, scores = links
+    if any(use.operation is not weights for use in scores.results[0].uses):
+        return skip(last, "not chained: its scores have other readers")
+    read = [r for r in weights.results if any(use.operation is last for use in r.uses)]
+    if len(read) != 1 or any(use.operation is not last for use in read[0].uses):
+        return skip(last, "not chained: its weights have other readers")
+    sunk = users_to_sink(weights, last)
+    if isinstance(sunk, str):
+        return skip(last, f"not chained: {sunk}")
+    made = join((scores, weights, last), (scores.results[0], read[0]))
+    if isinstance(made, str):
+        return skip(last, f"not chained: {made}")
+    normalised = put_in_chain_form(made)
+    simplify_body(made)
+    why = _drawback(made) if normalised else "its weights are no softmax"
+    if why is not None or not may_rewrite(last, "chained"):
+        made.erase()
+        return skip(last, f"not chained: {why}") if why is not None else None
+    parent = last.parent_block()
+    assert parent is not None
+    parent.insert_op_before(made, last)
+    results = (*(r for r in weights.results if r is not read[0]), *last.results)
+    for old, new in zip(results, made.results, strict=True):
+        old.replace_all_uses_with(new)
+        new.name_hint = old.name_hint
+    for op in (last, weights, scores):
+        op.detach()
+        op.erase()
+    for op in reversed(sunk):
+        op.detach()
+        parent.insert_op_after(op, made)
+
+
+def _links(last: KernelOp) -> tuple[KernelOp, KernelOp] | None:
+    """The kernels of weights and scores that a product reads, if it reads such."""
+    if find_contraction(last.body.block) is None:
+        return None
+    for weights in (v.owner for v in last.operands):
+        if not isinstance(weights, KernelOp) or not any(map(reduced_axes, weights.body.block.ops)):
+            continue
+        for scores in (v.owner for v in weights.operands):
+            if (
+                isinstance(scores, KernelOp)
+                and len(scores.results) == 1
+                and find_contraction(scores.body.block)
+            ):
+                return weights, scores
+    return None
+
+
+def _drawback(made: KernelOp) -> str | None:
+    chain = find_chain(made.body.block)
+    if chain is None:
+        return "together they are no chain that tiles can walk"
+    sizes = [made.space[axis].constant for axis in chain.held]
+    if any(size is None or not 2 <= size <= _DEEPEST for size in sizes):
+        return f"a program cannot hold axes that are symbolic, of one element, or of more than {_DEEPEST}"
+    return None

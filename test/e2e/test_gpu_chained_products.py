@@ -1,0 +1,157 @@
+"""Attention that the program writes out, as one kernel of tiles: run from its Triton text, and compiled."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from test_gpu_emulated import OPTIONS, compiled, floats
+from torch import Tensor
+from torch.nn.attention import flex_attention as flex
+from torch.nn.attention.flex_attention import create_block_mask, flex_attention
+from xdsl.parser import Parser
+
+import tilewright
+from benchmarks.numerics import judge
+from tilewright.dialects.registry import new_context
+from tilewright.passes.manager import parse_pipeline, run_pipeline
+from tilewright.passes.pipeline import pipeline_text
+from tilewright.targets.gpu_triton.architectures import architecture
+from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
+from tilewright.targets.gpu_triton.emit import emit_unit
+
+HALVES = (torch.bfloat16, torch.float16)
+pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+
+
+def heads(rows: int, keys: int, depth: int = 24, dtype: torch.dtype = torch.bfloat16) -> list[Tensor]:
+    return [floats(2, 3, n, depth, seed=i, dtype=dtype) for i, n in enumerate((rows, keys, keys))]
+
+
+def written_out(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    wide = torch.promote_types(q.dtype, torch.float32)
+    scores = (q @ k.transpose(-2, -1)).to(wide) / math.sqrt(q.shape[-1])
+    later = torch.arange(k.shape[-2]) > torch.arange(q.shape[-2])[:, None]
+    return scores.masked_fill(later, -math.inf).softmax(-1).to(v.dtype) @ v
+
+
+def causal(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+    return i >= j
+
+
+def flexible(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    def score(value: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return 4 * torch.tanh(value / 4) - (i - j).abs() * torch.exp2(-(h + 1.0))
+
+    return flex_attention(q, k, v, score_mod=score)
+
+
+def check(function: Any, *inputs: Tensor) -> None:
+    """As close to float64 as eager is."""
+    truth = function(*(t.double() for t in inputs))
+    verdict = judge(compiled(function)(*inputs), function(*inputs), truth)
+    assert verdict, verdict.why
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("function", [written_out, flexible])
+def test_is_one_kernel(function: Any, dtype: torch.dtype) -> None:
+    """More than one block of rows and of columns."""
+    inputs = heads(71, 71, dtype=dtype)
+    check(function, *inputs)
+    torch._dynamo.reset()
+    (graph,) = tilewright.explain(function, *inputs, options=OPTIONS).graphs
+    assert sum(graph.kernels.values()) == 1
+    assert not graph.library_calls
+    assert int(graph.arena_bytes) == 0
+
+
+def test_rows_that_see_nothing_at_first_or_at_all() -> None:
+    """Row 3 sees nothing and is 0; row 5 nothing of the first block of columns."""
+
+    def visible(b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return (i != 3) & ((i != 5) | (j > 40))
+
+    mask = create_block_mask(visible, None, None, 19, 75, "cpu", BLOCK_SIZE=8)
+    inputs = heads(19, 75)
+    check(lambda q, k, v: flex_attention(q, k, v, block_mask=mask), *inputs)
+    found = compiled(lambda q, k, v: flex_attention(q, k, v, block_mask=mask))(*inputs)
+    assert (found[:, :, 3] == 0).all()
+
+
+def test_heads_share_keys() -> None:
+    q, k, v = heads(19, 40)
+    check(lambda q, k, v: flex_attention(q, k, v, enable_gqa=True), q, k[:, :1], v[:, :1])
+
+
+def test_the_forward_pass_saves_the_log_sum_exp(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which the same kernel stores; gradients are products with kernels between them."""
+    monkeypatch.setattr(flex, "_validate_device", lambda *_: None)
+    grad = floats(2, 3, 37, 24, seed=8)
+    mask = create_block_mask(causal, None, None, 37, 40, "cpu", BLOCK_SIZE=8)
+
+    def masked(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return flex_attention(q, k, v, block_mask=mask)
+
+    def gradients(function: Any, dtype: torch.dtype) -> list[Tensor]:
+        leaves = [t.to(dtype).requires_grad_() for t in heads(37, 40)]
+        out = function(*leaves)
+        return [out, *torch.autograd.grad(out, leaves, grad.to(dtype))]
+
+    found, wanted = (gradients(f, torch.bfloat16) for f in (compiled(masked), masked))
+    assert (verdict := judge(found, wanted, gradients(masked, torch.float64))), verdict.why
+    torch._dynamo.reset()
+    inputs = [t.requires_grad_() for t in heads(37, 40)]
+    forward, _ = tilewright.explain(masked, *inputs, options=OPTIONS).graphs
+    assert sum(forward.kernels.values()) == 1
+
+
+def test_lengths_are_symbols() -> None:
+    function = torch.compile(flexible, backend="mlir", options=OPTIONS, dynamic=True)
+    for rows, keys in ((9, 33), (70, 130)):
+        found, wanted = (f(*heads(rows, keys, 16)) for f in (function, flexible))
+        torch.testing.assert_close(found, wanted, rtol=2e-2, atol=1e-2)
+
+
+TEXT = """func.func @main(
+    %q: tensor<8x1024x{d}xbf16>, %k: tensor<8x{d}x1024xbf16>, %v: tensor<8x1024x{d}xbf16>
+  ) -> tensor<8x1024x{d}xbf16> {
+  %p = tw.matmul %q, %k : (tensor<8x1024x{d}xbf16>, tensor<8x{d}x1024xbf16>) -> tensor<8x1024x1024xbf16>
+  %f = tw.cast %p : tensor<8x1024x1024xbf16> -> tensor<8x1024x1024xf32>
+  %h = tw.tanh %f : tensor<8x1024x1024xf32>
+  %i = tw.iota dim 0 start "0" step "1" -> tensor<1024x1024xi64>
+  %j = tw.iota dim 1 start "0" step "1" -> tensor<1024x1024xi64>
+  %c = tw.compare ge %i, %j : tensor<1024x1024xi64> -> tensor<1024x1024xi1>
+  %cb = tw.broadcast %c dims [1, 2] : tensor<1024x1024xi1> -> tensor<8x1024x1024xi1>
+  %n = tw.full 0xff800000 : f32 -> tensor<8x1024x1024xf32>
+  %s = tw.select %cb, %h, %n : tensor<8x1024x1024xi1>, tensor<8x1024x1024xf32>
+  %m = tw.max %s over [2] : tensor<8x1024x1024xf32> -> tensor<8x1024xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<8x1024xf32> -> tensor<8x1024x1024xf32>
+  %d = tw.sub %s, %mb : tensor<8x1024x1024xf32>
+  %x = tw.exp %d : tensor<8x1024x1024xf32>
+  %t = tw.sum %x over [2] : tensor<8x1024x1024xf32> -> tensor<8x1024xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<8x1024xf32> -> tensor<8x1024x1024xf32>
+  %y = tw.div %x, %tb : tensor<8x1024x1024xf32>
+  %w = tw.cast %y : tensor<8x1024x1024xf32> -> tensor<8x1024x1024xbf16>
+  %r = tw.matmul %w, %v : (tensor<8x1024x1024xbf16>, tensor<8x1024x{d}xbf16>) -> tensor<8x1024x{d}xbf16>
+  func.return %r : tensor<8x1024x{d}xbf16>
+}"""
+UNITS = {"sm_80": "mma.sync", "sm_90": "wgmma", "sm_100": "tcgen05.mma", "gfx942": "v_mfma"}
+
+
+@pytest.mark.skipif(not triton_version(), reason="triton is not installed")
+@pytest.mark.parametrize("target", UNITS)
+@pytest.mark.parametrize("depth", [64, 128])
+def test_compiles_to_matrix_units_without_spills(target: str, depth: int, tmp_path: Path) -> None:
+    context = new_context()
+    module = Parser(context, TEXT.replace("{d}", str(depth))).parse_module()
+    run_pipeline(context, module, parse_pipeline(pipeline_text("gpu")))
+    unit = emit_unit(module)
+    (kernel,) = unit.kernels
+    binary = compile_kernel(unit.text, kernel, target, cache_dir=tmp_path)
+    assert UNITS[target] in binary.assembly
+    assert binary.spills == 0
+    assert binary.shared <= architecture(target).shared_per_block

@@ -1,0 +1,206 @@
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half},absorb-views,dce,fuse{hold_back=true},chain-products,dce' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half},absorb-views,dce,fuse{hold_back=true},chain-products' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// Hand-written attention: products of halves, a softmax in f32.
+
+// CHECK-LABEL: @chained
+// CHECK: tk.kernel [2, 8, 5, 9, 4] ins(%q, %k, %v :
+// CHECK-NOT: tk.kernel
+func.func @chained(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> (tensor<2x8x5xbf16>) {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %w = tw.cast %y : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r : tensor<2x8x5xbf16>
+}
+
+// -----
+
+// What else the softmax makes is stored by the same kernel.
+// CHECK-LABEL: @keeps_the_sum
+// CHECK: %{{.*}}, %{{.*}} = tk.kernel [2, 8, 5, 9, 4] {{.*}} -> (tensor<2x8xf32>, tensor<2x8x5xbf16>)
+// CHECK-NOT: tk.kernel
+func.func @keeps_the_sum(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> (tensor<2x8x5xbf16>, tensor<2x8xf32>) {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %w = tw.cast %y : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  %g = tw.log %t : tensor<2x8xf32>
+  %l = tw.add %g, %m : tensor<2x8xf32>
+  func.return %r, %l : tensor<2x8x5xbf16>, tensor<2x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @weights_are_read
+// CHECK-COUNT-3: tk.kernel
+// REMARK: not chained: its weights have other readers
+func.func @weights_are_read(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> (tensor<2x8x5xbf16>, tensor<2x8x9xbf16>) {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %w = tw.cast %y : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r, %w : tensor<2x8x5xbf16>, tensor<2x8x9xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @scores_are_read
+// CHECK-COUNT-3: tk.kernel
+// REMARK: not chained: its scores have other readers
+func.func @scores_are_read(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> (tensor<2x8x5xbf16>, tensor<2x8x9xbf16>) {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %w = tw.cast %y : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r, %p : tensor<2x8x5xbf16>, tensor<2x8x9xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @wide_heads
+// CHECK-COUNT-3: tk.kernel
+// REMARK: not chained: a program cannot hold axes that are symbolic, of one element, or of more than 256
+func.func @wide_heads(%q: tensor<2x8x257xbf16>, %k: tensor<2x257x9xbf16>, %v: tensor<2x9x5xbf16>) -> (tensor<2x8x5xbf16>) {
+  %p = tw.matmul %q, %k : (tensor<2x8x257xbf16>, tensor<2x257x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %w = tw.cast %y : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r : tensor<2x8x5xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @one_row
+// CHECK-COUNT-2: tk.kernel
+// REMARK: not chained: it is read under a mask, or at several positions
+func.func @one_row(%q: tensor<2x1x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> (tensor<2x1x5xbf16>) {
+  %p = tw.matmul %q, %k : (tensor<2x1x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x1x9xbf16>
+  %s = tw.cast %p : tensor<2x1x9xbf16> -> tensor<2x1x9xf32>
+  %m = tw.max %s over [2] : tensor<2x1x9xf32> -> tensor<2x1xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x1xf32> -> tensor<2x1x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x1x9xf32>
+  %x = tw.exp %d : tensor<2x1x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x1x9xf32> -> tensor<2x1xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x1xf32> -> tensor<2x1x9xf32>
+  %y = tw.div %x, %tb : tensor<2x1x9xf32>
+  %w = tw.cast %y : tensor<2x1x9xf32> -> tensor<2x1x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x1x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x1x5xbf16>
+  func.return %r : tensor<2x1x5xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @one_column
+// CHECK-COUNT-2: tk.kernel
+// REMARK: not chained: it reduces along what is no axis of the reader
+func.func @one_column(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x1xbf16>, %v: tensor<2x1x5xbf16>) -> (tensor<2x8x5xbf16>) {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x1xbf16>) -> tensor<2x8x1xbf16>
+  %s = tw.cast %p : tensor<2x8x1xbf16> -> tensor<2x8x1xf32>
+  %m = tw.max %s over [2] : tensor<2x8x1xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x1xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x1xf32>
+  %x = tw.exp %d : tensor<2x8x1xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x1xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x1xf32>
+  %y = tw.div %x, %tb : tensor<2x8x1xf32>
+  %w = tw.cast %y : tensor<2x8x1xf32> -> tensor<2x8x1xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x1xbf16>, tensor<2x1x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r : tensor<2x8x5xbf16>
+}
+
+// -----
+
+// Weights that are not proportional to exponentials of what was maximised need all of a row at once.
+// CHECK-LABEL: @not_a_softmax
+// CHECK-COUNT-3: tk.kernel
+// REMARK: not chained: its weights are no softmax
+func.func @not_a_softmax(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> (tensor<2x8x5xbf16>) {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %w = tw.cast %y : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r : tensor<2x8x5xbf16>
+}
+
+// -----
+
+// A smallest score is nothing that tiles carry along.
+// CHECK-LABEL: @not_a_chain
+// CHECK-COUNT-3: tk.kernel
+// REMARK: not chained: together they are no chain that tiles can walk
+func.func @not_a_chain(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> (tensor<2x8x5xbf16>) {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %n = tw.min %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %u = tw.add %t, %n : tensor<2x8xf32>
+  %tb = tw.broadcast %u dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %w = tw.cast %y : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r : tensor<2x8x5xbf16>
+}
+
+// -----
+
+// A write in place stands between them.
+// CHECK-LABEL: @cannot_move
+// CHECK-COUNT-3: tk.kernel
+// REMARK: not chained: an op with effects stands between them
+func.func @cannot_move(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>, %z: tensor<2x8xf32>) -> tensor<2x8x5xbf16> {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %w = tw.cast %y : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  tw.write %m into %z : tensor<2x8xf32>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r : tensor<2x8x5xbf16>
+}
