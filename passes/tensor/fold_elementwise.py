@@ -31,7 +31,7 @@ from tilewright.dialects.tw.elementwise_binary import (
     SubOp,
     XorOp,
 )
-from tilewright.dialects.types import ELEMENT_TYPES, element_type_of, is_float, sizes_of
+from tilewright.dialects.types import ELEMENT_TYPES, element_type_of, is_float, sizes_of, ui8
 
 from .driver import Rewrite, Rules
 from .splats import splat_of
@@ -57,11 +57,13 @@ def double_unary(op: Operation, rw: Rewrite) -> SSAValue | None:
 
 
 def abs_of_abs(op: Operation, rw: Rewrite) -> SSAValue | None:
-    """abs(abs(x)) is abs(x); abs(neg(x)) is abs(x)."""
+    """abs(abs(x)) is abs(x); abs(neg(x)) is abs(x), but not where a negation is 256 - x."""
     inner = op.operands[0].owner
     if isinstance(inner, AbsOp):
         return inner.result
-    return rw.value(AbsOp(inner.operand)) if isinstance(inner, NegOp) else None
+    if isinstance(inner, NegOp) and element_type_of(inner.operand) != ui8:
+        return rw.value(AbsOp(inner.operand))
+    return None
 
 
 def add_zero(op: Operation, rw: Rewrite) -> SSAValue | None:

@@ -113,12 +113,16 @@ def bad(name: str, got: Tensor, want: Tensor, truth: Tensor) -> Tensor:
 
 
 def defined(name: str, a: Tensor, b: Tensor) -> Tensor:
-    """Where eager is a reference: its vectors flush subnormals in places, fmod overflows in the quotient."""
+    """Where eager is a reference: its vectors flush subnormals in places, fmod overflows in the quotient.
+
+    A logarithm of 1 is its rounding error.
+    """
     subnormal = [(t != 0) & (t.abs() < torch.finfo(t.dtype).tiny) for t in (a, b)]
     if name in ("fmod", "remainder", "floor_divide"):
         return ~subnormal[1] & ~((a / b).isinf() & a.isfinite() & (b != 0))
     if name in ("log1p", "logaddexp", "logaddexp2"):
-        return ~subnormal[0] & ~subnormal[1]
+        one = (a.exp2() + b.exp2() if name == "logaddexp2" else a.exp() + b.exp()) == 1
+        return ~subnormal[0] & ~subnormal[1] & ~(one if name != "log1p" else torch.zeros_like(one))
     return torch.ones_like(a, dtype=torch.bool)
 
 

@@ -46,6 +46,21 @@ func.func @folds_integer_zero(%x: tensor<4xi64>) -> (tensor<4xi64>, tensor<4xi64
 
 // -----
 
+// CHECK-LABEL: @drops_signs_under_abs
+func.func @drops_signs_under_abs(%x: tensor<4xi8>, %y: tensor<4xui8>) -> (tensor<4xi8>, tensor<4xui8>) {
+  // CHECK-NEXT: %[[A:.*]] = tw.abs %x
+  // CHECK-NEXT: %[[N:.*]] = tw.neg %y
+  // CHECK-NEXT: %[[B:.*]] = tw.abs %[[N]]
+  // CHECK-NEXT: func.return %[[A]], %[[B]]
+  %a = tw.neg %x : tensor<4xi8>
+  %b = tw.abs %a : tensor<4xi8>
+  %c = tw.neg %y : tensor<4xui8>
+  %d = tw.abs %c : tensor<4xui8>
+  func.return %b, %d : tensor<4xi8>, tensor<4xui8>
+}
+
+// -----
+
 // CHECK-LABEL: @strengthens_constants
 func.func @strengthens_constants(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
   // CHECK-DAG: %[[Q:.*]] = tw.full 2.500000e-01 : f32
