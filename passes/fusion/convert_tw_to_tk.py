@@ -8,7 +8,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
-from ..rewrite import may_rewrite
+from ..rewrite import may_rewrite, take_results
 from .lower_attention import attention_kernel
 from .lower_concat import concat_becomes_kernel, lower_concat
 from .lower_products import lower_matmul, products_of
@@ -55,9 +55,7 @@ class ConvertTwToTkPass(ModulePass):
                     continue
                 kernel = lower(inner)
                 block.insert_op_before(kernel, inner)
-                for old, new in zip(inner.results, kernel.results, strict=True):
-                    old.replace_all_uses_with(new)
-                    new.name_hint = old.name_hint
+                take_results(kernel, inner.results)
                 name_after(kernel, inner)
                 kernel.attributes.update(inner.attributes)  # such as `tw.strides`
                 block.erase_op(inner)

@@ -31,12 +31,10 @@ from tilewright.dialects.tw.elementwise_binary import (
     SubOp,
     XorOp,
 )
-from tilewright.dialects.types import ELEMENT_TYPES, element_type_of, is_float, sizes_of, ui8
+from tilewright.dialects.types import element_type_of, is_float, sizes_of, ui8
 
 from .driver import Rewrite, Rules
 from .splats import splat_of
-
-ui8 = ELEMENT_TYPES["ui8"]
 
 
 def full_like(value: SSAValue, scalar: float | int | Expr) -> FullOp:
@@ -57,13 +55,11 @@ def double_unary(op: Operation, rw: Rewrite) -> SSAValue | None:
 
 
 def abs_of_abs(op: Operation, rw: Rewrite) -> SSAValue | None:
-    """abs(abs(x)) is abs(x); abs(neg(x)) is abs(x), but not where a negation is 256 - x."""
+    """abs(x) is x where x has no sign, or is abs(y); abs(neg(x)) is abs(x)."""
     inner = op.operands[0].owner
-    if isinstance(inner, AbsOp):
-        return inner.result
-    if isinstance(inner, NegOp) and element_type_of(inner.operand) != ui8:
-        return rw.value(AbsOp(inner.operand))
-    return None
+    if isinstance(inner, AbsOp) or element_type_of(op.operands[0]) == ui8:
+        return op.operands[0]
+    return rw.value(AbsOp(inner.operand)) if isinstance(inner, NegOp) else None
 
 
 def add_zero(op: Operation, rw: Rewrite) -> SSAValue | None:

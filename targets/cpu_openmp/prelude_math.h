@@ -60,7 +60,11 @@ template <class V, class... C> TW_INLINE V poly(V x, element<V> c, C... rest) { 
 template <class V> TW_INLINE V abs(V x) {
   if constexpr (same<element<V>, f32>) return bits<V>(bits<like<V, u32>>(x) & 0x7fffffffu);
   else if constexpr (same<element<V>, f64>) return bits<V>(bits<like<V, u64>>(x) & 0x7fffffffffffffffull);
-  else return x < 0 ? -x : x;
+  else {
+    // GCC 12 makes one instruction on bytes of widening, absolute value and narrowing, of signed bytes.
+    if constexpr (is_vector<V>) x = opaque(x);
+    return x < 0 ? -x : x;
+  }
 }
 template <class V> TW_INLINE V copysign(V x, V sign) {
   if constexpr (same<element<V>, f32>) {
