@@ -40,6 +40,11 @@ class Precision:
         return _SLACK * _EPSILON[self.narrow] * self.magnitude
 
     @property
+    def rounding_of_truth(self) -> float:
+        """The same of a float64 run, whose result may be 0 but for it. Large numbers excuse nothing small."""
+        return min(_SLACK * _EPSILON[f64] * self.magnitude, 1e-12)
+
+    @property
     def summing(self) -> float:
         """What summing in another order may change, where nothing is rounded to a 16-bit type."""
         return 8 * _EPSILON[f64 if self.narrow == f64 else f32] * self.magnitude
@@ -73,7 +78,7 @@ def difference(values: Values, precision: Precision, *, cancels: bool) -> str | 
     if before.dtype.kind != "f":
         return _exactly(before, after, truth, after64, precision)
     tolerance = precision.rounding if cancels else 0.0
-    wrong = _wrong_truth(truth, after64, precision.relative, max(tolerance, 1e-30))
+    wrong = _wrong_truth(truth, after64, precision.relative, max(tolerance, precision.rounding_of_truth))
     if wrong.any():
         return _describe(wrong, truth, after64, truth, "in float64 ")
     return _wrong_rounding(before, after, truth, precision, tolerance)

@@ -38,3 +38,13 @@ def test_an_infinity_in_float64_stays_one(found: float) -> None:
     own = np.array([np.inf], np.float32)
     runs = Values(own, own, np.array([np.inf]), np.array([found]))
     assert difference(runs, Precision(bf16), cancels=True) is not None
+
+
+@pytest.mark.parametrize(
+    ("left", "magnitude", "differs"), [(4e-16, 1.0, False), (1e-9, 1.0, True), (1e-9, 1e30, True)]
+)
+def test_nothing_may_be_left_of_a_zero_but_rounding(left: float, magnitude: float, differs: bool) -> None:
+    """The gradient of a softmax over one element, say: which terms cancel exactly depends on their order."""
+    zeros, found = np.zeros(2), np.array([0.0, left])
+    runs = Values(zeros.astype(np.float32), zeros.astype(np.float32), zeros, found)
+    assert (difference(runs, Precision(magnitude=magnitude), cancels=False) is not None) == differs
