@@ -200,6 +200,8 @@ def _check_type(type_: TensorType[Attribute]) -> None:
     if len(sizes) != type_.get_num_dims():
         raise VerifyException(f"{type_}: {len(sizes)} size expressions for rank {type_.get_num_dims()}")
     for size, extent in zip(sizes, type_.get_shape(), strict=True):
+        if size.constant is not None and size.constant < 0:
+            raise VerifyException(f"{type_}: size {size} is negative")
         if size.constant is not None and size.constant != extent:
             raise VerifyException(f"{type_}: size {extent} has the expression {size}")
 

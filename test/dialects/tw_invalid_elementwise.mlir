@@ -126,6 +126,12 @@
 
 // -----
 
+// CHECK: size -4 is negative
+%a = "test.op"() : () -> (tensor<?x3xf32, #tw.shape<"s0, -4">>)
+%r = tw.exp %a : tensor<?x3xf32, #tw.shape<"s0, -4">>
+
+// -----
+
 // CHECK: size 3 has the expression 4
 %a = "test.op"() : () -> (tensor<?x3xf32, #tw.shape<"s0, 4">>)
 %r = tw.exp %a : tensor<?x3xf32, #tw.shape<"s0, 4">>

@@ -9,11 +9,15 @@ import pytest
 import torch
 from torch.nn import functional
 from tw_harness import FLOATS, INTEGERS, TORCH_DTYPES, check
+from xdsl.dialects.builtin import f32
 from xdsl.parser import Parser
+from xdsl.utils.exceptions import VerifyException
+from xdsl.utils.test_value import create_ssa_value
 
 from tilewright.dialects.interpreter import NoEntry, WrongArgument, interpret
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tw import linalg as t
+from tilewright.dialects.types import tensor_type
 
 
 def values(*shape: int, name: str = "f32", seed: int = 0) -> torch.Tensor:
@@ -100,6 +104,14 @@ func.func @main(%x: tensor<?x3xbf16, #tw.shape<"s0, 3">>, %s0: index {tw.symbol 
   func.return %m, %r : tensor<f32>, tensor<3xf32>
 }
 """
+
+
+def test_a_kernel_larger_than_the_image_is_refused() -> None:
+    """Parsers know no negative sizes; ops compute them."""
+    image, weight = (create_ssa_value(tensor_type(f32, sizes)) for sizes in ((1, 3, 4), (3, 3, 3)))
+    op = t.ConvolutionOp(image, weight, None, [1], [0], [3], groups=1)
+    with pytest.raises(VerifyException, match="size -2 is negative"):
+        op.verify()
 
 
 def test_symbols_writes_and_calls() -> None:
