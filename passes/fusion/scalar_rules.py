@@ -96,9 +96,16 @@ _INT_PREDICATES = {"eq": "eq", "ne": "ne", "lt": "slt", "le": "sle", "gt": "sgt"
 
 
 STEPS = frozenset[type[Operation]](
-    (un.FloorOp, un.CeilOp, un.RoundOp, un.TruncOp, un.SignOp, bi.FloorDivOp, bi.FmodOp, bi.RemainderOp)
+    (
+        *(un.FloorOp, un.CeilOp, un.RoundOp, un.TruncOp, un.SignOp, bi.FloorDivOp, bi.FmodOp, bi.RemainderOp),
+        *(un.SqrtOp, un.RsqrtOp, un.LogOp, un.Log2Op, un.Log10Op, un.Log1pOp, bi.PowOp),
+        *(un.AsinOp, un.AcosOp, un.AcoshOp, un.AtanhOp),
+    )
 )
-"""Functions of floats that jump: what is rounded before decides between two results far apart."""
+"""Functions of floats that jump, or end: what is rounded before decides between two results far apart.
+
+The cosine of an angle may come out beyond 1 in f32, where a half is 1 and has an arc cosine.
+"""
 
 
 def has_rule(op: Operation) -> bool:

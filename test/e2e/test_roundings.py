@@ -49,6 +49,28 @@ def test_a_check_sees_the_rounded_index() -> None:
         found(torch.arange(1004.0))
 
 
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
+def test_nothing_leaves_the_domain_of_a_function(half: torch.dtype) -> None:
+    """A number times its rounded inverse is 1 as a half in most places, and more than 1 in f32 in many."""
+
+    def function(x: Tensor, inverse: Tensor, same: Tensor) -> tuple[Tensor, ...]:
+        one = x * inverse
+        return (
+            one.acos(),
+            one.asin(),
+            one.atanh(),
+            one.acosh(),
+            (x * same - x * x).sqrt(),
+            (x * same - x * x).log(),
+        )
+
+    x = torch.linspace(0.01, 3, 333).to(half)
+    inputs = x, 1 / x, x.clone()
+    assert (x.float() * inputs[1].float() > 1).any()
+    for found, wanted in zip(compiled(function)(*inputs), function(*inputs), strict=True):
+        assert torch.equal(found.isnan(), wanted.isnan())
+
+
 def test_written_into_a_half() -> None:
     def function(x: Tensor) -> Tensor:
         y = torch.empty(x.shape, dtype=torch.bfloat16)
