@@ -160,10 +160,23 @@ def _compile(
         raise CompilerFailed(compiler=name, how=how, output="nothing was printed", advice="check CXX")
 
 
+def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """As `subprocess.run`, which leaves a process that it killed at an interrupt unburied."""
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, errors="replace") as process:
+        try:
+            output, errors = process.communicate()
+        except BaseException:
+            process.kill()
+            process.wait()
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+
+
 def run_compiler(command: Sequence[str]) -> None:
     """Raises CompilerFailed with the compiler's output where it does not succeed."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        done = _run(command)
     except OSError as error:
         raise CompilerFailed(
             compiler=command[0], how="could not be started", output=str(error), advice="check CXX"
