@@ -60,8 +60,8 @@ def run_float64(model: nn.Module, inputs: tuple[Tensor, ...]) -> Any:
         return wide(*tree_map(_widened, inputs))
 
 
-def judge(result: Any, eager: Any, truth: Any, *, halves: bool = False) -> Verdict:
-    """Apply the rule to every tensor of an output structure; `halves`: 16-bit types occur on the way."""
+def judge(result: Any, eager: Any, truth: Any) -> Verdict:
+    """Apply the rule to every tensor of an output structure."""
     leaves, spec = tree_flatten(result)
     expected, expected_spec = tree_flatten(eager)
     exact, _ = tree_flatten(truth)
@@ -72,14 +72,14 @@ def judge(result: Any, eager: Any, truth: Any, *, halves: bool = False) -> Verdi
         if not isinstance(want, Tensor):
             verdict = Verdict(bool(got == want), f"{got!r} for {want!r}")
         else:
-            verdict = judge_tensor(got, want, true, halves=halves)
+            verdict = judge_tensor(got, want, true)
         if not verdict:
             return Verdict(False, f"output {index}: {verdict.why}")
     return verdict
 
 
 def judge_tensor(got: Tensor, want: Tensor, truth: Tensor, *, halves: bool = False) -> Verdict:
-    """Apply the rule to one tensor."""
+    """Apply the rule to one tensor; `halves`: 16-bit types occur on the way."""
     if got.shape != want.shape or got.dtype != want.dtype:
         return Verdict(False, f"{got.dtype} {tuple(got.shape)} instead of {want.dtype} {tuple(want.shape)}")
     if not want.is_floating_point():

@@ -19,7 +19,6 @@ import torch
 from torch import Tensor
 
 from tilewright.dialects.philox import uniform
-from tilewright.passes.fusion.lower_attention import Sides, why_no_kernel
 
 from .dtypes import ELEMENTS
 from .torch_internals import NONDETERMINISTIC, find_operator, size_expression
@@ -212,6 +211,8 @@ def _same(one: int | torch.SymInt, other: int | torch.SymInt) -> bool:
 
 def _takes(query: Tensor, key: Tensor, value: Tensor, dropout_p: float, scale: Any) -> bool:
     """Whether kernels of ours compute both the result and its gradients."""
+    from tilewright.passes.fusion.lower_attention import Sides, why_no_kernel
+
     element = ELEMENTS.get(query.dtype)
     numbers = isinstance(cast("Any", dropout_p), float | int) and isinstance(scale, float | int | None)
     if element is None or not numbers or not 0.0 < dropout_p < 1.0:

@@ -8,11 +8,9 @@ from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from .access import LoadOp
-from .compute import ArgReduceOp, ReduceOp, ScanOp
-from .domain import Axes, domains_of
-from .moments import MomentsOp
+from .compute import ReduceOp
+from .domain import REDUCTIONS_AND_SCANS, Axes, domains_of
 
-_REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, MomentsOp, ScanOp))
 FACTORS = "tk.factors"
 """Attribute of the `tk.reduce` of a product: the half type that its factors have in the program."""
 
@@ -85,7 +83,7 @@ def find_matrix_vector(block: Block) -> Contraction | None:
 
 def _sum_of_products(block: Block) -> tuple[ReduceOp, arith.MulfOp, dict[SSAValue, Axes]] | None:
     """The only reduction of a kernel, if it adds products of values that vary over all it adds up."""
-    reductions = [op for op in block.ops if type(op) in _REDUCTIONS]
+    reductions = [op for op in block.ops if type(op) in REDUCTIONS_AND_SCANS]
     if len(reductions) != 1 or not isinstance(reduce := reductions[0], ReduceOp):
         return None
     product = reduce.value.owner

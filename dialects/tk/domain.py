@@ -12,8 +12,9 @@ from .compute import ArgReduceOp, ReduceOp, ScanOp
 from .moments import MomentsOp
 
 _ACCESSES = frozenset[type[Operation]]((LoadOp, StoreOp, IndexOp))
-_REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, MomentsOp))
+REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, MomentsOp))
 """Asked of every op of a body, where `isinstance` of abstract classes costs ten times as much."""
+REDUCTIONS_AND_SCANS = REDUCTIONS | {ScanOp}
 
 Axes = frozenset[int]
 _NONE: Axes = frozenset()
@@ -33,7 +34,7 @@ def exprs_of(op: Operation) -> tuple[Expr, ...]:
 
 def reduced_axes(op: Operation) -> tuple[int, ...]:
     """The axes that `op` removes, () for any other op."""
-    if type(op) not in _REDUCTIONS:
+    if type(op) not in REDUCTIONS:
         return ()
     return op.over if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp) else ()
 

@@ -15,17 +15,25 @@ from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import is_half
-
-_REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, MomentsOp, ScanOp))
 
 
 def exprs_of(op: Operation) -> tuple[Expr, ...]:
     """The subscripts of a load or store, the value of a `tk.index`, nothing for other ops."""
     attr = op.properties.get("map")
     return attr.exprs if isinstance(attr, MapAttr) else ()
+
+
+def plain_axis(value: Expr) -> int | None:
+    """The axis that `value` is, if it is nothing but one."""
+    match value.terms:
+        case (((Var(kind="d", index=index),), 1),):
+            return index
+        case _:
+            return None
 
 
 def set_exprs(op: Operation, exprs: Sequence[Expr]) -> None:
@@ -41,7 +49,7 @@ def rewrite_exprs(ops: Iterable[Operation], rewrite: Callable[[Expr], Expr]) -> 
 
 def reduced_axes(op: Operation) -> tuple[int, ...]:
     """Axes that `op` reduces or scans."""
-    if type(op) not in _REDUCTIONS:  # nearly always; `isinstance` of an op costs ten times as much
+    if type(op) not in REDUCTIONS_AND_SCANS:  # nearly always; `isinstance` of an op costs ten times as much
         return ()
     if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp):
         return op.over

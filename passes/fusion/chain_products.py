@@ -12,15 +12,13 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..rewrite import may_rewrite, skip
+from ..rewrite import may_rewrite, skip, take_results
+from ..schedule.chain_blocks import DEEPEST
 from ..schedule.chains import find_chain
 from .body import reduced_axes, simplify_body
 from .chain_form import put_in_chain_form
 from .join import join
 from .merge import users_to_sink
-
-_DEEPEST = 256
-"""Elements that a program can hold of each of its rows, along axes beside the chain."""
 
 
 @dataclass(frozen=True)
@@ -84,10 +82,7 @@ def _chain(last: KernelOp) -> None:
     parent = last.parent_block()
     assert parent is not None
     parent.insert_op_before(made, last)
-    results = (*(r for r in weights.results if r is not read[0]), *last.results)
-    for old, new in zip(results, made.results, strict=True):
-        old.replace_all_uses_with(new)
-        new.name_hint = old.name_hint
+    take_results(made, (*(r for r in weights.results if r is not read[0]), *last.results))
     for op in (last, weights, scores):
         op.detach()
         op.erase()
@@ -118,6 +113,6 @@ def _drawback(made: KernelOp) -> str | None:
     if chain is None:
         return "together they are no chain that tiles can walk"
     sizes = [made.space[axis].constant for axis in chain.held]
-    if any(size is None or not 2 <= size <= _DEEPEST for size in sizes):
-        return f"a program cannot hold axes that are symbolic, of one element, or of more than {_DEEPEST}"
+    if any(size is None or not 2 <= size <= DEEPEST for size in sizes):
+        return f"a program cannot hold axes that are symbolic, of one element, or of more than {DEEPEST}"
     return None

@@ -13,7 +13,7 @@ from tilewright.dialects.index_expr import Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 
-from .body import exprs_of, loads_of, reduced_axes, rename_axes, set_exprs, solve_axes, store_to
+from .body import exprs_of, loads_of, plain_axis, reduced_axes, rename_axes, set_exprs, solve_axes, store_to
 from .naming import NAME, fused_name
 
 
@@ -40,9 +40,7 @@ def join(kernels: Sequence[KernelOp], between: Sequence[SSAValue]) -> KernelOp |
     values: dict[SSAValue, SSAValue] = {}
     for kernel, at in zip(kernels, axes, strict=True):
         values |= zip(kernel.sources, sources, strict=False)
-        values |= {
-            d: next(ends) for d, r in zip(kernel.destinations, kernel.results, strict=True) if r in kept
-        }
+        values |= {d: next(ends) for d, r in _ends(kernel) if r in kept}
         _append(kernel, made, values, at, between)
     return made
 
@@ -71,17 +69,9 @@ def _axes(
             found[Var("d", axis)] = dim(len(space))
             space.append(size)
     reduced = {a for op in producer.body.block.ops for a in reduced_axes(op)}
-    if any(_axis(found[Var("d", a)]) is None for a in reduced):
+    if any(plain_axis(found[Var("d", a)]) is None for a in reduced):
         return "it reduces along what is no axis of the reader"
     return found
-
-
-def _axis(place: Expr) -> int | None:
-    match place.terms:
-        case (((Var(kind="d", index=index),), 1),):
-            return index
-        case _:
-            return None
 
 
 def _append(
@@ -97,10 +87,7 @@ def _append(
     bounds = Bounds(made.space)
     for op in kernel.body.block.ops:
         if isinstance(op, StoreOp) and op.buffer in vanishing:
-            (result,) = (
-                r for d, r in zip(kernel.destinations, kernel.results, strict=True) if d is op.buffer
-            )
-            values[result] = values[op.value]
+            values[vanishing[op.buffer]] = values[op.value]
         elif isinstance(op, LoadOp) and op.buffer in known:
             values[op.result] = values[known[op.buffer]]
         else:
@@ -115,7 +102,7 @@ def _place(
     if exprs := exprs_of(op):
         set_exprs(copy, [bounds.simplify(e.substitute(at)) for e in exprs])
     if reduced := reduced_axes(op):
-        plain = {a: _axis(at[Var("d", a)]) for a in reduced}
+        plain = {a: plain_axis(at[Var("d", a)]) for a in reduced}
         rename_axes([copy], {a: (axis,) for a, axis in plain.items() if axis is not None})
     made.body.block.add_op(copy)
     values |= zip(op.results, copy.results, strict=True)

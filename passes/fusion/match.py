@@ -12,7 +12,7 @@ from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 
-from .body import loads_of, remember_axes, solve_axes, split_axis, store_to
+from .body import loads_of, plain_axis, remember_axes, solve_axes, split_axis, store_to
 from .contents import Bodies, Contents
 from .cost import count, extent, is_contiguous
 
@@ -102,7 +102,7 @@ def _try_match(producer: KernelOp, consumer: KernelOp, bodies: Bodies) -> Match 
             if producer.space[axis].constant == 1:
                 continue
             simple = bounds.simplify(value.substitute(still) if still else value)
-            if (target := _plain_axis(simple)) is None:
+            if (target := plain_axis(simple)) is None:
                 return _refine(producer, consumer, axis, simple)
             if axes.setdefault(axis, target) != target:
                 return "it is read at several positions"
@@ -111,14 +111,6 @@ def _try_match(producer: KernelOp, consumer: KernelOp, bodies: Bodies) -> Match 
     if any(producer.space[p] != consumer.space[c] for p, c in axes.items()):
         return "only a part of it is read"
     return complete_match(producer, consumer, bodies, axes)
-
-
-def _plain_axis(value: Expr) -> int | None:
-    match value.terms:
-        case (((Var(kind="d", index=index),), 1),):
-            return index
-        case _:
-            return None
 
 
 def _refine(producer: KernelOp, consumer: KernelOp, axis: int, value: Expr) -> _Split | str:
@@ -201,11 +193,11 @@ def _counterpart(
         load.operands[0].type: i
         for load in bodies[0].loads
         for i, e in enumerate(load.subscripts)
-        if _plain_axis(e) == axis
+        if plain_axis(e) == axis
     }
     for c in free:  # prefer the axis that walks a tensor of the same shape in the same dimension
         for load in bodies[1].loads:
-            if (i := along.get(load.operands[0].type)) is not None and _plain_axis(load.subscripts[i]) == c:
+            if (i := along.get(load.operands[0].type)) is not None and plain_axis(load.subscripts[i]) == c:
                 return c
     return free[0]
 

@@ -14,7 +14,8 @@ from .product_blocks import Limits
 
 _LEAST = 16
 """Matrix units take no smaller sides."""
-_DEEPEST = 256
+DEEPEST = 256
+"""Elements that a program can hold of each of its rows, along an axis beside the chain."""
 
 
 def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Blocks | None:
@@ -22,7 +23,7 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
     held: dict[int, int] = {}
     for axis in chain.held:
         size = func.space[axis].constant
-        if size is None or size > _DEEPEST:
+        if size is None or size > DEEPEST:
             skip(func, f"chained products without tiles: axis {axis} of size {func.space[axis]} is not held")
             return None
         held[axis] = power_of_two(max(_LEAST, size))
