@@ -80,6 +80,22 @@ def test_copies_are_wide_and_products_use_tensor_cores(target: str, tmp_path: Pa
     assert binaries["copy"].tensor_core == 0
 
 
+@pytest.mark.parametrize("target", sorted(ARCHITECTURES))
+def test_products_are_rounded_before_they_are_added(target: str, tmp_path: Path) -> None:
+    """Of `x * x - y * y` a fused multiply-add would leave a rounding error where x is y."""
+    text = """@triton.jit
+def k(x, y, o):
+    i = tl.arange(0, 128)
+    a = tl.load(x + i)
+    b = tl.load(y + i)
+    tl.store(o + i, a * a - b * b)
+"""
+    made = unit(text, k="*fp32 *fp32 *fp32")
+    binary = compile_kernel(made.text, made.kernels[0], target, cache_dir=tmp_path)
+    assert re.search(r"\bmul\.(rn\.)?f32|v_(pk_)?mul_f32", binary.assembly)
+    assert not re.search(r"\bfma\.|v_(pk_)?(fma|fmac|mad|mac)_", binary.assembly)
+
+
 def test_without_alignment_loads_are_narrow(tmp_path: Path) -> None:
     narrow = kernel(BOTH.text, "copy", "*fp32 *fp32", aligned=False)
     assert compile_kernel(BOTH.text, narrow, "sm_90", cache_dir=tmp_path).wide_loads == 0
