@@ -9,32 +9,35 @@ Nothing here knows a particular pass.
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from pathlib import Path
 from time import perf_counter
+from traceback import walk_tb
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.printer import Printer
-from xdsl.utils.arg_spec import ArgSpec
 from xdsl.utils.arg_spec import parse_pipeline as parse_specs
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
 from tilewright.dialects.diagnostics import (
-    BadPassOption,
     BrokenByPass,
     FailedPass,
     LostLocation,
     MalformedPipeline,
+    TilewrightError,
 )
 from tilewright.dialects.verification import Verifier
 
 from .function_pass import has_default
+from .pass_options import pass_from_spec
 from .registry import pass_class
+from .rewrite import FailedRule
 
 
 @dataclass(frozen=True)
@@ -61,16 +64,7 @@ def parse_pipeline(text: str) -> tuple[ModulePass, ...]:
         specs = tuple(parse_specs(text))
     except ArgSpecParseError as error:
         raise MalformedPipeline(text=text, reason=str(error)) from error
-    return tuple(_instance(spec) for spec in specs)
-
-
-def _instance(spec: ArgSpec) -> ModulePass:
-    cls = pass_class(spec.name)
-    try:
-        return cls.from_spec(spec)
-    except (ValueError, TypeError) as error:
-        given = ", ".join(spec.parameters) or "(none)"
-        raise BadPassOption(name=spec.name, given=given, reason=error, usage=usage(cls)) from error
+    return tuple(pass_from_spec(pass_class(spec.name), spec) for spec in specs)
 
 
 def with_facts(passes: Sequence[ModulePass], facts: Mapping[str, int | bool | str]) -> tuple[ModulePass, ...]:
@@ -82,19 +76,6 @@ def with_facts(passes: Sequence[ModulePass], facts: Mapping[str, int | bool | st
         return dataclasses.replace(pass_, **new)
 
     return tuple(map(told, passes))
-
-
-def usage(cls: type[ModulePass]) -> str:
-    """How to write a pass with its options: `fuse{max-ops=<int>}`."""
-    fields = [f for f in dataclasses.fields(cls) if f.init and f.name != "name"]
-    if not fields:
-        return f"`{cls.name}` takes no options"
-    options = " ".join(f"{f.name.replace('_', '-')}=<{_type_name(f.type)}>" for f in fields)
-    return f"write {cls.name}{{{options}}}; every option may be left out unless it has no default"
-
-
-def _type_name(annotation: object) -> str:
-    return annotation.__name__ if isinstance(annotation, type) else str(annotation)
 
 
 def run_pipeline(
@@ -115,13 +96,24 @@ def run_pipeline(
 
 
 def _apply(pass_: ModulePass, index: int, ctx: Context, module: ModuleOp) -> None:
-    """Name the pass that fails with anything but a diagnostic."""
+    """Name the pass, its line and the op where it fails with anything but a diagnostic."""
     try:
         pass_.apply(ctx, module)
-    except DiagnosticException:
+    except TilewrightError:
         raise
     except Exception as error:
-        raise FailedPass(index=index, name=str(pass_), reason=f"{type(error).__name__}: {error}") from error
+        cause, op = (error.cause, error.op) if isinstance(error, FailedRule) else (error, None)
+        reason = f"{type(cause).__name__}: {cause}\n{_raised_at(cause, pass_)}"
+        raise FailedPass(op, index=index, name=str(pass_), reason=reason) from cause
+
+
+def _raised_at(error: Exception, pass_: ModulePass) -> str:
+    """The innermost line of the pass's own module, or of anything where it has none."""
+    frames = [(f.f_code, line) for f, line in walk_tb(error.__traceback__)]
+    home = getattr(sys.modules.get(type(pass_).__module__), "__file__", None)
+    own = [frame for frame in frames if frame[0].co_filename == home]
+    code, line = (own or frames)[-1]
+    return f"in {code.co_qualname}, {code.co_filename}:{line}"
 
 
 def verify_module(module: ModuleOp) -> None:

@@ -61,8 +61,8 @@ def _found(module: ModuleOp, chosen: Sequence[ModulePass], end: int, is_bad: IsB
     """Report the first pass that makes the module bad; after pass number `end`, `@setup` goes its own way."""
     before = module
     for index, pass_ in enumerate(chosen, start=1):
-        after = _applied(pass_, before)
-        if after is None or is_bad(after):
+        after = _applied(pass_, index, before)
+        if isinstance(after, Exception) or is_bad(after):
             _report(index, pass_, before, after, is_bad)
             return True
         if index == end:
@@ -96,13 +96,13 @@ def _status(failure: Failure | None) -> str:
     return failure.kind if failure is not None else ""
 
 
-def _applied(pass_: ModulePass, module: ModuleOp) -> ModuleOp | None:
-    """A copy of the module after the pass; None where it fails."""
+def _applied(pass_: ModulePass, index: int, module: ModuleOp) -> ModuleOp | Exception:
+    """A copy of the module after the pass; its error where it fails."""
     copy = module.clone()
     try:
-        run_pipeline(new_context(), copy, [pass_])
-    except Exception:  # a crash is what is looked for
-        return None
+        run_pipeline(new_context(), copy, [pass_], first=index)
+    except Exception as error:  # a crash is what is looked for
+        return error
     return copy
 
 
@@ -110,15 +110,17 @@ def _report(
     index: int,
     pass_: ModulePass,
     before: ModuleOp,
-    after: ModuleOp | None,
+    after: ModuleOp | Exception,
     is_bad: IsBad,
 ) -> None:
-    how = "fails" if after is None else "leaves a bad module"
+    how = "fails" if isinstance(after, Exception) else "leaves a bad module"
     print(f"pass {index} `{pass_}` {how}")
+    if isinstance(after, Exception):
+        print(after)
     found = bisect_rewrites(str(pass_), before, is_bad)
     if found is None:
         print("it makes no counted rewrites: the change as a whole")
-        if after is not None:
+        if isinstance(after, ModuleOp):
             sys.stdout.write(diff_text(_text(before), _text(after), str(pass_)))
         return
     print(found)

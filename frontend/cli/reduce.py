@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -74,12 +75,13 @@ def command(
     print(f"{before} ops became {after}, {reducer.trials} modules were tried", file=sys.stderr)
     found = oracle.failure(small)
     assert found is not None
-    write_text(output, _header(found.message, passes, pipeline) + readable_text(small))
+    write_text(output, _header(found.message, load, passes, pipeline) + readable_text(small))
 
 
-def _header(message: str, passes: str, pipeline: str | None) -> str:
+def _header(message: str, load: Sequence[str], passes: str, pipeline: str | None) -> str:
     """Comment lines that say how it fails and how to see it."""
-    flags = [f"--pipeline={pipeline}"] if pipeline else []
+    flags = [f"--load {shlex.quote(where)}" for where in load]
+    flags += [f"--pipeline={pipeline}"] if pipeline else []
     flags += [f"-p '{passes}'"] if passes else []
     command = " ".join(["// RUN: not tilewright-opt %s", *flags, "--check-semantics"])
     return "".join(f"// {line}\n" for line in message.splitlines()) + command + "\n\n"

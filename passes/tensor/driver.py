@@ -13,16 +13,17 @@ rows of a table keyed by op class, so an op meets only its own:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.diagnostics import TilewrightError
 
-from ..rewrite import carry_location, count_rewrite, rewrites_left
+from ..rewrite import FailedRule, carry_location, count_rewrite, rewrites_left
 from .dce import is_removable
 
 OpT = TypeVar("OpT", bound=Operation)
+_Items = Sequence[object]
 
 
 class RewriteBudgetExceeded(TilewrightError):
@@ -93,11 +94,31 @@ def _first_match(
 ) -> tuple[Rewrite, Sequence[SSAValue]] | None:
     for rule in (*rules.get(type(op), ()), *fallback):
         rewrite = Rewrite(op)
-        found = rule(op, rewrite)
-        if found is not None:
-            return rewrite, (found,) if isinstance(found, SSAValue) else found
+        try:
+            found = rule(op, rewrite)
+            if found is not None:
+                return rewrite, _checked(op, (found,) if isinstance(found, SSAValue) else found)
+        except TilewrightError:
+            raise
+        except Exception as error:
+            raise FailedRule(op, error) from error
         assert not rewrite.new_ops, f"{rule} inserted ops and then declined"
     return None
+
+
+def _checked(op: Operation, values: object) -> Sequence[SSAValue]:
+    """What a rule returned, as values for the results of `op`; raises TypeError where it is none."""
+    kind = type(values).__name__
+    if not isinstance(values, Sequence) or any(not isinstance(v, SSAValue) for v in cast(_Items, values)):
+        raise TypeError(
+            f"a rule returns a value for each result of the op, or None; this is {kind} "
+            "(`rewrite.value(NewOp(...))` inserts an op and is its result)"
+        )
+    replacements = cast("Sequence[SSAValue]", values)
+    if [v.type for v in replacements] != [r.type for r in op.results]:
+        new, old = (", ".join(str(v.type) for v in group) for group in (replacements, op.results))
+        raise TypeError(f"values of types ({new}) cannot replace results of types ({old})")
+    return replacements
 
 
 def _commit(
@@ -108,7 +129,6 @@ def _commit(
 ) -> None:
     changed, values = rewrite
     for old, new in zip(op.results, values, strict=True):
-        assert old.type == new.type, f"{op.name}: {old.type} replaced by a value of type {new.type}"
         for use in old.uses:
             _push(use.operation, worklist, pending)
         old.replace_all_uses_with(new)

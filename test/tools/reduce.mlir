@@ -11,7 +11,7 @@
 // SAID-NEXT: 9 ops became 4
 
 // CHECK: // TW3921: pass 2 `swap-sub`
-// CHECK: // RUN: not tilewright-opt %s -p 'canonicalize,swap-sub' --check-semantics
+// CHECK: // RUN: not tilewright-opt %s --load {{.*}}swap_sub.py -p 'canonicalize,swap-sub' --check-semantics
 // CHECK: func.func @main({{.*}}tensor<1x1xf32>{{.*}}tensor<1x1xf32>{{.*}}) -> tensor<1x1xf32>
 // CHECK-NEXT: tw.sub {{.*}} loc("bad.py":6:0)
 // CHECK-NEXT: func.return

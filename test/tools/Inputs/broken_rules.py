@@ -1,0 +1,55 @@
+"""Passes that fail in the ways in which one's first passes do."""
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, TensorType, f64
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+import tilewright
+from tilewright.dialects.tw.elementwise import ExpOp, NegOp
+from tilewright.passes.tensor.driver import Rewrite
+
+
+@tilewright.register_pass("looks-up", on=ExpOp)
+def looks_up(op: ExpOp, rewrite: Rewrite) -> SSAValue:
+    """Ask a table for what it does not hold."""
+    table: dict[str, SSAValue] = {}
+    return table["nothing"]
+
+
+@tilewright.register_pass("returns-op", on=ExpOp)
+def returns_op(op: ExpOp, rewrite: Rewrite) -> Operation:
+    """Return an op where a value is wanted."""
+    return NegOp(op.operand)
+
+
+@tilewright.register_pass("changes-type", on=ExpOp)
+def changes_type(op: ExpOp, rewrite: Rewrite) -> SSAValue:
+    """Return a value of another type."""
+    return rewrite.value(ExpOp.create(operands=[op.operand], result_types=[TensorType(f64, [9])]))
+
+
+@tilewright.register_pass("stops")
+def stops(ctx: Context, module: ModuleOp) -> None:
+    """Raise, as a pass over the whole module."""
+    raise RuntimeError("stopped")
+
+
+@tilewright.register_pass
+@dataclass(frozen=True)
+class PrintsOptionsPass(ModulePass):
+    """Print its options."""
+
+    name = "prints-options"
+
+    count: int = 1
+    share: float = 0.5
+    label: str = "x"
+    exact: bool = False
+    sizes: tuple[int, ...] = ()
+    limit: int | None = None
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        print(f"// {self.count} {self.share} {self.label} {self.exact} {self.sizes} {self.limit}")
