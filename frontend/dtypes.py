@@ -69,13 +69,18 @@ def encode(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def decode(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """The inverse of `encode`."""
+    """The inverse of `encode`, of the same strides wherever a tensor of that dtype can have them."""
     carrier = CARRIERS.get(dtype)
     if carrier is None:
         return tensor
     if carrier.pair:
-        return torch.view_as_complex(tensor.contiguous())
+        return torch.view_as_complex(tensor if _holds_pairs(tensor) else tensor.contiguous())
     return tensor.view(dtype)
+
+
+def _holds_pairs(tensor: torch.Tensor) -> bool:
+    *outer, last = tensor.stride()
+    return last == 1 and not any(step % 2 for step in (*outer, tensor.storage_offset()))
 
 
 def dtype_name(dtype: torch.dtype) -> str:
