@@ -21,6 +21,7 @@ KERNELS: tuple[str, ...] = (
     "fuse",
     "fuse-siblings",
     "dce",
+    "duplicate-results",
     "bufferize",
     "dedupe-kernels",
     "plan-memory",
@@ -39,7 +40,7 @@ FREEZE: tuple[str, ...] = (
 )
 """Splits off `@setup`, which runs once per version of the parameters."""
 
-_FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("bufferize")
+_FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
 _TENSOR_GPU = {"decompose": "decompose{keep_moments=true sorts=256}"}
 _FUSION_GPU = {"fuse": "fuse{hold_back=true}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
@@ -50,9 +51,10 @@ _GPU: tuple[str, ...] = (
     "chain-products",
     *(_FUSION_GPU.get(name, name) for name in KERNELS[_FUSED:_AFTER_FUSION]),
     "split-reductions",
+    "duplicate-results",
     "bufferize",
     "dedupe-kernels{offsets=false}",
-    *KERNELS[_AFTER_FUSION + 2 :],
+    *KERNELS[_AFTER_FUSION + 3 :],
     "flatten-axes",
     "schedule-gpu",
     "apply-schedule",

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
 
-from ..index_expr import Expr, format_exprs, parse_exprs
+from ..index_expr import ZERO, Expr, format_exprs, parse_exprs
 from ..types import sizes_of, tensor_type
 from .base import (
     INTS,
@@ -231,6 +232,12 @@ class ConcatOp(TwOp):
             sizes[dim] = sizes[dim] + sizes_of(value)[dim]
         result = tensor_type(element_of(inputs[0]), sizes)
         self._build(inputs, (result,), {"dim": int_attr(dim)})
+
+    @property
+    def starts(self) -> tuple[Expr, ...]:
+        """Where along `dim` each operand begins."""
+        dim = self.dim.value.data
+        return tuple(accumulate((sizes_of(value)[dim] for value in self.inputs[:-1]), initial=ZERO))
 
     def check(self) -> None:
         if not self.inputs:

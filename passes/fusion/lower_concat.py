@@ -5,7 +5,6 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.index_expr import ZERO, Expr
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp, TransposeOp
 from tilewright.dialects.types import element_type_of, scalar_type, sizes_of
@@ -47,7 +46,7 @@ def lower_concat(op: Operation) -> KernelOp:
     assert isinstance(op, ConcatOp)
     axis, element = op.dim.value.data, scalar_type(element_type_of(op.result))
     b = KernelBuilder(op.location, sizes_of(op.result), op.inputs, op.result_types)
-    place, starts = b.axes[axis], _starts(op, axis)
+    place, starts = b.axes[axis], op.starts
     position, value = b.index(place), None
     for number, start in reversed(list(enumerate(starts))):
         mask = None if number == 0 else b.compare_int("sge", position, b.index(start))
@@ -61,11 +60,3 @@ def lower_concat(op: Operation) -> KernelOp:
     assert value is not None, "verified: a concatenation has operands"
     b.store(value, b.axes)
     return b.kernel
-
-
-def _starts(op: ConcatOp, axis: int) -> list[Expr]:
-    """Where each piece begins."""
-    starts = [ZERO]
-    for piece in op.inputs[:-1]:
-        starts.append(starts[-1] + sizes_of(piece)[axis])
-    return starts

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, combinations
+from itertools import combinations
 
 from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from tilewright.dialects.index_expr import ONE, ZERO, Expr
+from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.th.calls import CallOp, ExternOp
 from tilewright.dialects.th.types import TensorType as Handle
 from tilewright.dialects.th.types import span
@@ -26,12 +26,12 @@ from .boundary import Boundary
 from .diagnostics import NotBufferizable
 from .homes import find_homes
 from .inplace import attach, inplace_pairs
-from .layouts import Layout, dense, sliced
+from .layouts import Layout, dense
 from .library_calls import FUNCTIONS, OUT_VARIANTS, Call
 from .outline import Linearizer, Names, kernel_name, outline
 from .plan_builder import PlanBuilder
 from .storage import Place, Storage, layout_of_result
-from .views import is_view, source_layout, view_layout
+from .views import is_view, part_layout, source_layout, view_layout
 
 
 class Bufferizer:
@@ -44,7 +44,7 @@ class Bufferizer:
         self.plan = PlanBuilder(self.boundary.block, function.location, names)
         self.places: dict[SSAValue, Place] = self.boundary.places
         self.writes: list[WriteOp] = []
-        self._starts: dict[ConcatOp, list[Expr]] = {}
+        self._starts: dict[ConcatOp, tuple[Expr, ...]] = {}
 
     def run(self) -> list[KernelFunction]:
         """Replace the body of the function; returns the kernels that it launches."""
@@ -131,13 +131,9 @@ class Bufferizer:
 
     def _part(self, op: ConcatOp, whole: Layout, operand: int) -> Layout:
         """Where operand number `operand` lies within the concatenation."""
-        dim = op.dim.value.data
         if op not in self._starts:
-            sizes = (sizes_of(value)[dim] for value in op.inputs)
-            self._starts[op] = list(accumulate(sizes, initial=ZERO))
-        start = self._starts[op][operand]
-        starts = tuple(start if d == dim else ZERO for d in range(len(whole.sizes)))
-        return sliced(whole, starts, (ONE,) * len(starts), sizes_of(op.inputs[operand]))
+            self._starts[op] = op.starts
+        return part_layout(op, operand, self._starts[op][operand], whole)
 
     def _kernel(self, op: KernelOp, position: int) -> None:
         ins = [self.places[v] for v in op.inputs]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 
 from xdsl.ir import Operation
 
-from tilewright.dialects.index_expr import parse_exprs
+from tilewright.dialects.index_expr import ONE, ZERO, Expr, parse_exprs
 from tilewright.dialects.tw.base import ints
-from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
+from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
@@ -72,3 +72,10 @@ def source_layout(op: Operation, result: Layout) -> Layout | None:
             return reshaped(result, sizes_of(op.source))
         case _:
             return None
+
+
+def part_layout(op: ConcatOp, operand: int, start: Expr, whole: Layout) -> Layout:
+    """Where operand number `operand`, which begins at `start`, lies within the concatenation."""
+    dim = op.dim.value.data
+    starts = tuple(start if d == dim else ZERO for d in range(len(whole.sizes)))
+    return sliced(whole, starts, (ONE,) * len(starts), sizes_of(op.inputs[operand]))

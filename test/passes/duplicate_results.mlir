@@ -1,0 +1,123 @@
+// RUN: tilewright-opt %s -p convert-tw-to-tk,duplicate-results --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p convert-tw-to-tk,duplicate-results,bufferize --split-input-file | filecheck %s --check-prefix=PLAN
+// RUN: tilewright-opt %s -p convert-tw-to-tk,duplicate-results --split-input-file --print-debuginfo | filecheck %s --check-prefix=LOC
+// RUN: tilewright-opt %s -p convert-tw-to-tk,duplicate-results --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+
+// A result that is returned as well: one launch stores both, nothing is copied.
+
+// CHECK-LABEL: @returned
+// LOC:        tk.store {{.*}}[d0] {{.*}} loc("m.py":3:0)
+// LOC-NEXT:   tk.store {{.*}}[d0] {{.*}} loc("m.py":3:0)
+// CHECK:      %a, %a_1 = tk.kernel [8] ins(%x : tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<8xf32>, %[[O:.*]]: tensor<8xf32>, %[[P:.*]]: tensor<8xf32>):
+// CHECK:      tk.store %[[V:.*]], %[[O]][d0]
+// CHECK-NEXT: tk.store %[[V]], %[[P]][d0]
+// CHECK:      tw.concat %a_1, %b dim 0
+// CHECK:      func.return %a, %{{.*}}
+// PLAN-LABEL: @returned
+// PLAN-COUNT-2: th.launch
+// PLAN-NOT:   th.launch
+// PLAN:       func.return
+func.func @returned(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<16xf32>) {
+  %a = tw.exp %x : tensor<8xf32> loc("m.py":3:0)
+  %b = tw.neg %x : tensor<8xf32>
+  %c = tw.concat %a, %b dim 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  func.return %a, %c : tensor<8xf32>, tensor<16xf32>
+}
+
+// -----
+
+// Views between the two are made of the second result; those that nobody reads go.
+
+// CHECK-LABEL: @through_views
+// CHECK:      %a, %a_1 = tk.kernel
+// CHECK:      %b = tk.kernel
+// CHECK:      %[[R:.*]] = tw.reshape %a_1 : tensor<8x4xf32> -> tensor<8x1x4xf32>
+// CHECK-NEXT: %[[T:.*]] = tw.transpose %[[R]] by [1, 0, 2]
+// CHECK-NEXT: tw.concat %[[T]], %y dim 2
+// PLAN-LABEL: @through_views
+// PLAN:       th.launch @{{.*}} into({{.*}}, {{.*}})
+// PLAN:       th.launch
+// PLAN:       th.launch @copy
+// PLAN-NOT:   th.launch
+// PLAN:       func.return
+func.func @through_views(%x: tensor<8x4xf32>, %y: tensor<1x8x3xf32>) -> (tensor<8x4xf32>, tensor<1x8x7xf32>) {
+  %a = tw.exp %x : tensor<8x4xf32>
+  %r = tw.reshape %a : tensor<8x4xf32> -> tensor<8x1x4xf32>
+  %t = tw.transpose %r by [1, 0, 2] : tensor<8x1x4xf32> -> tensor<1x8x4xf32>
+  %b = tw.neg %a : tensor<8x4xf32>
+  %c = tw.concat %t, %y dim 2 : (tensor<1x8x4xf32>, tensor<1x8x3xf32>) -> tensor<1x8x7xf32>
+  func.return %b, %c : tensor<8x4xf32>, tensor<1x8x7xf32>
+}
+
+// -----
+
+// Sizes may be symbols. A result may go into two concatenations: the first is where it is computed.
+
+// CHECK-LABEL: @two_concats
+// CHECK:      %a, %a_1 = tk.kernel [s0, 4]
+// CHECK:      tw.concat %a, %y dim 0
+// CHECK:      tw.concat %y, %a_1 dim 0
+// PLAN-LABEL: @two_concats
+// PLAN-COUNT-3: th.launch
+// PLAN-NOT:   th.launch
+// PLAN:       func.return
+func.func @two_concats(%x: tensor<?x4xf32, #tw.shape<"s0, 4">>, %y: tensor<3x4xf32>) -> (tensor<?x4xf32, #tw.shape<"s0 + 3, 4">>, tensor<?x4xf32, #tw.shape<"s0 + 3, 4">>) {
+  %a = tw.exp %x : tensor<?x4xf32, #tw.shape<"s0, 4">>
+  %c = tw.concat %a, %y dim 0 : (tensor<?x4xf32, #tw.shape<"s0, 4">>, tensor<3x4xf32>) -> tensor<?x4xf32, #tw.shape<"s0 + 3, 4">>
+  %d = tw.concat %y, %a dim 0 : (tensor<3x4xf32>, tensor<?x4xf32, #tw.shape<"s0, 4">>) -> tensor<?x4xf32, #tw.shape<"s0 + 3, 4">>
+  func.return %c, %d : tensor<?x4xf32, #tw.shape<"s0 + 3, 4">>, tensor<?x4xf32, #tw.shape<"s0 + 3, 4">>
+}
+
+// -----
+
+// Nobody else reads it: it is computed where it belongs.
+
+// CHECK-LABEL: @read_once
+// CHECK-NOT:  tk.kernel {{.*}} -> (tensor<8x2xf32>, tensor<8x2xf32>)
+// CHECK:      func.return
+func.func @read_once(%x: tensor<8x2xf32>) -> tensor<8x4xf32> {
+  %a = tw.exp %x : tensor<8x2xf32>
+  %c = tw.concat %a, %x dim 1 : (tensor<8x2xf32>, tensor<8x2xf32>) -> tensor<8x4xf32>
+  func.return %c : tensor<8x4xf32>
+}
+
+// -----
+
+// Another reader reads the part of the concatenation, which is contiguous.
+
+// CHECK-LABEL: @contiguous
+// CHECK-NOT:  tk.kernel {{.*}} -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK:      func.return
+func.func @contiguous(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<16xf32>) {
+  %a = tw.exp %x : tensor<8xf32>
+  %b = tw.neg %a : tensor<8xf32>
+  %c = tw.concat %a, %b dim 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  %d = tw.neg %b : tensor<8xf32>
+  func.return %d, %c : tensor<8xf32>, tensor<16xf32>
+}
+
+// -----
+
+// Columns of rows of seven elements are no view of three by four.
+
+// CHECK-LABEL: @no_view
+// CHECK-NOT:  tk.kernel {{.*}} -> (tensor<3x4xf32>, tensor<3x4xf32>)
+// REMARK:     tw.concat {{.*}}: a part is copied: what reshapes it would move elements
+func.func @no_view(%x: tensor<3x4xf32>, %y: tensor<6x5xf32>) -> (tensor<3x4xf32>, tensor<6x7xf32>) {
+  %a = tw.exp %x : tensor<3x4xf32>
+  %r = tw.reshape %a : tensor<3x4xf32> -> tensor<6x2xf32>
+  %c = tw.concat %r, %y dim 1 : (tensor<6x2xf32>, tensor<6x5xf32>) -> tensor<6x7xf32>
+  func.return %a, %c : tensor<3x4xf32>, tensor<6x7xf32>
+}
+
+// -----
+
+// What is no kernel's result is copied.
+
+// CHECK-LABEL: @argument
+// CHECK-NEXT: tw.concat %x, %x dim 0
+func.func @argument(%x: tensor<8xf32>) -> tensor<16xf32> {
+  %c = tw.concat %x, %x dim 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  func.return %c : tensor<16xf32>
+}
