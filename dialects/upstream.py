@@ -27,7 +27,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.str_enum import StrEnum
 
-from .diagnostics import NoUpstreamBindings, RejectedUpstream, UnreadableUpstream
+from .diagnostics import NoUpstreamBindings, RejectedUpstream, UnreadableInput, UnreadableUpstream
 from .irdl_export import UpstreamTrait, export_irdl, upstream_traits
 from .irdl_segments import narrow, widen, widest_group
 from .registry import OWN_DIALECTS, SHARED_DIALECTS, dialect
@@ -197,8 +197,11 @@ def compile_upstream(text: str, passes: Sequence[str], symbols: Mapping[str, Any
     return invoke
 
 
-def generic_upstream(text: str, passes: Sequence[str] = ()) -> str:
-    """Text of upstream's dialects and StableHLO, after `passes`, in the generic form that xDSL reads."""
+def generic_upstream(text: str, file: str, passes: Sequence[str] = ()) -> str:
+    """Text of upstream's dialects and StableHLO, after `passes`, in the generic form that xDSL reads.
+
+    Raises UnreadableInput, which names `file`.
+    """
     upstream = _plain_upstream()
     with upstream.context, upstream.ir.Location.unknown():
         try:
@@ -206,7 +209,11 @@ def generic_upstream(text: str, passes: Sequence[str] = ()) -> str:
             manager = upstream.module("passmanager").PassManager.parse(f"builtin.module({','.join(passes)})")
             manager.run(module.operation)
         except upstream.ir.MLIRError as error:
-            raise RejectedUpstream(stage="parse and verify", reason=error) from error
+            raise UnreadableInput(
+                file=file,
+                reason=str(error).replace('"-":', f"{file}:"),  # upstream's name of text that is no file
+                advice="upstream MLIR reads this text: `mlir-opt` says the same of it",
+            ) from error
         return module.operation.get_asm(
             enable_debug_info=True, use_local_scope=True, print_generic_op_form=True
         )

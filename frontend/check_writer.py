@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import shlex
+from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 
 _VALUE = re.compile(r"%([A-Za-z0-9_$.]+(?::\d+)?)")
@@ -19,16 +20,25 @@ def diff_text(before: str, after: str, pipeline: str) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def lit_test(source: str, after: str, pipeline: str, *, file: str) -> str:
+def pass_flags(
+    passes: str, pipeline: str | None = None, load: Sequence[str] = (), insert: Sequence[str] = ()
+) -> str:
+    """The options of `tilewright-opt` that run these passes."""
+    flags = [f"--load {shlex.quote(where)}" for where in load]
+    flags += [f"--pipeline={pipeline}"] if pipeline is not None else []
+    flags += [f"--insert {shlex.quote(place)}" for place in insert]
+    flags += [f"-p '{passes}'"] if passes else []
+    return " ".join(flags)
+
+
+def lit_test(source: str, after: str, flags: str, *, file: str) -> str:
     """`source` as a lit test that expects `after`: one CHECK line per line, values captured.
 
     Keep the lines that make the claim and delete the rest.
     """
     checks = "\n".join(_checks(after))
     body = "\n".join(line for line in source.splitlines() if not _DIRECTIVE.match(line)).strip()
-    return (
-        f"// RUN: tilewright-opt %s -p '{pipeline}' | filecheck %s\n// From {file}.\n\n{checks}\n\n{body}\n"
-    )
+    return f"// RUN: tilewright-opt %s {flags} | filecheck %s\n// From {file}.\n\n{checks}\n\n{body}\n"
 
 
 def _checks(text: str) -> Iterator[str]:

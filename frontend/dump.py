@@ -18,6 +18,8 @@ from xdsl.passes import ModulePass
 
 from tilewright.passes.manager import Dump, module_text
 
+from .tool_io import make_folder
+
 IMPORT_STAGE = "00-import.mlir"
 _PACKAGES = ("tilewright", "torch", "xdsl", "triton")
 
@@ -26,7 +28,7 @@ def open_dump(root: Path | None, label: str) -> Dump | None:
     """A new folder `NNN-label` for one graph, or None where `root` is; a hook for `run_pipeline`."""
     if root is None:
         return None
-    root.mkdir(parents=True, exist_ok=True)
+    make_folder(root)
     for number in count(sum(1 for _ in root.iterdir())):
         folder = root / f"{number:03}-{label}"
         try:

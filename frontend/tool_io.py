@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from traceback import walk_tb
 from typing import NoReturn
 
 from xdsl.context import Context
@@ -28,11 +29,20 @@ from tilewright.dialects.verification import Verifier
 
 from .collector import collector_paused
 
+_COMMENT = re.compile(r"//.*")
 _SEPARATOR = re.compile(r"^// -----[ \t]*$", re.MULTILINE)
 
 
 class ToolArguments(argparse.ArgumentParser):
     """An argument parser whose errors look like every other error of this project."""
+
+    def __init__(self, *, prog: str, description: str, epilog: str) -> None:
+        super().__init__(
+            prog=prog,
+            description=description,
+            epilog=epilog,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
 
     def error(self, message: str) -> NoReturn:
         print(BadCommandLine(tool=self.prog, message=message, usage=self.format_usage()), file=sys.stderr)
@@ -41,10 +51,10 @@ class ToolArguments(argparse.ArgumentParser):
 
 def read_text(file: str) -> str:
     """The contents of a file, or of standard input for `-`."""
-    if file == "-":
-        return sys.stdin.read()
     try:
-        return Path(file).read_text()
+        if file == "-":
+            return sys.stdin.buffer.read().decode("utf-8-sig")
+        return Path(file).read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise UnreadableInput(
             file=file, reason=error, advice="give the path of a readable text file"
@@ -63,6 +73,15 @@ def write_text(file: str | None, text: str) -> None:
         raise UnwritableOutput(file=file, reason=error) from error
 
 
+def make_folder(folder: Path) -> Path:
+    """The folder, with those above it; raises UnwritableOutput."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise UnwritableOutput(file=folder, reason=error) from error
+    return folder
+
+
 def chunks(text: str, *, split: bool) -> Iterator[str]:
     """The parts between `// -----` lines, each padded so that its line numbers stay those of the file."""
     start = 0
@@ -73,7 +92,12 @@ def chunks(text: str, *, split: bool) -> Iterator[str]:
 
 
 def parse_module(ctx: Context, text: str, file: str) -> ModuleOp:
-    """Parse a module; whatever the parser trips over becomes UnreadableInput."""
+    """Parse a module; whatever the parser trips over becomes UnreadableInput.
+
+    Text without an op is a module without ops, as for upstream.
+    """
+    if not _COMMENT.sub("", text).strip():
+        return ModuleOp([])
     try:
         return ModuleParser(ctx, text, file).parse_module()
     except ParseError as error:
@@ -107,6 +131,7 @@ def verify_input(module: ModuleOp, file: str) -> Verifier:
 
 def load_passes(where: str) -> None:
     """Import a Python file or module for its `@register_pass` side effect."""
+    origin = str(Path(where).absolute())
     try:
         if not where.endswith(".py"):
             importlib.import_module(where)
@@ -120,7 +145,9 @@ def load_passes(where: str) -> None:
     except TilewrightError:
         raise
     except Exception as error:
-        raise UnloadablePass(source=where, reason=f"{type(error).__name__}: {error}") from error
+        line = next((n for f, n in walk_tb(error.__traceback__) if f.f_code.co_filename == origin), None)
+        place = f"line {line}: " if line is not None else ""
+        raise UnloadablePass(source=where, reason=f"{place}{type(error).__name__}: {error}") from error
 
 
 def guarded(body: Callable[[], int]) -> int:

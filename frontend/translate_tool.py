@@ -20,8 +20,18 @@ SOURCES = ("linalg", "stablehlo")
 """What `--from` reads, see frontend/mlir_import."""
 
 
+_EPILOG = """\
+examples:
+  tilewright-opt net.mlir --pipeline=cpu | tilewright-translate --to=cpp
+  tilewright-translate net.mlir --to=linalg -o linalg.mlir
+  tilewright-translate layer.mlir --from=stablehlo --print-debuginfo
+"""
+
+
 def _arguments() -> argparse.ArgumentParser:
-    parser = ToolArguments(prog="tilewright-translate", description="Translate to or from another language.")
+    parser = ToolArguments(
+        prog="tilewright-translate", description="Translate to or from another language.", epilog=_EPILOG
+    )
     flag = parser.add_argument
     flag("file", nargs="?", default="-", help="input (.mlir); standard input if left out")
     flag("--to", metavar="LANGUAGE", help=f"one of: {', '.join(known_languages())}; with --from also mlir")

@@ -42,5 +42,6 @@ def _position(place: str, passes: Sequence[ModulePass]) -> int:
     wanted = int(number) if hash_ else 1
     if not 1 <= wanted <= len(found):
         times = f"holds `{name}` {len(found)} times" if found else f"has no pass `{name}`"
-        raise UnknownPlace(place=place, reason=f"the pipeline {times}: {', '.join(p.name for p in passes)}")
+        known = ", ".join(p.name for p in passes) or "it is empty"
+        raise UnknownPlace(place=place, reason=f"the pipeline {times}: {known}")
     return found[wanted - 1] + (side == "after")

@@ -31,6 +31,7 @@ from tilewright.dialects.diagnostics import (
     LostLocation,
     MalformedPipeline,
     TilewrightError,
+    UnwritableOutput,
 )
 from tilewright.dialects.verification import Verifier
 
@@ -187,5 +188,8 @@ class Dump:
         self.write(f"{run.index:02}-{run.name}.mlir", module_text(module))
 
     def write(self, name: str, text: str) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        (self.folder / name).write_text(text)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).write_text(text)
+        except OSError as error:
+            raise UnwritableOutput(file=self.folder / name, reason=error) from error

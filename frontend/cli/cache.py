@@ -41,7 +41,10 @@ class Size(click.ParamType[int]):
 @click.pass_context
 def command(ctx: click.Context, folder: Path | None) -> None:
     """Look at the compile cache, verify it, and remove what is damaged, old or too much."""
-    ctx.obj = Store(folder or read_environment().cache)
+    root = folder or read_environment().cache
+    if not root.is_dir() and (folder is not None or root.exists()):
+        raise click.BadParameter(f"{root} is no folder", param_hint="--folder")
+    ctx.obj = Store(root)
 
 
 @command.command("list")
@@ -85,7 +88,9 @@ def verify(ctx: click.Context) -> None:
 
 @command.command()
 @click.option("--max-size", type=Size(), help="keep what was used last, up to so many bytes")
-@click.option("--older-than", type=float, metavar="DAYS", help="remove what was not used for so long")
+@click.option(
+    "--older-than", type=click.FloatRange(min=0), metavar="DAYS", help="remove what was not used for so long"
+)
 @click.option("--all", "everything", is_flag=True, help="remove everything")
 @click.pass_obj
 def prune(store: Store, max_size: int | None, older_than: float | None, everything: bool) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..capture import Captured, capture, capture_script
-from ..tool_io import write_text
+from ..tool_io import make_folder, write_text
 from .errors import FailedScript, NothingCaptured
 from .subject import Named, takes_subject
 
@@ -39,7 +39,8 @@ def command(
         graphs = _script(named.function, arguments)
     else:
         subject = named.load()
-        graphs = capture(subject.call, subject.function, subject.dynamic)
+        with named.calling(subject):
+            graphs = capture(subject.call, subject.function, subject.dynamic)
         if not graphs:
             advice = "let the function compute with tensors; give them with --input"
             raise NothingCaptured(
@@ -60,7 +61,7 @@ def _script(script: str, arguments: Sequence[str]) -> list[Captured]:
 
 def _write(graphs: Sequence[Captured], output: str | None) -> None:
     if output is not None and output.endswith("/"):
-        Path(output).mkdir(parents=True, exist_ok=True)
+        make_folder(Path(output))
         for graph in graphs:
             write_text(f"{output}{graph.name}.mlir", graph.text)
         return

@@ -10,7 +10,14 @@ from ..environment import read_environment
 _COLORS = {OK: "green", MISSING: "yellow", WRONG: "red"}
 
 
-@click.command()
+_EPILOG = """\b
+Examples:
+  tilewright doctor
+  tilewright doctor && python train.py
+"""
+
+
+@click.command(epilog=_EPILOG)
 @click.pass_context
 def command(ctx: click.Context) -> None:
     """Check Python, packages, C++ compiler, OpenMP, cache, GPU; status 1 where something is wrong.

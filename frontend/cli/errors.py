@@ -23,6 +23,15 @@ class BadInputText(TilewrightError):
     fix = "use one of the element types {elements}"
 
 
+class FailedCall(TilewrightError):
+    """The function that a command compiles raised an error of its own."""
+
+    code = "TW1957"
+    what = "`{subject}` failed when it was called with {given}"
+    why = "{reason}"
+    fix = "call it without torch.compile first; --input and --inputs-from give its arguments"
+
+
 class NothingCaptured(TilewrightError):
     """A script or function from which no graph came."""
 

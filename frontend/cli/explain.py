@@ -29,6 +29,6 @@ def command(
 
     subject = named.load()
     given = option_values(options)
-    with torch.set_grad_enabled(named.training):
+    with named.calling(subject), torch.set_grad_enabled(named.training):
         report = explain(subject.function, *subject.args, options=given, dynamic=subject.dynamic)
     click.echo(str(report))

@@ -10,6 +10,9 @@ from ..tool_io import load_passes
 from .errors import MissingExtra
 
 _EPILOG = """\b
+Examples:
+  tilewright lsp
+  tilewright lsp --load my_dialect.py      # an editor's command line; it speaks on standard input
 docs/editors.md says how to set up VS Code, Neovim, Emacs and Helix.
 """
 

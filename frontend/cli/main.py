@@ -55,7 +55,10 @@ class LazyGroup(click.Group):
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="tilewright")
 def tilewright() -> None:
-    """Compile PyTorch graphs through MLIR, and look at every step of it."""
+    """Compile PyTorch graphs through MLIR, and look at every step of it.
+
+    Exit status: 0 done, 1 the tool found or met an error (printed with its id), 2 bad usage.
+    """
 
 
 def main() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..check.errors import NoFailure
 from ..check.failure import Oracle
+from ..check_writer import pass_flags
 from ..reduce.reducer import Reducer, readable_text
 from ..tool_io import write_text
 from .failing import emitter_of, failing_options, passes_of, read_module
@@ -80,8 +80,5 @@ def command(
 
 def _header(message: str, load: Sequence[str], passes: str, pipeline: str | None) -> str:
     """Comment lines that say how it fails and how to see it."""
-    flags = [f"--load {shlex.quote(where)}" for where in load]
-    flags += [f"--pipeline={pipeline}"] if pipeline else []
-    flags += [f"-p '{passes}'"] if passes else []
-    command = " ".join(["// RUN: not tilewright-opt %s", *flags, "--check-semantics"])
+    command = f"// RUN: not tilewright-opt %s {pass_flags(passes, pipeline, load)} --check-semantics"
     return "".join(f"// {line}\n" for line in message.splitlines()) + command + "\n\n"

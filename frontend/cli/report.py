@@ -35,4 +35,6 @@ def command(
 
     subject = named.load()
     given = option_values(options)
-    click.echo(report_call(subject.call, subject.function, Path(output), given, dynamic=subject.dynamic))
+    with named.calling(subject):
+        page = report_call(subject.call, subject.function, Path(output), given, dynamic=subject.dynamic)
+    click.echo(page)

@@ -18,7 +18,7 @@ from ..check.aten_callback import aten_callback
 from ..check.execute import argument_sizes, is_array, run_on
 from ..check.inputs import Case, arguments
 from ..check.signature import Entry, entries
-from ..tool_io import load_passes, parse_module, read_text, verify_input
+from ..tool_io import load_passes, make_folder, parse_module, read_text, verify_input
 from .errors import CannotRun
 
 INTERPRETER, FLOAT64 = "interpreter", "float64"
@@ -71,6 +71,8 @@ def command(
     chosen = _entry(module, entry, file)
     case = _case(chosen, seed, span, symbols)
     given = _arguments(module, chosen, case, inputs)
+    if output is not None:
+        make_folder(output)
     truth = _interpreted(module, chosen, case, given, float64=True) if compare else None
     if through in (INTERPRETER, FLOAT64):
         results = _interpreted(module, chosen, case, given, float64=through == FLOAT64)
@@ -83,7 +85,6 @@ def command(
         if truth is not None:
             click.echo(f"  distance to float64: {_distance(value, truth[index])}")
         if output is not None:
-            output.mkdir(parents=True, exist_ok=True)
             np.save(output / f"result{index}.npy", value)
 
 
@@ -93,7 +94,8 @@ def _entry(module: ModuleOp, name: str | None, file: str) -> Entry:
     if chosen is None:
         known = ", ".join(f"@{e.name}" for e in found) or "none"
         reason = "; ".join(f"@{r.name}: {r.why}" for r in refused if name in (None, r.name))
-        raise CannotRun(subject=file, reason=reason or f"there is no @{name}", known=known)
+        missing = "it has no function" if name is None else f"there is no @{name}"
+        raise CannotRun(subject=file, reason=reason or missing, known=known)
     return chosen
 
 
@@ -113,6 +115,8 @@ def _case(entry: Entry, seed: int, span: str, symbols: Sequence[str]) -> Case:
         limits = int(low), int(high)
     except ValueError as error:
         raise click.BadParameter(f"{span!r}; write low..high", param_hint="--range") from error
+    if limits[0] > limits[1]:
+        raise click.BadParameter(f"{span!r} is empty; write low..high", param_hint="--range")
     return Case("normal", seed, limits, tuple(values.items()))
 
 

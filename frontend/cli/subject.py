@@ -11,17 +11,21 @@ import importlib.util
 import inspect
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from difflib import get_close_matches
 from functools import wraps
 from pathlib import Path
+from traceback import walk_tb
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, cast
 
 import click
 
-from .errors import BadInputText, NoSuchFunction
+from tilewright.dialects.diagnostics import TilewrightError
+
+from .errors import BadInputText, FailedCall, NoSuchFunction
 
 if TYPE_CHECKING:
     import torch
@@ -63,6 +67,21 @@ class Named:
     dynamic: bool
     training: bool
     seed: int
+
+    @contextmanager
+    def calling(self, subject: Subject) -> Generator[None]:
+        """What the call raises becomes the diagnostic behind it, or FailedCall with the user's line."""
+        try:
+            yield
+        except TilewrightError:
+            raise
+        except Exception as error:
+            ours = next((e for e in _causes(error) if isinstance(e, TilewrightError)), None)
+            if ours is not None:
+                raise ours from error
+            given = ", ".join(type(arg).__name__ for arg in subject.args) or "no arguments"
+            reason = f"{type(error).__name__}: {error}{_place_in(error, self.function)}"
+            raise FailedCall(subject=self.function, given=given, reason=reason) from error
 
     def load(self) -> Subject:
         """Import the function and make its arguments; raises NoSuchFunction or BadInputText."""
@@ -113,6 +132,23 @@ def option_values(texts: Sequence[str]) -> dict[str, bool | str]:
     """`NAME=VALUE` options of the backend; an option's own check refuses what does not fit."""
     given = (text.partition("=") for text in texts)
     return {name: {"true": True, "false": False}.get(value.lower(), value) for name, _, value in given}
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error and what it was raised for; torch wraps what a backend raises."""
+    while error is not None:
+        yield error
+        error = getattr(error, "inner_exception", None) or error.__cause__
+
+
+def _place_in(error: Exception, function: str) -> str:
+    """The innermost line of the file that holds the user's function, where the error passed one."""
+    found = sys.modules.get(Path(function.rpartition(":")[0]).stem) or sys.modules.get(
+        function.rpartition(":")[0]
+    )
+    home = getattr(found, "__file__", None)
+    lines = [(f.f_code, line) for f, line in walk_tb(error.__traceback__) if f.f_code.co_filename == home]
+    return f"\nin {lines[-1][0].co_qualname}, {home}:{lines[-1][1]}" if lines else ""
 
 
 def _callable(found: Any, training: bool) -> Callable[..., Any]:

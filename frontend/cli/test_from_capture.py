@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 
 import click
+from xdsl.passes import ModulePass
 
 from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline, verify_hook
 from tilewright.targets.registry import pipeline as passes_of
 
 from ..capture import Captured, capture
-from ..check_writer import lit_test
+from ..check_writer import lit_test, pass_flags
 from ..tool_io import load_passes, parse_module, write_text
 from .errors import NothingCaptured
 from .subject import Named, takes_subject
@@ -47,27 +49,34 @@ def command(
     for source in load:
         load_passes(source)
     subject = named.load()
-    graphs = capture(subject.call, subject.function, subject.dynamic)
+    with named.calling(subject):
+        graphs = capture(subject.call, subject.function, subject.dynamic)
     if number >= len(graphs):
         reason = f"it compiled {len(graphs)} graphs, and --graph {number} was asked for"
         raise NothingCaptured(
             subject=named.function, reason=reason, advice="give a smaller --graph, or other inputs"
         )
     tested = parse_pipeline(passes)
-    first = "" if from_import else _before(passes_of(pipeline), tested[0].name)
-    write_text(output, _test(graphs[number], first, passes, named.function))
+    first = "" if from_import else _before(pipeline, tested[0].name)
+    flags = pass_flags(passes, load=load)
+    write_text(output, _test(graphs[number], first, tested, flags, named.function))
 
 
-def _before(pipeline: Sequence[str], name: str) -> str:
-    """The passes that stand before `name` in a pipeline; none where it has no place there."""
-    names = [spec.partition("{")[0] for spec in pipeline]
-    return ",".join(pipeline[: names.index(name)]) if name in names else ""
+def _before(pipeline: str, name: str) -> str:
+    """The passes that stand before `name` in a pipeline; none, and a note, where it has no place there."""
+    specs = passes_of(pipeline)
+    names = [spec.partition("{")[0] for spec in specs]
+    if name in names:
+        return ",".join(specs[: names.index(name)])
+    note = f"`{name}` has no place in the pipeline {pipeline}: the test starts from the imported graph"
+    print(f"{note} (--pipeline gpu, or --from-import, which says so)", file=sys.stderr)
+    return ""
 
 
-def _test(graph: Captured, first: str, passes: str, file: str) -> str:
+def _test(graph: Captured, first: str, tested: Sequence[ModulePass], flags: str, file: str) -> str:
     ctx = new_context()
     module = parse_module(ctx, graph.text, graph.name)
     run_pipeline(ctx, module, parse_pipeline(first), hooks=[verify_hook()])
     before = module_text(module, locations=False)
-    run_pipeline(ctx, module, parse_pipeline(passes), hooks=[verify_hook()])
-    return lit_test(before, module_text(module, locations=False), passes, file=file)
+    run_pipeline(ctx, module, tested, hooks=[verify_hook()])
+    return lit_test(before, module_text(module, locations=False), flags, file=file)

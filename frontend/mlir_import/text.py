@@ -44,8 +44,8 @@ def _bytes(number: str, kind: str) -> str:
 
 
 def import_text(text: str, source: str, file: str) -> ModuleOp:
-    """Read `text`, of dialect `source`; raises RejectedUpstream, CannotImport, NoUpstreamBindings."""
-    generic = _DENSE.sub(_spelled_bits, generic_upstream(text, _PREPARE[source]))
+    """Read `text`, of dialect `source`; raises UnreadableInput, CannotImport, NoUpstreamBindings."""
+    generic = _DENSE.sub(_spelled_bits, generic_upstream(text, file, _PREPARE[source]))
     generic = generic.replace('loc("-":', f'loc("{file}":')  # upstream's name of text that is no file
     ctx = Context(allow_unregistered=True)
     ctx.load_dialect(Builtin)

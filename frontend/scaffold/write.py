@@ -11,6 +11,7 @@ from tilewright.dialects.registry import new_context
 from tilewright.passes.registry import pass_names
 
 from ..cli.errors import CannotScaffold
+from ..tool_io import make_folder, write_text
 
 HERE = Path(__file__).parent
 LAYERS = ("tensor", "layout", "fusion", "host", "schedule")
@@ -99,6 +100,6 @@ def _write(files: Mapping[Path, str], page: Path | None = None) -> list[Path]:
             advice = "choose another name or --folder"
             raise CannotScaffold(name=path, reason="the file exists", advice=advice)
     for path, text in files.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        make_folder(path.parent)
+        write_text(str(path), text)
     return list(files)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 
 from .emit_kernel import emit_kernel
+from .errors import NoTritonLowering
 from .helpers import definitions
 from .kernel import TritonUnit
 
@@ -16,7 +17,12 @@ from triton.language.extra import libdevice"""
 
 
 def emit_triton(module: ModuleOp) -> str:
-    """The Triton source of `module`."""
+    """The Triton source of `module`; raises NoTritonLowering where kernels are not functions yet."""
+    for op in module.walk():
+        if isinstance(op, KernelOp) or op.name.startswith("tw."):
+            raise NoTritonLowering(
+                op, reason="only `tk.func`s become Triton kernels, and this is outside of them"
+            )
     return emit_unit(module).text
 
 

@@ -1,0 +1,155 @@
+"""What the commands say of files, options and functions that do not do: one diagnostic, no traceback."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from tilewright.dialects.diagnostics import TilewrightError
+from tilewright.frontend import opt_tool, translate_tool
+from tilewright.frontend.cli.errors import FailedCall
+from tilewright.frontend.cli.main import tilewright
+
+MODULE = """func.func @main(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %0 = tw.sum %x over [1] : tensor<4x8xf32> -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+"""
+MODEL = """import torch
+
+def adds(x):
+    return x + 1
+
+def refuses(x):
+    if x.dim() == 2:
+        raise ValueError("two sides")
+    return x
+"""
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("good.mlir").write_text(MODULE)
+    Path("empty.mlir").write_text("// nothing\n")
+    Path("refusing.py").write_text(MODEL)
+    return tmp_path
+
+
+def run(*words: str) -> Result:
+    return CliRunner().invoke(tilewright, words)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "opt good.mlir -p dce --dump good.mlir",
+        "opt good.mlir -p dce --dump good.mlir/below",
+        "run good.mlir -o good.mlir",
+        "capture refusing.py:adds --input 3xf32 -o good.mlir/",
+        "new-pass my-pass --folder good.mlir",
+        "new-op mine.op --folder good.mlir",
+    ],
+)
+def test_folders_that_cannot_be_made(words: str, here: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "tilewright.frontend.cli.main", *words.split()], capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("TW1902: cannot write good.mlir")
+    assert "Traceback" not in done.stderr
+
+
+def test_text_without_an_op_is_a_module_without_ops(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert opt_tool.main(["empty.mlir", "-p", "canonicalize"]) == 0
+    assert capsys.readouterr().out == "builtin.module {\n}\n"
+    with pytest.raises(TilewrightError, match=r"TW1955: cannot run empty.mlir\n  why:   it has no function"):
+        CliRunner().invoke(tilewright, ["run", "empty.mlir"], catch_exceptions=False)
+
+
+def test_a_byte_order_mark_is_no_text(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("marked.mlir").write_bytes(b"\xef\xbb\xbf" + MODULE.encode())
+    assert opt_tool.main(["marked.mlir"]) == 0
+    assert "tw.sum" in capsys.readouterr().out
+
+
+def test_malformed_text_of_other_dialects_is_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("torch_mlir")
+    Path("cut.mlir").write_text("func.func @main(%x: tensor<4xf32> {\n")
+    assert translate_tool.main(["cut.mlir", "--from=linalg"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("TW1901: cannot read cut.mlir")
+    assert "cut.mlir:1:36: expected attribute name" in said
+
+
+@pytest.mark.parametrize("insert", ["after:fuse", "after:fuse=", "after:fuse=dce"])
+def test_insertions_that_would_do_nothing_are_refused(
+    insert: str, here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert opt_tool.main(["good.mlir", "--insert", insert]) == 1
+    assert "TW3912: no place `after:fuse" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "run good.mlir --range 9..1",
+        "cache --folder good.mlir list",
+        "cache --folder missing verify",
+        "cache --folder . prune --older-than -4",
+    ],
+)
+def test_options_that_mean_nothing_are_bad_usage(words: str, here: Path) -> None:
+    assert run(*words.split()).exit_code == 2
+    assert os.path.exists("good.mlir")
+
+
+@pytest.mark.parametrize("command", ["capture", "explain", "report"])
+def test_an_error_of_the_users_function_is_told_with_its_line(command: str, here: Path) -> None:
+    with pytest.raises(FailedCall) as told:
+        CliRunner().invoke(
+            tilewright, [command, "refusing.py:refuses", "--input", "2x3xf32"], catch_exceptions=False
+        )
+    assert "ValueError: two sides" in str(told.value)
+    assert f"in refuses, {here / 'refusing.py'}:8" in str(told.value)
+
+
+def test_missing_arguments_are_told(here: Path) -> None:
+    with pytest.raises(
+        FailedCall, match=r"called with no arguments\n.*missing 1 required positional argument"
+    ):
+        CliRunner().invoke(tilewright, ["capture", "refusing.py:adds"], catch_exceptions=False)
+
+
+def test_a_file_that_does_not_load_is_told_with_its_line(
+    here: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("late.py").write_text("import os\n\nundefined\n")
+    assert opt_tool.main(["good.mlir", "--load", "late.py"]) == 1
+    assert "line 3: NameError: name 'undefined' is not defined" in capsys.readouterr().err
+
+
+def test_a_written_test_runs_what_was_run(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.py").write_text(
+        "import tilewright\n\n\n@tilewright.register_pass('mine-too')\ndef mine(ctx, module):\n"
+        '    """Nothing."""\n'
+    )
+    words = ["--load", "mine.py", "--pipeline=cpu", "--insert", "after:fuse=mine-too", "-p", "mine-too,dce"]
+    assert opt_tool.main(["good.mlir", *words, "--write-test", "test.mlir"]) == 0
+    first = Path("test.mlir").read_text().partition("\n")[0]
+    wanted = "--load mine.py --pipeline=cpu --insert after:fuse=mine-too -p 'mine-too,dce'"
+    assert first == f"// RUN: tilewright-opt %s {wanted} | filecheck %s"
+
+
+def test_a_test_of_a_pass_without_a_place_says_where_it_starts(here: Path) -> None:
+    done = run("test-from-capture", "refusing.py:adds", "--input", "3xf32", "-p", "schedule-gpu")
+    assert "`schedule-gpu` has no place in the pipeline cpu" in done.stderr
+    assert "tw.add" in done.stdout
+
+
+def test_triton_text_of_a_graph_is_refused(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert translate_tool.main(["good.mlir", "--to=triton"]) == 1
+    assert "TW2201: gpu_triton cannot lower `tw.sum`" in capsys.readouterr().err
