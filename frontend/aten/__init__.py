@@ -7,9 +7,9 @@ from typing import TypeVar
 
 from tilewright.dialects.plugins import Table
 
-from . import attention, creation, elementwise, indexing, linalg, numbers, reduction, view
-from .attention import SEEDED as SEEDED
+from . import attention, creation, elementwise, gpu_attention, indexing, linalg, numbers, reduction, view
 from .builder import Row
+from .gpu_attention import SEEDED as SEEDED
 
 ROWS: dict[str, Row] = {
     **elementwise.ROWS,
@@ -19,6 +19,7 @@ ROWS: dict[str, Row] = {
     **indexing.ROWS,
     **linalg.ROWS,
     **attention.ROWS,
+    **gpu_attention.ROWS,
     **numbers.ROWS,
 }
 

@@ -93,9 +93,9 @@ FAULTS = (
     ),
     Fault(
         "attention-causal",
-        _A + "attention.py",
-        "mask, scale=_scale(query, scale), is_causal=is_causal)",
-        "mask, scale=_scale(query, scale), is_causal=False)",
+        _A + "attention_base.py",
+        "        is_causal=is_causal,\n",
+        "        is_causal=False,\n",
         "attention sees what comes later",
     ),
     Fault(
