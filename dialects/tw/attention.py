@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
+from abc import ABC
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import TypeAlias, Unpack
 
-from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32, f64, i1, i64
+from xdsl.dialects.builtin import FloatAttr, f32, f64, i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
-    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
-    traits_def,
 )
 
 from ..index_expr import Expr, as_expr
 from ..types import sizes_of, tensor_type
-from .attention_base import AttentionBase, weights, with_optional
+from .attention_base import AttentionBase, Weights
 from .base import (
-    PURE,
     TENSOR,
     element_of,
     expect_element,
@@ -65,15 +63,9 @@ class AttentionOp(AttentionBase):
     query = operand_def(TENSOR)
     key = operand_def(TENSOR)
     value = operand_def(TENSOR)
-    mask = opt_operand_def(TENSOR)
-    seed = opt_operand_def(TENSOR)
-    is_causal = opt_prop_def(UnitAttr)
-    scale = prop_def(FloatAttr.constr(type=f64))
     dropout_p = prop_def(FloatAttr.constr(type=f64))
     result = result_def(TENSOR)
     logsumexp = result_def(TENSOR)
-
-    traits = traits_def(PURE)
 
     def __init__(
         self,
@@ -81,11 +73,7 @@ class AttentionOp(AttentionBase):
         key: SSAValue,
         value: SSAValue,
         mask: SSAValue | None = None,
-        *,
-        scale: float,
-        is_causal: bool = False,
-        dropout_p: float = 0.0,
-        seed: SSAValue | None = None,
+        **how: Unpack[Weights],
     ) -> None:
         sizes = sizes_of(query)
         element = element_of(query)
@@ -93,9 +81,8 @@ class AttentionOp(AttentionBase):
             tensor_type(element, [*sizes[:3], sizes_of(value)[3]]),
             tensor_type(wide_element(element), sizes[:3]),
         )
-        operands, properties = with_optional((query, key, value), mask, seed)
-        properties |= weights(scale, is_causal=is_causal) | {"dropout_p": FloatAttr(dropout_p, f64)}
-        self._build(operands, results, properties)
+        self._attend((query, key, value), mask, results, how)
+        self.dropout_p = FloatAttr(how.get("dropout_p", 0.0), f64)
 
     def check(self) -> None:
         _check_factors(self)
@@ -142,31 +129,16 @@ class AttentionBackwardOp(AttentionBase):
     grad = operand_def(TENSOR)
     result = operand_def(TENSOR)
     logsumexp = operand_def(TENSOR)
-    mask = opt_operand_def(TENSOR)
-    seed = opt_operand_def(TENSOR)
-    is_causal = opt_prop_def(UnitAttr)
-    scale = prop_def(FloatAttr.constr(type=f64))
     dropout_p = opt_prop_def(FloatAttr.constr(type=f64))
     query_grad = result_def(TENSOR)
     key_grad = result_def(TENSOR)
     value_grad = result_def(TENSOR)
 
-    traits = traits_def(PURE)
-
     def __init__(
-        self,
-        values: Sequence[SSAValue],
-        mask: SSAValue | None = None,
-        *,
-        scale: float,
-        is_causal: bool = False,
-        dropout_p: float = 0.0,
-        seed: SSAValue | None = None,
+        self, values: Sequence[SSAValue], mask: SSAValue | None = None, **how: Unpack[Weights]
     ) -> None:
         """`values`: query, key, value, gradient, result and log-sum-exp."""
-        operands, properties = with_optional(values, mask, seed)
-        properties |= weights(scale, is_causal=is_causal, dropout_p=dropout_p)
-        self._build(operands, [v.type for v in values[:3]], properties)
+        self._attend(values, mask, [v.type for v in values[:3]], how)
 
     def check(self) -> None:
         _check_factors(self)
@@ -183,8 +155,26 @@ class AttentionBackwardOp(AttentionBase):
 _GRADS = ("query_grad", "key_grad", "value_grad")
 
 
+class GradOp(AttentionBase, ABC):
+    """A part of `tw.attention_backward`, whose `delta` is `sum(grad * result)` of each row."""
+
+    query = operand_def(TENSOR)
+    key = operand_def(TENSOR)
+    value = operand_def(TENSOR)
+    grad = operand_def(TENSOR)
+    logsumexp = operand_def(TENSOR)
+    delta = operand_def(TENSOR)
+    dropout_p = opt_prop_def(FloatAttr.constr(type=f64))
+
+    def check(self) -> None:
+        _check_factors(self)
+        _check_saved(self, [*sizes_of(self.query)[:3], sizes_of(self.value)[3]])
+        expect_element(self, "delta", self.delta, element_of(self.logsumexp))
+        expect_sizes(self, "delta shape", sizes_of(self.delta), sizes_of(self.logsumexp))
+
+
 @irdl_op_definition
-class AttentionQueryGradOp(AttentionBase):
+class AttentionQueryGradOp(GradOp):
     """The gradient of `tw.attention` with respect to q; see `tw.attention_backward`.
 
     `delta` is `sum(grad * result)` of each row, as wide as `logsumexp`.
@@ -198,47 +188,23 @@ class AttentionQueryGradOp(AttentionBase):
 
     name = "tw.attention_query_grad"
 
-    query = operand_def(TENSOR)
-    key = operand_def(TENSOR)
-    value = operand_def(TENSOR)
-    grad = operand_def(TENSOR)
-    logsumexp = operand_def(TENSOR)
-    delta = operand_def(TENSOR)
-    mask = opt_operand_def(TENSOR)
-    seed = opt_operand_def(TENSOR)
-    is_causal = opt_prop_def(UnitAttr)
-    scale = prop_def(FloatAttr.constr(type=f64))
-    dropout_p = opt_prop_def(FloatAttr.constr(type=f64))
     query_grad = result_def(TENSOR)
 
-    traits = traits_def(PURE)
-
     def __init__(
-        self,
-        values: Sequence[SSAValue],
-        mask: SSAValue | None = None,
-        *,
-        scale: float,
-        is_causal: bool = False,
-        dropout_p: float = 0.0,
-        seed: SSAValue | None = None,
+        self, values: Sequence[SSAValue], mask: SSAValue | None = None, **how: Unpack[Weights]
     ) -> None:
         """`values`: query, key, value, gradient, log-sum-exp and delta."""
-        operands, properties = with_optional(values, mask, seed)
-        properties |= weights(scale, is_causal=is_causal, dropout_p=dropout_p)
-        self._build(operands, (values[0].type,), properties)
+        self._attend(values, mask, (values[0].type,), how)
 
     def check(self) -> None:
-        _check_factors(self)
-        _check_saved(self, [*sizes_of(self.query)[:3], sizes_of(self.value)[3]])
-        _check_delta(self)
+        super().check()
         expect_element(self, "query_grad", self.query_grad, element_of(self.query))
         expect_sizes(self, "query_grad shape", sizes_of(self.query_grad), sizes_of(self.query))
         _check_optional(self)
 
 
 @irdl_op_definition
-class AttentionKeyGradOp(AttentionBase):
+class AttentionKeyGradOp(GradOp):
     """The gradients of `tw.attention` with respect to k and v, of each head of queries alone.
 
     The results are `[b, h, s, e]` and `[b, h, s, c]`, of the element type of q or wider; where heads
@@ -254,45 +220,25 @@ class AttentionKeyGradOp(AttentionBase):
 
     name = "tw.attention_key_grad"
 
-    query = operand_def(TENSOR)
-    key = operand_def(TENSOR)
-    value = operand_def(TENSOR)
-    grad = operand_def(TENSOR)
-    logsumexp = operand_def(TENSOR)
-    delta = operand_def(TENSOR)
-    mask = opt_operand_def(TENSOR)
-    seed = opt_operand_def(TENSOR)
-    is_causal = opt_prop_def(UnitAttr)
-    scale = prop_def(FloatAttr.constr(type=f64))
-    dropout_p = opt_prop_def(FloatAttr.constr(type=f64))
     key_grad = result_def(TENSOR)
     value_grad = result_def(TENSOR)
-
-    traits = traits_def(PURE)
 
     def __init__(
         self,
         values: Sequence[SSAValue],
         mask: SSAValue | None = None,
         *,
-        scale: float,
-        is_causal: bool = False,
-        dropout_p: float = 0.0,
-        seed: SSAValue | None = None,
         element: Attribute,
+        **how: Unpack[Weights],
     ) -> None:
         """`values`: query, key, value, gradient, log-sum-exp and delta; `element` is the results'."""
-        operands, properties = with_optional(values, mask, seed)
-        properties |= weights(scale, is_causal=is_causal, dropout_p=dropout_p)
         query, keys = sizes_of(values[0]), [sizes_of(v) for v in values[1:3]]
         types = [tensor_type(element, [*query[:2], *sizes[2:]]) for sizes in keys]
-        self._build(operands, types, properties)
+        self._attend(values, mask, types, how)
 
     def check(self) -> None:
-        _check_factors(self)
+        super().check()
         q, element = sizes_of(self.query), element_of(self.query)
-        _check_saved(self, [*q[:3], sizes_of(self.value)[3]])
-        _check_delta(self)
         made = element_of(self.key_grad)
         if made not in (element, wide_element(element)):
             raise fail(self, f"key_grad is {made}, expected {element} or {wide_element(element)}")
@@ -302,8 +248,7 @@ class AttentionKeyGradOp(AttentionBase):
         _check_optional(self)
 
 
-AnyAttention: TypeAlias = AttentionOp | AttentionBackwardOp | AttentionQueryGradOp | AttentionKeyGradOp
-GradOp: TypeAlias = AttentionQueryGradOp | AttentionKeyGradOp
+AnyAttention: TypeAlias = AttentionOp | AttentionBackwardOp | GradOp
 
 
 def _check_factors(op: AnyAttention) -> None:
@@ -327,11 +272,6 @@ def _check_saved(op: AttentionBackwardOp | GradOp, shape: list[Expr]) -> None:
     expect_sizes(op, "grad shape", sizes_of(op.grad), shape)
     expect_element(op, "logsumexp", op.logsumexp, wide_element(element))
     expect_sizes(op, "logsumexp shape", sizes_of(op.logsumexp), shape[:3])
-
-
-def _check_delta(op: GradOp) -> None:
-    expect_element(op, "delta", op.delta, element_of(op.logsumexp))
-    expect_sizes(op, "delta shape", sizes_of(op.delta), sizes_of(op.logsumexp))
 
 
 def _check_optional(op: AnyAttention) -> None:

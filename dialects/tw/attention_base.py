@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import Any, Self, TypedDict
+from typing import Any, NotRequired, Self, TypedDict
 
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, UnitAttr, f64, i32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AttrSizedOperandSegments
+from xdsl.irdl import AttrSizedOperandSegments, opt_operand_def, opt_prop_def, prop_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from .base import TwOp
+from .base import PURE, TENSOR, TwOp
 
 
 class Weights(TypedDict):
     """How an op is to make its weights: keyword arguments of all constructors."""
 
     scale: float
-    is_causal: bool
-    dropout_p: float
-    seed: SSAValue | None
+    is_causal: NotRequired[bool]
+    dropout_p: NotRequired[float]
+    seed: NotRequired[SSAValue | None]
 
 
 class AttentionBase(TwOp, ABC):
@@ -30,26 +30,49 @@ class AttentionBase(TwOp, ABC):
     %r:2 = tw.attention %q, %k, %v mask %m causal scale 0.125 dropout 0.1 seed %s {...} : (...) -> (...)
     """
 
+    mask = opt_operand_def(TENSOR)
+    seed = opt_operand_def(TENSOR)
+    is_causal = opt_prop_def(UnitAttr)
+    scale = prop_def(FloatAttr.constr(type=f64))
+
+    traits = traits_def(PURE)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
+    def _attend(
+        self, values: Sequence[SSAValue], mask: SSAValue | None, results: Sequence[Attribute], how: Weights
+    ) -> None:
+        """Initialise; no dropout is no property."""
+        seed = how.get("seed")
+        optional = [value for value in (mask, seed) if value is not None]
+        counts = [*(1 for _ in values), int(mask is not None), int(seed is not None)]
+        properties: dict[str, Attribute] = {
+            "operandSegmentSizes": DenseArrayBase.from_list(i32, counts),
+            "scale": FloatAttr(how["scale"], f64),
+        }
+        if how.get("is_causal"):
+            properties["is_causal"] = UnitAttr()
+        if dropout_p := how.get("dropout_p"):
+            properties["dropout_p"] = FloatAttr(dropout_p, f64)
+        self._build((*values, *optional), results, properties)
+
     def print(self, printer: Printer) -> None:
-        this: Any = self
-        optional = [value for value in (this.mask, this.seed) if value is not None]
+        dropout_p: Any = self.properties.get("dropout_p")
+        optional = [value for value in (self.mask, self.seed) if value is not None]
         printer.print_string(" ")
         printer.print_list(self.operands[: len(self.operands) - len(optional)], printer.print_operand)
-        if this.mask is not None:
+        if self.mask is not None:
             printer.print_string(" mask ")
-            printer.print_operand(this.mask)
-        if this.is_causal is not None:
+            printer.print_operand(self.mask)
+        if self.is_causal is not None:
             printer.print_string(" causal")
         printer.print_string(" scale ")
-        this.scale.print_without_type(printer)
-        if this.dropout_p is not None:
+        self.scale.print_without_type(printer)
+        if dropout_p is not None:
             printer.print_string(" dropout ")
-            this.dropout_p.print_without_type(printer)
-        if this.seed is not None:
+            dropout_p.print_without_type(printer)
+        if self.seed is not None:
             printer.print_string(" seed ")
-            printer.print_operand(this.seed)
+            printer.print_operand(self.seed)
         if self.attributes:
             printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
@@ -87,22 +110,3 @@ def _optional_operand(parser: Parser, keyword: str, values: list[Any]) -> int:
         return 0
     values.append(parser.parse_unresolved_operand())
     return 1
-
-
-def with_optional(
-    values: Sequence[SSAValue], mask: SSAValue | None, seed: SSAValue | None
-) -> tuple[Sequence[SSAValue], dict[str, Attribute]]:
-    """All operands, and the property that says which of the last two are there."""
-    optional = [value for value in (mask, seed) if value is not None]
-    counts = [*(1 for _ in values), int(mask is not None), int(seed is not None)]
-    return (*values, *optional), {"operandSegmentSizes": DenseArrayBase.from_list(i32, counts)}
-
-
-def weights(scale: float, *, is_causal: bool, dropout_p: float = 0.0) -> dict[str, Attribute]:
-    """The properties that say how weights come about; no dropout is no property."""
-    properties: dict[str, Attribute] = {"scale": FloatAttr(scale, f64)}
-    if is_causal:
-        properties["is_causal"] = UnitAttr()
-    if dropout_p:
-        properties["dropout_p"] = FloatAttr(dropout_p, f64)
-    return properties
