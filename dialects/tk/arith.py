@@ -6,7 +6,8 @@ xDSL 0.74 gives these ops scalar-only constraints. The subclasses keep name, for
 
 from __future__ import annotations
 
-from typing import ClassVar, TypeVar, cast
+from abc import ABC
+from typing import ClassVar, Self, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.arith import FastMathFlagsAttr
@@ -24,6 +25,7 @@ from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import Attribute, Dialect, Operation
 from xdsl.irdl import (
     AnyAttr,
+    IRDLOperation,
     VarConstraint,
     base,
     irdl_op_definition,
@@ -61,116 +63,94 @@ _FLOATS = container_of(AnyFloatConstr)
 _INDICES = container_of(base(IntegerType) | base(IndexType))
 
 
-def _verify_lanes(op: Operation) -> None:
-    lanes = {shape_of_lanes(value.type) for value in (*op.operands, *op.results)}
-    if len(lanes) > 1:
-        raise VerifyException(
-            f"{op.name}: operand {op.operands[0].type} and result {op.results[0].type} differ in lanes"
-        )
+class _Lanewise(IRDLOperation, ABC):
+    """In front of upstream's class: operands and results have as many lanes each."""
+
+    assembly_format = None
+
+    def verify_(self) -> None:
+        lanes = {shape_of_lanes(value.type) for value in (*self.operands, *self.results)}
+        if len(lanes) > 1:
+            operand, result = self.operands[0].type, self.results[0].type
+            raise VerifyException(f"{self.name}: operand {operand} and result {result} differ in lanes")
+
+
+class _FromIntegers(_Lanewise, ABC):
+    input = operand_def(_INTEGERS)
+    result = result_def(_FLOATS)
+
+
+class _FromFloats(_Lanewise, ABC):
+    input = operand_def(_FLOATS)
+    result = result_def(_INTEGERS)
+
+
+class _ChangeOfWidth(_Lanewise, ABC):
+    """Between integers; `GROWS` says which way."""
+
+    GROWS: ClassVar[bool]
+
+    input = operand_def(_INTEGERS)
+    result = result_def(_INTEGERS)
+
+    def verify_(self) -> None:
+        super().verify_()
+        source, result = (cast(IntegerType, element_type(v.type)) for v in (self.input, self.result))
+        if (source.width.data < result.width.data) != self.GROWS or source == result:
+            raise VerifyException(f"{self.name}: cannot go from {source} to {result}")
 
 
 @irdl_op_definition
-class SIToFPOp(arith.SIToFPOp):
+class SIToFPOp(_FromIntegers, arith.SIToFPOp):
     """Signed integers to floats."""
 
-    assembly_format = None
-    input = operand_def(_INTEGERS)
-    result = result_def(_FLOATS)
-
-    def verify_(self) -> None:
-        _verify_lanes(self)
-
 
 @irdl_op_definition
-class UIToFPOp(arith.UIToFPOp):
+class UIToFPOp(_FromIntegers, arith.UIToFPOp):
     """Unsigned integers to floats."""
 
-    assembly_format = None
-    input = operand_def(_INTEGERS)
-    result = result_def(_FLOATS)
-
-    def verify_(self) -> None:
-        _verify_lanes(self)
-
 
 @irdl_op_definition
-class FPToSIOp(arith.FPToSIOp):
+class FPToSIOp(_FromFloats, arith.FPToSIOp):
     """Floats to signed integers, towards zero."""
 
-    assembly_format = None
-    input = operand_def(_FLOATS)
-    result = result_def(_INTEGERS)
-
-    def verify_(self) -> None:
-        _verify_lanes(self)
-
 
 @irdl_op_definition
-class FPToUIOp(arith.FPToUIOp):
+class FPToUIOp(_FromFloats, arith.FPToUIOp):
     """Floats to unsigned integers, towards zero."""
 
-    assembly_format = None
-    input = operand_def(_FLOATS)
-    result = result_def(_INTEGERS)
-
-    def verify_(self) -> None:
-        _verify_lanes(self)
-
-
-def _verify_width(op: Operation, grows: bool) -> None:
-    _verify_lanes(op)
-    source, result = (cast(IntegerType, element_type(v.type)) for v in (op.operands[0], op.results[0]))
-    if (source.width.data < result.width.data) != grows or source == result:
-        raise VerifyException(f"{op.name}: cannot go from {source} to {result}")
-
 
 @irdl_op_definition
-class ExtSIOp(arith.ExtSIOp):
+class ExtSIOp(_ChangeOfWidth, arith.ExtSIOp):
     """Sign-extend."""
 
-    assembly_format = None
-    input = operand_def(_INTEGERS)
-    result = result_def(_INTEGERS)
+    GROWS: ClassVar[bool] = True
     traits = traits_def(Pure())
 
-    def verify_(self) -> None:
-        _verify_width(self, grows=True)
-
 
 @irdl_op_definition
-class ExtUIOp(arith.ExtUIOp):
+class ExtUIOp(_ChangeOfWidth, arith.ExtUIOp):
     """Zero-extend."""
 
-    assembly_format = None
-    input = operand_def(_INTEGERS)
-    result = result_def(_INTEGERS)
-
-    def verify_(self) -> None:
-        _verify_width(self, grows=True)
+    GROWS: ClassVar[bool] = True
 
 
 @irdl_op_definition
-class TruncIOp(arith.TruncIOp):
+class TruncIOp(_ChangeOfWidth, arith.TruncIOp):
     """Keep the low bits."""
 
-    assembly_format = None
-    input = operand_def(_INTEGERS)
-    result = result_def(_INTEGERS)
-
-    def verify_(self) -> None:
-        _verify_width(self, grows=False)
+    GROWS: ClassVar[bool] = False
 
 
 @irdl_op_definition
-class IndexCastOp(arith.IndexCastOp):
+class IndexCastOp(_Lanewise, arith.IndexCastOp):
     """Between `index` and integers, signed."""
 
-    assembly_format = None
     input = operand_def(_INDICES)
     result = result_def(_INDICES)
 
     def verify_(self) -> None:
-        _verify_lanes(self)
+        super().verify_()
         kinds = [isinstance(element_type(v.type), IndexType) for v in (self.input, self.result)]
         if kinds[0] == kinds[1]:
             raise VerifyException(
@@ -217,53 +197,40 @@ class SelectOp(arith.SelectOp):
         return cls.create(operands=operands, result_types=[types[-1]], attributes=attributes)
 
 
-_Compare = TypeVar("_Compare", bound=Operation)
+class _Comparison(_Lanewise, ABC):
+    """One i1 per lane."""
 
+    predicate = prop_def(IntegerAttr.constr(i64))
+    result = result_def(container_of(base(IntegerType)))
 
-def _vector_result(cls: type[_Compare], op: Operation) -> _Compare:
-    """Anew with one i1 per lane."""
-    lanes = shape_of_lanes(op.operands[0].type)
-    result = vector_of(i1, *lanes) if lanes else i1
-    operands = list(op.operands)
-    op.drop_all_references()
-    return cls.create(
-        operands=operands, result_types=[result], properties=op.properties, attributes=op.attributes
-    )
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        """As upstream, whose result is one i1, and then anew with as many lanes as the operands."""
+        op = super().parse(parser)
+        lanes = shape_of_lanes(op.operands[0].type)
+        result = vector_of(i1, *lanes) if lanes else i1
+        operands = list(op.operands)
+        op.drop_all_references()
+        return cls.create(
+            operands=operands, result_types=[result], properties=op.properties, attributes=op.attributes
+        )
 
 
 @irdl_op_definition
-class CmpFOp(arith.CmpfOp):
+class CmpFOp(_Comparison, arith.CmpfOp):
     """Compare floats."""
 
-    predicate = prop_def(IntegerAttr.constr(i64))
     fastmath = prop_def(FastMathFlagsAttr, default_value=FastMathFlagsAttr("none"))
     lhs = operand_def(_FLOATS)
     rhs = operand_def(_FLOATS)
-    result = result_def(container_of(base(IntegerType)))
-
-    def verify_(self) -> None:
-        _verify_lanes(self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CmpFOp:
-        return _vector_result(cls, super().parse(parser))
 
 
 @irdl_op_definition
-class CmpIOp(arith.CmpiOp):
+class CmpIOp(_Comparison, arith.CmpiOp):
     """Compare integers."""
 
-    predicate = prop_def(IntegerAttr.constr(i64))
     lhs = operand_def(_INDICES)
     rhs = operand_def(_INDICES)
-    result = result_def(container_of(base(IntegerType)))
-
-    def verify_(self) -> None:
-        _verify_lanes(self)
-
-    @classmethod
-    def parse(cls, parser: Parser) -> CmpIOp:
-        return _vector_result(cls, super().parse(parser))
 
 
 def _by_name(*classes: type[Operation]) -> dict[str, type[Operation]]:

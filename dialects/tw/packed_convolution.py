@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, f32, i64
 from xdsl.ir import SSAValue
@@ -11,13 +12,12 @@ from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
     opt_operand_def,
-    opt_prop_def,
     prop_def,
     result_def,
     traits_def,
 )
 
-from ..index_expr import Expr, as_expr
+from ..index_expr import Expr
 from ..types import is_half, sizes_of, tensor_type
 from .base import (
     INTS,
@@ -34,10 +34,11 @@ from .base import (
     int_attr,
     ints,
 )
+from .packing import PanelsOp
 
 
 @irdl_op_definition
-class PackFilterOp(TwOp):
+class PackFilterOp(PanelsOp):
     """Cut filters `[o, c, kernel...]` into panels of `width` outputs: `[o/width, kernel..., c, width]`.
 
     `width` divides o. A panel is read front to back by a register tile. With `group` G, a
@@ -52,41 +53,13 @@ class PackFilterOp(TwOp):
 
     name = "tw.pack_filter"
 
-    source = operand_def(TENSOR)
-    width = prop_def(IntegerAttr.constr(i64))
-    group = opt_prop_def(IntegerAttr.constr(i64))
-    result = result_def(TENSOR)
-
-    traits = traits_def(PURE)
-    assembly_format = (
-        "$source `width` $width (`group` $group^)? attr-dict `:` type($source) `->` type($result)"
-    )
-
-    def __init__(self, source: SSAValue, width: int, group: int | None = None) -> None:
-        result = tensor_type(element_of(source), _packed_sizes(sizes_of(source), width, group))
-        properties = {"width": int_attr(width)}
-        if group is not None:
-            properties["group"] = int_attr(group)
-        self._build((source,), (result,), properties)
+    CUT: ClassVar[tuple[int, str]] = (0, "outputs")
+    GROUPED: ClassVar[tuple[int, str]] = (1, "channels")
 
     def check(self) -> None:
-        sizes, width = sizes_of(self.source), self.width.value.data
-        group = None if self.group is None else self.group.value.data
-        if len(sizes) < 3:
-            raise fail(self, f"source has rank {len(sizes)}, expected at least 3")
-        if width < 1 or (sizes[0] % width).constant != 0:
-            raise fail(self, f"width is {width}, expected a divisor of the {sizes[0]} outputs")
-        if group is not None and (group < 2 or (sizes[1] % group).constant != 0):
-            raise fail(self, f"group is {group}, expected a divisor of the {sizes[1]} channels, 2 or more")
-        expect_element(self, "result", self.result, element_of(self.source))
-        expect_sizes(self, "result shape", sizes_of(self.result), _packed_sizes(sizes, width, group))
-
-
-def _packed_sizes(sizes: Sequence[Expr], width: int, group: int | None) -> tuple[Expr, ...]:
-    outputs, channels, *kernel = sizes
-    if group is None:
-        return (outputs // width, *kernel, channels, as_expr(width))
-    return (outputs // width, *kernel, channels // group, as_expr(width), as_expr(group))
+        if (rank := len(sizes_of(self.source))) < 3:
+            raise fail(self, f"source has rank {rank}, expected at least 3")
+        super().check()
 
 
 @dataclass(frozen=True)

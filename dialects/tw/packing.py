@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from abc import ABC
+from collections.abc import Sequence
+from typing import ClassVar
+
 from xdsl.dialects.builtin import IntegerAttr, f32, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
@@ -14,7 +18,7 @@ from xdsl.irdl import (
     traits_def,
 )
 
-from ..index_expr import as_expr
+from ..index_expr import Expr, as_expr
 from ..types import is_half, sizes_of, tensor_type
 from .base import (
     PURE,
@@ -30,8 +34,54 @@ from .base import (
 )
 
 
+class PanelsOp(TwOp, ABC):
+    """Cut a dimension into panels of `width`, which come first; that and groups of another one come last."""
+
+    CUT: ClassVar[tuple[int, str]]
+    """The dimension whose parts are panels, and what it counts."""
+    GROUPED: ClassVar[tuple[int, str]]
+    """The dimension of which `group` elements stand side by side, and what it counts."""
+
+    source = operand_def(TENSOR)
+    width = prop_def(IntegerAttr.constr(i64))
+    group = opt_prop_def(IntegerAttr.constr(i64))
+    result = result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    assembly_format = (
+        "$source `width` $width (`group` $group^)? attr-dict `:` type($source) `->` type($result)"
+    )
+
+    def __init__(self, source: SSAValue, width: int, group: int | None = None) -> None:
+        properties = {"width": int_attr(width)}
+        if group is not None:
+            properties["group"] = int_attr(group)
+        result = tensor_type(element_of(source), self._panels(sizes_of(source), width, group))
+        self._build((source,), (result,), properties)
+
+    def check(self) -> None:
+        sizes, width = sizes_of(self.source), self.width.value.data
+        group = None if self.group is None else self.group.value.data
+        (cut, parts), (grouped, members) = self.CUT, self.GROUPED
+        n, k = sizes[cut], sizes[grouped]
+        if width < 1 or (n % width).constant != 0:
+            raise fail(self, f"width is {width}, expected a divisor of the {n} {parts}")
+        if group is not None and (group < 2 or (k % group).constant != 0):
+            raise fail(self, f"group is {group}, expected a divisor of the {k} {members}, 2 or more")
+        expect_element(self, "result", self.result, element_of(self.source))
+        expect_sizes(self, "result shape", sizes_of(self.result), self._panels(sizes, width, group))
+
+    def _panels(self, sizes: Sequence[Expr], width: int, group: int | None) -> tuple[Expr, ...]:
+        cut, grouped = self.CUT[0], self.GROUPED[0]
+        others = [size for i, size in enumerate(sizes) if i not in (cut, grouped)]
+        steps, last = sizes[grouped], (as_expr(width),)
+        if group is not None:
+            steps, last = steps // group, (*last, as_expr(group))
+        return (sizes[cut] // width, *others, steps, *last)
+
+
 @irdl_op_definition
-class PackOp(TwOp):
+class PackOp(PanelsOp):
     """Cut a `[k, n]` matrix into panels of `width` columns: `result[p, i, j] = source[i, p*width + j]`.
 
     `width` divides n. A panel is read front to back by a register tile (the packed `B` of
@@ -47,39 +97,12 @@ class PackOp(TwOp):
 
     name = "tw.pack"
 
-    source = operand_def(TENSOR)
-    width = prop_def(IntegerAttr.constr(i64))
-    group = opt_prop_def(IntegerAttr.constr(i64))
-    result = result_def(TENSOR)
-
-    traits = traits_def(PURE)
-    assembly_format = (
-        "$source `width` $width (`group` $group^)? attr-dict `:` type($source) `->` type($result)"
-    )
-
-    def __init__(self, source: SSAValue, width: int, group: int | None = None) -> None:
-        k, n = sizes_of(source)
-        sizes = (n // width, k, as_expr(width))
-        properties = {"width": int_attr(width)}
-        if group is not None:
-            sizes = (n // width, k // group, as_expr(width), as_expr(group))
-            properties["group"] = int_attr(group)
-        self._build((source,), (tensor_type(element_of(source), sizes),), properties)
+    CUT: ClassVar[tuple[int, str]] = (1, "columns")
+    GROUPED: ClassVar[tuple[int, str]] = (0, "rows")
 
     def check(self) -> None:
         expect_rank(self, "source", self.source, 2)
-        expect_element(self, "result", self.result, element_of(self.source))
-        k, n = sizes_of(self.source)
-        width = self.width.value.data
-        if width < 1 or (n % width).constant != 0:
-            raise fail(self, f"width is {width}, expected a divisor of the {n} columns")
-        sizes = (n // width, k, as_expr(width))
-        if self.group is not None:
-            group = self.group.value.data
-            if group < 2 or (k % group).constant != 0:
-                raise fail(self, f"group is {group}, expected a divisor of the {k} rows, 2 or more")
-            sizes = (n // width, k // group, as_expr(width), as_expr(group))
-        expect_sizes(self, "result shape", sizes_of(self.result), sizes)
+        super().check()
 
 
 @irdl_op_definition
