@@ -20,7 +20,7 @@ from tilewright.dialects.types import element_type
 from .accumulate import Accumulators
 from .blocks import Blocks, covers
 from .body import Body, Reduction
-from .combine import combine, combine_positions, identities, last_position, match_positions
+from .combine import combine, identities, last_position, match_positions
 from .loop_writer import LoopWriter
 from .moments import Moments
 from .nest import NestBuilder
@@ -91,16 +91,6 @@ class TileAccumulators(Accumulators):
     def add(self, scope: Scope, op: Reduction | ScanOp, acc: Sequence[SSAValue]) -> tuple[SSAValue, ...]:
         assert not isinstance(op, ScanOp)
         return self.join(scope, op, acc, self.elements(scope, op))
-
-    def join(
-        self, scope: Scope, op: Reduction | ScanOp, acc: Sequence[SSAValue], new: Sequence[SSAValue]
-    ) -> tuple[SSAValue, ...]:
-        self.writer.location = op.location
-        if isinstance(op, MomentsOp):
-            return self.moments(scope, op).join(acc, new)
-        if isinstance(op, ArgReduceOp):
-            return combine_positions(op.kind.data, (acc[0], acc[1]), (new[0], new[1]), self._emit(scope))
-        return (combine(op.kind.data, acc[0], new[0], self._emit(scope)),)
 
     def finish(self, scope: Scope, carry: Carry) -> None:
         """Collapse the dimensions of reduced axes."""

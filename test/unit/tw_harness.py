@@ -14,19 +14,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from tilewright.dialects.dominance import verify_dominance
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.types import ELEMENT_TYPES, tensor_type
+from tilewright.targets.native.launch import DTYPES as TORCH_DTYPES
 
-TORCH_DTYPES = {
-    "f64": torch.float64,
-    "f32": torch.float32,
-    "bf16": torch.bfloat16,
-    "f16": torch.float16,
-    "i64": torch.int64,
-    "i32": torch.int32,
-    "i16": torch.int16,
-    "i8": torch.int8,
-    "ui8": torch.uint8,
-    "i1": torch.bool,
-}
 NAMES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
 FLOATS = ("f64", "f32", "bf16", "f16")
 INTEGERS = ("i64", "i32", "i16", "i8", "ui8")
