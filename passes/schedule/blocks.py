@@ -13,6 +13,7 @@ from tilewright.dialects.tk.attributes import int64
 from tilewright.dialects.tk.kernels import FuncOp
 
 BLOCKS, GRID, PRODUCT, CANDIDATES = "tk.blocks", "tk.grid", "tk.product", "tk.candidates"
+DESCRIPTORS = "tk.descriptors"
 
 
 @dataclass(frozen=True)
@@ -20,7 +21,8 @@ class Blocks:
     """How one function is cut into programs and tiles.
 
     In the text: `tk.blocks = array<i64: 0, 8, 1, 1024>, tk.grid = 1 : i64, tk.warps = 4 : i64,
-    tk.stages = 1 : i64, tk.index = 32 : i64, tk.swizzle = 8 : i64, tk.product = "ieee"`.
+    tk.stages = 1 : i64, tk.index = 32 : i64, tk.swizzle = 8 : i64, tk.product = "ieee",
+    tk.descriptors = array<i64: 0, 1>`.
     """
 
     sizes: tuple[tuple[int, int], ...]
@@ -35,6 +37,10 @@ class Blocks:
     """So many blocks of the last but one grid axis are done before the next block of the last."""
     product: str | None = None
     """The precision of the matrix product that this function is."""
+    descriptors: tuple[int, ...] = ()
+    """The numbers of the arguments that the sum of a product loads by tensor descriptor."""
+    describable: tuple[int, ...] = ()
+    """Those that it could load so, on a device that has descriptors; not in the text."""
     kind: str = ""
     """The class of kernel, by which `variants` finds other choices; not in the text."""
     varied: tuple[int, ...] = ()
@@ -53,6 +59,8 @@ class Blocks:
             found["tk.swizzle"] = int64(self.swizzle)
         if self.product is not None:
             found[PRODUCT] = StringAttr(self.product)
+        if self.descriptors:
+            found[DESCRIPTORS] = DenseArrayBase.from_list(i64, self.descriptors)
         return found
 
 
@@ -67,11 +75,13 @@ def take_blocks(func: FuncOp) -> Blocks | None:
     flat = tuple(cast("DenseArrayBase[IntegerType]", func.attributes.pop(BLOCKS)).get_values())
     grid = cast("IntegerAttr[IntegerType]", func.attributes.pop(GRID, int64(0)))
     product = func.attributes.pop(PRODUCT, None)
+    described = cast("DenseArrayBase[IntegerType] | None", func.attributes.pop(DESCRIPTORS, None))
     left = [(a, 1) for a in range(len(func.space)) if a not in flat[::2]]
     return Blocks(
         sizes=(*zip(flat[::2], flat[1::2], strict=True), *left),
         grid=grid.value.data,
         product=product.data if isinstance(product, StringAttr) else None,
+        descriptors=() if described is None else tuple(described.get_values()),
     )
 
 

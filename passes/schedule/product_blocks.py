@@ -12,6 +12,7 @@ from tilewright.dialects.tk.kernels import FuncOp
 from ..rewrite import skip
 from .blocks import Blocks, power_of_two
 from .cost import estimate, is_expensive
+from .descriptors import decide_descriptors
 from .roles import has_half_factors
 
 _WIDE = 144
@@ -31,6 +32,8 @@ class Limits:
     """KiB of shared memory per program."""
     cores: int
     """Multiprocessors, each of which wants a program."""
+    descriptors: bool = False
+    """Blocks of memory can be brought by tensor descriptor."""
 
 
 def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits) -> Blocks | None:
@@ -53,7 +56,7 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
     rows, columns = _sides(m, n, count, half, limits, area)
     deep = min(64 if half else 32, power_of_two(max(_LEAST, sizes[2] or 64)))
     warps = 8 if rows * columns >= min(area, 128 * 128) else 4
-    return Blocks(
+    found = Blocks(
         (*((a, 1) for a in batches), (row, rows), (column, columns), (depth, deep)),
         len(batches) + 2,
         warps=warps,
@@ -64,6 +67,7 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
         kind="product",
         varied=(row, column, depth),
     )
+    return decide_descriptors(func, product, found) if limits.descriptors else found
 
 
 def _stages(step: int, shared: int) -> int:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32
 
+from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.descriptor import DESCRIPTOR
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp, YieldOp
+from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.tiles import MmaOp
 
 from .blocks import Blocks
@@ -28,6 +31,7 @@ class ProductWriter:
         self.space = func.space
         self.blocks = blocks
         self.body = body
+        self.described = [func.body.block.args[i] for i in blocks.descriptors]
         (row,), (column,), (self.depth,) = product.rows, product.columns, product.over
         self.main = writer
         writer.frame = (row, column)
@@ -57,5 +61,14 @@ class ProductWriter:
         a = factor(scope, self.left, self.product.left, common, over)
         b = factor(scope, self.right, self.product.right, common, over)
         self.main.location = self.product.product.location
+        self._mark(scope, loop)
         total = self.main.put(scope, MmaOp.make(loop.body.block.args[0], a, b, self.precision))
         self.main.put(scope, YieldOp.create(operands=[total]))
+
+    def _mark(self, scope: Scope, loop: ForOp) -> None:
+        """The loads of a step's blocks that are by tensor descriptor."""
+        buffers = {self.main.value(scope, arg) for arg in self.described}
+        for op in loop.body.block.ops:
+            shape = shape_of_lanes(op.result.type) if isinstance(op, LoadOp) else ()
+            if isinstance(op, LoadOp) and op.buffer in buffers and min(shape, default=1) > 1:
+                op.attributes[DESCRIPTOR] = UnitAttr()

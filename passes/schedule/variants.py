@@ -11,6 +11,8 @@ from xdsl.ir import Attribute
 from tilewright.dialects.tk.kernels import FuncOp
 
 from .blocks import CANDIDATES, Blocks, power_of_two
+from .descriptors import with_descriptors
+from .roles import matrix_product
 
 _MOST_WARPS = 16
 
@@ -24,6 +26,8 @@ class Variant:
     warps: int = 0
     stages: int = 0
     """Steps that are loaded ahead, more or fewer."""
+    turns: bool = False
+    """What is loaded by tensor descriptor is by pointers, or the reverse."""
 
 
 VARIANTS: Mapping[str, Sequence[Variant]] = {
@@ -39,6 +43,8 @@ VARIANTS: Mapping[str, Sequence[Variant]] = {
         Variant((-1, -1), -1),
         Variant((0, 0, -1), 0, 1),
         Variant((), -1),
+        Variant(turns=True),
+        Variant((), 0, 1, turns=True),
     ),
     "chain": (Variant((0, 1)), Variant((-1, 0)), Variant((-1, 0), -1), Variant((), 0, 1), Variant((0, 1), 1)),
 }
@@ -82,4 +88,11 @@ def _changed(func: FuncOp, default: Blocks, variant: Variant) -> Blocks | None:
     stages = default.stages + variant.stages
     if not 1 <= warps <= _MOST_WARPS or stages < 1:
         return None
-    return replace(default, sizes=tuple(sizes.items()), warps=warps, stages=stages)
+    changed = replace(default, sizes=tuple(sizes.items()), warps=warps, stages=stages, descriptors=())
+    if not default.describable:
+        return None if variant.turns else changed
+    if bool(default.descriptors) == variant.turns:
+        return changed
+    product = matrix_product(func)
+    assert product is not None
+    return with_descriptors(func, product, changed)

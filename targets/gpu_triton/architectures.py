@@ -9,6 +9,8 @@ from typing import Literal
 from .compile_errors import UnknownArchitecture
 
 _K = 1024
+_FIRST_WITH_DESCRIPTORS = 90
+"""PTX has `cp.async.bulk.tensor` from sm_90 on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +39,8 @@ class Architecture:
     wide_load: str
     """Regular expression of the instructions that read at least 128 bits of global memory per lane."""
     wide_store: str
+    descriptors: bool = False
+    """Whether a copy engine brings blocks of memory by tensor descriptor (TMA)."""
 
     @property
     def triton_target(self) -> tuple[str, int | str, int]:
@@ -44,9 +48,13 @@ class Architecture:
         return self.backend, self.arch, self.warp
 
     @property
-    def facts(self) -> Mapping[str, int]:
-        """What passes are told: KiB of shared memory, multiprocessors."""
-        return {"shared": self.shared_per_block // _K, "cores": self.cores}
+    def facts(self) -> Mapping[str, int | bool]:
+        """What passes are told: KiB of shared memory, multiprocessors, tensor descriptors."""
+        return {
+            "shared": self.shared_per_block // _K,
+            "cores": self.cores,
+            "descriptors": self.descriptors,
+        }
 
     def occupancy(self, registers: int, shared: int, warps: int) -> float:
         """The fraction of a multiprocessor's threads that can be resident at once."""
@@ -91,6 +99,7 @@ def _cuda(
         tensor_core=tensor_core,
         wide_load=_CUDA_LOAD,
         wide_store=_CUDA_STORE,
+        descriptors=arch >= _FIRST_WITH_DESCRIPTORS,
     )
 
 

@@ -33,6 +33,7 @@ from tilewright.dialects.index_expr import Bounds, Var
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp
+from tilewright.dialects.tk.descriptor import DESCRIPTOR
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.lanes import axes_of_lanes
 from tilewright.dialects.tk.loops import ForOp, YieldOp
@@ -42,6 +43,7 @@ from tilewright.dialects.types import element_type
 
 from ..native.text import place
 from . import access, rules
+from .descriptors import load_block, write_descriptors
 from .errors import NoBlocks, NoTritonLowering
 from .grid import Grid, grid_of, write_grid
 from .kernel import Parameter, TritonKernel
@@ -110,6 +112,7 @@ def _body(w: Writer, func: FuncOp, grid: Grid) -> None:
     write_grid(w, grid)
     for loop in grid.loops:
         _coordinates(w, loop)
+    write_descriptors(w, func)
     if grid.loops:
         _block(w, grid.loops[-1].body.block)
 
@@ -155,7 +158,8 @@ def _broadcast(w: Writer, op: Operation) -> None:
 def _load(w: Writer, op: Operation) -> None:
     assert isinstance(op, LoadOp)
     w.note_place(op.location)
-    w.assign(op.result, access.load(w, op), shape_of_lanes(op.result.type))
+    text = load_block(w, op) if op in w.descriptors else access.load(w, op)
+    w.assign(op.result, text, shape_of_lanes(op.result.type))
 
 
 def _store(w: Writer, op: Operation) -> None:
@@ -258,7 +262,7 @@ def _coordinates(w: Writer, loop: ForOp) -> None:
     found: dict[tuple[int, int, int], int] = {}
     for op in loop.body.walk():
         axes = axes_of_lanes(op)
-        if axis not in axes:
+        if axis not in axes or DESCRIPTOR in op.attributes:
             continue
         type_ = op.operands[0].type if isinstance(op, StoreOp) else op.results[0].type
         shape, dim = shape_of_lanes(type_), axes.index(axis)

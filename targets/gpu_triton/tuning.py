@@ -32,7 +32,7 @@ from tilewright.dialects.types import bytes_of
 from tilewright.passes.manager import module_text
 from tilewright.passes.rewrite import note
 from tilewright.passes.schedule.apply_schedule import schedule
-from tilewright.passes.schedule.blocks import BLOCKS, CANDIDATES, PRODUCT
+from tilewright.passes.schedule.blocks import BLOCKS, CANDIDATES, DESCRIPTORS, PRODUCT
 
 from ..native.store import open_store
 from .binary import Binary
@@ -233,7 +233,8 @@ def _name_of(candidate: Candidate) -> str:
     flat = [n for n in _integers(candidate.data[BLOCKS])]
     (warps,), (stages,) = (_integers(candidate.data[name]) for name in ("tk.warps", "tk.stages"))
     blocks = "x".join(str(n) for n in flat[1::2])
-    return f"blocks {blocks}, {warps} warps, {stages} stages"
+    described = ", by descriptor" if DESCRIPTORS in candidate.data else ""
+    return f"blocks {blocks}, {warps} warps, {stages} stages{described}"
 
 
 def _integers(attribute: Attribute) -> list[int]:

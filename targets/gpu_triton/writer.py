@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var
+from tilewright.dialects.tk.descriptor import Descriptor
 from tilewright.dialects.tk.scope import shape_of_lanes
 
 from ..native.text import KernelText
@@ -46,6 +47,10 @@ class Writer(KernelText):
     """Axes that one block covers: their first place is 0."""
     coordinates: dict[Place, str] = field(default_factory=dict[Place, str])
     masks: dict[Place, str] = field(default_factory=dict[Place, str])
+    descriptors: dict[Operation, tuple[str, Descriptor]] = field(
+        default_factory=dict[Operation, tuple[str, Descriptor]]
+    )
+    """The loads that are by tensor descriptor, and the descriptor's name."""
     helpers: set[str] = field(default_factory=set[str])
 
     # Lines

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -152,6 +153,33 @@ def test_real_machine_code(
     assert launch.grid == (3, 1, 1)
     kinds = {file.read_text().split()[0] for file in tmp_path.rglob("manifest")}
     assert {"kernel", "library"} <= kinds
+
+
+def test_long_sums_of_products_load_by_descriptor(gpu: EmulatedGpu) -> None:
+    """The driver says sm_90, whose row of the table has descriptors; odd addresses are copied before."""
+    torch.manual_seed(0)
+    model = nn.Linear(2048, 1032, dtype=torch.bfloat16).requires_grad_(False)
+    run, x = compiled(model), torch.randn(1027 * 2048 + 1).bfloat16()
+    for first in (0, 1):
+        view = x[first : first + 1027 * 2048].view(1027, 2048)
+        expected = nn.functional.linear(view.double(), model.weight.double(), model.bias.double())
+        torch.testing.assert_close(run(view).double(), expected, rtol=2**-8, atol=1e-4)
+    assert [unit.text.count("tl.make_tensor_descriptor(") for unit in gpu.units] == [2]
+
+
+def test_descriptors_in_real_machine_code(
+    library: stand_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A launch hands over 128 bytes for each descriptor of each program."""
+    pytest.importorskip("triton")
+    torch._dynamo.reset()
+    library.reset()
+    monkeypatch.setenv("TILEWRIGHT_GPU_STAND_IN", str(library.path))
+    model = nn.Linear(2048, 1032, dtype=torch.bfloat16).requires_grad_(False)
+    compiled(model, cache_dir=str(tmp_path))(torch.randn(1027, 2048).bfloat16())
+    (launch,) = library.launches()
+    assert launch.grid == (17 * 9, 1, 1)
+    assert [json.loads(file.read_text())["scratch"] for file in tmp_path.rglob("facts.json")] == [256]
 
 
 def test_a_choice_among_configurations(

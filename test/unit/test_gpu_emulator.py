@@ -198,6 +198,15 @@ def test_argmax_with_nan_depends_on_order() -> None:
             "tl.dot(tl.zeros((16, 16), tl.float32), tl.zeros((16, 16), tl.float16))",
             "dot of float32 and float16",
         ),
+        ("tl.make_tensor_descriptor(x, [1, 4], [4, 1], [1, 2])", "a descriptor of blocks"),
+        ("tl.make_tensor_descriptor(x, [1, 4], [4, 2], [1, 4])", "the last stride of a descriptor is 1"),
+        ("tl.make_tensor_descriptor(x, [1, 2], [2, 1], [1, 4])", "a stride that is no multiple of 16"),
+        ("tl.make_tensor_descriptor(x + 2, [1, 2], [4, 1], [1, 4])", "base is no multiple of 16 bytes"),
+        ("tl.make_tensor_descriptor(x, [0, 4], [4, 1], [1, 4])", "a descriptor of a size below 1"),
+        (
+            "tl.make_tensor_descriptor(x, [1, 4], [4, 1], [1, 4]).load([tl.program_id(0).to(tl.int64), 0])",
+            "the places of a descriptor have 32 bits",
+        ),
     ],
 )
 def test_refuses_what_triton_refuses(line: str, reason: str) -> None:

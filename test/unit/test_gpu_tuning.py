@@ -38,14 +38,25 @@ tk.func @copy [s0] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
   tk.store %0, %o[d0] : f32, memref<?xf32>
 }
 """
+PRODUCT = """
+tk.func @product [256, 256, 768] (%a: memref<196608xbf16>, %b: memref<196608xbf16>, %o: memref<65536xf32>) {
+  %0 = tk.load %a[d0*768 + d2] : memref<196608xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %b[d1*768 + d2] : memref<196608xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] : f32
+  tk.store %5, %o[d0*256 + d1] : f32, memref<65536xf32>
+}
+"""
 BINARY = Binary("sm_90", "copy", b"copy 5", "", 4, 0, 0, 1, 32, 0)
 
 
-def module_of(text: str) -> ModuleOp:
+def module_of(text: str, facts: str = "") -> ModuleOp:
     """Decided, with other choices beside."""
     context = new_context()
     module = Parser(context, text).parse_module()
-    run_pipeline(context, module, parse_pipeline("schedule-gpu{candidates=true}"))
+    run_pipeline(context, module, parse_pipeline(f"schedule-gpu{{candidates=true {facts}}}"))
     return module
 
 
@@ -63,8 +74,8 @@ class Bench:
     compiled: list[Job] = field(default_factory=list[Job])
     remarks: list[Remark] = field(default_factory=list[Remark])
 
-    def choose(self, text: str = COPY) -> str:
-        module = module_of(text)
+    def choose(self, text: str = COPY, facts: str = "") -> str:
+        module = module_of(text, facts)
         with remarks_to(self.remarks.append):
             Tuner("sm_90", "H", self.folder, 0, self.seconds)(module)
         assert CANDIDATES not in function(module).attributes
@@ -98,6 +109,24 @@ def test_the_clock_decides(bench: Bench) -> None:
     text = bench.choose()
     assert "tk.blocks = array<i64: 0, 2048>, tk.grid = 1 : i64, tk.warps = 8" in text
     assert bench.why.startswith("autotune: 3 of 0-5, blocks 2048, 8 warps, 1 stages (0: 14.0 us, 1: 14.0 us")
+
+
+def test_descriptors_are_a_choice_of_products(bench: Bench) -> None:
+    """By pointers is the default of a short sum; what a device lacks is no choice."""
+    described = "make_tensor_descriptor"
+
+    def binary(task: Job) -> Binary:
+        return replace(BINARY, warps=task.warps, scratch=256 if described in task.source else 0)
+
+    bench.binary = binary
+    bench.seconds = lambda kernel, binary, sizes: 1e-6 if binary.scratch else 2e-6
+    assert "tk.descriptors" not in bench.choose(PRODUCT)
+    assert described not in "".join(task.source for task in bench.compiled)
+    assert "tk.descriptors = array<i64: 0, 1>" in bench.choose(PRODUCT, "descriptors=true")
+    assert "stages, by descriptor (0: 2.0 us, " in bench.why
+    bench.seconds, bench.folder = None, bench.folder / "untimed"
+    assert "tk.descriptors" not in bench.choose(PRODUCT, "descriptors=true")
+    assert "not timed" in bench.why
 
 
 def test_the_clock_gets_the_sizes_of_buffers(bench: Bench) -> None:

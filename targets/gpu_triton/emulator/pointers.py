@@ -172,8 +172,15 @@ def _fitting(value: Any, dtype: DType, pointer: Pointer) -> Value:
     return result
 
 
+_GRAIN = 16
+"""Bytes that addresses and strides of a descriptor are multiples of."""
+
+
 class Descriptor:
-    """A tensor descriptor: blocks of a strided tensor; beyond its shape loads give zero, stores nothing."""
+    """A tensor descriptor: blocks of a strided tensor; beyond its shape loads give zero, stores nothing.
+
+    What the copy engine does not take is refused: it would read something else, or trap.
+    """
 
     def __init__(
         self,
@@ -193,6 +200,18 @@ class Descriptor:
         self._shape = [converted(as_value(n), int64) for n in shape]
         self._strides = [converted(as_value(n), int64) for n in strides]
         self.block_shape = [int(n) for n in block_shape]
+        self._check()
+
+    def _check(self) -> None:
+        width = self.dtype.payload.itemsize
+        if any(n <= 0 or n & (n - 1) for n in self.block_shape) or self.block_shape[-1] * width < _GRAIN:
+            raise BadText(f"a descriptor of blocks {self.block_shape} of {width} bytes per element")
+        if bool((self._base.offset.data * width % _GRAIN != 0).any()):
+            raise BadText(f"a descriptor whose base is no multiple of {_GRAIN} bytes")
+        if any(bool((s.data * width % _GRAIN != 0).any()) for s in self._strides[:-1]):
+            raise BadText(f"a descriptor with a stride that is no multiple of {_GRAIN} bytes")
+        if any(bool(((n.data < 1) | (n.data >= 2**31)).any()) for n in self._shape):
+            raise BadText("a descriptor of a size below 1 or above 2**31 - 1")
 
     @property
     def dtype(self) -> DType:
@@ -204,6 +223,8 @@ class Descriptor:
             raise BadText(f"{len(offsets)} offsets for a descriptor of rank {rank}")
         pointer, mask = self._base, as_value(True)
         for axis, (start, size) in enumerate(zip(offsets, self.block_shape, strict=True)):
+            if isinstance(start, Value) and start.dtype == int64:
+                raise BadText("the places of a descriptor have 32 bits")
             lane = torch.arange(size).reshape(1, *[-1 if i == axis else 1 for i in range(rank)])
             position = converted(as_value(start), int64) + Value(lane, int64)
             pointer = pointer + position * self._strides[axis]
