@@ -15,7 +15,7 @@ import hashlib
 import marshal
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -218,6 +218,23 @@ def fingerprint() -> str:
     for table in sorted(TABLES, key=lambda table: table.group):
         parts += [f"{table.group} {n} {source_digest(item)}" for n, item in sorted(table.added.items())]
     return hashlib.sha256("\n".join(parts).encode()).hexdigest() if parts else ""
+
+
+def added_by() -> Mapping[str, Sequence[str]]:
+    """Module -> the names of what it added in this process, as `pass my-pass`; both sorted."""
+    found: dict[str, list[str]] = {}
+    for table in TABLES:
+        for name, item in table.added.items():
+            found.setdefault(_adder(item), []).append(f"{table.kind} {name}")
+    return {module: sorted(names) for module, names in sorted(found.items())}
+
+
+def _adder(item: object) -> str:
+    """The module that defines an entry; instances (of Dialect, Target) are looked for by identity."""
+    if hasattr(item, "__qualname__"):
+        return _definition(item)[0]
+    holders = [n for n, m in sorted(sys.modules.items()) if any(v is item for v in vars(m).values())]
+    return next(iter(holders), _definition(item)[0])
 
 
 def source_digest(item: object) -> str:

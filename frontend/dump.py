@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from pathlib import Path
@@ -16,8 +17,10 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.plugins import added_by
 from tilewright.passes.manager import Dump, module_text
 
+from .check_writer import pass_flags
 from .tool_io import make_folder
 
 IMPORT_STAGE = "00-import.mlir"
@@ -44,14 +47,40 @@ def write_import(dump: Dump, module: ModuleOp, passes: Sequence[ModulePass]) -> 
     dump.write(IMPORT_STAGE, repro_header(passes) + module_text(module))
 
 
-def repro_header(passes: Sequence[ModulePass]) -> str:
+def repro_header(passes: Sequence[object]) -> str:
     """Comment lines that say which versions made this file and how to run the rest."""
-    pipeline = ",".join(str(pass_) for pass_ in passes)
+    loaded = load_flags()
+    flags = pass_flags(",".join(str(pass_) for pass_ in passes), load=loaded.sources)
     return (
         f"// {versions()}\n"
-        f"// RUN: tilewright-opt %s -p '{pipeline}'\n"
-        f"// Every stage: tilewright-opt {IMPORT_STAGE} --dump again -o /dev/null -p '{pipeline}'\n"
+        f"// RUN: tilewright-opt %s {flags}\n"
+        f"// Every stage: tilewright-opt {IMPORT_STAGE} --dump again -o /dev/null {flags}\n"
+        + "".join(f"// {line}\n" for line in loaded.missing)
     )
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """What the tools have to `--load` to know what this process knows."""
+
+    sources: tuple[str, ...]
+    missing: tuple[str, ...]
+    """In words, what no `--load` brings: it was added by a program or a notebook itself."""
+
+
+def load_flags() -> Loaded:
+    """The files and modules of passes, dialects and the like that are not installed."""
+    sources: list[str] = []
+    missing: list[str] = []
+    for name, added in added_by().items():
+        file = getattr(sys.modules.get(name), "__file__", None)
+        if name == "__main__" or file is None:
+            missing.append(
+                f"Not known here: {', '.join(added)} of the program itself; move it to a file to --load"
+            )
+        else:
+            sources.append(name if "." in name else file)
+    return Loaded(tuple(sources), tuple(missing))
 
 
 def versions() -> str:

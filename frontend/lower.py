@@ -91,9 +91,10 @@ def lower(graph: Graph, request: Request, tune: Tune | None = None) -> Lowered:
 def _checks(graph: Graph, request: Request) -> list[Hook]:
     """What looks at each stage, after the dump, which then holds the broken one, too."""
     found: list[Hook] = []
-    if request.options.verify or request.environment.verify_each:
+    options = request.options
+    if options.verify or options.pipeline or options.insert or request.environment.verify_each:
         found.append(verify_hook())
-    if request.options.check:
+    if options.check:
         found.append(_semantic_check(graph, request))
     return found
 

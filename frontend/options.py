@@ -35,7 +35,7 @@ class Options:
     target_options: Mapping[str, object] = field(default_factory=dict[str, object])
     """Options that only the chosen target has."""
     verify: bool = False
-    """Verify the IR after every pass."""
+    """Verify the IR after every pass; so it is where `pipeline` or `insert` is given."""
     check: str = ""
     """`each-pass`: run every graph before and after each pass, and compiled, on made-up inputs (slow)."""
     dump: str = ""
@@ -88,7 +88,9 @@ def _check(name: str, value: object) -> None:
         )
     accepted = _ACCEPTED[name]() if name in _ACCEPTED else None
     if accepted is not None and value not in accepted:
-        raise BadOptionValue(name=name, value=value, accepted=", ".join(accepted))
+        raise BadOptionValue(
+            name=name, value=value, accepted=", ".join(a or "an empty text" for a in accepted)
+        )
 
 
 def options_of_target(target: Target, given: Mapping[str, object]) -> dict[str, object]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -20,7 +19,8 @@ from xdsl.dialects.builtin import ModuleOp
 from tilewright.passes.manager import module_text
 from tilewright.targets.registry import target
 
-from .dump import versions
+from .check_writer import pass_flags
+from .dump import load_flags, repro_header, versions
 
 if TYPE_CHECKING:
     from .compile import Request
@@ -40,6 +40,8 @@ def with_repro(
         request = replace(request, target=target(target_name))
         folder = write_repro(error, reimport(), _pipeline(request), request)
     except Exception as other:  # a full disk, say, or an import that fails the second time
+        if str(other) == str(error):  # a pipeline that cannot be read: there is nothing to run
+            return
         _say(error, f"repro: could not be written ({type(other).__name__}: {other})")
         return
     _say(error, f"repro: {folder} (sh {folder / 'run.sh'})")
@@ -55,10 +57,16 @@ def write_repro(error: Exception, module: ModuleOp, pipeline: Sequence[object], 
     """The folder, named by its contents, so that one failure makes one folder."""
     passes = ",".join(map(str, pipeline))
     text = module_text(module)
-    flags = ["-p", passes, "--check-semantics", "--check-seed", str(SEED), "-o", "scheduled.mlir"]
-    command = f"tilewright-opt module.mlir {shlex.join(flags)}"
+    loaded = load_flags()
+    flags = (
+        f"{pass_flags(passes, load=loaded.sources)} --check-semantics --check-seed {SEED} -o scheduled.mlir"
+    )
+    command = f"tilewright-opt module.mlir {flags}"
     if request.target is not None and request.target.name == "cpu_openmp":
-        command += " && tilewright-translate scheduled.mlir --to=cpp -o kernels.cpp"
+        load = pass_flags("", load=loaded.sources)
+        command += f" && tilewright-translate scheduled.mlir {load} --to=cpp -o kernels.cpp".replace(
+            "  ", " "
+        )
     digest = hashlib.sha256(f"{text}\n{passes}\n{type(error).__name__}".encode()).hexdigest()[:16]
     folder = request.cache_folder / "repros" / digest
     folder.mkdir(parents=True, exist_ok=True)
@@ -72,9 +80,10 @@ def write_repro(error: Exception, module: ModuleOp, pipeline: Sequence[object], 
         "versions": versions(),
         "command": command,
     }
-    (folder / "module.mlir").write_text(f"// {versions()}\n// RUN: tilewright-opt %s -p '{passes}'\n{text}")
+    (folder / "module.mlir").write_text(repro_header(pipeline) + text)
     (folder / "repro.json").write_text(json.dumps(facts, indent=2) + "\n")
-    (folder / "run.sh").write_text(f'#!/bin/sh\ncd "$(dirname "$0")" || exit 1\n{command}\n')
+    notes = "".join(f"# {line}\n" for line in loaded.missing)
+    (folder / "run.sh").write_text(f'#!/bin/sh\n{notes}cd "$(dirname "$0")" || exit 1\n{command}\n')
     return folder
 
 

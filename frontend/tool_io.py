@@ -141,6 +141,8 @@ def load_passes(where: str) -> None:
         assert spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         sys.modules[spec.name] = module  # dataclasses look their module up
+        beside = str(Path(where).resolve().parent)  # as for a script: its neighbours can be imported
+        sys.path.extend([beside] if beside not in sys.path else [])
         spec.loader.exec_module(module)
     except TilewrightError:
         raise

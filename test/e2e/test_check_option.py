@@ -9,13 +9,17 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
+from tilewright.frontend.dump import load_flags
 from tilewright.frontend.tool_io import load_passes
+from tilewright.passes.registry import TABLE, register_pass
 
 WRONG = Path(__file__).parents[1] / "tools" / "Inputs" / "turn_differences.py"
+BROKEN = WRONG.parent / "broken_rules.py"
 
 
 class Net(torch.nn.Module):
@@ -58,11 +62,37 @@ def test_a_wrong_pass_is_named_and_leaves_a_repro(tmp_path: Path, monkeypatch: p
     assert "turn-differences" in facts["pipeline"]
     assert facts["error"].startswith("ChangedMeaning: TW3921")
     assert "torch" in facts["versions"]
-    # Without the module that registers the pass: the tool knows every pass but that one.
-    done = subprocess.run(["sh", str(folder / "run.sh")], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "TW3901: no pass is named `turn-differences`" in done.stderr
-    script = (folder / "run.sh").read_text().replace("tilewright-opt", f"tilewright-opt --load {WRONG}")
-    (folder / "run.sh").write_text(script)
+    # Another process, without the model: the file that added the pass is loaded.
     done = subprocess.run(["sh", str(folder / "run.sh")], capture_output=True, text=True)
     assert "TW3921: pass 4 `turn-differences` changed what @main computes" in done.stderr
+
+
+def test_a_pipeline_that_cannot_be_read_is_said_once_and_leaves_no_repro(tmp_path: Path) -> None:
+    options: Any = {"cache_dir": str(tmp_path), "insert": {"after:fuze": ["dce"]}}
+    with pytest.raises(Exception, match="TW3912: no place `after:fuze`") as caught:
+        torch.compile(torch.sin, backend="mlir", options=options)(torch.ones(3))
+    assert str(caught.value).count("TW3912") == 1
+    assert not (tmp_path / "repros").exists()
+
+
+def negated_exp(x: torch.Tensor) -> torch.Tensor:
+    return (-x).exp()
+
+
+def test_inserted_passes_are_verified(tmp_path: Path) -> None:
+    options: Any = {"cache_dir": str(tmp_path), "insert": {"before:canonicalize": ["use-before-definition"]}}
+    load_passes(str(BROKEN))
+    with pytest.raises(Exception, match="TW3904: the module does not verify after pass 1") as caught:
+        torch.compile(negated_exp, backend="mlir", options=options)(torch.ones(3))
+    assert "TW3905: operand 0 of `tw.exp` does not dominate this use" in str(caught.value)
+
+
+def test_a_repro_says_what_only_the_program_knows(monkeypatch: pytest.MonkeyPatch) -> None:
+    def mine(ctx: object, module: object) -> None:
+        """Nothing."""
+
+    mine.__module__ = "__main__"
+    monkeypatch.setattr(TABLE, "added", {})
+    register_pass("of-the-program")(mine)
+    assert load_flags().sources == ()
+    assert load_flags().missing[0].startswith("Not known here: pass of-the-program")

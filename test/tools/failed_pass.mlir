@@ -8,7 +8,7 @@
 // RAISES: TW3910: pass 2 `looks-up` failed
 // RAISES-NEXT: where: loc("m.py":3:4)
 // RAISES-NEXT: why: KeyError: 'nothing'
-// RAISES-NEXT: in looks_up, {{.*}}broken_rules.py:19
+// RAISES-NEXT: in looks_up, {{.*}}broken_rules.py:20
 // RAISES-NEXT: fix: mend the pass, or report it with the module before it
 // RAISES-NEXT: ir: %{{.*}} = tw.exp
 
@@ -20,7 +20,7 @@
 
 // MODULE: TW3910: pass 1 `stops` failed
 // MODULE-NEXT: why: RuntimeError: stopped
-// MODULE-NEXT: in stops, {{.*}}broken_rules.py:37
+// MODULE-NEXT: in stops, {{.*}}broken_rules.py:38
 
 // BISECT: pass 2 `looks-up` fails
 // BISECT-NEXT: TW3910: pass 2 `looks-up` failed

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, f64
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
@@ -35,6 +36,19 @@ def changes_type(op: ExpOp, rewrite: Rewrite) -> SSAValue:
 def stops(ctx: Context, module: ModuleOp) -> None:
     """Raise, as a pass over the whole module."""
     raise RuntimeError("stopped")
+
+
+@tilewright.register_pass("use-before-definition")
+def use_before_definition(ctx: Context, module: ModuleOp) -> None:
+    """Move the first op of each function behind all that use it."""
+    for function in module.walk():
+        if isinstance(function, FuncOp):
+            block = function.body.block
+            first, last = block.first_op, block.last_op
+            assert first is not None
+            assert last is not None
+            first.detach()
+            block.insert_op_before(first, last)
 
 
 @tilewright.register_pass
