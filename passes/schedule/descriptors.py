@@ -17,7 +17,7 @@ from .blocks import Blocks
 _STEPS, _SIDE = 32, 64
 """Steps of a sum, and rows and columns of a block, from which on descriptors are made untimed.
 
-A program writes its own to memory and waits for them, once: on sm_90 by 110 to 160 instructions. A step
+A program writes its own to memory and waits for them, once: on sm_90 by 110 to 170 instructions. A step
 has 7 to 17 fewer then, of 86 to 99; with blocks of 32 x 32 it has 74 instead of 61.
 """
 
