@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     irdl_op_definition,
@@ -41,7 +41,8 @@ class MatmulOp(TwOp):
     """`[b..., m, k] x [b..., k, n] -> [b..., m, n]`, plus a bias of shape `[n]` if given.
 
     Batch sizes are equal. bf16 and f16 accumulate (and add the bias) in f32, then round
-    once. With k = 0 the product is 0. Integers wrap.
+    once. With k = 0 the product is 0. Integers wrap. The product of two i8 matrices may be i32,
+    which their products and sums are in then.
 
     ```mlir
     %r = tw.matmul %a, %b bias %c : (tensor<8x4xf32>, tensor<4x6xf32>, tensor<6xf32>) -> tensor<8x6xf32>
@@ -58,10 +59,17 @@ class MatmulOp(TwOp):
     traits = traits_def(PURE)
     assembly_format = "$lhs `,` $rhs (`bias` $bias^)? attr-dict `:` functional-type(operands, $result)"
 
-    def __init__(self, lhs: SSAValue, rhs: SSAValue, bias: SSAValue | None = None) -> None:
+    def __init__(
+        self, lhs: SSAValue, rhs: SSAValue, bias: SSAValue | None = None, *, element: Attribute | None = None
+    ) -> None:
         sizes = [*sizes_of(lhs)[:-1], sizes_of(rhs)[-1]]
         operands = (lhs, rhs) if bias is None else (lhs, rhs, bias)
-        self._build(operands, (tensor_type(element_of(lhs), sizes),))
+        self._build(operands, (tensor_type(element or element_of(lhs), sizes),))
+
+    @property
+    def widens(self) -> bool:
+        """Whether i8 matrices have a product of i32."""
+        return element_of(self.lhs) == i8 and element_of(self.result) == i32
 
     def check(self) -> None:
         a, b = sizes_of(self.lhs), sizes_of(self.rhs)
@@ -70,10 +78,11 @@ class MatmulOp(TwOp):
             raise fail(self, f"lhs has rank {len(a)}, expected at least 2")
         expect_sizes(self, "rhs shape without n", b[:-1], [*a[:-2], a[-1]])
         expect_element(self, "rhs", self.rhs, element_of(self.lhs))
-        expect_element(self, "result", self.result, element_of(self.lhs))
+        if not self.widens:
+            expect_element(self, "result", self.result, element_of(self.lhs))
         expect_sizes(self, "result shape", sizes_of(self.result), [*a[:-1], b[-1]])
         if self.bias is not None:
-            expect_element(self, "bias", self.bias, element_of(self.lhs))
+            expect_element(self, "bias", self.bias, element_of(self.result))
             expect_sizes(self, "bias shape", sizes_of(self.bias), [b[-1]])
 
 

@@ -14,7 +14,9 @@ from .semantics_elementwise import compute
 
 @semantics(MatmulOp)
 def run_matmul(op: MatmulOp, args: Args, machine: Machine) -> Results:
-    element = element_type_of(op.lhs)
+    element = element_type_of(op.result)
+    if op.widens:
+        args = [machine.arrays.cast(arg, machine.arrays.dtype(element)) for arg in args]
     lhs, rhs, *bias = (compute(machine, arg, element) for arg in args)
     with machine.quiet():
         result = machine.xp.matmul(lhs, rhs)

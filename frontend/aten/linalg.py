@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import i1
+from xdsl.dialects.builtin import i1, i32
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import product
@@ -26,6 +26,10 @@ def _matmul(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
 def _matmul_in(b: Builder, x: SSAValue, y: SSAValue, out_dtype: Any) -> SSAValue:
     element = b.element_of_dtype(out_dtype)
     return _matmul(b, b.cast(x, element), b.cast(y, element))
+
+
+def _integer_matmul(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
+    return b.emit(MatmulOp(x, y, element=i32))
 
 
 def _scaled(b: Builder, value: SSAValue, factor: Any) -> SSAValue:
@@ -99,6 +103,7 @@ ROWS: dict[str, Row] = {
     "aten.bmm.default": _matmul,
     "aten.mm.dtype": _matmul_in,
     "aten.bmm.dtype": _matmul_in,
+    "aten._int_mm.default": _integer_matmul,
     "aten.addmm.default": _added_matmul,
     "aten.baddbmm.default": _added_matmul,
     "aten.mv.default": _vector_product,

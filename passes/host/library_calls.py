@@ -80,11 +80,20 @@ def _matmul(op: MatmulOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Cal
     lhs, rhs, out = factors
     ins = ((op.lhs, lhs), (op.rhs, rhs))
     rank3 = len(lhs.sizes) == 3
+    if op.widens:
+        return _integer_matmul(op, ins, out)
     if op.bias is None:
         return Call("aten::bmm.out" if rank3 else "aten::mm.out", ins, (arg(0), arg(1), arg(2)), (out,))
     callee = "aten::baddbmm.out" if rank3 else "aten::addmm.out"
     args = (arg(0), arg(1), arg(2), integer(1), integer(1), arg(3))
     return Call(callee, ((op.bias, layout_of(op.bias)), *ins), args, (out,))
+
+
+def _integer_matmul(op: MatmulOp, ins: tuple[tuple[SSAValue, Layout], ...], out: Layout) -> Call:
+    if len(out.sizes) == 2:
+        return Call("aten::_int_mm.out", ins, (arg(0), arg(1), arg(2)), (out,))
+    reason = "ATen multiplies no batches of i8 with a product of i32"
+    raise NotBufferizable(op, reason=reason, advice="cast the matrices to i32 first")
 
 
 @lru_cache(maxsize=4096)

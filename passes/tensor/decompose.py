@@ -113,7 +113,7 @@ def split_integer_bias(op: Operation, rw: Rewrite) -> SSAValue | None:
         return None
     sizes = sizes_of(op.result)
     bias = rw.value(BroadcastOp(op.bias, sizes, [len(sizes) - 1]))
-    return rw.value(AddOp(rw.value(MatmulOp(op.lhs, op.rhs)), bias))
+    return rw.value(AddOp(rw.value(MatmulOp(op.lhs, op.rhs, element=element_type_of(op.result))), bias))
 
 
 RULES: Rules = {

@@ -115,7 +115,7 @@ def _collapsed(w: Writer, name: str, element: Attribute, sizes: Sequence[Expr]) 
 def _matmul(w: Writer, op: Operation, args: Sequence[str]) -> str:
     """Half types are summed in f32 and rounded once, after the bias."""
     assert isinstance(op, linalg.MatmulOp)
-    element, sizes = scalar_type(element_type_of(op.lhs)), sizes_of(op.result)
+    element, sizes = scalar_type(element_type_of(op.result)), sizes_of(op.result)
     sums = f32 if is_half(element) else element
     total = w.filled(w.constant(0, sums), sums, sizes)
     if (name := {2: "matmul", 3: "batch_matmul"}.get(len(sizes))) is not None:
@@ -141,7 +141,8 @@ def _contraction(w: Writer, op: linalg.MatmulOp, args: Sequence[str], sums: Attr
     def body(values: Sequence[str]) -> Sequence[str]:
         a, b, old = values
         if sums != element:
-            a, b = (w.value(f"arith.extf {v} : {spell(element)} to {spell(sums)}") for v in (a, b))
+            extend = "arith.extf" if is_float(sums) else "arith.extsi"
+            a, b = (w.value(f"{extend} {v} : {spell(element)} to {spell(sums)}") for v in (a, b))
         term = w.value(f"arith.mul{kind} {a}, {b} : {spell(sums)}")
         return [w.value(f"arith.add{kind} {old}, {term} : {spell(sums)}")]
 
@@ -150,7 +151,7 @@ def _contraction(w: Writer, op: linalg.MatmulOp, args: Sequence[str], sums: Attr
 
 def _finished(w: Writer, op: linalg.MatmulOp, total: str, sums: Attribute, bias: Sequence[str]) -> str:
     """Add the bias, then round."""
-    element, sizes = scalar_type(element_type_of(op.lhs)), sizes_of(op.result)
+    element, sizes = scalar_type(element_type_of(op.result)), sizes_of(op.result)
     every = tuple(range(len(sizes)))
     ins = [Operand(total, sums, sizes, every), *(Operand(b, element, sizes[-1:], every[-1:]) for b in bias)]
     out = Operand(w.empty(element, sizes), element, sizes, every)

@@ -30,6 +30,18 @@
 
 // -----
 
+// CHECK: tw.matmul: result has element type i64, expected i8
+%a, %b = "test.op"() : () -> (tensor<3x4xi8>, tensor<4x6xi8>)
+%r = tw.matmul %a, %b : (tensor<3x4xi8>, tensor<4x6xi8>) -> tensor<3x6xi64>
+
+// -----
+
+// CHECK: tw.matmul: bias has element type i8, expected i32
+%a, %b, %c = "test.op"() : () -> (tensor<3x4xi8>, tensor<4x6xi8>, tensor<6xi8>)
+%r = tw.matmul %a, %b bias %c : (tensor<3x4xi8>, tensor<4x6xi8>, tensor<6xi8>) -> tensor<3x6xi32>
+
+// -----
+
 // CHECK: tw.matmul: result shape is [6, 3], expected [3, 6]
 %a, %b = "test.op"() : () -> (tensor<3x4xf32>, tensor<4x6xf32>)
 %r = tw.matmul %a, %b : (tensor<3x4xf32>, tensor<4x6xf32>) -> tensor<6x3xf32>

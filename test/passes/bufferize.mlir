@@ -583,3 +583,12 @@ func.func @the_other_of_two_orders_is_copied(%x: tensor<3x4xf32>) -> (tensor<12x
   %r = tw.reshape %t : tensor<4x3xf32> -> tensor<12xf32>
   func.return %r, %e : tensor<12xf32>, tensor<3x4xf32>
 }
+
+// -----
+
+// CHECK-LABEL: @widened_integers
+// CHECK: th.extern "aten::_int_mm.out"(%{{.*}}, %{{.*}}) into
+func.func @widened_integers(%x: tensor<3x4xi8>, %y: tensor<4x5xi8>) -> tensor<3x5xi32> {
+  %r = tw.matmul %x, %y : (tensor<3x4xi8>, tensor<4x5xi8>) -> tensor<3x5xi32>
+  func.return %r : tensor<3x5xi32>
+}

@@ -89,6 +89,14 @@ func.func @bias_of_integers(%x: tensor<2x3xi32>, %y: tensor<3x4xi32>, %b: tensor
   func.return %0 : tensor<2x4xi32>
 }
 
+// CHECK-LABEL: @bias_of_widened_integers
+// CHECK: %[[P:.*]] = tw.matmul %x, %y : (tensor<2x3xi8>, tensor<3x4xi8>) -> tensor<2x4xi32>
+// CHECK-NEXT: tw.add %[[P]]
+func.func @bias_of_widened_integers(%x: tensor<2x3xi8>, %y: tensor<3x4xi8>, %b: tensor<4xi32>) -> tensor<2x4xi32> {
+  %0 = tw.matmul %x, %y bias %b : (tensor<2x3xi8>, tensor<3x4xi8>, tensor<4xi32>) -> tensor<2x4xi32>
+  func.return %0 : tensor<2x4xi32>
+}
+
 // CHECK-LABEL: @leaves_other_products
 // CHECK-NEXT: tw.matmul %x, %y bias %b
 // CHECK-NEXT: tw.matmul %i, %j

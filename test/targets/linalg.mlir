@@ -20,6 +20,18 @@ func.func @half_product(%a: tensor<3x5xbf16>, %b: tensor<5x2xbf16>) -> tensor<3x
   func.return %0 : tensor<3x2xbf16>
 }
 
+// One of i8 may be i32, in batches, too.
+// CHECK-LABEL: func.func @integer_products
+// CHECK: linalg.matmul ins(%arg0, %arg1 : tensor<3x5xi8>, tensor<5x2xi8>) outs(%{{.*}} : tensor<3x2xi32>) -> tensor<3x2xi32>
+// CHECK: linalg.batch_matmul ins(%arg2, %arg3 : tensor<4x3x5xi8>, tensor<4x5x2xi8>) outs(%{{.*}} : tensor<4x3x2xi32>)
+// CHECK: arith.addi %{{.*}}, %{{.*}} : i32
+func.func @integer_products(%a: tensor<3x5xi8>, %b: tensor<5x2xi8>, %c: tensor<4x3x5xi8>, %d: tensor<4x5x2xi8>, %e: tensor<2xi32>)
+    -> (tensor<3x2xi32>, tensor<4x3x2xi32>) {
+  %0 = tw.matmul %a, %b : (tensor<3x5xi8>, tensor<5x2xi8>) -> tensor<3x2xi32>
+  %1 = tw.matmul %c, %d bias %e : (tensor<4x3x5xi8>, tensor<4x5x2xi8>, tensor<2xi32>) -> tensor<4x3x2xi32>
+  func.return %0, %1 : tensor<3x2xi32>, tensor<4x3x2xi32>
+}
+
 // A transposition is an indexing map.
 // CHECK-LABEL: func.func @transposed
 // CHECK: affine_map<(d0, d1) -> (d1, d0)>

@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch.nn import functional
 from tw_harness import FLOATS, INTEGERS, TORCH_DTYPES, check
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, i32
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.test_value import create_ssa_value
@@ -47,6 +47,15 @@ def test_integer_matmul(name: str) -> None:
     a = torch.randint(0, 5, (3, 4)).to(TORCH_DTYPES[name])
     b = torch.randint(0, 5, (4, 2)).to(TORCH_DTYPES[name])
     check([a, b], lambda v: t.MatmulOp(*v), a @ b)
+
+
+def test_widened_integer_matmul() -> None:
+    a = torch.randint(-128, 128, (3, 300), dtype=torch.int8)
+    b = torch.randint(-128, 128, (300, 2), dtype=torch.int8)
+    bias = torch.tensor([7, 2**30], dtype=torch.int32)
+    wanted = a.int() @ b.int()
+    check([a, b], lambda v: t.MatmulOp(*v, element=i32), wanted)
+    check([a, b, bias], lambda v: t.MatmulOp(*v, element=i32), wanted + bias)
 
 
 CONVOLUTIONS: list[dict[str, Any]] = [
