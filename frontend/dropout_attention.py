@@ -1,201 +1,23 @@
-"""Attention with dropout as operators of ours, whose seed says which weights are dropped, whoever runs them.
+"""Attention with dropout: what torch chooses for GPUs, taken apart into operators of ours.
 
-What torch chooses for GPUs (`_scaled_dot_product_flash_attention` and its like) draws numbers of its own, and
-tells its backward pass by a seed and an offset how to draw them again: forward and backward must be of one
-kind. So both are taken apart into `tilewright::dropout_attention` and its gradients while AOTAutograd traces.
-Their meaning is that of `tw.attention` with a seed: kernels of ours compute them, and where a graph, or one
-call, runs by ATen instead, the functions below drop the same weights. The seed of ours is a tensor of two
-i64, which no operator of torch returns there: a backward pass whose seed is another's is left alone.
+`_scaled_dot_product_flash_attention` and its like draw numbers of their own, and tell their backward passes
+by a seed and an offset how to draw them again: forward and backward must be of one kind. So both become
+`tilewright::dropout_attention` and its gradients while AOTAutograd traces. The seed of ours is a tensor of
+two i64, which no operator of torch returns there: a backward pass whose seed is another's is left alone.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, cast
 
 import torch
 from torch import Tensor
 
-from tilewright.dialects.philox import uniform
-
+from .dropout_operators import operators
 from .dtypes import ELEMENTS
-from .torch_internals import NONDETERMINISTIC, find_operator, size_expression
-
-NAMESPACE = "tilewright"
-_HOW = "Tensor? mask, Tensor seed, float dropout_p, bool is_causal, float scale"
-_SAVED = "Tensor grad, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp"
-_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
-_LIBRARY: list[Any] = []
-
-
-# The operators
-
-
-def _random_state(count: int, *, device: torch.device) -> Tensor:
-    """A seed, and the first of `count` counters that nobody else uses with it."""
-    seed = torch.randint(_LOWEST, _HIGHEST, (1,), dtype=torch.int64, device=device)
-    return torch.cat([seed, torch.zeros_like(seed)])
-
-
-def _scores(query: Tensor, key: Tensor, mask: Tensor | None, is_causal: bool, scale: float) -> Tensor:
-    scores = query.float() @ _per_head(key, query).mT * scale
-    if mask is not None:
-        hidden = mask.logical_not() if mask.dtype == torch.bool else None
-        scores = scores + mask if hidden is None else scores.masked_fill(hidden, -math.inf)
-    if is_causal:
-        seen = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
-        scores = scores.masked_fill(seen.logical_not(), -math.inf)
-    return scores
-
-
-def _per_head(value: Tensor, query: Tensor) -> Tensor:
-    """Keys or values in f32, as often as heads of queries share them."""
-    return value.float().repeat_interleave(query.shape[1] // value.shape[1], 1)
-
-
-def _weights(scores: Tensor, logsumexp: Tensor) -> Tensor:
-    """What the softmax makes of the scores; zeros in a row that sees no key."""
-    return (scores - logsumexp.masked_fill(logsumexp == -math.inf, 0.0).unsqueeze(-1)).exp()
-
-
-def _dropped(value: Tensor, seed: Tensor, p: float) -> Tensor:
-    counters = torch.arange(value.numel(), device=value.device).view(value.shape) + seed[1]
-    drawn = uniform(cast("Any", seed[0]), counters).float()
-    kept = drawn >= torch.tensor(p, dtype=torch.float32, device=value.device)
-    return torch.where(kept, value / (1.0 - p), 0.0)
-
-
-def _attention(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    mask: Tensor | None,
-    seed: Tensor,
-    dropout_p: float,
-    is_causal: bool,
-    scale: float,
-) -> tuple[Tensor, Tensor]:
-    scores = _scores(query, key, mask, is_causal, scale)
-    logsumexp = scores.logsumexp(-1)
-    weights = _dropped(_weights(scores, logsumexp), seed, dropout_p)
-    return _heads_inside(weights @ _per_head(value, query), query.dtype), logsumexp
-
-
-def _gradients(
-    grad: Tensor,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    out: Tensor,
-    logsumexp: Tensor,
-    mask: Tensor | None,
-    seed: Tensor,
-    dropout_p: float,
-    is_causal: bool,
-    scale: float,
-) -> tuple[Tensor, Tensor]:
-    """Of the scores; and the weights after dropout."""
-    weights = _weights(_scores(query, key, mask, is_causal, scale), logsumexp)
-    delta = (grad.float() * out.float()).sum(-1, keepdim=True)
-    above = _dropped(grad.float() @ _per_head(value, query).mT, seed, dropout_p)
-    return weights * (above - delta), _dropped(weights, seed, dropout_p)
-
-
-def _backward(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
-    grad, query, key, value = args[:4]
-    inner, weights = _gradients(*args)
-    scale = args[-1]
-    found = (
-        inner @ _per_head(key, query) * scale,
-        _shared(inner.mT @ query.float() * scale, key),
-        _shared(weights.mT @ grad.float(), value),
-    )
-    of_query, of_key, of_value = (_heads_inside(g, query.dtype) for g in found)
-    return of_query, of_key, of_value
-
-
-def _mask_grad(*args: Any) -> Tensor:
-    mask = args[6]
-    return _gradients(*args)[0].sum_to_size(mask.shape).to(mask.dtype)
-
-
-def _shared(grad: Tensor, like: Tensor) -> Tensor:
-    """Summed over the heads of queries that share one of `like`."""
-    b, h, n, e = grad.shape
-    return grad.view(b, like.shape[1], h // like.shape[1], n, e).sum(2)
-
-
-def _heads_inside(value: Tensor, dtype: torch.dtype) -> Tensor:
-    return value.to(dtype).transpose(1, 2).contiguous().transpose(1, 2)
-
-
-# What they return, for tracing
-
-
-def _like_heads(*sizes: int | torch.SymInt, like: Tensor) -> Tensor:
-    b, h, n, e = sizes
-    return like.new_empty((b, n, h, e)).transpose(1, 2)
-
-
-def _fake_state(count: int, *, device: torch.device) -> Tensor:
-    return torch.empty(2, dtype=torch.int64, device=device)
-
-
-def _fake_attention(query: Tensor, key: Tensor, value: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
-    out = _like_heads(*query.shape[:3], value.shape[3], like=query)
-    return out, query.new_empty(query.shape[:3], dtype=torch.float32)
-
-
-def _fake_backward(grad: Tensor, *values: Any) -> tuple[Tensor, ...]:
-    return tuple(_like_heads(*value.shape, like=value) for value in values[:3])
-
-
-def _fake_mask_grad(*args: Any) -> Tensor:
-    return args[6].new_empty(args[6].shape)
-
-
-_OPERATORS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], tuple[torch.Tag, ...]], ...] = (
-    (
-        "random_state(SymInt count, *, Device device) -> Tensor",
-        _random_state,
-        _fake_state,
-        (NONDETERMINISTIC,),
-    ),
-    (
-        f"dropout_attention(Tensor query, Tensor key, Tensor value, {_HOW}) -> (Tensor, Tensor)",
-        _attention,
-        _fake_attention,
-        (),
-    ),
-    (
-        f"dropout_attention_backward({_SAVED}, {_HOW}) -> (Tensor, Tensor, Tensor)",
-        _backward,
-        _fake_backward,
-        (),
-    ),
-    (f"dropout_attention_mask_grad({_SAVED}, {_HOW}) -> Tensor", _mask_grad, _fake_mask_grad, ()),
-)
-
-
-@cache
-def operators() -> dict[str, Any]:
-    """The operators by name, registered with torch."""
-    api: Any = torch.library
-    library = api.Library(NAMESPACE, "FRAGMENT")
-    _LIBRARY.append(library)
-    found: dict[str, Any] = {}
-    for schema, run, fake, tags in _OPERATORS:
-        name = schema.partition("(")[0]
-        library.define(schema, tags=(torch.Tag.pt2_compliant_tag, *tags))
-        library.impl(name, run, "CompositeExplicitAutograd")
-        api.register_fake(f"{NAMESPACE}::{name}", fake, lib=library)
-        found[name] = find_operator(f"{NAMESPACE}::{name}")
-    return found
-
-
-# Taking apart what torch chooses
+from .torch_internals import size_expression
 
 
 def _scale(query: Tensor, scale: float | None) -> float:
@@ -220,6 +42,20 @@ def _takes(query: Tensor, key: Tensor, value: Tensor, dropout_p: float, scale: A
     sides = (query.shape[2], key.shape[2], query.shape[3], value.shape[3])
     known = [size if isinstance(size, int) else None for size in cast("Sequence[Any]", sides)]
     return why_no_kernel(element, Sides(*known), gradient=True) is None
+
+
+def _takes_flash(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    return_debug_mask: bool,
+    scale: Any,
+) -> bool:
+    """The same where weights may be wanted, and libraries differ in where a causal mask begins."""
+    unequal = is_causal and not _same(query.shape[2], key.shape[2])
+    return not (return_debug_mask or unequal) and _takes(query, key, value, dropout_p, scale)
 
 
 def _attend(
@@ -301,8 +137,7 @@ def _flash(
     *,
     scale: float | None = None,
 ) -> Any:
-    unequal = is_causal and not _same(query.shape[2], key.shape[2])
-    if return_debug_mask or unequal or not _takes(query, key, value, dropout_p, scale):
+    if not _takes_flash(query, key, value, dropout_p, is_causal, return_debug_mask, scale):
         return NotImplemented
     out, logsumexp, seed = _attend(query, key, value, None, dropout_p, is_causal, scale)
     return out, logsumexp, None, None, query.shape[2], key.shape[2], seed, seed, query.new_empty(0)
@@ -344,8 +179,7 @@ def _cudnn(
     *,
     scale: float | None = None,
 ) -> Any:
-    unequal = is_causal and not _same(query.shape[2], key.shape[2])
-    if return_debug_mask or unequal or not _takes(query, key, value, dropout_p, scale):
+    if not _takes_flash(query, key, value, dropout_p, is_causal, return_debug_mask, scale):
         return NotImplemented
     out, logsumexp, seed = _attend(query, key, value, attn_bias, dropout_p, is_causal, scale)
     return out, logsumexp.unsqueeze(-1), None, None, query.shape[2], key.shape[2], seed, seed, None

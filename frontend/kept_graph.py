@@ -31,7 +31,7 @@ from tilewright.targets.native.store import Store, open_store
 from .cache_key import ATTRIBUTE, Unkept, backward_token, graph_key
 from .call import Boxed, make_call, no_work
 from .code import Code
-from .dropout_attention import NAMESPACE, operators
+from .dropout_operators import NAMESPACE, operators
 from .environment import Environment, read_environment
 from .graph import Boundary
 from .torch_internals import keep_saved_tensors
