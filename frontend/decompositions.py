@@ -66,6 +66,7 @@ KEPT: tuple[str, ...] = (
     "clamp_min",
     "rsub",
     "embedding_dense_backward",
+    "index_add.default",
     "sum.default",
     "fill.Scalar",
     "full_like",

@@ -40,6 +40,9 @@ FREEZE: tuple[str, ...] = (
 )
 """Splits off `@setup`, which runs once per version of the parameters."""
 
+_KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{scatters=true}"}
+"""On GPUs threads would add in any order, and sums of floats depend on it."""
+
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
 _TENSOR_GPU = {"decompose": "decompose{keep_moments=true sorts=256}"}
 _FUSION_GPU = {"fuse": "fuse{hold_back=true}", "fuse-siblings": "fuse-siblings{strangers=true}"}
@@ -65,7 +68,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = {
     "cpu": (
         *TENSOR,
         *FREEZE,
-        *KERNELS,
+        *(_KERNELS_CPU.get(name, name) for name in KERNELS),
         "narrow-integers",
         "fold-positions",
         "schedule-cpu",

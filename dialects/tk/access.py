@@ -53,6 +53,9 @@ from .attributes import (
 from .lanes import lanes_property, parse_lanes, print_lanes, verify_access, verify_group, verify_lanes
 from .scope import enclosing_kernel, verify_exprs
 
+ALONE = "tk.alone"
+"""Unit attribute of a store: iterations that run at once never store to one place."""
+
 
 @irdl_op_definition
 class LoadOp(Enclosed, IRDLOperation):
@@ -175,6 +178,8 @@ class StoreOp(IRDLOperation):
     tk.store %v, %o[i0, d1](%i) if %m combine add : f32, tensor<8x512xf32>
 
     Where the mask is false, and in inactive lanes of a `tk.tail` or masked loop, nothing is written.
+    In parallel loops an addition is atomic, but for `{tk.alone}`: no two iterations that run at once
+    then store to one place.
     """
 
     name = "tk.store"

@@ -116,11 +116,12 @@ class _ScatterOp(TwOp, ABC):
     indices = var_operand_def(TENSOR)
     dims = prop_def(INTS)
     at = prop_def(IntegerAttr.constr(i64))
+    strict = opt_prop_def(UnitAttr)
     result = result_def(TENSOR)
 
     traits = traits_def(PURE)
     assembly_format = (
-        "$values `into` $target `[` $indices `]` `dims` $dims `at` $at attr-dict"
+        "$values `into` $target `[` $indices `]` `dims` $dims `at` $at (`strict` $strict^)? attr-dict"
         " `:` functional-type(operands, $result)"
     )
 
@@ -131,8 +132,12 @@ class _ScatterOp(TwOp, ABC):
         values: SSAValue,
         dims: Sequence[int],
         at: int = 0,
+        *,
+        strict: bool = False,
     ) -> None:
-        properties = {"dims": int_array(dims), "at": int_attr(at)}
+        properties: dict[str, Attribute] = {"dims": int_array(dims), "at": int_attr(at)}
+        if strict:
+            properties["strict"] = UnitAttr()
         self._build((target, values, *indices), (target.type,), properties)
 
     def check(self) -> None:
@@ -163,9 +168,10 @@ class ScatterOp(_ScatterOp):
 
 @irdl_op_definition
 class ScatterAddOp(_ScatterOp):
-    """Add `values` to the addressed elements of a copy of `target` (index_put, accumulate).
+    """Add `values` to the addressed elements of a copy of `target` (index_put, accumulate; index_add).
 
-    Indices are as in `tw.gather`; equal indices accumulate, in any order.
+    Indices are as in `tw.gather`; equal indices accumulate, in any order. Sums of halves may be rounded
+    after each addition.
 
     ```mlir
     %r = tw.scatter_add %v into %t[%i] dims [0] at 0

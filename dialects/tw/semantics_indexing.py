@@ -45,7 +45,7 @@ def run_scatter(op: ScatterOp | ScatterAddOp, args: Args, machine: Machine) -> R
     target, values, *indices = args
     element = element_type_of(op.target)
     for index, dim in zip(indices, ints(op.dims), strict=True):
-        _check(op, index, target.shape[dim], -target.shape[dim])
+        _check(op, index, target.shape[dim], 0 if op.strict is not None else -target.shape[dim])
     result = machine.arrays.copy(compute(machine, target, element))
     view = _dims_first(machine, result, ints(op.dims))
     ordered = _index_to(

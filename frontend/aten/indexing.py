@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import f32, i1, i64
 from xdsl.ir import SSAValue
 
 from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, as_expr
-from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, SelectOp
+from tilewright.dialects.tw.base import TwOp
+from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, MulOp, SelectOp
 from tilewright.dialects.tw.indexing import (
     GatherAlongOp,
     GatherOp,
@@ -19,7 +20,7 @@ from tilewright.dialects.tw.indexing import (
     ScatterOp,
     SortOp,
 )
-from tilewright.dialects.types import sizes_of, ui8
+from tilewright.dialects.types import is_half, sizes_of, ui8
 
 from ..errors import Unsupported
 from .builder import Builder, Operand, Row, axis, element_of
@@ -109,6 +110,37 @@ def _index_put(
     return b.emit(op(x, tensors, values, dims, at))
 
 
+def _index_add(
+    b: Builder, x: SSAValue, dim: int, index: SSAValue, source: SSAValue, *, alpha: Operand = 1
+) -> SSAValue:
+    shape = sizes_of(x)
+    x, index, source = (_with_rank(b, value) for value in (x, index, source))
+    if alpha != 1:
+        scale = b.full(number(alpha), element_of(source), sizes_of(source))
+        source = b.emit(MulOp(source, scale))
+    rank = len(sizes_of(x))
+    d = axis(dim, rank)
+    added = _added(
+        b, x, source, lambda t, v: ScatterAddOp(t, [b.cast(index, i64)], v, [d], d, strict=True),
+        once=rank > 1 and d in (0, rank - 1),
+    )  # fmt: skip
+    return b.reshape(added, shape)
+
+
+_ROUNDED_ONCE = frozenset({"cpu"})
+"""Devices where eager mode adds halves up in f32: `scatter_add`, and `index_add` along an outer side."""
+
+
+def _added(
+    b: Builder, x: SSAValue, values: SSAValue, add: Callable[[SSAValue, SSAValue], TwOp], *, once: bool
+) -> SSAValue:
+    """A sum of halves that is rounded `once`, as eager mode does it, or after each addition."""
+    element = element_of(x)
+    if not once or not is_half(element) or b.fake[0].device.type not in _ROUNDED_ONCE:
+        return b.emit(add(x, values))
+    return b.cast(b.emit(add(b.cast(x, f32), b.cast(values, f32))), element)
+
+
 def _is_mask(x: SSAValue, indices: Sequence[SSAValue | None]) -> bool:
     return len(indices) == 1 and indices[0] is not None and element_of(indices[0]) == i1
 
@@ -158,8 +190,10 @@ def _scatter(combine: str) -> Row:
             values = b.full(number(source), element_of(x), sizes)
         if sizes_of(values) != sizes:
             values = _leading(b, values, sizes)
-        d = axis(dim, len(sizes_of(x)))
-        return b.emit(ScatterAlongOp(x, b.cast(index, i64), values, d, combine))
+        d, index = axis(dim, len(sizes_of(x))), b.cast(index, i64)
+        return _added(
+            b, x, values, lambda t, v: ScatterAlongOp(t, index, v, d, combine), once=combine == "add"
+        )
 
     return row
 
@@ -224,6 +258,7 @@ ROWS: dict[str, Row] = {
     "aten.embedding_dense_backward.default": _embedding_gradient,
     "aten.index.Tensor": _index,
     "aten._unsafe_index.Tensor": _index,
+    "aten.index_add.default": _index_add,
     "aten.index_select.default": _index_select,
     "aten.index_put.default": _index_put,
     "aten._unsafe_index_put.default": _index_put,

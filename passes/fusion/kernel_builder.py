@@ -63,11 +63,21 @@ class KernelBuilder(ScalarBuilder):
             value.owner.attributes[ROUNDED] = UnitAttr()
         return value
 
-    def store(self, value: SSAValue, subscripts: Sequence[Expr | int], number: int = 0) -> None:
-        """Write `value`, of the compute type, to destination `number`."""
+    def store(
+        self,
+        value: SSAValue,
+        subscripts: Sequence[Expr | int],
+        number: int = 0,
+        dynamic: Sequence[SSAValue] = (),
+        mask: SSAValue | None = None,
+        *,
+        adds: bool = False,
+    ) -> None:
+        """Write `value`, of the compute type, to destination `number`, or add it to what stands there."""
         destination = self.kernel.destinations[number]
         narrow = self.narrow(value, element_type_of(destination))
-        self.add(StoreOp.make(narrow, destination, subscripts))
+        combine = "add" if adds else None
+        self.add(StoreOp.make(narrow, destination, subscripts, dynamic, mask, combine))
 
     def index(self, expr: Expr | int) -> SSAValue:
         """The value of an index expression, as i64."""

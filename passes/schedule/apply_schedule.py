@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite
 from .apply_blocks import apply_blocks, tile_writer
 from .blocks import take_blocks
 from .body import Body
+from .collisions import in_turn
 from .contract import ContractionWriter
-from .cost import scatters
 from .empty_checks import spare_empty
 from .nest import NestBuilder
-from .plan import take_plan
+from .plan import SCALAR, take_plan
 from .tile import take_tile
 from .tile_writer import TileWriter
 from .work import Work
@@ -82,13 +80,13 @@ def schedule(func: FuncOp) -> None:
     scope = Scope(new, dict(zip(old.args, new.args, strict=True)))
     copy_constants(body, writer, scope)
     if isinstance(writer, TileWriter):
-        apply_blocks(func, writer, body, scope, [Work(sinks) for sinks in _in_turn(body.sinks())])
+        apply_blocks(func, writer, body, scope, [Work(sinks) for sinks in in_turn(body.sinks())])
     elif tile is not None:
         ContractionWriter(func, tile, plan, writer, body).write(scope)
     else:
-        builder = NestBuilder(func.space, plan, writer, body)
-        for sinks in _in_turn(body.sinks()):
-            builder.nest(scope, plan.order, Work(sinks))
+        for sinks in in_turn(body.sinks()):
+            own = writer.without_lanes() if any(SCALAR in op.attributes for op in sinks) else writer
+            NestBuilder(func.space, own.plan, own, body).nest(scope, plan.order, Work(sinks))
     live = [op for op in writer.top if op.results[0].first_use is not None]
     if (first := new.first_op) is not None:
         new.insert_ops_before(live, first)
@@ -106,18 +104,3 @@ def copy_constants(body: Body, writer: Writer, scope: Scope) -> None:
             copy.location = op.location
             writer.top.append(copy)
             scope.env[op.result] = copy.result
-
-
-def _in_turn(sinks: Sequence[Operation]) -> list[list[Operation]]:
-    """Sinks that may share loops; stores that add to what another store left come after it."""
-    turns: list[list[Operation]] = [[]]
-    written: dict[SSAValue, bool] = {}
-    for op in sinks:
-        if isinstance(op, StoreOp):
-            mixes = scatters(op)
-            if op.buffer in written and (mixes or written[op.buffer]):
-                turns.append([])
-                written = {}
-            written[op.buffer] = written.get(op.buffer, False) or mixes
-        turns[-1].append(op)
-    return turns

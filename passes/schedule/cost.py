@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IndexType, IntegerType, i1
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ONE, Expr, Var, product
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp, ScanOp
-from tilewright.dialects.tk.kernels import FuncOp
 
 from .body import Body, Reduction
+from .collisions import goes_apart, scatters
 
 _GUESS = 128
 """A size that is only known at run time."""
 
 SCRATCH = 16_384  # elements that still lie in the nearest caches
 _LEAST_ROW = 8  # shorter rows are read lane by lane
+
+_FAR = 12
+"""What it takes to read one lane anywhere in memory: of scalars, a processor does so many ops at once."""
 
 _EXPENSIVE_MATH = 12
 _CHEAP = frozenset(
@@ -41,17 +44,36 @@ def op_cost(op: Operation) -> int:
     return 4 if isinstance(op, arith.DivfOp) else 1
 
 
+def _is_loaded(position: SSAValue) -> bool:
+    """Whether a position comes from memory: what is computed from axes stays close together."""
+    todo = [position]
+    while todo:
+        owner = todo.pop().owner
+        if isinstance(owner, LoadOp):
+            return True
+        if isinstance(owner, Operation):
+            todo += owner.operands
+    return False
+
+
 def is_expensive(op: Operation) -> bool:
     """Whether reading a value back from scratch beats computing it again."""
     return op_cost(op) >= _EXPENSIVE_MATH
 
 
-def computes_wide(func: FuncOp) -> bool:
+def computes_wide(body: Body, space: Sequence[Expr]) -> bool:
     """Whether most of what is computed has 64 bits: a vector of these is a register with half as many lanes.
 
     Vectors of two registers live in memory. Where most is narrower, as many lanes as that has are worth it.
+    What runs less often than the rest, such as positions of whole rows, does not count.
     """
-    computed = [op for op in func.body.block.ops if not isinstance(op, arith.ConstantOp | IndexOp | LoadOp)]
+    times = {op: product(space[a] for a in sorted(body.runs[op])) for op in body.ops}
+    most = max(map(estimate, times.values()), default=0)
+    computed = [
+        op
+        for op in body.ops
+        if not isinstance(op, arith.ConstantOp | IndexOp | LoadOp) and estimate(times[op]) == most
+    ]
     bits = [size_of_element(r.type) for op in computed for r in op.results if r.type not in (i1, IndexType())]
     return 2 * sum(n == 64 for n in bits) > len(bits)
 
@@ -84,7 +106,15 @@ class Costs:
 
     def total(self, vector: int | None) -> float:
         """Cycles of the whole function with lanes along `vector`."""
-        return sum(self._of(op, vector) for op in self.body.ops)
+        wide = self._with_lanes(vector)
+        return sum(self._of(op, vector if op in wide else None) for op in self.body.ops)
+
+    def _with_lanes(self, vector: int | None) -> Container[Operation]:
+        """What stands in loops with lanes: not what serves stores that have none."""
+        if not any(goes_apart(self.body, op, vector) for op in self.body.ops):
+            return self.body.position
+        stores = [op for op in self.body.ops if isinstance(op, StoreOp)]
+        return set(self.body.closure([op for op in stores if not goes_apart(self.body, op, vector)], ()))
 
     def _of(self, op: Operation, vector: int | None) -> float:
         runs = self.body.runs[op]
@@ -106,6 +136,8 @@ class Costs:
         moving = any(vector in self.body.domains[v] for v in op.dynamic)
         if not moving and all(s is not None and s.constant in (0, 1) for s in strides):
             return 1 / speedup
+        if moving and any(_is_loaded(v) for v in op.dynamic):
+            return _FAR
         if self.scanned is not None and turns(op, self.scanned, vector):
             return 0.5
         return 2.5 if isinstance(op, StoreOp) else 1.5
@@ -118,44 +150,6 @@ class Costs:
             scale = 1 if vector in runs else self.lanes
             total = total + product(self.space[a] for a in sorted(runs)) * (op_cost(op) * scale)
         return total
-
-
-def scatters(op: Operation) -> bool:
-    """Whether different iterations may store to one place."""
-    return isinstance(op, StoreOp) and (bool(op.dynamic) or op.combine is not None)
-
-
-def is_independent(body: Body, space: Sequence[Expr], axis: int) -> bool:
-    """Whether iterations along `axis` may run at once, or in any order."""
-    for op in body.ops:
-        if isinstance(op, ScanOp) and op.along == axis:
-            return False
-        if isinstance(op, StoreOp) and scatters(op) and not _disjoint(body, space, op, axis):
-            return False
-    return True
-
-
-def _disjoint(body: Body, space: Sequence[Expr], op: StoreOp, axis: int) -> bool:
-    """True if two iterations along `axis` never store to one place.
-
-    The subscript is a number whose digit `axis` fits between those of the other parts.
-    """
-    (expr,) = op.map.exprs
-    own = expr.coefficient(Var("d", axis))
-    if own is None or own.constant == 0 or any(axis in body.domains[v] for v in op.dynamic):
-        return False
-    period = own * space[axis]
-    for var in sorted(expr.variables() - {Var("d", axis)}, key=str):
-        if var.kind == "s":
-            continue
-        other = expr.coefficient(var)
-        if other is None:
-            return False
-        if other.exact_div(period) is not None:
-            continue
-        if var.kind == "i" or own.exact_div(other * space[var.index]) is None:
-            return False
-    return True
 
 
 def turns(op: Operation, across: int, vector: int) -> TypeGuard[LoadOp | StoreOp]:

@@ -15,6 +15,8 @@ from tilewright.dialects.tk.kernels import FuncOp
 
 KEEP = "tk.keep"
 """Unit attribute of an op: keep its value in scratch for later loops over the same elements."""
+SCALAR = "tk.scalar"
+"""Unit attribute of a store: the loops around it have no lanes."""
 
 
 @dataclass(frozen=True)

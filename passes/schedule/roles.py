@@ -16,7 +16,8 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import element_type, is_half
 
 from .chains import Chain, find_chain
-from .cost import estimate, scatters
+from .collisions import scatters
+from .cost import estimate
 
 _WORTH_TILES = 16
 """A transpose has at least so many rows and columns, neighbours in memory come at least so many at a time."""

@@ -16,11 +16,12 @@ from tilewright.dialects.tk.moments import MomentsOp
 
 from ..rewrite import may_rewrite, skip
 from .body import Body
-from .cost import SCRATCH, Costs, computes_wide, estimate, is_expensive, is_independent, scanned_axis
+from .collisions import is_independent, mark_stores
+from .cost import SCRATCH, Costs, computes_wide, estimate, is_expensive, scanned_axis
 from .plan import KEEP, Plan
 from .tile import NAME as TILE
 from .tile import Tile, choose_tile
-from .tiling import with_array_sums, with_parts, with_rows_of_scans, with_square_tiles
+from .tiling import with_array_sums, with_columns, with_parts, with_rows_of_scans, with_square_tiles
 
 _WORTH_CYCLES = 40_000
 """Less work than this is done before other threads have woken up."""
@@ -58,11 +59,11 @@ class ScheduleCpuPass(ModulePass):
 
 class _Scheduler:
     def __init__(self, func: FuncOp, vector_bits: int) -> None:
-        lanes = max(1, vector_bits // (64 if computes_wide(func) else 32))
         self.func = func
         self.tile = choose_tile(func, vector_bits)
         self.space = func.space
         self.body = Body.of(func.body.block)
+        lanes = max(1, vector_bits // (64 if computes_wide(self.body, self.space) else 32))
         self.costs = Costs(self.body, self.space, lanes, scanned_axis(self.body, self.space, lanes))
         self.lanes = lanes
         self.inner = {a for op in self.body.ops for a in reduced_axes(op)}
@@ -107,11 +108,13 @@ class _Scheduler:
         plan = with_square_tiles(plan, self.body, self.space, self.lanes)
         plan = with_rows_of_scans(plan, self.body, self.space, self.costs.scanned)
         plan = with_array_sums(plan, self.body, self.space, self.lanes)
+        plan = with_columns(plan, self.body, self.space, self.lanes)
         if enough and not parallel:
             plan = with_parts(plan, self.body, self.space, self.lanes)
         if enough and not plan.parallel:
             skip(self.func, f"not parallel: axis {[*order, None][0]} is reduced or not independent")
         self.func.attributes.update(plan.attributes())
+        mark_stores(self.body, vector, parallel=bool(plan.parallel))
         if not plan.arrays:
             self._mark_kept()
 

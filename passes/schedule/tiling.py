@@ -1,4 +1,4 @@
-"""Where loops are cut into tiles: transposes, and sums over the rows of a matrix."""
+"""Where loops are cut into tiles: transposes, sums over the rows of a matrix, scatters of rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from tilewright.dialects.tk.compute import ReduceOp, ScanOp
 from tilewright.dialects.types import bytes_of, element_type
 
 from .body import Body, Reduction
-from .cost import Costs, estimate, scatters, turns
+from .collisions import scatters
+from .cost import Costs, estimate, turns
 from .plan import Plan
 
 _SQUARE = 32
@@ -22,7 +23,7 @@ _LEAST_SIDE = 8
 _LEAST_TILED = 16_384  # elements that caches hold, whatever the order
 _LEAST_TURNED = 512
 _COLUMNS = 128
-"""Columns that one thread sums: whole cache lines, several to prefetch."""
+"""Columns that one thread sums or scatters: whole cache lines, several to prefetch."""
 _PART = 32_768
 """Elements of a full reduction that one thread takes at a time."""
 _ROWS = 256
@@ -42,7 +43,7 @@ def tile_size(size: Expr, wanted: int, lanes: int) -> int | None:
 def with_square_tiles(plan: Plan, body: Body, space: Sequence[Expr], lanes: int) -> Plan:
     """Tile the vector axis and the one along which strided accesses are contiguous."""
     vector = plan.vector
-    if vector is None or any(isinstance(op, Reduction | ScanOp) for op in body.ops):
+    if vector is None or any(isinstance(op, Reduction | ScanOp) or scatters(op) for op in body.ops):
         return plan
     across = _across(body, vector)
     if across is None or min(estimate(space[across]), estimate(space[vector])) < _LEAST_SIDE:
@@ -133,6 +134,19 @@ def with_array_sums(plan: Plan, body: Body, space: Sequence[Expr], lanes: int) -
     parallel = plan.parallel and (min(plan.parallel, len(outer)) or int(alone))
     order = (*outer, *cut, *inner, vector)
     return replace(plan, order=order, tiles=tuple(tiles), parallel=parallel, arrays=True)
+
+
+def with_columns(plan: Plan, body: Body, space: Sequence[Expr], lanes: int) -> Plan:
+    """Let each thread scatter columns of its own, where rows may meet and columns do not."""
+    vector, leading = plan.vector, plan.order[: plan.parallel]
+    if not leading or plan.tiles or vector is None or vector in leading:
+        return plan
+    alone = [op for op in body.ops if scatters(op) and body.runs[op].isdisjoint(leading)]
+    if not alone or any(vector not in body.runs[op] for op in alone):
+        return plan
+    if (size := tile_size(space[vector], _COLUMNS, lanes)) is None:
+        return plan
+    return replace(plan, order=(len(space), *plan.order), tiles=((vector, size),), parallel=1)
 
 
 def with_parts(plan: Plan, body: Body, space: Sequence[Expr], lanes: int) -> Plan:

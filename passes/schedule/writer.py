@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from xdsl.dialects import arith, vector
@@ -17,7 +17,7 @@ from tilewright.dialects.tk.attributes import int64, map_attr
 from tilewright.dialects.tk.compute import ActiveOp
 from tilewright.dialects.tk.scope import lanes_of
 
-from .plan import KEEP, Plan
+from .plan import KEEP, SCALAR, Plan
 
 
 @lru_cache(maxsize=256)
@@ -89,6 +89,12 @@ class Writer:
         self.top: list[Operation] = []
         self.top_spread: dict[SSAValue, SSAValue] = {}
         self._axis = Var("d", plan.vector) if plan.vector is not None else None
+
+    def without_lanes(self) -> Writer:
+        """A writer for loops of scalars in the same function."""
+        scalar = Writer(replace(self.plan, vector=None, lanes=1), self.space)
+        scalar.constants, scalar.top = self.constants, self.top
+        return scalar
 
     def put(self, scope: Scope, op: Operation) -> SSAValue:
         """Append `op`; gives its result, if it has one."""
@@ -194,7 +200,7 @@ class Writer:
             operands=operands,
             result_types=[vector_type(t, self.plan.lanes) if wide else t for t in op.result_types],
             properties=properties,
-            attributes={k: v for k, v in op.attributes.items() if k != KEEP},
+            attributes={k: v for k, v in op.attributes.items() if k not in (KEEP, SCALAR)},
         )
         self.put(scope, new)
         scope.env.update(zip(op.results, new.results, strict=True))

@@ -11,7 +11,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var, as_expr
-from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.access import ALONE, IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.turn import TurnOp
 from tilewright.dialects.types import element_type
 
@@ -95,6 +95,11 @@ def _width(op: LoadOp | StoreOp) -> int:
 def _pointer(scope: Scope, buffer: SSAValue, base: str) -> str:
     name = scope.name(buffer)
     return name if base == "0" else f"{name} + {base}"
+
+
+def _varies(mask: SSAValue | None) -> bool:
+    """Whether lanes have masks of their own."""
+    return mask is not None and isinstance(mask.type, VectorType)
 
 
 def _active(scope: Scope, mask: SSAValue | None) -> str:
@@ -187,20 +192,21 @@ def store(scope: Scope, op: StoreOp) -> str:
     at = _address(scope, op, axis)
     value, name = scope.name(op.value), scope.name(op.buffer)
     adds = op.combine is not None
-    atomic = "true" if scope.in_parallel() else "false"
+    races = scope.in_parallel() and ALONE not in op.attributes
+    atomic = "true" if races else "false"
     if axis is None:
         text = (
             f"tw::add_to<{atomic}>(&{name}[{at.base}], {value});" if adds else f"{name}[{at.base}] = {value};"
         )
         return text if op.mask is None else f"if ({scope.name(op.mask)}) {text}"
     count, width = scope.active_lanes(axis), lanes(op.value.type)
-    if at.stride == ONE and not adds and op.mask is None:
+    if at.stride == ONE and not (adds and races) and not _varies(op.mask):
         where = _pointer(scope, op.buffer, at.base)
-        return (
-            f"tw::store({where}, {value});"
-            if count is None
-            else f"tw::store_first({where}, {value}, {count});"
-        )
+        written = "add_whole" if adds else "store"
+        text = f"tw::{written}({where}, {value});"
+        if count is not None:
+            text = f"tw::{written.removesuffix('_whole')}_first({where}, {value}, {count});"
+        return text if op.mask is None else f"if ({scope.name(op.mask)}) {text}"
     function = f"scatter_add<{atomic}, {width}>" if adds else f"scatter<{width}>"
     lane = f"[&](int l) {{ return {at.lane}; }}"
     return f"tw::{function}({name}, {value}, {count or width}, {lane}, {_active(scope, op.mask)});"

@@ -437,6 +437,18 @@ template <bool ATOMIC, class T> TW_INLINE void add_to(T* p, T v) {
     while (!__atomic_compare_exchange(p, &old, &next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   }
 }
+// The same for neighbours, which no other thread adds to.
+template <class T, class V> TW_INLINE V sums_of(V a, V b) {
+  if constexpr (same<T, bf16>) return to_bf16(from_bf16(a) + from_bf16(b));
+#if defined(__FLT16_MANT_DIG__)
+  else if constexpr (same<T, f16>) return to_f16(from_f16(a) + from_f16(b));
+#endif
+  else return a + b;
+}
+template <class T, class V> TW_INLINE void add_whole(T* p, V v) { store(p, sums_of<T>(load<lanes<V>>(p), v)); }
+template <class T, class V> TW_INLINE void add_first(T* p, V v, i64 n) {
+  store_first(p, sums_of<T>(load_first<lanes<V>>(p, n), v), n);
+}
 template <bool ATOMIC, int W, class T, class V, class At, class Active>
 TW_INLINE void scatter_add(T* p, V v, i64 n, At at, Active active) {
   const auto raw = to_memory<T>(v);

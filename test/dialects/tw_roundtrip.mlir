@@ -93,8 +93,8 @@ func.func @indexing(%x: tensor<4x6x5xf32>, %i: tensor<3xi64>, %v: tensor<3x6xf32
   %0 = tw.gather %x[%i, %i] dims [0, 2] at 0 : (tensor<4x6x5xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<3x6xf32>
   // CHECK-NEXT: tw.scatter %v into %x[%i, %i] dims [0, 2] at 0 : (tensor<4x6x5xf32>, tensor<3x6xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<4x6x5xf32>
   %1 = tw.scatter %v into %x[%i, %i] dims [0, 2] at 0 : (tensor<4x6x5xf32>, tensor<3x6xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<4x6x5xf32>
-  // CHECK-NEXT: tw.scatter_add %v into %x[%i, %i] dims [0, 2] at 0
-  %2 = tw.scatter_add %v into %x[%i, %i] dims [0, 2] at 0 : (tensor<4x6x5xf32>, tensor<3x6xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<4x6x5xf32>
+  // CHECK-NEXT: tw.scatter_add %v into %x[%i, %i] dims [0, 2] at 0 strict :
+  %2 = tw.scatter_add %v into %x[%i, %i] dims [0, 2] at 0 strict : (tensor<4x6x5xf32>, tensor<3x6xf32>, tensor<3xi64>, tensor<3xi64>) -> tensor<4x6x5xf32>
   // CHECK-NEXT: tw.gather_along %x, %j dim 0 : (tensor<4x6x5xf32>, tensor<2x6x5xi64>) -> tensor<2x6x5xf32>
   %3 = tw.gather_along %x, %j dim 0 : (tensor<4x6x5xf32>, tensor<2x6x5xi64>) -> tensor<2x6x5xf32>
   // CHECK-NEXT: tw.scatter_along %x, %j, %w dim 0 reduce add : (tensor<4x6x5xf32>, tensor<2x6x5xi64>, tensor<2x6x5xf32>) -> tensor<4x6x5xf32>

@@ -100,14 +100,14 @@ FAULTS = (
     ),
     Fault(
         "lanes-of-scan",
-        _S + "cost.py",
+        _S + "collisions.py",
         "        if isinstance(op, ScanOp) and op.along == axis:\n            return False\n",
         "",
         "running sums go along vector lanes",
     ),
     Fault(
         "scatter-any-order",
-        _S + "cost.py",
+        _S + "collisions.py",
         "if isinstance(op, StoreOp) and scatters(op) and not _disjoint(",
         "if isinstance(op, StoreOp) and scatters(op) and op.combine is None and not _disjoint(",
         "threads add to one place in any order: sums of floats differ from call to call",

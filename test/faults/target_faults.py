@@ -38,7 +38,7 @@ FAULTS = (
     Fault(
         "add-not-atomic",
         _C + "access.py",
-        'atomic = "true" if scope.in_parallel() else "false"',
+        'atomic = "true" if races else "false"',
         'atomic = "false"',
         "threads lose each other's additions",
     ),

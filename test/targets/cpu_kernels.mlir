@@ -111,6 +111,34 @@ tk.func @accesses [4, 8] (%a: memref<64xf32>, %i: memref<8xi64>, %m: memref<8xi1
   }
 }
 
+// Neighbours are added as whole vectors, unless other threads may add there; one mask for all lanes is a branch.
+// CHECK-LABEL: static void adds(
+// CHECK:         if (v4) tw::add_whole(a1 + d1 + v3 * 20, v5);
+// CHECK-NEXT:    if (v4) tw::store(a1 + d1, v5);
+// CHECK-NEXT:    tw::scatter_add<true, 4>(a1, v5, 4, [&](int l) { return (d1 + l) + v3 * 20; }, tw::every_lane{});
+// CHECK:         tw::add_first(a1 + d1 + v3 * 20, v6, 2);
+// CHECK:         tw::add_to<false>(&a1[0], v7);
+// CHECK-NEXT:    tw::add_to<true>(&a1[0], v7);
+tk.func @adds [4, 20] (%a: memref<64xbf16>, %o: memref<64xbf16>, %m: memref<4xi1>) scheduled {
+  tk.for 0 = "0" to "4" step 1 parallel {
+    %i = tk.index "d0" : index
+    %b = tk.load %m[d0] : memref<4xi1> -> i1
+    tk.for 1 = "0" to "16" step 4 {
+      %0 = tk.load %a[d1] lanes 1 : memref<64xbf16> -> vector<4xbf16>
+      tk.store %0, %o[i0*20 + d1](%i) if %b combine add lanes 1 {tk.alone} : vector<4xbf16>, memref<64xbf16>
+      tk.store %0, %o[d1] if %b lanes 1 : vector<4xbf16>, memref<64xbf16>
+      tk.store %0, %o[i0*20 + d1](%i) combine add lanes 1 : vector<4xbf16>, memref<64xbf16>
+    }
+    tk.tail 1 = "16" count "2" {
+      %1 = tk.load %a[d1] lanes 1 : memref<64xbf16> -> vector<4xbf16>
+      tk.store %1, %o[i0*20 + d1](%i) combine add lanes 1 {tk.alone} : vector<4xbf16>, memref<64xbf16>
+    }
+    %2 = tk.load %a[0] : memref<64xbf16> -> bf16
+    tk.store %2, %o[0] combine add {tk.alone} : bf16, memref<64xbf16>
+    tk.store %2, %o[0] combine add : bf16, memref<64xbf16>
+  }
+}
+
 // Scalars: numbers are spelled in place, i1 is bool in memory, bf16 is converted; scratch and checks.
 // CHECK-LABEL: static void scalars(bf16* a0, bool* a1, i8* a2, tw::KernelError* error) {
 // CHECK:         alignas(64) f32 m3[8];

@@ -298,6 +298,33 @@ def test_adds_atomically_in_parallel(tmp_path: Path, name: str) -> None:
     assert got.tolist() == [100, 100]
 
 
+@pytest.mark.parametrize("name", ["f32", "bf16", "i64", "f64", "f16", "i8"])
+def test_adds_neighbours_in_order(tmp_path: Path, name: str) -> None:
+    """Each sum is rounded as memory holds it; a tail adds nothing beyond its lanes."""
+    v = f"vector<16x{name}>"
+    kernel = f"""
+    tk.func @k [37, 19] (%x: memref<703x{name}>, %o: memref<40x{name}>) scheduled {{
+      %zero = arith.constant {"0" if name[0] == "i" else "0.0"} : {name}
+      tk.for 0 = "0" to "40" step 1 {{ tk.store %zero, %o[d0] : {name}, memref<40x{name}> }}
+      tk.for 0 = "0" to "37" step 1 {{
+        tk.for 1 = "0" to "16" step 16 {{
+          %a = tk.load %x[d0*19 + d1] lanes 1 : memref<703x{name}> -> {v}
+          tk.store %a, %o[d1 + 1] combine add lanes 1 : {v}, memref<40x{name}>
+        }}
+        tk.tail 1 = "16" count "3" {{
+          %a = tk.load %x[d0*19 + d1] lanes 1 : memref<703x{name}> -> {v}
+          tk.store %a, %o[d1 + 1] combine add lanes 1 : {v}, memref<40x{name}>
+        }}
+      }}
+    }}"""
+    x = torch.randn(37, 19).mul(9).to(DTYPES[name])
+    (got,) = run(tmp_path, kernel, [x.reshape(-1)], [(name, 40)])
+    expected = torch.zeros(40, dtype=x.dtype)
+    for row in x:
+        expected[1:20] += row
+    assert torch.equal(got, expected)
+
+
 @pytest.mark.parametrize("lanes", [1, 8, 16])
 def test_random_is_philox(tmp_path: Path, lanes: int) -> None:
     v = (lambda t: t) if lanes == 1 else (lambda t: f"vector<{lanes}x{t}>")

@@ -1,0 +1,74 @@
+"""Scatters as kernels: the target is copied, then values are stored at loaded positions, in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.index_expr import Expr, dim, gathered, product
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw.base import ints
+from tilewright.dialects.tw.indexing import Combine, ScatterAddOp, ScatterAlongOp, ScatterOp
+from tilewright.dialects.types import sizes_of
+
+from ..rewrite import skip
+from .kernel_builder import KernelBuilder
+
+_Found = tuple[SSAValue, SSAValue]
+"""A position, and whether it lies within the target."""
+
+
+def scatter_becomes_kernel(op: Operation) -> bool:
+    """Whether `op` is a scatter whose target has elements: positions are checked where there are any."""
+    if not isinstance(op, ScatterOp | ScatterAddOp | ScatterAlongOp):
+        return False
+    if product(sizes_of(op.target)).constant == 0:
+        skip(op, "no kernel: nothing can be written to a target without elements")
+        return False
+    return True
+
+
+def lower_scatter(op: Operation) -> KernelOp:
+    """Axes: those of the target, then those of the indices that are none of the target's."""
+    if isinstance(op, ScatterAlongOp):
+        return _along(op)
+    assert isinstance(op, ScatterOp | ScatterAddOp)
+    target, index = sizes_of(op.target), sizes_of(op.indices[0])
+    b = KernelBuilder(op.location, (*target, *index), op.operands, op.result_types)
+    dims, at = ints(op.dims), op.at.value.data
+    places = b.axes[len(target) :]
+    wraps = op.strict is None
+    found = [b.checked_index(b.load(2 + j, places), target[d], wraps=wraps) for j, d in enumerate(dims)]
+    kept = [dim(d) for d in range(len(target)) if d not in dims]
+    subscripts = [gathered(dims.index(d)) if d in dims else dim(d) for d in range(len(target))]
+    values = (*kept[:at], *places, *kept[at:])
+    return _finish(b, (1, values), subscripts, found, adds=isinstance(op, ScatterAddOp))
+
+
+def _along(op: ScatterAlongOp) -> KernelOp:
+    """Where the index is as large as the target, both have one axis."""
+    target, index, along = sizes_of(op.target), sizes_of(op.index), op.dim.value.data
+    own = [d for d, size in enumerate(index) if d == along or size != target[d]]
+    space = (*target, *(index[d] for d in own))
+    b = KernelBuilder(op.location, space, op.operands, op.result_types)
+    places = [dim(len(target) + own.index(d)) if d in own else dim(d) for d in range(len(index))]
+    found = [b.checked_index(b.load(1, places), target[along], wraps=False)]
+    subscripts = [gathered(0) if d == along else place for d, place in enumerate(places)]
+    return _finish(b, (2, places), subscripts, found, adds=op.combine.data is Combine.ADD)
+
+
+def _finish(
+    b: KernelBuilder,
+    values: tuple[int, Sequence[Expr]],
+    subscripts: Sequence[Expr],
+    found: Sequence[_Found],
+    *,
+    adds: bool,
+) -> KernelOp:
+    """Copy the target, then write what `values` says: the number of an input, and its subscripts."""
+    rank = len(subscripts)
+    b.store(b.load(0, b.axes[:rank]), b.axes[:rank])
+    inside = b.all_true([ok for _, ok in found])
+    b.store(b.load(*values), subscripts, dynamic=[at for at, _ in found], mask=inside, adds=adds)
+    return b.kernel

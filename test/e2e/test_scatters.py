@@ -1,0 +1,178 @@
+"""Scatters are kernels that add in the order of the index: bit for bit as eager mode with one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+_DTYPES = (
+    torch.float32, torch.float64, torch.bfloat16, torch.float16, torch.int64, torch.int32, torch.int16,
+    torch.int8, torch.uint8,
+)  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def one_thread() -> Iterator[None]:
+    """Eager mode adds in any order if it has several."""
+    count = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(count)
+
+
+def tensor(*sizes: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    if dtype.is_floating_point:
+        return torch.randn(sizes, generator=generator).to(dtype)
+    return torch.randint(0, 100, sizes, generator=generator).to(dtype)
+
+
+def positions(high: int, *sizes: int, low: int = 0) -> Tensor:
+    return torch.randint(low, high, sizes, generator=torch.Generator().manual_seed(1))
+
+
+def exactly(function: Callable[..., Any], *inputs: Tensor) -> None:
+    """Compiled, equal to eager mode; results do not depend on how many threads there are."""
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="mlir")
+    copies = [[value.clone() for value in inputs] for _ in range(2)]
+    results = [compiled(*copies[0])]
+    torch.set_num_threads(2)
+    results.append(compiled(*copies[1]))
+    torch.set_num_threads(1)
+    expected = (function(*inputs), list(inputs))
+    for result, after in zip(results, copies, strict=True):
+        torch.testing.assert_close((result, after), expected, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("dtype", _DTYPES, ids=str)
+def test_index_add(dtype: torch.dtype) -> None:
+    x, y, index = tensor(7, 5, 33, dtype=dtype), tensor(11, 11, 33, dtype=dtype, seed=2), positions(5, 11)
+    exactly(
+        lambda x, i, y: (
+            x.index_add(0, i, y[:, :5]), x.index_add(1, i, y[:7]), x.index_add(2, i, y[:7, :5, :11])
+        ),
+        x, index, y,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", _DTYPES, ids=str)
+def test_index_add_of_elements(dtype: torch.dtype) -> None:
+    exactly(
+        lambda x, i, y: (
+            x.index_add(0, i, y), x.index_add(0, i[:0], y[:0]), x[3].index_add(0, i[:1] * 0, y[0]),
+            x.index_add(0, i[0], y[:1]),
+        ),
+        tensor(19, dtype=dtype), positions(19, 50), tensor(50, dtype=dtype, seed=2),
+    )  # fmt: skip
+
+
+def test_index_add_scales_and_takes_small_indices() -> None:
+    index = positions(9, 20).int()
+    exactly(lambda x, i, y: x.index_add(0, i, y, alpha=3), tensor(9, 4), index, tensor(20, 4))
+    exactly(lambda x, i, y: x.index_add(1, i, y.t(), alpha=-2.5), tensor(4, 9), index, tensor(20, 4))
+
+
+def test_index_add_in_place() -> None:
+    def add(x: Tensor, i: Tensor) -> Tensor:
+        x.index_add_(0, i, x[:6] * 2)
+        return x * 1
+
+    exactly(add, tensor(8, 17), positions(8, 6))
+
+
+def test_large_targets_are_cut_into_columns() -> None:
+    x, y = tensor(600, 400), tensor(2000, 400, seed=3)
+    exactly(lambda x, i, y: x.index_add(0, i, y), x, positions(600, 2000), y)
+    i = positions(600, 2000, 400)
+    exactly(lambda x, i, y: x.scatter_add(0, i, y), x, i, y)
+    exactly(lambda x, i, y: x.t().scatter_add(1, i.t(), y.t()), x, i, y)
+
+
+@pytest.mark.parametrize("dtype", _DTYPES, ids=str)
+def test_scatter_add(dtype: torch.dtype) -> None:
+    x, y = tensor(6, 5, 31, dtype=dtype), tensor(8, 8, 40, dtype=dtype, seed=2)
+    exactly(
+        lambda x, i, y: (
+            x.scatter_add(0, i, y[:, :5]), x.scatter_add(1, i[:6], y), x.scatter_add(2, i[:4], y),
+            x.scatter_add(2, i[:6], y),
+        ),
+        x, positions(5, 8, 5, 29), y,
+    )  # fmt: skip
+
+
+def test_scatter_add_of_views_and_nothing() -> None:
+    x, y = tensor(6, 5, 31), tensor(8, 8, 40, seed=2)
+    exactly(lambda x, i, y: x.mT.scatter_add(1, i.mT, y.mT), x, positions(5, 4, 5, 8), y)
+    exactly(lambda x, i, y: x[::2].scatter_add(0, i, y[..., ::2]), x, positions(3, 4, 5, 8), y)
+    exactly(lambda x, i, y: x.scatter_add(1, i, y), x, positions(5, 0, 5, 3), y)
+
+
+@pytest.mark.parametrize("dtype", [*_DTYPES, torch.bool], ids=str)
+def test_replaces(dtype: torch.dtype) -> None:
+    index = torch.randperm(13, generator=torch.Generator().manual_seed(0))[:9]
+    x, y = tensor(13, 21, dtype=dtype), tensor(9, 21, dtype=dtype, seed=2)
+    exactly(lambda x, i, y: x.index_put((i - 13,), y), x, index, y)
+    exactly(lambda x, i, y: x.index_copy(0, i, y), x, index, y)
+    exactly(lambda x, i, y: x.scatter(0, i[:, None].expand(9, 21), y), x, index, y)
+    exactly(lambda x, i: x.scatter(0, i[:, None], 1), x, index)
+
+
+@pytest.mark.parametrize("dtype", _DTYPES, ids=str)
+def test_index_put_adds(dtype: torch.dtype) -> None:
+    x, index = tensor(7, 9, dtype=dtype), positions(7, 30, low=-7)
+    exactly(lambda x, i, y: x.index_put((i,), y, accumulate=True), x, index, tensor(30, 9, dtype=dtype))
+    exactly(
+        lambda x, i, y: x.index_put((i, i % 9), y, accumulate=True), x, index, tensor(30, dtype=dtype, seed=4)
+    )
+    put = torch.ops.aten.index_put
+    exactly(lambda x, i, y: put(x, [None, i], y, True), x, index, tensor(7, 1, dtype=dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("padding", [-1, 3])
+def test_gradients_of_embeddings(dtype: torch.dtype, padding: int) -> None:
+    gradient = torch.ops.aten.embedding_dense_backward
+    exactly(lambda g, i: gradient(g, i, 17, padding, False), tensor(40, 35, dtype=dtype), positions(17, 40))
+    exactly(
+        lambda g, i: gradient(g, i, 17, padding, False), tensor(4, 6, 8, dtype=dtype), positions(17, 4, 6)
+    )
+
+
+def test_trains_an_embedding() -> None:
+    torch._dynamo.reset()
+    models = [nn.Embedding(29, 24, padding_idx=2) for _ in range(2)]
+    models[1].load_state_dict(models[0].state_dict())
+    ids = positions(29, 5, 13)
+    for run in (models[0], torch.compile(models[1], backend="mlir")):
+        (run(ids) ** 3).sum().backward()
+    torch.testing.assert_close(models[1].weight.grad, models[0].weight.grad)
+
+
+@pytest.mark.parametrize("bad", [-1, 8])
+def test_positions_are_checked_before_anything_is_written(bad: int) -> None:
+    def add(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
+        return x.index_add_(0, i, y)
+
+    torch._dynamo.reset()
+    x, index = tensor(8, 3), torch.tensor([bad])
+    before = x.clone()
+    with pytest.raises(IndexError):
+        torch.compile(add, backend="mlir")(x, index, torch.full((1, 3), 100.0))
+    assert torch.equal(x, before)
+
+
+def test_sizes_may_change() -> None:
+    torch._dynamo.reset()
+    run = torch.compile(lambda x, i, y: x.index_add(0, i, y), backend="mlir", dynamic=True)
+    for rows, count, columns in ((7, 30, 5), (9, 4, 33), (300, 1000, 64)):
+        x, index, y = tensor(rows, columns), positions(rows, count), tensor(count, columns, seed=2)
+        assert torch.equal(run(x, index, y), x.index_add(0, index, y))
+    run = torch.compile(lambda x, i, y: x.scatter_add(1, i, y), backend="mlir", dynamic=True)
+    for rows, count, columns in ((7, 30, 5), (9, 4, 33), (300, 1000, 64)):
+        x, index, y = tensor(rows, columns), positions(columns, rows, count), tensor(rows, count, seed=2)
+        torch.testing.assert_close(run(x, index, y), x.scatter_add(1, index, y))
