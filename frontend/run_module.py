@@ -36,6 +36,14 @@ def run_by_target(
     return [_array(value) for value in run(given)]
 
 
+def saved_tensor(file: str) -> Any:
+    """The NumPy array of a tensor that torch saved; raises ValueError where the file holds no tensor."""
+    found = torch.load(file, map_location="cpu", weights_only=True)
+    if not isinstance(found, torch.Tensor):
+        raise ValueError(f"it holds a {type(found).__name__}, not one tensor")
+    return _array(found.detach())
+
+
 def _graph(module: ModuleOp, function: FuncOp, entry: Entry) -> Graph:
     found = [(p.symbol, index) for index, p in enumerate(entry.parameters) if p.symbol is not None]
     return Graph(

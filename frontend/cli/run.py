@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import click
@@ -43,7 +44,9 @@ Examples:
 @click.option("-p", "--passes", default="", help="passes to run first")
 @click.option("--load", multiple=True, metavar="FILE", help="Python file or module with more passes")
 @click.option("--symbol", "symbols", multiple=True, metavar="s0=7", help="value of a symbol")
-@click.option("--input", "inputs", multiple=True, metavar="0=x.npy", help="an argument; random if left out")
+@click.option(
+    "--input", "inputs", multiple=True, metavar="0=x.npy", help="an argument, .npy or .pt; random if left out"
+)
 @click.option("--seed", default=0, show_default=True, help="of the random arguments")
 @click.option("--range", "span", default="0..9", show_default=True, help="of random integers")
 @click.option("--compare", is_flag=True, help="print the distance to the interpreter's float64 result")
@@ -131,16 +134,27 @@ def _arguments(module: ModuleOp, entry: Entry, case: Case, inputs: Sequence[str]
         if value.shape != np.shape(given[place]) or value.dtype != np.asarray(given[place]).dtype:
             wanted = np.asarray(given[place])
             hint = f"{file} holds {value.dtype}{list(value.shape)}, not {wanted.dtype}{list(wanted.shape)}"
-            raise click.BadParameter(hint, param_hint="--input")
-        given[place] = value
+            more = "; --symbol gives sizes" if entry.symbols else ""
+            raise click.BadParameter(hint + more, param_hint="--input")
+        laid_out = np.empty_like(given[place])  # with the strides that the module asks for
+        laid_out[...] = value
+        given[place] = laid_out
     return given
 
 
 def _loaded(file: str) -> Any:
+    """The array of a .npy file, or of a tensor that torch saved (.pt)."""
     try:
-        return np.load(file, allow_pickle=False)
-    except (OSError, ValueError) as error:
+        if file.endswith(".pt"):
+            from ..run_module import saved_tensor
+
+            return saved_tensor(file)
+        found: Any = np.load(file, allow_pickle=False)
+        if hasattr(found, "files"):
+            raise ValueError("it holds several arrays")
+    except (OSError, ValueError, RuntimeError, UnpicklingError) as error:
         raise click.BadParameter(f"{file}: {error}", param_hint="--input") from error
+    return found
 
 
 def _interpreted(

@@ -114,18 +114,25 @@ def read(text: str, ctx: Context) -> list[Chunk]:
 def _read(chunk: Chunk, ctx: Context) -> None:
     if not re.sub(r"//[^\n]*", "", chunk.text).strip():
         return
-    parser = _Recorder(ctx, chunk)
+    try:
+        parser = _Recorder(ctx, chunk)  # reads the first token
+    except ParseError as error:
+        chunk.problems.append(_unreadable(chunk, error))
+        return
     try:
         chunk.module = parser.parse_module()
     except ParseError as error:
-        at = Range(chunk.start + error.span.start, chunk.start + error.span.end)
-        chunk.problems.append(Problem(at, error.msg))
+        chunk.problems.append(_unreadable(chunk, error))
     except Exception as error:  # a malformed attribute surfaces as anything, from anywhere in the parser
         at = Range(chunk.start + parser.pos, chunk.start + parser.pos + 1)
         chunk.problems.append(_problem(at, error))
     chunk.ops.sort(key=lambda op: (op.at.start, -op.at.end))
     if chunk.module is not None:
         chunk.problems += _broken_rules(chunk, chunk.module)
+
+
+def _unreadable(chunk: Chunk, error: ParseError) -> Problem:
+    return Problem(Range(chunk.start + error.span.start, chunk.start + error.span.end), error.msg)
 
 
 class _Recorder(Parser):

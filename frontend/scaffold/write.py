@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import keyword
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -80,6 +81,9 @@ def _check_pass(name: str) -> None:
     if not _NAME.fullmatch(name) or "_" in name:
         advice = "write it like fold-double-neg"
         raise CannotScaffold(name=name, reason="it is no name of a pass", advice=advice)
+    if keyword.iskeyword(name):
+        advice = "choose another name: the function and its file are named after it"
+        raise CannotScaffold(name=name, reason="it is a keyword of Python", advice=advice)
     if name in pass_names():
         raise CannotScaffold(name=name, reason="a pass of this name exists", advice="choose another name")
 

@@ -5,7 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+import torch
 from click.testing import CliRunner, Result
 
 from tilewright.dialects.diagnostics import TilewrightError
@@ -83,6 +85,40 @@ def test_malformed_text_of_other_dialects_is_named(here: Path, capsys: pytest.Ca
     said = capsys.readouterr().err
     assert said.startswith("TW1901: cannot read cut.mlir")
     assert "cut.mlir:1:36: expected attribute name" in said
+
+
+SYMBOLIC = """func.func @main(%x: tensor<?x4xf32, #tw.shape<"s0, 4">>, %s0: index {tw.symbol = "s0"},
+                %b: tensor<4xbf16>) -> tensor<4xf32> {
+  %0 = tw.sum %x over [0] : tensor<?x4xf32, #tw.shape<"s0, 4">> -> tensor<4xf32>
+  %1 = tw.cast %b : tensor<4xbf16> -> tensor<4xf32>
+  %2 = tw.add %0, %1 : tensor<4xf32>
+  func.return %2 : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("through", ["interpreter", "cpu_openmp"])
+def test_inputs_of_any_layout_and_of_torch(through: str, here: Path) -> None:
+    Path("symbolic.mlir").write_text(SYMBOLIC)
+    columns = np.arange(12, dtype=np.float32).reshape(3, 4)
+    np.save("columns.npy", np.asfortranarray(columns))
+    torch.save(torch.ones(4, dtype=torch.bfloat16), "ones.pt")
+    words = "run symbolic.mlir --symbol s0=3 --input 0=columns.npy --input 2=ones.pt -o out --through"
+    assert run(*words.split(), through).exit_code == 0
+    np.testing.assert_array_equal(np.load("out/result0.npy"), columns.sum(0) + 1)
+
+
+@pytest.mark.parametrize("name", ["archive.npz", "list.pt", "text.pt", "wide.npy"])
+def test_inputs_that_are_no_argument(name: str, here: Path) -> None:
+    Path("symbolic.mlir").write_text(SYMBOLIC)
+    np.savez("archive.npz", a=np.ones(3), b=np.ones(3))
+    torch.save([torch.ones(3)], "list.pt")
+    Path("text.pt").write_text("no tensor")
+    np.save("wide.npy", np.ones((7, 4), np.float32))
+    done = run("run", "symbolic.mlir", "--input", f"0={name}")
+    assert done.exit_code == 2
+    assert name in done.output
+    assert ("--symbol gives sizes" in done.output) == (name == "wide.npy")
 
 
 @pytest.mark.parametrize("insert", ["after:fuse", "after:fuse=", "after:fuse=dce"])

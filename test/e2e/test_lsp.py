@@ -114,6 +114,9 @@ def test_a_sound_document_has_no_diagnostics_and_a_broken_one_has_each_at_its_pl
         assert [d.range.start.line for d in found] == [1, 2, 7]
         assert [editor.words(d.range) for d in found[:2]] == ["tw.pad", "tw.exp"]
         assert await editor.change(TEXT, 5) == []
+        (stray,) = await editor.change(f"\x00{TEXT}", 6)  # what cannot begin a token, at the very start
+        assert stray.message.startswith("Unexpected character")
+        assert (stray.range.start.line, stray.range.start.character) == (0, 0)
 
     with_editor(body)
 

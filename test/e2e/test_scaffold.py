@@ -103,6 +103,7 @@ def test_new_pass_in_a_checkout_is_registered_tested_and_documented(
         ("new-pass", "Bad Name"),
         ("new-pass", "snake_case"),
         ("new-pass", "cse"),
+        ("new-pass", "class"),
         ("new-pass", "fine-name", "--in-tree", "tensor"),
         ("new-op", "no_dialect"),
         ("new-op", "tw.mine"),
