@@ -17,9 +17,10 @@ from tilewright.dialects.types import element_type, element_type_of, sizes_of_ty
 from .aten import SEEDED, row_of
 from .aten.aten import call_aten, callee_of, result_type
 from .aten.builder import Builder, Row
+from .aten.carriers import on_carriers
 from .aten.numbers import NUMBERS
 from .boundary import Arguments, Results, constant_of, import_arguments, make_module
-from .dtypes import element_of_dtype
+from .dtypes import CARRIERS, element_of_dtype
 from .errors import FallbackRefused, Unsupported, UnsupportedNode, UnsupportedSize
 from .graph import Fallback, Graph
 from .higher_order import expand
@@ -182,15 +183,27 @@ class _Importer:
         kwargs = {key: self._value(arg) for key, arg in node.kwargs.items()}
         start = len(self.b.ops)
         try:
+            carried = str(op) not in SEEDED and self._is_carried(args)
+            if carried and (value := on_carriers(self.b, str(op), args, kwargs)) is not None:
+                return self._carry(self._checked(value, self.b.fake), self.b.fake)
             if row is None:
                 raise Unsupported(NO_ROW, "TW1101")
-            if str(op) not in SEEDED and self._is_carried(args):
+            if carried:
                 raise Unsupported("its dtype has no element type in the IR", "TW1103")
             value = row(self.b, *args, **kwargs)
         except Unsupported as reason:
             del self.b.ops[start:]
             return self._call_aten(op, args, kwargs, reason)
         return self._checked(value, self.b.fake)
+
+    def _carry(self, made: Any, fake: Any) -> Any:
+        """Note what the value of a row on carriers stands for."""
+        if isinstance(fake, tuple | list):
+            for part, seen in zip(made, fake, strict=True):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+                self._carry(part, seen)
+        elif fake.dtype in CARRIERS:
+            self.b.carried[made] = fake
+        return made
 
     def _call_aten(self, op: Operator, args: list[Any], kwargs: dict[str, Any], why: Unsupported) -> Any:
         callee, start = callee_of(op), len(self.b.ops)

@@ -268,44 +268,6 @@ def test_sizes_flow_symbolically() -> None:
     check_all(DYNAMIC, torch.randn(6, 5), dynamic=True)
 
 
-COMPLEX: dict[str, Function] = {
-    "rotate": lambda x: torch.view_as_real(
-        torch.view_as_complex(x) * torch.polar(x[..., 0].abs(), x[..., 1])
-    ),
-    "fft": lambda x: torch.fft.rfft(x.flatten(1)).abs(),
-    "to_float8": lambda x: x.to(torch.float8_e4m3fn).float() + 1,
-    "uint16": lambda x: (x.abs() * 9).to(torch.int32).to(torch.uint16).to(torch.int32),
-    "complex_result": lambda x: torch.view_as_complex(x) * 2,
-}
-
-
-@pytest.mark.parametrize("name", COMPLEX)
-def test_dtypes_that_the_ir_lacks_run_through_aten(name: str) -> None:
-    record = check(COMPLEX[name], torch.randn(3, 4, 2))
-    assert any("TW1103" in line for line in native(record))
-
-
-def test_complex_argument() -> None:
-    check(lambda x: x * 2 + 1, torch.randn(3, 4, dtype=torch.complex64).T)
-
-
-def test_complex_results_keep_their_strides() -> None:
-    """What a forward graph saves is read by a backward graph that was made for these strides."""
-    x, y = (torch.randn(4, n, 6 - n, dtype=torch.complex64, requires_grad=True) for n in (2, 4))
-
-    def run(function: Function) -> list[Tensor]:
-        out = function(x, y)
-        return [out, *torch.autograd.grad(out.abs().sum(), (x, y))]
-
-    def function(x: Tensor, y: Tensor) -> Tensor:
-        return (x @ y).mT * 2
-
-    torch._dynamo.reset()
-    for got, want in zip(run(torch.compile(function, backend="mlir")), run(function), strict=True):
-        torch.testing.assert_close(got, want)
-        assert got.stride() == want.stride()
-
-
 def test_an_operator_without_a_row_is_recorded_with_its_place() -> None:
     record = check(lambda x: torch.kthvalue(x, 2), torch.randn(4, 6))
     (line,) = native(record)

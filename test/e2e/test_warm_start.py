@@ -300,7 +300,7 @@ def test_graphs_with_calls_in_python_are_not_kept() -> None:
         return torch.cond(x.sum() > 0, lambda y: y.sin(), lambda y: y - 1, (x * 2,)) + 1
 
     def complex_number(x: Tensor) -> Tensor:
-        return (x * (1 + 2j)).real + 1
+        return (x ** (1 + 2j)).real + 1
 
     for function in (branches, complex_number):
         for _ in range(2):

@@ -1,0 +1,305 @@
+"""ATen operations on dtypes that the IR lacks, where ordinary ops on their carriers say what they do.
+
+What only moves elements moves carriers: complex numbers travel as pairs in a trailing dimension of 2, which
+stays where it is. Sums and products of complex numbers are written out. The rest runs through ATen.
+
+A row here sees the node as its carrier: `b.fake`, and so `b.sizes` and `b.element`, are those of the pairs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import torch
+from xdsl.dialects.builtin import i1, i64
+from xdsl.ir import SSAValue
+
+from tilewright.dialects import index_expr
+from tilewright.dialects.tw.creation import IotaOp
+from tilewright.dialects.tw.elementwise import CosOp, NegOp, SinOp
+from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, MulOp, SelectOp, SubOp
+from tilewright.dialects.tw.view import ReshapeOp, ReverseOp
+from tilewright.dialects.types import is_half, sizes_of
+
+from ..dtypes import CARRIERS, encode
+from ..errors import Unsupported
+from . import indexing, reduction, view
+from .builder import Builder, Row, axis
+
+
+def on_carriers(b: Builder, overload: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """The value of the current node, an operand or result of which is carried; None without a row.
+
+    Raises Unsupported.
+    """
+    row = MAKING.get(overload) or (None if kwargs else ROWS.get(overload))
+    if row is None:
+        return None
+    seen = b.fake
+    b.fake = _as_carriers(seen)
+    try:
+        return row(b, *args, **kwargs)
+    finally:
+        b.fake = seen
+
+
+def _unknown() -> Unsupported:
+    return Unsupported("its dtype has no element type in the IR", "TW1103")
+
+
+def _as_carriers(fake: Any) -> Any:
+    if isinstance(fake, tuple | list):
+        return [_as_carriers(part) for part in cast("Sequence[Any]", fake)]
+    return encode(fake) if isinstance(fake, torch.Tensor) else fake
+
+
+def _carried(b: Builder, value: Any) -> torch.Tensor | None:
+    """What `value` stands for, None for itself."""
+    return b.carried.get(cast("SSAValue", value)) if isinstance(value, SSAValue) else None
+
+
+def _is_pair(b: Builder, value: Any) -> bool:
+    """Whether `value` stands for complex numbers."""
+    fake = _carried(b, value)
+    return fake is not None and CARRIERS[fake.dtype].pair
+
+
+def _rank(b: Builder, value: SSAValue) -> int:
+    """The number of dimensions that the program sees."""
+    return len(sizes_of(value)) - _is_pair(b, value)
+
+
+# What moves elements
+
+
+def _same(b: Builder, x: SSAValue, *_: object, **__: object) -> SSAValue:
+    return x
+
+
+def _another(b: Builder, x: SSAValue) -> SSAValue:
+    """The same bits as a value of its own: it stands for another dtype."""
+    return b.emit(ReshapeOp(x, sizes_of(x)))
+
+
+def _copied(b: Builder, target: SSAValue, source: Any) -> SSAValue:
+    return _operand(b, source)
+
+
+def _along(row: Row, at: int = 1, default: int = 0) -> Row:
+    """`row`, whose argument number `at` is a dimension or a list of them."""
+
+    def moved(b: Builder, *given: Any) -> Any:
+        args: list[Any] = list(given) if len(given) > at else [*given, default]
+        rank, dims = _rank(b, args[0]), args[at]
+        if isinstance(dims, list | tuple):
+            args[at] = [axis(d, rank) for d in cast("Sequence[Any]", dims)]
+        else:
+            args[at] = axis(dims, rank)
+        return row(b, *args)
+
+    return moved
+
+
+def _permute(b: Builder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+    rank = _rank(b, x)
+    return b.transpose(x, [*(axis(d, rank) for d in dims), *range(rank, len(sizes_of(x)))])
+
+
+def _swap(b: Builder, x: SSAValue, first: int, second: int) -> SSAValue:
+    dims = list(range(rank := _rank(b, x)))
+    if rank:
+        i, j = axis(first, rank), axis(second, rank)
+        dims[i], dims[j] = dims[j], dims[i]
+    return _permute(b, x, dims)
+
+
+def _matrix_transpose(b: Builder, x: SSAValue) -> SSAValue:
+    return _permute(b, x, list(reversed(range(_rank(b, x)))))
+
+
+def _cat(b: Builder, tensors: Sequence[SSAValue], dim: int = 0) -> SSAValue:
+    fakes = [b.carried.get(tensor) for tensor in tensors]
+    if any(f is None or f.dtype != fakes[0].dtype or f.dim() != fakes[0].dim() for f in fakes):  # pyright: ignore[reportOptionalMemberAccess]
+        raise _unknown()
+    return view.ROWS["aten.cat.default"](b, tensors, axis(dim, _rank(b, tensors[0])))
+
+
+def _pad(b: Builder, x: SSAValue, pads: Sequence[Any], value: Any = 0) -> SSAValue:
+    if value != 0:
+        raise _unknown()
+    kept = [0, 0] if _is_pair(b, x) else []
+    return view.ROWS["aten.constant_pad_nd.default"](b, x, [*kept, *pads])
+
+
+def _repeat(b: Builder, x: SSAValue, repeats: Sequence[Any]) -> SSAValue:
+    kept = [1] if _is_pair(b, x) else []
+    return view.ROWS["aten.repeat.default"](b, x, [*repeats, *kept])
+
+
+def _sum(b: Builder, x: SSAValue, dims: Sequence[int] | None = None, keepdim: bool = False) -> SSAValue:
+    _check_complex(b)
+    rank = _rank(b, x)
+    over = [axis(d, rank) for d in dims] if dims else list(range(rank))
+    return reduction.ROWS["aten.sum.dim_IntList"](b, x, over, keepdim) if rank else x
+
+
+# What makes pairs
+
+
+def _zeros(b: Builder, *_: object, **__: object) -> SSAValue:
+    return b.full(0, b.element, b.sizes)
+
+
+def _full(b: Builder, _: object, value: Any, **__: object) -> SSAValue:
+    _check_complex(b)
+    return _operand(b, value)
+
+
+def _scalar(b: Builder, value: Any, **__: object) -> SSAValue:
+    return _full(b, None, value)
+
+
+def _is_real_part(b: Builder) -> SSAValue:
+    """Where the real parts of the result stand."""
+    part = b.emit(IotaOp(i64, b.sizes, len(b.sizes) - 1, 0, 1))
+    return b.emit(CompareOp(part, b.full(0, i64, b.sizes), "eq"))
+
+
+def _joined(b: Builder, real: Any, imaginary: Any) -> SSAValue:
+    """Pairs of two parts, tensors or numbers."""
+    parts = [b.operand(_beside(b, part), b.element, b.sizes) for part in (real, imaginary)]
+    return b.emit(SelectOp(_is_real_part(b), *parts))
+
+
+def _beside(b: Builder, part: Any) -> Any:
+    """What broadcasts along the dimension of the pairs."""
+    if not isinstance(part, SSAValue):
+        return part
+    tensor = cast("SSAValue", part)
+    return b.reshape(tensor, (*sizes_of(tensor), index_expr.ONE))
+
+
+def _operand(b: Builder, value: Any) -> SSAValue:
+    """`value`, carried or real, as a carrier of the result."""
+    fake = _carried(b, value)
+    if fake is not None:
+        if fake.is_complex() != b.node.meta["val"].is_complex():
+            raise _unknown()
+        return b.operand(value, b.element, b.sizes)
+    _check_complex(b)
+    if isinstance(value, complex):
+        return _joined(b, value.real, value.imag)
+    return _joined(b, value, 0)
+
+
+# Arithmetic on complex numbers
+
+
+def _check_complex(b: Builder) -> None:
+    """Integers that carry other dtypes are no numbers, and complex halves are rounded as ATen likes."""
+    if not b.node.meta["val"].is_complex() or is_half(b.element):
+        raise _unknown()
+
+
+def _arithmetic(compute: Callable[[Builder, SSAValue, SSAValue], SSAValue]) -> Row:
+    def row(b: Builder, x: Any, y: Any) -> SSAValue:
+        _check_complex(b)
+        return compute(b, _operand(b, x), _operand(b, y))
+
+    return row
+
+
+def _product(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
+    """(a + bi)(c + di) = (ac - bd) + (ad + bc)i."""
+    last = len(b.sizes) - 1
+    real, imaginary = (b.broadcast(view.take(b, x, last, part, 1), b.sizes) for part in (0, 1))
+    straight = b.emit(MulOp(real, y))
+    across = b.emit(MulOp(imaginary, b.emit(ReverseOp(y, [last]))))
+    difference, total = b.emit(SubOp(straight, across)), b.emit(AddOp(straight, across))
+    return b.emit(SelectOp(_is_real_part(b), difference, total))
+
+
+def _negative(b: Builder, x: SSAValue) -> SSAValue:
+    _check_complex(b)
+    return b.emit(NegOp(x))
+
+
+def _conjugate(b: Builder, x: SSAValue) -> SSAValue:
+    _check_complex(b)
+    return b.emit(SelectOp(_is_real_part(b), x, b.emit(NegOp(x))))
+
+
+def _polar(b: Builder, length: SSAValue, angle: SSAValue) -> SSAValue:
+    _check_complex(b)
+    size, turn = (b.operand(_beside(b, part), b.element, b.sizes) for part in (length, angle))
+    direction = b.emit(SelectOp(_is_real_part(b), b.emit(CosOp(turn)), b.emit(SinOp(turn))))
+    return b.emit(MulOp(size, direction))
+
+
+def _where(b: Builder, condition: SSAValue, x: Any, y: Any) -> SSAValue:
+    kept = b.operand(_beside(b, condition) if b.node.meta["val"].is_complex() else condition, i1, b.sizes)
+    return b.emit(SelectOp(kept, _operand(b, x), _operand(b, y)))
+
+
+MAKING: dict[str, Row] = {
+    **dict.fromkeys(("aten.clone.default", "aten.alias.default", "aten.detach.default"), _same),
+    **dict.fromkeys(
+        (
+            "aten.zeros_like.default",
+            "aten.new_zeros.default",
+            "aten.empty.memory_format",
+            "aten.empty_like.default",
+            "aten.new_empty.default",
+            "aten.new_empty_strided.default",
+        ),
+        _zeros,
+    ),
+    "aten.full.default": _full,
+    "aten.full_like.default": _full,
+    "aten.scalar_tensor.default": _scalar,
+}
+"""Rows that take keywords, which say where and how the result stands in memory."""
+
+ROWS: dict[str, Row] = {
+    **{name: row for name, row in view.ROWS.items() if row is view.ROWS["aten.view.default"]},
+    **{
+        name: _along(view.ROWS[name])
+        for name in ("aten.slice.Tensor", "aten.select.int", "aten.unbind.int", "aten.flip.default")
+    },
+    **{
+        name: _along(view.ROWS[name], 2)
+        for name in (
+            "aten.split.Tensor",
+            "aten.split_with_sizes.default",
+            "aten.slice_scatter.default",
+            "aten.select_scatter.default",
+        )
+    },
+    "aten.expand.default": view.ROWS["aten.expand.default"],
+    "aten.permute.default": _permute,
+    "aten.transpose.int": _swap,
+    "aten.t.default": _matrix_transpose,
+    "aten.cat.default": _cat,
+    "aten.constant_pad_nd.default": _pad,
+    "aten.repeat.default": _repeat,
+    "aten.copy.default": _copied,
+    "aten.index.Tensor": indexing.ROWS["aten.index.Tensor"],
+    "aten.index_select.default": _along(indexing.ROWS["aten.index_select.default"]),
+    "aten.embedding.default": indexing.ROWS["aten.embedding.default"],
+    "aten.where.self": _where,
+    "aten.view_as_real.default": _another,
+    "aten.view_as_complex.default": _another,
+    "aten.complex.default": _joined,
+    "aten.polar.default": _polar,
+    "aten._conj.default": _conjugate,
+    "aten.conj_physical.default": _conjugate,
+    "aten.neg.default": _negative,
+    "aten.add.Tensor": _arithmetic(lambda b, x, y: b.emit(AddOp(x, y))),
+    "aten.sub.Tensor": _arithmetic(lambda b, x, y: b.emit(SubOp(x, y))),
+    "aten.rsub.Scalar": _arithmetic(lambda b, x, y: b.emit(SubOp(y, x))),
+    "aten.mul.Tensor": _arithmetic(_product),
+    "aten.mul.Scalar": _arithmetic(_product),
+    "aten.sum.default": _sum,
+    "aten.sum.dim_IntList": _sum,
+}

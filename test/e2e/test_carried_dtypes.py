@@ -1,0 +1,152 @@
+"""Dtypes that the IR lacks against eager: moves and complex arithmetic are our ops, ATen runs the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+import tilewright
+
+Function = Callable[..., Any]
+REFERENCE = {"target": "reference"}
+
+
+def fall_backs(function: Function, *args: Any, **how: Any) -> list[str]:
+    """The operators for which ATen stood in; the results are those of eager mode."""
+    found = tilewright.explain(function, *args, **how)
+    got, want = found.result, function(*args)
+    for one, other in zip(*((v if isinstance(v, tuple) else (v,)) for v in (got, want)), strict=True):
+        assert one.dtype == other.dtype
+        assert one.shape == other.shape
+        torch.testing.assert_close(_plain(one), _plain(other), equal_nan=True)
+    return [fallback.op for graph in found.graphs for fallback in graph.fallbacks]
+
+
+def _plain(value: Tensor) -> Tensor:
+    return value if value.is_complex() else value.double()
+
+
+def moved(x: Tensor) -> tuple[Tensor, ...]:
+    """Everything that only moves elements, of three dimensions with unequal sizes."""
+    return (
+        x[1:, :2].mT,
+        x.permute(1, -1, 0),
+        x.unsqueeze(-1).squeeze(-1),
+        x.select(-1, 1),
+        x.flip(-1),
+        torch.cat([x, x], -1),
+        x.expand(2, *x.shape),
+        x.repeat(1, 2, 1),
+        F.pad(x, (1, 2, 0, 1)),
+        *x.unbind(1),
+        *x.split(2, -1),
+        x.reshape(-1),
+        x.transpose(0, -1),
+        x.slice_scatter(x[:2], 0, 1).select_scatter(x[..., 0], -1, 2),
+        x[torch.tensor([2, 0])],
+        x.index_select(-1, torch.tensor([0, 1])),
+        torch.where(torch.arange(5) > 2, x, x.flip(0)),
+    )
+
+
+def arithmetic(x: Tensor, y: Tensor, r: Tensor) -> tuple[Tensor, ...]:
+    return (
+        x * y + 1,
+        x - y,
+        -x,
+        1 - x,
+        (x.conj() * x).resolve_conj(),
+        x * 2.5,
+        x * (1 + 2j),
+        x * r,
+        r + x,
+        x.sum(),
+        x.sum((0, -1), keepdim=True),
+        torch.where(r > 0, x, 2j),
+        torch.complex(r, r + 1) * torch.polar(r.abs(), r),
+        x.real * y.imag,
+        torch.zeros_like(x) + y,
+    )
+
+
+def numbers(*shape: int, dtype: torch.dtype = torch.complex64) -> Tensor:
+    return torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(sum(shape)))
+
+
+def test_moving_complex_numbers() -> None:
+    assert not fall_backs(moved, numbers(3, 4, 5), options=REFERENCE)
+
+
+def test_complex_arithmetic() -> None:
+    assert not fall_backs(arithmetic, numbers(3, 4, 5), numbers(4, 5), numbers(3, 4, 5).real)
+    strided, empty = numbers(5, 4, 3).mT.transpose(0, 1), numbers(0, 4, 5)
+    wide = numbers(3, 1, 4, dtype=torch.complex128)
+    assert not fall_backs(arithmetic, strided, wide, strided.imag, options=REFERENCE)
+    assert not fall_backs(arithmetic, empty, numbers(4, 5), empty.real, options=REFERENCE)
+    assert not fall_backs(lambda x: (x * x, x.sum(), x.reshape(1)), numbers(), options=REFERENCE)
+
+
+def test_complex_sizes_that_are_symbols() -> None:
+    def function(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        return x * y, x[1:].mT, x.sum(0), torch.cat([x, y])
+
+    assert not fall_backs(function, numbers(5, 4), numbers(5, 4), dynamic=True)
+
+
+def test_rotary_embedding_is_kernels() -> None:
+    def rotate(x: Tensor, angles: Tensor) -> Tensor:
+        pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2))
+        return torch.view_as_real(pairs * torch.polar(torch.ones_like(angles), angles)).flatten(-2)
+
+    assert not fall_backs(rotate, torch.randn(2, 3, 8), torch.randn(3, 4))
+
+
+@pytest.mark.parametrize("dtype", [torch.uint16, torch.uint32, torch.float8_e4m3fn])
+def test_moving_other_dtypes(dtype: torch.dtype) -> None:
+    x = torch.arange(15).reshape(3, 5)
+    ours = fall_backs(lambda x: (x.mT, x[1:].unsqueeze(0), x.reshape(-1), x.flip(0)), x.to(dtype))
+    assert not ours
+
+
+NATIVE: dict[str, Function] = {
+    "fft": lambda x: torch.fft.rfft(x.flatten(1)).abs(),
+    "float8": lambda x: x.to(torch.float8_e4m3fn).float() + 1,
+    "uint16": lambda x: (x.abs() * 9).to(torch.int32).to(torch.uint16).to(torch.int32),
+    "complex_half": lambda x: torch.view_as_complex(x.half()) * 2,
+    "with_a_real_tensor": lambda x: torch.cat([torch.view_as_complex(x), x[..., 0]]),
+}
+
+
+@pytest.mark.parametrize("name", NATIVE)
+def test_the_rest_runs_through_aten(name: str) -> None:
+    assert fall_backs(NATIVE[name], torch.randn(3, 4, 2))
+
+
+def test_complex_numbers_are_written_in_place() -> None:
+    x = numbers(4, 3).T
+    want = x.clone()
+    want.mul_(2j).add_(1)
+    torch.compile(lambda x: x.mul_(2j).add_(1), backend="mlir")(x)
+    torch.testing.assert_close(x, want)
+
+
+def test_complex_results_keep_their_strides() -> None:
+    """What a forward graph saves is read by a backward graph that was made for these strides."""
+    x, y = (numbers(4, n, 6 - n).requires_grad_() for n in (2, 4))
+
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        return (x @ y).mT * 2
+
+    def run(function: Function) -> list[Tensor]:
+        out = function(x, y)
+        return [out, *torch.autograd.grad(out.abs().sum(), (x, y))]
+
+    torch._dynamo.reset()
+    for got, want in zip(run(torch.compile(function, backend="mlir")), run(function), strict=True):
+        torch.testing.assert_close(got, want)
+        assert got.stride() == want.stride()
