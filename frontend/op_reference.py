@@ -62,6 +62,8 @@ def _attribute(attr: type[Attribute]) -> Iterator[str]:
 
 def _operation(op: type[Operation]) -> Iterator[str]:
     yield f"#### `{op.name}`\n"
+    if op.__module__.startswith("tilewright."):
+        yield f"`from {op.__module__} import {op.__qualname__}`\n"
     yield describe(op)
 
 

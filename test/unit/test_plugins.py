@@ -359,6 +359,14 @@ def test_broken_packages_are_named(tmp_path: Path, points: str, code: str, passe
         assert "uninstall the package pkg 1.0" in done.stderr
 
 
+def test_a_broken_package_does_not_hide_the_passes_of_others(tmp_path: Path) -> None:
+    install(tmp_path, "pkg", "[tilewright.passes]\nbroken = pkg:gone\n", "")
+    listed = opt(tmp_path, "--list-passes")
+    assert listed.returncode == 1
+    assert "broken\n    TW3911: the plug-in `broken`" in listed.stdout
+    assert listed.stdout.index("broken\n") < listed.stdout.index("verify-upstream\n")
+
+
 WITH_DIALECT = """
 import tilewright
 from xdsl.ir import Dialect
