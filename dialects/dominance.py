@@ -7,7 +7,7 @@ from collections.abc import Container
 from xdsl.ir import Operation, Region
 
 from .diagnostics import UseBeforeDefinition
-from .op_text import is_isolated
+from .op_text import is_isolated, operands_of
 
 
 def verify_dominance(op: Operation, known: Container[int] = ()) -> None:
@@ -31,7 +31,7 @@ def _check_region(region: Region, defined: set[int], known: Container[int]) -> N
     defined.update(scope)
     op = block.first_op
     while op is not None:
-        if not defined.issuperset(map(id, op.operands)):
+        if not defined.issuperset(map(id, operands_of(op))):
             index = next(i for i, v in enumerate(op.operands) if id(v) not in defined)
             raise UseBeforeDefinition(op, index=index)
         if op.regions:

@@ -8,7 +8,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, LocationAttr, StringAttr
 from xdsl.ir import TypeAttribute
 from xdsl.parser import Parser
+from xdsl.parser.generic_parser import ParserState
 from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from .lexer import ModuleLexer
 
 _PLAIN_TYPE = re.compile(r"(?:tensor|memref|vector)<[\w?]+>")
 """Sizes and a scalar, with no alias, encoding or layout: the same type wherever it stands."""
@@ -20,6 +23,7 @@ class ModuleParser(Parser):
 
     def __init__(self, ctx: Context, text: str, name: str = "<unknown>") -> None:
         super().__init__(ctx, text, name)
+        self._parser_state = ParserState(ModuleLexer(self.lexer.input))
         self._types: dict[str, TypeAttribute] = {}
 
     def parse_optional_type(self) -> TypeAttribute | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import repeat
 from typing import NamedTuple
 
 from xdsl.dialects.builtin import ModuleOp
@@ -80,7 +81,7 @@ class Verifier:
     def verify(self, module: ModuleOp) -> None:
         """Raise what xDSL's verifier or `verify_dominance` raises."""
         last, self._module = self._module, None
-        if last is None or last.op is not module or module.parent is not None or not _still(last):
+        if last is None or last.op is not module or module.parent is not None or not _still(last, False):
             before, self._right = self._right, {}
             right: dict[int, _Known] = {}
             last = self._check(module, before, right)
@@ -90,7 +91,7 @@ class Verifier:
 
     def _check(self, op: Operation, before: dict[int, _Known], right: dict[int, _Known]) -> _Known:
         known = before.get(id(op))
-        if known is not None and _still(known):
+        if known is not None and _still(known, True):
             if op.parent is not None and op.parent.last_op is op:
                 op.verify(verify_nested_ops=False)  # it need not have been the last before
             right[id(op)] = known
@@ -166,42 +167,45 @@ def _types(values: tuple[SSAValue, ...]) -> Types:
     return tuple(map(type_of, values))
 
 
-def _still(known: _Known) -> bool:
-    """Whether the op is as it was, and all in its regions: nearly always, so nothing is built to see it."""
+def _still(known: _Known, alone: bool) -> bool:
+    """Whether the op is as it was, and all in its regions: nearly always, so little is built to see it.
+
+    Unless it is looked at `alone`, what defines its operands is compared as well, and with that their types.
+    """
     op, operands, results, operand_types, result_types, properties, attributes, successors, regions = known
     return (
         op._operands == operands  # pyright: ignore[reportPrivateUsage]
         and op.results == results
-        and tuple(map(type_of, operands)) == operand_types
+        and (not alone or tuple(map(type_of, operands)) == operand_types)
         and tuple(map(type_of, results)) == result_types
         and op.properties == properties
         and op.attributes == attributes
         and op._successors == successors  # pyright: ignore[reportPrivateUsage]
         and len(op.regions) == len(regions)
-        and (not regions or all(map(_region_still, op.regions, regions)))
+        and (not regions or all(map(_region_still, op.regions, regions, repeat(alone))))
     )
 
 
-def _region_still(region: Region, known: _KnownRegion) -> bool:
+def _region_still(region: Region, known: _KnownRegion, alone: bool) -> bool:
     if region is not known.region:
         return False
     block = region.first_block
     for was in known.blocks:
-        if block is not was.block or was.block.parent is not region or not _block_still(was):
+        if block is not was.block or was.block.parent is not region or not _block_still(was, alone):
             return False
         block = was.block.next_block
     return block is None
 
 
-def _block_still(known: _KnownBlock) -> bool:
+def _block_still(known: _KnownBlock, alone: bool) -> bool:
     block = known.block
     if block.args != known.arguments or _types(block.args) != known.types:
         return False
     op = block.first_op
     for was in known.ops:
-        if op is not was.op or was.op.parent is not block or not _still(was):
+        if op is None or op is not was.op or op.parent is not block or not _still(was, alone):
             return False
-        op = was.op.next_op
+        op = op._next_op  # pyright: ignore[reportPrivateUsage]
     return op is None
 
 

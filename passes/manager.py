@@ -21,7 +21,6 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnknownLoc
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
-from xdsl.printer import Printer
 from xdsl.utils.arg_spec import parse_pipeline as parse_specs
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 
@@ -33,6 +32,7 @@ from tilewright.dialects.diagnostics import (
     TilewrightError,
     UnwritableOutput,
 )
+from tilewright.dialects.printer import ModulePrinter
 from tilewright.dialects.verification import Verifier
 
 from .function_pass import has_default
@@ -174,7 +174,7 @@ class Timing:
 def module_text(op: Operation, *, generic: bool = False, locations: bool = True) -> str:
     """The text of a module, as every tool of this project reads it."""
     stream = StringIO()
-    Printer(stream, print_generic_format=generic, print_debuginfo=locations).print_op(op)
+    ModulePrinter(stream, generic=generic, locations=locations).print_op(op)
     return stream.getvalue() + "\n"
 
 
