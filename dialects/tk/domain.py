@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..index_expr import Expr
+from ..op_text import operands_of
 from .access import IndexOp, LoadOp, StoreOp
 from .compute import ArgReduceOp, ReduceOp, ScanOp
 from .moments import MomentsOp
@@ -41,7 +42,7 @@ def reduced_axes(op: Operation) -> tuple[int, ...]:
 
 def axes_of_op(op: Operation, domains: dict[SSAValue, Axes]) -> Axes:
     """The axes over which `op` runs: before a reduction removes any."""
-    axes = axes_of_exprs(exprs_of(op)).union(*(domains.get(v, _NONE) for v in op.operands))
+    axes = axes_of_exprs(exprs_of(op)).union(*(domains.get(v, _NONE) for v in operands_of(op)))
     if isinstance(op, ScanOp):
         return axes | {op.along}
     return axes.union(reduced_axes(op))

@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.op_text import operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
@@ -65,7 +66,7 @@ def _fuse_block(block: Block, sizes: KernelSizes, reach: int) -> None:
 
 def _absorb_earlier(kernel: KernelOp, sizes: KernelSizes, reach: int) -> KernelOp:
     """Merge every earlier sibling into `kernel`; returns the kernel that stands there then."""
-    earlier = _earlier(kernel, reach)
+    earlier = [sibling for sibling in _earlier(kernel, reach) if _may_match(sibling, kernel, sizes)]
     for value in list(kernel.operands):
         for sibling in earlier:
             if sibling.parent is None or value not in sibling.operands:
@@ -132,24 +133,30 @@ def _before(kernel: KernelOp, reach: int) -> list[KernelOp]:
 
 def _earlier(kernel: KernelOp, reach: int) -> list[KernelOp]:
     """Kernels within reach before this one that share an operand with it, in order of appearance."""
-    shared = set(map(id, kernel.operands))
+    shared = set(map(id, operands_of(kernel)))
     found: list[KernelOp] = []
     op = kernel.prev_op
     for _ in range(reach):
         if op is None:
             break
-        if isinstance(op, KernelOp) and not shared.isdisjoint(map(id, op.operands)):
+        if type(op) is KernelOp and not shared.isdisjoint(map(id, operands_of(op))):
             found.append(op)
         op = op.prev_op
     return found[::-1]
 
 
+def _may_match(first: KernelOp, second: KernelOp, sizes: KernelSizes) -> bool:
+    """The cheapest questions, which do not depend on the value; only the last of all gives its reason.
+
+    Kernels that are full stay within reach of many others: nothing else is asked about them.
+    """
+    return first.space == second.space and (remarks_wanted() or not sizes.exceeded_by(first, second))
+
+
 def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, sizes: KernelSizes) -> Match | None:
     """The common space, None where the two do not walk `value` in the same way."""
-    if first.space != second.space:
+    if not _may_match(first, second, sizes):
         return None
-    if not remarks_wanted() and sizes.exceeded_by(first, second):
-        return None  # the cheapest question, but only the last gives the reason
     if 2 * count(sizes_of(value)) < count(first.space):
         return None
     if _subscripts(value, first).isdisjoint(_subscripts(value, second)):

@@ -12,7 +12,7 @@ from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import is_pure
 
-from ..rewrite import take_results
+from ..rewrite import insert_arguments, take_results
 from .body import merge_equal_inputs, rename_axes, rewrite_exprs, store_to
 from .contents import Bodies
 from .match import Match, links
@@ -113,10 +113,8 @@ def _add_arguments(
     block: Block, first_input: int, inputs: Sequence[Attribute], results: Sequence[Attribute]
 ) -> None:
     """Block arguments for the consumer's inputs (behind the producer's) and results (at the end)."""
-    for number, type_ in enumerate(inputs):
-        block.insert_arg(type_, first_input + number)
-    for type_ in results:
-        block.insert_arg(type_, len(block.args))
+    insert_arguments(block, first_input, inputs)
+    insert_arguments(block, len(block.args), results)
 
 
 def _move_consumer(

@@ -27,12 +27,14 @@ class KernelSizes:
 
     def exceeded_by(self, first: KernelOp, second: KernelOp) -> bool:
         """True where both together have more than `max_ops` ops, equal ones counted once in each."""
+        if self._count(first, second) <= self.max_ops:
+            return False
         for kernel in (first, second):
-            if self._count(first, second) <= self.max_ops:
-                return False
             if kernel in self._untidy:
                 self._tidy(kernel)
-        return self._count(first, second) > self.max_ops
+                if self._count(first, second) <= self.max_ops:
+                    return False
+        return True
 
     def tidy_all(self) -> None:
         for kernel in list(self._untidy):

@@ -65,21 +65,22 @@ class Boundary:
     def leave(self, plan: PlanBuilder, op: ReturnOp, writes: Sequence[WriteOp]) -> None:
         """Return values, after copies of what must not be aliased, after writes into arguments."""
         written = {self.places[write.target].storage for write in writes}
-        owned = [OWNED in attrs for attrs in self.result_attrs]
+        owned, returned = [OWNED in attrs for attrs in self.result_attrs], tuple(op.arguments)
         taken: set[Storage] = set()
         values: dict[int, SSAValue] = {}
         wanted = iter(self.wanted)
-        strides = [next(wanted) if v in self.places else () for v in op.arguments]
+        strides = [next(wanted) if v in self.places else () for v in returned]
         for i in sorted(range(len(owned)), key=lambda i: not owned[i]):
-            value = op.arguments[i]
+            value = returned[i]
             if value not in self.places:
                 values[i] = self.scalars[value]
                 continue
             place = self.places[value]
-            exclusive = taken | (_arguments(self.places) if owned[i] else written)
-            values[i] = _returned(plan, place, strides[i], exclusive)
+            storage = place.storage
+            barred = storage.kind == "argument" if owned[i] else storage in written
+            values[i] = _returned(plan, place, strides[i], may_alias=not barred and storage not in taken)
             if owned[i]:
-                taken.add(place.storage)
+                taken.add(storage)
         self._write(plan, writes, written)
         plan.add(ReturnOp(*(values[i] for i in range(len(owned)))))
 
@@ -136,16 +137,12 @@ def _layout(sizes: tuple[Expr, ...], attrs: dict[str, Attribute]) -> Layout:
     return Layout(ZERO, sizes, row_major_strides(sizes))
 
 
-def _arguments(places: dict[SSAValue, Place]) -> set[Storage]:
-    return {place.storage for place in places.values() if place.storage.kind == "argument"}
-
-
-def _returned(plan: PlanBuilder, place: Place, wanted: tuple[Expr, ...], exclusive: set[Storage]) -> SSAValue:
+def _returned(plan: PlanBuilder, place: Place, wanted: tuple[Expr, ...], *, may_alias: bool) -> SSAValue:
     """`place` as a value to return: itself, a view, or a copy where aliasing is not possible."""
     storage, layout = place.storage, place.layout
     repeats = overlaps_itself(layout.sizes, wanted)
     fits = repeats or same_strides(layout.sizes, layout.strides, wanted)
-    lasting = storage.kind in ("argument", "result", "call") and storage not in exclusive
+    lasting = storage.kind in ("argument", "result", "call") and may_alias
     if lasting and fits and not layout.has_negative_stride:
         if not place.is_whole:
             # Strides along dimensions of size 1 say nothing, but eager's are what a caller sees.

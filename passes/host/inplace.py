@@ -17,6 +17,8 @@ from tilewright.dialects.types import element_type_of
 
 ATTRIBUTE = "tk.inplace"
 _POINTWISE = ("arith", "math")
+_REDUCTIONS = frozenset[type[Operation]]((ReduceOp, MomentsOp))
+_UNDERSTOOD = _REDUCTIONS | {LoadOp, StoreOp, IndexOp, RandomOp, CallOp, AssertOp}
 
 
 def inplace_pairs(
@@ -32,9 +34,9 @@ def inplace_pairs(
     """
     if not all(_is_understood(op) for op in ops):
         return []
-    stores = [op for op in ops if isinstance(op, StoreOp)]
+    stores = [op for op in ops if type(op) is StoreOp]
     order = {op: number for number, op in enumerate(ops)}
-    reduces = any(isinstance(op, ReduceOp | MomentsOp) for op in ops)
+    reduces = any(type(op) in _REDUCTIONS for op in ops)
     pairs: list[tuple[int, int]] = []
     for o, out in enumerate(outs):
         subscript = _stored_at(out)
@@ -54,7 +56,7 @@ def _accesses(buffer: SSAValue) -> list[Operation]:
 
 
 def _is_understood(op: Operation) -> bool:
-    if isinstance(op, LoadOp | StoreOp | IndexOp | ReduceOp | MomentsOp | RandomOp | CallOp | AssertOp):
+    if type(op) in _UNDERSTOOD:
         return True
     return op.name.partition(".")[0] in _POINTWISE and not op.regions
 

@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.tw import view
 from tilewright.dialects.types import numel_of
 
-from ..rewrite import may_rewrite, skip
+from ..rewrite import insert_arguments, may_rewrite, skip
 from ..setup import SETUP
 from .frozen import LARGEST, frozen_arguments, frozen_values
 
@@ -118,8 +118,8 @@ def _add_arguments(main: FuncOp, exports: Sequence[SSAValue]) -> None:
     block = main.body.block
     attrs = list(main.arg_attrs.data) if main.arg_attrs is not None else []
     attrs += [DictionaryAttr({})] * (len(block.args) - len(attrs))
-    for number, value in enumerate(exports):
-        argument = block.insert_arg(value.type, len(block.args))
+    arguments = insert_arguments(block, len(block.args), [value.type for value in exports])
+    for number, (value, argument) in enumerate(zip(exports, arguments, strict=True)):
         argument.name_hint = value.name_hint
         value.replace_all_uses_with(argument)
         attrs.append(DictionaryAttr({"tw.derived": IntegerAttr(number, i64)}))
