@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import gc
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -21,3 +22,9 @@ def collector_paused() -> Generator[None, None, None]:
         yield
     finally:
         gc.enable()
+
+
+def collector_off() -> None:
+    """For a process of one command: what it makes ends with it, so nothing is looked through, nor at exit."""
+    gc.disable()
+    atexit.register(gc.freeze)

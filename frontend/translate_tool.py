@@ -13,6 +13,7 @@ from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline, verify_hook
 from tilewright.targets.registry import emitter, known_languages
 
+from .collector import collector_off
 from .tool_io import ToolArguments, guarded, load_passes, parse_module, read_text, verify_input, write_text
 
 IR = "mlir"
@@ -69,7 +70,9 @@ def _read(ctx: Context, text: str, name: str, source: str | None) -> ModuleOp:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Entry point of the console script."""
+    """Entry point of the console script; `argv` is given where the process goes on afterwards."""
+    if argv is None:
+        collector_off()
     parser = _arguments()
     args = parser.parse_args(argv)
     if args.to is None and args.source is None:
