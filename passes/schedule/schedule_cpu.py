@@ -5,20 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
-from tilewright.dialects.tk.domain import levels_of, reduced_axes
+from tilewright.dialects.tk.domain import reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
 
 from ..rewrite import may_rewrite, skip
 from .body import Body
 from .collisions import is_independent, mark_stores
-from .cost import SCRATCH, Costs, computes_wide, estimate, is_expensive, scanned_axis
-from .plan import KEEP, Plan
+from .cost import Costs, computes_wide, estimate, scanned_axis
+from .kept import mark_kept
+from .plan import Plan
 from .tile import NAME as TILE
 from .tile import Tile, choose_tile
 from .tiling import with_array_sums, with_columns, with_parts, with_rows_of_scans, with_square_tiles
@@ -116,7 +117,7 @@ class _Scheduler:
         self.func.attributes.update(plan.attributes())
         mark_stores(self.body, vector, parallel=bool(plan.parallel))
         if not plan.arrays:
-            self._mark_kept()
+            mark_kept(self.func, self.body, self.inner, self.costs)
 
     def _vector(self) -> int | None:
         """The cheapest axis for lanes, None if scalars are cheaper still."""
@@ -181,24 +182,3 @@ class _Scheduler:
         while size is not None and copies > 1 and size < 2 * step * copies:
             copies //= 2
         return copies
-
-    def _mark_kept(self) -> None:
-        """Mark what is expensive and needed at more than one level of reductions."""
-        levels = levels_of(self.func.body.block)
-        if not self.inner or max(levels.values(), default=0) == 0:
-            return
-        reach: dict[object, int] = {}
-        for op in reversed(self.body.ops):
-            own = max((levels[r] for r in op.results), default=0)
-            own = max([own, *(levels.get(v, 0) for v in op.operands)])
-            reach[op] = max([own, *(reach[use.operation] for r in op.results for use in r.uses)])
-        for op in self.body.ops:
-            if not is_expensive(op) or reach[op] <= levels[op.results[0]]:
-                continue
-            axes = self.body.domains[op.results[0]] & self.inner
-            sizes = [self.space[a].constant for a in axes]
-            total = self.costs.trips(axes)
-            if axes and (None in sizes or total <= SCRATCH):
-                op.attributes[KEEP] = UnitAttr()
-            elif axes:
-                skip(op, f"computed again per loop: {total} elements are too many for scratch")
