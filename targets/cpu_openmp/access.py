@@ -202,10 +202,10 @@ def store(scope: Scope, op: StoreOp) -> str:
     count, width = scope.active_lanes(axis), lanes(op.value.type)
     if at.stride == ONE and not (adds and races) and not _varies(op.mask):
         where = _pointer(scope, op.buffer, at.base)
-        written = "add_whole" if adds else "store"
-        text = f"tw::{written}({where}, {value});"
-        if count is not None:
-            text = f"tw::{written.removesuffix('_whole')}_first({where}, {value}, {count});"
+        whole, first = ("add_whole", "add_first") if adds else ("store", "store_first")
+        text = (
+            f"tw::{whole}({where}, {value});" if count is None else f"tw::{first}({where}, {value}, {count});"
+        )
         return text if op.mask is None else f"if ({scope.name(op.mask)}) {text}"
     function = f"scatter_add<{atomic}, {width}>" if adds else f"scatter<{width}>"
     lane = f"[&](int l) {{ return {at.lane}; }}"

@@ -113,6 +113,13 @@ FAULTS = (
         "threads add to one place in any order: sums of floats differ from call to call",
     ),
     Fault(
+        "limit-unknown",
+        _S + "collisions.py",
+        "if size is None or own.exact_div(other * size) is None:",
+        "if size is not None and own.exact_div(other * size) is None:",
+        "positions that nothing bounds count as those of one row",
+    ),
+    Fault(
         "tile-rows-left",
         _S + "contract.py",
         "inner.axes[row] = start + inner.axes[row] * rows",

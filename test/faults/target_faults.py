@@ -10,8 +10,8 @@ FAULTS = (
     Fault(
         "store-whole-vector",
         _C + "access.py",
-        'else f"tw::store_first({where}, {value}, {count});"',
-        'else f"tw::store({where}, {value});"',
+        'else f"tw::{first}({where}, {value}, {count});"',
+        'else f"tw::{whole}({where}, {value});"',
         "the last vector is stored whole, beyond the end of the buffer",
     ),
     Fault(
