@@ -43,8 +43,11 @@ FREEZE: tuple[str, ...] = (
 _KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{scatters=true}"}
 """On GPUs threads would add in any order, and sums of floats depend on it."""
 
+LONGEST_SORT = 256
+"""Elements of a row that a kernel of a GPU sorts, which compares each of them with every other one."""
+
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
-_TENSOR_GPU = {"decompose": "decompose{keep_moments=true sorts=256}"}
+_TENSOR_GPU = {"decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT}}}"}
 _FUSION_GPU = {"fuse": "fuse{hold_back=true}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),

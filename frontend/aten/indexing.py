@@ -21,6 +21,7 @@ from tilewright.dialects.tw.indexing import (
     SortOp,
 )
 from tilewright.dialects.types import is_half, sizes_of, ui8
+from tilewright.passes.pipeline import LONGEST_SORT
 
 from ..errors import Unsupported
 from .builder import Builder, Operand, Row, axis, element_of
@@ -211,8 +212,6 @@ def _leading(b: Builder, value: SSAValue, sizes: Sequence[Expr]) -> SSAValue:
     return value
 
 
-_LONGEST = 256
-"""Each element of a row is compared with every other one: what is longer is sorted by ATen."""
 _SELECTING = frozenset({"cpu"})
 """Devices where `aten::topk` picks the few that are wanted: sorting all takes 4 to 25 times as long."""
 
@@ -225,7 +224,7 @@ def _sorted(
         return x, b.full(0, i64, ())
     d = axis(dim, len(sizes))
     length = sizes[d].constant
-    if length is None or length > _LONGEST:
+    if length is None or length > LONGEST_SORT:
         raise Unsupported(f"rows of {sizes[d]} elements are sorted by ATen")
     b.add(op := SortOp(x, d, descending=descending, count=count))
     return tuple(op.results)

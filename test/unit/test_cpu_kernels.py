@@ -9,19 +9,7 @@ import pytest
 import torch
 
 from tilewright.dialects.philox import uniform
-
-DTYPES = {
-    "f64": torch.float64,
-    "f32": torch.float32,
-    "bf16": torch.bfloat16,
-    "f16": torch.float16,
-    "i64": torch.int64,
-    "i32": torch.int32,
-    "i16": torch.int16,
-    "i8": torch.int8,
-    "ui8": torch.uint8,
-    "i1": torch.bool,
-}
+from tilewright.targets.native.launch import DTYPES
 
 
 def run(
