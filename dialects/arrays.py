@@ -15,7 +15,7 @@ from typing import Any
 from xdsl.dialects.builtin import bf16, f16, f32, f64, i1, i8, i16, i32, i64
 from xdsl.ir import Attribute
 
-from .types import is_float, is_half, ui8
+from .types import FLOAT8, is_float, is_half, ui8
 
 Array = Any
 """An array of the namespace: `numpy.ndarray` or `torch.Tensor`."""
@@ -31,6 +31,7 @@ _NAMES: dict[Attribute, str] = {
     i8: "int8",
     ui8: "uint8",
     i1: "bool",
+    **dict.fromkeys(FLOAT8.values(), "float32"),
 }
 
 

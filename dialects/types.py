@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from xdsl.dialects.builtin import (
@@ -18,6 +18,10 @@ from xdsl.dialects.builtin import (
     TensorType,
     VectorType,
     bf16,
+    f8E4M3FN,
+    f8E4M3FNUZ,
+    f8E5M2,
+    f8E5M2FNUZ,
     f16,
     f32,
     f64,
@@ -47,8 +51,16 @@ ELEMENT_TYPES: dict[str, Attribute] = {
     "ui8": ui8,
     "i1": i1,
 }
+FLOAT8: Mapping[str, Attribute] = {
+    "e4m3fn": f8E4M3FN,
+    "e4m3fnuz": f8E4M3FNUZ,
+    "e5m2": f8E5M2,
+    "e5m2fnuz": f8E5M2FNUZ,
+}
+"""What the bits of an i8 may stand for, by torch's names: types of values in kernels, not of memory."""
 _BYTES: dict[Attribute, int] = {
     f64: 8, f32: 4, bf16: 2, f16: 2, i64: 8, i32: 4, i16: 2, i8: 1, ui8: 1, i1: 1,
+    **dict.fromkeys(FLOAT8.values(), 1),
 }  # fmt: skip
 
 
@@ -150,6 +162,11 @@ def is_float(element: Attribute) -> bool:
 def is_half(element: Attribute) -> bool:
     """True for the 16-bit floats, which are stored as such and computed in f32."""
     return isinstance(element, BFloat16Type | Float16Type)
+
+
+def is_float8(element: Attribute) -> bool:
+    """True for the floats of a byte, which a kernel makes of the bits of an i8."""
+    return element in FLOAT8.values()
 
 
 def compute_type(element: Attribute) -> Attribute:

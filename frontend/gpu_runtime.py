@@ -14,6 +14,7 @@ import torch
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from tilewright.passes.manager import Fact
 from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.gpu_triton.compile_errors import UnknownArchitecture
 from tilewright.targets.gpu_triton.driver import KernelCode
@@ -99,7 +100,7 @@ def libraries(environment: Mapping[str, str]) -> Libraries:
     return Libraries(stand_in=gpu_stand_in(environment))
 
 
-def machine_facts(environment: Mapping[str, str]) -> Mapping[str, int | bool | str]:
+def machine_facts(environment: Mapping[str, str]) -> Mapping[str, Fact]:
     """What passes are told about the current device; nothing before torch uses it.
 
     (The driver is not initialised just to look: processes that fork later could not use it.)

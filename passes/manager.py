@@ -68,7 +68,10 @@ def parse_pipeline(text: str) -> tuple[ModulePass, ...]:
     return tuple(pass_from_spec(pass_class(spec.name), spec) for spec in specs)
 
 
-def with_facts(passes: Sequence[ModulePass], facts: Mapping[str, int | bool | str]) -> tuple[ModulePass, ...]:
+Fact = int | bool | str | tuple[str, ...]
+
+
+def with_facts(passes: Sequence[ModulePass], facts: Mapping[str, Fact]) -> tuple[ModulePass, ...]:
     """The passes, each with those facts about the machine that it has an option for and was not told."""
 
     def told(pass_: ModulePass) -> ModulePass:

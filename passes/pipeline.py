@@ -48,7 +48,7 @@ LONGEST_SORT = 256
 
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
 _TENSOR_GPU = {"decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT}}}"}
-_FUSION_GPU = {"fuse": "fuse{hold_back=true}", "fuse-siblings": "fuse-siblings{strangers=true}"}
+_FUSION_GPU = {"fuse": "fuse{hold_back=true tile=128}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
     "split-attention",
@@ -62,6 +62,7 @@ _GPU: tuple[str, ...] = (
     "dedupe-kernels{offsets=false}",
     *KERNELS[_AFTER_FUSION + 3 :],
     "flatten-axes",
+    "expand-float8",
     "schedule-gpu",
     "apply-schedule",
 )
@@ -72,6 +73,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = {
         *TENSOR,
         *FREEZE,
         *(_KERNELS_CPU.get(name, name) for name in KERNELS),
+        "expand-float8",
         "narrow-integers",
         "fold-positions",
         "schedule-cpu",

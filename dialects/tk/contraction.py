@@ -12,7 +12,7 @@ from .compute import ReduceOp
 from .domain import REDUCTIONS_AND_SCANS, Axes, domains_of
 
 FACTORS = "tk.factors"
-"""Attribute of the `tk.reduce` of a product: the half type that its factors have in the program."""
+"""Attribute of the `tk.reduce` of a product: the type that its factors have in the program, a half or i8."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Contraction:
     """
 
     reduce: ReduceOp
-    product: arith.MulfOp
+    product: arith.MulfOp | arith.MuliOp
     left: SSAValue
     right: SSAValue
     rows: Axes
@@ -46,6 +46,8 @@ class Contraction:
 
 def find_contraction(block: Block, *, shared_columns: bool = False) -> Contraction | None:
     """The matrix product of a kernel whose only reduction it is; None for any other kernel.
+
+    One of integers is a product only where the reduction has `tk.factors`.
 
     With `shared_columns` the columns may be axes of both operands, as in a sum of
     `image[row + tap, channel] * weight[tap, channel]` over taps.
@@ -81,13 +83,16 @@ def find_matrix_vector(block: Block) -> Contraction | None:
     return Contraction(reduce, product, left, right, frozenset(), domains[right] - over, over)
 
 
-def _sum_of_products(block: Block) -> tuple[ReduceOp, arith.MulfOp, dict[SSAValue, Axes]] | None:
+def _sum_of_products(
+    block: Block,
+) -> tuple[ReduceOp, arith.MulfOp | arith.MuliOp, dict[SSAValue, Axes]] | None:
     """The only reduction of a kernel, if it adds products of values that vary over all it adds up."""
     reductions = [op for op in block.ops if type(op) in REDUCTIONS_AND_SCANS]
     if len(reductions) != 1 or not isinstance(reduce := reductions[0], ReduceOp):
         return None
     product = reduce.value.owner
-    if reduce.kind.data != "add" or not isinstance(product, arith.MulfOp):
+    multiplies = arith.MulfOp | arith.MuliOp if FACTORS in reduce.attributes else arith.MulfOp
+    if reduce.kind.data != "add" or not isinstance(product, multiplies):
         return None
     if product.lhs is product.rhs:  # a sum of squares
         return None

@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, f32, i8, i32
 from xdsl.ir import Attribute, Operation
 
 from ..arrays import Array
+from ..float8 import FORMATS, decoded
 from ..philox import uniform
 from ..semantics import Machine, NoSemantics
 from ..special_functions import erf, erfc, lgamma
@@ -155,6 +156,17 @@ def _truncate(op: Operation, args: Sequence[Array], m: Machine) -> Array:
     return (args[0] & 1) != 0 if _is_bit(op) else args[0]
 
 
+def _bitcast(op: arith.BitcastOp, args: Sequence[Array], m: Machine) -> Array:
+    """Bits as an 8-bit float, or as another type of 32 bits."""
+    source, target = element_type_of(op.input), element_type_of(op.result)
+    if (format_ := FORMATS.get(target)) is not None and source == i8:
+        return decoded(m.arrays, args[0], format_, m.arrays.dtype(f32))
+    names: Mapping[Attribute, Any] = {f32: m.xp.float32, i32: m.xp.int32}
+    if source not in names or target not in names:
+        raise NoSemantics(op)
+    return m.arrays.cast(args[0], names[source]).view(names[target])
+
+
 def _call(op: CallOp, args: Sequence[Array], m: Machine) -> Array:
     name = op.callee.data
     if name == "erfc":
@@ -173,6 +185,7 @@ SPECIAL: Mapping[str, Callable[[Any, Sequence[Array], Machine], Array]] = {
     "arith.extsi": lambda op, args, m: -m.arrays.cast(args[0], m.xp.int64) if _bits(op) == 1 else args[0],
     "arith.sitofp": lambda op, args, m: -m.arrays.cast(args[0], m.xp.int64) if _bits(op) == 1 else args[0],
     "arith.trunci": _truncate,
+    "arith.bitcast": _bitcast,
     "math.ipowi": lambda op, args, m: _power(args[0], args[1], m),
     CallOp.name: _call,
     DotOp.name: lambda op, args, m: run_dot(op, args, m),

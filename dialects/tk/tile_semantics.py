@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import f32
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 
 from ..arrays import Array
 from ..semantics import Machine
@@ -22,7 +21,7 @@ def run_tile_op(op: CollapseOp | CumulateOp | MmaOp, args: Sequence[Array], mach
             return _rounded(op, _collapse(op, args[0], machine), machine)
         if isinstance(op, CumulateOp):
             return _rounded(op, _cumulate(op, args[0], machine), machine)
-        return _multiply(args, machine)
+        return _multiply(args, element_type(op.result.type), machine)
 
 
 def _rounded(op: Operation, value: Array, machine: Machine) -> Array:
@@ -52,8 +51,8 @@ def _cumulate(op: CumulateOp, value: Array, machine: Machine) -> Array:
     return machine.arrays.concat(parts, dim)
 
 
-def _multiply(args: Sequence[Array], machine: Machine) -> Array:
-    acc, lhs, rhs = (machine.arrays.cast(arg, machine.arrays.dtype(f32)) for arg in args)
+def _multiply(args: Sequence[Array], sums: Attribute, machine: Machine) -> Array:
+    acc, lhs, rhs = (machine.arrays.cast(arg, machine.arrays.dtype(sums)) for arg in args)
     return acc + machine.xp.matmul(lhs, rhs)
 
 

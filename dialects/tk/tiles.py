@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, VectorType, f32, f64, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, VectorType, f32, f64, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
@@ -20,7 +20,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..types import element_type, is_float
+from ..types import element_type, is_float, is_float8
 from .arith import vector_of
 from .attributes import axes_attr, int64, parse_axes, parse_type_of, parse_value, print_axes
 from .compute import REDUCTIONS, SCANS
@@ -170,11 +170,12 @@ class MmaOp(IRDLOperation):
     %1 = tk.mma %acc, %a, %b precision "ieee" : vector<64x32xf32>, vector<64x16xbf16>, vector<16x32xbf16>
 
     Sums are f32, in any order. With `tf32`, f32 factors may be rounded to 10 bits of mantissa first.
+    Factors of 8 bits may be floats of two kinds; those of i8 have sums of i32, which wrap.
     """
 
     name = "tk.mma"
 
-    acc = operand_def(VectorType.constr(f32))
+    acc = operand_def(VectorType)
     lhs = operand_def(VectorType)
     rhs = operand_def(VectorType)
     precision = prop_def(StringAttr)
@@ -200,8 +201,14 @@ class MmaOp(IRDLOperation):
         if len(lhs) != 2 or len(rhs) != 2 or acc != (lhs[0], rhs[1]) or lhs[1] != rhs[0]:
             raise VerifyException(f"tk.mma: shapes do not multiply: {', '.join(map(str, types))}")
         left, right = element_type(types[1]), element_type(types[2])
-        if left != right or not is_float(left) or left == f64:
-            raise VerifyException(f"tk.mma: factors are of one float type below f64, got {left} and {right}")
+        floats8 = is_float8(left) and is_float8(right)
+        floats = left == right and is_float(left) and left != f64
+        if not floats8 and not floats and (left, right) != (i8, i8):
+            raise VerifyException(
+                f"tk.mma: factors are of one float type below f64, 8-bit floats or i8, got {left} and {right}"
+            )
+        if element_type(types[0]) != (sums := i32 if left == i8 else f32):
+            raise VerifyException(f"tk.mma: sums of {left} are {sums}, got {element_type(types[0])}")
         if self.precision.data not in PRECISIONS:
             raise VerifyException(
                 f"tk.mma: precision is one of {', '.join(PRECISIONS)}, got {self.precision.data}"

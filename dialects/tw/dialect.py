@@ -8,6 +8,7 @@ from .attention import ATTENTION_OPS
 from .creation import CREATION_OPS
 from .elementwise import UNARY_OPS
 from .elementwise_binary import ELEMENTWISE_OPS, PredicateAttr
+from .float8 import FLOAT8_OPS
 from .indexing import INDEXING_OPS, CombineAttr
 from .linalg import LINALG_OPS
 from .packed_convolution import PACKED_CONVOLUTION_OPS
@@ -21,6 +22,7 @@ TW = Dialect(
     [
         *UNARY_OPS,
         *ELEMENTWISE_OPS,
+        *FLOAT8_OPS,
         *CREATION_OPS,
         *VIEW_OPS,
         *WINDOW_OPS,

@@ -9,7 +9,11 @@ from tilewright.dialects.plugins import Table
 
 from . import attention, creation, elementwise, gpu_attention, indexing, linalg, numbers, reduction, view
 from .builder import Row
-from .gpu_attention import SEEDED as SEEDED
+from .float8 import DECODING
+from .gpu_attention import SEEDED as _SEEDED
+
+SEEDED = _SEEDED | DECODING
+"""Operators whose rows take carriers as they are: seeds of 64 bits, and 8-bit floats."""
 
 ROWS: dict[str, Row] = {
     **elementwise.ROWS,

@@ -15,6 +15,7 @@ from tilewright.dialects.types import is_float, is_half, sizes_of, ui8
 
 from ..errors import Unsupported
 from .builder import Builder, FloatScalar, Operand, Row, as_tensor, element_of, promote
+from .float8 import decoded
 
 UnaryClass = Callable[[SSAValue], Operation]
 BinaryClass = Callable[[SSAValue, SSAValue], Operation]
@@ -311,7 +312,8 @@ def _convert(b: Builder, x: SSAValue, dtype: torch.dtype) -> SSAValue:
     """What the program asks for is rounded; a decomposed op may be more exact than its dtype."""
     original = b.node.meta.get("original_aten")
     asked = original is None or str(original) in _CONVERSIONS
-    return b.cast(x, b.element_of_dtype(dtype), rounded=asked)
+    element = b.element_of_dtype(dtype)
+    return b.cast(decoded(b, x), element, rounded=asked)
 
 
 def _copy(b: Builder, target: SSAValue, source: SSAValue, non_blocking: bool = False) -> SSAValue:

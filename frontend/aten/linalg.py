@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import i1, i32
+from xdsl.dialects.builtin import f32, i1, i32
 from xdsl.ir import SSAValue
 
-from tilewright.dialects.index_expr import product
+from tilewright.dialects.index_expr import ONE, format_exprs, product
 from tilewright.dialects.tw.elementwise_binary import AddOp, MulOp
 from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
 from tilewright.dialects.types import is_float, sizes_of
 
 from ..errors import Unsupported
 from .builder import Builder, Row, element_of, integers
+from .float8 import decoded
 
 
 def _matmul(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -49,6 +50,58 @@ def _added_matmul(
     if beta == 0:
         return product
     return b.emit(AddOp(b.broadcast(_scaled(b, bias, beta), sizes), product))
+
+
+def _scaled_matmul(
+    b: Builder,
+    x: SSAValue,
+    y: SSAValue,
+    scale_x: SSAValue,
+    scale_y: SSAValue,
+    bias: SSAValue | None = None,
+    scale_result: SSAValue | None = None,
+    out_dtype: Any = None,
+    use_fast_accum: bool = False,
+) -> SSAValue:
+    """A product of 8-bit floats, times a scale of each matrix or one per row and column; sums are f32."""
+    element, sizes = b.element, b.sizes  # refuses a product of 8-bit floats
+    if scale_result is not None:
+        raise Unsupported("a scale of the product")
+    scaled = b.emit(MatmulOp(decoded(b, x), decoded(b, y)))
+    for scale, wanted in ((scale_x, (sizes[0], ONE)), (scale_y, (ONE, sizes[1]))):
+        own = sizes_of(scale)
+        if element_of(scale) != f32 or scale in b.carried:
+            raise Unsupported("scales of other types than f32")
+        if product(own) == ONE:
+            scale = b.reshape(scale, (1, 1))
+        elif own != wanted:
+            raise Unsupported(f"scales of shape [{format_exprs(own)}]: per block, not per row or column")
+        scaled = b.emit(MulOp(scaled, b.broadcast(scale, sizes)))
+    if bias is not None:
+        scaled = b.emit(AddOp(scaled, b.broadcast(b.cast(bias, f32), sizes)))
+    return b.cast(scaled, element)
+
+
+def _scaled_matmul_by_recipes(
+    b: Builder,
+    x: SSAValue,
+    y: SSAValue,
+    scales_x: Sequence[SSAValue],
+    recipe_x: Sequence[int],
+    swizzle_x: Sequence[int],
+    scales_y: Sequence[SSAValue],
+    recipe_y: Sequence[int],
+    swizzle_y: Sequence[int],
+    bias: SSAValue | None = None,
+    out_dtype: Any = None,
+    contraction_dim: Sequence[int] = (),
+    use_fast_accum: bool = False,
+) -> SSAValue:
+    """The same, with the shapes of the scales in words: 0 of the matrix, 1 of its rows (columns)."""
+    recipes, swizzled = (*recipe_x, *recipe_y), any((*swizzle_x, *swizzle_y))
+    if len(recipes) != 2 or not {0, 1}.issuperset(recipes) or swizzled or contraction_dim:
+        raise Unsupported(f"scales by the recipes {list(recipes)}: per block, or in another order")
+    return _scaled_matmul(b, x, y, scales_x[0], scales_y[0], bias)
 
 
 def _vector_product(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -104,6 +157,8 @@ ROWS: dict[str, Row] = {
     "aten.mm.dtype": _matmul_in,
     "aten.bmm.dtype": _matmul_in,
     "aten._int_mm.default": _integer_matmul,
+    "aten._scaled_mm.default": _scaled_matmul,
+    "aten._scaled_mm_v2.default": _scaled_matmul_by_recipes,
     "aten.addmm.default": _added_matmul,
     "aten.baddbmm.default": _added_matmul,
     "aten.mv.default": _vector_product,

@@ -18,6 +18,9 @@ SYMBOL_GUESS = 256
 BYTE_COST = 0.5
 """Moving one byte between a core and the cache level that holds an intermediate tensor."""
 
+MEMORY_BYTE_COST = 16
+"""Moving one byte between a GPU's memory and its cores: 60 T operations and 3 to 4 TB each second."""
+
 _EXPENSIVE: Mapping[type[Operation], float] = {
     math.SqrtOp: 4,
     math.RsqrtOp: 4,

@@ -40,6 +40,8 @@ class FusePass(ModulePass):
     With `hold_back`, for targets whose matrix products are kernels: what reads a product joins it only
     after everything else was fused, unless the product's result vanishes and nothing wider takes its
     place. A product takes no second reduction, so what a norm reads is better computed in the norm.
+    `tile` is how many rows of one factor read an element of the other at once: factors of products may
+    be widened there, from bytes to halves, again for each tile.
 
     Two ways: an elementwise producer is **inlined** (recomputed at each load, whatever the
     subscripts), or both kernels are **merged** into one iteration space, where nothing is
@@ -53,11 +55,12 @@ class FusePass(ModulePass):
     max_ops: int = 256
     max_inputs: int = 32
     hold_back: bool = False
+    tile: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                _Fuser(function.body.block, self.max_ops, self.max_inputs, self.hold_back).run()
+                _Fuser(function.body.block, self.max_ops, self.max_inputs, self.hold_back, self.tile).run()
 
 
 @dataclass
@@ -66,6 +69,7 @@ class _Fuser:
     max_ops: int
     max_inputs: int
     hold_back: bool
+    tile: int
     held_back: bool = False
     bodies: Bodies = field(default_factory=Bodies)
 
@@ -112,7 +116,7 @@ class _Fuser:
             return why
         if only_reader(value, consumer) and (merged := self._merge_plainly(producer, consumer)) is not None:
             return merged
-        why_not_inline = _inline(value, consumer, self.bodies)
+        why_not_inline = _inline(value, consumer, self.bodies, self.tile)
         if why_not_inline is None:
             consumer.attributes[NAME] = fused_name(producer, consumer)
             if all(r.first_use is None for r in producer.results):
@@ -164,7 +168,7 @@ def _place(value: SSAValue) -> str:
     return str(owner.location) if isinstance(owner, Operation) else "an argument"
 
 
-def _inline(value: OpResult, consumer: KernelOp, bodies: Bodies) -> str | None:
+def _inline(value: OpResult, consumer: KernelOp, bodies: Bodies, tile: int) -> str | None:
     """Inline `value` at every load of `consumer`; a reason where that is impossible or costs more."""
     source = consumer.sources[list(consumer.operands).index(value)]
     loads = loads_of(source)
@@ -177,7 +181,7 @@ def _inline(value: OpResult, consumer: KernelOp, bodies: Bodies) -> str | None:
     for _, plan in plans:
         if isinstance(plan, str):
             return plan
-    if (why := recompute_costs_more(value, producer, consumer, loads)) is not None:
+    if (why := recompute_costs_more(value, producer, consumer, loads, tile)) is not None:
         return why
     for load, plan in plans:
         assert not isinstance(plan, str)

@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f16, f32, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.elementwise_binary import CastOp
+from tilewright.dialects.tw.float8 import DecodeFloat8Op
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
-from tilewright.dialects.types import element_type_of, is_half, sizes_of
+from tilewright.dialects.types import compute_type, element_type_of, is_half, sizes_of
 
 from .kernel_builder import KernelBuilder
 
 CHOICES = ("none", "half", "all")
-"""Which matrix products become kernels: of no type, of bf16 and f16, of f32 too."""
+"""Which matrix products become kernels: of no type; of bf16 and f16 and what is narrower; of f32 too."""
 _VIEWS = (BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
 
 
@@ -27,24 +28,34 @@ def products_of(ops: Iterable[Operation], choice: str) -> dict[Operation, Attrib
     """The products that kernels of ours are to do, each with the type that its factors have.
 
     That is a half also where both factors were widened, as in `q.float() @ k.float().T`: such products are
-    exact, and sums are in f32 anyway.
+    exact, and sums are in f32 anyway. So are those of 8-bit floats, which halves hold.
     """
     if choice == "none":
         return {}
     found = {op: _factors_of(op) for op in ops if isinstance(op, MatmulOp)}
-    return {op: type_ for op, type_ in found.items() if is_half(type_) or (choice == "all" and type_ == f32)}
+    return {
+        op: type_ for op, type_ in found.items() if _is_narrow(type_) or (choice == "all" and type_ == f32)
+    }
+
+
+def _is_narrow(factors: Attribute) -> bool:
+    return is_half(factors) or factors == i8
 
 
 def _factors_of(op: MatmulOp) -> Attribute:
     element, (left, right) = element_type_of(op.lhs), map(_before_widening, (op.lhs, op.rhs))
+    if element == i8:
+        return i8 if op.widens else compute_type(element)
     return left if left == right and element == f32 else element
 
 
 def _before_widening(value: SSAValue) -> Attribute:
-    """The element type of `value`, or the half from which it was widened, under views or not."""
+    """The element type of `value`, or the half from which it was widened, or could be; under views or not."""
     owner = value.owner
     while isinstance(owner, _VIEWS):
         owner = owner.source.owner
+    if isinstance(owner, DecodeFloat8Op):
+        return f16
     narrow = element_type_of(owner.operand) if isinstance(owner, CastOp) else None
     return narrow if narrow is not None and is_half(narrow) else element_type_of(value)
 
@@ -56,12 +67,13 @@ def lower_matmul(op: Operation, factors: Attribute) -> KernelOp:
     n = sizes_of(op.rhs)[-1]
     b = KernelBuilder(op.location, (*batches, m, n, k), op.operands, op.result_types)
     *batch, row, column, step = b.axes
-    term = b.op(arith.MulfOp, b.load(0, (*batch, row, step)), b.load(1, (*batch, step, column)))
+    multiply, add = (arith.MuliOp, arith.AddiOp) if op.widens else (arith.MulfOp, arith.AddfOp)
+    term = b.op(multiply, b.load(0, (*batch, row, step)), b.load(1, (*batch, step, column)))
     reduce = ReduceOp.make("add", term, (len(batches) + 2,))
-    if is_half(factors):
+    if _is_narrow(factors):
         reduce.attributes[FACTORS] = factors
     total = b.add(reduce).results[0]
     if op.bias is not None:
-        total = b.op(arith.AddfOp, total, b.load(2, (column,)))
+        total = b.op(add, total, b.load(2, (column,)))
     b.store(total, (*batch, row, column))
     return b.kernel

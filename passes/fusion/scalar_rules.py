@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerType, UnitAttr, i1
+from xdsl.dialects.builtin import IntegerType, UnitAttr, f32, i1, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
@@ -18,6 +18,7 @@ from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.calls import AssertOp, CallOp
 from tilewright.dialects.tw import elementwise as un
 from tilewright.dialects.tw import elementwise_binary as bi
+from tilewright.dialects.tw.float8 import DecodeFloat8Op
 from tilewright.dialects.types import compute_type, element_type_of, is_float, ui8
 
 from .foreign import foreign_scalar_rule
@@ -332,7 +333,14 @@ def _float_bits(type_: Attribute) -> int:
     return type_.bitwidth  # pyright: ignore[reportAttributeAccessIssue, reportUnknownVariableType, reportUnknownMemberType]
 
 
+def _decode(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
+    assert isinstance(op, DecodeFloat8Op)
+    bits = b.op(arith.BitcastOp, b.narrow(args[0], i8), type_=op.type_)
+    return b.op(arith.ExtFOp, bits, type_=f32)
+
+
 FUNCTIONS: Mapping[type[Operation], Rule] = {
+    DecodeFloat8Op: _decode,
     un.NegOp: _neg,
     un.SignOp: _sign,
     un.ReciprocalOp: _reciprocal,

@@ -10,9 +10,9 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
+from tilewright.dialects.types import bytes_of, element_type_of, is_float8, sizes_of
 
-from .cost import BYTE_COST, body_cost, conversions, count, evaluations
+from .cost import BYTE_COST, MEMORY_BYTE_COST, body_cost, conversions, count, evaluations
 from .inline import Producer
 
 POSITION_CHECKS = 6
@@ -35,9 +35,9 @@ def waits(producer: KernelOp, consumer: KernelOp) -> str | None:
 
 
 def recompute_costs_more(
-    value: SSAValue, producer: Producer, consumer: KernelOp, loads: list[LoadOp]
+    value: SSAValue, producer: Producer, consumer: KernelOp, loads: list[LoadOp], tile: int = 1
 ) -> str | None:
-    """Compare recomputing at each load with writing once and reading back."""
+    """Compare recomputing at each load with writing once and reading back; `tile`: of matrix products."""
     size = count(sizes_of(value))
     factors = _factors(consumer)
     evaluated = sum(_evaluations(load, consumer, factors) for load in loads)
@@ -46,6 +46,8 @@ def recompute_costs_more(
     if not factors.isdisjoint(loads) and (converted := conversions(producer.ops)):
         if _undone(producer, consumer):
             return None
+        if tile > 1 and _widens(producer, element):
+            return _widened_in_tiles(work + converted, size, max(size, evaluated // tile), element)
         # A register tile reads from the nearest cache: there, converting costs more than wide elements.
         extra, saved = (work + converted) * (evaluated - size), 2 * size * element * BYTE_COST
         return f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
@@ -66,6 +68,20 @@ def recompute_costs_more(
     return None
 
 
+def _widens(producer: Producer, element: int) -> bool:
+    """Whether less is read per element than it has bytes, but for what serves many of them."""
+    space = producer.kernel.space
+    once = [op for op in producer.ops if isinstance(op, LoadOp)]
+    once = [op for op in once if evaluations(op.subscripts, space) == count(space)]
+    return sum(map(_load_bytes, once)) < element
+
+
+def _widened_in_tiles(work: float, size: int, evaluated: int, element: int) -> str | None:
+    """A GPU's tiles take the narrow elements from its memory, and widen each once per tile."""
+    extra, saved = work * (evaluated - size), 2 * size * element * MEMORY_BYTE_COST
+    return f"widening it in tiles costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
+
+
 def _factors(consumer: KernelOp) -> frozenset[LoadOp]:
     """The loads of the operands of a matrix product, if the consumer is one."""
     product = find_contraction(consumer.body.block)
@@ -77,9 +93,12 @@ def _undone(producer: Producer, consumer: KernelOp) -> bool:
     product = find_contraction(consumer.body.block)
     factors = None if product is None else product.reduce.attributes.get(FACTORS)
     widened = producer.value.owner
-    if factors is None or not isinstance(widened, arith.ExtFOp) or widened.input.type != factors:
+    if factors is None or not isinstance(widened, arith.ExtFOp):
         return False
-    return isinstance(widened.input.owner, LoadOp) and len(producer.ops) == 2
+    narrow = widened.input
+    if is_float8(narrow.type) and isinstance(narrow.owner, arith.BitcastOp):
+        return isinstance(narrow.owner.input.owner, LoadOp) and len(producer.ops) == 3
+    return narrow.type == factors and isinstance(narrow.owner, LoadOp) and len(producer.ops) == 2
 
 
 def _evaluations(load: LoadOp, consumer: KernelOp, factors: frozenset[LoadOp]) -> int:

@@ -3,26 +3,43 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.dialects.builtin import f32, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.arith import TruncIOp
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.domain import Axes
 from tilewright.dialects.tk.scope import shape_of_lanes
-from tilewright.dialects.types import element_type, is_half
+from tilewright.dialects.types import element_type, is_float8, is_half
 
+from .combine import identity
 from .tile_writer import TileWriter, tile_type
 from .writer import Known, Scope
 from .zeros import is_zero_when_inactive
 
 
+def factor_types(reduce: ReduceOp, left: SSAValue, right: SSAValue) -> tuple[Attribute, Attribute]:
+    """As `factor_type` for a product by itself, whose factors may be 8-bit floats, of two kinds."""
+    kinds = tuple(t for t in map(_narrow_type, (left, right)) if t is not None and is_float8(t))
+    if len(kinds) == 2:
+        return kinds
+    common = factor_type(reduce, left, right)
+    return common, common
+
+
 def factor_type(reduce: ReduceOp, left: SSAValue, right: SSAValue) -> Attribute:
-    """The half type that the program multiplies, where it shows or is noted; else f32."""
+    """The half type, or i8, that the program multiplies, where it shows or is noted; else f32."""
     types = {_narrow_type(left), _narrow_type(right)}
-    if len(types) == 1 and (found := types.pop()) is not None:
+    if len(types) == 1 and (found := types.pop()) is not None and not is_float8(found):
         return found
     return reduce.attributes.get(FACTORS, f32)
+
+
+def is_loaded(value: SSAValue, type_: Attribute) -> bool:
+    """Whether `value`, as a factor of that type, is what memory holds."""
+    return isinstance(_unwidened(value, type_).owner, LoadOp)
 
 
 def factor(scope: Scope, writer: TileWriter, old: SSAValue, type_: Attribute, over: Axes) -> SSAValue:
@@ -37,22 +54,25 @@ def factor(scope: Scope, writer: TileWriter, old: SSAValue, type_: Attribute, ov
     shape = writer.shape(frozenset(writer.frame))
     value = writer.stretch(inner, writer.value(inner, old), shape)
     if over and not is_zero_when_inactive(old, over, writer.full):
-        zero = writer.constant(FloatAttr(0.0, element_type(value.type)))  # pyright: ignore
+        zero = writer.constant(identity("add", value.type))
         value = writer.masked_out(inner, value, zero, over)
     if element_type(value.type) == type_:
         return value
     narrow = tile_type(type_, shape_of_lanes(value.type))
-    cast = arith.TruncFOp if is_half(type_) else arith.ExtFOp
-    return writer.put(inner, cast.create(operands=[value], result_types=[narrow]))
+    narrowing = TruncIOp if type_ == i8 else arith.TruncFOp if is_half(type_) else arith.ExtFOp
+    return writer.put(inner, narrowing.create(operands=[value], result_types=[narrow]))
 
 
 def _narrow_type(value: SSAValue) -> Attribute | None:
-    """The half type that `value` is widened from."""
+    """The type of at most 16 bits that `value` is widened from."""
     op = value.owner
-    return op.input.type if isinstance(op, arith.ExtFOp) and is_half(op.input.type) else None
+    if not isinstance(op, arith.ExtFOp | arith.ExtSIOp):
+        return None
+    type_ = op.input.type
+    return type_ if type_ == i8 or is_half(type_) or is_float8(type_) else None
 
 
 def _unwidened(value: SSAValue, type_: Attribute) -> SSAValue:
     """What `value` is widened from, if that has this type."""
     op = value.owner
-    return op.input if isinstance(op, arith.ExtFOp) and op.input.type == type_ else value
+    return op.input if isinstance(op, arith.ExtFOp | arith.ExtSIOp) and op.input.type == type_ else value

@@ -13,7 +13,7 @@ from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.domain import levels_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
-from tilewright.dialects.types import element_type, is_half
+from tilewright.dialects.types import bytes_of, element_type
 
 from .blocks import power_of_two
 from .body import Body
@@ -125,7 +125,7 @@ def _of_product(
     tiles = prod(_size(kernel.space[a]) for a in kept if a not in product.rows | product.columns)
     for axes in (product.rows, product.columns):
         tiles *= -(-prod(_size(kernel.space[a]) for a in sorted(axes)) // _TILE)
-    if any(not is_half(element_type(op.buffer.type)) for op in product.sources()):
+    if any(bytes_of(element_type(op.buffer.type)) > 2 for op in product.sources()):
         return "products of f32 are left as they are"
     if size < _LONG:
         return f"a sum of {size} products is short"

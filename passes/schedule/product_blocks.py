@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import f32
+from xdsl.ir import Attribute
+
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.domain import domains_of
 from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.types import bytes_of, is_float8, is_half
 
 from ..rewrite import skip
 from .blocks import Blocks, power_of_two
 from .cost import estimate, is_expensive
 from .descriptors import decide_descriptors
-from .roles import has_half_factors
+from .factors import factor_types, is_loaded
 
 _WIDE = 144
 """KiB that three stages of a 128 x 256 tile of halves take."""
@@ -21,6 +25,10 @@ _LARGEST = 128 * 256
 """Elements of a tile that 8 warps hold while they do nothing costly with them."""
 _LEAST = 16
 """Matrix units take no smaller sides."""
+_LINE = 128
+"""Bytes of a factor along the sum that one step takes, where it has as many."""
+_LEAST_BYTES = 64
+"""Of factors of one byte, of which they take 32 along the sum, and `variants` halves this."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,8 @@ class Limits:
     """Multiprocessors, each of which wants a program."""
     descriptors: bool = False
     """Blocks of memory can be brought by tensor descriptor."""
+    from_shared: bool = False
+    """Matrix units read factors from shared memory: registers hold nothing but sums."""
 
 
 def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits) -> Blocks | None:
@@ -46,24 +56,26 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
     if any(n is not None and n < _LEAST // 2 for n in sizes):
         skip(func, f"a matrix product without tiles: of sizes {sizes}, one is below {_LEAST // 2}")
         return None
-    half = has_half_factors(product)
+    types = factor_types(product.reduce, product.left, product.right)
+    width = max(map(bytes_of, types))
     m, n = estimate(func.space[row]), estimate(func.space[column])
     batches = [a for a in range(len(func.space)) if a not in (row, column, depth)]
     count = 1
     for axis in batches:
         count *= estimate(func.space[axis])
     area = _LARGEST >> max(0, min(2, _held(func, {row, column}, depth) - 1))
-    rows, columns = _sides(m, n, count, half, limits, area)
-    deep = min(64 if half else 32, power_of_two(max(_LEAST, sizes[2] or 64)))
+    rows, columns = _sides(m, n, count, _tops(product, types, limits), limits.cores, area)
+    least = _LEAST_BYTES if width == 1 else _LEAST
+    deep = min(_LINE // width, power_of_two(max(least, sizes[2] or _LINE)))
     warps = 8 if rows * columns >= min(area, 128 * 128) else 4
     found = Blocks(
         (*((a, 1) for a in batches), (row, rows), (column, columns), (depth, deep)),
         len(batches) + 2,
         warps=warps,
-        stages=_stages((rows + columns) * deep * (2 if half else 4), limits.shared),
+        stages=_stages((rows + columns) * deep * width, limits.shared),
         index=bits,
         swizzle=8,
-        product="tf32" if limits.tf32 and not half else "ieee",
+        product="tf32" if limits.tf32 and width == 4 else "ieee",
         kind="product",
         varied=(row, column, depth),
     )
@@ -83,14 +95,29 @@ def _held(func: FuncOp, tile: set[int], depth: int) -> int:
     return sum(2 if is_expensive(op) else isinstance(op, LoadOp) for op in after)
 
 
-def _sides(m: int, n: int, batches: int, half: bool, limits: Limits, area: int) -> tuple[int, int]:
+def _tops(product: Contraction, types: tuple[Attribute, Attribute], limits: Limits) -> tuple[int, int]:
+    """The most rows and columns of a tile.
+
+    Registers have no room for the sums of a wide one beside bytes, or what is computed, on the way to a
+    matrix unit that takes factors from them, nor beside the sums of one step of 8-bit floats.
+    """
+    if f32 in types:
+        return 64, 64
+    loaded = all(
+        is_half(t) and is_loaded(v, t) for v, t in zip((product.left, product.right), types, strict=True)
+    )
+    room = loaded or (limits.from_shared and not any(map(is_float8, types)))
+    return 128, 256 if room and limits.shared >= _WIDE else 128
+
+
+def _sides(m: int, n: int, batches: int, tops: tuple[int, int], cores: int, area: int) -> tuple[int, int]:
     """The largest tile, of at most `area` elements, that leaves a program to every multiprocessor."""
-    top = 128 if half else 64
-    rows = min(top, power_of_two(max(_LEAST, m)))
-    columns = min(top * 2 if half and limits.shared >= _WIDE else top, power_of_two(max(_LEAST, n)))
+    rows, columns = (
+        min(top, power_of_two(max(_LEAST, size))) for top, size in zip(tops, (m, n), strict=True)
+    )
     while rows * columns > area:
         rows, columns = (rows, columns // 2) if columns >= rows else (rows // 2, columns)
-    while rows * columns > 32 * 32 and -(-m // rows) * -(-n // columns) * batches < limits.cores:
+    while rows * columns > 32 * 32 and -(-m // rows) * -(-n // columns) * batches < cores:
         if rows >= columns and rows > 32:
             rows //= 2
         elif columns > 32:

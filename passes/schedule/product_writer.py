@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, f32, i32
 
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.descriptor import DESCRIPTOR
@@ -13,7 +13,7 @@ from tilewright.dialects.tk.tiles import MmaOp
 
 from .blocks import Blocks
 from .body import Body
-from .factors import factor, factor_type
+from .factors import factor, factor_types
 from .roles import matrix_product
 from .tile_writer import TileWriter
 from .writer import Known, Scope
@@ -46,7 +46,7 @@ class ProductWriter:
             loop = self.main.loop(scope, axis, ())
             loop.properties["parallel"] = UnitAttr()
             scope = scope.inner(loop.body.block)
-        zero = self.main.constant(FloatAttr(0.0, f32))
+        zero = self.main.constant(IntegerAttr(0, i32) if reduce.result.type == i32 else FloatAttr(0.0, f32))
         start = self.main.stretch(scope, zero, self.main.shape(frozenset(self.main.frame)))
         loop = self.main.loop(scope, self.depth, (start,))
         self._step(scope.inner(loop.body.block), loop)
@@ -56,10 +56,10 @@ class ProductWriter:
 
     def _step(self, scope: Scope, loop: ForOp) -> None:
         """One block of the sum."""
-        common = factor_type(self.product.reduce, self.product.left, self.product.right)
+        left, right = factor_types(self.product.reduce, self.product.left, self.product.right)
         over = frozenset((self.depth,))
-        a = factor(scope, self.left, self.product.left, common, over)
-        b = factor(scope, self.right, self.product.right, common, over)
+        a = factor(scope, self.left, self.product.left, left, over)
+        b = factor(scope, self.right, self.product.right, right, over)
         self.main.location = self.product.product.location
         self._mark(scope, loop)
         total = self.main.put(scope, MmaOp.make(loop.body.block.args[0], a, b, self.precision))

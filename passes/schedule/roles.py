@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32, i32
 
 from tilewright.dialects.index_expr import Atom, Call, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.compute import ScanOp
-from tilewright.dialects.tk.contraction import FACTORS, Contraction, find_contraction
+from tilewright.dialects.tk.contraction import Contraction, find_contraction
 from tilewright.dialects.tk.domain import Axes, domains_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.dialects.types import element_type, is_half
+from tilewright.dialects.types import element_type
 
 from .chains import Chain, find_chain
 from .collisions import scatters
@@ -51,9 +51,9 @@ def groups_of(func: FuncOp, *, tiled: bool = True) -> list[Group]:
 
 
 def matrix_product(func: FuncOp) -> Contraction | None:
-    """The product that matrix units can do: of floats, in f32, with more than a vector on each side."""
+    """The product that matrix units can do: in f32, or in i32 of i8, with more than a vector on each side."""
     found = find_contraction(func.body.block)
-    if found is None or str(element_type(found.reduce.result.type)) != "f32":
+    if found is None or element_type(found.reduce.result.type) not in (f32, i32):
         return None
     for op in func.body.block.ops:
         if scatters(op) or (
@@ -61,16 +61,6 @@ def matrix_product(func: FuncOp) -> Contraction | None:
         ):
             return None
     return found
-
-
-def has_half_factors(product: Contraction) -> bool:
-    """Whether matrix units for half types do the product."""
-    if FACTORS in product.reduce.attributes:
-        return True
-    return all(
-        isinstance(op := value.owner, arith.ExtFOp) and is_half(op.input.type)
-        for value in (product.left, product.right)
-    )
 
 
 def _chain_roles(func: FuncOp, chain: Chain) -> Mapping[int, tuple[str, object]]:

@@ -46,10 +46,11 @@ class ScheduleGpuPass(ModulePass):
     else a loop. Offsets have 64 bits only where a buffer may have 2**31 elements. Run
     `flatten-axes` before: blocks along short axes waste lanes. `tf32` lets products of f32 round
     their factors; `shared` is how many KiB of shared memory a program may have, `cores` how many
-    multiprocessors there are to fill. With `descriptors` a product of
-    large blocks and a long sum loads its factors by tensor descriptor, where all can be: `tk.descriptors`
-    has the numbers of those arguments. `candidates` names other choices in `tk.candidates`, the one that was
-    taken first: who can compile or time them puts the best one in its place.
+    multiprocessors there are to fill; `from_shared` says that matrix units read factors from shared
+    memory. With `descriptors` a product of large blocks and a long sum loads its factors by tensor
+    descriptor, where all can be: `tk.descriptors` has the numbers of those arguments. `candidates` names
+    other choices in `tk.candidates`, the one that was taken first: who can compile or time them puts the
+    best one in its place.
     """
 
     name = "schedule-gpu"
@@ -58,10 +59,11 @@ class ScheduleGpuPass(ModulePass):
     shared: int = 96
     cores: int = 132
     descriptors: bool = False
+    from_shared: bool = False
     candidates: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        limits = Limits(self.tf32, self.shared, self.cores, self.descriptors)
+        limits = Limits(self.tf32, self.shared, self.cores, self.descriptors, self.from_shared)
         for func in op.body.block.ops:
             if isinstance(func, FuncOp) and func.scheduled is None and may_rewrite(func, "given blocks"):
                 found = decide(func, limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.tk.access import LoadOp
@@ -23,6 +24,9 @@ def is_zero_when_inactive(value: SSAValue, axes: frozenset[int], body: Body) -> 
         return False
     if isinstance(op, LoadOp):
         return op.mask is None
+    if isinstance(op, arith.BitcastOp):  # of -0.0 the bits are not zero
+        integer = isinstance(op.input.type, IntegerType)
+        return integer and is_zero_when_inactive(op.input, axes, body)
     if isinstance(op, _KEEP_ZERO):
         return is_zero_when_inactive(op.operands[0], axes, body)
     return isinstance(op, _ALL_ZERO) and all(is_zero_when_inactive(v, axes, body) for v in op.operands)

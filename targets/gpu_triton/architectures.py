@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from tilewright.passes.manager import Fact
+
 from .compile_errors import UnknownArchitecture
 
 _K = 1024
@@ -36,6 +38,10 @@ class Architecture:
     """Multiprocessors of the largest device, for those that are not there to be asked."""
     tensor_core: str
     """Regular expression of the instructions that multiply blocks."""
+    from_shared: bool
+    """They read factors from shared memory, so that registers hold nothing but sums."""
+    float8: tuple[str, ...]
+    """The 8-bit floats that they take; those of i8 all do."""
     wide_load: str
     """Regular expression of the instructions that read at least 128 bits of global memory per lane."""
     wide_store: str
@@ -48,12 +54,14 @@ class Architecture:
         return self.backend, self.arch, self.warp
 
     @property
-    def facts(self) -> Mapping[str, int | bool]:
-        """What passes are told: KiB of shared memory, multiprocessors, tensor descriptors."""
+    def facts(self) -> Mapping[str, Fact]:
+        """What passes are told: shared memory in KiB, multiprocessors, what matrix units take, and whence."""
         return {
             "shared": self.shared_per_block // _K,
             "cores": self.cores,
             "descriptors": self.descriptors,
+            "from_shared": self.from_shared,
+            "float8": self.float8,
         }
 
     def occupancy(self, registers: int, shared: int, warps: int) -> float:
@@ -81,8 +89,9 @@ _CUDA_STORE = (
 
 
 def _cuda(
-    arch: int, *, block: int, core: int, threads: int, blocks: int, cores: int, tensor_core: str
+    arch: int, *, block: int, core: int, threads: int, blocks: int, cores: int, shared_product: str = ""
 ) -> Architecture:
+    """`shared_product` are the instructions that multiply blocks in shared memory, where there are any."""
     return Architecture(
         name=f"sm_{arch}",
         backend="cuda",
@@ -96,7 +105,9 @@ def _cuda(
         threads_per_core=threads,
         blocks_per_core=blocks,
         cores=cores,
-        tensor_core=tensor_core,
+        tensor_core="|".join(filter(None, (shared_product, r"\bmma\.sync"))),
+        from_shared=bool(shared_product),
+        float8=("e4m3fn", "e5m2") if arch >= 89 else (),
         wide_load=_CUDA_LOAD,
         wide_store=_CUDA_STORE,
         descriptors=arch >= _FIRST_WITH_DESCRIPTORS,
@@ -106,9 +117,9 @@ def _cuda(
 ARCHITECTURES: Mapping[str, Architecture] = {
     row.name: row
     for row in (
-        _cuda(80, block=163, core=164, threads=2048, blocks=32, cores=108, tensor_core=r"\bmma\.sync"),
-        _cuda(86, block=99, core=100, threads=1536, blocks=16, cores=84, tensor_core=r"\bmma\.sync"),
-        _cuda(89, block=99, core=100, threads=1536, blocks=24, cores=142, tensor_core=r"\bmma\.sync"),
+        _cuda(80, block=163, core=164, threads=2048, blocks=32, cores=108),
+        _cuda(86, block=99, core=100, threads=1536, blocks=16, cores=84),
+        _cuda(89, block=99, core=100, threads=1536, blocks=24, cores=142),
         _cuda(
             90,
             block=227,
@@ -116,7 +127,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
             threads=2048,
             blocks=32,
             cores=132,
-            tensor_core=r"wgmma\.mma_async|\bmma\.sync",
+            shared_product=r"wgmma\.mma_async",
         ),
         _cuda(
             100,
@@ -125,9 +136,9 @@ ARCHITECTURES: Mapping[str, Architecture] = {
             threads=2048,
             blocks=32,
             cores=148,
-            tensor_core=r"tcgen05\.mma|\bmma\.sync",
+            shared_product=r"tcgen05\.mma",
         ),
-        _cuda(120, block=99, core=100, threads=1536, blocks=24, cores=188, tensor_core=r"\bmma\.sync"),
+        _cuda(120, block=99, core=100, threads=1536, blocks=24, cores=188),
         Architecture(
             name="gfx942",
             backend="hip",
@@ -142,6 +153,8 @@ ARCHITECTURES: Mapping[str, Architecture] = {
             blocks_per_core=32,
             cores=304,
             tensor_core=r"\bv_mfma",
+            from_shared=False,
+            float8=("e4m3fnuz", "e5m2fnuz"),
             wide_load=r"(?:global|buffer|flat)_load_dwordx4|(?:global|buffer)_load_lds_dwordx4",
             wide_store=r"(?:global|buffer|flat)_store_dwordx4",
         ),

@@ -164,7 +164,12 @@ def _call(op: Operation, args: Sequence[str]) -> str:
     return f"libdevice.{_CALLS[callee.data]}({', '.join(args)})"
 
 
+def _bitcast(op: Operation, args: Sequence[str]) -> str:
+    return f"{args[0]}.to({dtype(op.results[0].type)}, bitcast=True)"
+
+
 FUNCTIONS: Mapping[str, Rule] = {
+    "arith.bitcast": _bitcast,
     "arith.cmpf": _compare_floats,
     "arith.cmpi": _compare_integers,
     "arith.divui": _on_unsigned("{0} // {1}"),

@@ -18,7 +18,15 @@ from ..native.text import line_comment, sum_of
 
 Names = Mapping[Var, str]
 
-_FLOATS = {"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"}
+_FLOATS = {
+    **{"f64": "float64", "f32": "float32", "bf16": "bfloat16", "f16": "float16"},
+    **{
+        "f8E4M3FN": "float8e4nv",
+        "f8E4M3FNUZ": "float8e4b8",
+        "f8E5M2": "float8e5",
+        "f8E5M2FNUZ": "float8e5b16",
+    },
+}
 _POINTERS = {"f64": "fp64", "f32": "fp32", "bf16": "bf16", "f16": "fp16"}
 
 

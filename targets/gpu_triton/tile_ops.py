@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import f32, i1
 
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
-from tilewright.dialects.types import element_type, is_float
+from tilewright.dialects.types import element_type, is_float, is_float8
 
 from .writer import Writer
 
@@ -50,8 +50,11 @@ def cumulate(w: Writer, op: CumulateOp) -> str:
 
 
 def mma(w: Writer, op: MmaOp) -> str:
-    """The precision concerns f32 factors only."""
+    """The precision concerns f32 factors; sums of 8-bit floats are f32 beyond one step if told so."""
     acc, lhs, rhs = (w.whole(value) for value in (op.acc, op.lhs, op.rhs))
-    exact = element_type(op.lhs.type) == f32
-    precision = f', input_precision="{op.precision.data}"' if exact else ""
-    return f"tl.dot({lhs}, {rhs}, {acc}{precision})"
+    element, more = element_type(op.lhs.type), ""
+    if element == f32:
+        more = f', input_precision="{op.precision.data}"'
+    elif is_float8(element):
+        more = f", max_num_imprecise_acc={shape_of_lanes(op.lhs.type)[1]}"
+    return f"tl.dot({lhs}, {rhs}, {acc}{more})"

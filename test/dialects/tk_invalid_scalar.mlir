@@ -258,10 +258,34 @@ tk.func @f [8] (%a: memref<8xf32>) scheduled {
 
 // -----
 
-// CHECK: tk.mma: factors are of one float type below f64, got f32 and bf16
+// CHECK: tk.mma: factors are of one float type below f64, 8-bit floats or i8, got f32 and bf16
 tk.func @f [8] (%a: memref<8xf32>) scheduled {
   %c, %x, %y = "test.op"() : () -> (vector<4x8xf32>, vector<4x2xf32>, vector<2x8xbf16>)
   %0 = tk.mma %c, %x, %y precision "ieee" : vector<4x8xf32>, vector<4x2xf32>, vector<2x8xbf16> -> vector<4x8xf32>
+}
+
+// -----
+
+// CHECK: tk.mma: factors are of one float type below f64, 8-bit floats or i8, got f8E4M3FN and i8
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %c, %x, %y = "test.op"() : () -> (vector<4x8xf32>, vector<4x2xf8E4M3FN>, vector<2x8xi8>)
+  %0 = tk.mma %c, %x, %y precision "ieee" : vector<4x8xf32>, vector<4x2xf8E4M3FN>, vector<2x8xi8> -> vector<4x8xf32>
+}
+
+// -----
+
+// CHECK: tk.mma: sums of i8 are i32, got f32
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %c, %x, %y = "test.op"() : () -> (vector<4x8xf32>, vector<4x2xi8>, vector<2x8xi8>)
+  %0 = tk.mma %c, %x, %y precision "ieee" : vector<4x8xf32>, vector<4x2xi8>, vector<2x8xi8> -> vector<4x8xf32>
+}
+
+// -----
+
+// CHECK: tk.mma: sums of f8E5M2 are f32, got i32
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %c, %x, %y = "test.op"() : () -> (vector<4x8xi32>, vector<4x2xf8E5M2>, vector<2x8xf8E4M3FN>)
+  %0 = tk.mma %c, %x, %y precision "ieee" : vector<4x8xi32>, vector<4x2xf8E5M2>, vector<2x8xf8E4M3FN> -> vector<4x8xi32>
 }
 
 // -----

@@ -108,6 +108,14 @@ func.func @contractions(%a: tensor<4x6xf32>, %b: tensor<6x5xf32>, %c: tensor<5xf
                         %q: tensor<1x2x7x8xf32>, %k: tensor<1x2x9x8xf32>, %m: tensor<1x1x7x9xi1>, %s: tensor<2xi64>) {
   // CHECK: tw.matmul %a, %b : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
   %0 = tw.matmul %a, %b : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
+  // CHECK-NEXT: %[[I:.*]] = "test.op"
+  %i = "test.op"() : () -> tensor<4x6xi8>
+  // CHECK-NEXT: %[[D:.*]] = tw.decode_float8 %[[I]] from "e4m3fn" : tensor<4x6xi8> -> tensor<4x6xf32>
+  %d = tw.decode_float8 %i from "e4m3fn" : tensor<4x6xi8> -> tensor<4x6xf32>
+  // CHECK-NEXT: %[[J:.*]] = tw.transpose %[[I]]
+  %j = tw.transpose %i by [1, 0] : tensor<4x6xi8> -> tensor<6x4xi8>
+  // CHECK-NEXT: tw.matmul %[[I]], %[[J]] : (tensor<4x6xi8>, tensor<6x4xi8>) -> tensor<4x4xi32>
+  %ij = tw.matmul %i, %j : (tensor<4x6xi8>, tensor<6x4xi8>) -> tensor<4x4xi32>
   // CHECK-NEXT: tw.matmul %a, %b bias %c : (tensor<4x6xf32>, tensor<6x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
   %1 = tw.matmul %a, %b bias %c : (tensor<4x6xf32>, tensor<6x5xf32>, tensor<5xf32>) -> tensor<4x5xf32>
   // CHECK-NEXT: tw.convolution %x, %w bias %o strides [2, 2] padding [1, 1] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<2x4x4x4xf32>

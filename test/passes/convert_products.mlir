@@ -75,3 +75,42 @@ func.func @unlike(%a: tensor<4x6xbf16>, %b: tensor<6x5xf32>, %c: tensor<5x3xf16>
   %5 = tw.matmul %4, %2 : (tensor<4x3xf32>, tensor<3x2xf32>) -> tensor<4x2xf32>
   func.return %5 : tensor<4x2xf32>
 }
+
+// -----
+
+// Products of i8 are sums in i32 of what tiles take as it is; those of i32, or that wrap, have no units.
+// CHECK-LABEL: @integers
+// CHECK: %[[A:.*]] = tk.load %{{.*}}[d0, d2] : tensor<4x6xi8> -> i8
+// CHECK-NEXT: %[[X:.*]] = arith.extsi %[[A]] : i8 to i32
+// CHECK: %[[P:.*]] = arith.muli %[[X]], %{{.*}} : i32
+// CHECK-NEXT: %[[S:.*]] = tk.reduce add %[[P]] over [2] {tk.factors = i8} : i32
+// CHECK: arith.addi %[[S]]
+// CHECK: tw.matmul %{{.*}} -> tensor<4x5xi8>
+// CHECK: tw.matmul %{{.*}} -> tensor<4x5xi32>
+// NONE-LABEL: @integers
+// NONE: tw.matmul %{{.*}} -> tensor<4x5xi32>
+func.func @integers(%a: tensor<4x6xi8>, %b: tensor<6x5xi8>, %c: tensor<5xi32>)
+    -> (tensor<4x5xi32>, tensor<4x5xi8>, tensor<4x5xi32>) {
+  %0 = tw.matmul %a, %b bias %c : (tensor<4x6xi8>, tensor<6x5xi8>, tensor<5xi32>) -> tensor<4x5xi32>
+  %1 = tw.matmul %a, %b : (tensor<4x6xi8>, tensor<6x5xi8>) -> tensor<4x5xi8>
+  %2 = tw.cast %a : tensor<4x6xi8> -> tensor<4x6xi32>
+  %3 = tw.cast %b : tensor<6x5xi8> -> tensor<6x5xi32>
+  %4 = tw.matmul %2, %3 : (tensor<4x6xi32>, tensor<6x5xi32>) -> tensor<4x5xi32>
+  func.return %0, %1, %4 : tensor<4x5xi32>, tensor<4x5xi8>, tensor<4x5xi32>
+}
+
+// -----
+
+// f16 holds every 8-bit float, of one kind or two: that is what tiles may take, if nothing narrower.
+// CHECK-LABEL: @floats_of_8_bits
+// CHECK: %[[A:.*]] = arith.bitcast %{{.*}} : i8 to f8E4M3FN
+// CHECK-NEXT: arith.extf %[[A]] : f8E4M3FN to f32
+// CHECK: tk.reduce add %{{.*}} over [2] {tk.factors = f16} : f32
+// CHECK: tw.matmul %{{.*}} -> tensor<4x5xf32>
+func.func @floats_of_8_bits(%a: tensor<4x6xi8>, %b: tensor<6x5xi8>, %c: tensor<6x5xf32>) -> (tensor<4x5xf32>, tensor<4x5xf32>) {
+  %0 = tw.decode_float8 %a from "e4m3fn" : tensor<4x6xi8> -> tensor<4x6xf32>
+  %1 = tw.decode_float8 %b from "e5m2" : tensor<6x5xi8> -> tensor<6x5xf32>
+  %2 = tw.matmul %0, %1 : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
+  %3 = tw.matmul %0, %c : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
+  func.return %2, %3 : tensor<4x5xf32>, tensor<4x5xf32>
+}

@@ -1,5 +1,6 @@
 // RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse{hold-back=true},dce" --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse,dce" --split-input-file | filecheck %s --check-prefix=AT-ONCE
+// RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse{hold-back=true tile=128},dce" --split-input-file | filecheck %s --check-prefix=TILE
 
 // The norm reads the product's halves, not floats that the product wrote for it.
 // CHECK-LABEL: @norm_behind_product
@@ -72,4 +73,51 @@ func.func @widened_factors(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>) -> te
     tk.store %6, %2[d0, d1] : f32, tensor<64x64xf32>
   }
   func.return %r : tensor<64x64xf32>
+}
+
+// -----
+
+// Few rows take each weight once: it is widened where it is multiplied. Many would widen it again and again.
+// TILE-LABEL: @widened_weights
+// TILE: tk.kernel [64, 64, 64] ins(%x, %w :
+// TILE-NOT: tk.kernel
+// TILE: return
+// TILE-LABEL: @widened_again_and_again
+// TILE: tk.kernel [64, 64] ins(%w :
+// TILE: tk.kernel [8192, 64, 64]
+func.func @widened_weights(%x: tensor<64x64xbf16>, %w: tensor<64x64xi8>) -> tensor<64x64xbf16> {
+  %0 = tw.cast %w : tensor<64x64xi8> -> tensor<64x64xbf16>
+  %1 = tw.matmul %x, %0 : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
+  func.return %1 : tensor<64x64xbf16>
+}
+
+func.func @widened_again_and_again(%x: tensor<8192x64xbf16>, %w: tensor<64x64xi8>) -> tensor<8192x64xbf16> {
+  %0 = tw.cast %w : tensor<64x64xi8> -> tensor<64x64xbf16>
+  %1 = tw.matmul %x, %0 : (tensor<8192x64xbf16>, tensor<64x64xbf16>) -> tensor<8192x64xbf16>
+  func.return %1 : tensor<8192x64xbf16>
+}
+
+// -----
+
+// As many bytes come as go: the product reads what was computed.
+// TILE-LABEL: @computed_factor
+// TILE: tk.kernel [256, 64] ins(%x, %y :
+// TILE: tk.kernel [256, 4096, 64]
+func.func @computed_factor(%x: tensor<256x64xbf16>, %y: tensor<256x64xbf16>, %w: tensor<64x4096xbf16>) -> tensor<256x4096xbf16> {
+  %0 = tw.add %x, %y : tensor<256x64xbf16>
+  %1 = tw.matmul %0, %w : (tensor<256x64xbf16>, tensor<64x4096xbf16>) -> tensor<256x4096xbf16>
+  func.return %1 : tensor<256x4096xbf16>
+}
+
+// -----
+
+// Tiles take 8-bit floats as they are.
+// CHECK-LABEL: @decoded_factors
+// CHECK: tk.kernel [8192, 64, 64] ins(%x, %w :
+// CHECK-NOT: tk.kernel
+func.func @decoded_factors(%x: tensor<8192x64xi8>, %w: tensor<64x64xi8>) -> tensor<8192x64xf32> {
+  %0 = tw.decode_float8 %x from "e4m3fn" : tensor<8192x64xi8> -> tensor<8192x64xf32>
+  %1 = tw.decode_float8 %w from "e4m3fn" : tensor<64x64xi8> -> tensor<64x64xf32>
+  %2 = tw.matmul %0, %1 : (tensor<8192x64xf32>, tensor<64x64xf32>) -> tensor<8192x64xf32>
+  func.return %2 : tensor<8192x64xf32>
 }

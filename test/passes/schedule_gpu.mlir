@@ -2,6 +2,7 @@
 // RUN: tilewright-opt %s -p schedule-gpu,apply-schedule --split-input-file | filecheck %s --check-prefix=APPLY
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=64}' --split-input-file | filecheck %s --check-prefix=LITTLE
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=160 tf32=true}' --split-input-file | filecheck %s --check-prefix=MUCH
+// RUN: tilewright-opt %s -p 'schedule-gpu{from_shared=true shared=160 tf32=true}' --split-input-file | filecheck %s --check-prefix=SHARED
 // RUN: tilewright-opt %s -p 'schedule-gpu{candidates=true}' --split-input-file | filecheck %s --check-prefix=OTHERS
 // RUN: tilewright-opt %s -p 'schedule-gpu{candidates=true},apply-schedule' --split-input-file | filecheck %s --check-prefix=TAKEN
 // RUN: tilewright-opt %s -p 'schedule-gpu{cores=8}' --split-input-file | filecheck %s --check-prefix=FEW
@@ -305,4 +306,82 @@ tk.func @short_runs [1536, 512] (%x: memref<786432xf32>, %o: memref<1536xf32>) {
   %0 = tk.load %x[d1*3 + (d0 floordiv 3)*1536 + (d0 mod 3)] : memref<786432xf32> -> f32
   %1 = tk.reduce add %0 over [1] : f32
   tk.store %1, %o[d0] : f32, memref<1536xf32>
+}
+
+// -----
+
+// A step takes as many bytes of i8 as of halves; a wide tile only where factors come from shared memory.
+// CHECK-LABEL: tk.func @integers
+// CHECK-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 128>
+// MUCH-LABEL: tk.func @integers
+// MUCH-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 128>
+// SHARED-LABEL: tk.func @integers
+// SHARED-SAME: tk.blocks = array<i64: 0, 128, 1, 256, 2, 128>
+// APPLY-LABEL: tk.func @integers
+// APPLY: tk.for 2 = "0" to "1000" step 128 masked iter(%[[P:.*]] = %{{.*}} : vector<128x128xi32>) {
+// APPLY-NEXT: %[[A:.*]] = tk.load %a[d0*1000 + d2] lanes 0, 2 : memref<8192000xi8> -> vector<128x128xi8>
+// APPLY-NEXT: %[[B:.*]] = tk.load %b[d1 + d2*8192] lanes 2, 1 : memref<8192000xi8> -> vector<128x128xi8>
+// APPLY-NEXT: %[[N:.*]] = tk.mma %[[P]], %[[A]], %[[B]] precision "ieee" : vector<128x128xi32>, vector<128x128xi8>, vector<128x128xi8>
+// APPLY-NEXT: tk.yield %[[N]]
+tk.func @integers [8192, 8192, 1000] (%a: memref<8192000xi8>, %b: memref<8192000xi8>, %o: memref<67108864xi32>) {
+  %0 = tk.load %a[d0*1000 + d2] : memref<8192000xi8> -> i8
+  %1 = arith.extsi %0 : i8 to i32
+  %2 = tk.load %b[d2*8192 + d1] : memref<8192000xi8> -> i8
+  %3 = arith.extsi %2 : i8 to i32
+  %4 = arith.muli %1, %3 : i32
+  %5 = tk.reduce add %4 over [2] {tk.factors = i8} : i32
+  tk.store %5, %o[d0*8192 + d1] : i32, memref<67108864xi32>
+}
+
+// -----
+
+// Without a note these are numbers of 32 bits, for which there are no units.
+// CHECK-LABEL: tk.func @wide_integers
+// CHECK-NOT: tk.product
+tk.func @wide_integers [64, 64, 64] (%a: memref<4096xi32>, %b: memref<4096xi32>, %o: memref<4096xi32>) {
+  %0 = tk.load %a[d0*64 + d2] : memref<4096xi32> -> i32
+  %1 = tk.load %b[d2*64 + d1] : memref<4096xi32> -> i32
+  %2 = arith.muli %0, %1 : i32
+  %3 = tk.reduce add %2 over [2] : i32
+  tk.store %3, %o[d0*64 + d1] : i32, memref<4096xi32>
+}
+
+// -----
+
+// What was computed is narrowed to what the program multiplies, and is zero beyond the end of the sum.
+// CHECK-LABEL: tk.func @computed_integers
+// APPLY-LABEL: tk.func @computed_integers
+// APPLY: %[[X:.*]] = arith.addi %{{.*}} : vector<32x64xi32>
+// APPLY: %[[Z:.*]] = arith.select %{{.*}}, %[[X]], %{{.*}} : vector<32x64xi1>, vector<32x64xi32>
+// APPLY-NEXT: %[[N:.*]] = arith.trunci %[[Z]] : vector<32x64xi32> to vector<32x64xi8>
+// APPLY: tk.mma %{{.*}}, %[[N]], %{{.*}} : vector<32x32xi32>, vector<32x64xi8>, vector<64x32xi8>
+tk.func @computed_integers [64, 64, 60] (%a: memref<3840xi8>, %b: memref<3840xi8>, %o: memref<4096xi32>) {
+  %c = arith.constant 1 : i32
+  %0 = tk.load %a[d0*60 + d2] : memref<3840xi8> -> i8
+  %1 = arith.extsi %0 : i8 to i32
+  %2 = arith.addi %1, %c : i32
+  %3 = tk.load %b[d2*64 + d1] : memref<3840xi8> -> i8
+  %4 = arith.extsi %3 : i8 to i32
+  %5 = arith.muli %2, %4 : i32
+  %6 = tk.reduce add %5 over [2] {tk.factors = i8} : i32
+  tk.store %6, %o[d0*64 + d1] : i32, memref<4096xi32>
+}
+
+// -----
+
+// 8-bit floats go as they are, two kinds as well; beside the sums of a step there is no room for a wide tile.
+// SHARED-LABEL: tk.func @floats_of_8_bits
+// SHARED-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 128>
+// APPLY-LABEL: tk.func @floats_of_8_bits
+// APPLY: tk.mma %{{.*}} : vector<128x128xf32>, vector<128x128xf8E4M3FN>, vector<128x128xf8E5M2>
+tk.func @floats_of_8_bits [8192, 8192, 1024] (%a: memref<8388608xi8>, %b: memref<8388608xi8>, %o: memref<67108864xf32>) {
+  %0 = tk.load %a[d0*1024 + d2] : memref<8388608xi8> -> i8
+  %1 = arith.bitcast %0 : i8 to f8E4M3FN
+  %2 = arith.extf %1 : f8E4M3FN to f32
+  %3 = tk.load %b[d2*8192 + d1] : memref<8388608xi8> -> i8
+  %4 = arith.bitcast %3 : i8 to f8E5M2
+  %5 = arith.extf %4 : f8E5M2 to f32
+  %6 = arith.mulf %2, %5 : f32
+  %7 = tk.reduce add %6 over [2] {tk.factors = f16} : f32
+  tk.store %7, %o[d0*8192 + d1] : f32, memref<67108864xf32>
 }

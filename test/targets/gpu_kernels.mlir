@@ -94,6 +94,38 @@ tk.func @product [2048, 2048, 1000] (%a: memref<2048000xf16>, %b: memref<2048000
   tk.store %5, %o[d0*2048 + d1] : f32, memref<4194304xf32>
 }
 
+// i8 are summed in i32; 8-bit floats stand as i8 in memory, and a step's sums are added in f32.
+// CHECK: def integers(a0, a1, a2):
+// CHECK: [[ACC:acc[0-9]+]] = tl.full([64, 64], 0, tl.int32)
+// CHECK: [[A:v[0-9]+]] = tl.load(a0 + {{.*}}, other=0)
+// CHECK-NEXT: [[B:v[0-9]+]] = tl.load(a1 + {{.*}}, other=0)
+// CHECK-NEXT: tl.dot([[A]], [[B]], [[ACC]])
+tk.func @integers [1024, 1024, 1000] (%a: memref<1024000xi8>, %b: memref<1024000xi8>, %o: memref<1048576xi32>) {
+  %0 = tk.load %a[d0*1000 + d2] : memref<1024000xi8> -> i8
+  %1 = arith.extsi %0 : i8 to i32
+  %2 = tk.load %b[d2*1024 + d1] : memref<1024000xi8> -> i8
+  %3 = arith.extsi %2 : i8 to i32
+  %4 = arith.muli %1, %3 : i32
+  %5 = tk.reduce add %4 over [2] {tk.factors = i8} : i32
+  tk.store %5, %o[d0*1024 + d1] : i32, memref<1048576xi32>
+}
+
+// CHECK: def floats_of_8_bits(a0, a1, a2):
+// CHECK: [[X:v[0-9]+]] = v{{[0-9]+}}.to(tl.float8e4nv, bitcast=True)
+// CHECK: [[Y:v[0-9]+]] = v{{[0-9]+}}.to(tl.float8e5, bitcast=True)
+// CHECK-NEXT: tl.dot([[X]], [[Y]], acc{{[0-9]+}}, max_num_imprecise_acc=128)
+tk.func @floats_of_8_bits [1024, 1024, 1000] (%a: memref<1024000xi8>, %b: memref<1024000xi8>, %o: memref<1048576xf32>) {
+  %0 = tk.load %a[d0*1000 + d2] : memref<1024000xi8> -> i8
+  %1 = arith.bitcast %0 : i8 to f8E4M3FN
+  %2 = arith.extf %1 : f8E4M3FN to f32
+  %3 = tk.load %b[d2*1024 + d1] : memref<1024000xi8> -> i8
+  %4 = arith.bitcast %3 : i8 to f8E5M2
+  %5 = arith.extf %4 : f8E5M2 to f32
+  %6 = arith.mulf %2, %5 : f32
+  %7 = tk.reduce add %6 over [2] {tk.factors = f16} : f32
+  tk.store %7, %o[d0*1024 + d1] : f32, memref<1048576xf32>
+}
+
 // Gather indices are narrowed to the width of offsets; a check writes its number, of active lanes only.
 // CHECK: def gather(a0, a1, a2, failure):
 // CHECK: v3 = tl.load(a0 + x0, mask=m0, other=0)

@@ -71,6 +71,54 @@ FACTORS = Case(  # beyond the end of the sum neither factor is zero, though what
     tolerance=1e-4,
 )
 PRODUCTS["of_computed_factors"] = FACTORS
+INTEGERS = """tk.func @f [40, 24, 130] (%a: memref<5200xi8>, %b: memref<3120xi8>, %o: memref<960xi32>) {
+  %c = arith.constant 1 : i32
+  %0 = tk.load %a[d0*130 + d2] : memref<5200xi8> -> i8
+  %1 = arith.extsi %0 : i8 to i32
+  %2 = tk.load %b[d2*24 + d1] : memref<3120xi8> -> i8
+  %3 = arith.extsi %2 : i8 to i32
+  %4 = arith.muli %1, %3 : i32
+  %5 = tk.reduce add %4 over [2] {tk.factors = i8} : i32
+  tk.store %5, %o[d0*24 + d1] : i32, memref<960xi32>
+}"""
+PRODUCTS["of_integers"] = Case(INTEGERS, ("i8 5200", "i8 3120", "i32 960 = 0"), tolerance=0)
+PRODUCTS["of_computed_integers"] = Case(
+    INTEGERS.replace("%3 = ", "%i = arith.addi %1, %c : i32\n%3 = ").replace("muli %1", "muli %i"),
+    ("i8 5200", "i8 3120", "i32 960 = 0"),
+    tolerance=0,
+)
+PRODUCTS["of_8_bit_floats"] = Case(  # of which patterns below 120 are numbers
+    """tk.func @f [40, 24, 130] (%a: memref<5200xi8>, %b: memref<3120xi8>, %o: memref<960xf32>) {
+      %0 = tk.load %a[d0*130 + d2] : memref<5200xi8> -> i8
+      %1 = arith.bitcast %0 : i8 to f8E4M3FN
+      %2 = arith.extf %1 : f8E4M3FN to f32
+      %3 = tk.load %b[d2*24 + d1] : memref<3120xi8> -> i8
+      %4 = arith.bitcast %3 : i8 to f8E5M2
+      %5 = arith.extf %4 : f8E5M2 to f32
+      %6 = arith.mulf %2, %5 : f32
+      %7 = tk.reduce add %6 over [2] {tk.factors = f16} : f32
+      tk.store %7, %o[d0*24 + d1] : f32, memref<960xf32>
+    }""",
+    ("i8 5200 < 120", "i8 3120 < 120", "f32 960 = 0"),
+)
+PRODUCTS["of_padded_8_bit_floats"] = Case(  # a masked load gives no zero beyond the end of the sum
+    """tk.func @f [40, 24, 130] (%a: memref<4000xi8>, %b: memref<3120xi8>, %o: memref<960xf32>) {
+      %z = arith.constant 8 : i8
+      %n = arith.constant 100 : i64
+      %i = tk.index "d2" : i64
+      %m = arith.cmpi slt, %i, %n : i64
+      %0 = tk.load %a[d0*100 + d2] if %m else %z : memref<4000xi8> -> i8
+      %1 = arith.bitcast %0 : i8 to f8E4M3FN
+      %2 = arith.extf %1 : f8E4M3FN to f32
+      %3 = tk.load %b[d2*24 + d1] : memref<3120xi8> -> i8
+      %4 = arith.bitcast %3 : i8 to f8E4M3FN
+      %5 = arith.extf %4 : f8E4M3FN to f32
+      %6 = arith.mulf %2, %5 : f32
+      %7 = tk.reduce add %6 over [2] {tk.factors = f16} : f32
+      tk.store %7, %o[d0*24 + d1] : f32, memref<960xf32>
+    }""",
+    ("i8 4000 < 120", "i8 3120 < 120", "f32 960 = 0"),
+)
 EMPTY = Case(
     """tk.func @f [3, 0] (%x: memref<0xf32>, %o: memref<3xf32>) {
       %0 = tk.load %x[d0 + d1] : memref<0xf32> -> f32
@@ -149,6 +197,13 @@ def test_tiles_keep_the_meaning(name: str) -> None:
 @pytest.mark.parametrize("name", [name for name in PRODUCTS if name != "too_thin_for_tiles"])
 def test_products_use_matrix_units(name: str) -> None:
     assert "tl.dot(" in check_text(PRODUCTS[name]).text
+
+
+@pytest.mark.parametrize("name", ["of_8_bit_floats", "of_padded_8_bit_floats"])
+def test_8_bit_floats_decoded_by_integers(name: str) -> None:
+    expanded = GPU.replace("schedule-gpu", "expand-float8,schedule-gpu")
+    assert "float8" not in check_text(PRODUCTS[name], expanded).text
+    check(PRODUCTS[name], expanded)
 
 
 def test_precision_of_single_products_is_stated() -> None:

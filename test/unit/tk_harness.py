@@ -44,7 +44,7 @@ def buffers_of(case: Case, rng: np.random.Generator) -> list[np.ndarray]:
         size, _, value = size.partition("=")
         symbols = {Var("s", int(k[1:])): v for k, v in case.symbols.items()}
         count = parse_expr(size).evaluate(symbols)
-        dtype = {"i64": np.int64, "i1": np.bool_, "i32": np.int32}.get(kind, np.float32)
+        dtype = {"i64": np.int64, "i1": np.bool_, "i32": np.int32, "i8": np.int8}.get(kind, np.float32)
         if value:
             array = np.full(count, float(value))
         elif limit:

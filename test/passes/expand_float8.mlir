@@ -1,0 +1,77 @@
+// RUN: tilewright-opt %s -p expand-float8 --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'expand-float8{float8=e4m3fn,e5m2fnuz}' --split-input-file | filecheck %s --check-prefix=SOME
+// RUN: tilewright-opt %s -p expand-float8 --split-input-file --print-debuginfo | filecheck %s --check-prefix=LOC
+// RUN: tilewright-opt %s -p expand-float8 --split-input-file --check-semantics -o %t
+
+// Exponents count from 127 instead of 7; below 8 there is no leading 1; 127 is no number; the sign goes on top.
+// CHECK-LABEL: @e4m3fn
+// CHECK-NEXT: %[[X:.*]] = tk.load %x[d0]
+// CHECK-NEXT: %[[B:.*]] = arith.extui %[[X]] : i8 to i32
+// CHECK: %[[S:.*]] = arith.andi %[[B]], %{{.*}} : i32
+// CHECK: %[[C20:.*]] = arith.constant 20 : i32
+// CHECK: arith.shli %[[S]], %[[C20]] : i32
+// CHECK: arith.constant 1006632960 : i32
+// CHECK: %[[N:.*]] = arith.bitcast %{{.*}} : i32 to f32
+// CHECK: arith.constant 0.001953125 : f32
+// CHECK: arith.cmpi slt, %[[S]]
+// CHECK: %[[L:.*]] = arith.constant 126 : i32
+// CHECK: arith.cmpi sgt, %[[S]], %[[L]] : i32
+// CHECK: %[[R:.*]] = arith.bitcast %{{.*}} : i32 to f32
+// CHECK-NEXT: tk.store %[[R]], %o[d0]
+// LOC-LABEL: @e4m3fn
+// LOC: arith.shli {{.*}} loc("m.py":3:0)
+// SOME-LABEL: @e4m3fn
+// SOME: arith.bitcast %{{.*}} : i8 to f8E4M3FN
+// SOME-NEXT: arith.extf
+tk.func @e4m3fn [256] (%x: memref<256xi8>, %o: memref<256xf32>) {
+  %0 = tk.load %x[d0] : memref<256xi8> -> i8
+  %1 = arith.bitcast %0 : i8 to f8E4M3FN
+  %2 = arith.extf %1 : f8E4M3FN to f32 loc("m.py":3:0)
+  tk.store %2, %o[d0] : f32, memref<256xf32>
+}
+
+// -----
+
+// 124 is infinite, what follows is no number.
+// CHECK-LABEL: @e5m2
+// CHECK: arith.constant 0x7f800000 : f32
+// CHECK: arith.constant 123 : i32
+// SOME-LABEL: @e5m2
+// SOME-NOT: f8E5M2
+tk.func @e5m2 [256] (%x: memref<256xi8>, %o: memref<256xf32>) {
+  %0 = tk.load %x[d0] : memref<256xi8> -> i8
+  %1 = arith.bitcast %0 : i8 to f8E5M2
+  %2 = arith.extf %1 : f8E5M2 to f32
+  tk.store %2, %o[d0] : f32, memref<256xf32>
+}
+
+// -----
+
+// The pattern of -0.0 is no number.
+// CHECK-LABEL: @fnuz
+// CHECK: %[[M:.*]] = arith.constant 128 : i32
+// CHECK: arith.cmpi eq, %{{.*}}, %[[M]] : i32
+// SOME-LABEL: @fnuz
+// SOME: f8E5M2FNUZ
+// SOME-NOT: f8E4M3FNUZ
+tk.func @fnuz [256] (%x: memref<256xi8>, %o: memref<256xf32>, %p: memref<256xf32>) {
+  %0 = tk.load %x[d0] : memref<256xi8> -> i8
+  %1 = arith.bitcast %0 : i8 to f8E5M2FNUZ
+  %2 = arith.extf %1 : f8E5M2FNUZ to f32
+  tk.store %2, %o[d0] : f32, memref<256xf32>
+  %3 = arith.bitcast %0 : i8 to f8E4M3FNUZ
+  %4 = arith.extf %3 : f8E4M3FNUZ to f32
+  tk.store %4, %p[d0] : f32, memref<256xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_halves
+// CHECK-NEXT: tk.load
+// CHECK-NEXT: arith.extf
+// CHECK-NEXT: tk.store
+tk.func @leaves_halves [8] (%x: memref<8xbf16>, %o: memref<8xf32>) {
+  %0 = tk.load %x[d0] : memref<8xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  tk.store %1, %o[d0] : f32, memref<8xf32>
+}
