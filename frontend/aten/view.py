@@ -202,15 +202,32 @@ def _repeat(b: Builder, x: SSAValue, repeats: Sequence[Any]) -> SSAValue:
     return b.reshape(spread, b.sizes)
 
 
+def _diagonal_last(rank: int, dim1: int, dim2: int) -> list[int]:
+    """The permutation that puts the dimensions of a diagonal last."""
+    pair = [axis(dim1, rank), axis(dim2, rank)]
+    return [*(d for d in range(rank) if d not in pair), *pair]
+
+
+def _on_diagonal(b: Builder, count: Expr, offset: int) -> list[SSAValue]:
+    """Row and column of each element of a diagonal."""
+    return [b.emit(IotaOp(i64, (count,), 0, max(start, 0), 1)) for start in (-offset, offset)]
+
+
 def _diagonal(b: Builder, x: SSAValue, offset: int = 0, dim1: int = 0, dim2: int = 1) -> SSAValue:
     rank = len(sizes_of(x))
-    first, second = axis(dim1, rank), axis(dim2, rank)
-    others = [d for d in range(rank) if d not in (first, second)]
-    moved = b.transpose(x, [*others, first, second])
-    count = b.sizes[-1:]
-    rows = b.emit(IotaOp(i64, count, 0, max(-offset, 0), 1))
-    columns = b.emit(IotaOp(i64, count, 0, max(offset, 0), 1))
-    return b.emit(GatherOp(moved, [rows, columns], [rank - 2, rank - 1], rank - 2))
+    moved = b.transpose(x, _diagonal_last(rank, dim1, dim2))
+    places = _on_diagonal(b, b.sizes[-1], offset)
+    return b.emit(GatherOp(moved, places, [rank - 2, rank - 1], rank - 2))
+
+
+def _scatter_diagonal(
+    b: Builder, x: SSAValue, source: SSAValue, offset: int = 0, dim1: int = 0, dim2: int = 1
+) -> SSAValue:
+    rank = len(sizes_of(x))
+    perm = _diagonal_last(rank, dim1, dim2)
+    places = _on_diagonal(b, sizes_of(source)[-1], offset)
+    filled = b.emit(ScatterOp(b.transpose(x, perm), places, source, [rank - 2, rank - 1], rank - 2))
+    return b.transpose(filled, [perm.index(d) for d in range(rank)])
 
 
 def _unfold(b: Builder, x: SSAValue, dim: int, size: int, step: int) -> SSAValue:
@@ -320,6 +337,7 @@ ROWS: dict[str, Row] = {
     "aten.flip.default": _flip,
     "aten.repeat.default": _repeat,
     "aten.diagonal.default": _diagonal,
+    "aten.diagonal_scatter.default": _scatter_diagonal,
     "aten.unfold.default": _unfold,
     "aten.as_strided.default": _as_strided,
     "aten.tril.default": _triangle("le"),

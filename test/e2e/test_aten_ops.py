@@ -107,6 +107,10 @@ VIEWS: dict[str, Function] = {
     "repeat": lambda x, y: x.repeat(2, 3),
     "tile_rank": lambda x, y: x.repeat(2, 1, 1),
     "diagonal": lambda x, y: x.diagonal(1) + 0,
+    "diagonal_scatter": lambda x, y: torch.diagonal_scatter(x, x.diagonal(1) * 2, 1),
+    "diagonal_scatter_turned": lambda x, y: torch.diagonal_scatter(
+        x.expand(2, -1, -1), y.diagonal(-1, 1, 0).expand(2, -1), -1, 2, 1
+    ),
     "unfold": lambda x, y: x.unfold(1, 3, 2) + 0,
     "tril": lambda x, y: x.tril(1),
     "triu": lambda x, y: x.triu(),
@@ -244,7 +248,10 @@ def test_symbolic_sizes() -> None:
     check_all(ELEMENTWISE, *operands(torch.float32, 7), dynamic=True)
 
 
-@pytest.mark.parametrize("name", ["expand_result", "transposed_result", "same_twice", "input_back", "sum"])
+BY_THEMSELVES = ("expand_result", "transposed_result", "same_twice", "input_back", "sum", "diagonal_scatter")
+
+
+@pytest.mark.parametrize("name", BY_THEMSELVES)
 def test_results_by_themselves(name: str) -> None:
     assert not native(check(VIEWS[name], *operands(torch.float32)))
 
