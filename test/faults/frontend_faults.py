@@ -45,8 +45,8 @@ FAULTS = (
     Fault(
         "diagonal-offset",
         _A + "view.py",
-        "IotaOp(i64, count, 0, max(-offset, 0), 1)",
-        "IotaOp(i64, count, 0, max(offset, 0), 1)",
+        "for start in (-offset, offset)]",
+        "for start in (offset, offset)]",
         "a diagonal above the main one starts in the wrong row",
     ),
     Fault(

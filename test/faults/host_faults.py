@@ -17,15 +17,15 @@ FAULTS = (
     Fault(
         "owned-alias",
         _H + "boundary.py",
-        "exclusive = taken | (_arguments(self.places) if owned[i] else written)",
-        "exclusive = taken",
+        'barred = storage.kind == "argument" if owned[i] else storage in written',
+        "barred = storage in written",
         "a result that must have memory of its own is the argument itself",
     ),
     Fault(
         "owned-twice",
         _H + "boundary.py",
-        "                taken.add(place.storage)\n",
-        "                taken.discard(place.storage)\n",
+        "                taken.add(storage)\n",
+        "                taken.discard(storage)\n",
         "two results that must not alias share one tensor",
     ),
     Fault(
@@ -45,9 +45,23 @@ FAULTS = (
     Fault(
         "concat-start",
         _H + "bufferize_function.py",
-        "start = self._starts[op][operand]",
-        "start = self._starts[op][operand // 2 * 2]",
+        "self._starts[op][operand], whole",
+        "self._starts[op][operand // 2 * 2], whole",
         "the second part of a concatenation is put where the first one is",
+    ),
+    Fault(
+        "duplicate-store",
+        _H + "duplicate_results.py",
+        "        self.placed.add(root)\n",
+        "",
+        "two concatenations count on one result being computed into both",
+    ),
+    Fault(
+        "duplicate-views",
+        _H + "duplicate_results.py",
+        "for view in reversed(views):",
+        "for view in views[:1]:",
+        "of several views between a result and its concatenation only the last one is kept",
     ),
     Fault(
         "in-place-subscript",
