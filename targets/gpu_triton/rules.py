@@ -48,7 +48,7 @@ ROWS: Mapping[str, str] = {
     "arith.minsi": "tl.minimum({0}, {1})",
     "arith.mulf": "{0} * {1}",
     "arith.muli": "{0} * {1}",
-    "arith.negf": "-{0}",
+    "arith.negf": "{0} * -1.0",  # Triton 3.6 makes 0 - x of -x, which loses the sign of a zero
     "arith.ori": "{0} | {1}",
     "arith.remf": "libdevice.fmod({0}, {1})",
     "arith.remsi": "{0} % {1}",

@@ -27,3 +27,12 @@ def test_signed_zero_of_padding() -> None:
     found = torch.compile(padded, backend="mlir")(x)
     for have, want in zip(found, padded(x), strict=True):
         assert torch.equal(have, want)
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16])
+def test_negation_keeps_the_sign_of_zero(target: str, dtype: torch.dtype) -> None:
+    x = torch.tensor([0.0, -0.0, 1.0, -2.0, torch.inf], dtype=dtype)
+    torch.compiler.reset()
+    found = torch.compile(lambda x: 1 / -x, backend="mlir", options={"target": target, "fallback": False})(x)
+    assert torch.equal(found, 1 / -x)
