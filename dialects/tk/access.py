@@ -218,6 +218,11 @@ class StoreOp(IRDLOperation):
         return cls.create(operands=[value, buffer, *dynamic, *masked], properties=properties)
 
     @property
+    def scatters(self) -> bool:
+        """Whether different iterations may store to one place."""
+        return bool(self.dynamic) or self.combine is not None
+
+    @property
     def subscripts(self) -> tuple[Expr, ...]:
         return self.map.exprs
 

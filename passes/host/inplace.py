@@ -31,18 +31,19 @@ def inplace_pairs(
     elements already written. The latter holds with a single store, which every load
     precedes, and for kernels without reductions whose store uses every axis. Of several
     stores one may stand between the loads: it shares with none that are read after it.
+    Stores at loaded positions have loops of their own, which load again.
     """
     if not all(_is_understood(op) for op in ops):
         return []
-    stores = [op for op in ops if type(op) is StoreOp]
+    stores = [op for op in ops if isinstance(op, StoreOp)]
     order = {op: number for number, op in enumerate(ops)}
-    reduces = any(type(op) in _REDUCTIONS for op in ops)
+    again = any(type(op) in _REDUCTIONS for op in ops) or any(store.scatters for store in stores)
     pairs: list[tuple[int, int]] = []
     for o, out in enumerate(outs):
         subscript = _stored_at(out)
         if subscript is None:
             continue
-        if len(stores) > 1 and (reduces or not _uses_every_axis(subscript, sizes)):
+        if len(stores) > 1 and (again or not _uses_every_axis(subscript, sizes)):
             continue
         for i, value in enumerate(ins):
             if element_type_of(value) == element_type_of(out) and _read_only_at(value, subscript):
@@ -66,7 +67,7 @@ def _stored_at(out: SSAValue) -> tuple[Expr, ...] | None:
     accesses = _accesses(out)
     if len(accesses) != 1 or not isinstance(store := accesses[0], StoreOp):
         return None
-    if store.mask is not None or store.dynamic or store.combine is not None:
+    if store.mask is not None or store.scatters:
         return None
     return store.subscripts
 

@@ -22,7 +22,7 @@ _SAME_NUMBER = (arith.IndexCastOp, arith.TruncIOp, arith.ExtSIOp)
 
 def scatters(op: Operation) -> bool:
     """Whether different iterations may store to one place."""
-    return isinstance(op, StoreOp) and (bool(op.dynamic) or op.combine is not None)
+    return isinstance(op, StoreOp) and op.scatters
 
 
 def in_turn(sinks: Sequence[Operation]) -> list[list[Operation]]:

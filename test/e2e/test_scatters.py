@@ -176,3 +176,18 @@ def test_sizes_may_change() -> None:
     for rows, count, columns in ((7, 30, 5), (9, 4, 33), (300, 1000, 64)):
         x, index, y = tensor(rows, columns), positions(columns, rows, count), tensor(rows, count, seed=2)
         torch.testing.assert_close(run(x, index, y), x.scatter_add(1, index, y))
+
+
+@pytest.mark.parametrize("rows", [1, 4])
+def test_what_is_added_was_written_in_place(rows: int) -> None:
+    """The fuzzer's: the loop that adds read what the loop before had put in the place of its operand."""
+
+    def function(x: Tensor, i: Tensor) -> tuple[Tensor, Tensor]:
+        x.neg_()
+        return x.scatter_add(0, i, x), x * 2
+
+    torch._dynamo.reset()
+    x, index = tensor(rows, 6), positions(rows, rows, 6)
+    found, expected = (run(x.clone(), index) for run in (torch.compile(function, backend="mlir"), function))
+    for have, want in zip(found, expected, strict=True):
+        assert torch.equal(have, want)
