@@ -132,8 +132,9 @@ class Arrays:
         return getattr(self.xp, name)(value, dim=dim)
 
     def cumsum(self, value: Array, dim: int) -> Array:
+        """Sums begin with 0, as ATen's do: that of -0.0 is 0.0."""
         if self.is_numpy:
-            return self.xp.cumsum(value, axis=dim, dtype=value.dtype)
+            return self.xp.cumsum(value, axis=dim, dtype=value.dtype) + value.dtype.type(0)
         return self.xp.cumsum(value, dim=dim, dtype=value.dtype)
 
     # Indexing

@@ -176,11 +176,12 @@ class Grid:
         parts: list[Array] = []
         for i in range(self.sizes[op.along]):
             part = self._at(value, op.along, i)
-            parts.append(COMBINE[op.kind.data](self.machine, parts[-1], part) if parts else part)
+            before = parts[-1] if parts else self.machine.arrays.full(part.shape, _identity(op), part.dtype)
+            parts.append(COMBINE[op.kind.data](self.machine, before, part))
         return self.machine.arrays.concat(parts, op.along) if parts else value
 
 
-def _identity(op: ReduceOp | ArgReduceOp) -> float | int:
+def _identity(op: ReduceOp | ArgReduceOp | ScanOp) -> float | int:
     element = element_type(op.operands[0].type)
     kind = op.kind.data
     if kind in ("max", "min") and is_float(element):

@@ -36,3 +36,11 @@ def test_negation_keeps_the_sign_of_zero(target: str, dtype: torch.dtype) -> Non
     torch.compiler.reset()
     found = torch.compile(lambda x: 1 / -x, backend="mlir", options={"target": target, "fallback": False})(x)
     assert torch.equal(found, 1 / -x)
+
+
+def test_running_sums_begin_with_zero() -> None:
+    """That of -0.0 is 0.0; a check of every pass compares what is divided by it."""
+    x = torch.tensor([[-0.0, -0.0, 1.0], [-0.0, 2.0, -2.0]])
+    torch.compiler.reset()
+    checked = torch.compile(lambda x: 1 / x.cumsum(1), backend="mlir", options={"check": "each-pass"})
+    assert torch.equal(checked(x), 1 / x.cumsum(1))
