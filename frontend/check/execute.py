@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -163,10 +162,11 @@ def argument_sizes(module: ModuleOp, entry: Entry, case: Case) -> list[list[int]
 
 
 def _reach(kernel: KernelFunction, buffer: SSAValue, case: Case) -> int:
-    """One more than the largest subscript at which an unscheduled kernel accesses `buffer`."""
+    """One more than the largest subscript at which an unscheduled kernel accesses `buffer`.
+
+    Where other axes have no elements, it is accessed all the same.
+    """
     space = [e.evaluate(case.values) for e in kernel.space]
-    if prod(space) == 0:
-        return 0
     places: dict[Var, Any] = dict(case.values)
     for axis, size in enumerate(space):
         places[Var("d", axis)] = np.arange(size).reshape(
@@ -176,9 +176,12 @@ def _reach(kernel: KernelFunction, buffer: SSAValue, case: Case) -> int:
     for op in kernel.body.block.ops:
         if isinstance(op, LoadOp | StoreOp) and op.buffer is buffer:
             for expr in op.map.exprs:
+                if any(v.kind == "d" and space[v.index] == 0 for v in expr.variables()):
+                    continue
                 gathered = {v: _GATHERED for v in expr.variables() if v.kind == "i"}
-                largest = max(largest, int(np.max(evaluate_places(expr, {**places, **gathered}, np))))
-    return largest + 1
+                reached = int(np.max(evaluate_places(expr, {**places, **gathered}, np)))
+                largest = max(largest, reached + 1)
+    return largest
 
 
 def derived(module: ModuleOp, function: FuncOp, args: Sequence[Any], float64: bool) -> Sequence[Any]:

@@ -21,7 +21,17 @@ from tilewright.dialects.index_expr import ZERO, Expr, as_expr, maximum, minimum
 from tilewright.dialects.tw import view
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
 
-from .builder import Builder, Equal, elements, integers, known_element, required, scalar_constant, shape_of
+from .builder import (
+    Builder,
+    Equal,
+    elements,
+    integers,
+    known_element,
+    required,
+    same_size,
+    scalar_constant,
+    shape_of,
+)
 from .errors import cannot, name_of
 from .generic import read_generic
 from .scalars import read_scalar
@@ -239,6 +249,9 @@ def _insert_slice(b: Builder, op: Operation, args: Sequence[SSAValue]) -> SSAVal
     extents = _mixed(b, op, "static_sizes", sizes)
     steps = _mixed(b, op, "static_strides", strides)
     whole = list(sizes_of(target))
+    if len(sizes_of(source)) == len(whole):
+        for own, extent in zip(sizes_of(source), extents, strict=True):
+            same_size(extent, own)
     part = [d for d, (s, n, w) in enumerate(zip(starts, extents, whole, strict=True)) if s != ZERO or n != w]
     if len(part) > 1 or any(e.constant != 1 for e in steps) or len(sizes_of(source)) != len(whole):
         raise cannot(op, "it fills a part along more than one dimension, or with steps")

@@ -7,7 +7,17 @@ from math import prod
 
 import products
 from graph import FAVOURITES, Graph
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, IntAttr, IntegerAttr, ModuleOp, f32, f64, i1, i64
+from xdsl.dialects.builtin import (
+    DenseIntOrFPElementsAttr,
+    IntAttr,
+    IntegerAttr,
+    ModuleOp,
+    f32,
+    f64,
+    i1,
+    i8,
+    i64,
+)
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
@@ -17,8 +27,10 @@ from tilewright.dialects.tw.aten import ArgAttr, AtenOp
 from tilewright.dialects.tw.base import TwOp
 from tilewright.dialects.tw.elementwise import UNARY_OPS
 from tilewright.dialects.tw.elementwise_binary import BINARY_OPS, CastOp, CompareOp, RemainderOp, SelectOp
+from tilewright.dialects.tw.float8 import DecodeFloat8Op
 from tilewright.dialects.types import (
     ELEMENT_TYPES,
+    FLOAT8,
     element_type_of,
     is_float,
     is_half,
@@ -62,6 +74,10 @@ def _select(g: Graph) -> None:
 def _cast(g: Graph) -> None:
     element = ELEMENT_TYPES[g.random.choice(FAVOURITES)]
     g.add(CastOp(g.pick(), element, rounded=is_half(element) and g.random.random() < 0.5))
+
+
+def _decode(g: Graph) -> None:
+    g.add(DecodeFloat8Op(g.add(CastOp(g.pick(), i8)), g.random.choice(list(FLOAT8))))
 
 
 def _full(g: Graph) -> None:
@@ -307,6 +323,7 @@ FAMILIES: Sequence[tuple[int, Callable[[Graph], None]]] = (
     (4, _compare),
     (5, _select),
     (6, _cast),
+    (1, _decode),
     (4, _full),
     (3, _iota),
     (1, _random),

@@ -504,17 +504,19 @@ func.func @stores_between_loads(%x: tensor<2x3xf32>, %y: tensor<2x3xf32>) -> (te
 // A store at loaded positions has a loop of its own, which reads %a again: %o may not take its place.
 
 // CHECK: tk.func @scatters [4] ({{.*}}) {
-func.func @loads_again_for_a_scatter(%x: tensor<4xf32>, %i: tensor<4xi64>) -> (tensor<4xf32>, tensor<9xf32>) {
-  %0, %1 = tk.kernel [4] ins(%x, %i : tensor<4xf32>, tensor<4xi64>) -> (tensor<4xf32>, tensor<9xf32>) attributes {tk.name = "scatters"} {
-  ^bb0(%a: tensor<4xf32>, %at: tensor<4xi64>, %o: tensor<4xf32>, %p: tensor<9xf32>):
+func.func @loads_again_for_a_scatter(%x: tensor<4xf32>, %i: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0, %1 = tk.kernel [4] ins(%x, %i : tensor<4xf32>, tensor<4xi64>) -> (tensor<4xf32>, tensor<4xf32>) attributes {tk.name = "scatters"} {
+  ^bb0(%a: tensor<4xf32>, %at: tensor<4xi64>, %o: tensor<4xf32>, %p: tensor<4xf32>):
     %2 = tk.load %a[d0] : tensor<4xf32> -> f32
     %3 = arith.negf %2 : f32
     tk.store %3, %o[d0] : f32, tensor<4xf32>
     %4 = tk.load %at[d0] : tensor<4xi64> -> i64
     %5 = arith.index_cast %4 : i64 to index
-    tk.store %3, %p[i0](%5) : f32, tensor<9xf32>
+    %6 = arith.constant 0.0 : f32
+    tk.store %6, %p[d0] : f32, tensor<4xf32>
+    tk.store %3, %p[i0](%5) combine add : f32, tensor<4xf32>
   }
-  func.return %0, %1 : tensor<4xf32>, tensor<9xf32>
+  func.return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
 
 // -----

@@ -348,21 +348,23 @@ tk.func @wide_integers [64, 64, 64] (%a: memref<4096xi32>, %b: memref<4096xi32>,
 
 // -----
 
-// What was computed is narrowed to what the program multiplies, and is zero beyond the end of the sum.
+// What was computed as i8 is multiplied as such, and is zero beyond the end of the sum.
 // CHECK-LABEL: tk.func @computed_integers
 // APPLY-LABEL: tk.func @computed_integers
 // APPLY: %[[X:.*]] = arith.addi %{{.*}} : vector<32x64xi32>
-// APPLY: %[[Z:.*]] = arith.select %{{.*}}, %[[X]], %{{.*}} : vector<32x64xi1>, vector<32x64xi32>
-// APPLY-NEXT: %[[N:.*]] = arith.trunci %[[Z]] : vector<32x64xi32> to vector<32x64xi8>
-// APPLY: tk.mma %{{.*}}, %[[N]], %{{.*}} : vector<32x32xi32>, vector<32x64xi8>, vector<64x32xi8>
+// APPLY: %[[N:.*]] = arith.trunci %[[X]] : vector<32x64xi32> to vector<32x64xi8>
+// APPLY: %[[Z:.*]] = arith.select %{{.*}}, %[[N]], %{{.*}} : vector<32x64xi1>, vector<32x64xi8>
+// APPLY: tk.mma %{{.*}}, %[[Z]], %{{.*}} : vector<32x32xi32>, vector<32x64xi8>, vector<64x32xi8>
 tk.func @computed_integers [64, 64, 60] (%a: memref<3840xi8>, %b: memref<3840xi8>, %o: memref<4096xi32>) {
   %c = arith.constant 1 : i32
   %0 = tk.load %a[d0*60 + d2] : memref<3840xi8> -> i8
   %1 = arith.extsi %0 : i8 to i32
   %2 = arith.addi %1, %c : i32
+  %w = arith.trunci %2 : i32 to i8
+  %n = arith.extsi %w : i8 to i32
   %3 = tk.load %b[d2*64 + d1] : memref<3840xi8> -> i8
   %4 = arith.extsi %3 : i8 to i32
-  %5 = arith.muli %2, %4 : i32
+  %5 = arith.muli %n, %4 : i32
   %6 = tk.reduce add %5 over [2] {tk.factors = i8} : i32
   tk.store %6, %o[d0*64 + d1] : i32, memref<4096xi32>
 }
