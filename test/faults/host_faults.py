@@ -73,9 +73,16 @@ FAULTS = (
     Fault(
         "in-place-several-stores",
         _H + "inplace.py",
-        "if len(stores) > 1 and (reduces or not _uses_every_axis(subscript, sizes)):",
-        "if len(stores) > 9 and (reduces or not _uses_every_axis(subscript, sizes)):",
+        "if len(stores) > 1 and (again or not _uses_every_axis(subscript, sizes)):",
+        "if len(stores) > 9 and (again or not _uses_every_axis(subscript, sizes)):",
         "an input is overwritten by one store before the loop of another has read it",
+    ),
+    Fault(
+        "in-place-scatter",
+        _H + "inplace.py",
+        " or any(store.scatters for store in stores)",
+        "",
+        "the loop that scatters reads again what the loop before it has overwritten",
     ),
     Fault(
         "in-place-type",
