@@ -1,4 +1,9 @@
-"""The floats of 8 bits, by torch's names: what each of the 256 patterns stands for."""
+"""The floats of 8 bits, by torch's names: what each of the 256 patterns stands for.
+
+e4m3fn and e5m2 are those of the OCP 8-bit Floating Point Specification (OFP8, 2023; Micikevicius et al.,
+"FP8 Formats for Deep Learning", 2022); the fnuz kinds those of Noune et al., "8-bit Numerical Formats for
+Deep Neural Networks", 2022.
+"""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ from xdsl.ir import Block, SSAValue
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.types import element_type, element_type_of, sizes_of_type
 
-from .aten import SEEDED, row_of
+from .aten import READS_CARRIERS, row_of
 from .aten.aten import call_aten, callee_of, result_type
 from .aten.builder import Builder, Row
 from .aten.carriers import on_carriers
@@ -183,7 +183,7 @@ class _Importer:
         kwargs = {key: self._value(arg) for key, arg in node.kwargs.items()}
         start = len(self.b.ops)
         try:
-            carried = str(op) not in SEEDED and self._is_carried(args)
+            carried = str(op) not in READS_CARRIERS and self._is_carried(args)
             if carried and (value := on_carriers(self.b, str(op), args, kwargs)) is not None:
                 return self._carry(self._checked(value, self.b.fake), self.b.fake)
             if row is None:

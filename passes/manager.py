@@ -69,6 +69,7 @@ def parse_pipeline(text: str) -> tuple[ModulePass, ...]:
 
 
 Fact = int | bool | str | tuple[str, ...]
+"""What a target says of its machine: a number, a yes or no, a name, or names."""
 
 
 def with_facts(passes: Sequence[ModulePass], facts: Mapping[str, Fact]) -> tuple[ModulePass, ...]:

@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation
 from ..arrays import Array
 from ..float8 import FORMATS, decoded
 from ..philox import uniform
+from ..scalars import predicate_of
 from ..semantics import Machine, NoSemantics
 from ..special_functions import erf, erfc, lgamma
 from ..types import element_type, element_type_of, is_float
@@ -91,32 +92,32 @@ TERNARY: Mapping[str, Ternary] = {
     "math.fma": lambda m, x, y, z: x * y + z,
     "arith.select": lambda m, x, y, z: m.xp.where(x, y, z),
 }
-_FLOAT_COMPARISONS: tuple[Callable[[Array, Array], Array], ...] = (
-    lambda x, y: (x == y) & False,
-    lambda x, y: x == y,
-    lambda x, y: x > y,
-    lambda x, y: x >= y,
-    lambda x, y: x < y,
-    lambda x, y: x <= y,
-    lambda x, y: (x < y) | (x > y),
-    lambda x, y: (x == x) & (y == y),
-    lambda x, y: ~((x < y) | (x > y)),
-    lambda x, y: ~(x <= y),
-    lambda x, y: ~(x < y),
-    lambda x, y: ~(x >= y),
-    lambda x, y: ~(x > y),
-    lambda x, y: x != y,
-    lambda x, y: (x != x) | (y != y),
-    lambda x, y: (x == y) | True,
-)
-_INTEGER_COMPARISONS: tuple[Callable[[Array, Array], Array], ...] = (
-    lambda x, y: x == y,
-    lambda x, y: x != y,
-    lambda x, y: x < y,
-    lambda x, y: x <= y,
-    lambda x, y: x > y,
-    lambda x, y: x >= y,
-)
+_FLOAT_COMPARISONS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "false": lambda x, y: (x == y) & False,
+    "oeq": lambda x, y: x == y,
+    "ogt": lambda x, y: x > y,
+    "oge": lambda x, y: x >= y,
+    "olt": lambda x, y: x < y,
+    "ole": lambda x, y: x <= y,
+    "one": lambda x, y: (x < y) | (x > y),
+    "ord": lambda x, y: (x == x) & (y == y),
+    "ueq": lambda x, y: ~((x < y) | (x > y)),
+    "ugt": lambda x, y: ~(x <= y),
+    "uge": lambda x, y: ~(x < y),
+    "ult": lambda x, y: ~(x >= y),
+    "ule": lambda x, y: ~(x > y),
+    "une": lambda x, y: x != y,
+    "uno": lambda x, y: (x != x) | (y != y),
+    "true": lambda x, y: (x == y) | True,
+}
+_ORDERS: Mapping[str, Callable[[Array, Array], Array]] = {
+    "eq": lambda x, y: x == y,
+    "ne": lambda x, y: x != y,
+    "lt": lambda x, y: x < y,
+    "le": lambda x, y: x <= y,
+    "gt": lambda x, y: x > y,
+    "ge": lambda x, y: x >= y,
+}
 
 
 def _bits(op: Operation) -> int:
@@ -128,20 +129,22 @@ def _width(element: Attribute) -> int:
 
 
 def _compare_floats(op: arith.CmpfOp, args: Sequence[Array], m: Machine) -> Array:
-    return _FLOAT_COMPARISONS[op.predicate.value.data](*args)
+    return _FLOAT_COMPARISONS[predicate_of(op)](*args)
 
 
 def _compare_integers(op: arith.CmpiOp, args: Sequence[Array], m: Machine) -> Array:
-    predicate = op.predicate.value.data
-    if predicate < len(_INTEGER_COMPARISONS):
-        if predicate > 1 and _is_bool(m, args[0]):
+    predicate = predicate_of(op)
+    if predicate in ("eq", "ne"):
+        return _ORDERS[predicate](*args)
+    sign, order = predicate[0], predicate[1:]
+    if sign == "s":
+        if _is_bool(m, args[0]):
             args = args[::-1]  # a signed i1 is 0 or -1
-        return _INTEGER_COMPARISONS[predicate](*args)
-    if _bits(op) < 64:
+    elif _bits(op) < 64:
         args = [_unsigned(m, arg, _bits(op)) for arg in args]
     else:  # the order of unsigned values is that of signed ones with the top bit flipped
         args = [m.arrays.cast(arg, m.xp.int64) ^ -(2**63) for arg in args]
-    return _INTEGER_COMPARISONS[predicate - 4](*args)
+    return _ORDERS[order](*args)
 
 
 def _shift_right_unsigned(op: arith.ShRUIOp, args: Sequence[Array], m: Machine) -> Array:

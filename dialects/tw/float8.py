@@ -14,6 +14,8 @@ from .base import PURE, TENSOR, Elementwise, TwOp, expect_element, expect_sizes,
 class DecodeFloat8Op(TwOp):
     """The numbers that bits of i8 stand for, exact in f32: e4m3fn, e4m3fnuz, e5m2 or e5m2fnuz.
 
+    The first and third are OFP8's (OCP, 2023), the others those of Noune et al., 2022.
+
     ```mlir
     %r = tw.decode_float8 %x from "e4m3fn" : tensor<4xi8> -> tensor<4xf32>
     ```

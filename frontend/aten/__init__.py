@@ -10,9 +10,9 @@ from tilewright.dialects.plugins import Table
 from . import attention, creation, elementwise, gpu_attention, indexing, linalg, numbers, reduction, view
 from .builder import Row
 from .float8 import DECODING
-from .gpu_attention import SEEDED as _SEEDED
+from .gpu_attention import SEEDED
 
-SEEDED = _SEEDED | DECODING
+READS_CARRIERS = SEEDED | DECODING
 """Operators whose rows take carriers as they are: seeds of 64 bits, and 8-bit floats."""
 
 ROWS: dict[str, Row] = {

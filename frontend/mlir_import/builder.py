@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ONE, Expr, as_expr
+from tilewright.dialects.scalars import predicate_name
 from tilewright.dialects.tw import elementwise_binary as bi
 from tilewright.dialects.tw import view
 from tilewright.dialects.tw.creation import ConstantOp, FullOp, Scalar
@@ -35,7 +36,7 @@ from tilewright.dialects.types import (
     ui8,
 )
 
-from .errors import cannot
+from .errors import cannot, name_of
 
 
 class Equal(Exception):
@@ -128,6 +129,11 @@ def required(op: Operation, name: str) -> Attribute:
     found = attribute(op, name)
     assert found is not None, f"{name} of {op}"
     return found
+
+
+def predicate_in(op: Operation) -> str:
+    """The predicate of a comparison: `olt`, `sge` and so on."""
+    return predicate_name(name_of(op), required(op, "predicate"))
 
 
 def integers(attr: Attribute | None) -> list[int]:

@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from math import inf, isnan, nan
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, i1, i64
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ONE, Expr
 from tilewright.dialects.tw import reduction
 from tilewright.dialects.types import element_type, is_float
 
-from .builder import Builder, attribute, bits, scalar_constant
+from .builder import Builder, attribute, bits, predicate_in, scalar_constant
 from .errors import name_of
 
 Kind = tuple[Callable[[SSAValue, Sequence[int]], Operation], Callable[[SSAValue, int], Operation]]
@@ -131,17 +130,11 @@ def _run(value: SSAValue, known: dict[SSAValue, Number], element: Attribute) -> 
         case "arith.ori" if value.type == i1:
             return bool(x) or bool(y)
         case "arith.cmpf":
-            return _floats(arith.CMPF_COMPARISON_OPERATIONS[_predicate(op)], x, y)
+            return _floats(predicate_in(op), x, y)
         case "arith.cmpi":
-            return _integers(arith.CMPI_COMPARISON_OPERATIONS[_predicate(op)], x, y, op.operands[0].type)
+            return _integers(predicate_in(op), x, y, op.operands[0].type)
         case _:
             return None
-
-
-def _predicate(op: Operation) -> int:
-    attr = attribute(op, "predicate")
-    assert isinstance(attr, IntegerAttr)
-    return attr.value.data
 
 
 def _compared(name: str, x: Number, y: Number) -> bool:

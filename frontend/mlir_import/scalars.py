@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.dialects.builtin import i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.tw import elementwise as un
@@ -13,7 +12,7 @@ from tilewright.dialects.tw import elementwise_binary as bi
 from tilewright.dialects.types import element_type, element_type_of, is_float
 from tilewright.passes.fusion.scalar_rules import FLOAT_ROWS, INTEGER_ROWS
 
-from .builder import Builder, attribute, bits
+from .builder import Builder, attribute, bits, predicate_in
 from .errors import cannot, name_of
 
 Scalar = Callable[[Builder, Operation, Sequence[SSAValue]], SSAValue]
@@ -91,12 +90,11 @@ def _truncated(b: Builder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
 
 
 def _compare(b: Builder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
-    attr = attribute(op, "predicate")
-    assert isinstance(attr, IntegerAttr)
+    predicate = predicate_in(op)
     b.same_sizes(args)
     if name_of(op) == "arith.cmpf":
-        return _compare_floats(b, op, arith.CMPF_COMPARISON_OPERATIONS[attr.value.data], *args)
-    return compare_integers(b, arith.CMPI_COMPARISON_OPERATIONS[attr.value.data], *args)
+        return _compare_floats(b, op, predicate, *args)
+    return compare_integers(b, predicate, *args)
 
 
 def _compare_floats(b: Builder, op: Operation, name: str, x: SSAValue, y: SSAValue) -> SSAValue:

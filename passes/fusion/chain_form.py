@@ -14,13 +14,13 @@ from math import inf
 from xdsl.dialects import arith, math
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.dialects.scalars import is_number, predicate_of
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.domain import Axes, domains_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_float
 
-from ..schedule.chains import is_number
 from .scalar_builder import ScalarBuilder
 
 _NO_FLAGS = arith.FastMathFlagsAttr("none")
@@ -80,7 +80,7 @@ def _guard(peak: ReduceOp) -> None:
 def _all_hidden(peak: ReduceOp) -> None:
     """All are -inf where the maximum is."""
     for test in _users(peak.value):
-        if not isinstance(test, arith.CmpfOp) or not _is_equality(test):
+        if not isinstance(test, arith.CmpfOp) or predicate_of(test) != "oeq":
             continue
         other = test.rhs if test.lhs is peak.value else test.lhs
         if not is_number(other, -inf):
@@ -139,7 +139,7 @@ def _scaled(
 def _is_hidden(condition: SSAValue, over: Axes) -> bool:
     """Whether it says that a maximum is -inf, so that all exponentials are 0."""
     test = condition.owner
-    if not isinstance(test, arith.CmpfOp) or not _is_equality(test) or not is_number(test.rhs, -inf):
+    if not isinstance(test, arith.CmpfOp) or predicate_of(test) != "oeq" or not is_number(test.rhs, -inf):
         return False
     peak = test.lhs.owner
     return isinstance(peak, ReduceOp) and peak.kind.data == "max" and frozenset(peak.over) == over
@@ -155,7 +155,3 @@ def _before_rounding(op: Operation | Block, total: ReduceOp) -> SSAValue | None:
 
 def _users(value: SSAValue) -> list[Operation]:
     return list(dict.fromkeys(use.operation for use in value.uses))
-
-
-def _is_equality(test: arith.CmpfOp) -> bool:
-    return test.predicate.value.data == arith.CMPF_COMPARISON_OPERATIONS.index("oeq")

@@ -15,11 +15,11 @@ from xdsl.dialects.builtin import (
     f32,
     i1,
     i32,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from tilewright.dialects.scalars import predicate_attr
 from tilewright.dialects.types import compute_type, is_float, scalar_type, ui8
 
 _WIDENING = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
@@ -74,12 +74,12 @@ class ScalarBuilder:
 
     def compare_float(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """`arith.cmpf` by its name, as `olt` or `une`."""
-        attr = IntegerAttr(arith.CMPF_COMPARISON_OPERATIONS.index(predicate), i64)
+        attr = predicate_attr(arith.CmpfOp.name, predicate)
         return self.op(arith.CmpfOp, lhs, rhs, type_=i1, properties={"predicate": attr})
 
     def compare_int(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """`arith.cmpi` by its name, as `slt` or `eq`."""
-        attr = IntegerAttr(arith.CMPI_COMPARISON_OPERATIONS.index(predicate), i64)
+        attr = predicate_attr(arith.CmpiOp.name, predicate)
         return self.op(arith.CmpiOp, lhs, rhs, type_=i1, properties={"predicate": attr})
 
     def select(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import Expr, as_expr, dim, minimum
+from tilewright.dialects.scalars import is_number, predicate_of
 from tilewright.dialects.tk.access import IndexOp
 
 from .blocks import Blocks
@@ -44,7 +44,7 @@ def _visible(outer: Outer) -> list[SSAValue]:
 def _infinite(value: SSAValue) -> list[SSAValue]:
     """The conditions without any of which `value` is -inf (or NaN)."""
     op = value.owner
-    if isinstance(op, arith.SelectOp) and _is(op.rhs, float("-inf")):
+    if isinstance(op, arith.SelectOp) and is_number(op.rhs, float("-inf")):
         return [op.cond, *_infinite(op.lhs)]
     return _infinite(op.lhs) if isinstance(op, arith.SubfOp) else []
 
@@ -52,7 +52,7 @@ def _infinite(value: SSAValue) -> list[SSAValue]:
 def _zero(value: SSAValue) -> list[SSAValue]:
     """The conditions without any of which `value` is 0 (or NaN)."""
     op = value.owner
-    if isinstance(op, arith.SelectOp) and _is(op.rhs, 0.0):
+    if isinstance(op, arith.SelectOp) and is_number(op.rhs, 0.0):
         return [op.cond, *_zero(op.lhs)]
     if isinstance(op, math.ExpOp):
         return _infinite(op.operand)
@@ -68,7 +68,7 @@ def _direction(condition: SSAValue, chain: Chain) -> str | None:
     op = condition.owner
     if not isinstance(op, arith.CmpiOp):
         return None
-    kind = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    kind = predicate_of(op)
     places = [v.owner.map.exprs[0] if isinstance(v.owner, IndexOp) else None for v in op.operands]
     if kind not in (_UPTO, _FROM):
         return None
@@ -77,10 +77,3 @@ def _direction(condition: SSAValue, chain: Chain) -> str | None:
     if places == [dim(chain.row), dim(chain.along)]:
         return _FROM if kind == _UPTO else _UPTO
     return None
-
-
-def _is(value: SSAValue, number: float) -> bool:
-    op = value.owner
-    return (
-        isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr) and op.value.value.data == number
-    )

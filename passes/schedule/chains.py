@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, f32
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.dialects.scalars import is_number, predicate_of
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import Axes, domains_of
 from tilewright.dialects.tk.moments import MomentsOp
@@ -182,17 +183,8 @@ def is_guarded(value: SSAValue, peak: SSAValue) -> bool:
     if not isinstance(op, arith.SelectOp) or op.rhs is not peak or not is_number(op.lhs, 0.0):
         return False
     test = op.cond.owner
-    equal = arith.CMPF_COMPARISON_OPERATIONS.index("oeq")
-    if not isinstance(test, arith.CmpfOp) or test.predicate.value.data != equal:
+    if not isinstance(test, arith.CmpfOp) or predicate_of(test) != "oeq":
         return False
     sizes = [v.owner.operands[0] for v in test.operands if isinstance(v.owner, math.AbsFOp)]
     low, high = (any(is_number(v, n) for v in test.operands) for n in (float("-inf"), float("inf")))
     return (low and peak in test.operands) or (high and peak in sizes)
-
-
-def is_number(value: SSAValue, number: float) -> bool:
-    """Whether `value` is that constant."""
-    op = value.owner
-    return (
-        isinstance(op, arith.ConstantOp) and isinstance(op.value, FloatAttr) and op.value.value.data == number
-    )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr
+from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var, as_expr
+from tilewright.dialects.scalars import is_number, number_of, predicate_of
 from tilewright.dialects.tk.access import ALONE, IndexOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ScanOp
@@ -16,7 +17,6 @@ from tilewright.dialects.tk.compute import ScanOp
 from .body import Body
 from .plan import SCALAR
 
-_ULT = 6
 _SAME_NUMBER = (arith.IndexCastOp, arith.TruncIOp, arith.ExtSIOp)
 
 
@@ -112,18 +112,18 @@ def _disjoint(body: Body, space: Sequence[Expr], op: StoreOp, axis: int) -> bool
 def limit_of(position: SSAValue) -> Expr | None:
     """What a checked position is less than: n of `select (x ult n), x, 0`."""
     owner = _number(position).owner
-    if not isinstance(owner, arith.SelectOp) or _constant(owner.rhs) != 0:
+    if not isinstance(owner, arith.SelectOp) or not is_number(owner.rhs, 0):
         return None
     test = owner.cond.owner
-    if not isinstance(test, arith.CmpiOp) or test.predicate.value.data != _ULT:
+    if not isinstance(test, arith.CmpiOp) or predicate_of(test) != "ult":
         return None
     if _number(test.lhs) is not _number(owner.lhs):
         return None
     limit = test.rhs.owner
     if isinstance(limit, IndexOp):
         return limit.expr
-    found = _constant(test.rhs)
-    return None if found is None else as_expr(found)
+    found = number_of(test.rhs)
+    return as_expr(found) if isinstance(found, int) else None
 
 
 def _number(value: SSAValue) -> SSAValue:
@@ -131,10 +131,3 @@ def _number(value: SSAValue) -> SSAValue:
     while isinstance(owner := value.owner, _SAME_NUMBER):
         value = owner.input
     return value
-
-
-def _constant(value: SSAValue) -> int | None:
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-        return owner.value.value.data
-    return None

@@ -16,8 +16,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects.scalars import predicate_attr
 from tilewright.dialects.tk.arith import CONTRACTED, CmpFOp, CmpIOp, SelectOp, vector_of
-from tilewright.dialects.tk.attributes import int64
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import shape_of_lanes
@@ -46,8 +46,6 @@ _NO_FLAGS = arith.FastMathFlagsAttr("none")
 _FLAGS = {"add": CONTRACTED}
 """The terms of a reduction are added in any order, and so with whatever rounding."""
 _NO_OVERFLOW = arith.IntegerOverflowAttr("none")
-_OEQ, _ORD, _UGT, _ULT, _UNO = 1, 7, 9, 11, 14
-_EQ, _SLT, _SGT, _IULT, _IUGT = 0, 2, 4, 6, 8
 
 
 def last_position(type_: Attribute) -> IntegerAttr[IntegerType]:
@@ -120,14 +118,14 @@ def select(cond: SSAValue, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue
     return emit(SelectOp.create(operands=[cond, lhs, rhs], result_types=[lhs.type]))
 
 
-def _compare(predicate: int, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
+def _compare(predicate: str, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
     lanes = shape_of_lanes(lhs.type)
     result = vector_of(i1, *lanes) if lanes else i1
-    properties: dict[str, Attribute] = {"predicate": int64(predicate)}
-    if is_float(element_type(lhs.type)):
+    cls = CmpFOp if is_float(element_type(lhs.type)) else CmpIOp
+    properties: dict[str, Attribute] = {"predicate": predicate_attr(cls.name, predicate)}
+    if cls is CmpFOp:
         properties["fastmath"] = _NO_FLAGS
-        return emit(CmpFOp.create(operands=[lhs, rhs], result_types=[result], properties=properties))
-    return emit(CmpIOp.create(operands=[lhs, rhs], result_types=[result], properties=properties))
+    return emit(cls.create(operands=[lhs, rhs], result_types=[result], properties=properties))
 
 
 def combine_positions(
@@ -145,8 +143,8 @@ def combine_positions(
     better = _better(kind, acc[0], new[0], emit)
     if ordered:
         return select(better, new[0], acc[0], emit), select(better, new[1], acc[1], emit)
-    equal = _compare(_OEQ if is_float(element_type(new[0].type)) else _EQ, new[0], acc[0], emit)
-    earlier = _compare(_SLT, new[1], acc[1], emit)
+    equal = _compare("oeq" if is_float(element_type(new[0].type)) else "eq", new[0], acc[0], emit)
+    earlier = _compare("slt", new[1], acc[1], emit)
     tie = emit(arith.AndIOp.create(operands=[equal, earlier], result_types=[equal.type]))
     take = emit(arith.OrIOp.create(operands=[better, tie], result_types=[tie.type]))
     return select(take, new[0], acc[0], emit), select(take, new[1], acc[1], emit)
@@ -154,11 +152,11 @@ def combine_positions(
 
 def _better(kind: str, acc: SSAValue, new: SSAValue, emit: Emit) -> SSAValue:
     if element_type(new.type) == i1:
-        return _compare(_IUGT if kind == "max" else _IULT, new, acc, emit)
+        return _compare("ugt" if kind == "max" else "ult", new, acc, emit)
     if not is_float(element_type(new.type)):
-        return _compare(_SGT if kind == "max" else _SLT, new, acc, emit)
-    beyond = _compare(_UGT if kind == "max" else _ULT, new, acc, emit)  # true if either is NaN
-    number = _compare(_ORD, acc, acc, emit)
+        return _compare("sgt" if kind == "max" else "slt", new, acc, emit)
+    beyond = _compare("ugt" if kind == "max" else "ult", new, acc, emit)  # true if either is NaN
+    number = _compare("ord", acc, acc, emit)
     return emit(arith.AndIOp.create(operands=[beyond, number], result_types=[beyond.type]))
 
 
@@ -177,9 +175,9 @@ def positions_over_lanes(
 def match_positions(acc: tuple[SSAValue, SSAValue], best: SSAValue, last: SSAValue, emit: Emit) -> SSAValue:
     """The positions of lanes that hold the best value (all NaN if that is NaN), else `last`."""
     if is_float(element_type(best.type)):
-        equal = _compare(_OEQ, acc[0], best, emit)
-        nan = _compare(_UNO, acc[0], acc[0], emit)
+        equal = _compare("oeq", acc[0], best, emit)
+        nan = _compare("uno", acc[0], acc[0], emit)
         match = emit(arith.OrIOp.create(operands=[equal, nan], result_types=[equal.type]))
     else:
-        match = _compare(_EQ, acc[0], best, emit)
+        match = _compare("eq", acc[0], best, emit)
     return select(match, acc[1], last, emit)

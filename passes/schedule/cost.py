@@ -46,13 +46,14 @@ def op_cost(op: Operation) -> int:
 
 def _is_loaded(position: SSAValue) -> bool:
     """Whether a position comes from memory: what is computed from axes stays close together."""
-    todo = [position]
+    todo, seen = [position], {position}
     while todo:
         owner = todo.pop().owner
         if isinstance(owner, LoadOp):
             return True
         if isinstance(owner, Operation):
-            todo += owner.operands
+            todo += [value for value in owner.operands if value not in seen]
+            seen.update(owner.operands)
     return False
 
 

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from xdsl.ir import Operation
 
 from tilewright.dialects.index_expr import Expr, product
+from tilewright.dialects.scalars import predicate_attr
 from tilewright.dialects.tk.access import IndexOp
-from tilewright.dialects.tk.attributes import int64
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.domain import domains_of
 from tilewright.dialects.tk.kernels import FuncOp
@@ -35,7 +35,9 @@ def _spare(func: FuncOp, check: AssertOp, others: Sequence[Expr]) -> None:
     count = IndexOp.make(product(others))
     zero = arith.ConstantOp.create(result_types=[i64], properties={"value": IntegerAttr(0, i64)})
     empty = arith.CmpiOp.create(
-        operands=[count.result, zero.result], result_types=[i1], properties={"predicate": int64(0)}
+        operands=[count.result, zero.result],
+        result_types=[i1],
+        properties={"predicate": predicate_attr(arith.CmpiOp.name, "eq")},
     )
     either = arith.OrIOp.create(operands=[check.condition, empty.result], result_types=[i1])
     new: list[Operation] = [count, zero, empty, either]

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr, IntegerType, ModuleOp, i1, i32, i64
+from xdsl.dialects.builtin import IntegerType, ModuleOp, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.scalars import number_of, predicate_of
 from tilewright.dialects.tk.access import IndexOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp
@@ -21,7 +22,6 @@ from .ranges import Range, decided, range_of
 
 _LIMIT = 2**31 - 1
 """`ArgReduceOp` keeps the largest number for no position."""
-_ULT = 6
 
 _SAME = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MaxSIOp, arith.MinSIOp, math.AbsIOp, arith.SelectOp)
 _MAKES = (IndexOp, arith.FPToSIOp, ArgReduceOp)
@@ -101,7 +101,7 @@ class _Narrower:
     def _known(self, op: Operation) -> SSAValue | None:
         """The value that the result of `op` always equals."""
         if isinstance(op, arith.CmpiOp):
-            known = decided(op.predicate.value.data, self.ranges.get(op.lhs), self.ranges.get(op.rhs))
+            known = decided(predicate_of(op), self.ranges.get(op.lhs), self.ranges.get(op.rhs))
             return None if known is None else self._before(op, constant_op(known, i1))
         if isinstance(op, arith.SelectOp):
             which = _boolean(op.cond)
@@ -143,7 +143,7 @@ class _Narrower:
         if not isinstance(op, arith.SelectOp) or value is not op.lhs:
             return None
         test = op.cond.owner
-        if not isinstance(test, arith.CmpiOp) or test.lhs is not value or test.predicate.value.data != _ULT:
+        if not isinstance(test, arith.CmpiOp) or test.lhs is not value or predicate_of(test) != "ult":
             return None
         limit = self.ranges.get(test.rhs)
         return None if limit is None or limit[0] < 0 or limit[1] > _LIMIT else (0, max(0, limit[1] - 1))
@@ -157,8 +157,8 @@ class _Narrower:
             return value
         if value not in self.narrow:
             owner = value.owner
-            if isinstance(owner, arith.ConstantOp) and isinstance(owner.value, IntegerAttr):
-                made = constant_op(owner.value.value.data, i32)
+            if isinstance(owner, Operation) and (number := number_of(value)) is not None:
+                made = constant_op(number, i32)
                 made.location = owner.location
                 block = self.func.body.block
                 block.insert_op_before(made, owner)
@@ -179,7 +179,5 @@ class _Narrower:
 
 def _boolean(value: SSAValue) -> bool | None:
     """The value of a constant i1."""
-    owner = value.owner
-    if isinstance(owner, arith.ConstantOp) and value.type == i1 and isinstance(owner.value, IntegerAttr):
-        return bool(owner.value.value.data)
-    return None
+    number = number_of(value) if value.type == i1 else None
+    return None if number is None else bool(number)

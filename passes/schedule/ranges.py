@@ -149,24 +149,21 @@ def _whole_around(r: Range) -> Range:
     return trunc(r[0]) - 1.0, trunc(r[1]) + 1.0
 
 
-_TESTS: Mapping[int, tuple[Callable[[Range, Range], bool], Callable[[Range, Range], bool]]] = {
-    # predicate: (surely true, surely false)
-    2: (lambda a, b: a[1] < b[0], lambda a, b: a[0] >= b[1]),
-    3: (lambda a, b: a[1] <= b[0], lambda a, b: a[0] > b[1]),
-    4: (lambda a, b: a[0] > b[1], lambda a, b: a[1] <= b[0]),
-    5: (lambda a, b: a[0] >= b[1], lambda a, b: a[1] < b[0]),
+_TESTS: Mapping[str, tuple[Callable[[Range, Range], bool], Callable[[Range, Range], bool]]] = {
+    # order: (surely true, surely false)
+    "lt": (lambda a, b: a[1] < b[0], lambda a, b: a[0] >= b[1]),
+    "le": (lambda a, b: a[1] <= b[0], lambda a, b: a[0] > b[1]),
+    "gt": (lambda a, b: a[0] > b[1], lambda a, b: a[1] <= b[0]),
+    "ge": (lambda a, b: a[0] >= b[1], lambda a, b: a[1] < b[0]),
 }
 
 
-def decided(predicate: int, lhs: Range | None, rhs: Range | None) -> bool | None:
+def decided(predicate: str, lhs: Range | None, rhs: Range | None) -> bool | None:
     """What a comparison of integers (`arith.cmpi`) must come to; unsigned ones only of numbers from 0 on."""
     if lhs is None or rhs is None:
         return None
-    if predicate >= 6:
-        if min(lhs[0], rhs[0]) < 0:
-            return None
-        predicate -= 4
-    if predicate not in _TESTS:
+    sign, order = predicate[0], predicate[1:]
+    if order not in _TESTS or (sign == "u" and min(lhs[0], rhs[0]) < 0):
         return None
-    true, false = _TESTS[predicate]
+    true, false = _TESTS[order]
     return True if true(lhs, rhs) else False if false(lhs, rhs) else None

@@ -10,9 +10,10 @@ from xdsl.dialects.builtin import IntegerAttr, UnitAttr, VectorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr, dim
+from tilewright.dialects.scalars import predicate_attr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.arith import CmpIOp, vector_form, vector_of
-from tilewright.dialects.tk.attributes import int64, segments
+from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp, RandomOp
 from tilewright.dialects.tk.lanes import lanes_property
@@ -168,7 +169,11 @@ class TileWriter(Writer):
             zero = self.constant(IntegerAttr(0, i64))
             first = self.put(
                 scope,
-                CmpIOp.create(operands=[at, zero], result_types=[i1], properties={"predicate": int64(0)}),
+                CmpIOp.create(
+                    operands=[at, zero],
+                    result_types=[i1],
+                    properties={"predicate": predicate_attr(CmpIOp.name, "eq")},
+                ),
             )
             if mask:
                 first = self.stretch(scope, first, shape)

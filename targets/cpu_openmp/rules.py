@@ -12,6 +12,7 @@ from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, StringAttr, VectorType, f64, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
+from tilewright.dialects.scalars import predicate_of
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.arith import may_contract
 from tilewright.dialects.tk.calls import CallOp
@@ -20,7 +21,7 @@ from tilewright.dialects.tk.dot import DotOp
 from tilewright.dialects.types import element_type
 
 from ..native.cpp import is_vector, value_type
-from ..native.text import FLOAT_COMPARISONS, INTEGER_COMPARISONS, predicate
+from ..native.text import FLOAT_COMPARISONS, INTEGER_COMPARISONS
 from .errors import NoCppLowering
 
 ROWS: Mapping[type[Operation], str] = {
@@ -103,14 +104,14 @@ def _is_i1(type_: Attribute) -> bool:
 
 
 _WIDE = (f64, i64)
-_OR_NAN: Mapping[int, str] = {
-    8: "!(({0} < {1}) | ({0} > {1}))",
-    9: "!({0} <= {1})",
-    10: "!({0} < {1})",
-    11: "!({0} >= {1})",
-    12: "!({0} > {1})",
+_OR_NAN: Mapping[str, str] = {
+    "ueq": "!(({0} < {1}) | ({0} > {1}))",
+    "ugt": "!({0} <= {1})",
+    "uge": "!({0} < {1})",
+    "ult": "!({0} >= {1})",
+    "ule": "!({0} > {1})",
 }
-"""ueq ugt uge ult ule: one comparison instead of three."""
+"""One comparison instead of three."""
 
 
 def _compared(op: Operation, row: str, args: Sequence[str]) -> str:
@@ -122,20 +123,20 @@ def _compared(op: Operation, row: str, args: Sequence[str]) -> str:
 
 
 def _compare_floats(op: Operation, args: Sequence[str], type_: str) -> str:
-    row = _OR_NAN.get(number := predicate(op), FLOAT_COMPARISONS[number])
+    row = _OR_NAN.get(predicate := predicate_of(op), FLOAT_COMPARISONS[predicate])
     if isinstance(row, bool):
         return str(row).lower() if type_ == "bool" else f"tw::splat<{type_}>({-int(row)})"
     return _compared(op, row, args)
 
 
 def _compare_integers(op: Operation, args: Sequence[str], type_: str) -> str:
-    number = predicate(op)
+    predicate = predicate_of(op)
     lhs, rhs = args
-    if number >= 6:
+    if predicate[0] == "u":
         lhs, rhs = f"tw::as_unsigned({lhs})", f"tw::as_unsigned({rhs})"
-    elif number >= 2 and op.operands[0].type == IntegerType(1):
+    elif predicate[0] == "s" and op.operands[0].type == IntegerType(1):
         lhs, rhs = f"-(int){lhs}", f"-(int){rhs}"  # a signed i1 is 0 or -1
-    return _compared(op, f"{{0}} {INTEGER_COMPARISONS[number]} {{1}}", (lhs, rhs))
+    return _compared(op, f"{{0}} {INTEGER_COMPARISONS[predicate]} {{1}}", (lhs, rhs))
 
 
 # Conversion

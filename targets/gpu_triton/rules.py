@@ -8,10 +8,11 @@ from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, String
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
+from tilewright.dialects.scalars import predicate_of
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.types import element_type
 
-from ..native.text import FLOAT_COMPARISONS, INTEGER_COMPARISONS, predicate
+from ..native.text import FLOAT_COMPARISONS, INTEGER_COMPARISONS
 from .errors import NoTritonLowering
 from .spelling import dtype
 
@@ -85,21 +86,21 @@ def unsigned(text: str, type_: Attribute) -> str:
 
 
 def _compare_floats(op: Operation, args: Sequence[str]) -> str:
-    row = FLOAT_COMPARISONS[predicate(op)]
+    row = FLOAT_COMPARISONS[predicate_of(op)]
     if isinstance(row, bool):  # a tile, not one value
         row = "({0} == {1}) | True" if row else "({0} == {1}) & False"
     return row.format(*args)
 
 
 def _compare_integers(op: Operation, args: Sequence[str]) -> str:
-    number, type_ = predicate(op), op.operands[0].type
+    predicate, type_ = predicate_of(op), op.operands[0].type
     lhs, rhs = args
-    if _is_bit(type_) and number > 1:
-        sign = "-" if number < 6 else ""  # a signed i1 is 0 or -1
+    if _is_bit(type_) and predicate not in ("eq", "ne"):
+        sign = "-" if predicate[0] == "s" else ""  # a signed i1 is 0 or -1
         lhs, rhs = f"{sign}{_integer(lhs)}", f"{sign}{_integer(rhs)}"
-    elif number >= 6:
+    elif predicate[0] == "u":
         lhs, rhs = _unsigned_operand(lhs, type_), _unsigned_operand(rhs, type_)
-    return f"{lhs} {INTEGER_COMPARISONS[number]} {rhs}"
+    return f"{lhs} {INTEGER_COMPARISONS[predicate]} {rhs}"
 
 
 def _integer(text: str) -> str:

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Var
+from tilewright.dialects.scalars import predicate_of
 from tilewright.dialects.tk.access import IndexOp
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tw.creation import as_element
@@ -54,11 +55,7 @@ def _constant(w: Writer, op: Operation, args: Sequence[str]) -> str:
 
 
 def _compare(w: Writer, op: Operation, args: Sequence[str]) -> str:
-    attr, ints = op.properties["predicate"], isinstance(op, arith.CmpiOp)
-    assert isinstance(attr, IntegerAttr)
-    known = arith.CMPI_COMPARISON_OPERATIONS if ints else arith.CMPF_COMPARISON_OPERATIONS
-    predicate = known[attr.value.data]
-    return w.value(f"{op.name} {predicate}, {', '.join(args)} : {spell(op.operands[0].type)}")
+    return w.value(f"{op.name} {predicate_of(op)}, {', '.join(args)} : {spell(op.operands[0].type)}")
 
 
 def _select(w: Writer, op: Operation, args: Sequence[str]) -> str:

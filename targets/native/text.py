@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, IntegerAttr, LocationAttr, NameLoc
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, LocationAttr, NameLoc
+from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Call, Expr, Var
@@ -88,32 +88,28 @@ def sum_of(expr: Expr, atom: Callable[[Var | Call], str]) -> str:
 
 # Comparisons
 
-FLOAT_COMPARISONS: Sequence[str | bool] = (
-    False,
-    "{0} == {1}",
-    "{0} > {1}",
-    "{0} >= {1}",
-    "{0} < {1}",
-    "{0} <= {1}",
-    "({0} < {1}) | ({0} > {1})",
-    "({0} == {0}) & ({1} == {1})",
-    "({0} == {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} > {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} >= {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} < {1}) | ({0} != {0}) | ({1} != {1})",
-    "({0} <= {1}) | ({0} != {0}) | ({1} != {1})",
-    "{0} != {1}",
-    "({0} != {0}) | ({1} != {1})",
-    True,
-)
-"""By number: false oeq ogt oge olt ole one ord ueq ugt uge ult ule une uno true."""
+FLOAT_COMPARISONS: Mapping[str, str | bool] = {
+    "false": False,
+    "oeq": "{0} == {1}",
+    "ogt": "{0} > {1}",
+    "oge": "{0} >= {1}",
+    "olt": "{0} < {1}",
+    "ole": "{0} <= {1}",
+    "one": "({0} < {1}) | ({0} > {1})",
+    "ord": "({0} == {0}) & ({1} == {1})",
+    "ueq": "({0} == {1}) | ({0} != {0}) | ({1} != {1})",
+    "ugt": "({0} > {1}) | ({0} != {0}) | ({1} != {1})",
+    "uge": "({0} >= {1}) | ({0} != {0}) | ({1} != {1})",
+    "ult": "({0} < {1}) | ({0} != {0}) | ({1} != {1})",
+    "ule": "({0} <= {1}) | ({0} != {0}) | ({1} != {1})",
+    "une": "{0} != {1}",
+    "uno": "({0} != {0}) | ({1} != {1})",
+    "true": True,
+}
 
-INTEGER_COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "<", "<=", ">", ">=")
-"""By number: eq ne slt sle sgt sge ult ule ugt uge."""
-
-
-def predicate(op: Operation) -> int:
-    """The number of the comparison of `arith.cmpf` or `arith.cmpi`."""
-    number = op.properties["predicate"]
-    assert isinstance(number, IntegerAttr)
-    return number.value.data
+_ORDERS = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+INTEGER_COMPARISONS: Mapping[str, str] = {
+    "eq": "==",
+    "ne": "!=",
+    **{sign + order: text for sign in "su" for order, text in _ORDERS.items()},
+}

@@ -17,15 +17,15 @@ FAULTS = (
     Fault(
         "argmax-nan",
         _S + "combine.py",
-        "number = _compare(_ORD, acc, acc, emit)",
-        "number = _compare(_ORD, new, new, emit)",
+        'number = _compare("ord", acc, acc, emit)',
+        'number = _compare("ord", new, new, emit)',
         "a NaN is not the largest element, and a number replaces one that was found",
     ),
     Fault(
         "argmax-tie",
         _S + "combine.py",
-        "earlier = _compare(_SLT, new[1], acc[1], emit)",
-        "earlier = _compare(_SGT, new[1], acc[1], emit)",
+        'earlier = _compare("slt", new[1], acc[1], emit)',
+        'earlier = _compare("sgt", new[1], acc[1], emit)',
         "of equal elements the last one is found",
     ),
     Fault(
@@ -262,8 +262,8 @@ FAULTS = (
     Fault(
         "decided-too-early",
         _S + "ranges.py",
-        "2: (lambda a, b: a[1] < b[0],",
-        "2: (lambda a, b: a[1] <= b[0],",
+        '"lt": (lambda a, b: a[1] < b[0],',
+        '"lt": (lambda a, b: a[1] <= b[0],',
         "the check of an index that may equal the size is dropped",
     ),
     Fault(

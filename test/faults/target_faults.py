@@ -59,8 +59,8 @@ FAULTS = (
     Fault(
         "greater-or-nan",
         _C + "rules.py",
-        '9: "!({0} <= {1})"',
-        '9: "({0} > {1})"',
+        '"ugt": "!({0} <= {1})"',
+        '"ugt": "({0} > {1})"',
         "the unordered comparison is false for NaN",
     ),
     Fault(
