@@ -15,7 +15,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from .dropout_operators import operators
+from .dropout_operators import heads_inside, operators
 from .dtypes import ELEMENTS
 from .torch_internals import size_expression
 
@@ -98,7 +98,7 @@ def _efficient(
         logsumexp = logsumexp.new_zeros((*query.shape[:2], 0))
     elif torch.version.hip is None:
         logsumexp = torch.nn.functional.pad(logsumexp, (0, -query.shape[2] % 32), value=math.inf)
-    return out, logsumexp, seed, seed
+    return heads_inside(out), logsumexp, seed, seed
 
 
 def _efficient_backward(

@@ -75,7 +75,7 @@ def _attention(
     scores = _scores(query, key, mask, is_causal, scale)
     logsumexp = scores.logsumexp(-1)
     weights = _dropped(_weights(scores, logsumexp), seed, dropout_p)
-    return _heads_inside(weights @ _per_head(value, query), query.dtype), logsumexp
+    return _result(query, value).copy_(weights @ _per_head(value, query)), logsumexp
 
 
 def _gradients(
@@ -107,7 +107,7 @@ def _backward(*args: Any) -> tuple[Tensor, Tensor, Tensor]:
         _shared(inner.mT @ query.float() * scale, key),
         _shared(weights.mT @ grad.float(), value),
     )
-    of_query, of_key, of_value = (_heads_inside(g, query.dtype) for g in found)
+    of_query, of_key, of_value = (heads_inside(g.to(query.dtype)) for g in found)
     return of_query, of_key, of_value
 
 
@@ -122,8 +122,9 @@ def _shared(grad: Tensor, like: Tensor) -> Tensor:
     return grad.view(b, like.shape[1], h // like.shape[1], n, e).sum(2)
 
 
-def _heads_inside(value: Tensor, dtype: torch.dtype) -> Tensor:
-    return value.to(dtype).transpose(1, 2).contiguous().transpose(1, 2)
+def heads_inside(value: Tensor) -> Tensor:
+    """`[b, h, n, e]` with the strides of `[b, n, h, e]`."""
+    return value.transpose(1, 2).contiguous().transpose(1, 2)
 
 
 # What they return, for tracing
@@ -134,13 +135,19 @@ def _like_heads(*sizes: int | torch.SymInt, like: Tensor) -> Tensor:
     return like.new_empty((b, n, h, e)).transpose(1, 2)
 
 
+def _result(query: Tensor, value: Tensor) -> Tensor:
+    """Memory for what attention makes of `query`, in its order, as flash attention and cuDNN return it."""
+    if query.shape[3] == value.shape[3]:
+        return torch.empty_like(query)
+    return _like_heads(*query.shape[:3], value.shape[3], like=query)
+
+
 def _fake_state(count: int, *, device: torch.device) -> Tensor:
     return torch.empty(2, dtype=torch.int64, device=device)
 
 
 def _fake_attention(query: Tensor, key: Tensor, value: Tensor, *_: Any) -> tuple[Tensor, Tensor]:
-    out = _like_heads(*query.shape[:3], value.shape[3], like=query)
-    return out, query.new_empty(query.shape[:3], dtype=torch.float32)
+    return _result(query, value), query.new_empty(query.shape[:3], dtype=torch.float32)
 
 
 def _fake_backward(grad: Tensor, *values: Any) -> tuple[Tensor, ...]:

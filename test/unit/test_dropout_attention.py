@@ -152,6 +152,34 @@ def test_the_gradient_of_a_mask_drops_the_same_weights() -> None:
     torch.testing.assert_close(found.double(), wanted, rtol=1e-5, atol=1e-5)
 
 
+RESULTS: dict[str, Function] = {
+    "flash": lambda q, k, v: FLASH(q, k, v, P)[0],
+    "efficient": lambda q, k, v: EFFICIENT(q, k, v, None, True, P)[0],
+    "cudnn": lambda q, k, v: CUDNN(q, k, v, None, True, P)[0],
+}
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (0, 2, 1, 3), (2, 0, 1, 3)])
+@pytest.mark.parametrize("function", RESULTS.values(), ids=RESULTS)
+def test_results_have_the_strides_of_torch(function: Function, order: tuple[int, ...]) -> None:
+    """Else what eager views would be copied, and what it copies be a view."""
+
+    def stored(x: Tensor) -> Tensor:
+        inverse = [order.index(d) for d in range(4)]
+        return x.permute(order).contiguous().permute(inverse)
+
+    inputs = [stored(x) for x in heads(37, 37)]
+    theirs = function(*(x.to("meta") for x in inputs)).stride()
+    gm = traced(function, *inputs)
+    assert called(gm) == OURS[:1]
+    (output,) = gm.graph.find_nodes(op="output")
+    (found,) = output.all_input_nodes
+    assert found.meta["val"].stride() == theirs
+    attend, rest = operators()["dropout_attention"], (None, torch.tensor([1, 2]), P, False, 0.2)
+    said = attend(*(x.to("meta") for x in inputs), None, rest[1].to("meta"), *rest[2:])[0].stride()
+    assert attend(*inputs, *rest)[0].stride() == said
+
+
 PROGRAM = """
 import torch
 from tilewright.frontend.graph import Boundary, Fallback
