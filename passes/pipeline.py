@@ -21,6 +21,7 @@ KERNELS: tuple[str, ...] = (
     "fuse",
     "fuse-siblings",
     "dce",
+    "store-views",
     "duplicate-results",
     "bufferize",
     "dedupe-kernels",

@@ -81,6 +81,11 @@ def _read_source(
         set_exprs(load, [bounds.simplify(e) for e in read_through(viewed, exprs_of(load))])
 
 
+def source_subscripts(op: Operation, at: Subscripts) -> Subscripts:
+    """Where in its source the element lies that the view `op` has at `at`."""
+    return _READ_THROUGH[type(op)](op, at)
+
+
 def view_kernel(op: Operation) -> KernelOp | None:
     """A kernel that copies what the view `op` shows; None where `op` is no such view."""
     if (read_through := _READ_THROUGH.get(type(op))) is None:

@@ -29,18 +29,13 @@ class Boundary:
         self.function = function
         old = function.body.block
         self.arg_attrs = _attributes(function.arg_attrs, len(old.args))
-        result_types: tuple[Attribute, ...] = function.function_type.outputs.data
-        self.result_attrs = _attributes(function.res_attrs, len(result_types))
+        self.result_attrs = result_attributes(function)
         self.layouts: dict[SSAValue, Layout] = {
             arg: _layout(sizes_of(arg), attrs)
             for arg, attrs in zip(old.args, self.arg_attrs, strict=True)
             if isinstance(arg.type, TensorType)
         }
-        self.wanted = [
-            _layout(sizes_of_type(type_), attrs).strides
-            for type_, attrs in zip(result_types, self.result_attrs, strict=True)
-            if type_.name == TensorType.name
-        ]
+        self.wanted = [strides for strides in result_strides(function) if strides is not None]
         self.block = Block(arg_types=[self._argument_type(arg) for arg in old.args])
         self.places: dict[SSAValue, Place] = {}
         self.scalars: dict[SSAValue, SSAValue] = {}
@@ -124,6 +119,20 @@ class Boundary:
         kept["th.sizes"] = exprs_attr(layout.sizes)
         kept["th.strides"] = exprs_attr(layout.strides)
         return DictionaryAttr(kept)
+
+
+def result_attributes(function: FuncOp) -> list[dict[str, Attribute]]:
+    """What is said of each result."""
+    return _attributes(function.res_attrs, len(function.function_type.outputs))
+
+
+def result_strides(function: FuncOp) -> list[tuple[Expr, ...] | None]:
+    """The strides that each result must have, None of what is no tensor."""
+    types: tuple[Attribute, ...] = function.function_type.outputs.data
+    return [
+        _layout(sizes_of_type(type_), attrs).strides if type_.name == TensorType.name else None
+        for type_, attrs in zip(types, result_attributes(function), strict=True)
+    ]
 
 
 def _attributes(attrs: ArrayAttr[DictionaryAttr] | None, count: int) -> list[dict[str, Attribute]]:

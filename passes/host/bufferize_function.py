@@ -31,7 +31,7 @@ from .library_calls import FUNCTIONS, OUT_VARIANTS, Call
 from .outline import Linearizer, Names, kernel_name, outline
 from .plan_builder import PlanBuilder
 from .storage import Place, Storage, layout_of_result
-from .views import is_view, part_layout, source_layout, view_layout
+from .views import is_view, layout_behind, part_layout, view_layout
 
 
 class Bufferizer:
@@ -102,9 +102,8 @@ class Bufferizer:
     def _slice_of_concat(self, value: SSAValue) -> Place | None:
         home = self.homes.slices[value]
         whole = self._place_of_concat(home.concat)
-        layout: Layout | None = self._part(home.concat, whole.layout, home.operand)
-        for view in reversed(home.views):
-            layout = None if layout is None else source_layout(view, layout)
+        part = self._part(home.concat, whole.layout, home.operand)
+        layout = layout_behind(home.views[::-1], part)
         return None if layout is None else Place(whole.storage, layout)
 
     def _place_of_concat(self, op: ConcatOp) -> Place:

@@ -14,13 +14,13 @@ from tilewright.dialects.index_expr import ZERO, Expr, product
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.tw.creation import ConstantOp
-from tilewright.dialects.tw.view import ConcatOp, ReshapeOp, TransposeOp
+from tilewright.dialects.tw.view import ConcatOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
 from .layouts import Layout, overlaps_itself, same_strides
 from .library_calls import is_call
 from .storage import layout_of_result
-from .views import is_view, source_layout, view_layout
+from .views import is_view, keeps_elements, layout_behind, source_layout, view_layout
 
 Strides = tuple[Expr, ...]
 
@@ -125,9 +125,7 @@ def _home_result(homes: Homes, aliases: dict[SSAValue, Alias], value: SSAValue, 
 
 def _traced(alias: Alias, layout: Layout) -> tuple[SSAValue, Layout | None]:
     """The root of an alias, and the layout that it must have for the alias to have `layout`."""
-    found: Layout | None = layout
-    for view in reversed(alias.views):
-        found = None if found is None else source_layout(view, found)
+    found = layout_behind(alias.views[::-1], layout)
     if found is not None and overlaps_itself(found.sizes, found.strides):
         found = None
     return alias.root, found
@@ -170,7 +168,7 @@ def _home_slices(
         root = alias.root
         if not _is_placeable(root) or root in homes.results or root in homes.slices:
             continue
-        if not all(isinstance(view, ReshapeOp | TransposeOp) for view in alias.views):
+        if not all(map(keeps_elements, alias.views)):
             continue
         if uses[root] == 1 or contiguous:
             homes.slices[root] = Slice(op, i, alias.views)
@@ -196,7 +194,7 @@ def _home_before_copy(
     taken = source in homes.results or source in homes.slices or uses[source] != 1
     if taken or not isinstance(source.owner, KernelOp):
         return
-    if all(isinstance(view, ReshapeOp | TransposeOp) for view in alias.views):
+    if all(map(keeps_elements, alias.views)):
         homes.slices[source] = Slice(home.concat, home.operand, (*alias.views, op, *home.views))
 
 

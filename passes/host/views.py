@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, parse_exprs
 from tilewright.dialects.tw.base import ints
@@ -58,9 +58,33 @@ def is_view(op: Operation) -> bool:
     return type(op) in _VIEWS
 
 
+def behind(
+    value: SSAValue, follows: Callable[[Operation], bool] = is_view
+) -> tuple[SSAValue, list[Operation]]:
+    """What `value` is a view of, and the views, the last one first."""
+    views: list[Operation] = []
+    while isinstance(op := value.owner, Operation) and follows(op):
+        views.append(op)
+        value = op.operands[0]
+    return value, views
+
+
+def keeps_elements(op: Operation) -> bool:
+    """Whether the view has every element of its source, once."""
+    return isinstance(op, ReshapeOp | TransposeOp)
+
+
 def view_layout(op: Operation, source: Layout) -> Layout | None:
     """The layout of a view's result, None where only a copy can have it (some reshapes)."""
     return _VIEWS[type(op)](op, source)
+
+
+def layout_behind(views: Sequence[Operation], layout: Layout) -> Layout | None:
+    """The layout that what `views`, the last one first, are views of must have for them to have `layout`."""
+    found: Layout | None = layout
+    for view in views:
+        found = None if found is None else source_layout(view, found)
+    return found
 
 
 def source_layout(op: Operation, result: Layout) -> Layout | None:

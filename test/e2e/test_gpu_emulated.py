@@ -264,7 +264,7 @@ def _gradients(model: torch.nn.Module, run: Function, inputs: tuple[Tensor, ...]
     return [loss.detach(), *(parameter.grad for parameter in model.parameters())]
 
 
-@pytest.mark.parametrize("name", ["mlp-mixer"])
+@pytest.mark.parametrize("name", ["mlp-mixer", "encoder"])
 def test_gradients(name: str) -> None:
     case = load(name, "tiny", 2, "f32", training=True)
     eager, exact = copy.deepcopy(case.model), copy.deepcopy(case.model).double()

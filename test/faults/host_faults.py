@@ -58,10 +58,31 @@ FAULTS = (
     ),
     Fault(
         "duplicate-views",
-        _H + "duplicate_results.py",
+        _H + "second_stores.py",
         "for view in reversed(views):",
         "for view in views[:1]:",
         "of several views between a result and its concatenation only the last one is kept",
+    ),
+    Fault(
+        "duplicate-returned",
+        _H + "duplicate_results.py",
+        "first = next((result for result in results if result.owned), None)",
+        "first = next(iter(results), None)",
+        "what results may share is stored for each of them",
+    ),
+    Fault(
+        "store-views-other-order",
+        _H + "store_views.py",
+        "    for view in reversed(back):\n        at = source_subscripts(view, at)",
+        "    for view in reversed(back[1:]):\n        at = source_subscripts(view, at)",
+        "a kernel stores what is returned in parts without the last view",
+    ),
+    Fault(
+        "store-views-readers",
+        _H + "store_views.py",
+        "any(not isinstance(op, KernelOp) and op not in views for op in readers)",
+        "any(op is None for op in readers)",
+        "a library function reads a result through views that only copies can have",
     ),
     Fault(
         "in-place-subscript",

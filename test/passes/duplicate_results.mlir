@@ -1,7 +1,7 @@
-// RUN: tilewright-opt %s -p convert-tw-to-tk,duplicate-results --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p convert-tw-to-tk,duplicate-results,bufferize --split-input-file | filecheck %s --check-prefix=PLAN
-// RUN: tilewright-opt %s -p convert-tw-to-tk,duplicate-results --split-input-file --print-debuginfo | filecheck %s --check-prefix=LOC
-// RUN: tilewright-opt %s -p convert-tw-to-tk,duplicate-results --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=true},duplicate-results' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=true},duplicate-results,bufferize' --split-input-file | filecheck %s --check-prefix=PLAN
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=true},duplicate-results' --split-input-file --print-debuginfo | filecheck %s --check-prefix=LOC
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=true},duplicate-results' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // A result that is returned as well: one launch stores both, nothing is copied.
 
@@ -120,4 +120,81 @@ func.func @no_view(%x: tensor<3x4xf32>, %y: tensor<6x5xf32>) -> (tensor<3x4xf32>
 func.func @argument(%x: tensor<8xf32>) -> tensor<16xf32> {
   %c = tw.concat %x, %x dim 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
   func.return %c : tensor<16xf32>
+}
+
+// -----
+
+// Two results that share no memory: one launch stores both.
+
+// CHECK-LABEL: @returned_twice
+// CHECK:      %a, %a_1 = tk.kernel [8]
+// CHECK:      %[[R:.*]] = tw.reshape %a_1 : tensor<8xf32> -> tensor<2x4xf32>
+// CHECK-NEXT: func.return %a, %[[R]]
+// PLAN-LABEL: @returned_twice
+// PLAN:       th.launch @exp(%x) into(%{{.*}}, %{{.*}})
+// PLAN-NOT:   th.launch
+// PLAN:       func.return
+func.func @returned_twice(%x: tensor<8xf32>) -> (tensor<8xf32> {tw.owned}, tensor<2x4xf32> {tw.owned}) {
+  %a = tw.exp %x : tensor<8xf32>
+  %r = tw.reshape %a : tensor<8xf32> -> tensor<2x4xf32>
+  func.return %a, %r : tensor<8xf32>, tensor<2x4xf32>
+}
+
+// -----
+
+// What may share memory shares what is stored again.
+
+// CHECK-LABEL: @shared_by_others
+// CHECK:      %a, %a_1 = tk.kernel [8]
+// CHECK:      %[[R:.*]] = tw.reshape %a_1 : tensor<8xf32> -> tensor<2x4xf32>
+// CHECK-NEXT: func.return %a_1, %a, %[[R]]
+// PLAN-LABEL: @shared_by_others
+// PLAN:       th.launch
+// PLAN-NOT:   th.launch
+// PLAN:       func.return
+func.func @shared_by_others(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32> {tw.owned}, tensor<2x4xf32>) {
+  %a = tw.exp %x : tensor<8xf32>
+  %r = tw.reshape %a : tensor<8xf32> -> tensor<2x4xf32>
+  func.return %a, %a, %r : tensor<8xf32>, tensor<8xf32>, tensor<2x4xf32>
+}
+
+// -----
+
+// Results that may all share memory do.
+
+// CHECK-LABEL: @shared_by_all
+// CHECK:      %a = tk.kernel [8]
+// CHECK:      func.return %a, %a
+func.func @shared_by_all(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a = tw.exp %x : tensor<8xf32>
+  func.return %a, %a : tensor<8xf32>, tensor<8xf32>
+}
+
+// -----
+
+// One kernel would store along rows and along columns.
+
+// CHECK-LABEL: @lies_otherwise
+// CHECK:      %a = tk.kernel [8, 4]
+// CHECK:      func.return %a, %a
+// REMARK:     func.return {{.*}}: a result is copied: it does not lie as another one of the same elements
+func.func @lies_otherwise(%x: tensor<8x4xf32>) -> (tensor<8x4xf32> {tw.owned}, tensor<8x4xf32> {tw.owned, tw.strides = "1, 8"}) {
+  %a = tw.exp %x : tensor<8x4xf32>
+  func.return %a, %a : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// What is added up in memory is not stored twice.
+
+// CHECK-LABEL: @added_up
+// CHECK:      %s = tk.kernel
+// CHECK:      tw.concat %s, %o dim 0
+// CHECK:      func.return %s, %s
+// REMARK:     tw.concat {{.*}}: a part is copied: its kernel stores it element by element where indices say
+// REMARK:     func.return {{.*}}: a result is copied: its kernel stores it element by element
+func.func @added_up(%o: tensor<8xf32>, %i: tensor<4xi64>, %u: tensor<4xf32>) -> (tensor<8xf32> {tw.owned}, tensor<8xf32> {tw.owned}, tensor<16xf32>) {
+  %s = tw.scatter_add %u into %o[%i] dims [0] at 0 : (tensor<8xf32>, tensor<4xf32>, tensor<4xi64>) -> tensor<8xf32>
+  %c = tw.concat %s, %o dim 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
+  func.return %s, %s, %c : tensor<8xf32>, tensor<8xf32>, tensor<16xf32>
 }

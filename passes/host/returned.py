@@ -1,0 +1,44 @@
+"""What a function returns, as views of what its ops compute."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.index_expr import Expr
+
+from .boundary import OWNED, result_attributes, result_strides
+from .views import behind
+
+
+@dataclass(frozen=True)
+class Returned:
+    """One result of a function, a tensor."""
+
+    position: int
+    value: SSAValue
+    root: SSAValue
+    views: tuple[Operation, ...]
+    """Between `root` and the result, the last one first."""
+    strides: tuple[Expr, ...]
+    """That it must have."""
+    owned: bool
+    """It shares its memory with no other result."""
+
+
+def returned_by(function: FuncOp) -> dict[SSAValue, list[Returned]]:
+    """The results that are tensors, in their order, by what they are views of."""
+    found: dict[SSAValue, list[Returned]] = {}
+    ret = function.body.block.last_op
+    if not isinstance(ret, ReturnOp):
+        return found
+    attributes = result_attributes(function)
+    for position, strides in enumerate(result_strides(function)):
+        if strides is not None:
+            value = ret.arguments[position]
+            root, views = behind(value)
+            owned = OWNED in attributes[position]
+            found.setdefault(root, []).append(Returned(position, value, root, tuple(views), strides, owned))
+    return found

@@ -1,0 +1,73 @@
+"""Stores what a kernel stores a second time, for readers that want it elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from tilewright.dialects.tk.access import StoreOp
+from tilewright.dialects.tk.kernels import KernelOp
+
+from ..fusion.body import store_to
+from ..rewrite import take_results
+from .views import keeps_elements
+
+
+def store_of(result: SSAValue) -> StoreOp | None:
+    """The one plain store to a result of a kernel."""
+    assert isinstance(result, OpResult)
+    kernel = result.op
+    assert isinstance(kernel, KernelOp)
+    return store_to(kernel.destinations[result.index])
+
+
+def stored_again(result: SSAValue) -> SSAValue:
+    """Another result of the same kernel with the same elements."""
+    kernel, store = result.owner, store_of(result)
+    assert isinstance(kernel, KernelOp)
+    parent = kernel.parent_block()
+    assert store is not None
+    assert parent is not None
+    body = kernel.body.block
+    destination = body.insert_arg(result.type, len(body.args))
+    again = store.clone()
+    again.operands[1] = destination
+    body.insert_op_after(again, store)
+    made = KernelOp.create(
+        operands=kernel.operands,
+        result_types=[*kernel.result_types, result.type],
+        properties=kernel.properties,
+        attributes=kernel.attributes,
+        regions=[kernel.detach_region(kernel.body)],
+    )
+    made.location = kernel.location
+    new = made.results[-1]
+    new.name_hint = result.name_hint
+    parent.insert_op_before(made, kernel)
+    take_results(made, [*kernel.results, new])
+    kernel.detach()
+    kernel.erase()
+    return new
+
+
+def viewed(value: SSAValue, views: Sequence[Operation], before: Operation) -> SSAValue:
+    """The same views of another value."""
+    parent = before.parent_block()
+    assert parent is not None
+    for view in reversed(views):
+        copy = view.clone({view.operands[0]: value})
+        parent.insert_op_before(copy, before)
+        value = copy.results[0]
+    return value
+
+
+def take_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
+    """Put them in the place of the old ones, all at once; views that nobody reads then go."""
+    old = list(op.operands)
+    op.operands = operands
+    for value in dict.fromkeys(old):
+        while not value.uses and isinstance(view := value.owner, Operation) and keeps_elements(view):
+            value = view.operands[0]
+            view.detach()
+            view.erase()

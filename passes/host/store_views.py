@@ -1,0 +1,168 @@
+"""store-views: kernels store a result in the shape that parts of it are returned in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from tilewright.dialects.index_expr import Bounds, Call, Expr
+from tilewright.dialects.tk.access import StoreOp
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw.base import ints
+from tilewright.dialects.tw.view import ReshapeOp, SliceOp, TransposeOp
+from tilewright.dialects.types import sizes_of
+
+from ..fusion.absorb_views import absorb_views, source_subscripts
+from ..fusion.body import exprs_of, remember_axes, remove_divisions, set_exprs
+from ..rewrite import carry_location, may_rewrite, skip
+from .layouts import Layout, dense, inverse, same_strides
+from .returned import Returned, returned_by
+from .second_stores import store_of
+from .views import keeps_elements, view_layout
+
+
+@dataclass(frozen=True)
+class StoreViewsPass(ModulePass):
+    """Let a kernel store what parts are returned of so that these parts are views with the strides they need.
+
+    Before:
+        %r = tk.kernel [8, 6] ins(%x : tensor<8x6xf32>) -> (tensor<8x6xf32>) {... tk.store %v, %o[d0, d1] ...}
+        %s = tw.reshape %r : tensor<8x6xf32> -> tensor<8x2x3xf32>
+        %t = tw.transpose %s by [1, 0, 2] : tensor<8x2x3xf32> -> tensor<2x8x3xf32>
+        %a = tw.slice %t starts "0, 0, 0" steps "1, 1, 1" : tensor<2x8x3xf32> -> tensor<1x8x3xf32>
+        %b = tw.slice %t starts "1, 0, 0" steps "1, 1, 1" : tensor<2x8x3xf32> -> tensor<1x8x3xf32>
+        func.return %a, %b
+    After:
+        %r = tk.kernel [8, 2, 3] ins(%x : tensor<8x6xf32>) -> (tensor<2x8x3xf32>)
+            {... tk.store %v, %o[d1, d0, d2] ...}
+        %a = tw.slice %r starts "0, 0, 0" steps "1, 1, 1" : tensor<2x8x3xf32> -> tensor<1x8x3xf32>
+        %b = tw.slice %r starts "1, 0, 0" steps "1, 1, 1" : tensor<2x8x3xf32> -> tensor<1x8x3xf32>
+        func.return %a, %b
+
+    `bufferize` would copy each part out of rows of six. Other kernels that read the result read it where it
+    now is. Left alone is what other ops read, what no shape suits whose elements are all there once, and what
+    `bufferize` stores as needed anyway: what is returned as a whole.
+    """
+
+    name = "store-views"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                for root, results in returned_by(function).items():
+                    _store_view_of(root, results)
+
+
+def _store_view_of(root: SSAValue, results: Sequence[Returned]) -> None:
+    kernel = root.owner
+    parts = any(isinstance(view, SliceOp) for result in results for view in result.views)
+    if not parts or not isinstance(kernel, KernelOp) or _fit(results, 0):
+        return
+    views = _views_that_fit(results)
+    if views is None:
+        return skip(kernel, "parts are copied to be returned: no one shape suits them", root)
+    if _other_readers(root, views):
+        return skip(kernel, "parts are copied to be returned: other ops read the result as it is", root)
+    store = store_of(root)
+    back = _undone(views)
+    if store is None or not _store_through(kernel, store, back):
+        return skip(kernel, "parts are copied to be returned: its kernel cannot store them so", root)
+    _take_view(root, store.buffer, views, back)
+
+
+# Which shape
+
+
+def _fit(results: Sequence[Returned], count: int) -> bool:
+    """Whether nothing would be copied if the first `count` views of each result were what is stored."""
+    return all(_fits(result, result.views[::-1][count:]) for result in results)
+
+
+def _fits(result: Returned, views: Sequence[Operation]) -> bool:
+    layout: Layout | None = dense(sizes_of(views[0].operands[0] if views else result.value))
+    for view in views:
+        layout = None if layout is None else view_layout(view, layout)
+    return layout is not None and same_strides(layout.sizes, layout.strides, result.strides)
+
+
+def _views_that_fit(results: Sequence[Returned]) -> Sequence[Operation] | None:
+    """The first few views, common to all results, with which stored nothing would be copied."""
+    views: list[Operation] = []
+    for steps in zip(*(result.views[::-1] for result in results), strict=False):
+        if len(set(steps)) > 1 or not keeps_elements(steps[0]):
+            return None
+        views.append(steps[0])
+        if _fit(results, len(views)):
+            return views
+    return None
+
+
+def _other_readers(root: SSAValue, views: Sequence[Operation]) -> bool:
+    """Whether anything but kernels reads the result, or a view of it before the last one."""
+    values = (root, *(view.results[0] for view in views[:-1]))
+    readers = [use.operation for value in values for use in value.uses]
+    return any(not isinstance(op, KernelOp) and op not in views for op in readers)
+
+
+# Storing it
+
+
+def _undone(views: Sequence[Operation]) -> list[Operation]:
+    """Views that make of the last one's result again what the first one is a view of."""
+    back: list[Operation] = []
+    value = views[-1].results[0]
+    for view in reversed(views):
+        if isinstance(view, TransposeOp):
+            undone: Operation = TransposeOp(value, inverse(ints(view.perm)))
+        else:
+            undone = ReshapeOp(value, sizes_of(view.operands[0]))
+        back.append(undone)
+        value = undone.results[0]
+    return back
+
+
+def _store_through(kernel: KernelOp, store: StoreOp, back: Sequence[Operation]) -> bool:
+    """Give the store the subscripts of the view; False, with nothing changed, where these would divide."""
+    restore = remember_axes(kernel)
+    at: Sequence[Expr] = exprs_of(store)
+    for view in reversed(back):
+        at = source_subscripts(view, at)
+    bounds = Bounds(kernel.space)
+    set_exprs(store, [bounds.simplify(e) for e in at])
+    remove_divisions(kernel)
+    divides = any(isinstance(atom, Call) for e in exprs_of(store) for atom in e.atoms())
+    if divides or not may_rewrite(kernel, "stores what is returned in parts"):
+        restore()
+        return False
+    return True
+
+
+def _take_view(
+    root: SSAValue, destination: SSAValue, views: Sequence[Operation], back: Sequence[Operation]
+) -> None:
+    """Make the kernel's result the view; kernels read it through the views back, and so where it is."""
+    kernel, view = root.owner, views[-1].results[0]
+    assert isinstance(kernel, KernelOp)
+    parent = kernel.parent_block()
+    assert parent is not None
+    values = (root, *(op.results[0] for op in views[:-1]))
+    readers = [use.operation for value in values for use in value.uses]
+    carry_location(kernel, back)
+    parent.insert_ops_after(back, kernel)
+    root.replace_all_uses_with(back[-1].results[0])
+    Rewriter.replace_value_with_new_type(destination, view.type)
+    view.replace_all_uses_with(Rewriter.replace_value_with_new_type(root, view.type))
+    for op in dict.fromkeys(readers):
+        if isinstance(op, KernelOp):
+            absorb_views(op)
+    for op in (*reversed(views), *reversed(back)):
+        if all(result.first_use is None for result in op.results):
+            op.detach()
+            op.erase()
