@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from operator import attrgetter
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.traits import IsolatedFromAbove, SymbolUserOpInterface
+
+from .snapshot import RegionSnapshot, Snapshot
 
 Text = tuple[int, ...]
 
 _OPEN, _BLOCK, _RESULT, _CLOSE, _A_NAME = -1, -2, -3, -4, -5
-
-type_of = attrgetter("_type")  # `type` is a property, a call of Python for each look
 
 
 @cache
@@ -29,7 +28,7 @@ def is_isolated(cls: type[Operation]) -> bool:
 
 
 def operands_of(op: Operation) -> tuple[SSAValue, ...]:
-    # `op.operands` makes a sequence for each look; this is asked of every op after every pass.
+    # `op.operands` makes a sequence for each look.
     return op._operands  # pyright: ignore[reportPrivateUsage]
 
 
@@ -43,7 +42,7 @@ class OpTexts:
     _attributes: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
     _by_identity: dict[int, tuple[Attribute, int]] = field(default_factory=dict[int, tuple[Attribute, int]])
 
-    def text(self, op: Operation) -> Text | None:
+    def text(self, op: Snapshot) -> Text | None:
         """The op with all in its regions; a value goes by the place where it appears first.
 
         None where something inside an isolated op uses a value that is not defined before it there,
@@ -52,65 +51,69 @@ class OpTexts:
         if _reaches_out(op):
             return None
         out, values = [self.number(op)], dict[int, int]()
-        for value in operands_of(op):
+        for value in op.operands:
             out.append(values.setdefault(id(value), len(out)))
-        isolated = is_isolated(type(op))
+        isolated = is_isolated(type(op.op))
         for region in op.regions:
             if not self._write(region, {} if isolated else values, isolated, out):
                 return None
         return tuple(out)
 
-    def _write(self, region: Region, values: dict[int, int], closed: bool, out: list[int]) -> bool:
+    def _write(self, region: RegionSnapshot, values: dict[int, int], closed: bool, out: list[int]) -> bool:
         """False where there is no such text; `closed` regions use what is defined in them only."""
         made: list[int] = []
         out.append(_OPEN)
         for block in region.blocks:
             out.append(_BLOCK)
-            for argument in block.args:
+            for argument, type_ in zip(block.arguments, block.types, strict=True):
                 values[id(argument)] = len(out)
                 made.append(id(argument))
-                out.append(self._attribute(argument.type))
-            op = block.first_op
-            while op is not None:
+                out.append(self._attribute(type_))
+            for op in block.ops:
                 if not self._write_op(op, values, closed, out):
                     return False
                 for result in op.results:
                     values[id(result)] = len(out)
                     made.append(id(result))
                     out.append(_RESULT)
-                op = op.next_op
         for name in made:
             del values[name]
         out.append(_CLOSE)
         return True
 
-    def _write_op(self, op: Operation, values: dict[int, int], closed: bool, out: list[int]) -> bool:
-        operands = operands_of(op)
-        if _reaches_out(op) or (closed and not values.keys() >= set(map(id, operands))):
+    def _write_op(self, op: Snapshot, values: dict[int, int], closed: bool, out: list[int]) -> bool:
+        if _reaches_out(op):
             return False
         out.append(self.number(op))
-        for value in operands:
-            out.append(values.setdefault(id(value), len(out)))
-        return all(self._write(region, values, closed, out) for region in op.regions)
+        for value in op.operands:
+            place = values.get(id(value))
+            if place is None:
+                if closed:
+                    return False
+                place = values[id(value)] = len(out)
+            out.append(place)
+        return not op.regions or all([self._write(region, values, closed, out) for region in op.regions])
 
-    def number(self, op: Operation) -> int:
+    def number(self, op: Snapshot) -> int:
         """The op alone: what it is called, its types, properties and attributes."""
-        operands, results, properties, attributes = operands_of(op), op.results, op.properties, op.attributes
+        _, _, _, operand_types, result_types, properties, attributes, _, _ = op
         parts = (
-            type(op),
-            tuple(map(id, map(type_of, operands))),
-            tuple(map(id, map(type_of, results))),
-            tuple(properties),
-            tuple(map(id, properties.values())),
-            tuple(attributes),
-            tuple(map(id, attributes.values())),
+            type(op.op),
+            *map(id, operand_types),
+            None,
+            *map(id, result_types),
+            *properties,
+            *map(id, properties.values()),
+            None,
+            *attributes,
+            *map(id, attributes.values()),
         )
         if (known := self._of_parts.get(parts)) is not None:
             return known
         values = (
-            type(op),
-            tuple([self._attribute(value.type) for value in operands]),
-            tuple([self._attribute(value.type) for value in results]),
+            type(op.op),
+            tuple([self._attribute(type_) for type_ in operand_types]),
+            tuple([self._attribute(type_) for type_ in result_types]),
             self._named(properties),
             self._named(attributes),
         )
@@ -130,5 +133,5 @@ class OpTexts:
         return _A_NAME if named else known[1]
 
 
-def _reaches_out(op: Operation) -> bool:
-    return bool(op._successors) or uses_symbols(type(op))  # pyright: ignore[reportPrivateUsage]
+def _reaches_out(op: Snapshot) -> bool:
+    return bool(op.successors) or uses_symbols(type(op.op))

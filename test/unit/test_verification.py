@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp, StringAttr, TensorType, f32, f64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr, TensorType, f32, f64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.exceptions import DiagnosticException, VerifyException
 
 from tilewright.dialects.registry import new_context
@@ -126,6 +127,22 @@ def _terminator(module: ModuleOp) -> None:
     function.regions[0].block.insert_op_after(exp, last)
 
 
+def _value_from_inside(module: ModuleOp) -> None:
+    first(module, ExpOp).operands[0] = first(module, KernelOp).body.block.args[0]
+
+
+def _function_type(module: ModuleOp) -> None:
+    inputs = [TensorType(f64, [4, 8])]
+    function = first(module, FuncOp)
+    function.properties["function_type"] = FunctionType.from_lists(
+        inputs, function.function_type.outputs.data
+    )
+
+
+def _function_argument(module: ModuleOp) -> None:
+    first(module, FuncOp).body.block.insert_arg(f32, 1)
+
+
 BREAKS: list[Callable[[ModuleOp], None]] = [
     _other_axes,
     _undefined_attribute,
@@ -142,6 +159,9 @@ BREAKS: list[Callable[[ModuleOp], None]] = [
     _parent,
     _parent_inside,
     _terminator,
+    _value_from_inside,
+    _function_type,
+    _function_argument,
 ]
 
 
@@ -157,9 +177,22 @@ def test_what_breaks_a_known_module_is_noticed(spoil: Callable[[ModuleOp], None]
         verify_module(module)
 
 
+def test_values_from_outside_are_noticed_where_order_is_no_dominance() -> None:
+    module, verifier = known()
+    type_ = TensorType(f32, [4, 8])
+    user = ExpOp.create(operands=[first(module, ExpOp).results[0]], result_types=[type_])
+    end = ReturnOp(first(module, SumOp).results[0], user.results[0])
+    first(module, FuncOp).body.add_block(Block([user, end]))
+    verifier.verify(module)
+    outside = Block(arg_types=[type_])
+    user.operands[0] = outside.args[0]
+    with pytest.raises(DiagnosticException, match="defined out of"):
+        verifier.verify(module)
+
+
 def test_nothing_is_judged_twice(monkeypatch: pytest.MonkeyPatch) -> None:
     judged: list[str] = []
-    kinds: tuple[type[Any], ...] = (ExpOp, SumOp, KernelOp)
+    kinds: tuple[type[Any], ...] = (ExpOp, SumOp, KernelOp, FuncOp)
     for kind in kinds:
         ours = kind.verify_
 
@@ -169,12 +202,16 @@ def test_nothing_is_judged_twice(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(kind, "verify_", verify_)
     module, verifier = known()
-    assert judged == ["tw.exp", "tw.sum", "tk.kernel"]  # the second kernel is the first one again
+    once = ["tw.exp", "tw.sum", "tk.kernel", "func.func"]
+    assert judged == once  # the second kernel is the first one again
     verifier.verify(module)
-    assert len(judged) == 3
+    assert judged == once
     first(module, SumOp).attributes["note"] = StringAttr("x")
     verifier.verify(module)
-    assert judged[3:] == ["tw.sum"]
+    assert judged == [*once, "tw.sum"]
+    first(module, FuncOp).attributes["note"] = StringAttr("x")
+    verifier.verify(module)
+    assert judged == [*once, "tw.sum", "func.func"]
 
 
 def test_an_op_in_a_kernel_is_judged_once_per_text_and_surroundings(monkeypatch: pytest.MonkeyPatch) -> None:
