@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tilewright.passes.manager import module_text
 from tilewright.targets.registry import target
 
+from .check.errors import WrongCode
 from .check_writer import pass_flags
 from .dump import load_flags, repro_header, versions
 
@@ -58,15 +60,7 @@ def write_repro(error: Exception, module: ModuleOp, pipeline: Sequence[object], 
     passes = ",".join(map(str, pipeline))
     text = module_text(module)
     loaded = load_flags()
-    flags = (
-        f"{pass_flags(passes, load=loaded.sources)} --check-semantics --check-seed {SEED} -o scheduled.mlir"
-    )
-    command = f"tilewright-opt module.mlir {flags}"
-    if request.target is not None and request.target.name == "cpu_openmp":
-        load = pass_flags("", load=loaded.sources)
-        command += f" && tilewright-translate scheduled.mlir {load} --to=cpp -o kernels.cpp".replace(
-            "  ", " "
-        )
+    command = _command(error, passes, pass_flags("", load=loaded.sources), request)
     digest = hashlib.sha256(f"{text}\n{passes}\n{type(error).__name__}".encode()).hexdigest()[:16]
     folder = request.cache_folder / "repros" / digest
     folder.mkdir(parents=True, exist_ok=True)
@@ -85,6 +79,19 @@ def write_repro(error: Exception, module: ModuleOp, pipeline: Sequence[object], 
     notes = "".join(f"# {line}\n" for line in loaded.missing)
     (folder / "run.sh").write_text(f'#!/bin/sh\n{notes}cd "$(dirname "$0")" || exit 1\n{command}\n')
     return folder
+
+
+def _command(error: Exception, passes: str, load: str, request: Request) -> str:
+    """What fails in the same way: the tools, or the target where what it compiled is wrong."""
+    name = "" if request.target is None else request.target.name
+    if isinstance(error, WrongCode):
+        options = f"--through {name} --option check=each-pass --option {shlex.quote(f'pipeline={passes}')}"
+        return f"tilewright run module.mlir {load} {options}".replace("  ", " ")
+    flags = f"{load} -p '{passes}' --check-semantics --check-seed {SEED} -o scheduled.mlir"
+    command = f"tilewright-opt module.mlir {flags}"
+    if name == "cpu_openmp":
+        command += f" && tilewright-translate scheduled.mlir {load} --to=cpp -o kernels.cpp"
+    return command.replace("  ", " ")
 
 
 def _say(error: Exception, line: str) -> None:

@@ -22,18 +22,21 @@ from .options import make_options
 
 
 def run_by_target(
-    module: ModuleOp, entry: Entry, name: str, symbols: Mapping[Var, int], args: Sequence[Any]
+    module: ModuleOp, entry: Entry, given: Mapping[str, Any], symbols: Mapping[Var, int], args: Sequence[Any]
 ) -> list[Any]:
-    """The results of `entry` on NumPy arrays, as NumPy arrays; raises CannotRun unless it is on tensors."""
+    """The results of `entry` on NumPy arrays, as NumPy arrays; raises CannotRun unless it is on tensors.
+
+    `given` are options of the backend, the target among them.
+    """
+    options = make_options(given)
     function = function_named(module, entry.name)
     if function is None or entry.level != "tensors" or module.body.block.first_op is not function:
-        reason = f"target {name} compiles the first function of a module, which must be on tensors"
+        reason = f"target {options.target} compiles the first function of a module, which must be on tensors"
         raise CannotRun(subject=f"@{entry.name}", reason=reason, known="interpreter, float64")
     graph = _graph(module, function, entry)
-    request = Request(make_options({"target": name}), read_environment(), "inference")
-    run = build(name, graph, request)
-    given = [_tensor(p, value, symbols) for p, value in zip(entry.parameters, args, strict=True)]
-    return [_array(value) for value in run(given)]
+    run = build(options.target, graph, Request(options, read_environment(), "inference"))
+    tensors = [_tensor(p, value, symbols) for p, value in zip(entry.parameters, args, strict=True)]
+    return [_array(value) for value in run(tensors)]
 
 
 def saved_tensor(file: str) -> Any:

@@ -20,7 +20,7 @@ class WrongCode(TilewrightError):
     code = "TW3922"
     what = "the compiled code of @{entry} does not compute what its module says"
     why = "{difference}\ninputs: {inputs}"
-    fix = "report this bug of the emitter with the module; `tilewright reduce` shrinks it to a few ops"
+    fix = "report this bug of the emitter with the module, which `tilewright reduce --compile` shrinks"
 
 
 class NothingToRun(TilewrightError):

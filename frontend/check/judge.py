@@ -138,7 +138,7 @@ def _wrong_rounding(
 
 
 def _rmse(value: Any, truth: Any, usable: Any) -> float:
-    gap = (value - truth)[usable]
+    gap = value[usable] - truth[usable]
     return float((gap * gap).mean() ** 0.5) if gap.size else 0.0
 
 

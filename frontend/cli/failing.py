@@ -14,7 +14,6 @@ from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import parse_pipeline
 from tilewright.targets.registry import pipeline as target_pipeline
 
-from ..check.failure import Oracle
 from ..tool_io import load_passes, parse_module, read_text, verify_input
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -59,24 +58,10 @@ def read_module(file: str) -> ModuleOp:
     return module
 
 
-def emitter_of(language: str | None, compiled: bool) -> Callable[[ModuleOp], object] | None:
-    """What is done after the passes: nothing, emit text, or compile it."""
-    if compiled:
-        return _compile
+def emitter_of(language: str | None) -> Callable[[ModuleOp], object] | None:
+    """What emits that language, if one is asked for."""
     if language is None:
         return None
     from ..translate_tool import emitter
 
     return emitter(language)
-
-
-def _compile(module: ModuleOp) -> object:
-    from tempfile import TemporaryDirectory
-
-    from tilewright.targets.cpu_openmp.launch import load
-
-    with TemporaryDirectory(prefix="tilewright-") as folder:
-        return load(module, cache_dir=Path(folder))
-
-
-__all__ = ["Oracle", "emitter_of", "failing_options", "passes_of", "read_module"]

@@ -29,7 +29,7 @@ Examples:
 @click.command(epilog=_EPILOG)
 @failing_options
 @click.option("--to", "language", help="emit this language after the passes")
-@click.option("--compile", "compiled", is_flag=True, help="emit C++ and compile it after the passes")
+@click.option("--compile", "compiled", is_flag=True, help="compile the result for CPUs, and run it")
 @click.option("--slower-than", type=float, metavar="SECONDS", help="the failure is CPU time beyond this")
 @click.option("-o", "--output", help="output file; standard output if left out")
 def command(
@@ -48,14 +48,16 @@ def command(
     """Shrink FILE to a few ops while it fails in the same way.
 
     A failure is a crash, an error, a module that does not verify after a pass, another meaning
-    after a pass, CPU time, or an exit status of a script. Its kind, and the pass that it names, stay.
+    after a pass or when compiled, CPU time, or an exit status of a script. Its kind, and the pass that it
+    names, stay.
     """
     module = read_module(file)
     given = Oracle(
         passes_of(load, pipeline, passes),
         semantics=not no_semantics,
         seed=seed,
-        emit=emitter_of(language, compiled),
+        emit=emitter_of(language),
+        compiled=compiled,
         slower_than=slower_than,
         script=script,
     )
@@ -75,10 +77,22 @@ def command(
     print(f"{before} ops became {after}, {reducer.trials} modules were tried", file=sys.stderr)
     found = oracle.failure(small)
     assert found is not None
-    write_text(output, _header(found.message, load, passes, pipeline) + readable_text(small))
+    again = _again(oracle, pass_flags(passes, pipeline, load), language)
+    message = "".join(f"// {line}\n" for line in found.message.splitlines())
+    write_text(output, f"{message}// RUN: {again}\n\n{readable_text(small)}")
 
 
-def _header(message: str, load: Sequence[str], passes: str, pipeline: str | None) -> str:
-    """Comment lines that say how it fails and how to see it."""
-    command = f"// RUN: not tilewright-opt %s {pass_flags(passes, pipeline, load)} --check-semantics"
-    return "".join(f"// {line}\n" for line in message.splitlines()) + command + "\n\n"
+def _again(oracle: Oracle, flags: str, language: str | None) -> str:
+    """A command that succeeds as long as the module fails; `tilewright-opt` where it can see that."""
+    beyond = {
+        "--test": oracle.script,
+        "--to": language,
+        "--compile": "" if oracle.compiled else None,
+        "--slower-than": oracle.slower_than,
+    }
+    more = [f"{option} {value}".rstrip() for option, value in beyond.items() if value is not None]
+    if not more:
+        check = f"--check-semantics --check-seed {oracle.seed}" if oracle.semantics else ""
+        return f"not tilewright-opt %s {flags} {check}".rstrip()
+    check = f"--seed {oracle.seed}" if oracle.semantics else "--no-semantics"
+    return " ".join(filter(None, ["tilewright reduce %s", flags, *more, check, "-o /dev/null"]))

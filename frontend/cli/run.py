@@ -21,6 +21,7 @@ from ..check.inputs import Case, arguments
 from ..check.signature import Entry, entries
 from ..tool_io import load_passes, make_folder, parse_module, read_text, verify_input
 from .errors import CannotRun
+from .subject import option_values
 
 INTERPRETER, FLOAT64 = "interpreter", "float64"
 _PRINTED = 32
@@ -29,6 +30,7 @@ Examples:
   tilewright run graph.mlir
   tilewright run graph.mlir --symbol s0=17 --through cpu_openmp --compare
   tilewright run graph.mlir -p canonicalize,fuse --input 0=x.npy -o results/
+  tilewright run graph.mlir --through cpu_openmp --option check=each-pass
 """
 
 
@@ -43,6 +45,7 @@ Examples:
 )
 @click.option("-p", "--passes", default="", help="passes to run first")
 @click.option("--load", multiple=True, metavar="FILE", help="Python file or module with more passes")
+@click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="an option of the backend")
 @click.option("--symbol", "symbols", multiple=True, metavar="s0=7", help="value of a symbol")
 @click.option(
     "--input", "inputs", multiple=True, metavar="0=x.npy", help="an argument, .npy or .pt; random if left out"
@@ -57,6 +60,7 @@ def command(
     through: str,
     passes: str,
     load: Sequence[str],
+    options: Sequence[str],
     symbols: Sequence[str],
     inputs: Sequence[str],
     seed: int,
@@ -67,6 +71,8 @@ def command(
     """Run a function of FILE (tw, tk or th) on given or random arguments, and print its results."""
     for source in load:
         load_passes(source)
+    if options and through in (INTERPRETER, FLOAT64):
+        raise click.BadParameter(f"{through} takes none; --through names a target", param_hint="--option")
     ctx = new_context()
     module = parse_module(ctx, read_text(file), file)
     verify_input(module, file)
@@ -82,7 +88,8 @@ def command(
     else:
         from ..run_module import run_by_target
 
-        results = run_by_target(module, chosen, through, case.values, given)
+        chosen_options = {"target": through, **option_values(options)}
+        results = run_by_target(module, chosen, chosen_options, case.values, given)
     for index, value in enumerate(results):
         click.echo(f"result {index}: {_described(value)}")
         if truth is not None:

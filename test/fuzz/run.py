@@ -24,6 +24,7 @@ from check_program import check_program
 from families import random_graph
 from programs import random_program
 
+from tilewright.frontend.check.errors import WrongCode
 from tilewright.frontend.check.failure import Oracle
 from tilewright.frontend.reduce.reducer import Reducer, parse, readable_text
 from tilewright.passes.manager import module_text, parse_pipeline
@@ -81,8 +82,8 @@ def _one(name: str, seed: int, folder: Path) -> bool:
 
 
 def _reduced(find: Find) -> str | None:
-    """The module shrunk, where the passes alone make it fail."""
-    oracle = Oracle(parse_pipeline(pipeline_text("cpu")))
+    """The module shrunk, where it fails as it did: after a pass, or compiled."""
+    oracle = Oracle(parse_pipeline(pipeline_text("cpu")), compiled=find.kind == WrongCode.__name__)
     module = parse(find.text)
     failure = oracle.failure(module)
     if failure is None:
