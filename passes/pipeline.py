@@ -26,6 +26,7 @@ KERNELS: tuple[str, ...] = (
     "bufferize",
     "dedupe-kernels",
     "plan-memory",
+    "drop-self-copies",
     "coalesce-axes",
 )
 """tw to outlined, unscheduled tk and a th plan."""

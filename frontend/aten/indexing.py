@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import f32, i1, i64
+from xdsl.dialects.builtin import f32, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from tilewright.dialects import index_expr
@@ -107,8 +107,9 @@ def _index_put(
     kept = [size for d, size in enumerate(sizes_of(x)) if d not in dims]
     shape = (*kept[:at], *sizes_of(tensors[0]), *kept[at:])
     values = b.broadcast(b.cast(values, element_of(x)), shape)
-    op = ScatterAddOp if accumulate else ScatterOp
-    return b.emit(op(x, tensors, values, dims, at))
+    if not accumulate:
+        return b.emit(ScatterOp(x, tensors, values, dims, at))
+    return _added(b, x, values, lambda t, v: ScatterAddOp(t, tensors, v, dims, at), once=False)
 
 
 def _index_add(
@@ -135,11 +136,16 @@ _ROUNDED_ONCE = frozenset({"cpu"})
 def _added(
     b: Builder, x: SSAValue, values: SSAValue, add: Callable[[SSAValue, SSAValue], TwOp], *, once: bool
 ) -> SSAValue:
-    """A sum of halves that is rounded `once`, as eager mode does it, or after each addition."""
-    element = element_of(x)
-    if not once or not is_half(element) or b.fake[0].device.type not in _ROUNDED_ONCE:
-        return b.emit(add(x, values))
-    return b.cast(b.emit(add(b.cast(x, f32), b.cast(values, f32))), element)
+    """A sum of halves that is rounded `once`, as eager mode does it, or after each addition.
+
+    A sum of bools says whether any of them is true.
+    """
+    element = work = element_of(x)
+    if once and is_half(element) and b.fake[0].device.type in _ROUNDED_ONCE:
+        work = f32
+    elif element == i1:
+        work = i32
+    return b.cast(b.emit(add(b.cast(x, work), b.cast(values, work))), element)
 
 
 def _is_mask(x: SSAValue, indices: Sequence[SSAValue | None]) -> bool:

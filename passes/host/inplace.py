@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -31,11 +32,14 @@ def inplace_pairs(
     elements already written. The latter holds with a single store, which every load
     precedes, and for kernels without reductions whose store uses every axis. Of several
     stores one may stand between the loads: it shares with none that are read after it.
-    Stores at loaded positions have loops of their own, which load again.
+    Stores at loaded positions have loops of their own, which load again: only where all that follow
+    one plain store are of this kind, and none of them loads that input, its copy may be the input itself.
     """
     if not all(_is_understood(op) for op in ops):
         return []
     stores = [op for op in ops if isinstance(op, StoreOp)]
+    if (update := _update(ops, stores)) is not None:
+        return _updated_in_place(update, ins, outs)
     order = {op: number for number, op in enumerate(ops)}
     again = any(type(op) in _REDUCTIONS for op in ops) or any(store.scatters for store in stores)
     pairs: list[tuple[int, int]] = []
@@ -50,6 +54,51 @@ def inplace_pairs(
                 if all(order[load] < order[store] for load in _accesses(value) for store in _accesses(out)):
                     pairs.append((i, o))
     return pairs
+
+
+@dataclass(frozen=True)
+class _Update:
+    """A kernel that fills its only result by one plain store and then scatters to it."""
+
+    fill: StoreOp
+    loads: frozenset[Operation]
+    """Those on which the scattering stores and the checks depend."""
+
+
+def _update(ops: Sequence[Operation], stores: Sequence[StoreOp]) -> _Update | None:
+    if len(stores) < 2 or any(type(op) in _REDUCTIONS for op in ops):
+        return None
+    fill, *later = stores
+    if fill.scatters or fill.mask is not None:
+        return None
+    if not all(store.scatters and store.buffer is fill.buffer for store in later):
+        return None
+    checks = [op for op in ops if isinstance(op, AssertOp)]
+    return _Update(fill, _loads_behind([*later, *checks]))
+
+
+def _updated_in_place(
+    update: _Update, ins: Sequence[SSAValue], outs: Sequence[SSAValue]
+) -> list[tuple[int, int]]:
+    o, element = outs.index(update.fill.buffer), element_type_of(update.fill.buffer)
+    return [
+        (i, o)
+        for i, value in enumerate(ins)
+        if element_type_of(value) == element
+        and _read_only_at(value, update.fill.subscripts)
+        and update.loads.isdisjoint(_accesses(value))
+    ]
+
+
+def _loads_behind(ops: Sequence[Operation]) -> frozenset[Operation]:
+    """The loads of which `ops` are made."""
+    found, todo = set[Operation](), list(ops)
+    while todo:
+        for operand in todo.pop().operands:
+            if isinstance(owner := operand.owner, Operation) and owner not in found:
+                found.add(owner)
+                todo.append(owner)
+    return frozenset(op for op in found if isinstance(op, LoadOp))
 
 
 def _accesses(buffer: SSAValue) -> list[Operation]:

@@ -191,3 +191,59 @@ def test_what_is_added_was_written_in_place(rows: int) -> None:
     found, expected = (run(x.clone(), index) for run in (torch.compile(function, backend="mlir"), function))
     for have, want in zip(found, expected, strict=True):
         assert torch.equal(have, want)
+
+
+_UPDATES: dict[str, Callable[[Tensor, Tensor, Tensor], Any]] = {
+    "index_copy_": lambda x, i, y: x.index_copy_(1, i, y[:, :3]),
+    "index_add_": lambda x, i, y: x.index_add_(1, i, y[:, :3]),
+    "index_fill_": lambda x, i, y: x.index_fill_(1, i, 3),
+    "index_put_": lambda x, i, y: x.index_put_((i % 4, i), y[0, :3, :1], accumulate=True),
+    "setitem": lambda x, i, y: x.__setitem__((slice(None), i), y[:, :3]),
+    "scatter_": lambda x, i, y: x.scatter_(1, i[None, :, None].expand(4, 3, 5), y),
+    "scatter_add_": lambda x, i, y: x.scatter_add_(1, i[None, :, None].expand(4, 3, 5), y),
+    "of itself": lambda x, i, y: x.index_add_(1, i, x[:, 2:5]),
+    "at its own values": lambda x, i, y: x.index_add_(1, x[0, :3, 0].long().abs() % 7, y[:, :3]),
+    "twice": lambda x, i, y: x.index_add_(1, i, y[:, :3]).index_copy_(0, i[1:2], y[:1]),
+}
+
+
+_LAYOUTS: dict[str, Callable[[Tensor], Tensor]] = {
+    "rows": lambda x: x.clone(),
+    "columns": lambda x: x.mT.contiguous().mT,
+    "every other": lambda x: torch.stack((x, x), -1).flatten(-2)[..., ::2],
+    "bf16": lambda x: x.bfloat16(),
+    "i64": lambda x: x.mul(9).long(),
+    "bool": lambda x: x > 0,
+}
+
+
+@pytest.mark.parametrize("layout", _LAYOUTS)
+@pytest.mark.parametrize("update", _UPDATES)
+def test_updates_in_place(update: str, layout: str) -> None:
+    """A cache that is written to and read, whatever the strides."""
+
+    def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
+        _UPDATES[update](x, i, y)
+        return x * 2
+
+    cache, new = (_LAYOUTS[layout](tensor(4, 7, 33, seed=seed)) for seed in (0, 2))
+    exactly(function, cache, torch.tensor([5, 0, 3]), new[:, :, :33])
+
+
+@pytest.mark.parametrize("update", _UPDATES)
+def test_old_values_outlast_an_update(update: str) -> None:
+    def function(x: Tensor, i: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        old = x[:, 1:].clone()
+        _UPDATES[update](x, i, y)
+        return old, x * 2, x
+
+    exactly(function, tensor(4, 7, 33), torch.tensor([5, 0, 3]), tensor(4, 7, 33, seed=2))
+
+
+def test_sums_of_bools_are_true_where_any_is() -> None:
+    exactly(
+        lambda x, i, y: (
+            x.index_add(0, i, y), x.index_put((i,), y, accumulate=True), x.scatter_add(0, i[:, None] + y, y)
+        ),
+        tensor(7, 5) > 0, positions(6, 11), tensor(11, 5, seed=2) > 0,
+    )  # fmt: skip

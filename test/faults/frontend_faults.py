@@ -73,8 +73,8 @@ FAULTS = (
     Fault(
         "index-put-accumulate",
         _A + "indexing.py",
-        "op = ScatterAddOp if accumulate else ScatterOp",
-        "op = ScatterOp",
+        "    if not accumulate:\n        return b.emit(ScatterOp",
+        "    if True:\n        return b.emit(ScatterOp",
         "index_put overwrites where it should accumulate",
     ),
     Fault(

@@ -106,6 +106,27 @@ FAULTS = (
         "the loop that scatters reads again what the loop before it has overwritten",
     ),
     Fault(
+        "in-place-update",
+        _H + "inplace.py",
+        "        and update.loads.isdisjoint(_accesses(value))\n",
+        "",
+        "a scatter to an argument adds what an earlier addition has changed",
+    ),
+    Fault(
+        "self-copy-elsewhere",
+        _H + "drop_self_copies.py",
+        "return a is not None and a == b and one.type == other.type",
+        "return a is not None and b is not None",
+        "a copy between two places of an arena is left out",
+    ),
+    Fault(
+        "self-copy-once",
+        _H + "drop_self_copies.py",
+        "        if all(same):\n",
+        "        if any(same):\n",
+        "a copy is left out where one of several launches has two buffers",
+    ),
+    Fault(
         "in-place-type",
         _H + "inplace.py",
         "if element_type_of(value) == element_type_of(out) and _read_only_at(value, subscript):",

@@ -1,0 +1,106 @@
+// RUN: tilewright-opt %s -p bufferize --split-input-file | filecheck %s
+
+// What a scatter adds to may be computed where it lies, and so goes to the argument itself.
+
+// CHECK-LABEL: func.func @into_the_argument
+// CHECK-NEXT: th.launch @adds(%x, %i, %v) into(%x)
+// CHECK: tk.func @adds [4, 3] {{.*}} attributes {tk.inplace = [array<i64: 0, 0>]}
+func.func @into_the_argument(%x: tensor<4xf32>, %i: tensor<3xi64>, %v: tensor<3xf32>) {
+  %0 = tk.kernel [4, 3] ins(%x, %i, %v : tensor<4xf32>, tensor<3xi64>, tensor<3xf32>) -> (tensor<4xf32>) attributes {tk.name = "adds"} {
+  ^bb0(%a: tensor<4xf32>, %at: tensor<3xi64>, %w: tensor<3xf32>, %o: tensor<4xf32>):
+    %2 = tk.load %a[d0] : tensor<4xf32> -> f32
+    tk.store %2, %o[d0] : f32, tensor<4xf32>
+    %4 = tk.load %at[d1] : tensor<3xi64> -> i64
+    %5 = arith.index_cast %4 : i64 to index
+    %6 = tk.load %w[d1] : tensor<3xf32> -> f32
+    tk.store %6, %o[i0](%5) combine add : f32, tensor<4xf32>
+  }
+  tw.write %0 into %x : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// The old value is needed later.
+
+// CHECK-LABEL: func.func @read_later
+// CHECK: %[[O:.*]] = th.alloc "4"
+// CHECK-NEXT: th.launch @adds(%x, %i) into(%[[O]])
+func.func @read_later(%x: tensor<4xf32>, %i: tensor<3xi64>) -> tensor<4xf32> {
+  %0 = tk.kernel [4, 3] ins(%x, %i : tensor<4xf32>, tensor<3xi64>) -> (tensor<4xf32>) attributes {tk.name = "adds"} {
+  ^bb0(%a: tensor<4xf32>, %at: tensor<3xi64>, %o: tensor<4xf32>):
+    %2 = tk.load %a[d0] : tensor<4xf32> -> f32
+    tk.store %2, %o[d0] : f32, tensor<4xf32>
+    %4 = tk.load %at[d1] : tensor<3xi64> -> i64
+    %5 = arith.index_cast %4 : i64 to index
+    %6 = arith.constant 1.0 : f32
+    tk.store %6, %o[i0](%5) combine add : f32, tensor<4xf32>
+  }
+  %1 = tk.kernel [4] ins(%x : tensor<4xf32>) -> (tensor<4xf32>) attributes {tk.name = "neg"} {
+  ^bb0(%a: tensor<4xf32>, %o: tensor<4xf32>):
+    %2 = tk.load %a[d0] : tensor<4xf32> -> f32
+    %3 = arith.negf %2 : f32
+    tk.store %3, %o[d0] : f32, tensor<4xf32>
+  }
+  tw.write %0 into %x : tensor<4xf32>
+  func.return %1 : tensor<4xf32>
+}
+
+// -----
+
+// What is added comes from the old value, of which the loop of the additions would read sums.
+
+// CHECK-LABEL: func.func @adds_itself
+// CHECK: %[[O:.*]] = th.alloc "4"
+// CHECK-NEXT: th.launch @adds(%x, %i) into(%[[O]])
+// CHECK: tk.func @adds [4, 4] ({{.*}}) {
+func.func @adds_itself(%x: tensor<4xf32>, %i: tensor<4xi64>) {
+  %0 = tk.kernel [4, 4] ins(%x, %i : tensor<4xf32>, tensor<4xi64>) -> (tensor<4xf32>) attributes {tk.name = "adds"} {
+  ^bb0(%a: tensor<4xf32>, %at: tensor<4xi64>, %o: tensor<4xf32>):
+    %2 = tk.load %a[d0] : tensor<4xf32> -> f32
+    tk.store %2, %o[d0] : f32, tensor<4xf32>
+    %4 = tk.load %at[d1] : tensor<4xi64> -> i64
+    %5 = arith.index_cast %4 : i64 to index
+    %6 = arith.negf %2 : f32
+    tk.store %6, %o[i0](%5) combine add : f32, tensor<4xf32>
+  }
+  tw.write %0 into %x : tensor<4xf32>
+  func.return
+}
+
+// -----
+
+// So do positions, and with them the check, which runs in the last loop.
+
+// CHECK: tk.func @checks [4, 4] ({{.*}}) {
+func.func @checked_by_the_old_value(%x: tensor<4xi64>) -> tensor<4xi64> {
+  %0 = tk.kernel [4, 4] ins(%x : tensor<4xi64>) -> (tensor<4xi64>) attributes {tk.name = "checks"} {
+  ^bb0(%a: tensor<4xi64>, %o: tensor<4xi64>):
+    %2 = tk.load %a[d0] : tensor<4xi64> -> i64
+    tk.store %2, %o[d0] : i64, tensor<4xi64>
+    %3 = arith.constant 4 : i64
+    %4 = arith.cmpi ult, %2, %3 : i64
+    tk.assert %4 "index out of range" : i1
+    %5 = arith.constant 0 : index
+    tk.store %3, %o[i0](%5) combine add : i64, tensor<4xi64>
+  }
+  func.return %0 : tensor<4xi64>
+}
+
+// -----
+
+// The copy is transposed.
+
+// CHECK: tk.func @turns [2, 2, 1] ({{.*}}) {
+func.func @transposed_copy(%x: tensor<2x2xf32>, %i: tensor<1xi64>) -> tensor<2x2xf32> {
+  %0 = tk.kernel [2, 2, 1] ins(%x, %i : tensor<2x2xf32>, tensor<1xi64>) -> (tensor<2x2xf32>) attributes {tk.name = "turns"} {
+  ^bb0(%a: tensor<2x2xf32>, %at: tensor<1xi64>, %o: tensor<2x2xf32>):
+    %2 = tk.load %a[d1, d0] : tensor<2x2xf32> -> f32
+    tk.store %2, %o[d0, d1] : f32, tensor<2x2xf32>
+    %4 = tk.load %at[d2] : tensor<1xi64> -> i64
+    %5 = arith.index_cast %4 : i64 to index
+    %6 = arith.constant 1.0 : f32
+    tk.store %6, %o[i0, d1](%5) combine add : f32, tensor<2x2xf32>
+  }
+  func.return %0 : tensor<2x2xf32>
+}

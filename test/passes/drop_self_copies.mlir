@@ -1,0 +1,85 @@
+// RUN: tilewright-opt %s -p drop-self-copies --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p drop-self-copies --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+
+// One buffer; so are two places in an arena that are the same.
+
+// CHECK: tk.func @put
+// CHECK-NEXT: %[[ONE:.*]] = arith.constant
+// CHECK-NEXT: %[[I:.*]] = tk.load %at[d1]
+// CHECK-NEXT: %[[P:.*]] = arith.index_cast %[[I]]
+// CHECK-NEXT: tk.store %[[ONE]], %o[i0](%[[P]])
+// CHECK-NEXT: }
+func.func @in_place(%x: memref<4xf32>, %i: memref<2xi64>) {
+  th.launch @put(%x, %i) into(%x) : (memref<4xf32>, memref<2xi64>) into (memref<4xf32>)
+  %arena = th.arena "64" {th.requested = "128"} : memref<?xi8>
+  %a = th.buffer %arena at "0" size "4" : memref<4xf32>
+  %b = th.buffer %arena at "0" size "4" : memref<4xf32>
+  th.launch @put(%a, %i) into(%b) : (memref<4xf32>, memref<2xi64>) into (memref<4xf32>)
+  func.return
+}
+tk.func @put [4, 2] (%a: memref<4xf32>, %at: memref<2xi64>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<4xf32>
+  %1 = arith.constant 1.0 : f32
+  %2 = tk.load %at[d1] : memref<2xi64> -> i64
+  %3 = arith.index_cast %2 : i64 to index
+  tk.store %1, %o[i0](%3) : f32, memref<4xf32>
+}
+
+// -----
+
+// Another launch of the same kernel copies.
+
+// CHECK: tk.func @put
+// CHECK-NEXT: %[[OLD:.*]] = tk.load %a[d0]
+// CHECK-NEXT: tk.store %[[OLD]], %o[d0]
+// REMARK: tk.store at {{.*}}: other launches of this kernel copy between two buffers
+func.func @one_of_two(%x: memref<4xf32>, %y: memref<4xf32>, %i: memref<2xi64>) {
+  th.launch @put(%x, %i) into(%x) : (memref<4xf32>, memref<2xi64>) into (memref<4xf32>)
+  th.launch @put(%x, %i) into(%y) : (memref<4xf32>, memref<2xi64>) into (memref<4xf32>)
+  func.return
+}
+tk.func @put [4, 2] (%a: memref<4xf32>, %at: memref<2xi64>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<4xf32>
+  %1 = arith.constant 1.0 : f32
+  %2 = tk.load %at[d1] : memref<2xi64> -> i64
+  %3 = arith.index_cast %2 : i64 to index
+  tk.store %1, %o[i0](%3) : f32, memref<4xf32>
+}
+
+// -----
+
+// Two places in the arena, a load that has another subscript, and a kernel that does nothing else.
+
+// CHECK: tk.func @elsewhere
+// CHECK: tk.store %{{.*}}, %o[d0] : f32
+// CHECK: tk.func @reversed
+// CHECK: tk.store %{{.*}}, %o[d0] : f32
+// CHECK: tk.func @only
+// CHECK: tk.store %{{.*}}, %o[d0] : f32
+func.func @copies(%x: memref<16xf32>) {
+  %arena = th.arena "128" {th.requested = "128"} : memref<?xi8>
+  %a = th.buffer %arena at "0" size "16" : memref<16xf32>
+  %b = th.buffer %arena at "64" size "16" : memref<16xf32>
+  th.launch @elsewhere(%a) into(%b) : (memref<16xf32>) into (memref<16xf32>)
+  th.launch @reversed(%x) into(%x) : (memref<16xf32>) into (memref<16xf32>)
+  th.launch @only(%x) into(%x) : (memref<16xf32>) into (memref<16xf32>)
+  func.return
+}
+tk.func @elsewhere [16] (%a: memref<16xf32>, %o: memref<16xf32>) {
+  %0 = tk.load %a[d0] : memref<16xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<16xf32>
+  %1 = arith.constant 1.0 : f32
+  tk.store %1, %o[3] combine add : f32, memref<16xf32>
+}
+tk.func @reversed [16] (%a: memref<16xf32>, %o: memref<16xf32>) {
+  %0 = tk.load %a[-d0 + 15] : memref<16xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<16xf32>
+  %1 = arith.constant 1.0 : f32
+  tk.store %1, %o[3] combine add : f32, memref<16xf32>
+}
+tk.func @only [16] (%a: memref<16xf32>, %o: memref<16xf32>) {
+  %0 = tk.load %a[d0] : memref<16xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<16xf32>
+}
