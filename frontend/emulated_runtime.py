@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from .fallback import AtenFunction, aten_function
 from .graph import Graph
-from .lower import lower
+from .lower import check_compiled_graph, lower
 from .reference_runtime import draw_seed, placed, result_layouts
 
 if TYPE_CHECKING:
@@ -44,4 +44,5 @@ def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:
         results = run_graph(graph.module, unit, plain, aten=aten, draw_seed=draw_seed)
         return [placed(r, layout, env) for r, layout in zip(results, layouts, strict=True)]
 
+    check_compiled_graph(run, graph, request)
     return run

@@ -1,11 +1,13 @@
-"""`options={"target": "reference"}`: interpret the tw module, op by op, with torch.
+"""`options={"target": "reference"}`: interpret the module, op by op, with torch.
 
-Slow, but with nothing between the IR and its meaning: what it disagrees with is wrong.
+Slow, but with nothing between the IR and its meaning: what it disagrees with is wrong. It runs the graph
+as it was imported, or what the passes of `pipeline` and `insert` made of it, at any level.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -14,18 +16,25 @@ from xdsl.ir import Operation
 
 from tilewright.dialects.index_expr import Expr, Var, parse_exprs
 from tilewright.dialects.interpreter import interpret
+from tilewright.dialects.th.run import run_plan
 
+from .call import Run
+from .check.signature import is_plan
 from .fallback import AtenFunction, aten_function
+from .frozen import with_setup
 from .graph import Graph
+from .lower import check_compiled_graph, lower
 
 if TYPE_CHECKING:
     from .compile import Request
 
 
-def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:
+def build(graph: Graph, request: Request) -> Run:
     """A function that interprets @main; results are new tensors in the layouts the IR asks for."""
     functions: dict[Operation, AtenFunction] = {}
     layouts = result_layouts(graph)
+    setup = lower(graph, request).setup
+    execute = run_plan if is_plan(graph.main) else interpret
 
     def run(args: list[Any]) -> list[Any]:
         env = {var: int(args[index]) for var, index in graph.symbols}
@@ -37,10 +46,14 @@ def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:
 
         with torch.no_grad():
             plain = [a.detach() if isinstance(a, torch.Tensor) else a for a in args]
-            results = interpret(graph.module, plain, torch, aten=aten, draw_seed=draw_seed)
+            results = execute(graph.module, plain, torch, aten=aten, draw_seed=draw_seed)
             return [placed(r, layout, env) for r, layout in zip(results, layouts, strict=True)]
 
-    return run
+    call: Run = run
+    if setup is not None:
+        call = with_setup(run, setup, lambda parameters: count().__next__)  # derived anew in each call
+    check_compiled_graph(call, graph, request)
+    return call
 
 
 def draw_seed() -> int:

@@ -133,7 +133,7 @@ class _Run:
 
     def _active(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
         """The lanes that are not cut off by a tail or by the limit of a masked loop."""
-        active = self.machine.arrays.full(shape, True, self.machine.xp.bool_)
+        active = self.machine.arrays.full(shape, True, self.machine.xp.bool)
         if self.count is not None and len(shape) == 1:
             active = self.machine.arrays.arange(shape[0]) < self.count
         for dim, axis in enumerate(axes):

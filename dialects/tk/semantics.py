@@ -94,7 +94,7 @@ class Grid:
         shape = [self.sizes[a] if a in axes else 1 for a in range(self.rank)]
         for operand in operands:
             shape = [max(n, m) if m != 1 else n for n, m in zip(shape, operand.shape, strict=True)]
-        everywhere = self.machine.arrays.full(shape, True, self.machine.xp.bool_)
+        everywhere = self.machine.arrays.full(shape, True, self.machine.xp.bool)
         return everywhere if mask is None else everywhere & mask
 
     def _load(self, op: LoadOp, args: list[Any]) -> Array:

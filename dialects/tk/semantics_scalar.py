@@ -34,7 +34,7 @@ def _binary(name: str) -> Binary:
 
 def _is_bool(m: Machine, x: Array) -> bool:
     """Whether `x` is an i1, of which a signed one is 0 or -1."""
-    return x.dtype == (m.xp.bool if hasattr(m.xp, "Tensor") else m.xp.bool_)
+    return x.dtype == m.xp.bool
 
 
 def _unsigned(m: Machine, x: Array, bits: int) -> Array:
@@ -66,7 +66,7 @@ BINARY: Mapping[str, Binary] = {
     "math.copysign": _binary("copysign"),
     "math.powf": _binary("pow"),
     "arith.addf": lambda m, x, y: x + y,
-    "arith.addi": lambda m, x, y: x ^ y if x.dtype == m.xp.bool_ else x + y,
+    "arith.addi": lambda m, x, y: x ^ y if x.dtype == m.xp.bool else x + y,
     "arith.andi": lambda m, x, y: x & y,
     "arith.divf": lambda m, x, y: x / y,
     "arith.divsi": lambda m, x, y: (x - m.xp.fmod(x, y)) // y,
@@ -78,14 +78,14 @@ BINARY: Mapping[str, Binary] = {
     "arith.maxsi": lambda m, x, y: x & y if _is_bool(m, x) else m.xp.maximum(x, y),
     "arith.minsi": lambda m, x, y: x | y if _is_bool(m, x) else m.xp.minimum(x, y),
     "arith.mulf": lambda m, x, y: x * y,
-    "arith.muli": lambda m, x, y: x & y if x.dtype == m.xp.bool_ else x * y,
+    "arith.muli": lambda m, x, y: x & y if x.dtype == m.xp.bool else x * y,
     "arith.ori": lambda m, x, y: x | y,
     "arith.remf": _binary("fmod"),
     "arith.remsi": _binary("fmod"),
     "arith.shli": lambda m, x, y: x << y,
     "arith.shrsi": lambda m, x, y: x >> y,
     "arith.subf": lambda m, x, y: x - y,
-    "arith.subi": lambda m, x, y: x ^ y if x.dtype == m.xp.bool_ else x - y,
+    "arith.subi": lambda m, x, y: x ^ y if x.dtype == m.xp.bool else x - y,
     "arith.xori": lambda m, x, y: x ^ y,
 }
 TERNARY: Mapping[str, Ternary] = {

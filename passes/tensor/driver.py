@@ -31,8 +31,8 @@ class RewriteBudgetExceeded(TilewrightError):
 
     code = "TW3101"
     what = "`{name}` did not settle after {budget} rewrites"
-    why = "two rules undo each other; the last op that was rewritten is shown below"
-    fix = "this is a bug in `{name}`: report it with the module that `TILEWRIGHT_DUMP` writes"
+    why = "two rules undo each other, or one matches what it makes; the last op rewritten is shown below"
+    fix = "this is a bug in `{name}`: mend it, or report it with the module that `TILEWRIGHT_DUMP` writes"
 
 
 class Rewrite:
@@ -118,6 +118,11 @@ def _checked(op: Operation, values: object) -> Sequence[SSAValue]:
     if [v.type for v in replacements] != [r.type for r in op.results]:
         new, old = (", ".join(str(v.type) for v in group) for group in (replacements, op.results))
         raise TypeError(f"values of types ({new}) cannot replace results of types ({old})")
+    for value in replacements:
+        if value.owner is op:
+            raise TypeError("an op cannot take its own place: return None to leave it as it is")
+        if isinstance(owner := value.owner, Operation) and owner.parent is None:
+            raise TypeError(f"{owner.name} is in no block: `rewrite.value({type(owner).__name__}(...))` puts it there")
     return replacements
 
 

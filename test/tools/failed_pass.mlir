@@ -1,6 +1,8 @@
 // RUN: not tilewright-opt %s --load %S/Inputs/broken_rules.py -p dce,looks-up 2>&1 | filecheck %s --check-prefix=RAISES
 // RUN: not tilewright-opt %s --load %S/Inputs/broken_rules.py -p returns-op 2>&1 | filecheck %s --check-prefix=RETURNS
 // RUN: not tilewright-opt %s --load %S/Inputs/broken_rules.py -p changes-type 2>&1 | filecheck %s --check-prefix=TYPE
+// RUN: not tilewright-opt %s --load %S/Inputs/broken_rules.py -p returns-itself 2>&1 | filecheck %s --check-prefix=ITSELF
+// RUN: not tilewright-opt %s --load %S/Inputs/broken_rules.py -p forgets-to-insert 2>&1 | filecheck %s --check-prefix=NOWHERE
 // RUN: not tilewright-opt %s --load %S/Inputs/broken_rules.py -p stops 2>&1 | filecheck %s --check-prefix=MODULE
 // RUN: tilewright bisect %s --load %S/Inputs/broken_rules.py -p dce,looks-up | filecheck %s --check-prefix=BISECT
 // RUN: tilewright reduce %s --load %S/Inputs/broken_rules.py -p dce,looks-up | filecheck %s --check-prefix=REDUCE
@@ -18,9 +20,15 @@
 // TYPE: where: loc("m.py":3:4)
 // TYPE-NEXT: values of types (tensor<9xf64>) cannot replace results of types (tensor<4xf32>)
 
+// ITSELF: where: loc("m.py":3:4)
+// ITSELF-NEXT: why: TypeError: an op cannot take its own place: return None to leave it as it is
+
+// NOWHERE: where: loc("m.py":3:4)
+// NOWHERE-NEXT: why: TypeError: tw.neg is in no block: `rewrite.value(NegOp(...))` puts it there
+
 // MODULE: TW3910: pass 1 `stops` failed
 // MODULE-NEXT: why: RuntimeError: stopped
-// MODULE-NEXT: in stops, {{.*}}broken_rules.py:38
+// MODULE-NEXT: in stops, {{.*}}broken_rules.py:50
 
 // BISECT: pass 2 `looks-up` fails
 // BISECT-NEXT: TW3910: pass 2 `looks-up` failed

@@ -32,6 +32,18 @@ def changes_type(op: ExpOp, rewrite: Rewrite) -> SSAValue:
     return rewrite.value(ExpOp.create(operands=[op.operand], result_types=[TensorType(f64, [9])]))
 
 
+@tilewright.register_pass("returns-itself", on=ExpOp)
+def returns_itself(op: ExpOp, rewrite: Rewrite) -> SSAValue:
+    """Return the value that is to be replaced."""
+    return op.result
+
+
+@tilewright.register_pass("forgets-to-insert", on=ExpOp)
+def forgets_to_insert(op: ExpOp, rewrite: Rewrite) -> SSAValue:
+    """Return the result of an op that is nowhere."""
+    return NegOp(op.operand).result
+
+
 @tilewright.register_pass("stops")
 def stops(ctx: Context, module: ModuleOp) -> None:
     """Raise, as a pass over the whole module."""
