@@ -122,7 +122,8 @@ def _checked(op: Operation, values: object) -> Sequence[SSAValue]:
         if value.owner is op:
             raise TypeError("an op cannot take its own place: return None to leave it as it is")
         if isinstance(owner := value.owner, Operation) and owner.parent is None:
-            raise TypeError(f"{owner.name} is in no block: `rewrite.value({type(owner).__name__}(...))` puts it there")
+            how = f"`rewrite.value({type(owner).__name__}(...))` puts it there"
+            raise TypeError(f"{owner.name} is in no block: {how}")
     return replacements
 
 
