@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc, StringA
 from xdsl.ir import Operation
 
 from ..op_reference import describe
-from .source import Chunk, Definition, OpText, Range
+from .source import Chunk, Definition, OpText, Placed, Range
 
 _MAX_LINE = 160
 
@@ -29,21 +29,23 @@ class Symbol:
 
 def definition_of(chunks: Sequence[Chunk], offset: int) -> Range | None:
     """Where the value or symbol at `offset` is defined."""
-    if (definition := _value_at(chunks, offset)) is not None:
-        return definition.at
+    if (found := _value_at(chunks, offset)) is not None:
+        start, definition = found
+        return definition.at.shifted(start)
     if (named := _symbol_at(chunks, offset)) is not None:
-        chunk, name = named
+        chunk, name, _ = named
         return next((text.name for other, text in chunk.symbol_definitions() if other == name), None)
     return None
 
 
 def references_of(chunks: Sequence[Chunk], offset: int, *, with_definition: bool) -> list[Range]:
     """Where the value or symbol at `offset` is used."""
-    if (definition := _value_at(chunks, offset)) is not None:
+    if (found := _value_at(chunks, offset)) is not None:
+        start, definition = found
         own = [definition.at] if with_definition else []
-        return own + [use.at for use in definition.uses]
+        return [at.shifted(start) for at in [*own, *(use.at for use in definition.uses)]]
     if (named := _symbol_at(chunks, offset)) is not None:
-        chunk, name = named
+        chunk, name, _ = named
         defining = [text.at for other, text in chunk.symbol_definitions() if other == name]
         every = [at for other, at in chunk.symbols() if other == name]
         heads = [next((at for at in every if at.start >= d.start), None) for d in defining]
@@ -53,15 +55,15 @@ def references_of(chunks: Sequence[Chunk], offset: int, *, with_definition: bool
 
 def hover(chunks: Sequence[Chunk], offset: int) -> tuple[str, Range] | None:
     """Markdown about the value, op name or symbol at `offset`, and what it stands on."""
-    if (definition := _value_at(chunks, offset)) is not None:
-        at = next(r for r in [definition.at, *(u.at for u in definition.uses)] if r.holds(offset))
-        return _about_value(chunks, definition), at
-    for text in _ops(chunks):
-        if text.name.holds(offset):
-            return _about_op(text.op), text.name
+    if (found := _value_at(chunks, offset)) is not None:
+        start, definition = found
+        places = [definition.at, *(use.at for use in definition.uses)]
+        at = next(r for r in places if r.holds(offset - start))
+        return _about_value(definition), at.shifted(start)
+    if (text := _op_named_at(chunks, offset)) is not None:
+        return _about_op(text.op), text.name
     if (named := _symbol_at(chunks, offset)) is not None:
-        chunk, name = named
-        at = next(at for other, at in chunk.symbols() if other == name and at.holds(offset))
+        chunk, name, at = named
         for other, text in chunk.symbol_definitions():
             if other == name:
                 return _code(_first_line(chunk, text)), at
@@ -73,7 +75,7 @@ def outline(chunks: Sequence[Chunk]) -> list[Symbol]:
     roots: list[Symbol] = []
     for chunk in chunks:
         stack: list[Symbol] = []
-        for text in chunk.ops:
+        for text in chunk.ops():
             if not text.op.regions:
                 continue
             symbol = Symbol(*_title(text.op), text.at, text.name)
@@ -96,34 +98,47 @@ def completions(ctx: Context, typed: str) -> list[tuple[str, str]]:
 # What is where
 
 
-def _ops(chunks: Sequence[Chunk]) -> Iterator[OpText]:
-    for chunk in chunks:
-        yield from chunk.ops
+def _chunk_at(chunks: Sequence[Chunk], offset: int) -> Chunk | None:
+    return next((chunk for chunk in chunks if chunk.start <= offset <= chunk.start + len(chunk.text)), None)
 
 
-def _value_at(chunks: Sequence[Chunk], offset: int) -> Definition | None:
-    for chunk in chunks:
-        for definition in chunk.definitions:
-            if definition.at.holds(offset):
-                return definition
-        for use in chunk.uses:
-            if use.at.holds(offset):
-                return use.definition
+def _pieces_at(chunks: Sequence[Chunk], offset: int) -> Iterator[Placed]:
+    """That which holds it; between two of them, both."""
+    chunk = _chunk_at(chunks, offset)
+    for placed in () if chunk is None else chunk.pieces:
+        if placed.start <= offset <= placed.start + len(placed.piece.text):
+            yield placed
+
+
+def _value_at(chunks: Sequence[Chunk], offset: int) -> tuple[int, Definition] | None:
+    """What defines the value there, and where the piece begins that has it."""
+    for start, piece in _pieces_at(chunks, offset):
+        if (definition := piece.definition_at(offset - start)) is not None:
+            return start, definition
     return None
 
 
-def _symbol_at(chunks: Sequence[Chunk], offset: int) -> tuple[Chunk, str] | None:
-    for chunk in chunks:
+def _op_named_at(chunks: Sequence[Chunk], offset: int) -> OpText | None:
+    for start, piece in _pieces_at(chunks, offset):
+        for text in piece.ops:
+            if text.name.holds(offset - start):
+                return text.shifted(start)
+    around = None if (chunk := _chunk_at(chunks, offset)) is None else chunk.around
+    return around if around is not None and around.name.holds(offset) else None
+
+
+def _symbol_at(chunks: Sequence[Chunk], offset: int) -> tuple[Chunk, str, Range] | None:
+    if (chunk := _chunk_at(chunks, offset)) is not None:
         for name, at in chunk.symbols():
             if at.holds(offset):
-                return chunk, name
+                return chunk, name, at
     return None
 
 
 # What is said about it
 
 
-def _about_value(chunks: Sequence[Chunk], definition: Definition) -> str:
+def _about_value(definition: Definition) -> str:
     owner = definition.values[0].owner
     lines = [
         f"%{definition.name}{f'#{i}' if len(definition.values) > 1 else ''} : {value.type}"

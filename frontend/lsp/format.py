@@ -14,7 +14,8 @@ from xdsl.printer import Printer
 
 from tilewright.passes.manager import module_text
 
-from .source import Chunk, Range, read
+from .reading import read
+from .source import Chunk, Range
 
 _COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|(//[^\n]*)')
 _ALIASES = re.compile(r"^\s*(?:[#!][\w.$-]+\s*=|\{-#)", re.MULTILINE)
@@ -41,14 +42,13 @@ def formatted(text: str, ctx: Context) -> str | None:
         result += text[end : chunk.start] + _chunk(chunk)
         end = chunk.start + len(chunk.text)
     result += text[end:]
-    return result if _same(chunks, read(result, ctx)) else None
+    means = _meaning(chunks)
+    return result if _meaning(read(result, ctx, chunks)) == means else None
 
 
-def _same(before: Sequence[Chunk], after: Sequence[Chunk]) -> bool:
-    """The check that makes formatting safe: nothing but the text changed."""
-    modules = [[c.module for c in chunks if c.module is not None] for chunks in (before, after)]
-    texts = [[module_text(module, generic=True) for module in each] for each in modules]
-    return texts[0] == texts[1]
+def _meaning(chunks: Sequence[Chunk]) -> list[str]:
+    """What formatting must not change, which is checked each time."""
+    return [module_text(chunk.module, generic=True) for chunk in chunks if chunk.module is not None]
 
 
 def _chunk(chunk: Chunk) -> str:
@@ -56,8 +56,7 @@ def _chunk(chunk: Chunk) -> str:
         return chunk.text
     stream = StringIO()
     printer = _Commenting(stream, chunk)
-    spans = {text.op for text in chunk.ops}
-    tops = [chunk.module] if chunk.module in spans else list(chunk.module.body.block.ops)
+    tops = [chunk.module] if chunk.module in printer.places else list(chunk.module.body.block.ops)
     for op in tops:
         if op is not tops[0] and printer.stood_apart(op):
             printer.print_string("\n")
@@ -76,7 +75,7 @@ class _Commenting(Printer):
         super().__init__(stream)
         self.text = chunk.text
         self.base = chunk.start
-        self.places = {text.op: text.at for text in chunk.ops}
+        self.places = {text.op: text.at for text in chunk.ops()}
         self.comments = [
             self._comment(match) for match in _COMMENT.finditer(chunk.text) if match[1] is not None
         ]

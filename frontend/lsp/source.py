@@ -3,28 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.parser import Parser, UnresolvedOperand
-from xdsl.utils.exceptions import DiagnosticException, ParseError
-from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
+from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.diagnostics import TilewrightError
-from tilewright.dialects.dominance import verify_dominance
+from tilewright.dialects.verification import Verifier
 
-_SEPARATOR = re.compile(r"^// -----[ \t]*$\n?", re.MULTILINE)
-_OP_NAME = re.compile(r'(?:%[^=]*=\s*)?"?([A-Za-z_][\w.$-]*)')
 _SYMBOL = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|@([A-Za-z_][\w.$-]*)')
 
 
-@dataclass(frozen=True)
-class Range:
-    """Characters `start` to `end` (exclusive) of the document."""
+class Range(NamedTuple):
+    """Characters `start` to `end` (exclusive), of a document or of one of its pieces."""
 
     start: int
     end: int
@@ -32,8 +24,11 @@ class Range:
     def holds(self, offset: int) -> bool:
         return self.start <= offset <= self.end
 
+    def shifted(self, by: int) -> Range:
+        return Range(self.start + by, self.end + by)
 
-@dataclass
+
+@dataclass(eq=False)
 class Definition:
     """`%name` where it is defined, with its values (several for `%r:2`) and uses."""
 
@@ -43,7 +38,7 @@ class Definition:
     uses: list[Use] = field(default_factory=list["Use"])
 
 
-@dataclass
+@dataclass(eq=False)
 class Use:
     """`%name` or `%name#1` where it is an operand."""
 
@@ -52,40 +47,89 @@ class Use:
     definition: Definition | None = None
 
 
-@dataclass(frozen=True)
-class OpText:
+class OpText(NamedTuple):
     """An op, the text from its results to its end, and that of its name."""
 
     op: Operation
     at: Range
     name: Range
 
+    def shifted(self, by: int) -> OpText:
+        return OpText(self.op, self.at.shifted(by), self.name.shifted(by))
 
-@dataclass(frozen=True)
-class Problem:
+
+class Problem(NamedTuple):
     """Something wrong, and where."""
 
     at: Range
     message: str
     code: str | None = None
 
+    def shifted(self, by: int) -> Problem:
+        return self._replace(at=self.at.shifted(by))
 
-@dataclass
-class Chunk:
-    """One module of a document: the whole of it, or a part between `// -----` lines."""
 
-    start: int
+@dataclass(eq=False)
+class Piece:
+    """Text that is parsed by itself: a module, or one of its functions. Ranges count from its beginning.
+
+    What was read of it serves as long as there is this text somewhere in the document.
+    """
+
     text: str
-    module: ModuleOp | None = None
+    tops: list[Operation] | None = None
     """None where the text does not parse; what was read until then is known all the same."""
     ops: list[OpText] = field(default_factory=list[OpText])
     definitions: list[Definition] = field(default_factory=list[Definition])
     uses: list[Use] = field(default_factory=list[Use])
     problems: list[Problem] = field(default_factory=list[Problem])
+    """That it does not parse."""
+    broken: list[Problem] | None = None
+    """Rules that ops break, which look at nothing outside; None where that was not asked yet."""
+
+    def definition_at(self, offset: int) -> Definition | None:
+        """What defines the value whose name stands there."""
+        for definition in self.definitions:
+            if definition.at.holds(offset):
+                return definition
+        return next((use.definition for use in self.uses if use.at.holds(offset)), None)
+
+
+class Placed(NamedTuple):
+    """A piece, and where it begins in the document."""
+
+    start: int
+    piece: Piece
+
+
+@dataclass(eq=False)
+class Chunk:
+    """One module of a document: the whole of it, or a part between `// -----` lines."""
+
+    start: int
+    text: str
+    pieces: list[Placed] = field(default_factory=list[Placed])
+    module: ModuleOp | None = None
+    """None where the text does not parse."""
+    around: OpText | None = None
+    """The module, where it is written around the pieces."""
+    problems: list[Problem] = field(default_factory=list[Problem])
+    verifier: Verifier = field(default_factory=Verifier)
+    """Knows the ops of the module, so that of the next one only what is new is judged."""
+    judged: int = 0
+    """How many ops `verifier` was given."""
+
+    def ops(self) -> Iterator[OpText]:
+        """Every op, in the order of the text, an outer one first."""
+        if self.around is not None:
+            yield self.around
+        for start, piece in self.pieces:
+            for text in piece.ops:
+                yield text.shifted(start)
 
     def symbol_definitions(self) -> Iterator[tuple[str, OpText]]:
         """Every op that defines a symbol, `@main`."""
-        for text in self.ops:
+        for text in self.ops():
             name = text.op.properties.get("sym_name") or text.op.attributes.get("sym_name")
             if isinstance(name, StringAttr):
                 yield name.data, text
@@ -97,130 +141,13 @@ class Chunk:
                 yield match[1], Range(self.start + match.start(), self.start + match.end())
 
 
-def read(text: str, ctx: Context) -> list[Chunk]:
-    """The chunks of a document, each parsed and verified as far as it goes."""
-    found: list[Chunk] = []
-    start = 0
-    for match in [*_SEPARATOR.finditer(text), None]:
-        end = len(text) if match is None else match.start()
-        chunk = Chunk(start, text[start:end])
-        if chunk.text.strip() or match is None:
-            _read(chunk, ctx.clone())
-            found.append(chunk)
-        start = end if match is None else match.end()
-    return found
-
-
-def _read(chunk: Chunk, ctx: Context) -> None:
-    if not re.sub(r"//[^\n]*", "", chunk.text).strip():
-        return
-    try:
-        parser = _Recorder(ctx, chunk)  # reads the first token
-    except ParseError as error:
-        chunk.problems.append(_unreadable(chunk, error))
-        return
-    try:
-        chunk.module = parser.parse_module()
-    except ParseError as error:
-        chunk.problems.append(_unreadable(chunk, error))
-    except Exception as error:  # a malformed attribute surfaces as anything, from anywhere in the parser
-        at = Range(chunk.start + parser.pos, chunk.start + parser.pos + 1)
-        chunk.problems.append(_problem(at, error))
-    chunk.ops.sort(key=lambda op: (op.at.start, -op.at.end))
-    if chunk.module is not None:
-        chunk.problems += _broken_rules(chunk, chunk.module)
-
-
-def _unreadable(chunk: Chunk, error: ParseError) -> Problem:
-    return Problem(Range(chunk.start + error.span.start, chunk.start + error.span.end), error.msg)
-
-
-class _Recorder(Parser):
-    """A parser that notes where things stand."""
-
-    def __init__(self, ctx: Context, chunk: Chunk) -> None:
-        self.chunk = chunk
-        self.last_end = 0
-        self.waiting: dict[str, list[Use]] = {}
-        self.owners: dict[SSAValue, Definition] = {}
-        super().__init__(ctx, chunk.text, "document")
-
-    def _consume_token(self, expected_kind: MLIRTokenKind | None = None) -> MLIRToken:
-        token = super()._consume_token(expected_kind)
-        self.last_end = token.span.end
-        return token
-
-    def _at(self, start: int, end: int) -> Range:
-        return Range(self.chunk.start + start, self.chunk.start + end)
-
-    def parse_operation(self) -> Operation:
-        start = self._current_token.span.start
-        op = super().parse_operation()
-        name = _OP_NAME.match(self.chunk.text, start)
-        span = name.span(1) if name is not None else (start, start)
-        self.chunk.ops.append(OpText(op, self._at(start, self.last_end), self._at(*span)))
-        return op
-
-    def _get_op_by_name(self, name: str) -> type[Operation]:
-        try:
-            return super()._get_op_by_name(name)
-        except ParseError as error:  # it points behind the name
-            end = self.last_end
-            start = self.chunk.text.rfind(name, 0, end)
-            raise ParseError(Span(start, start + len(name), self.lexer.input), error.msg) from error
-
-    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
-        super()._register_ssa_definition(name, values, span)
-        definition = Definition(name, self._at(span.start, span.end), tuple(values))
-        self.chunk.definitions.append(definition)
-        self.owners.update(dict.fromkeys(values, definition))
-        for use in self.waiting.pop(name, ()):
-            use.definition = definition
-            definition.uses.append(use)
-
-    def resolve_operand(self, operand: UnresolvedOperand, type: Attribute) -> SSAValue:
-        value = super().resolve_operand(operand, type)
-        self._note_use(operand, value)
-        return value
-
-    def _parse_optional_operand_without_type(self) -> SSAValue | None:
-        at = self._current_token.span
-        value = super()._parse_optional_operand_without_type()
-        if value is not None:
-            self._note_use(UnresolvedOperand(at, 0), value)
-        return value
-
-    def _note_use(self, operand: UnresolvedOperand, value: SSAValue) -> None:
-        use = Use(self._at(operand.span.start, operand.span.end), operand.index, self.owners.get(value))
-        self.chunk.uses.append(use)
-        if use.definition is not None:
-            use.definition.uses.append(use)
-        else:
-            self.waiting.setdefault(operand.operand_name, []).append(use)
-
-
-def _broken_rules(chunk: Chunk, module: ModuleOp) -> Iterator[Problem]:
-    """What verification says about each op, then dominance."""
-    places = {text.op: text.name for text in chunk.ops}
-    whole = Range(chunk.start, chunk.start + len(chunk.text))
-    clean = True
-    for op in module.walk():
-        try:
-            op.verify(verify_nested_ops=False)
-        except Exception as error:
-            clean = False
-            yield _problem(places.get(op, whole), error)
-    if clean:
-        try:
-            verify_dominance(module)
-        except TilewrightError as error:
-            yield _problem(whole if error.op is None else places.get(error.op, whole), error)
-
-
-def _problem(at: Range, error: Exception) -> Problem:
-    """An error as a diagnostic; what stands in the `ir:` line is in front of the reader already."""
-    if isinstance(error, TilewrightError):
-        lines = str(error).partition("\n  ir:")[0]
-        return Problem(at, lines.partition(": ")[2], error.code)
-    message = str(error) if isinstance(error, DiagnosticException) else f"{type(error).__name__}: {error}"
-    return Problem(at, message.partition("\n\n")[0].strip())
+def moved(chunk: Chunk, start: int) -> Chunk:
+    """The same chunk where its text begins elsewhere."""
+    by = start - chunk.start
+    return replace(
+        chunk,
+        start=start,
+        pieces=[Placed(place + by, piece) for place, piece in chunk.pieces],
+        around=None if chunk.around is None else chunk.around.shifted(by),
+        problems=[problem.shifted(by) for problem in chunk.problems],
+    )
