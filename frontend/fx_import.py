@@ -184,24 +184,24 @@ class _Importer:
         start = len(self.b.ops)
         try:
             carried = str(op) not in READS_CARRIERS and self._is_carried(args)
-            if carried and (value := on_carriers(self.b, str(op), args, kwargs)) is not None:
-                return self._carry(self._checked(value, self.b.fake), self.b.fake)
-            if row is None:
-                raise Unsupported(NO_ROW, "TW1101")
-            if carried:
-                raise Unsupported("its dtype has no element type in the IR", "TW1103")
-            value = row(self.b, *args, **kwargs)
+            value = on_carriers(self.b, str(op), args, kwargs) if carried else None
+            if value is None:
+                if row is None:
+                    raise Unsupported(NO_ROW, "TW1101")
+                if carried:
+                    raise Unsupported("its dtype has no element type in the IR", "TW1103")
+                value = row(self.b, *args, **kwargs)
         except Unsupported as reason:
             del self.b.ops[start:]
             return self._call_aten(op, args, kwargs, reason)
-        return self._checked(value, self.b.fake)
+        return self._carry(self._checked(value, self.b.fake), self.b.fake)
 
     def _carry(self, made: Any, fake: Any) -> Any:
-        """Note what the value of a row on carriers stands for."""
+        """Note what a value of another dtype than its own stands for."""
         if isinstance(fake, tuple | list):
             for part, seen in zip(made, fake, strict=True):  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
                 self._carry(part, seen)
-        elif fake.dtype in CARRIERS:
+        elif isinstance(fake, torch.Tensor) and fake.dtype in CARRIERS and made is not None:
             self.b.carried[made] = fake
         return made
 

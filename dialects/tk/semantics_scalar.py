@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, f32, i8, 
 from xdsl.ir import Attribute, Operation
 
 from ..arrays import Array
-from ..float8 import FORMATS, decoded
+from ..float8 import FORMATS, decoded, encoded
 from ..philox import uniform
 from ..scalars import predicate_of
 from ..semantics import Machine, NoSemantics
@@ -56,7 +56,6 @@ UNARY: Mapping[str, Unary] = {
     "math.roundeven": _unary("round"),
     "arith.negf": lambda m, x: -x,
     "arith.extf": lambda m, x: x,
-    "arith.truncf": lambda m, x: x,
     "arith.index_cast": lambda m, x: x,
     "arith.fptosi": _unary("trunc"),  # cast to the result's own type, which settles what does not fit
     "arith.fptoui": lambda m, x: m.arrays.cast(m.xp.trunc(x), m.xp.int64),
@@ -160,14 +159,24 @@ def _truncate(op: Operation, args: Sequence[Array], m: Machine) -> Array:
 
 
 def _bitcast(op: arith.BitcastOp, args: Sequence[Array], m: Machine) -> Array:
-    """Bits as an 8-bit float, or as another type of 32 bits."""
+    """Between bits and an 8-bit float, or types of 32 bits."""
     source, target = element_type_of(op.input), element_type_of(op.result)
     if (format_ := FORMATS.get(target)) is not None and source == i8:
         return decoded(m.arrays, args[0], format_, m.arrays.dtype(f32))
+    if (format_ := FORMATS.get(source)) is not None and target == i8:
+        return encoded(m.arrays, args[0], format_)
     names: Mapping[Attribute, Any] = {f32: m.xp.float32, i32: m.xp.int32}
     if source not in names or target not in names:
         raise NoSemantics(op)
     return m.arrays.cast(args[0], names[source]).view(names[target])
+
+
+def _round(op: arith.TruncFOp, args: Sequence[Array], m: Machine) -> Array:
+    """To an 8-bit float; what memory holds is rounded where it is stored."""
+    format_ = FORMATS.get(element_type_of(op.result))
+    if format_ is None:
+        return args[0]
+    return decoded(m.arrays, encoded(m.arrays, args[0], format_), format_, m.arrays.dtype(f32))
 
 
 def _call(op: CallOp, args: Sequence[Array], m: Machine) -> Array:
@@ -187,6 +196,7 @@ SPECIAL: Mapping[str, Callable[[Any, Sequence[Array], Machine], Array]] = {
     "arith.uitofp": lambda op, args, m: _unsigned(m, args[0], _bits(op)),
     "arith.extsi": lambda op, args, m: -m.arrays.cast(args[0], m.xp.int64) if _bits(op) == 1 else args[0],
     "arith.sitofp": lambda op, args, m: -m.arrays.cast(args[0], m.xp.int64) if _bits(op) == 1 else args[0],
+    "arith.truncf": _round,
     "arith.trunci": _truncate,
     "arith.bitcast": _bitcast,
     "math.ipowi": lambda op, args, m: _power(args[0], args[1], m),

@@ -15,7 +15,7 @@ from tilewright.dialects.types import is_float, is_half, sizes_of, ui8
 
 from ..errors import Unsupported
 from .builder import Builder, FloatScalar, Operand, Row, as_tensor, element_of, promote
-from .float8 import decoded
+from .float8 import decoded, encoded, kind_of
 
 UnaryClass = Callable[[SSAValue], Operation]
 BinaryClass = Callable[[SSAValue, SSAValue], Operation]
@@ -312,8 +312,9 @@ def _convert(b: Builder, x: SSAValue, dtype: torch.dtype) -> SSAValue:
     """What the program asks for is rounded; a decomposed op may be more exact than its dtype."""
     original = b.node.meta.get("original_aten")
     asked = original is None or str(original) in _CONVERSIONS
-    element = b.element_of_dtype(dtype)
-    return b.cast(decoded(b, x), element, rounded=asked)
+    if (kind := kind_of(dtype)) is not None:
+        return encoded(b, decoded(b, x), kind)
+    return b.cast(decoded(b, x), b.element_of_dtype(dtype), rounded=asked)
 
 
 def _copy(b: Builder, target: SSAValue, source: SSAValue, non_blocking: bool = False) -> SSAValue:

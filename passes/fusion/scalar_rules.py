@@ -13,12 +13,13 @@ from xdsl.dialects.builtin import IntegerType, UnitAttr, f32, i1, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from tilewright.dialects.float8 import FORMATS
 from tilewright.dialects.lossless import is_lossless
 from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.calls import AssertOp, CallOp
 from tilewright.dialects.tw import elementwise as un
 from tilewright.dialects.tw import elementwise_binary as bi
-from tilewright.dialects.tw.float8 import DecodeFloat8Op
+from tilewright.dialects.tw.float8 import DecodeFloat8Op, EncodeFloat8Op
 from tilewright.dialects.types import compute_type, element_type_of, is_float, ui8
 
 from .foreign import foreign_scalar_rule
@@ -339,8 +340,21 @@ def _decode(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAVal
     return b.op(arith.ExtFOp, bits, type_=f32)
 
 
+def _encode(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
+    assert isinstance(op, EncodeFloat8Op)
+    (number,) = args
+    if op.clamped is not None:
+        format_ = FORMATS[op.type_]
+        largest = format_.values[format_.largest]
+        number = b.op(arith.MaximumfOp, number, b.constant(-largest, f32))
+        number = b.op(arith.MinimumfOp, number, b.constant(largest, f32))
+    rounded = b.op(arith.TruncFOp, number, type_=op.type_)
+    return b.widen(b.op(arith.BitcastOp, rounded, type_=i8), i8)
+
+
 FUNCTIONS: Mapping[type[Operation], Rule] = {
     DecodeFloat8Op: _decode,
+    EncodeFloat8Op: _encode,
     un.NegOp: _neg,
     un.SignOp: _sign,
     un.ReciprocalOp: _reciprocal,

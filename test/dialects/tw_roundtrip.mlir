@@ -112,6 +112,10 @@ func.func @contractions(%a: tensor<4x6xf32>, %b: tensor<6x5xf32>, %c: tensor<5xf
   %i = "test.op"() : () -> tensor<4x6xi8>
   // CHECK-NEXT: %[[D:.*]] = tw.decode_float8 %[[I]] from "e4m3fn" : tensor<4x6xi8> -> tensor<4x6xf32>
   %d = tw.decode_float8 %i from "e4m3fn" : tensor<4x6xi8> -> tensor<4x6xf32>
+  // CHECK-NEXT: tw.encode_float8 %[[D]] to "e5m2" : tensor<4x6xf32> -> tensor<4x6xi8>
+  %e = tw.encode_float8 %d to "e5m2" : tensor<4x6xf32> -> tensor<4x6xi8>
+  // CHECK-NEXT: tw.encode_float8 %[[D]] to "e4m3fn" clamped : tensor<4x6xf32> -> tensor<4x6xi8>
+  %f = tw.encode_float8 %d to "e4m3fn" clamped : tensor<4x6xf32> -> tensor<4x6xi8>
   // CHECK-NEXT: %[[J:.*]] = tw.transpose %[[I]]
   %j = tw.transpose %i by [1, 0] : tensor<4x6xi8> -> tensor<6x4xi8>
   // CHECK-NEXT: tw.matmul %[[I]], %[[J]] : (tensor<4x6xi8>, tensor<6x4xi8>) -> tensor<4x4xi32>

@@ -82,7 +82,7 @@ FALLEN_BACK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
     "fft": (lambda x: torch.fft.rfft(x).abs() * 2, (torch.randn(4, 8),), "aten::_fft_r2c"),
     "complex": (lambda x: x.sqrt() + 1, (torch.randn(4, dtype=torch.complex64),), "aten::sqrt"),
     "float8": (
-        lambda x: x.to(torch.float8_e4m3fn).to(torch.float32) * 2,
+        lambda x: x.to(torch.float8_e8m0fnu).to(torch.float32) * 2,
         (torch.randn(4, 8),),
         "prims::convert_element_type",
     ),

@@ -160,6 +160,23 @@ def test_every_pattern_of_bits(kind: str, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16, torch.float64, torch.int32])
+def test_conversions_to_8_bits(kind: str, dtype: torch.dtype, way: str) -> None:
+    def function(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        rounded = (x.t() * 3).to(float8(kind))
+        return rounded, rounded.float() + 1, x[0, 0].to(float8(kind)), y.to(float8(kind))
+
+    x = (randoms(37, 13) * 300).to(dtype)
+    if dtype.is_floating_point:
+        x[0, :6] = torch.tensor([float("inf"), -float("inf"), 0.0, -0.0, 1e-3, 6e4], dtype=dtype)
+    given = (x, torch.ones(0, 3, dtype=dtype))
+    for got, want in zip(compiled(function, WAYS[way])(*given), function(*given), strict=True):
+        assert got.dtype == want.dtype
+        torch.testing.assert_close(got.float(), want.float(), rtol=0, atol=0, equal_nan=True)
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_views_of_8_bit_floats(way: str) -> None:
     def views(x: Tensor) -> tuple[Tensor, Tensor]:
         return x.t()[1:, ::2].to(torch.bfloat16) * 2, x.reshape(3, -1)[1]

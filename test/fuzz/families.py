@@ -27,7 +27,7 @@ from tilewright.dialects.tw.aten import ArgAttr, AtenOp
 from tilewright.dialects.tw.base import TwOp
 from tilewright.dialects.tw.elementwise import UNARY_OPS
 from tilewright.dialects.tw.elementwise_binary import BINARY_OPS, CastOp, CompareOp, RemainderOp, SelectOp
-from tilewright.dialects.tw.float8 import DecodeFloat8Op
+from tilewright.dialects.tw.float8 import DecodeFloat8Op, EncodeFloat8Op
 from tilewright.dialects.types import (
     ELEMENT_TYPES,
     FLOAT8,
@@ -78,6 +78,11 @@ def _cast(g: Graph) -> None:
 
 def _decode(g: Graph) -> None:
     g.add(DecodeFloat8Op(g.add(CastOp(g.pick(), i8)), g.random.choice(list(FLOAT8))))
+
+
+def _encode(g: Graph) -> None:
+    numbers = g.pick(lambda v: is_float(element_type_of(v)) and element_type_of(v) != f64)
+    g.add(EncodeFloat8Op(numbers, g.random.choice(list(FLOAT8)), clamped=g.random.random() < 0.5))
 
 
 def _full(g: Graph) -> None:
@@ -324,6 +329,7 @@ FAMILIES: Sequence[tuple[int, Callable[[Graph], None]]] = (
     (5, _select),
     (6, _cast),
     (1, _decode),
+    (1, _encode),
     (4, _full),
     (3, _iota),
     (1, _random),

@@ -75,3 +75,39 @@ tk.func @leaves_halves [8] (%x: memref<8xbf16>, %o: memref<8xf32>) {
   %1 = arith.extf %0 : bf16 to f32
   tk.store %1, %o[d0] : f32, memref<8xf32>
 }
+
+// -----
+
+// What is rounded has integers too where the target reads the kind: its instruction would clamp.
+// CHECK-LABEL: @round_e4m3fn
+// CHECK: %[[R:.*]] = arith.bitcast %{{.*}} : f32 to i32
+// CHECK: %[[S:.*]] = arith.andi %[[R]], %{{.*}} : i32
+// CHECK: %[[N:.*]] = arith.minsi %[[S]], %{{.*}} : i32
+// CHECK: arith.shrsi
+// CHECK: %[[T:.*]] = arith.trunci %{{.*}} : i32 to i8
+// CHECK-NEXT: tk.store %[[T]], %o[d0]
+// CHECK-NOT: f8E4M3FN
+// SOME-LABEL: @round_e4m3fn
+// SOME-NOT: f8E4M3FN
+// LOC-LABEL: @round_e4m3fn
+// LOC: arith.minsi {{.*}} loc("m.py":5:0)
+tk.func @round_e4m3fn [256] (%x: memref<256xf32>, %o: memref<256xi8>) {
+  %0 = tk.load %x[d0] : memref<256xf32> -> f32
+  %1 = arith.truncf %0 : f32 to f8E4M3FN loc("m.py":4:0)
+  %2 = arith.bitcast %1 : f8E4M3FN to i8 loc("m.py":5:0)
+  tk.store %2, %o[d0] : i8, memref<256xi8>
+}
+
+// -----
+
+// Halves and bits of 32 bits are left alone.
+// CHECK-LABEL: @others
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK: arith.bitcast %{{.*}} : f32 to i32
+tk.func @others [256] (%x: memref<256xf32>, %o: memref<256xbf16>, %p: memref<256xi32>) {
+  %0 = tk.load %x[d0] : memref<256xf32> -> f32
+  %1 = arith.truncf %0 : f32 to bf16
+  tk.store %1, %o[d0] : bf16, memref<256xbf16>
+  %2 = arith.bitcast %0 : f32 to i32
+  tk.store %2, %p[d0] : i32, memref<256xi32>
+}
