@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
 from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.domain import domains_of
 from tilewright.dialects.tk.kernels import FuncOp
@@ -44,6 +45,8 @@ class Limits:
     """Blocks of memory can be brought by tensor descriptor."""
     from_shared: bool = False
     """Matrix units read factors from shared memory: registers hold nothing but sums."""
+    sums_apart: bool = False
+    """Matrix units keep sums in memory of their own, which a program reads at once, all of its tile."""
 
 
 def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits) -> Blocks | None:
@@ -63,7 +66,7 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
     count = 1
     for axis in batches:
         count *= estimate(func.space[axis])
-    area = _LARGEST >> max(0, min(2, _held(func, {row, column}, depth) - 1))
+    area = _LARGEST >> max(0, min(2, _held(func, {row, column}, depth, limits) - 1))
     rows, columns = _sides(m, n, count, _tops(product, types, limits), limits.cores, area)
     least = _LEAST_BYTES if width == 1 else _LEAST
     deep = min(_LINE // width, power_of_two(max(least, sizes[2] or _LINE)))
@@ -87,12 +90,18 @@ def _stages(step: int, shared: int) -> int:
     return max(1, min(3, shared * 1024 // step))
 
 
-def _held(func: FuncOp, tile: set[int], depth: int) -> int:
-    """Tiles that are read after the sum, and twice the costly functions: what wants registers, too."""
+def _held(func: FuncOp, tile: set[int], depth: int, limits: Limits) -> int:
+    """Tiles that are read after the sum, and twice the costly functions: what wants registers, too.
+
+    Random numbers are the costliest, where registers also hold factors. A tile of sums that comes from
+    elsewhere comes as one more.
+    """
     domains = domains_of(func.body.block)
     after = [op for op in func.body.block.ops if op.results and tile <= domains[op.results[0]]]
     after = [op for op in after if depth not in domains[op.results[0]]]
-    return sum(2 if is_expensive(op) else isinstance(op, LoadOp) for op in after)
+    held = sum(2 if is_expensive(op) else isinstance(op, LoadOp) for op in after)
+    held += sum(isinstance(op, RandomOp) for op in after) if not limits.from_shared else 0
+    return held + 1 if held and limits.sums_apart else held
 
 
 def _tops(product: Contraction, types: tuple[Attribute, Attribute], limits: Limits) -> tuple[int, int]:

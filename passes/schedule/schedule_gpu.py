@@ -47,10 +47,10 @@ class ScheduleGpuPass(ModulePass):
     `flatten-axes` before: blocks along short axes waste lanes. `tf32` lets products of f32 round
     their factors; `shared` is how many KiB of shared memory a program may have, `cores` how many
     multiprocessors there are to fill; `from_shared` says that matrix units read factors from shared
-    memory. With `descriptors` a product of large blocks and a long sum loads its factors by tensor
-    descriptor, where all can be: `tk.descriptors` has the numbers of those arguments. `candidates` names
-    other choices in `tk.candidates`, the one that was taken first: who can compile or time them puts the
-    best one in its place.
+    memory, `sums_apart` that they keep sums in memory of their own. With `descriptors` a product of large
+    blocks and a long sum loads its factors by tensor descriptor, where all can be: `tk.descriptors` has the
+    numbers of those arguments. `candidates` names other choices in `tk.candidates`, the one that was taken
+    first: who can compile or time them puts the best one in its place.
     """
 
     name = "schedule-gpu"
@@ -60,10 +60,13 @@ class ScheduleGpuPass(ModulePass):
     cores: int = 132
     descriptors: bool = False
     from_shared: bool = False
+    sums_apart: bool = False
     candidates: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        limits = Limits(self.tf32, self.shared, self.cores, self.descriptors, self.from_shared)
+        limits = Limits(
+            self.tf32, self.shared, self.cores, self.descriptors, self.from_shared, self.sums_apart
+        )
         for func in op.body.block.ops:
             if isinstance(func, FuncOp) and func.scheduled is None and may_rewrite(func, "given blocks"):
                 found = decide(func, limits)

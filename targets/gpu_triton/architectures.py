@@ -40,6 +40,8 @@ class Architecture:
     """Regular expression of the instructions that multiply blocks."""
     from_shared: bool
     """They read factors from shared memory, so that registers hold nothing but sums."""
+    sums_apart: bool
+    """They keep sums in memory of their own, not in registers."""
     float8: tuple[str, ...]
     """The 8-bit floats that they take; those of i8 all do."""
     wide_load: str
@@ -61,11 +63,12 @@ class Architecture:
             "cores": self.cores,
             "descriptors": self.descriptors,
             "from_shared": self.from_shared,
+            "sums_apart": self.sums_apart,
             "float8": self.float8,
         }
 
-    def occupancy(self, registers: int, shared: int, warps: int) -> float:
-        """The fraction of a multiprocessor's threads that can be resident at once."""
+    def programs(self, registers: int, shared: int, warps: int) -> int:
+        """How many can be resident on a multiprocessor at once."""
         threads = warps * self.warp
         per_warp = -(-registers * self.warp // self.register_grain) * self.register_grain
         limits = [
@@ -75,7 +78,11 @@ class Architecture:
         ]
         if shared:
             limits.append(self.shared_per_core // (shared + (_K if self.backend == "cuda" else 0)))
-        return min(limits) * threads / self.threads_per_core
+        return min(limits)
+
+    def occupancy(self, registers: int, shared: int, warps: int) -> float:
+        """The fraction of a multiprocessor's threads that can be resident at once."""
+        return self.programs(registers, shared, warps) * warps * self.warp / self.threads_per_core
 
 
 _CUDA_LOAD = (
@@ -107,6 +114,7 @@ def _cuda(
         cores=cores,
         tensor_core="|".join(filter(None, (shared_product, r"\bmma\.sync"))),
         from_shared=bool(shared_product),
+        sums_apart="tcgen05" in shared_product,
         float8=("e4m3fn", "e5m2") if arch >= 89 else (),
         wide_load=_CUDA_LOAD,
         wide_store=_CUDA_STORE,
@@ -154,6 +162,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
             cores=304,
             tensor_core=r"\bv_mfma",
             from_shared=False,
+            sums_apart=False,
             float8=("e4m3fnuz", "e5m2fnuz"),
             wide_load=r"(?:global|buffer|flat)_load_dwordx4|(?:global|buffer)_load_lds_dwordx4",
             wide_store=r"(?:global|buffer|flat)_store_dwordx4",

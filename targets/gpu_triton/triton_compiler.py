@@ -7,6 +7,8 @@ import hashlib
 import io
 import linecache
 import tempfile
+from collections.abc import Iterable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any, NoReturn
 
@@ -24,6 +26,31 @@ _MOST_OUTPUT = 2000
 
 
 def build(task: Job) -> Binary:
+    """Compile; again, with room for more registers, what spills while there are some left.
+
+    ptxas spills a few so that more programs fit on a multiprocessor, not knowing what shared memory allows.
+    """
+    binary = _build(task)
+    for programs in _fewer_programs(task, binary):
+        asked = ("ptx_options", f"--minnctapersm={programs}")
+        roomy = _build(replace(task, options=(*task.options, asked)))
+        if not roomy.spills:
+            return roomy
+    return binary
+
+
+def _fewer_programs(task: Job, binary: Binary) -> Iterable[int]:
+    """How many programs of a multiprocessor to ask ptxas for: as many as now fit, then fewer."""
+    facts = binary.facts
+    given = any(name in ("maxnreg", "ptx_options") for name, _ in task.options)
+    has_room = 0 < binary.spills and binary.registers < facts.registers_per_thread
+    if facts.backend != "cuda" or given or not has_room:
+        return ()
+    fit = facts.programs(binary.registers, binary.shared, binary.warps)
+    return dict.fromkeys(max(1, fit * quarters // 4) for quarters in (4, 3, 2, 0))
+
+
+def _build(task: Job) -> Binary:
     """Compile, in a folder of its own: Triton's cache is not used, ours is."""
     facts = architecture(task.architecture)
     log = io.StringIO()

@@ -6,7 +6,9 @@ import json
 import os
 import re
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from gpu_harness import kernel, unit
@@ -14,6 +16,7 @@ from gpu_samples import TEXT
 
 from tilewright.targets.gpu_triton import compiler
 from tilewright.targets.gpu_triton.architectures import ARCHITECTURES, architecture
+from tilewright.targets.gpu_triton.binary import Binary
 from tilewright.targets.gpu_triton.compile_errors import (
     AssemblerFailed,
     KernelRefused,
@@ -148,6 +151,60 @@ def test_options_reach_the_backend(tmp_path: Path) -> None:
     assert free.spills == 0
     assert tight.registers <= 64
     assert tight.spills > 0
+
+
+ROOM: dict[str, tuple[str, dict[str, Any], dict[int, int], list[int], int]] = {
+    "at_once": ("sm_90", {}, {4: 0}, [4], 0),
+    "fewer_programs": ("sm_90", {}, {4: 8, 3: 8, 2: 0}, [4, 3, 2], 0),
+    "never": ("sm_90", {}, {}, [4, 3, 2, 1], 8),
+    "all_registers": ("sm_90", {"registers": 255}, {}, [], 8),
+    "no_spills": ("sm_90", {"spills": 0}, {}, [], 0),
+    "another_assembler": ("gfx942", {}, {}, [], 8),
+    "limited_by_options": ("sm_90", {"maxnreg": 96}, {}, [], 8),
+}
+"""Target; how the first binary differs; spills by number of programs; which are tried; what is left."""
+
+
+@pytest.mark.parametrize(("target", "first", "spills", "tried", "left"), ROOM.values(), ids=ROOM)
+def test_what_spills_with_registers_left_gets_more_room(
+    target: str,
+    first: dict[str, Any],
+    spills: dict[int, int],
+    tried: list[int],
+    left: int,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from tilewright.targets.gpu_triton import triton_compiler
+
+    options = {name: value for name, value in first.items() if name == "maxnreg"}
+    task = job(BOTH.text, BOTH.kernels[0], target, options)
+    binary = Binary(
+        target, "copy", b"", "", 4, 50_000, 0, 1, first.get("registers", 96), first.get("spills", 8)
+    )
+    asked: list[int] = []
+
+    def build(made: compiler.Job) -> Binary:
+        added = dict(made.options).get("ptx_options")
+        if added is None:
+            return binary
+        asked.append(int(str(added).removeprefix("--minnctapersm=")))
+        return replace(binary, spills=spills.get(asked[-1], 8))
+
+    monkeypatch.setattr(triton_compiler, "_build", build)
+    assert triton_compiler.build(task).spills == left
+    assert asked == tried
+
+
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+def test_ptxas_takes_a_number_of_programs(target: str, tmp_path: Path) -> None:
+    """As `build` asks for it: four programs of four warps leave each thread 128 registers, one more."""
+    spills: list[int] = []
+    for programs in (1, 4):
+        options = {"ptx_options": f"--minnctapersm={programs}"}
+        spills.append(
+            compile_kernel(BOTH.text, BOTH.kernels[1], target, cache_dir=tmp_path, options=options).spills
+        )
+    assert spills[0] == 0 < spills[1]
 
 
 def test_refused_text_names_the_line(tmp_path: Path) -> None:
