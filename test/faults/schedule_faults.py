@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fault import Fault
 
-_S, _I = "passes/schedule/", "dialects/index_expr/"
+_S, _I, _D = "passes/schedule/", "dialects/index_expr/", "dialects/tk/"
 
 FAULTS = (
     Fault(
@@ -321,5 +321,54 @@ FAULTS = (
         "return bound is not None and is_nonnegative(limit - 1 - bound)",
         "return bound is not None and is_nonnegative(limit - bound)",
         "an expression that reaches its limit counts as below it",
+    ),
+    Fault(
+        "float8-subnormal",
+        _S + "expand_float8.py",
+        "first = b.constant(1 << format_.mantissa, i32)",
+        "first = b.constant(1, i32)",
+        "8-bit floats without a leading 1 are decoded as if they had one",
+    ),
+    Fault(
+        "float8-infinity",
+        _S + "expand_float8.py",
+        "beyond = b.select(last, b.constant(math.inf, f32), nan)",
+        "beyond = b.select(last, nan, nan)",
+        "infinities of 8-bit floats are decoded as NaN",
+    ),
+    Fault(
+        "float8-negative-zero",
+        _S + "expand_float8.py",
+        "    if format_.negative_zero:\n        return signed\n",
+        "    if format_:\n        return signed\n",
+        "the NaN of kinds without a negative zero is decoded as -0",
+    ),
+    Fault(
+        "descriptor-grain",
+        _D + "descriptor.py",
+        "if (outer.stride * width % _GRAIN).constant != 0:",
+        "if (outer.stride * width % _GRAIN).constant is None:",
+        "rows that are no multiples of 16 bytes are loaded by tensor descriptor",
+    ),
+    Fault(
+        "descriptor-overlap",
+        _D + "descriptor.py",
+        "    if not _covers(outer.stride, inner):\n",
+        "    if _covers(outer.stride, inner) is None:\n",
+        "rows that overlap, or all of which are one, are loaded by tensor descriptor",
+    ),
+    Fault(
+        "descriptor-extent",
+        _D + "descriptor.py",
+        "return ZERO + self.block if (self.bound.size % self.block).constant == 0 else None",
+        "return ZERO + self.block",
+        "what hangs over the last block along the grid is not zero",
+    ),
+    Fault(
+        "descriptor-refused",
+        _S + "descriptors.py",
+        "    if refusals:\n        return found\n",
+        "",
+        "one factor of a product is loaded by tensor descriptor though the other one cannot be",
     ),
 )

@@ -238,4 +238,18 @@ FAULTS = (
         'w.value(f"arith.cmpi sgt, {place}, {before} : i64")',
         "an exported argmax takes the last of equal elements",
     ),
+    Fault(
+        "descriptor-turned",
+        _G + "descriptors.py",
+        'return f"tl.trans({text})" if found.turned else text',
+        "return text",
+        "a block that a tensor descriptor brings with its sides exchanged is not turned",
+    ),
+    Fault(
+        "room-for-registers",
+        _G + "triton_compiler.py",
+        "        if not roomy.spills:\n            return roomy\n",
+        "        return roomy\n",
+        "the first kernel that is assembled again is taken, whether it spills or not",
+    ),
 )
