@@ -53,6 +53,11 @@ LIBRARY = frozenset(
         "aten::avg_pool2d_backward",
         "aten::_adaptive_avg_pool2d",
         "aten::_adaptive_avg_pool2d_backward",
+        "aten::adaptive_max_pool2d",
+        "aten::max_pool3d_with_indices",
+        "aten::avg_pool3d",
+        "aten::_adaptive_avg_pool3d",
+        "aten::adaptive_max_pool3d",
     )
 )
 

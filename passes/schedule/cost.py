@@ -27,6 +27,9 @@ _LEAST_ROW = 8  # shorter rows are read lane by lane
 _FAR = 12
 """What it takes to read one lane anywhere in memory: of scalars, a processor does so many ops at once."""
 
+_PERMUTED = (-2, -1, 2)
+"""Strides along which lanes are read as two vectors, which are then permuted."""
+
 _EXPENSIVE_MATH = 12
 _CHEAP = frozenset(
     ("math.absf", "math.sqrt", "math.floor", "math.ceil", "math.trunc", "math.fma", "math.absi")
@@ -139,6 +142,9 @@ class Costs:
             return 1 / speedup
         if moving and any(_is_loaded(v) for v in op.dynamic):
             return _FAR
+        if isinstance(op, LoadOp) and op.mask is None and not moving:
+            if all(s is not None and s.constant in _PERMUTED for s in strides):
+                return 3 / speedup
         if self.scanned is not None and turns(op, self.scanned, vector):
             return 0.5
         return 2.5 if isinstance(op, StoreOp) else 1.5

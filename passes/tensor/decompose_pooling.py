@@ -2,98 +2,148 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from math import inf, prod
+from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
+from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, TensorType, f32
+from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tw.aten import AtenOp
-from tilewright.dialects.tw.creation import FullOp
-from tilewright.dialects.tw.elementwise_binary import DivOp
+from tilewright.dialects.tw.creation import ConstantOp, FullOp
+from tilewright.dialects.tw.elementwise_binary import CastOp, DivOp, MulOp
 from tilewright.dialects.tw.reduction import MaxOp, SumOp
-from tilewright.dialects.tw.view import PadOp
-from tilewright.dialects.tw.window import WindowOp, window_sizes
-from tilewright.dialects.types import element_type_of, is_float, sizes_of
+from tilewright.dialects.tw.view import BroadcastOp, PadOp
+from tilewright.dialects.tw.window import WindowOp
+from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of, tensor_type
 
 from ..rewrite import skip
 from .driver import Rewrite
-
-
-@dataclass(frozen=True)
-class _Geometry:
-    """Windows over the last dimensions, and the padding that they need on both sides."""
-
-    window: tuple[int, ...]
-    strides: tuple[int, ...]
-    dilation: tuple[int, ...]
-    low: tuple[int, ...]
-    high: tuple[int, ...]
+from .pooling_geometry import Geometry, geometry_of, literal, literals
 
 
 def decompose_pooling(op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:
-    """`aten::max_pool2d_with_indices` without a reader of the indices, and averages."""
+    """Maxima without a reader of the indices, and averages."""
     assert isinstance(op, AtenOp)
     if (row := _ROWS.get(op.callee.data)) is None or not is_float(element_type_of(op.operands[0])):
         return None
     return row(op, rw)
 
 
-def _max_pool(op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
-    values, indices = op.results
-    if indices.first_use is not None:
-        skip(op, "not decomposed: something reads the indices")
+def _max_pool(rank: int, op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
+    if _reads_indices(op):
         return None
-    window = _ints(op, 1, ())
-    geometry = _geometry(op, window, _ints(op, 2, ()), _ints(op, 3, (0,)), _ints(op, 4, (1,)), 5)
+    window = literals(op, 1, ())
+    geometry = geometry_of(
+        op, rank, window, literals(op, 2, ()), literals(op, 3, (0,)), literals(op, 4, (1,)), 5
+    )
+    return None if geometry is None else _maxima(op, rw, geometry)
+
+
+def _avg_pool(rank: int, op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
+    window, padding = literals(op, 1, ()), literals(op, 3, (0,))
+    geometry = geometry_of(op, rank, window, literals(op, 2, ()), padding, (1,), 4)
     if geometry is None:
         return None
-    windows = _windows(op, rw, geometry, -inf)
-    unread = rw.value(FullOp(0, element_type_of(indices), sizes_of(indices)))
-    return rw.value(MaxOp(windows, _trailing(values, geometry))), unread
-
-
-def _avg_pool(op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
-    window, padding = _ints(op, 1, ()), _ints(op, 3, (0,))
-    geometry = _geometry(op, window, _ints(op, 2, ()), padding, (1,), 4)
-    if geometry is None:
+    if (divisor := literal(op, 6)) is not None:
+        return (_mean(op, rw, geometry, divisor),)
+    padded = literal(op, 5) != 0  # elements of the padding count
+    whole = geometry.high == geometry.low and not literal(op, 4)
+    if whole and (padded or not any(padding)):
+        return (_mean(op, rw, geometry, prod(geometry.window)),)
+    counts = _counts(op, geometry, padded=padded)
+    if counts is None:
+        skip(op, "not decomposed: the numbers of elements of its windows depend on a symbol")
         return None
-    divisor = _int(op, 6)
-    whole = geometry.high == geometry.low and not _int(op, 4)
-    if divisor is None and (not whole or (any(padding) and _int(op, 5) == 0)):
-        skip(op, "not decomposed: its windows have different numbers of elements")
-        return None
-    return (_mean(op, rw, geometry, divisor or prod(geometry.window)),)
+    return (_uneven_mean(op, rw, geometry, counts),)
 
 
-def _adaptive_avg_pool(op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
-    source, result = sizes_of(op.operands[0])[-2:], sizes_of(op.results[0])[-2:]
+def _adaptive(rank: int, op: AtenOp) -> Geometry | None:
+    source, result = sizes_of(op.operands[0])[-rank:], sizes_of(op.results[0])[-rank:]
     window: list[int] = []
     for n, out in zip(source, result, strict=True):
         if not n.constant or not out.constant or n.constant % out.constant:
             skip(op, f"not decomposed: {out} windows do not divide {n} elements")
             return None
         window.append(n.constant // out.constant)
-    sizes, none = tuple(window), (0,) * len(window)
-    return (_mean(op, rw, _Geometry(sizes, sizes, (1,) * len(window), none, none), prod(window)),)
+    sizes, none = tuple(window), (0,) * rank
+    return Geometry(sizes, sizes, (1,) * rank, none, none)
 
 
-_ROWS = {
-    "aten::max_pool2d_with_indices": _max_pool,
-    "aten::avg_pool2d": _avg_pool,
-    "aten::_adaptive_avg_pool2d": _adaptive_avg_pool,
+def _adaptive_avg_pool(rank: int, op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
+    geometry = _adaptive(rank, op)
+    return None if geometry is None else (_mean(op, rw, geometry, prod(geometry.window)),)
+
+
+def _adaptive_max_pool(rank: int, op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
+    geometry = None if _reads_indices(op) else _adaptive(rank, op)
+    return None if geometry is None else _maxima(op, rw, geometry)
+
+
+_ROWS: Mapping[str, Callable[[AtenOp, Rewrite], Sequence[SSAValue] | None]] = {
+    "aten::max_pool2d_with_indices": partial(_max_pool, 2),
+    "aten::max_pool3d_with_indices": partial(_max_pool, 3),
+    "aten::avg_pool2d": partial(_avg_pool, 2),
+    "aten::avg_pool3d": partial(_avg_pool, 3),
+    "aten::_adaptive_avg_pool2d": partial(_adaptive_avg_pool, 2),
+    "aten::_adaptive_avg_pool3d": partial(_adaptive_avg_pool, 3),
+    "aten::adaptive_max_pool2d": partial(_adaptive_max_pool, 2),
+    "aten::adaptive_max_pool3d": partial(_adaptive_max_pool, 3),
 }
 
 
-def _mean(op: AtenOp, rw: Rewrite, geometry: _Geometry, divisor: int) -> SSAValue:
+def _reads_indices(op: AtenOp) -> bool:
+    if op.results[1].first_use is None:
+        return False
+    skip(op, "not decomposed: something reads the indices")
+    return True
+
+
+def _maxima(op: AtenOp, rw: Rewrite, geometry: Geometry) -> Sequence[SSAValue]:
+    values, indices = op.results
+    windows = _windows(op, rw, geometry, -inf)
+    unread = rw.value(FullOp(0, element_type_of(indices), sizes_of(indices)))
+    return rw.value(MaxOp(windows, _trailing(values, geometry))), unread
+
+
+def _counts(op: AtenOp, geometry: Geometry, *, padded: bool) -> list[list[int]] | None:
+    """How many elements each window has along each dimension; those beyond the padding count never."""
+    found: list[list[int]] = []
+    rank = len(geometry.window)
+    source, result = sizes_of(op.operands[0])[-rank:], sizes_of(op.results[0])[-rank:]
+    for d, (length, number) in enumerate(zip(source, result, strict=True)):
+        n, out, low = length.constant, number.constant, geometry.low[d]
+        if n is None or out is None:
+            return None
+        counted = range(-low, n + low) if padded else range(n)
+        starts = range(-low, -low + out * geometry.strides[d], geometry.strides[d])
+        found.append([sum(i in counted for i in range(at, at + geometry.window[d])) for at in starts])
+    return found
+
+
+def _uneven_mean(op: AtenOp, rw: Rewrite, geometry: Geometry, counts: Sequence[Sequence[int]]) -> SSAValue:
+    """Sums, divided by the product of what each dimension counts; halves compute in f32."""
+    total = rw.value(SumOp(_windows(op, rw, geometry, 0.0), _trailing(op.results[0], geometry)))
+    if is_half(element := element_type_of(total)):
+        total = rw.value(CastOp(total, f32))
+    sizes, work = sizes_of(total), element_type_of(total)
+    divisor = rw.value(FullOp(1.0, work, sizes))
+    for d, along in enumerate(counts, start=len(sizes) - len(counts)):
+        type_ = cast("TensorType[AnyFloat]", tensor_type(work, [len(along)]))
+        numbers = DenseIntOrFPElementsAttr.from_list(type_, along)
+        spread = rw.value(BroadcastOp(rw.value(ConstantOp(numbers)), sizes, [d]))
+        divisor = rw.value(MulOp(divisor, spread))
+    mean = rw.value(DivOp(total, divisor))
+    return rw.value(CastOp(mean, element)) if work != element else mean
+
+
+def _mean(op: AtenOp, rw: Rewrite, geometry: Geometry, divisor: int) -> SSAValue:
     total = rw.value(SumOp(_windows(op, rw, geometry, 0.0), _trailing(op.results[0], geometry)))
     return rw.value(DivOp(total, rw.value(FullOp(divisor, element_type_of(total), sizes_of(total)))))
 
 
-def _windows(op: AtenOp, rw: Rewrite, geometry: _Geometry, outside: float) -> SSAValue:
+def _windows(op: AtenOp, rw: Rewrite, geometry: Geometry, outside: float) -> SSAValue:
     source = op.operands[0]
     leading = [0] * (len(sizes_of(source)) - len(geometry.window))
     if any(geometry.low) or any(geometry.high):
@@ -102,61 +152,6 @@ def _windows(op: AtenOp, rw: Rewrite, geometry: _Geometry, outside: float) -> SS
     return rw.value(WindowOp(source, dims, geometry.window, geometry.strides, geometry.dilation))
 
 
-def _trailing(result: SSAValue, geometry: _Geometry) -> Sequence[int]:
+def _trailing(result: SSAValue, geometry: Geometry) -> Sequence[int]:
     rank = len(sizes_of(result))
     return range(rank, rank + len(geometry.window))
-
-
-def _geometry(
-    op: AtenOp,
-    window: Sequence[int],
-    strides: Sequence[int],
-    padding: Sequence[int],
-    dilation: Sequence[int],
-    ceil_mode: int,
-) -> _Geometry | None:
-    """The windows of a call, None where sizes are not known that decide about the last one."""
-    rank = len(sizes_of(op.results[0])[-2:])
-    sizes, low, steps = (_each(values, rank) for values in (window, padding, dilation))
-    strides = _each(strides, rank) if strides else sizes
-    source, result = sizes_of(op.operands[0])[-rank:], sizes_of(op.results[0])[-rank:]
-    high = low
-    if _int(op, ceil_mode):
-        needed = [
-            ((out - 1) * stride + (k - 1) * step + 1 - n - before).constant
-            for out, stride, k, step, n, before in zip(
-                result, strides, sizes, steps, source, low, strict=True
-            )
-        ]
-        if None in needed:
-            skip(op, "not decomposed: the last window depends on a symbol")
-            return None
-        high = tuple(max(0, n or 0) for n in needed)
-    padded: list[Expr] = [n + a + b for n, a, b in zip(source, low, high, strict=True)]
-    if window_sizes(padded, range(rank), sizes, strides, steps)[:rank] != result:
-        skip(op, "not decomposed: its sizes are written differently")
-        return None
-    return _Geometry(sizes, strides, steps, low, high)
-
-
-def _each(values: Sequence[int], rank: int) -> tuple[int, ...]:
-    return tuple(values) if len(values) == rank else tuple(values) * rank
-
-
-def _arg(op: AtenOp, index: int) -> Attribute | None:
-    return op.args.data[index] if index < len(op.args.data) else None
-
-
-def _int(op: AtenOp, index: int) -> int | None:
-    found = _arg(op, index)
-    return found.value.data if isinstance(found, IntegerAttr) else None
-
-
-def _ints(op: AtenOp, index: int, default: tuple[int, ...]) -> tuple[int, ...]:
-    """A list of literal integers, or one of them."""
-    found = _arg(op, index)
-    entries: Sequence[Attribute] = () if found is None else (found,)
-    if isa(found, ArrayAttr[Attribute]):
-        entries = found.data
-    values = tuple(entry.value.data for entry in entries if isinstance(entry, IntegerAttr))
-    return values or default

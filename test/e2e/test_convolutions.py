@@ -135,7 +135,21 @@ POOLING: dict[str, Callable[[Tensor], Any]] = {
     "average_ceil": lambda x: F.avg_pool2d(x, 3, 2, 0, ceil_mode=True),
     "average_divisor": lambda x: F.avg_pool2d(x, 2, divisor_override=3),
     "adaptive": lambda x: F.adaptive_avg_pool2d(x, (1, 7)),
+    "average_ceil_padded": lambda x: F.avg_pool2d(x, (4, 3), 3, (2, 1), ceil_mode=True),
+    "average_ceil_inside": lambda x: F.avg_pool2d(x, 4, 3, 2, ceil_mode=True, count_include_pad=False),
     "adaptive_uneven": lambda x: F.adaptive_avg_pool2d(x, (5, 7)),
+    "adaptive_max": lambda x: F.adaptive_max_pool2d(x, (13, 2)),
+    "adaptive_max_uneven": lambda x: F.adaptive_max_pool2d(x, (5, 7)),
+    "adaptive_max_indices": lambda x: F.adaptive_max_pool2d(x, (1, 7), return_indices=True),
+    "max_3d": lambda x: F.max_pool3d(x, (2, 3, 3), 2, (1, 1, 0)),
+    "max_3d_ceil": lambda x: F.max_pool3d(x, 2, 3, 1, ceil_mode=True),
+    "max_3d_indices": lambda x: F.max_pool3d(x, 2, return_indices=True),
+    "average_3d": lambda x: F.avg_pool3d(x, 3, 2, 1),
+    "average_3d_inside": lambda x: F.avg_pool3d(x, (2, 3, 4), 2, 1, count_include_pad=False),
+    "average_3d_ceil": lambda x: F.avg_pool3d(x, (2, 3, 2), 2, (1, 1, 0), ceil_mode=True),
+    "average_3d_divisor": lambda x: F.avg_pool3d(x, 2, divisor_override=3),
+    "adaptive_3d": lambda x: F.adaptive_avg_pool3d(x, (5, 1, 7)),
+    "adaptive_max_3d": lambda x: F.adaptive_max_pool3d(x, (1, 1, 2)),
 }
 
 
@@ -144,6 +158,13 @@ def test_pooling(name: str) -> None:
     x = torch.randn(2, 5, 13, 14)
     x[0, 1, 4, 4] = -torch.inf
     agrees(Apply(POOLING[name]), x)
+    agrees(Apply(POOLING[name]), x.mT.double())
+
+
+@pytest.mark.parametrize("name", [name for name in POOLING if "3d" not in name])
+def test_pooling_of_halves(name: str) -> None:
+    """ATen pools no volumes of these."""
+    agrees(Apply(POOLING[name]), torch.randn(2, 5, 13, 14).bfloat16())
 
 
 def test_max_pool_propagates_nan() -> None:

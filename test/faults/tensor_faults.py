@@ -178,8 +178,8 @@ FAULTS = (
     Fault(
         "average-pool-border",
         _T + "decompose_pooling.py",
-        "(not whole or (any(padding) and _int(op, 5) == 0))",
-        "not whole",
+        "counted = range(-low, n + low) if padded else range(n)",
+        "counted = range(-low, n + low)",
         "an average divides by the padding too where it should not",
     ),
     Fault(

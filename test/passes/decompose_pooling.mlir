@@ -33,12 +33,60 @@ func.func @keeps_indices_that_are_read(%x: tensor<2x4x6x8xf32>) -> tensor<2x4x3x
 
 // -----
 
-// CHECK-LABEL: @keeps_windows_of_different_sizes
+// Along the first dimension windows have 2, 3, 3, 3, 3 and 2 elements.
+
+// CHECK-LABEL: @windows_of_different_sizes
+// CHECK:      %[[S:.*]] = tw.sum %{{.*}} over [4, 5]
+// CHECK:      %[[A:.*]] = tw.constant dense<[2.000000e+00, 3.000000e+00, 3.000000e+00, 3.000000e+00, 3.000000e+00, 2.000000e+00]>
+// CHECK-NEXT: tw.broadcast %[[A]] dims [2]
+// CHECK:      %[[B:.*]] = tw.constant dense<[2.000000e+00, 3.000000e+00, 2.000000e+00]>
+// CHECK-NEXT: %[[E:.*]] = tw.broadcast %[[B]] dims [3]
+// CHECK-NEXT: %[[N:.*]] = tw.mul %{{.*}}, %[[E]]
+// CHECK-NEXT: tw.div %[[S]], %[[N]]
+func.func @windows_of_different_sizes(%x: tensor<2x4x6x3xf32>) -> tensor<2x4x6x3xf32> {
+  %r = tw.aten "aten::avg_pool2d"(%x) {args = [#tw.arg<0>, [3 : i64, 3 : i64], [1 : i64, 1 : i64], [1 : i64, 1 : i64], false, false]} : (tensor<2x4x6x3xf32>) -> tensor<2x4x6x3xf32>
+  func.return %r : tensor<2x4x6x3xf32>
+}
+
+// -----
+
+// What ceil_mode adds at the end never counts, the padding on both sides does.
+
+// CHECK-LABEL: @padding_counts_and_what_lies_beyond_does_not
+// CHECK: tw.constant dense<[3.000000e+00, 3.000000e+00, 3.000000e+00, 2.000000e+00]> : tensor<4xf32>
+func.func @padding_counts_and_what_lies_beyond_does_not(%x: tensor<2x9x3xf32>) -> tensor<2x4x1xf32> {
+  %r = tw.aten "aten::avg_pool2d"(%x) {args = [#tw.arg<0>, [3 : i64, 3 : i64], [3 : i64, 3 : i64], [1 : i64, 0 : i64], true, true]} : (tensor<2x9x3xf32>) -> tensor<2x4x1xf32>
+  func.return %r : tensor<2x4x1xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @three_dimensions
+// CHECK: tw.window %{{.*}} dims [1, 2, 3] sizes [2, 2, 2]
+// CHECK-NEXT: tw.max %{{.*}} over [4, 5, 6]
+func.func @three_dimensions(%x: tensor<2x4x6x8xf32>) -> tensor<2x2x3x4xf32> {
+  %r, %i = tw.aten "aten::max_pool3d_with_indices"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64, 2 : i64]]} : (tensor<2x4x6x8xf32>) -> (tensor<2x2x3x4xf32>, tensor<2x2x3x4xi64>)
+  func.return %r : tensor<2x2x3x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @adaptive_maxima
+// CHECK: tw.window %x dims [1, 2] sizes [2, 4] strides [2, 4]
+// CHECK-NEXT: tw.max %{{.*}} over [3, 4]
+func.func @adaptive_maxima(%x: tensor<2x6x8xf32>) -> tensor<2x3x2xf32> {
+  %r, %i = tw.aten "aten::adaptive_max_pool2d"(%x) {args = [#tw.arg<0>, [3 : i64, 2 : i64]]} : (tensor<2x6x8xf32>) -> (tensor<2x3x2xf32>, tensor<2x3x2xi64>)
+  func.return %r : tensor<2x3x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_windows_of_unknown_sizes
 // CHECK:      tw.aten
-// REMARK:     tw.aten at {{.*}}: not decomposed: its windows have different numbers of elements
-func.func @keeps_windows_of_different_sizes(%x: tensor<2x4x6x8xf32>) -> tensor<2x4x6x8xf32> {
-  %r = tw.aten "aten::avg_pool2d"(%x) {args = [#tw.arg<0>, [3 : i64, 3 : i64], [1 : i64, 1 : i64], [1 : i64, 1 : i64], false, false]} : (tensor<2x4x6x8xf32>) -> tensor<2x4x6x8xf32>
-  func.return %r : tensor<2x4x6x8xf32>
+// REMARK:     tw.aten at {{.*}}: not decomposed: the numbers of elements of its windows depend on a symbol
+func.func @keeps_windows_of_unknown_sizes(%x: tensor<2x?x3xf32, #tw.shape<"2, s0, 3">>) -> tensor<2x?x3xf32, #tw.shape<"2, s0, 3">> {
+  %r = tw.aten "aten::avg_pool2d"(%x) {args = [#tw.arg<0>, [3 : i64, 3 : i64], [1 : i64, 1 : i64], [1 : i64, 1 : i64], false, false]} : (tensor<2x?x3xf32, #tw.shape<"2, s0, 3">>) -> tensor<2x?x3xf32, #tw.shape<"2, s0, 3">>
+  func.return %r : tensor<2x?x3xf32, #tw.shape<"2, s0, 3">>
 }
 
 // -----

@@ -215,3 +215,13 @@ tk.func @few_wide_numbers_among_narrow_ones_do_not [64] (%x: memref<64xi64>, %y:
   %4 = arith.mulf %2, %3 : f32
   tk.store %4, %o[d0] : f32, memref<64xf32>
 }
+
+// Every other element is two vectors and a permutation: lanes stand side by side in the result, not in a window of 3.
+
+// CHECK: @maxima_of_windows
+// CHECK-SAME: tk.vector = array<i64: 1, 16>
+tk.func @maxima_of_windows [64, 31, 3, 3, 3] (%x: memref<36864xf32>, %o: memref<1984xf32>) {
+  %0 = tk.load %x[d0*384 + d1*2 + d2*192 + d3*64 + d4] : memref<36864xf32> -> f32
+  %1 = tk.reduce max %0 over [2, 3, 4] : f32
+  tk.store %1, %o[d0*31 + d1] : f32, memref<1984xf32>
+}

@@ -1,0 +1,83 @@
+"""The windows of a pooling call, from its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
+from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tw.aten import AtenOp
+from tilewright.dialects.tw.window import window_sizes
+from tilewright.dialects.types import sizes_of
+
+from ..rewrite import skip
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Windows over the last dimensions, and the padding that they need on both sides."""
+
+    window: tuple[int, ...]
+    strides: tuple[int, ...]
+    dilation: tuple[int, ...]
+    low: tuple[int, ...]
+    high: tuple[int, ...]
+
+
+def geometry_of(
+    op: AtenOp,
+    rank: int,
+    window: Sequence[int],
+    strides: Sequence[int],
+    padding: Sequence[int],
+    dilation: Sequence[int],
+    ceil_mode: int,
+) -> Geometry | None:
+    """The windows of a call, None where sizes are not known that decide about the last one."""
+    sizes, low, steps = (_each(values, rank) for values in (window, padding, dilation))
+    strides = _each(strides, rank) if strides else sizes
+    source, result = sizes_of(op.operands[0])[-rank:], sizes_of(op.results[0])[-rank:]
+    high = low
+    if literal(op, ceil_mode):
+        needed = [
+            ((out - 1) * stride + (k - 1) * step + 1 - n - before).constant
+            for out, stride, k, step, n, before in zip(
+                result, strides, sizes, steps, source, low, strict=True
+            )
+        ]
+        if None in needed:
+            skip(op, "not decomposed: the last window depends on a symbol")
+            return None
+        high = tuple(max(0, n or 0) for n in needed)
+    padded: list[Expr] = [n + a + b for n, a, b in zip(source, low, high, strict=True)]
+    if window_sizes(padded, range(rank), sizes, strides, steps)[:rank] != result:
+        skip(op, "not decomposed: its sizes are written differently")
+        return None
+    return Geometry(sizes, strides, steps, low, high)
+
+
+def _each(values: Sequence[int], rank: int) -> tuple[int, ...]:
+    return tuple(values) if len(values) == rank else tuple(values) * rank
+
+
+def _arg(op: AtenOp, index: int) -> Attribute | None:
+    return op.args.data[index] if index < len(op.args.data) else None
+
+
+def literal(op: AtenOp, index: int) -> int | None:
+    found = _arg(op, index)
+    return found.value.data if isinstance(found, IntegerAttr) else None
+
+
+def literals(op: AtenOp, index: int, default: tuple[int, ...]) -> tuple[int, ...]:
+    """A list of literal integers, or one of them."""
+    found = _arg(op, index)
+    entries: Sequence[Attribute] = () if found is None else (found,)
+    if isa(found, ArrayAttr[Attribute]):
+        entries = found.data
+    values = tuple(entry.value.data for entry in entries if isinstance(entry, IntegerAttr))
+    return values or default
