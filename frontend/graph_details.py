@@ -14,33 +14,42 @@ from unittest.mock import patch
 import torch
 from torch._functorch import config as functorch
 from torch._functorch._aot_autograd import autograd_cache
-from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCacheDetails, BypassAOTAutogradCache
-from torch._inductor.codecache import BypassFxGraphCache, FxGraphCache
+from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCacheDetails
+from torch._inductor.codecache import FxGraphHashDetails
+from torch._library.triton import get_triton_kernels_for_op
+from torch._ops import OpOverload, OpOverloadPacket
 from torch.fx import GraphModule
 
 
-class GraphDetails(AOTAutogradCacheDetails):
+class _OwnDetails(FxGraphHashDetails):
+    """In front of Inductor's part of the key."""
+
+    def __init__(self, gm: GraphModule, example_inputs: Sequence[Any], *_: Any) -> None:
+        self.gm = gm
+        self.example_inputs = list(example_inputs)
+        self.torch = (torch.__version__, torch.version.git_version)
+
+
+class GraphDetails(AOTAutogradCacheDetails, _OwnDetails):
     """Dynamo's graph, its inputs and the state of torch; versions and settings of ours are an attribute
     of the graph module (cache_key.py)."""
 
     def get_triton_source_codes_from_gm(self, gm: GraphModule) -> list[str]:
         """Of the user's own Triton kernels, where there are any."""
         modules = [m for m in gm.modules() if isinstance(m, GraphModule)]
-        nodes = [node for module in modules for node in module.graph.nodes]
-        if not any(True for node in nodes for _ in self._iter_triton_kernels_from_node(node)):
+        if not any(_runs_triton(node.target) for module in modules for node in module.graph.nodes):
             return []
         return super().get_triton_source_codes_from_gm(gm)
 
-    def _init_fx_graph_hash_details(
-        self, gm: GraphModule, example_inputs: Sequence[Any], fx_config: Any
-    ) -> None:
-        try:
-            FxGraphCache._check_can_cache(gm, example_inputs, fx_config)  # pyright: ignore
-        except BypassFxGraphCache as error:
-            raise BypassAOTAutogradCache(str(error)) from error
-        self.gm = gm
-        self.example_inputs = list(example_inputs)
-        self.torch = (torch.__version__, torch.version.git_version)
+
+def _runs_triton(target: Any) -> bool:
+    """Whether an operator was registered with `torch.library.triton_op`."""
+    overloads: list[OpOverload[..., Any]] = []
+    if isinstance(target, OpOverloadPacket):
+        overloads = [getattr(target, name) for name in target.overloads()]  # pyright: ignore
+    elif isinstance(target, OpOverload):
+        overloads = [target]
+    return any(get_triton_kernels_for_op(overload.name()) for overload in overloads)
 
 
 @contextmanager
