@@ -24,6 +24,8 @@ class Explanation:
     """Every graph that was compiled, in order."""
     graph_breaks: tuple[GraphBreak, ...]
     """Where and why TorchDynamo split the function."""
+    untraced: tuple[GraphBreak, ...]
+    """What it met that it traces in no way; where splitting does not help, Python runs the whole function."""
     remarks: tuple[Remark, ...]
     """Why patterns left ops alone (missed fusions among them), in the order of the passes."""
     seconds: Mapping[str, float]
@@ -53,7 +55,7 @@ class Explanation:
             f"compiled in {total:.3f} s: {stages}",
         ]
         lines += [f"graph {i}, {graph}" for i, graph in enumerate(self.graphs)]
-        lines += [str(graph_break) for graph_break in self.graph_breaks]
+        lines += [str(graph_break) for graph_break in (*self.graph_breaks, *self.untraced)]
         lines += [f"remark ({count}x): {text}" for text, count in Counter(map(str, self.remarks)).items()]
         return "\n".join(lines)
 
@@ -75,7 +77,14 @@ def explain(
     from .compile import compile_captured
     from .environment import read_environment
     from .options import make_options
-    from .torch_internals import compile_apart, compile_seconds, compiling_afresh, recorded_graph_breaks
+    from .torch_internals import (
+        compile_apart,
+        compile_seconds,
+        compiling_afresh,
+        recorded_graph_breaks,
+        refusals,
+        untraced,
+    )
     from .trace import Record
 
     record, remarks = Record(), list[Remark]()
@@ -84,7 +93,7 @@ def explain(
     def backend(gm: torch.fx.GraphModule, inputs: Sequence[Any]) -> Callable[..., Any]:
         return compile_captured(gm, inputs, chosen, environment, record)
 
-    breaks, before = len(recorded_graph_breaks()), compile_seconds()
+    breaks, refused, before = len(recorded_graph_breaks()), refusals(), compile_seconds()
     with remarks_to(remarks.append), compiling_afresh():
         result = compile_apart(function, backend=backend, dynamic=dynamic)(*args, **kwargs)
     ours = _stages(record.traces)
@@ -93,6 +102,7 @@ def explain(
         result=result,
         graphs=tuple(report_of(trace) for trace in record.traces),
         graph_breaks=tuple(recorded_graph_breaks()[breaks:]),
+        untraced=tuple(untraced(refused)),
         remarks=tuple(remarks),
         seconds={
             "dynamo": max(frames - backends, 0.0),

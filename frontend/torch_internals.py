@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -144,9 +145,10 @@ class GraphBreak:
 
     reason: str
     place: str
+    """Empty where it did not say: it left a whole function to Python then."""
 
     def __str__(self) -> str:
-        return f"graph break at {self.place}: {self.reason}"
+        return f"graph break at {self.place}: {self.reason}" if self.place else f"not traced: {self.reason}"
 
 
 def recorded_graph_breaks() -> list[GraphBreak]:
@@ -155,6 +157,29 @@ def recorded_graph_breaks() -> list[GraphBreak]:
 
     reasons: list[Any] = utils.graph_break_reasons  # pyright: ignore
     return [_graph_break(reason) for reason in reasons]
+
+
+def refusals() -> Counter[str]:
+    """Why TorchDynamo did not trace code so far, and how often, with its explanations and hints.
+
+    A function that it cannot split, either, is left to Python, and counts among these alone.
+    """
+    from torch._dynamo.utils import counters
+
+    return Counter(counters["unimplemented"])
+
+
+def untraced(since: Counter[str]) -> list[GraphBreak]:
+    """The refusals since then, equal ones once: how often TorchDynamo tried again says nothing."""
+    return [GraphBreak(reason, "") for reason in dict.fromkeys(map(_in_short, refusals() - since))]
+
+
+def _in_short(text: str) -> str:
+    """`what: explanation (first hint)` of a refusal."""
+    lines = [line.strip() for line in text.splitlines()]
+    parts = {name: rest for line in reversed(lines) for name, colon, rest in [line.partition(": ")] if colon}
+    explanation, hint = parts.get("Explanation", ""), parts.get("Hint", "")
+    return lines[0] + (f": {explanation}" if explanation else "") + (f" ({hint})" if hint else "")
 
 
 def _graph_break(found: Any) -> GraphBreak:

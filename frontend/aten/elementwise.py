@@ -85,6 +85,8 @@ BINARY: Mapping[str, BinaryClass] = {
     "bitwise_xor": binary.XorOp,
     "bitwise_left_shift": binary.ShiftLeftOp,
     "bitwise_right_shift": binary.ShiftRightOp,
+    "__lshift__": binary.ShiftLeftOp,  # Python's operators
+    "__rshift__": binary.ShiftRightOp,
     "true_divide": binary.DivOp,
 }
 ON_BOOL: Mapping[BinaryClass, BinaryClass] = {binary.MulOp: binary.AndOp, binary.AddOp: binary.OrOp}

@@ -38,14 +38,16 @@ def command(
     if ":" not in named.function and named.function.endswith(".py"):
         graphs = _script(named.function, arguments)
     else:
+        from ..torch_internals import refusals, untraced
+
         subject = named.load()
+        refused = refusals()
         with named.calling(subject):
             graphs = capture(subject.call, subject.function, subject.dynamic)
         if not graphs:
-            advice = "let the function compute with tensors; give them with --input"
-            raise NothingCaptured(
-                subject=named.function, reason="TorchDynamo found no tensor operation", advice=advice
-            )
+            reasons = [str(one) for one in untraced(refused)] or ["TorchDynamo found no tensor operation"]
+            advice = "let the function compute with tensors that TorchDynamo traces; --input gives some"
+            raise NothingCaptured(subject=named.function, reason="\n".join(reasons), advice=advice)
     _write(graphs, output)
 
 

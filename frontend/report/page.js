@@ -28,7 +28,7 @@ class Page {
     });
     document.addEventListener("keydown", (event) => this.key(event));
     if (this.data.graphs.length) this.open(0);
-    else document.querySelector("main").replaceChildren(element("p", { class: "empty" }, "No graph was compiled: the function computed nothing with tensors."));
+    else this.sayWhyNothing();
   }
 
   key(event) {
@@ -36,6 +36,12 @@ class Page {
     if (event.key === "n") this.code.step(1);
     if (event.key === "p") this.code.step(-1);
     if (event.key === "c") this.code.nextChange();
+  }
+
+  sayWhyNothing() {
+    const reasons = this.data.breaks.length ? this.data.breaks.map((note) => note.what) : ["the function computed nothing with tensors"];
+    const lines = ["No graph was compiled.", ...reasons].map((line) => element("p", { class: "empty" }, line));
+    document.querySelector("main").replaceChildren(...lines);
   }
 
   open(index) {

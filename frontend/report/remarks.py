@@ -123,8 +123,9 @@ def notes_of_breaks(breaks: Iterable[GraphBreak]) -> list[Note]:
     for one in breaks:
         file, _, line = one.place.rpartition(":")
         place = Place(file, int(line)) if line.isdigit() else None
+        what = f"graph break: {one.reason}" if one.place else str(one)
         remedy = "see the reason: avoid Python side effects and data-dependent control flow here"
-        found.append(Note("break", f"graph break: {one.reason}", place, remedy=remedy))
+        found.append(Note("break", what, place, remedy=remedy))
     return found
 
 

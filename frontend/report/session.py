@@ -251,7 +251,7 @@ def record_call(
 ) -> None:
     """Compile and call, with everything noted in `record`."""
     from ..compile import compile_captured
-    from ..torch_internals import compile_apart, compiling_afresh, recorded_graph_breaks
+    from ..torch_internals import compile_apart, compiling_afresh, recorded_graph_breaks, refusals, untraced
 
     environment = record.environment
     assert environment is not None
@@ -260,7 +260,7 @@ def record_call(
         record.captured.append(fx_stage(gm, "TorchDynamo's graph"))
         return compile_captured(gm, inputs, record.options, environment, record)
 
-    breaks = len(recorded_graph_breaks())
+    breaks, refused = len(recorded_graph_breaks()), refusals()
     with compiling_afresh():
         call(compile_apart(function, backend=backend, dynamic=dynamic))
-    record.breaks = tuple(recorded_graph_breaks()[breaks:])
+    record.breaks = (*recorded_graph_breaks()[breaks:], *untraced(refused))

@@ -137,6 +137,14 @@ def test_modules_that_cannot_be_imported_are_explained(tmp_path: Path) -> None:
         assert "TW1950" in str(result.exception)
 
 
+def test_a_function_that_is_not_traced_says_why(tmp_path: Path) -> None:
+    file = tmp_path / "recurrent.py"
+    file.write_text("import torch\nnet = torch.nn.LSTM(4, 3)\n")
+    result = run("capture", f"{file}:net", "--input", "2x4xf32")
+    assert "why:   not traced: Attempted to wrap RNN, GRU, or LSTM: " in str(result.exception)
+    assert "allow_rnn=True" in str(result.exception)
+
+
 def test_a_script_that_fails_or_compiles_nothing(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text("raise SystemExit(3)")

@@ -69,6 +69,21 @@ def test_graph_breaks_and_fallbacks_have_places() -> None:
     assert f"graph break at {HERE}:{line}" in str(found)
 
 
+def test_what_is_left_to_python_says_why() -> None:
+    def f(x: Tensor) -> Tensor:
+        for _ in range(2):
+            with torch.no_grad():
+                torch._dynamo.graph_break()  # not where Dynamo can resume
+        return x + 1
+
+    found = tilewright.explain(f, torch.randn(3))
+    assert (found.graphs, found.graph_breaks) == ((), ())
+    (untraced,) = found.untraced
+    assert untraced.reason.startswith("Call to `torch._dynamo.graph_break()`: User-inserted graph break")
+    assert "\nnot traced: Call to `torch._dynamo.graph_break()`" in str(found)
+    assert tilewright.explain(torch.sin, torch.randn(3)).untraced == ()
+
+
 def test_a_module_of_torch_itself_is_the_place_where_no_line_is_the_users() -> None:
     with torch.no_grad():
         found = tilewright.explain(nn.EmbeddingBag(20, 7), torch.tensor([[1, 2]]))

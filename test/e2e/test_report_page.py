@@ -191,6 +191,17 @@ def test_keyboard_alone(small: Any) -> None:
     assert small.find_element(By.ID, "stage-name").text == "apply-schedule"
 
 
+def test_a_page_without_graphs_says_why(browser: Any, tmp_path: Path) -> None:
+    from tilewright.frontend.report.render import page
+
+    file = tmp_path / "nothing.html"
+    file.write_text(page(reported.recorded(torch.nn.GRU(4, 3), torch.randn(2, 4))))
+    for shown in opened(browser, file):
+        text = shown.find_element(By.TAG_NAME, "main").text
+        assert text.startswith("No graph was compiled.\n")
+        assert "\nnot traced: Attempted to wrap RNN, GRU, or LSTM: " in text
+
+
 @pytest.mark.parametrize("view", ["code", "kernels", "graph", "memory", "remarks", "passes"])
 def test_narrow_screens_have_no_sideways_scroll(small: Any, view: str) -> None:
     resize(small, 400, 800)
