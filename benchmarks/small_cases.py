@@ -173,6 +173,11 @@ def _movement() -> list[Small]:
         *_cases(
             "index add", lambda x, i, y: x.index_add(0, i, y), ("500x64xf32", "2000xi64@500", "2000x64xf32")
         ),
+        *_cases(
+            "cache",
+            lambda c, i, k: c.index_copy_(2, i, k).sum(2),
+            ("8x8x512x64xf32", "1xi64@512", "8x8x1x64xf32"),
+        ),
         *_cases("one hot", lambda i: F.one_hot(i, 100).float(), ("1000xi64@100",)),
         *_cases("topk", lambda x: x.topk(5), ("256x1000xf32",)),
         *_cases("sort", lambda x: x.sort(-1)[0] * 2, ("64x1000xf32",)),
@@ -192,6 +197,10 @@ def _images() -> list[Small]:
         *_cases("max pool 2", lambda x: F.max_pool2d(x, 2), image, halves),
         *_cases("max pool 3", lambda x: F.max_pool2d(x, 3, 2, 1), image),
         *_cases("avg pool", lambda x: F.avg_pool2d(x, 3, 1, 1), image),
+        *_cases("avg pool inside", lambda x: F.avg_pool2d(x, 3, 1, 1, count_include_pad=False), image),
+        *_cases("adaptive max pool", lambda x: F.adaptive_max_pool2d(x, 7), image),
+        *_cases("max pool 3d", lambda x: F.max_pool3d(x, 3, 2, 1), ("2x16x16x28x28xf32",)),
+        *_cases("avg pool 3d", lambda x: F.avg_pool3d(x, 2), ("2x16x16x28x28xf32",)),
         *_cases("global pool", lambda x: F.adaptive_avg_pool2d(x, 1), image),
         *_cases("pool 7", lambda x: F.adaptive_avg_pool2d(x, 7), ("2x32x64x64xf32",)),
     ]
