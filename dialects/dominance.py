@@ -7,7 +7,8 @@ from collections.abc import Container
 from xdsl.ir import Operation, Region
 
 from .diagnostics import UseBeforeDefinition
-from .op_text import is_isolated, operands_of
+from .ir_access import operands_of
+from .op_text import is_isolated
 
 
 def verify_dominance(op: Operation, known: Container[int] = ()) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation
 from xdsl.traits import IsolatedFromAbove, SymbolUserOpInterface
 
 from .snapshot import RegionSnapshot, Snapshot
@@ -25,11 +25,6 @@ def uses_symbols(cls: type[Operation]) -> bool:
 @cache
 def is_isolated(cls: type[Operation]) -> bool:
     return cls.has_trait(IsolatedFromAbove)
-
-
-def operands_of(op: Operation) -> tuple[SSAValue, ...]:
-    # `op.operands` makes a sequence for each look.
-    return op._operands  # pyright: ignore[reportPrivateUsage]
 
 
 @dataclass

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from itertools import repeat
-from operator import attrgetter
 from typing import NamedTuple
 
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-Types = tuple[Attribute, ...]
+from .ir_access import operands_of, type_of
 
-type_of = attrgetter("_type")  # `type` is a property, a call of Python for each look
+Types = tuple[Attribute, ...]
 
 
 class Snapshot(NamedTuple):
@@ -57,8 +56,7 @@ class BlockSnapshot(NamedTuple):
 
 def snapshot_of(op: Operation, regions: tuple[RegionSnapshot, ...] | None = None) -> Snapshot:
     """The op as it is, and its regions, if they are not known already."""
-    # `op.operands` makes a sequence for each look; this is asked of every op after every pass.
-    operands, results = op._operands, op.results  # pyright: ignore[reportPrivateUsage]
+    operands, results = operands_of(op), op.results
     return Snapshot(
         op,
         operands,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
+from ..ir_access import ops_of
 from .access import LoadOp
 from .compute import ReduceOp
 from .domain import REDUCTIONS_AND_SCANS, Axes, domains_of
@@ -87,7 +88,7 @@ def _sum_of_products(
     block: Block,
 ) -> tuple[ReduceOp, arith.MulfOp | arith.MuliOp, dict[SSAValue, Axes]] | None:
     """The only reduction of a kernel, if it adds products of values that vary over all it adds up."""
-    reductions = [op for op in block.ops if type(op) in REDUCTIONS_AND_SCANS]
+    reductions = [op for op in ops_of(block) if type(op) in REDUCTIONS_AND_SCANS]
     if len(reductions) != 1 or not isinstance(reduce := reductions[0], ReduceOp):
         return None
     product = reduce.value.owner

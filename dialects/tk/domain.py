@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..index_expr import Expr
-from ..op_text import operands_of
+from ..ir_access import operands_of, ops_of
 from .access import IndexOp, LoadOp, StoreOp
 from .compute import ArgReduceOp, ReduceOp, ScanOp
 from .moments import MomentsOp
@@ -43,7 +43,7 @@ def reduced_axes(op: Operation) -> tuple[int, ...]:
 def axes_of_op(op: Operation, domains: dict[SSAValue, Axes]) -> Axes:
     """The axes over which `op` runs: before a reduction removes any."""
     axes = axes_of_exprs(exprs_of(op)).union(*(domains.get(v, _NONE) for v in operands_of(op)))
-    if isinstance(op, ScanOp):
+    if type(op) is ScanOp:
         return axes | {op.along}
     return axes.union(reduced_axes(op))
 
@@ -51,7 +51,7 @@ def axes_of_op(op: Operation, domains: dict[SSAValue, Axes]) -> Axes:
 def domains_of(block: Block) -> dict[SSAValue, Axes]:
     """The axes of every value of a kernel body, in one walk."""
     domains: dict[SSAValue, Axes] = {}
-    for op in block.ops:
+    for op in ops_of(block):
         axes = axes_of_op(op, domains).difference(reduced_axes(op))
         for result in op.results:
             domains[result] = axes

@@ -23,6 +23,7 @@ from xdsl.traits import IsolatedFromAbove, NoTerminator, Pure, SymbolOpInterface
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr
+from ..ir_access import operands_of
 from ..types import rank_of
 from ..verification import SelfContained
 from .access import StoreOp
@@ -80,12 +81,12 @@ class KernelOp(SelfContained, IRDLOperation):
     @property
     def sources(self) -> Sequence[SSAValue]:
         """The block arguments that stand for the operands."""
-        return self.body.block.args[: len(self.operands)]
+        return self.body.block.args[: len(operands_of(self))]
 
     @property
     def destinations(self) -> Sequence[SSAValue]:
         """The block arguments that stand for the results."""
-        return self.body.block.args[len(self.operands) :]
+        return self.body.block.args[len(operands_of(self)) :]
 
     def verify_(self) -> None:
         _verify_sizes(self)

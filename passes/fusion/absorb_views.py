@@ -18,6 +18,7 @@ from tilewright.dialects.index_expr import (
     linearize,
     row_major_strides,
 )
+from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw import view
 from tilewright.dialects.tw.base import ints
@@ -58,8 +59,8 @@ class AbsorbViewsPass(ModulePass):
 def absorb_views(kernel: KernelOp) -> None:
     """Replace every operand of `kernel` that a view defines by the view's source."""
     changed = False
-    for number in range(len(kernel.operands)):
-        while isinstance(viewed := kernel.operands[number].owner, Operation):
+    for number in range(len(operands_of(kernel))):
+        while isinstance(viewed := operands_of(kernel)[number].owner, Operation):
             if (read_through := _READ_THROUGH.get(type(viewed))) is None:
                 break
             if not may_rewrite(viewed, "absorbed into a kernel"):

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Call, Expr, Var, as_expr, dim, is_nonnegative
+from tilewright.dialects.ir_access import operands_of, ops_of, type_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
@@ -82,7 +83,7 @@ def split_axis(kernel: KernelOp, axis: int, inner: Expr, *, only_if_simpler: boo
     outer = space[axis].exact_div(inner)
     if outer is None or outer.constant == 1 or inner.constant == 1:
         return False
-    ops = list(kernel.body.block.ops)
+    ops = ops_of(kernel.body.block)
     if any(isinstance(op, ScanOp) and op.along == axis for op in ops):
         return False
     sizes = (*space[:axis], outer, inner, *space[axis + 1 :])
@@ -199,7 +200,8 @@ def merge_equal_inputs(kernel: KernelOp) -> None:
     block = kernel.body.block
     kept: dict[SSAValue, BlockArgument] = {}
     operands: list[SSAValue] = []
-    for value, arg in list(zip(kernel.operands, block.args, strict=False)):
+    before = operands_of(kernel)
+    for value, arg in list(zip(before, block.args, strict=False)):
         if arg.first_use is None:
             block.erase_arg(arg)
         elif value in kept:
@@ -208,7 +210,7 @@ def merge_equal_inputs(kernel: KernelOp) -> None:
         else:
             kept[value] = arg
             operands.append(value)
-    if len(operands) != len(kernel.operands):
+    if len(operands) != len(before):
         kernel.operands = operands
 
 
@@ -236,20 +238,20 @@ def simplify_body(kernel: KernelOp) -> None:
     """Merge equal ops, drop roundings that are undone at once, drop dead ops and inputs."""
     merge_equal_inputs(kernel)
     seen: dict[tuple[object, ...], Operation] = {}
-    for op in list(kernel.body.block.ops):
+    for op in ops_of(kernel.body.block):
         if type(op) in _EFFECTS:
             continue
         if (wide := _undone_rounding(op)) is not None:
             op.results[0].replace_all_uses_with(wide)
             continue
         attributes = frozenset((*op.properties.items(), *op.attributes.items()))
-        key = (type(op), tuple(op.operands), attributes, tuple(op.result_types))
+        key = (type(op), operands_of(op), attributes, tuple(map(type_of, op.results)))
         if (known := seen.get(key)) is None:
             seen[key] = op
             continue
         for old, new in zip(op.results, known.results, strict=True):
             old.replace_all_uses_with(new)
-    for op in reversed(list(kernel.body.block.ops)):
+    for op in reversed(ops_of(kernel.body.block)):
         if type(op) not in _EFFECTS and all(r.first_use is None for r in op.results):
             op.detach()
             op.erase()

@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
@@ -93,8 +94,8 @@ class _Fuser:
         """Fuse as many producers as possible; returns the kernel that stands there then."""
         refused: dict[SSAValue, str] = {}
         at = 0
-        while at < len(consumer.operands) and rewrites_left():
-            value = consumer.operands[at]
+        while at < len(operands_of(consumer)) and rewrites_left():
+            value = operands_of(consumer)[at]
             if not isinstance(value, OpResult) or not isinstance(value.op, KernelOp) or value in refused:
                 at += 1
             elif isinstance(result := self._fuse(value, consumer), str):

@@ -9,6 +9,7 @@ from xdsl.dialects import arith
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import Bounds, Expr, Var, gathered
+from tilewright.dialects.ir_access import operands_of, ops_of
 from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.kernels import KernelOp
@@ -38,11 +39,11 @@ def producer_of(value: SSAValue) -> Producer | str:
         return "it is not written by one plain store"
     ops: list[Operation] = []
     wanted: set[SSAValue] = {store.value}
-    for op in reversed(list(kernel.body.block.ops)):
+    for op in reversed(ops_of(kernel.body.block)):
         if not wanted.isdisjoint(op.results) or type(op) is AssertOp:
             if reduced_axes(op):
                 return "it is a reduction"
-            wanted.update(op.operands)
+            wanted.update(operands_of(op))
             ops.append(op)
     return Producer(kernel, store.value, store.subscripts, tuple(reversed(ops)))
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import Var, dim
+from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.kernels import KernelOp
@@ -136,6 +137,6 @@ def _move_consumer(
     for old, new in zip(consumer.destinations, merged.destinations[first_result:], strict=True):
         old.replace_all_uses_with(new)
     target = merged.body.block
-    for op in list(consumer.body.block.ops):
+    for op in ops_of(consumer.body.block):
         op.detach()
         target.add_op(op)

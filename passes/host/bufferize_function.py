@@ -10,6 +10,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.th.calls import CallOp, ExternOp
 from tilewright.dialects.th.types import TensorType as Handle
 from tilewright.dialects.th.types import span
@@ -145,7 +146,7 @@ class Bufferizer:
             linearizer.place(op.destinations[i], place.layout)
             self.places[result] = place
             outs.append(place)
-        pairs = inplace_pairs(tuple(op.body.block.ops), op.space, op.sources, op.destinations)
+        pairs = inplace_pairs(tuple(ops_of(op.body.block)), op.space, op.sources, op.destinations)
         buffers = [self.plan.buffer_of(place.storage) for place in (*ins, *outs)]
         name = self.plan.names.fresh(kernel_name(op))
         function = outline(op, name, [buffer.type for buffer in buffers])

@@ -6,6 +6,7 @@ from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.ir_access import operands_of, ops_of
 from tilewright.dialects.tk.attributes import MapAttr
 from tilewright.dialects.tk.kernels import FuncOp
 
@@ -25,7 +26,7 @@ def kernel_key(function: FuncOp, offsets: list[int] | None = None) -> Key:
         numbers[argument] = len(numbers)
     types = tuple(argument.type for argument in function.body.block.args)
     parts: list[object] = [function.sizes, function.symbols, types, _facts(function, None)]
-    for op in function.body.block.ops:
+    for op in ops_of(function.body.block):
         _append(parts, op, numbers, offsets)
     return tuple(parts)
 
@@ -58,7 +59,7 @@ def _append(
     for result in op.results:
         numbers[result] = len(numbers)
     parts.append(op.name)
-    parts.append(tuple(numbers[operand] for operand in op.operands))
+    parts.append(tuple([numbers[operand] for operand in operands_of(op)]))
     parts.append(op.result_types)
     parts.append(_facts(op, offsets))
     for region in op.regions:
@@ -66,6 +67,6 @@ def _append(
             for argument in block.args:
                 numbers[argument] = len(numbers)
             parts.append(len(block.args))
-            for inner in block.ops:
+            for inner in ops_of(block):
                 _append(parts, inner, numbers, offsets)
             parts.append("end")

@@ -73,7 +73,7 @@ def kernel_symbols(sizes: Sequence[Expr], block: Block) -> tuple[Expr, ...]:
         found |= expr.variables()
     for op in block.walk():
         for attribute in op.properties.values():
-            if isinstance(attribute, MapAttr):
+            if type(attribute) is MapAttr:
                 for expr in attribute.exprs:
                     found |= expr.variables()
     numbers = sorted(var.index for var in found if var.kind == "s")

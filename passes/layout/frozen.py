@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.ir_access import operands_of, ops_of, type_of
 from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.base import is_pure
 from tilewright.dialects.tw.creation import ConstantOp, FullOp, IotaOp
@@ -16,7 +17,7 @@ from tilewright.dialects.types import ShapeAttr
 LARGEST = 1 << 26
 """Elements of a value that is worth being kept for ever."""
 _SYMBOL = re.compile(r"\bs\d")
-_CONSTANTS = (ConstantOp, FullOp, IotaOp)
+_CONSTANTS = frozenset[type[Operation]]((ConstantOp, FullOp, IotaOp))
 
 
 def frozen_arguments(function: FuncOp) -> list[SSAValue]:
@@ -33,20 +34,23 @@ def frozen_values(function: FuncOp) -> dict[SSAValue, bool]:
     Tensors of static shape only: what depends on a symbol changes from call to call.
     """
     found: dict[SSAValue, bool] = dict.fromkeys(frozen_arguments(function), True)
-    for op in function.body.block.ops:
-        if isinstance(op, AtenOp) or not is_pure(op) or not _is_static(op):
+    for op in ops_of(function.body.block):
+        operands = operands_of(op)
+        if type(op) in _CONSTANTS:
+            known = False
+        elif operands and all(v in found for v in operands):
+            known = any(found[v] for v in operands)
+        else:
             continue
-        if isinstance(op, _CONSTANTS):
-            found.update(dict.fromkeys(op.results, False))
-        elif op.operands and all(v in found for v in op.operands):
-            found.update(dict.fromkeys(op.results, any(found[v] for v in op.operands)))
+        if type(op) is not AtenOp and is_pure(op) and _is_static(op):
+            found.update(dict.fromkeys(op.results, known))
     return found
 
 
 def _is_static(op: Operation) -> bool:
     """True where neither sizes nor properties mention a symbol."""
-    types = (v.type for v in (*op.operands, *op.results))
-    if any(isinstance(t, TensorType) and isinstance(t.encoding, ShapeAttr) for t in types):
+    types = map(type_of, (*operands_of(op), *op.results))
+    if any(isinstance(t, TensorType) and type(t.encoding) is ShapeAttr for t in types):
         return False
-    texts = (p.data for p in op.properties.values() if isinstance(p, StringAttr))
+    texts = (p.data for p in op.properties.values() if type(p) is StringAttr)
     return not any(_SYMBOL.search(text) for text in texts)

@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.arrays import Array, Arrays
+from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.semantics import Machine, semantics_of
 from tilewright.dialects.tw.base import Elementwise, element_of, is_pure
 from tilewright.dialects.tw.creation import ConstantOp, FullOp, scalar_attr
@@ -32,6 +33,7 @@ from .splats import splat_of
 MAX_ELEMENTS = 256
 """Larger constants stay what they are computed from: they cost memory and compile time."""
 
+_LITERALS = frozenset[type]((FullOp, ConstantOp))
 _VIEWS = (BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
 
 
@@ -53,13 +55,11 @@ def no_elements(op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:
 
 def fold_constants(op: Operation, rw: Rewrite) -> SSAValue | None:
     """An elementwise op or view whose operands are all literals."""
-    if not op.operands or not (op.has_trait(Elementwise) or isinstance(op, _VIEWS)):
+    makers = {type(operand.owner) for operand in operands_of(op)}
+    if not makers or not makers <= _LITERALS or not (op.has_trait(Elementwise) or isinstance(op, _VIEWS)):
         return None
-    owners = [operand.owner for operand in op.operands]
-    if all(isinstance(owner, FullOp) for owner in owners) and op.has_trait(Elementwise):
+    if makers == {FullOp} and op.has_trait(Elementwise):
         return _fold_fulls(op, rw)
-    if not all(isinstance(owner, FullOp | ConstantOp) for owner in owners):
-        return None
     count = numel_of(op.results[0])
     if count is None or count > MAX_ELEMENTS:
         return skip(op, f"the constant would have more than {MAX_ELEMENTS} elements")

@@ -206,8 +206,8 @@ FAULTS = (
     Fault(
         "dedupe-operands",
         _H + "kernel_key.py",
-        "parts.append(tuple(numbers[operand] for operand in op.operands))",
-        "parts.append(len(op.operands))",
+        "parts.append(tuple([numbers[operand] for operand in operands_of(op)]))",
+        "parts.append(len(operands_of(op)))",
         "kernels that differ in which operand an op takes are taken for equal",
     ),
     Fault(

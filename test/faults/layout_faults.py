@@ -10,8 +10,8 @@ FAULTS = (
     Fault(
         "frozen-if-any",
         _L + "frozen.py",
-        "elif op.operands and all(v in found for v in op.operands):",
-        "elif op.operands and any(v in found for v in op.operands):",
+        "elif operands and all(v in found for v in operands):",
+        "elif operands and any(v in found for v in operands):",
         "what depends on an input and a parameter is computed once for ever",
     ),
     Fault(
