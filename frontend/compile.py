@@ -84,7 +84,8 @@ def compile_captured(
 ) -> Callable[..., Any]:
     """Compile one Dynamo graph; the backward graph is compiled with it or on its first use."""
     from torch._dynamo.backends.common import AotAutograd
-    from torch._functorch.partitioners import min_cut_rematerialization_partition
+
+    from .partition import partition
 
     if any(isinstance(p, torch.nn.Parameter) and p.is_inference() for p in example_inputs):
         options = replace(options, freeze=False)  # they change without a trace
@@ -101,7 +102,7 @@ def compile_captured(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
-        partition_fn=min_cut_rematerialization_partition,
+        partition_fn=partition,
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )

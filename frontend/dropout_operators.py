@@ -16,12 +16,13 @@ from torch import Tensor
 
 from tilewright.dialects.philox import uniform
 
+from .random_operators import HIGHEST, LOWEST
+from .random_operators import OPERATORS as RANDOM
 from .torch_internals import NONDETERMINISTIC, find_operator
 
 NAMESPACE = "tilewright"
 _HOW = "Tensor? mask, Tensor seed, float dropout_p, bool is_causal, float scale"
 _SAVED = "Tensor grad, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp"
-_LOWEST, _HIGHEST = -(2**63), 2**63 - 1
 _LIBRARY: list[Any] = []
 
 
@@ -30,7 +31,7 @@ _LIBRARY: list[Any] = []
 
 def _random_state(count: int, *, device: torch.device) -> Tensor:
     """A seed, and the first of `count` counters that nobody else uses with it."""
-    seed = torch.randint(_LOWEST, _HIGHEST, (1,), dtype=torch.int64, device=device)
+    seed = torch.randint(LOWEST, HIGHEST, (1,), dtype=torch.int64, device=device)
     return torch.cat([seed, torch.zeros_like(seed)])
 
 
@@ -159,6 +160,7 @@ def _fake_mask_grad(*args: Any) -> Tensor:
 
 
 _OPERATORS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], tuple[torch.Tag, ...]], ...] = (
+    *RANDOM,
     (
         "random_state(SymInt count, *, Device device) -> Tensor",
         _random_state,

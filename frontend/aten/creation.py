@@ -7,8 +7,8 @@ from typing import Any
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
-from tilewright.dialects.index_expr import Expr, product
-from tilewright.dialects.tw.creation import IotaOp, RngNormalOp, RngUniformOp
+from tilewright.dialects.index_expr import Expr, as_expr, product
+from tilewright.dialects.tw.creation import IotaOp, RngNormalOp, RngSeedOp, RngUniformOp
 from tilewright.dialects.tw.elementwise import FloorOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, MulOp
 from tilewright.dialects.types import is_float
@@ -79,6 +79,19 @@ def _normal(b: Builder, *_: object, generator: object = None, **__: object) -> S
     return b.cast(b.emit(RngNormalOp(seed, b.sizes, offset)), b.element)
 
 
+def _seed(b: Builder, **_: object) -> SSAValue:
+    return b.emit(RngSeedOp())
+
+
+def _drawn(op: type[RngUniformOp | RngNormalOp]) -> Row:
+    """Of a seed and an offset that are given, as what a checkpoint draws again."""
+
+    def row(b: Builder, seed: SSAValue, offset: int, *_: object, **__: object) -> SSAValue:
+        return b.cast(b.emit(op(seed, b.sizes, as_expr(offset))), b.element)
+
+    return row
+
+
 def _random_integers(b: Builder, low: Any, high: Any, *_: object, **__: object) -> SSAValue:
     first, last = integer(low), integer(high)
     if last - first > 1 << 24:
@@ -106,6 +119,9 @@ ROWS: dict[str, Row] = {
     "prims.iota.default": _iota,
     "aten.rand.default": _uniform,
     "aten.randn.default": _normal,
+    "tilewright.random_seed.default": _seed,
+    "tilewright.uniform.default": _drawn(RngUniformOp),
+    "tilewright.normal.default": _drawn(RngNormalOp),
     "aten.randint.low": _random_integers,
     "aten.randint.default": _random_below,
     **dict.fromkeys(

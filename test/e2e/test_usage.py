@@ -102,6 +102,47 @@ def test_activation_checkpoints() -> None:
     torch.testing.assert_close(found, wanted)
 
 
+DRAWN: dict[str, Callable[[Tensor], Tensor]] = {
+    "dropout": lambda x: F.dropout(x, 0.3),
+    "normal": lambda x: torch.randn_like(x) * x,
+    "uniform": lambda x: (torch.rand_like(x) + 1) * x,
+    "several": lambda x: F.dropout(torch.randn_like(x) * x + torch.rand_like(x) * x, 0.3),
+}
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated", "reference"])
+@pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
+def test_random_numbers_of_a_checkpoint(draw: Callable[[Tensor], Tensor], target: str) -> None:
+    """What is linear in x has y / x as its gradient, if both passes draw the same; nothing is run by ATen."""
+    torch._dynamo.reset()
+    run = torch.compile(
+        lambda x: checkpoint(draw, x, use_reentrant=False),
+        backend="mlir",
+        options={"target": target, "fallback": False},
+    )
+    x = (torch.rand(37, 19) + 0.5).requires_grad_()
+    for _ in range(2):
+        y = run(x)
+        (grad,) = torch.autograd.grad(y.sum(), x)
+        torch.testing.assert_close(grad * x, y)
+    assert y.unique().numel() > 100
+    assert not torch.equal(y, run(x)), "each call draws its own"
+
+
+@pytest.mark.parametrize("name", ["uniform", "normal"])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
+def test_numbers_of_a_seed_are_those_of_kernels(name: str, dtype: torch.dtype) -> None:
+    """Should ATen run one of two graphs, both draw the same."""
+    from tilewright.frontend.dropout_operators import operators
+
+    draw = operators()[name]
+    seed = torch.tensor(-1234567890123)
+    wanted = draw(seed, 1 << 40, (5, 33), dtype=dtype)
+    found = compiled(lambda seed: draw(seed, 1 << 40, (5, 33), dtype=dtype))(seed)
+    tolerance = {} if name == "normal" else {"rtol": 0, "atol": 0}
+    torch.testing.assert_close(found, wanted, **tolerance)
+
+
 class Cubed(torch.autograd.Function):
     """A gradient of its own."""
 
