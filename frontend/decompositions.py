@@ -19,6 +19,7 @@ from torch.nn.functional import linear
 
 from . import dropout_attention
 from .aten import foreign_rows
+from .composites import composites
 from .torch_internals import Operator
 
 Decomposition = Callable[..., Any]
@@ -43,8 +44,10 @@ EXTRA: tuple[str, ...] = (
     "elu",
     "gelu",
     "hardtanh",
+    "ldexp.Tensor",
     "leaky_relu",
     "linalg_vector_norm",
+    "narrow_copy",
     "native_batch_norm",
     "native_group_norm",
     "native_layer_norm",
@@ -219,6 +222,7 @@ def _own() -> Decompositions:
         aten.randn_like.default: _random_like(torch.randn),
         aten._transformer_encoder_layer_fwd.default: _encoder_layer,
         aten.mkldnn_rnn_layer.default: _lstm_layer,
+        **composites(),
         **dropout_attention.decompositions(),
     }
 

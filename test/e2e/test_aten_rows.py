@@ -60,6 +60,23 @@ ROWS: dict[str, Function] = {
     "padding 0 of an embedding": lambda x: torch.ops.aten.embedding_dense_backward(
         x[:, 0], torch.tensor([0, 2, 0]), 4, 0, False
     ),
+    "addbmm": lambda x: torch.addbmm(x[0, :, :4], x, x.transpose(1, 2), beta=0.5, alpha=3),
+    "bilinear": lambda x: F.bilinear(x, x.flip(0)[..., :3], X.reshape(4, 5, 3), X[0, :, 0]),
+    "angle": lambda x: torch.angle(torch.where(x == 1, math.nan, x)),
+    "angle of integers": lambda x: torch.angle(x.long()),
+    "angle of complex numbers": lambda x: torch.angle(torch.complex(x, x.flip(0))),
+    "masked_scatter": lambda x: x.masked_scatter(x[:, :1] > 0, x.flip(0) * 3),
+    "masked_scatter to more": lambda x: x[0].masked_scatter(x > 0, x.flip(0) * 3),
+    "gradient of masked_scatter": lambda x: torch.ops.aten.masked_scatter_backward(x, x > 0, (7, 9)),
+    "put": lambda x: x.put(torch.tensor([[0, 7], [-1, 59]]), x[0, 0, :4].view(2, 2) * 3),
+    "put that adds": lambda x: x.put(torch.tensor([0, 7, 0]), x[0, 0, :3] * 3, accumulate=True),
+    "isin": lambda x: torch.isin(x, x[0, 0]),
+    "not isin": lambda x: torch.isin(x, x[0, 0], invert=True),
+    "ldexp": lambda x: torch.ldexp(x, x.flip(0)),
+    "narrow_copy": lambda x: x.narrow_copy(1, 1, 2),
+    "gradients of weight_norm": lambda x: torch.ops.aten._weight_norm_interface_backward(
+        x.flip(0), x, x[:, :1, :1].contiguous(), x.square().sum((1, 2), keepdim=True).sqrt(), 0
+    ),
     "causal attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], is_causal=True),
     "attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None]),
 }

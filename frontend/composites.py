@@ -1,0 +1,122 @@
+"""Decompositions of operators for which torch has none, or none that compiles well: as one table.
+
+Written with tensor functions, which AOTAutograd traces in their place; NotImplemented leaves one whole.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from string import ascii_lowercase
+from typing import Any, cast
+
+import torch
+from torch import Tensor
+from torch._ops import OperatorBase
+
+MOST_COMPARED = 64
+"""Among so many numbers `isin` looks by comparing with each."""
+
+
+def _addbmm(x: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """The sum of a batch of products is one product, over the batch too."""
+    rows = first.transpose(0, 1).flatten(1)
+    return torch.addmm(x, rows, second.flatten(0, 1), beta=beta, alpha=alpha)
+
+
+def _trilinear(
+    first: Tensor,
+    second: Tensor,
+    third: Tensor,
+    expand1: Sequence[int],
+    expand2: Sequence[int],
+    expand3: Sequence[int],
+    sumdim: Sequence[int],
+    unroll_dim: int = 1,
+) -> Tensor:
+    """The sum of products (`nn.Bilinear`) as two products of matrices."""
+    letters = ascii_lowercase[: first.dim() + len(expand1)]
+    names = ["".join(c for d, c in enumerate(letters) if d not in e) for e in (expand1, expand2, expand3)]
+    result = "".join(c for d, c in enumerate(letters) if d not in sumdim)
+    if not set(letters) <= set("".join(names)):
+        return NotImplemented
+    between = "".join(c for c in letters if c in names[0] + names[1] and c in result + names[2])
+    product = torch.einsum(f"{names[0]},{names[1]}->{between}", first, second)
+    return torch.einsum(f"{between},{names[2]}->{result}", product, third)
+
+
+def _angle(x: Tensor) -> Tensor:
+    if x.is_complex():
+        real, imaginary = torch.view_as_real(x).unbind(-1)
+        return torch.atan2(imaginary, real)
+    value = x if x.is_floating_point() else x.to(torch.get_default_dtype())
+    turned = torch.where(value < 0, math.pi, torch.zeros_like(value))
+    return torch.where(value.isnan(), value, turned)
+
+
+def _broadcast(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    shape = cast("torch.Size", torch.broadcast_shapes(x.shape, y.shape))  # pyright: ignore[reportUnknownMemberType]
+    return x.expand(shape), y.expand(shape)
+
+
+def _taken(mask: Tensor, beyond: int) -> Tensor:
+    """For each element of a mask which element of a source it takes, and `beyond` where it takes none."""
+    flat = mask.reshape(-1)
+    return torch.where(flat, flat.to(torch.int64).cumsum(0) - 1, beyond)
+
+
+def _masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    if not isinstance(source.numel(), int) or not source.numel():  # pyright: ignore[reportUnnecessaryIsInstance]
+        return NotImplemented
+    x, mask = _broadcast(x, mask)
+    found = source.reshape(-1)[_taken(mask, 0)].view(mask.shape)
+    return torch.where(mask, found, x)
+
+
+def _masked_scatter_backward(gradient: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
+    count = math.prod(sizes)
+    values, mask = _broadcast(gradient, mask)
+    room = gradient.new_zeros(count + 1)
+    filled = room.scatter(0, _taken(mask, count), values.reshape(-1))
+    return filled[:count].reshape(tuple(sizes))
+
+
+def _put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    flat = x.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(x.shape)
+
+
+def _isin(x: Tensor, among: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    few = isinstance(among.numel(), int) and among.numel() <= MOST_COMPARED  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not few:
+        return NotImplemented
+    values = among.reshape(-1)
+    found = (x.unsqueeze(-1) == values).any(-1)
+    return ~found if invert else found
+
+
+def _weight_norm_backward(
+    gradient: Tensor, v: Tensor, g: Tensor, norms: Tensor, dim: int
+) -> tuple[Tensor, Tensor]:
+    """Gradients of `g * v / norm(v)`, where norms are over all dimensions but one."""
+    others = [d for d in range(v.dim()) if d != dim]
+    slope, direction = gradient.to(norms.dtype), v.to(norms.dtype) / norms
+    along = (slope * direction).sum(others, keepdim=True)
+    across = (slope - direction * along) * (g.to(norms.dtype) / norms)
+    return across.to(v.dtype), along.to(g.dtype)
+
+
+def composites() -> dict[OperatorBase, Callable[..., Any]]:
+    """What replaces each of these operators, whatever torch's tables say."""
+    aten = torch.ops.aten
+    table: dict[Any, Callable[..., Any]] = {
+        aten.addbmm.default: _addbmm,
+        aten._trilinear.default: _trilinear,
+        aten.angle.default: _angle,
+        aten.masked_scatter.default: _masked_scatter,
+        aten.masked_scatter_backward.default: _masked_scatter_backward,
+        aten.put.default: _put,
+        aten.isin.Tensor_Tensor: _isin,
+        aten._weight_norm_interface_backward.default: _weight_norm_backward,
+    }
+    return cast("dict[OperatorBase, Callable[..., Any]]", table)
