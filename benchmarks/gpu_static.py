@@ -1,7 +1,7 @@
 """What can be told of the GPU target's kernels without a GPU: they compile, and what they use.
 
     python -m benchmarks.gpu_static                                    # every model, forward and backward
-    python -m benchmarks.gpu_static --models bert,gpt2 --targets sm_90 --dtypes bf16 --json out.json
+    python -m benchmarks.gpu_static --models bert,gpt2 --targets sm_90 --dtypes bf16 --json out.json --resume
 
 Nothing runs: models are traced and lowered at benchmark sizes (`slim`: with one layer of each kind),
 and every kernel is compiled, equal ones once. Binaries stay in the folder `--cache`.
@@ -215,6 +215,14 @@ def _summary(rows: Sequence[Row]) -> list[str]:
     ]
 
 
+def kept_rows(output: Path) -> list[Row]:
+    """What an earlier run wrote before it was stopped."""
+    if not output.exists():
+        return []
+    rows: list[dict[str, Any]] = json.loads(output.read_text())
+    return [replace(Row(**row), faults=tuple(row["faults"])) for row in rows]
+
+
 @click.command()
 @click.option("--models", default=",".join(BY_NAME), help="Names of benchmarks/models.py.")
 @click.option("--targets", default=",".join(TARGETS), help="Rows of targets/gpu_triton/architectures.py.")
@@ -224,8 +232,13 @@ def _summary(rows: Sequence[Row]) -> list[str]:
 @click.option("--workers", default=2, help="Processes that compile.")
 @click.option("--cache", default=Path("build/gpu_static"), type=click.Path(path_type=Path))
 @click.option(
-    "--json", "output", default=None, type=click.Path(path_type=Path), help="Every kernel, as JSON."
+    "--json",
+    "output",
+    default=None,
+    type=click.Path(path_type=Path),
+    help="Every kernel, as JSON, from the first model on.",
 )
+@click.option("--resume", is_flag=True, help="Leave out what the file of --json has.")
 def main(
     models: str,
     targets: str,
@@ -235,19 +248,23 @@ def main(
     workers: int,
     cache: Path,
     output: Path | None,
+    resume: bool,
 ) -> None:
     """Compile the kernels of the demo models, forward and backward, and print what they use."""
     cases = [(m, d, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds.split(",")]
-    asked: list[tuple[str, TritonUnit, str]] = []
-    for model, dtype, kind in track(cases, "tracing", console=Console(stderr=True)):
-        modules = modules_of(model, dtype, scale, kind == "training")
+    rows = kept_rows(output) if output is not None and resume else []
+    done = {(row.model, row.target) for row in rows}
+    for model, dtype, kind in track(cases, "cases", console=Console(stderr=True)):
         title = f"{model} {dtype} {kind}"
-        asked += [(title, unit_of(m, target), target) for target in targets.split(",") for m in modules]
-    compile_missing((job_of(u, k, t) for _, u, t in asked for k in u.kernels), cache, workers)
-    rows = [row for title, unit, target in asked for row in rows_of(title, unit, target, cache)]
+        if not (missing := [target for target in targets.split(",") if (title, target) not in done]):
+            continue
+        modules = modules_of(model, dtype, scale, kind == "training")
+        units = [(unit_of(module, target), target) for target in missing for module in modules]
+        compile_missing((job_of(u, k, t) for u, t in units for k in u.kernels), cache, workers)
+        rows += [row for unit, target in units for row in rows_of(title, unit, target, cache)]
+        if output is not None:
+            output.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     Console(width=160).print(table(rows))
-    if output is not None:
-        output.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     sys.exit(min(sum(bool(row.faults) for row in rows), 100))
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
+from benchmarks import gpu_static
 from benchmarks.gpu_static import faults_of, main, modules_of, rows_of, table, unit_of
 from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
 
@@ -33,6 +36,27 @@ def test_faults_are_found(tmp_path: Path) -> None:
     assert faults_of(unit, product, replace(binary, spills=8)) == ("spills 8",)
     assert faults_of(unit, product, replace(binary, shared=1 << 20)) == ("1048576 bytes of shared memory",)
     assert faults_of(unit, product, replace(binary, assembly="fma.rn.f32")) == ("no tensor core",)
+
+
+def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    traced: list[str] = []
+    row = gpu_static.Row("mlp-mixer bf16 inference", "k", "sm_90", 4, registers=40)
+    output = tmp_path / "kernels.json"
+    output.write_text(json.dumps([asdict(row)]))
+
+    def modules_of(model: str, *_: object) -> list[Any]:
+        traced.append(model)
+        return []
+
+    monkeypatch.setattr(gpu_static, "modules_of", modules_of)
+    how = ["--models", "mlp-mixer,unet", "--dtypes", "bf16", "--kinds", "inference", "--targets", "sm_90"]
+    how += ["--cache", str(tmp_path), "--json", str(output)]
+    assert CliRunner().invoke(main, [*how, "--resume"]).exit_code == 0
+    assert traced == ["unet"]
+    assert gpu_static.kept_rows(output) == [row]
+    assert CliRunner().invoke(main, how).exit_code == 0
+    assert traced == ["unet", "mlp-mixer", "unet"]
+    assert gpu_static.kept_rows(output) == []
 
 
 def test_an_unknown_model_is_an_error() -> None:
