@@ -15,11 +15,19 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from ..index_expr import as_expr, is_negative_stride
 from ..verification import SelfContained
-from .types import ARENA_TYPE, Memref, TensorType, check_flat, element_of_handle, expr_of, exprs_of, span
+from .types import (
+    ARENA_TYPE,
+    TensorType,
+    check_flat,
+    element_of_handle,
+    expr_of,
+    exprs_of,
+    is_memref,
+    span,
+)
 
 _FLAT = BaseAttr(MemRefType)
 _HANDLE = BaseAttr(TensorType)
@@ -169,7 +177,7 @@ class ViewOp(SelfContained, IRDLOperation):
         have, want = element_of_handle(self.source.type), element_of_handle(self.result.type)
         if have != want:
             raise VerifyException(f"{self.name}: views {have} as {want}")
-        if isa(self.source.type, Memref):
+        if is_memref(self.source.type):
             (room,) = self.source.type.get_shape()
             last = (offset + span(sizes, strides)).constant
             if room >= 0 and last is not None and last > room:

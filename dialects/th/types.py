@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, I8, MemRefType, NoneAttr, StringAttr, i8
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.utils.exceptions import VerifyException
-from xdsl.utils.hints import isa
 
 from ..index_expr import (
     ONE,
@@ -43,6 +43,11 @@ class TensorType(ParametrizedAttribute, TypeAttribute):
 
 Memref = MemRefType[Attribute]
 ARENA_TYPE: MemRefType[I8] = MemRefType(i8, [DYNAMIC_INDEX])
+
+
+def is_memref(type_: Attribute) -> TypeGuard[Memref]:
+    """As `isa(type_, Memref)`, which makes a constraint for each look."""
+    return isinstance(type_, MemRefType)
 
 
 def exprs_of(name: str, what: str, text: StringAttr) -> tuple[Expr, ...]:
@@ -85,7 +90,7 @@ def span(sizes: tuple[Expr, ...], strides: tuple[Expr, ...]) -> Expr:
 def check_flat(name: str, value: SSAValue, numel: Expr) -> None:
     """`value` must be a plain rank-1 memref of `numel` elements."""
     type_ = value.type
-    assert isa(type_, Memref)
+    assert is_memref(type_)
     if len(type_.get_shape()) != 1 or not isinstance(type_.layout, NoneAttr):
         raise VerifyException(f"{name}: {type_} is not a flat buffer (rank 1, identity layout)")
     (have,) = type_.get_shape()
@@ -99,5 +104,5 @@ def element_of_handle(type_: Attribute) -> Attribute:
     """Element type of a buffer or a tensor handle."""
     if isinstance(type_, TensorType):
         return type_.element
-    assert isa(type_, Memref)
+    assert is_memref(type_)
     return type_.get_element_type()
