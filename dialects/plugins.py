@@ -15,7 +15,7 @@ import hashlib
 import marshal
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from functools import cache
@@ -50,7 +50,7 @@ class Plugin:
 
     def declares(self, item: object) -> bool:
         """Whether this entry point stands for `item`, which its module adds by a decorator or call, too."""
-        if ":".join(_definition(item)) == self.where:
+        if ":".join(definition(item)) == self.where:
             return True
         spec = getattr(sys.modules.get(self.where.partition(":")[0]), "__spec__", None)
         return bool(getattr(spec, "_initializing", False))  # the module is being imported
@@ -140,8 +140,8 @@ class Table(Generic[T]):
         plugin = self.installed().get(name)
         owner = None if plugin is not None and plugin.declares(item) else self._owner(name, self.installed())
         known = self.added.get(name)
-        if owner is None and known is not None and _definition(known) != _definition(item):
-            owner = ".".join(_definition(known))
+        if owner is None and known is not None and definition(known) != definition(item):
+            owner = ".".join(definition(known))
         if owner is not None:
             raise RegistrationClash(kind=self.kind, name=name, owner=owner)
         self.added[name] = item
@@ -225,21 +225,27 @@ def added_by() -> Mapping[str, Sequence[str]]:
     found: dict[str, list[str]] = {}
     for table in TABLES:
         for name, item in table.added.items():
-            found.setdefault(_adder(item), []).append(f"{table.kind} {name}")
+            for module in _adders(item):
+                found.setdefault(module, []).append(f"{table.kind} {name}")
     return {module: sorted(names) for module, names in sorted(found.items())}
 
 
-def _adder(item: object) -> str:
-    """The module that defines an entry; instances (of Dialect, Target) are looked for by identity."""
+def _adders(item: object) -> list[str]:
+    """The modules that define an entry; instances (of Dialect, Target) are looked for by identity.
+
+    The ops of a dialect may come from several modules, each of which registers its own.
+    """
     if hasattr(item, "__qualname__"):
-        return _definition(item)[0]
+        return [definition(item)[0]]
     holders = [n for n, m in sorted(sys.modules.items()) if any(v is item for v in vars(m).values())]
-    return next(iter(holders), _definition(item)[0])
+    ops: Iterable[object] = getattr(item, "operations", ())
+    found = dict.fromkeys([*holders[:1], *(definition(op)[0] for op in ops)])
+    return list(found) or [definition(item)[0]]
 
 
 def source_digest(item: object) -> str:
     """A digest of where something was defined: its file, or its own code where there is no file."""
-    module, name = _definition(item)
+    module, name = definition(item)
     path = getattr(sys.modules.get(module), "__file__", None)
     digest = hashlib.sha256(f"{module}:{name}".encode())
     if path is not None and Path(path).is_file():
@@ -276,7 +282,7 @@ def _package_digest(package: str) -> str:
     return digest.hexdigest()
 
 
-def _definition(item: object) -> tuple[str, str]:
+def definition(item: object) -> tuple[str, str]:
     """Where something was defined; instances answer for their class."""
     named = item if hasattr(item, "__qualname__") else type(item)
     return str(named.__module__), str(getattr(named, "__qualname__", named))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
+from typing import TypeVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
-from xdsl.ir import Dialect
+from xdsl.ir import Attribute, Dialect, Operation
 
-from .plugins import Table, load
+from .diagnostics import RegistrationClash
+from .plugins import Table, definition, load
+
+ClassT = TypeVar("ClassT", type[Operation], type[Attribute])
 
 OWN_DIALECTS: Mapping[str, str] = {
     "tw": "tilewright.dialects.tw:TW",
@@ -45,14 +49,38 @@ def register_dialect(dialect: Dialect) -> Dialect:
     """Make the ops, attributes and types of a dialect known to every tool and compile of this process.
 
     >>> SQ = register_dialect(Dialect("sq", [SquaredReluOp]))
+
+    Several files may each register some of a dialect. Of one that is loaded again, the later counts.
     """
-    _TABLE.add(dialect.name, dialect)
+    known = _TABLE.added.get(dialect.name)
+    _TABLE.add(dialect.name, dialect if known is None else _joined(known, dialect))
     return dialect
+
+
+def _joined(known: Dialect, more: Dialect) -> Dialect:
+    """Both; raises RegistrationClash where two definitions share a name."""
+    operations = _united(known.operations, more.operations)
+    return Dialect(known.name, operations, _united(known.attributes, more.attributes))
+
+
+def _united(known: Iterable[ClassT], more: Iterable[ClassT]) -> list[ClassT]:
+    found = {cls.name: cls for cls in known}
+    for cls in more:
+        other = found.get(cls.name, cls)
+        if definition(other) != definition(cls):
+            raise RegistrationClash(kind="definition", name=cls.name, owner=".".join(definition(other)))
+        found[cls.name] = cls
+    return [*found.values()]
 
 
 def added_dialects() -> list[Dialect]:
     """Those that `register_dialect` added in this process, in that order."""
     return list(_TABLE.added.values())
+
+
+def foreign_dialects() -> list[str]:
+    """The names of all that other packages and files add, sorted."""
+    return sorted({*_TABLE.added, *_TABLE.installed()})
 
 
 def dialect(where: str) -> Dialect:

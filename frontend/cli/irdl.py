@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from tilewright.dialects.irdl_export import export_irdl
-from tilewright.dialects.registry import OWN_DIALECTS, registered_dialect
+from tilewright.dialects.registry import OWN_DIALECTS, foreign_dialects, registered_dialect
 
 from ..tool_io import load_passes, write_text
 
@@ -25,8 +25,8 @@ Examples:
 @click.option("--arity", default=16, show_default=True, help="most values in a group of different types")
 @click.option("-o", "--output", help="output file; standard output if left out")
 def command(dialects: Sequence[str], load: Sequence[str], arity: int, output: str | None) -> None:
-    """Print the IRDL definitions of DIALECTS (tw, tk and th if none is named; those of plug-ins too)."""
+    """Print the IRDL definitions of DIALECTS: tw, tk, th and those of plug-ins, if none is named."""
     for source in load:
         load_passes(source)
-    found = [registered_dialect(name) for name in dialects or OWN_DIALECTS]
+    found = [registered_dialect(name) for name in dialects or (*OWN_DIALECTS, *foreign_dialects())]
     write_text(output, export_irdl(found, arity=arity))

@@ -59,6 +59,32 @@ def test_new_op_passes_its_tests(tmp_path: Path) -> None:
     lit_lines(tmp_path / "mine_swish_norm.mlir")
 
 
+def test_two_new_ops_share_a_dialect(tmp_path: Path) -> None:
+    for op in ("cube", "quart"):
+        run("new-op", f"mine.{op}", "--folder", str(tmp_path))
+    (tmp_path / "both.mlir").write_text("""
+func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %0 = mine.cube %x : tensor<3xf32>
+  %1 = mine.quart %0 : tensor<3xf32>
+  func.return %1 : tensor<3xf32>
+}
+""")
+    # The first file once more: what is loaded again replaces itself.
+    program = """
+from tilewright.dialects.plugins import added_by
+from tilewright.frontend.opt_tool import main
+for files in (("cube", "quart"), ("cube",)):
+    loads = [word for op in files for word in ("--load", f"mine_{op}.py")]
+    assert main(["both.mlir", *loads, "-p", "convert-tw-to-tk,fuse,dce", "--check-semantics"]) == 0
+print(*(name for name, added in added_by().items() if "dialect mine" in added))
+"""
+    env = {**os.environ, "PYTHONPATH": str(ROOT / "test" / "importroot")}
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.count("arith.mulf") == 4
+    assert done.stdout.splitlines()[-1] == "mine_cube mine_quart"
+
+
 def test_new_op_has_a_page_that_is_generated_from_it(tmp_path: Path) -> None:
     run("new-op", "mine.swish_norm", "--folder", str(tmp_path))
     page = tmp_path / "mine_swish_norm.md"

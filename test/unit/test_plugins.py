@@ -9,17 +9,20 @@ from textwrap import dedent
 
 import pytest
 import torch
+from click.testing import CliRunner
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.ir import Dialect, SSAValue
+from xdsl.ir import Dialect, Operation, SSAValue
+from xdsl.irdl import IRDLOperation, irdl_op_definition
 from xdsl.passes import ModulePass
 
 from tilewright.dialects import plugins
 from tilewright.dialects.diagnostics import BadPassFunction, RegistrationClash, UnknownName, UnknownPlace
-from tilewright.dialects.registry import new_context, register_dialect
+from tilewright.dialects.registry import new_context, register_dialect, registered_dialect
 from tilewright.dialects.tw.elementwise import NegOp
 from tilewright.frontend.aten import register_row
 from tilewright.frontend.aten.builder import Builder
+from tilewright.frontend.cli.irdl import command as irdl_command
 from tilewright.frontend.errors import BadOptionValue, UnknownOption
 from tilewright.frontend.options import make_options, options_of_target
 from tilewright.frontend.tool_io import parse_module
@@ -198,6 +201,30 @@ def test_a_dialect_is_known_to_new_contexts() -> None:
     assert new_context().get_optional_dialect("mine") is not None
     with pytest.raises(RegistrationClash, match="a dialect named `tw`"):
         register_dialect(Dialect("tw", [], []))
+
+
+def test_every_dialect_is_written_as_irdl() -> None:
+    register_dialect(Dialect("mine", [], []))
+    text = CliRunner().invoke(irdl_command, []).output
+    for name in ("tw", "tk", "th", "mine"):
+        assert f"irdl.dialect @{name} {{" in text
+
+
+def test_two_definitions_of_one_op_clash() -> None:
+    def pokes() -> type[Operation]:
+        @irdl_op_definition
+        class PokeOp(IRDLOperation):
+            name = "mine.poke"
+
+        return PokeOp
+
+    first, again, other = pokes(), pokes(), pokes()
+    other.__qualname__ = "other"
+    register_dialect(Dialect("mine", [first], []))
+    register_dialect(Dialect("mine", [again], []))
+    assert list(registered_dialect("mine").operations) == [again]
+    with pytest.raises(RegistrationClash, match="a definition named `mine"):
+        register_dialect(Dialect("mine", [other], []))
 
 
 def test_a_row_for_a_decomposed_operator_keeps_it_whole() -> None:
