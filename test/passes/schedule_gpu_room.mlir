@@ -1,6 +1,6 @@
-// RUN: tilewright-opt %s -p 'schedule-gpu{shared=160}' --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 from_shared=true}' --split-input-file | filecheck %s --check-prefix=SHARED
-// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 from_shared=true sums_apart=true}' --split-input-file | filecheck %s --check-prefix=APART
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=160 cores=1}' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 cores=1 from_shared=true}' --split-input-file | filecheck %s --check-prefix=SHARED
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 cores=1 from_shared=true sums_apart=true}' --split-input-file | filecheck %s --check-prefix=APART
 
 // How large the tile of a product is depends on what else wants registers.
 
@@ -10,15 +10,15 @@
 // SHARED-SAME:  tk.blocks = array<i64: 0, 128, 1, 256, 2, 64>
 // APART-LABEL:  tk.func @nothing_else
 // APART-SAME:   tk.blocks = array<i64: 0, 128, 1, 256, 2, 64>
-tk.func @nothing_else [8192, 8192, 1024] (%a: memref<8388608xbf16>, %b: memref<8388608xbf16>, %o: memref<67108864xbf16>) {
-  %0 = tk.load %a[d0*1024 + d2] : memref<8388608xbf16> -> bf16
+tk.func @nothing_else [128, 256, 64] (%a: memref<8192xbf16>, %b: memref<16384xbf16>, %o: memref<32768xbf16>) {
+  %0 = tk.load %a[d0*64 + d2] : memref<8192xbf16> -> bf16
   %1 = arith.extf %0 : bf16 to f32
-  %2 = tk.load %b[d2*8192 + d1] : memref<8388608xbf16> -> bf16
+  %2 = tk.load %b[d2*256 + d1] : memref<16384xbf16> -> bf16
   %3 = arith.extf %2 : bf16 to f32
   %4 = arith.mulf %1, %3 : f32
   %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
   %6 = arith.truncf %5 : f32 to bf16
-  tk.store %6, %o[d0*8192 + d1] : bf16, memref<67108864xbf16>
+  tk.store %6, %o[d0*256 + d1] : bf16, memref<32768xbf16>
 }
 
 // -----
@@ -31,18 +31,18 @@ tk.func @nothing_else [8192, 8192, 1024] (%a: memref<8388608xbf16>, %b: memref<8
 // SHARED-SAME:  tk.blocks = array<i64: 0, 128, 1, 256, 2, 64>
 // APART-LABEL:  tk.func @adds_a_tile
 // APART-SAME:   tk.blocks = array<i64: 0, 128, 1, 128, 2, 64>
-tk.func @adds_a_tile [8192, 8192, 1024] (%a: memref<8388608xbf16>, %b: memref<8388608xbf16>, %c: memref<67108864xbf16>, %o: memref<67108864xbf16>) {
-  %0 = tk.load %a[d0*1024 + d2] : memref<8388608xbf16> -> bf16
+tk.func @adds_a_tile [128, 256, 64] (%a: memref<8192xbf16>, %b: memref<16384xbf16>, %c: memref<32768xbf16>, %o: memref<32768xbf16>) {
+  %0 = tk.load %a[d0*64 + d2] : memref<8192xbf16> -> bf16
   %1 = arith.extf %0 : bf16 to f32
-  %2 = tk.load %b[d2*8192 + d1] : memref<8388608xbf16> -> bf16
+  %2 = tk.load %b[d2*256 + d1] : memref<16384xbf16> -> bf16
   %3 = arith.extf %2 : bf16 to f32
   %4 = arith.mulf %1, %3 : f32
   %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
-  %6 = tk.load %c[d0*8192 + d1] : memref<67108864xbf16> -> bf16
+  %6 = tk.load %c[d0*256 + d1] : memref<32768xbf16> -> bf16
   %7 = arith.extf %6 : bf16 to f32
   %8 = arith.addf %5, %7 : f32
   %9 = arith.truncf %8 : f32 to bf16
-  tk.store %9, %o[d0*8192 + d1] : bf16, memref<67108864xbf16>
+  tk.store %9, %o[d0*256 + d1] : bf16, memref<32768xbf16>
 }
 
 // -----
@@ -55,17 +55,43 @@ tk.func @adds_a_tile [8192, 8192, 1024] (%a: memref<8388608xbf16>, %b: memref<83
 // SHARED-SAME:  tk.blocks = array<i64: 0, 128, 1, 128, 2, 64>
 // APART-LABEL:  tk.func @drops
 // APART-SAME:   tk.blocks = array<i64: 0, 128, 1, 64, 2, 64>
-tk.func @drops [8192, 8192, 1024] (%a: memref<8388608xbf16>, %b: memref<8388608xbf16>, %s: memref<1xi64>, %o: memref<67108864xbf16>) {
-  %0 = tk.load %a[d0*1024 + d2] : memref<8388608xbf16> -> bf16
+tk.func @drops [128, 256, 64] (%a: memref<8192xbf16>, %b: memref<16384xbf16>, %s: memref<1xi64>, %o: memref<32768xbf16>) {
+  %0 = tk.load %a[d0*64 + d2] : memref<8192xbf16> -> bf16
   %1 = arith.extf %0 : bf16 to f32
-  %2 = tk.load %b[d2*8192 + d1] : memref<8388608xbf16> -> bf16
+  %2 = tk.load %b[d2*256 + d1] : memref<16384xbf16> -> bf16
   %3 = arith.extf %2 : bf16 to f32
   %4 = arith.mulf %1, %3 : f32
   %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
   %6 = tk.load %s[0] : memref<1xi64> -> i64
-  %7 = tk.index "d0*8192 + d1" : i64
+  %7 = tk.index "d0*256 + d1" : i64
   %8 = tk.random %6, %7 : f32
   %9 = arith.mulf %5, %8 : f32
   %10 = arith.truncf %9 : f32 to bf16
-  tk.store %10, %o[d0*8192 + d1] : bf16, memref<67108864xbf16>
+  tk.store %10, %o[d0*256 + d1] : bf16, memref<32768xbf16>
+}
+
+// -----
+
+// A small tile has room for all of that.
+
+// CHECK-LABEL:  tk.func @small
+// CHECK-SAME:   tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>
+// APART-LABEL:  tk.func @small
+// APART-SAME:   tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>
+tk.func @small [32, 16, 16] (%a: memref<512xbf16>, %b: memref<256xbf16>, %s: memref<1xi64>, %c: memref<512xbf16>, %o: memref<512xbf16>) {
+  %0 = tk.load %a[d0*16 + d2] : memref<512xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %b[d2*16 + d1] : memref<256xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+  %6 = tk.load %s[0] : memref<1xi64> -> i64
+  %7 = tk.index "d0*16 + d1" : i64
+  %8 = tk.random %6, %7 : f32
+  %9 = tk.load %c[d0*16 + d1] : memref<512xbf16> -> bf16
+  %10 = arith.extf %9 : bf16 to f32
+  %11 = arith.mulf %10, %8 : f32
+  %12 = arith.addf %5, %11 : f32
+  %13 = arith.truncf %12 : f32 to bf16
+  tk.store %13, %o[d0*16 + d1] : bf16, memref<512xbf16>
 }
