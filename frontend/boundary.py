@@ -28,10 +28,11 @@ from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.view import SliceOp
 from tilewright.dialects.types import tensor_type
 
+from .aliases import Base
 from .aten.builder import Builder, FloatScalar
 from .dtypes import CARRIERS, ELEMENTS, encode
 from .errors import UnsupportedInput
-from .graph import Argument, Constant, Input, Literal, Output, Passed, Result, Size, SizeOf
+from .graph import Alias, Argument, Constant, Input, Literal, Output, Passed, Result, Size, SizeOf
 from .locations import UNKNOWN, location_of
 from .strides import Layout, argument_layout, layout_of, row_major
 from .symbols import Symbols
@@ -219,9 +220,12 @@ def _dense(value: torch.Tensor) -> DenseIntOrFPElementsAttr:
 class Results:
     """The results of @main, and how the caller's outputs are made of them."""
 
-    def __init__(self, b: Builder, arguments: Arguments, outputs: Sequence[Any]) -> None:
+    def __init__(
+        self, b: Builder, arguments: Arguments, outputs: Sequence[Any], bases: Mapping[int, Base]
+    ) -> None:
         self.b = b
         self.arguments = arguments
+        self._bases = {i: (base, _base(base, arguments, outputs)) for i, base in bases.items()}
         nodes = {*arguments.index, *_nodes(outputs)}
         self._sharers = Counter(_storages(nodes))
         self._room = _unused_room(_nodes(outputs), arguments.index)
@@ -232,6 +236,10 @@ class Results:
         self._seen: dict[Node, Output] = {}
 
     def add(self, output: Any, value: Any) -> None:
+        if (alias := self._alias(output)) is not None:
+            self.outputs.append(alias)
+            self.strides.append(tuple(output.meta["val"].stride()))
+            return
         made = self._seen.get(output) if isinstance(output, Node) else None
         if made is None:
             made = self._output(output, value)
@@ -240,6 +248,21 @@ class Results:
         self.outputs.append(made)
         fake = output.meta.get("val") if isinstance(output, Node) else None
         self.strides.append(self._reported(fake, made) if isinstance(fake, torch.Tensor) else None)
+
+    def _alias(self, output: Any) -> Alias | None:
+        """The next output as a view that the caller makes anew, where that is known to be one."""
+        base, of = self._bases.get(len(self.outputs), (None, None))
+        if base is None or of is None or not isinstance(output, Node) or output.op == "placeholder":
+            return None
+        fake: torch.Tensor = output.meta["val"]
+        offset, symbols = fake.storage_offset(), self.b.symbols
+        known = all(
+            symbols.knows(n) for n in (*fake.shape, *fake.stride(), offset) if type(n) is torch.SymInt
+        )
+        if fake.dtype != of.dtype or not known:
+            return None
+        layout = layout_of(fake, symbols)
+        return Alias(base.index, base.of_output, layout.sizes, layout.strides, symbols.exprs((offset,))[0])
 
     def _output(self, output: Any, value: Any) -> Output:
         if isinstance(output, Node) and output.op == "placeholder":
@@ -295,6 +318,12 @@ class Results:
         if layout.is_dense:
             return True
         return layout.is_apart and self._room.get(_storage(fake), 1) <= 0
+
+
+def _base(base: Base, arguments: Arguments, outputs: Sequence[Any]) -> torch.Tensor | None:
+    """The traced tensor that an output is a view of."""
+    node = outputs[base.index] if base.of_output else list(arguments.index)[base.index]
+    return node.meta.get("val") if isinstance(node, Node) else None
 
 
 def _nodes(outputs: Sequence[Any]) -> list[Node]:

@@ -10,7 +10,7 @@ import torch
 from tilewright.dialects.index_expr import Var
 
 from .dtypes import decode, encode
-from .graph import Argument, Boundary, Constant, Input, Literal, Output, Passed, Result, Size
+from .graph import Alias, Argument, Boundary, Constant, Input, Literal, Output, Passed, Result, Size
 
 Run = Callable[[list[Any]], Sequence[Any]]
 """Arguments of @main to its results."""
@@ -50,9 +50,18 @@ def _adapted(graph: Boundary, run: Run) -> Callable[[list[Any]], Sequence[Any]]:
         kept = list(args)
         args.clear()
         results = run(given) if graph.has_work else ()
-        return [_output(out, results, kept, env) for out in graph.outputs]
+        outputs = [_output(out, results, kept, env) for out in graph.outputs]
+        for i, alias in aliases:
+            outputs[i] = _alias(alias, outputs if alias.of_output else kept, env)
+        return outputs
 
+    aliases = [(i, out) for i, out in enumerate(graph.outputs) if isinstance(out, Alias)]
     return call
+
+
+def _alias(alias: Alias, bases: Sequence[Any], env: dict[Var, int]) -> torch.Tensor:
+    sizes, strides = ([n.evaluate(env) for n in each] for each in (alias.sizes, alias.strides))
+    return bases[alias.index].as_strided(sizes, strides, alias.offset.evaluate(env))
 
 
 def no_work(args: list[Any]) -> Sequence[Any]:
@@ -81,6 +90,8 @@ def _output(out: Output, results: Sequence[Any], args: Sequence[Any], env: dict[
             return value.evaluate(env)
         case Literal(value=value):
             return value
+        case Alias():
+            return None  # its base may be an output after it
 
 
 def _result(out: Result, value: torch.Tensor, env: dict[Var, int]) -> torch.Tensor:

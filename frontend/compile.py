@@ -15,6 +15,7 @@ from torch.fx import GraphModule
 from tilewright.dialects.diagnostics import CannotCompile
 from tilewright.targets.registry import Target, code, known_devices, target, target_for
 
+from .aliases import made_anew
 from .aten_runtime import run_by_aten, warn_once
 from .call import Boxed, Run, make_call, no_work
 from .collector import collector_paused
@@ -184,6 +185,7 @@ def _imported(
             static=_static_inputs() if frozen else (),
             frozen=frozen,
             fallback=options.fallback,
+            views={} if request.kind == "backward" else made_anew(),
         )
     report(graph.fallbacks)
     return replace(graph, inputs=place.bring(graph.inputs), device=place.device), name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
@@ -14,6 +14,7 @@ from xdsl.ir import Block, SSAValue
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.types import element_type, element_type_of, sizes_of_type
 
+from .aliases import Base
 from .aten import READS_CARRIERS, row_of
 from .aten.aten import call_aten, callee_of, result_type
 from .aten.builder import Builder, Row
@@ -41,6 +42,7 @@ IGNORED = frozenset(
         ("_functional_assert_async", "msg"),
     )
 ) | {"prims._make_token.default", "prims._sink_tokens.default"}
+NO_VIEWS: Mapping[int, Base] = {}
 NO_ROW = "tw has no op for it yet"
 NO_OPERATOR = "it works on graphs or Python functions, which torch runs"
 # Kept whole on purpose: libraries run these well, so a fall-back says nothing new.
@@ -75,21 +77,26 @@ def import_fx(
     static: Sequence[int] = (),
     frozen: bool = False,
     fallback: bool = True,
+    views: Mapping[int, Base] = NO_VIEWS,
 ) -> Graph:
     """Import an ATen graph as AOTAutograd hands it to a compiler.
 
     `names` are the names of Dynamo's inputs, `static` the placeholders that are parameters
     and buffers; with `frozen` those that the graph leaves alone are marked `tw.frozen`.
-    Without `fallback`, an operator that has no row is an error.
+    Without `fallback`, an operator that has no row is an error. `views` are outputs of which the caller
+    wants the layout only.
     """
-    return _Importer(gm, example_inputs, fallback=fallback).run(names, static if frozen else ())
+    return _Importer(gm, example_inputs, fallback=fallback, views=views).run(names, static if frozen else ())
 
 
 class _Importer:
     """One walk over one graph."""
 
-    def __init__(self, gm: GraphModule, example_inputs: Sequence[Any], *, fallback: bool) -> None:
+    def __init__(
+        self, gm: GraphModule, example_inputs: Sequence[Any], *, fallback: bool, views: Mapping[int, Base]
+    ) -> None:
         self.gm = gm
+        self.views = views
         self.example_inputs = example_inputs
         self.fallback = fallback
         self.symbols = Symbols()
@@ -322,7 +329,7 @@ class _Importer:
         for write, value, place in self.writes:
             self.b.location = location_of(write)
             self.b.add(WriteOp(value, place))
-        results = Results(self.b, arguments, cast("Sequence[Any]", node.args[0]))
+        results = Results(self.b, arguments, cast("Sequence[Any]", node.args[0]), self.views)
         for output in node.args[0]:  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportOptionalIterable]
             results.add(output, self._value(output))
         block: Block = arguments.block

@@ -68,7 +68,21 @@ class Literal:
     value: object
 
 
-Output = Result | Passed | Size | Literal
+@dataclass(frozen=True)
+class Alias:
+    """A view of an argument or, where `of_output`, of an output: AOTAutograd makes it anew of that tensor.
+
+    It looks at sizes, strides and offset only, so nothing is computed for it.
+    """
+
+    index: int
+    of_output: bool
+    sizes: tuple[Expr, ...]
+    strides: tuple[Expr, ...]
+    offset: Expr
+
+
+Output = Result | Passed | Size | Literal | Alias
 
 
 @dataclass(frozen=True)

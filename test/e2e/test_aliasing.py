@@ -102,3 +102,53 @@ def test_the_views_of_one_product_are_saved_as_views() -> None:
         gradients.append(*torch.autograd.grad(loss, w))
     torch.testing.assert_close(*gradients)
     assert sum(tensor.untyped_storage().nbytes() == 3 * x.untyped_storage().nbytes() for tensor in saved) == 3
+
+
+def grown(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    x.add_(1)
+    return x[:, x.shape[1] // 2 :], x.sum()
+
+
+def parts(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = x * 2
+    return y[: x.shape[0] // 2].t(), y[:, x.shape[1] // 2 :], y
+
+
+SYMBOLIC: dict[str, Callable[[torch.Tensor], tuple[torch.Tensor, ...]]] = {
+    "first_half": lambda x: (x[:, : x.shape[1] // 2], x + 1),
+    "second_half": lambda x: (x[x.shape[0] // 2 :],),
+    "transposed": lambda x: (x[1 : x.shape[0] // 2, x.shape[1] // 2 :].t(),),
+    "repeated": lambda x: (x[:, : x.shape[1] // 2, None].expand(-1, -1, 3),),
+    "chunks": lambda x: x.chunk(2, 1),
+    "of_a_changed_argument": grown,
+    "of_a_result": parts,
+}
+
+
+@pytest.mark.parametrize("grad", [False, True])
+@pytest.mark.parametrize("name", SYMBOLIC)
+def test_views_of_symbolic_sizes_hold_what_eager_views_hold(name: str, grad: bool) -> None:
+    """AOTAutograd makes them anew, of the argument or result, by the strides and the offset of ours."""
+    torch._dynamo.reset()
+    compiled = torch.compile(SYMBOLIC[name], backend="mlir", dynamic=True)
+    for rows, columns in ((4, 6), (6, 10)):
+        leaf = torch.arange(1.0 * rows * columns).reshape(rows, columns).requires_grad_(grad)
+        x, y = leaf.clone(), leaf.clone()
+        with torch.set_grad_enabled(grad):
+            found, expected = compiled(x), SYMBOLIC[name](y)
+        assert torch.equal(x, y)
+        for a, b in zip(found, expected, strict=True):
+            torch.testing.assert_close(a, b)
+        for a, b in zip(found, expected, strict=True):
+            assert (a._base is x) == (b._base is y) or name == "chunks"
+        if grad:
+            ours, theirs = (
+                torch.autograd.grad([v.square().sum() for v in r], leaf) for r in (found, expected)
+            )
+            torch.testing.assert_close(ours, theirs)
+
+
+def test_nothing_is_computed_for_a_view_of_an_argument() -> None:
+    from tilewright.frontend.explain import explain
+
+    assert explain(lambda x: (x[:, 1:].t(), x[::2]), X.clone()).kernels == 0
