@@ -8,6 +8,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.ir_access import operands_of
 
 from .boundary import OWNED, result_attributes, result_strides
 from .views import behind
@@ -34,10 +35,10 @@ def returned_by(function: FuncOp) -> dict[SSAValue, list[Returned]]:
     ret = function.body.block.last_op
     if not isinstance(ret, ReturnOp):
         return found
-    attributes = result_attributes(function)
+    attributes, values = result_attributes(function), operands_of(ret)
     for position, strides in enumerate(result_strides(function)):
         if strides is not None:
-            value = ret.arguments[position]
+            value = values[position]
             root, views = behind(value)
             owned = OWNED in attributes[position]
             found.setdefault(root, []).append(Returned(position, value, root, tuple(views), strides, owned))

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, parse_exprs
+from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp
@@ -102,4 +103,4 @@ def part_layout(op: ConcatOp, operand: int, start: Expr, whole: Layout) -> Layou
     """Where operand number `operand`, which begins at `start`, lies within the concatenation."""
     dim = op.dim.value.data
     starts = tuple(start if d == dim else ZERO for d in range(len(whole.sizes)))
-    return sliced(whole, starts, (ONE,) * len(starts), sizes_of(op.inputs[operand]))
+    return sliced(whole, starts, (ONE,) * len(starts), sizes_of(operands_of(op)[operand]))
