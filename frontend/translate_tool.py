@@ -29,7 +29,8 @@ examples:
 """
 
 
-def _arguments() -> argparse.ArgumentParser:
+def arguments() -> argparse.ArgumentParser:
+    """The options of the tool."""
     parser = ToolArguments(
         prog="tilewright-translate", description="Translate to or from another language.", epilog=_EPILOG
     )
@@ -73,7 +74,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Entry point of the console script; `argv` is given where the process goes on afterwards."""
     if argv is None:
         collector_off()
-    parser = _arguments()
+    parser = arguments()
     args = parser.parse_args(argv)
     if args.to is None and args.source is None:
         parser.error("--to or --from is missing")

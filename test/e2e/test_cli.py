@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from click.shell_completion import ShellComplete
 from click.testing import CliRunner, Result
 
 from tilewright.dialects.diagnostics import TilewrightError
@@ -65,7 +66,7 @@ def test_help_lists_every_command_and_every_command_has_help() -> None:
         if name not in ("opt", "translate"):
             assert run(name, "--help").exit_code == 0
     commands = {path.stem.replace("_", "-") for path in Path(module.__file__ or "").parent.glob("*.py")}
-    assert commands - set(COMMANDS) == {"--init--", "main", "subject", "errors", "failing"}
+    assert commands - set(COMMANDS) == {"--init--", "main", "subject", "errors", "failing", "tool"}
 
 
 def test_unknown_commands_are_bad_usage() -> None:
@@ -203,6 +204,23 @@ def test_cache_lists_verifies_and_prunes(tmp_path: Path) -> None:
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_prints_a_script(shell: str) -> None:
     assert "_TILEWRIGHT_COMPLETE" in run("completion", shell).output
+
+
+@pytest.mark.parametrize(
+    ("words", "last", "found"),
+    [
+        ("opt", "--pip", ["--pipeline"]),
+        ("opt --pipeline", "cpu", ["cpu", "cpu_openmp"]),
+        ("opt --load x.py -p", "cse,canon", ["cse,canonicalize"]),
+        ("translate --to", "li", ["linalg"]),
+        ("translate", "--fr", ["--from"]),
+        ("run", "--compa", ["--compare"]),
+        ("opt", "graph", ["graph"]),
+    ],
+)
+def test_completion_knows_options_and_values(words: str, last: str, found: list[str]) -> None:
+    complete = ShellComplete(tilewright, {}, "tilewright", "_TILEWRIGHT_COMPLETE")
+    assert [item.value for item in complete.get_completions(words.split(), last)] == found
 
 
 GRAPH = """
