@@ -62,10 +62,19 @@ _TYPES = (
     "{new} = ({x}.nan_to_num().clamp(-99, 99) * 4).to(torch.{integer}).to(torch.{dtype}) * 0.25",
     "{new} = ({x} > 0).to(torch.{dtype}) - {x}.to(torch.{dtype})",
 )
+_PLACES = "torch.arange({count}) % {x}.shape[{dim}]"
+_IF_DENSE = " if {p}.dim() and {p}.is_contiguous() else {p}.sin_()"
+"""AOTAutograd takes what scatters to strided memory for dense, and drops a later `contiguous()`."""
 _WRITES = (
     "{p}.{in_place}",
     "{p}.{in_place}",
     "{p}.view(-1)[0].add_(1) if {p}.is_contiguous() else {p}.mul_(2)",
+    "{p}.scatter_add_({dim}, ({p} > 0).long() % {p}.shape[{dim}], {p} * 0.5)" + _IF_DENSE,
+    "{p}.index_add_({dim}, " + _PLACES.replace("{x}", "{p}") + ", {p}.narrow({dim}, 0, 1).cos()"
+    ".repeat_interleave({count}, {dim}))" + _IF_DENSE,
+    "{p}.index_copy_({dim}, torch.arange({p}.shape[{dim}]).flip(0), {p}.sin())" + _IF_DENSE,
+    "{p}.index_put_((torch.arange({count}) % {p}.shape[0],), {x}.mean().to({p}.dtype), accumulate={flag})"
+    + _IF_DENSE,
     "{new} = {x}.clone()\n{new}.view(-1)[::2].add_(1)",
     "{new} = {x}.clone(memory_format=torch.contiguous_format)\n{new}[..., -1:] = 1.5",
     "{new} = {x} * 1\n{new}.transpose(0, -1)[0].mul_(2) if {new}.dim() else {new}.mul_(3)",
@@ -73,7 +82,6 @@ _WRITES = (
     "{new} = {x} + 0\n{new}.select({dim}, 0).copy_({new}.select({dim}, -1))"
     " if {new}.dim() else {new}.zero_()",
 )
-_PLACES = "torch.arange({count}) % {x}.shape[{dim}]"
 _INDEXING = (
     "{new} = {x}.index_select({dim}, " + _PLACES + ") if {x}.dim() else {x} + 5",
     "{new} = {x}[" + _PLACES.replace("{dim}", "0") + "] if {x}.dim() else {x} + 6",
