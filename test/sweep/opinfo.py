@@ -30,12 +30,14 @@ from torch.utils._pytree import tree_flatten, tree_map
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from benchmarks.numerics import judge_tensor
+from benchmarks.numerics import NARROW, judge_tensor
 from tilewright.frontend.compile import Record, compile_captured
 from tilewright.frontend.environment import read_environment
 from tilewright.frontend.options import make_options
 
-DTYPES = {name: getattr(torch, name) for name in ("float32", "float64", "bfloat16", "int64", "bool")}
+DTYPES = {
+    name: getattr(torch, name) for name in ("float32", "float64", "bfloat16", "float16", "int64", "bool")
+}
 SECONDS_EACH = 120
 
 # What has no one right answer, or needs what a sample run does not have.
@@ -101,8 +103,10 @@ def compiled(op: Callable[..., Any], cases: Sequence[Any], target: str) -> tuple
 
 
 def widened(value: Any) -> Any:
-    narrow = isinstance(value, Tensor) and value.dtype in (torch.float32, torch.bfloat16, torch.float16)
-    return value.double() if narrow else value
+    """Narrow floats as float64, and so where a sample asks for them (`dtype=torch.bfloat16`)."""
+    if isinstance(value, torch.dtype):
+        return torch.float64 if value in NARROW else value
+    return value.double() if isinstance(value, Tensor) and value.dtype in NARROW else value
 
 
 def wrong(op: Callable[..., Any], case: Any, got: Any) -> str:
