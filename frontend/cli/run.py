@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import click
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from tilewright.dialects.index_expr import Var
 from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_hook
 
 from ..check.aten_callback import aten_callback
-from ..check.execute import argument_sizes, is_array, run_on
-from ..check.inputs import Case, arguments
+from ..check.execute import is_array, run_on
+from ..check.inputs import Case
 from ..check.signature import Entry, entries
 from ..tool_io import load_passes, make_folder, parse_module, read_text, verify_input
 from .errors import CannotRun
+from .given import all_arguments, case_of, given_arrays
 from .subject import option_values
 
 INTERPRETER, FLOAT64 = "interpreter", "float64"
@@ -46,7 +45,13 @@ Examples:
 @click.option("-p", "--passes", default="", help="passes to run first")
 @click.option("--load", multiple=True, metavar="FILE", help="Python file or module with more passes")
 @click.option("--option", "options", multiple=True, metavar="NAME=VALUE", help="an option of the backend")
-@click.option("--symbol", "symbols", multiple=True, metavar="s0=7", help="value of a symbol")
+@click.option(
+    "--symbol",
+    "symbols",
+    multiple=True,
+    metavar="s0=7",
+    help="value of a symbol; else as --input has it, or 5",
+)
 @click.option(
     "--input", "inputs", multiple=True, metavar="0=x.npy", help="an argument, .npy or .pt; random if left out"
 )
@@ -78,8 +83,9 @@ def command(
     verify_input(module, file)
     run_pipeline(ctx, module, parse_pipeline(passes), hooks=[verify_hook()])
     chosen = _entry(module, entry, file)
-    case = _case(chosen, seed, span, symbols)
-    given = _arguments(module, chosen, case, inputs)
+    arrays = given_arrays(chosen, inputs)
+    case = case_of(chosen, seed, span, symbols, arrays)
+    given = all_arguments(module, chosen, case, arrays)
     if output is not None:
         make_folder(output)
     truth = _interpreted(module, chosen, case, given, float64=True) if compare else None
@@ -107,61 +113,6 @@ def _entry(module: ModuleOp, name: str | None, file: str) -> Entry:
         missing = "it has no function" if name is None else f"there is no @{name}"
         raise CannotRun(subject=file, reason=reason or missing, known=known)
     return chosen
-
-
-def _case(entry: Entry, seed: int, span: str, symbols: Sequence[str]) -> Case:
-    values: dict[Var, int] = dict.fromkeys(entry.symbols, 5)
-    for text in symbols:
-        name, _, number = text.partition("=")
-        var = next((v for v in entry.symbols if str(v) == name), None)
-        if var is None or not number.isdigit():
-            known = ", ".join(map(str, entry.symbols)) or "none"
-            raise click.BadParameter(
-                f"{text!r}; write name=size; the symbols are {known}", param_hint="--symbol"
-            )
-        values[var] = int(number)
-    low, _, high = span.partition("..")
-    try:
-        limits = int(low), int(high)
-    except ValueError as error:
-        raise click.BadParameter(f"{span!r}; write low..high", param_hint="--range") from error
-    if limits[0] > limits[1]:
-        raise click.BadParameter(f"{span!r} is empty; write low..high", param_hint="--range")
-    return Case("normal", seed, limits, tuple(values.items()))
-
-
-def _arguments(module: ModuleOp, entry: Entry, case: Case, inputs: Sequence[str]) -> list[Any]:
-    given = arguments(entry, case, argument_sizes(module, entry, case))
-    for text in inputs:
-        index, _, file = text.partition("=")
-        if not index.isdigit() or int(index) >= len(given):
-            hint = f"{text!r}; write number=file.npy; there are {len(given)} arguments"
-            raise click.BadParameter(hint, param_hint="--input")
-        value, place = _loaded(file), int(index)
-        if value.shape != np.shape(given[place]) or value.dtype != np.asarray(given[place]).dtype:
-            wanted = np.asarray(given[place])
-            hint = f"{file} holds {value.dtype}{list(value.shape)}, not {wanted.dtype}{list(wanted.shape)}"
-            more = "; --symbol gives sizes" if entry.symbols else ""
-            raise click.BadParameter(hint + more, param_hint="--input")
-        laid_out = np.empty_like(given[place])  # with the strides that the module asks for
-        laid_out[...] = value
-        given[place] = laid_out
-    return given
-
-
-def _loaded(file: str) -> Any:
-    """The array of a .npy file, or of a tensor that torch saved (.pt)."""
-    try:
-        if file.endswith(".pt"):
-            from ..run_module import saved_tensor
-
-            return saved_tensor(file)
-        found: Any = np.load(file, allow_pickle=False)
-        if hasattr(found, "files"):
-            raise ValueError("it holds several arrays")
-    except (OSError, ValueError, RuntimeError, UnpicklingError) as error:
-        raise click.BadParameter(f"{file}: {error}", param_hint="--input") from error
-    return found
 
 
 def _interpreted(

@@ -66,7 +66,7 @@ def test_help_lists_every_command_and_every_command_has_help() -> None:
         if name not in ("opt", "translate"):
             assert run(name, "--help").exit_code == 0
     commands = {path.stem.replace("_", "-") for path in Path(module.__file__ or "").parent.glob("*.py")}
-    assert commands - set(COMMANDS) == {"--init--", "main", "subject", "errors", "failing", "tool"}
+    assert commands - set(COMMANDS) == {"--init--", "main", "subject", "given", "errors", "failing", "tool"}
 
 
 def test_unknown_commands_are_bad_usage() -> None:

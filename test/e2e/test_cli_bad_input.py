@@ -108,6 +108,13 @@ def test_inputs_of_any_layout_and_of_torch(through: str, here: Path) -> None:
     np.testing.assert_array_equal(np.load("out/result0.npy"), columns.sum(0) + 1)
 
 
+def test_symbols_are_as_the_inputs_have_them(here: Path) -> None:
+    Path("symbolic.mlir").write_text(SYMBOLIC)
+    np.save("seven.npy", np.ones((7, 4), np.float32))
+    assert run("run", "symbolic.mlir", "--input", "0=seven.npy", "-o", "out").exit_code == 0
+    assert run("run", "symbolic.mlir", "--symbol", "s0=7", "--input", "0=seven.npy").exit_code == 0
+
+
 @pytest.mark.parametrize("name", ["archive.npz", "list.pt", "text.pt", "wide.npy"])
 def test_inputs_that_are_no_argument(name: str, here: Path) -> None:
     Path("symbolic.mlir").write_text(SYMBOLIC)
@@ -115,7 +122,7 @@ def test_inputs_that_are_no_argument(name: str, here: Path) -> None:
     torch.save([torch.ones(3)], "list.pt")
     Path("text.pt").write_text("no tensor")
     np.save("wide.npy", np.ones((7, 4), np.float32))
-    done = run("run", "symbolic.mlir", "--input", f"0={name}")
+    done = run("run", "symbolic.mlir", "--symbol", "s0=3", "--input", f"0={name}")
     assert done.exit_code == 2
     assert name in done.output
     assert ("--symbol gives sizes" in done.output) == (name == "wide.npy")
