@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import f32, i1
+from xdsl.dialects.builtin import f32, i1, i8
 
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
@@ -50,11 +50,16 @@ def cumulate(w: Writer, op: CumulateOp) -> str:
 
 
 def mma(w: Writer, op: MmaOp) -> str:
-    """The precision concerns f32 factors; sums of 8-bit floats are f32 beyond one step if told so."""
+    """The precision concerns f32 factors; sums of 8-bit floats are f32 beyond one step if told so.
+
+    Before 3.8 or so, Triton takes sums for f32 unless told otherwise.
+    """
     acc, lhs, rhs = (w.whole(value) for value in (op.acc, op.lhs, op.rhs))
     element, more = element_type(op.lhs.type), ""
     if element == f32:
         more = f', input_precision="{op.precision.data}"'
+    elif element == i8:
+        more = ", out_dtype=tl.int32"
     elif is_float8(element):
         more = f", max_num_imprecise_acc={shape_of_lanes(op.lhs.type)[1]}"
     return f"tl.dot({lhs}, {rhs}, {acc}{more})"

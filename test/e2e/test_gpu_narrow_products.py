@@ -283,7 +283,7 @@ CASES = {
         INTEGERS,
         LARGE,
         {},
-        (r"mma\.sync.*s8\.s8", r"wgmma.*s8\.s8", r"tcgen05.*i8", r"mfma_i32.*i8"),
+        (r"mma\.sync.*s8\.s8", r"wgmma.*s8\.s8", r"tcgen05.*i8|mma\.sync.*s8\.s8", r"mfma_i32.*i8"),
     ),
     "few integers": (INTEGERS, SMALL, {}, (*[r"mma\.sync.*s8\.s8"] * 3, r"mfma_i32.*i8")),
     "floats": (

@@ -99,7 +99,7 @@ tk.func @product [2048, 2048, 1000] (%a: memref<2048000xf16>, %b: memref<2048000
 // CHECK: [[ACC:acc[0-9]+]] = tl.full([64, 64], 0, tl.int32)
 // CHECK: [[A:v[0-9]+]] = tl.load(a0 + {{.*}}, other=0)
 // CHECK-NEXT: [[B:v[0-9]+]] = tl.load(a1 + {{.*}}, other=0)
-// CHECK-NEXT: tl.dot([[A]], [[B]], [[ACC]])
+// CHECK-NEXT: tl.dot([[A]], [[B]], [[ACC]], out_dtype=tl.int32)
 tk.func @integers [1024, 1024, 1000] (%a: memref<1024000xi8>, %b: memref<1024000xi8>, %o: memref<1048576xi32>) {
   %0 = tk.load %a[d0*1000 + d2] : memref<1024000xi8> -> i8
   %1 = arith.extsi %0 : i8 to i32

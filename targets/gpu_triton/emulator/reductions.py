@@ -257,7 +257,9 @@ def dot(
     exact = input_precision in ("ieee", "tf32x3", "bf16x6") or (
         input_precision is None and allow_tf32 is False
     )
-    result_type = out_dtype or (acc.dtype if acc is not None else float32)
+    result_type = out_dtype or float32
+    if acc is not None and acc.dtype != result_type:  # refused by Triton 3.6 and 3.7; 3.9 looks at `acc`
+        raise BadText(f"an accumulator of {acc.dtype} for {result_type}: say out_dtype")
     if input.dtype == int8:
         product, result_type = (input.data.to(torch.int32), other.data.to(torch.int32)), int32
     elif input.dtype == float64:
@@ -271,10 +273,8 @@ def dot(
     total = torch.matmul(left, right)
     if acc is None:
         return Value(total.to(result_type.payload), result_type)
-    if acc.shape != tuple(total.shape[1:]) or acc.dtype != result_type:
-        raise BadText(
-            f"an accumulator {acc.shape} of {acc.dtype} for {tuple(total.shape[1:])} of {result_type}"
-        )
+    if acc.shape != tuple(total.shape[1:]):
+        raise BadText(f"an accumulator {acc.shape} for {tuple(total.shape[1:])}")
     return Value((acc.data.to(total.dtype) + total).to(result_type.payload), result_type)
 
 
