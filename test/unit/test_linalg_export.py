@@ -148,10 +148,11 @@ def test_upstream_computes_the_same(name: str) -> None:
     assert runs >= 4
 
 
-@pytest.mark.parametrize("first", [0, 4, 8])
+@pytest.mark.parametrize("first", [0, 20, 40])
 def test_random_graphs(first: int) -> None:
+    """The first three of twenty that hold nothing but what is exported."""
     exported = 0
-    for seed in range(first, first + 4):
+    for seed in range(first, first + 20):
         module = random_graph(seed)
         try:
             wrong, _ = difference(module)
@@ -159,7 +160,9 @@ def test_random_graphs(first: int) -> None:
             continue
         assert wrong is None, f"seed {seed}: {wrong}"
         exported += 1
-    assert exported >= 1
+        if exported == 3:
+            return
+    raise AssertionError(f"{exported} of the graphs from seed {first} on were exported")
 
 
 def test_the_module_stays_as_it_is() -> None:
