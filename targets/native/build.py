@@ -9,6 +9,7 @@ import shutil
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -161,16 +162,19 @@ def _compile(
 
 
 def _run(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """As `subprocess.run`, which leaves a process that it killed at an interrupt unburied."""
+    """As `subprocess.run`, which at an interrupt may leave a process behind that it started just then."""
     pipe = subprocess.PIPE
-    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, errors="replace") as process:
+    with ThreadPoolExecutor(1) as starter:  # where no interrupt comes in between
+        starting = starter.submit(
+            subprocess.Popen[str], command, stdout=pipe, stderr=pipe, text=True, errors="replace"
+        )
         try:
-            output, errors = process.communicate()
+            output, errors = starting.result().communicate()
         except BaseException:
-            process.kill()
-            process.wait()
+            with starting.result() as process:
+                process.kill()
             raise
-    return subprocess.CompletedProcess(command, process.returncode, output, errors)
+    return subprocess.CompletedProcess(command, starting.result().returncode, output, errors)
 
 
 def run_compiler(command: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -111,12 +112,23 @@ def test_a_compiler_that_fails(
     torch.testing.assert_close(f(X), function(0.8)(X))  # the next call works
 
 
-def test_an_interrupted_compile(tmp_path: Path, fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("still_starting", [False, True])
+def test_an_interrupted_compile(
+    still_starting: bool, tmp_path: Path, fresh: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     f = compiled(function(0.9))
     pid = tmp_path / "pid"
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
     with monkeypatch.context() as patch:
         patch.setenv("CXX", script(tmp_path, f"echo $$ > {pid}\nexec sleep 60\n"))
+        if still_starting:
+            start = subprocess.Popen.__init__
+
+            def slowly(*args: Any, **how: Any) -> None:
+                start(*args, **how)
+                time.sleep(0.5)
+
+            patch.setattr(subprocess.Popen, "__init__", slowly)
 
         def interrupt() -> None:
             while not (pid.exists() and pid.read_text().strip()):
