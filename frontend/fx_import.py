@@ -13,6 +13,7 @@ from xdsl.ir import Block, SSAValue
 
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.types import element_type, element_type_of, sizes_of_type
+from tilewright.passes.tensor.decompose_pooling import POOLING
 
 from .aliases import Base
 from .aten import READS_CARRIERS, row_of
@@ -49,17 +50,10 @@ NO_OPERATOR = "it works on graphs or Python functions, which torch runs"
 LIBRARY = frozenset(
     (
         "aten::convolution_backward",
-        "aten::max_pool2d_with_indices",
         "aten::max_pool2d_with_indices_backward",
-        "aten::avg_pool2d",
         "aten::avg_pool2d_backward",
-        "aten::_adaptive_avg_pool2d",
         "aten::_adaptive_avg_pool2d_backward",
-        "aten::adaptive_max_pool2d",
-        "aten::max_pool3d_with_indices",
-        "aten::avg_pool3d",
-        "aten::_adaptive_avg_pool3d",
-        "aten::adaptive_max_pool3d",
+        *POOLING,
     )
 )
 

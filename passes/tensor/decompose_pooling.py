@@ -91,6 +91,8 @@ _ROWS: Mapping[str, Callable[[AtenOp, Rewrite], Sequence[SSAValue] | None]] = {
     "aten::adaptive_max_pool2d": partial(_adaptive_max_pool, 2),
     "aten::adaptive_max_pool3d": partial(_adaptive_max_pool, 3),
 }
+POOLING = frozenset(_ROWS)
+"""The operators that may be decomposed here; where they are not, ATen has kernels for them."""
 
 
 def _reads_indices(op: AtenOp) -> bool:
