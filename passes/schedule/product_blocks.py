@@ -19,6 +19,7 @@ from .blocks import Blocks, power_of_two
 from .cost import estimate, is_expensive
 from .descriptors import decide_descriptors
 from .factors import factor_types, is_loaded
+from .lanes import filled_warps
 
 _WIDE = 144
 """KiB that three stages of a 128 x 256 tile of halves take."""
@@ -28,6 +29,8 @@ _LEAST = 16
 """Matrix units take no smaller sides."""
 _LINE = 128
 """Bytes of a factor along the sum that one step takes, where it has as many."""
+_ACCESS = 16
+"""Bytes that a lane loads at once: warps beyond those that do so with the larger factor would load less."""
 _LEAST_BYTES = 64
 """Of factors of one byte, of which they take 32 along the sum, and `variants` halves this."""
 
@@ -47,6 +50,8 @@ class Limits:
     """Matrix units read factors from shared memory: registers hold nothing but sums."""
     sums_apart: bool = False
     """Matrix units keep sums in memory of their own, which a program reads at once, all of its tile."""
+    lanes: int = 32
+    """Threads of a warp."""
 
 
 def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits) -> Blocks | None:
@@ -70,11 +75,11 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
     rows, columns = _sides(m, n, count, _tops(product, types, limits), limits.cores, area)
     least = _LEAST_BYTES if width == 1 else _LEAST
     deep = min(_LINE // width, power_of_two(max(least, sizes[2] or _LINE)))
-    warps = 8 if rows * columns >= min(area, 128 * 128) else 4
+    most = 8 if rows * columns >= min(area, 128 * 128) else 4
     found = Blocks(
         (*((a, 1) for a in batches), (row, rows), (column, columns), (depth, deep)),
         len(batches) + 2,
-        warps=warps,
+        warps=filled_warps(max(rows, columns) * deep, _ACCESS // width, limits.lanes, most),
         stages=_stages((rows + columns) * deep * width, limits.shared),
         index=bits,
         swizzle=8,

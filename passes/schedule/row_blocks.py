@@ -10,10 +10,13 @@ from tilewright.dialects.tk.kernels import FuncOp
 from ..rewrite import skip
 from .blocks import Blocks, covers, limited, power_of_two
 from .cost import estimate
+from .lanes import elements_of_lane, filled_warps
 from .roles import Group, contiguous_axis, groups_of
 
 _TILE = 4096
 """Elements that a program holds of one value: 32 per thread of 4 warps."""
+_EACH = 8
+"""Elements of one lane; twice as many of a row that is longer than a tile."""
 _PERSISTENT = 16384
 """Elements of a row that stay in registers between its reductions."""
 _FEWEST_COLUMNS = 16
@@ -22,7 +25,9 @@ _LOOP = 2048
 """Elements of a row that are read at a time where it does not stay."""
 
 
-def row_blocks(func: FuncOp, groups: list[Group], inner: list[Group], bits: int, programs: int) -> Blocks:
+def row_blocks(
+    func: FuncOp, groups: list[Group], inner: list[Group], bits: int, programs: int, lanes: int
+) -> Blocks:
     """Rows (or columns) are the grid; what is reduced or scanned is held at once, or looped over."""
     outer = [a for g in groups if g.role == "parallel" for a in g.axes]
     axes = [a for g in inner for a in g.axes]
@@ -34,17 +39,16 @@ def row_blocks(func: FuncOp, groups: list[Group], inner: list[Group], bits: int,
     varied = outer[-1:] if column is None else [column]
     sizes_out: list[tuple[int, int]] = []
     for axis in outer:
-        wanted = _rows(func, axis, held, column is not None, programs) if axis in varied else 1
+        wanted = _rows(func, axis, held, column is not None, programs, lanes) if axis in varied else 1
         sizes_out.append((axis, wanted))
         held *= wanted
-    warps = max(1, min(16, held // 256 if held <= _TILE else held // 512))
     looped = any(not covers(size, func.space[axis]) for axis, size in sizes)
     if looped:
         skip(func, "rows do not stay in registers: reductions are loops over blocks")
     return Blocks(
         (*sizes_out, *sizes),
         len(outer),
-        warps=power_of_two(warps),
+        warps=filled_warps(held, _EACH if held <= _TILE else 2 * _EACH, lanes, most=16),
         index=bits,
         kind="rows",
         varied=tuple(varied),
@@ -101,10 +105,11 @@ def _inner_blocks(func: FuncOp, axes: list[int], *, single: bool, column: bool) 
     return found[::-1]
 
 
-def _rows(func: FuncOp, axis: int, held: int, column: bool, programs: int) -> int:
-    """Rows (columns) per program: enough work for its warps, not so many that programs get few."""
+def _rows(func: FuncOp, axis: int, held: int, column: bool, programs: int, lanes: int) -> int:
+    """Rows (columns) per program: enough for the lanes of a warp, not so many that programs get few."""
     limit = 64 if column else 32
-    least = _FEWEST_COLUMNS if column else 1
+    filled = power_of_two(elements_of_lane(func) * lanes // held)
+    least = max(_FEWEST_COLUMNS if column else 1, filled)
     wanted = max(least, min(limit, (_TILE if column else _LOOP) // held))
     count = estimate(func.space[axis])
     while wanted > least and count // wanted < programs:

@@ -9,18 +9,17 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.dialects.types import bytes_of, element_type
 
 from ..rewrite import may_rewrite
 from .blocks import Blocks, limited
 from .chain_blocks import chain_blocks
 from .chains import find_chain
 from .cost import estimate
+from .lanes import elements_of_lane, filled_warps
 from .offsets import index_bits
 from .product_blocks import Limits, product_blocks
-from .roles import Group, contiguous_axis, groups_of, matrix_product
+from .roles import Group, groups_of, matrix_product
 from .row_blocks import row_blocks
 from .variants import candidates
 
@@ -45,12 +44,13 @@ class ScheduleGpuPass(ModulePass):
     Parallel axes are the grid. A reduced axis is one block if its row fits into registers,
     else a loop. Offsets have 64 bits only where a buffer may have 2**31 elements. Run
     `flatten-axes` before: blocks along short axes waste lanes. `tf32` lets products of f32 round
-    their factors; `shared` is how many KiB of shared memory a program may have, `cores` how many
-    multiprocessors there are to fill; `from_shared` says that matrix units read factors from shared
-    memory, `sums_apart` that they keep sums in memory of their own. With `descriptors` a product of large
-    blocks and a long sum loads its factors by tensor descriptor, where all can be: `tk.descriptors` has the
-    numbers of those arguments. `candidates` names other choices in `tk.candidates`, the one that was taken
-    first: who can compile or time them puts the best one in its place.
+    their factors; `lanes` is how many threads a warp has, each of which moves 16 bytes at once, `shared`
+    how many KiB of shared memory a program may have, `cores` how many multiprocessors there are to fill;
+    `from_shared` says that matrix units read factors from shared memory, `sums_apart` that they keep sums
+    in memory of their own. With `descriptors` a product of large blocks and a long sum loads its factors
+    by tensor descriptor, where all can be: `tk.descriptors` has the numbers of those arguments.
+    `candidates` names other choices in `tk.candidates`, the one that was taken first: who can compile or
+    time them puts the best one in its place.
     """
 
     name = "schedule-gpu"
@@ -61,11 +61,18 @@ class ScheduleGpuPass(ModulePass):
     descriptors: bool = False
     from_shared: bool = False
     sums_apart: bool = False
+    lanes: int = 32
     candidates: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         limits = Limits(
-            self.tf32, self.shared, self.cores, self.descriptors, self.from_shared, self.sums_apart
+            self.tf32,
+            self.shared,
+            self.cores,
+            self.descriptors,
+            self.from_shared,
+            self.sums_apart,
+            self.lanes,
         )
         for func in op.body.block.ops:
             if isinstance(func, FuncOp) and func.scheduled is None and may_rewrite(func, "given blocks"):
@@ -87,26 +94,20 @@ def decide(func: FuncOp, limits: Limits) -> Blocks:
     groups = groups_of(func, tiled=False)
     inner = [g for g in groups if g.role in ("reduced", "scanned")]
     if inner:
-        return row_blocks(func, groups, inner, bits, _PER_CORE * limits.cores)
-    return _pointwise(func, groups, bits, _PER_CORE * limits.cores)
+        return row_blocks(func, groups, inner, bits, _PER_CORE * limits.cores, limits.lanes)
+    return _pointwise(func, groups, bits, _PER_CORE * limits.cores, limits.lanes)
 
 
-def _widest(func: FuncOp) -> int:
-    """Bytes of the narrowest element that is read or written contiguously: it sets the vector length."""
-    accesses = [op for op in func.body.block.ops if isinstance(op, LoadOp | StoreOp)]
-    found = [bytes_of(element_type(op.buffer.type)) for op in accesses if contiguous_axis(op) is not None]
-    return min(found, default=4)
-
-
-def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int) -> Blocks:
+def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int, lanes: int) -> Blocks:
+    each = elements_of_lane(func)
     across = next((g.axes[0] for g in groups if g.role == "across"), None)
     last = next((g.axes[0] for g in groups if g.role == "last"), None)
     outer = [a for g in groups if g.role == "parallel" for a in g.axes]
     if across is not None and last is not None:
-        side = 64 if _widest(func) <= 2 else 32
+        side = 8 * each
         tile = tuple((a, limited(side, func.space[a])) for a in (across, last))
         rest = tuple((a, 1) for a in outer)
-        warps = max(1, min(8, tile[0][1] * tile[1][1] // 256))
+        warps = filled_warps(tile[0][1] * tile[1][1], 8, lanes, most=8)
         varied = (across, last)
         return Blocks((*rest, *tile), len(rest) + 2, warps=warps, index=bits, kind="turned", varied=varied)
     if not outer:
@@ -114,12 +115,12 @@ def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int) -> Blo
     *rest_axes, axis = outer
     block = limited(1024, func.space[axis])
     others = prod(estimate(func.space[a]) for a in rest_axes)
-    while block > 128 and others * (estimate(func.space[axis]) // block) < wanted:
+    while block > each * lanes and others * (estimate(func.space[axis]) // block) < wanted:
         block //= 2
     return Blocks(
         (*((a, 1) for a in rest_axes), (axis, block)),
         len(outer),
-        warps=max(1, min(4, block // 128)),
+        warps=filled_warps(block, each, lanes, most=4),
         index=bits,
         kind="pointwise",
         varied=(axis,),

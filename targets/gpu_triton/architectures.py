@@ -57,8 +57,9 @@ class Architecture:
 
     @property
     def facts(self) -> Mapping[str, Fact]:
-        """What passes are told: shared memory in KiB, multiprocessors, what matrix units take, and whence."""
+        """What passes are told: lanes, KiB of shared memory, cores, what matrix units take and whence."""
         return {
+            "lanes": self.warp,
             "shared": self.shared_per_block // _K,
             "cores": self.cores,
             "descriptors": self.descriptors,

@@ -11,9 +11,12 @@ import pytest
 from click.testing import CliRunner
 
 from benchmarks import gpu_static
-from benchmarks.gpu_static import faults_of, main, modules_of, rows_of, table, unit_of
+from benchmarks.gpu_static import TARGETS, faults_of, main, modules_of, rows_of, table, unit_of
+from tilewright.dialects.registry import new_context
+from tilewright.frontend.tool_io import chunks, parse_module
 from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
 
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not triton_version(), reason="triton is not installed")
 
 
@@ -25,6 +28,16 @@ def test_kernels_of_a_model_have_no_faults(tmp_path: Path) -> None:
     assert sum(row.tensor_core > 0 for row in rows) >= 3
     assert any(row.wide_loads for row in rows)
     assert table(rows).row_count == 1
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_lanes_load_by_whole_instructions(target: str, tmp_path: Path) -> None:
+    """Warps of 64 lanes want more elements than those of 32, and fewer warps."""
+    path = ROOT / "test" / "passes" / "schedule_gpu_lanes.mlir"
+    modules = [parse_module(new_context(), part, str(path)) for part in chunks(path.read_text(), split=True)]
+    rows = [row for m in modules for row in rows_of("lanes", unit_of(m, target), target, tmp_path)]
+    assert len(rows) == len(modules) == 9
+    assert {row.kernel: row.faults for row in rows if row.faults or not row.wide_loads} == {}
 
 
 def test_faults_are_found(tmp_path: Path) -> None:

@@ -212,8 +212,8 @@ tk.func @wide_division [1000000] (%x: memref<1000000xf32>, %o: memref<1000000xf3
 // OTHERS-SAME: tk.candidates = [{tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>{{[^}]*}}tk.stages = 3
 // OTHERS-SAME: {tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>{{[^}]*}}tk.stages = 4
 // OTHERS-SAME: {tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>{{[^}]*}}tk.stages = 2
-// OTHERS-SAME: {tk.blocks = array<i64: 0, 16, 1, 16, 2, 16>{{[^}]*}}tk.warps = 4
-// OTHERS-SAME: {tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>, tk.grid = 2 : i64, tk.warps = 2{{[^}]*}}}]}
+// OTHERS-SAME: {tk.blocks = array<i64: 0, 16, 1, 16, 2, 16>{{[^}]*}}tk.warps = 2
+// OTHERS-SAME: {tk.blocks = array<i64: 0, 32, 1, 16, 2, 16>, tk.grid = 2 : i64, tk.warps = 1{{[^}]*}}}]}
 tk.func @small_product [32, 16, 16] (%x: memref<512xbf16>, %y: memref<256xbf16>, %o: memref<512xf32>) {
   %0 = tk.load %x[d0*16 + d2] : memref<512xbf16> -> bf16
   %1 = arith.extf %0 : bf16 to f32
