@@ -101,21 +101,27 @@ def libraries(environment: Mapping[str, str]) -> Libraries:
 
 
 def machine_facts(environment: Mapping[str, str]) -> Mapping[str, Fact]:
-    """What passes are told about the current device; nothing before torch uses it.
+    """What passes are told about torch's modes, and about the current device once torch uses it.
 
     (The driver is not initialised just to look: processes that fork later could not use it.)
     """
+    modes = torch_modes(environment)
     if not gpu_stand_in(environment) and not torch.cuda.is_initialized():
-        return {}
+        return modes
     device = 0 if gpu_stand_in(environment) else torch.cuda.current_device()
     try:
         driver = libraries(environment).open_driver()
         name = driver.architecture(device)
         known = architecture(name).facts
     except (NoDriver, UnknownArchitecture):
-        return {}  # building says so, at the graph
+        return modes  # building says so, at the graph
     tf32 = torch.backends.cuda.matmul.fp32_precision == "tf32"
-    return {"architecture": name, **known, "cores": driver.cores(device), "tf32": tf32}
+    return {"architecture": name, **known, **modes, "cores": driver.cores(device), "tf32": tf32}
+
+
+def torch_modes(environment: Mapping[str, str]) -> Mapping[str, Fact]:
+    """What passes are told that is so on every GPU: whether sums must have one order."""
+    return {"deterministic": torch.are_deterministic_algorithms_enabled()}
 
 
 def build_gpu(graph: Graph, request: Request) -> Run:

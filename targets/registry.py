@@ -69,6 +69,7 @@ OWN: Mapping[str, Target] = {
             name="gpu_emulated",
             build="tilewright.frontend.emulated_runtime:build",
             pipeline=PIPELINES["gpu"],
+            facts="tilewright.frontend.gpu_runtime:torch_modes",
         ),
         Target(
             name="reference",

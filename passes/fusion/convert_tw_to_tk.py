@@ -12,7 +12,7 @@ from ..rewrite import may_rewrite, take_results
 from .lower_attention import attention_kernel
 from .lower_concat import concat_becomes_kernel, lower_concat
 from .lower_products import lower_matmul, products_of
-from .lower_scatter import lower_scatter, scatter_becomes_kernel
+from .lower_scatter import adds_atomically, lower_scatter, scatter_becomes_kernel
 from .lowerings import Lowering, lowering_of
 from .naming import name_after
 
@@ -35,15 +35,18 @@ class ConvertTwToTkPass(ModulePass):
     products of bf16 and f16 become kernels too, also of such as were widened, with `products=all` those
     of f32 as well. Attention becomes one with either. With `concats` a concatenation becomes a kernel, too,
     in which each element reads the one piece that it lies in: `fuse` then computes the pieces there.
-    Without, every piece is written into its part of the result by what computes it. With `scatters` scatters
-    become kernels that copy the target and then write in order, so that sums do not depend on threads.
+    Without, every piece is written into its part of the result by what computes it. With `scatters=all`
+    scatters become kernels that copy the target and then write in order, so that sums do not depend on
+    threads; with `scatters=sums` those do that add what threads of a GPU can add at once, in any order,
+    unless sums shall be `deterministic`.
     """
 
     name = "convert-tw-to-tk"
 
     products: str = "none"
     concats: bool = False
-    scatters: bool = False
+    scatters: str = "none"
+    deterministic: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
@@ -69,6 +72,12 @@ class ConvertTwToTkPass(ModulePass):
             return lambda product: lower_matmul(product, factors)
         if self.concats and concat_becomes_kernel(op):
             return lower_concat
-        if self.scatters and scatter_becomes_kernel(op):
+        if self._scatters(op) and scatter_becomes_kernel(op):
             return lower_scatter
         return attention_kernel(op) if self.products != "none" else None
+
+    def _scatters(self, op: Operation) -> bool:
+        """Whether `op` is a scatter of a kind that becomes kernels here."""
+        if self.scatters == "sums":
+            return not self.deterministic and adds_atomically(op)
+        return self.scatters == "all"

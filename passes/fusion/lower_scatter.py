@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, dim, gathered, product
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.indexing import Combine, ScatterAddOp, ScatterAlongOp, ScatterOp
-from tilewright.dialects.types import sizes_of
+from tilewright.dialects.types import element_type_of, sizes_of
 
 from ..rewrite import skip
 from .kernel_builder import KernelBuilder
@@ -27,6 +28,17 @@ def scatter_becomes_kernel(op: Operation) -> bool:
         skip(op, "no kernel: nothing can be written to a target without elements")
         return False
     return True
+
+
+def adds_atomically(op: Operation) -> bool:
+    """Whether `op` adds up elements of a type that GPUs add in memory without rounding more than once."""
+    adds = isinstance(op, ScatterAddOp) or (isinstance(op, ScatterAlongOp) and op.combine.data is Combine.ADD)
+    if not adds:
+        return False
+    if element_type_of(op.results[0]) in (f32, f64, i32, i64):
+        return True
+    skip(op, "no kernel: devices do not add elements of its type in memory")
+    return False
 
 
 def lower_scatter(op: Operation) -> KernelOp:

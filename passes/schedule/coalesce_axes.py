@@ -25,7 +25,7 @@ from .body import Reduction
 
 @dataclass(frozen=True)
 class CoalesceAxesPass(ModulePass):
-    """Merge axes that every access walks through as one, and drop axes of size 1.
+    """Merge axes that every access walks through as one, and drop axes of size 1 or without use.
 
     Before:
         tk.func @add1 [8, 1, 768] (%x: memref<6144xf32>, %o: memref<6144xf32>) {
@@ -59,14 +59,15 @@ def coalesce(func: FuncOp) -> None:
     axes: list[int] = list(range(len(func.space)))
     sizes = dict(enumerate(func.space))
     values: dict[Var, Expr] = {}
-    for axis in range(len(func.space)):
-        if sizes[axis].constant == 1:
-            values[Var("d", axis)] = ZERO
-            axes.remove(axis)
-    exprs = [e.substitute(values) for e in exprs]
     groups = [
         frozenset(reduced_axes(op)) if not isinstance(op, ScanOp) else frozenset((op.along,)) for op in ops
     ]
+    used = {var.index for e in exprs for var in e.variables() if var.kind == "d"}.union(*groups)
+    for axis in range(len(func.space)):
+        if sizes[axis].constant == 1 or axis not in used:
+            values[Var("d", axis)] = ZERO
+            axes.remove(axis)
+    exprs = [e.substitute(values) for e in exprs]
     scans = {op.along for op in ops if isinstance(op, ScanOp)}
     while (pair := _mergeable(axes, sizes, exprs, groups, scans)) is not None:
         high, low = pair

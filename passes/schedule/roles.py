@@ -34,7 +34,10 @@ class Group:
 
 
 def groups_of(func: FuncOp, *, tiled: bool = True) -> list[Group]:
-    """Every axis of `func`, parallel ones first; a product that gets no tiles is a sum as any other."""
+    """Every axis of `func`, parallel ones first, of these the ones with large steps in memory.
+
+    A product that gets no tiles is a sum as any other.
+    """
     weights = _weights(func)
     product = matrix_product(func) if tiled else None
     chain = find_chain(func.body.block) if tiled and product is None else None
@@ -46,8 +49,13 @@ def groups_of(func: FuncOp, *, tiled: bool = True) -> list[Group]:
     for axis in sorted(range(len(func.space)), key=lambda a: (-weights.get(a, 0), a)):
         groups.setdefault(roles[axis], []).append(axis)
     order = ("parallel", "batch", "across", "last", "rows", "columns", "scanned", "reduced", "sum")
-    found = sorted(groups.items(), key=lambda item: (order.index(item[0][0]), min(item[1])))
-    return [Group(role[0], tuple(axes)) for role, axes in found]
+
+    def place(item: tuple[tuple[str, object], list[int]]) -> tuple[int, int, int]:
+        (name, _), axes = item
+        steps = -max(weights.get(a, 0) for a in axes) if name == "parallel" else 0
+        return order.index(name), steps, min(axes)
+
+    return [Group(role[0], tuple(axes)) for role, axes in sorted(groups.items(), key=place)]
 
 
 def matrix_product(func: FuncOp) -> Contraction | None:
@@ -159,12 +167,15 @@ def _run(atom: Atom) -> int | None:
 
 
 def _weights(func: FuncOp) -> dict[int, int]:
-    """How far a step along each axis goes in memory: by the first store that moves, else the first load."""
+    """How far a step along each axis goes in memory: by the first store that moves, else the first load.
+
+    Loads of more axes count first: they say how far axes go beside each other.
+    """
     weights: dict[int, int] = {}
     ops = list(func.body.block.ops)
-    accesses: Sequence[LoadOp | StoreOp] = [
-        *(op for op in ops if isinstance(op, StoreOp)), *(op for op in ops if isinstance(op, LoadOp))
-    ]  # fmt: skip
+    loads = [op for op in ops if isinstance(op, LoadOp)]
+    loads.sort(key=lambda op: -len({axis for expr in op.map.exprs for axis in _axes(expr)}))
+    accesses: Sequence[LoadOp | StoreOp] = [*(op for op in ops if isinstance(op, StoreOp)), *loads]
     for op in accesses:
         for expr in op.map.exprs:
             for axis in _axes(expr):

@@ -87,3 +87,14 @@ tk.func @merges_axes_of_moments [3, 5, 7] (%x: memref<105xf32>, %o: memref<3xf32
   %s, %q, %n = tk.moments %0, %z, %u over [1, 2] : f32
   tk.store %q, %o[d0] : f32, memref<3xf32>
 }
+
+// A scatter whose target is filled elsewhere (`split-scatters`): nothing runs along the target's rows.
+// CHECK-LABEL: @drops_an_axis_without_use [4, 6]
+// CHECK: tk.load %w[d0 + d1*4]
+// CHECK: tk.store %{{.*}}, %o[d0 + i0*4](%{{.*}}) combine add
+tk.func @drops_an_axis_without_use [9, 4, 6] (%at: memref<6xi64>, %w: memref<24xf32>, %o: memref<36xf32>) {
+  %0 = tk.load %at[d2] : memref<6xi64> -> i64
+  %1 = arith.index_cast %0 : i64 to index
+  %2 = tk.load %w[d2*4 + d1] : memref<24xf32> -> f32
+  tk.store %2, %o[d1 + i0*4](%1) combine add : f32, memref<36xf32>
+}

@@ -1,6 +1,9 @@
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=true}' --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=true}' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all}' --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all}' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p convert-tw-to-tk --split-input-file | filecheck %s --check-prefix=CALLS
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=sums}' --split-input-file | filecheck %s --check-prefix=SUMS
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=sums}' --split-input-file --remarks | filecheck %s --check-prefix=TYPE
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=sums deterministic=true}' --split-input-file | filecheck %s --check-prefix=FIXED
 
 // The target is copied, then rows are added where their positions are good; without the option scatters stay.
 // CHECK-LABEL: @adds_rows
@@ -21,6 +24,10 @@
 // CHECK:         tk.store %[[V]], %[[O]][i0, d1](%[[ROW]]) if %[[INSIDE]] combine add : f32, tensor<9x4xf32> loc("m.py":3:0)
 // CALLS-LABEL: @adds_rows
 // CALLS:         tw.scatter_add
+// SUMS-LABEL:  @adds_rows
+// SUMS-NEXT:     tk.kernel [9, 4, 6] ins(%t, %v, %i :
+// FIXED-LABEL: @adds_rows
+// FIXED-NEXT:    tw.scatter_add
 func.func @adds_rows(%t: tensor<9x4xf32>, %v: tensor<6x4xf32>, %i: tensor<6xi64>) -> tensor<9x4xf32> {
   %r = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<9x4xf32> loc("m.py":3:0)
   func.return %r : tensor<9x4xf32>
@@ -34,6 +41,8 @@ func.func @adds_rows(%t: tensor<9x4xf32>, %v: tensor<6x4xf32>, %i: tensor<6xi64>
 // CHECK-NOT:     arith.addi
 // CHECK:         %[[V:.*]] = tk.load %{{.*}}[d0, d2] : tensor<9x6xbf16> -> bf16
 // CHECK:         tk.store %[[V]], %{{.*}}[d0, i0](%{{.*}}) if %{{.*}} : bf16, tensor<9x4xbf16>
+// SUMS-LABEL:  @strict_replaces
+// SUMS-NEXT:     tw.scatter
 func.func @strict_replaces(%t: tensor<9x4xbf16>, %v: tensor<9x6xbf16>, %i: tensor<6xi64>) -> tensor<9x4xbf16> {
   %r = tw.scatter %v into %t[%i] dims [1] at 1 strict : (tensor<9x4xbf16>, tensor<9x6xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
   func.return %r : tensor<9x4xbf16>
@@ -62,6 +71,9 @@ func.func @two_positions(%t: tensor<5x7x9xf32>, %v: tensor<7x2x3xf32>, %i: tenso
 // CHECK:         tk.kernel [5, 7, 2]
 // CHECK:         tk.load %{{.*}}[d0, d2] : tensor<5x2xi64> -> i64
 // CHECK:         tk.store %{{.*}}, %{{.*}}[d0, i0](%{{.*}}) if %{{.*}} combine add : f32
+// SUMS-LABEL:  @along_one
+// SUMS-NEXT:     tw.scatter_along
+// SUMS-NEXT:     tk.kernel [5, 7, 2]
 func.func @along_one(%t: tensor<5x7xf32>, %i: tensor<3x2xi64>, %v: tensor<3x2xf32>, %j: tensor<5x2xi64>, %w: tensor<5x2xf32>) -> tensor<5x7xf32> {
   %r = tw.scatter_along %t, %i, %v dim 1 reduce none : (tensor<5x7xf32>, tensor<3x2xi64>, tensor<3x2xf32>) -> tensor<5x7xf32>
   %s = tw.scatter_along %r, %j, %w dim 1 reduce add : (tensor<5x7xf32>, tensor<5x2xi64>, tensor<5x2xf32>) -> tensor<5x7xf32>
@@ -76,4 +88,15 @@ func.func @along_one(%t: tensor<5x7xf32>, %i: tensor<3x2xi64>, %v: tensor<3x2xf3
 func.func @nothing_to_write_to(%t: tensor<0x4xf32>, %v: tensor<6x4xf32>, %i: tensor<6xi64>) -> tensor<0x4xf32> {
   %r = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<0x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<0x4xf32>
   func.return %r : tensor<0x4xf32>
+}
+
+// -----
+
+// Devices that add halves in memory round after each addition; eager mode need not.
+// TYPE: tw.scatter_add at {{.*}}: no kernel: devices do not add elements of its type in memory
+// SUMS-LABEL: @halves
+// SUMS-NEXT:    tw.scatter_add
+func.func @halves(%t: tensor<9x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi64>) -> tensor<9x4xbf16> {
+  %r = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<9x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
+  func.return %r : tensor<9x4xbf16>
 }

@@ -1,7 +1,7 @@
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=true},duplicate-results' --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=true},duplicate-results,bufferize' --split-input-file | filecheck %s --check-prefix=PLAN
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=true},duplicate-results' --split-input-file --print-debuginfo | filecheck %s --check-prefix=LOC
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=true},duplicate-results' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all},duplicate-results' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all},duplicate-results,bufferize' --split-input-file | filecheck %s --check-prefix=PLAN
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all},duplicate-results' --split-input-file --print-debuginfo | filecheck %s --check-prefix=LOC
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all},duplicate-results' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // A result that is returned as well: one launch stores both, nothing is copied.
 

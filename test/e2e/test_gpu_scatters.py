@@ -1,0 +1,122 @@
+"""Scatters that add, by kernels with atomic additions, from their Triton text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from tilewright.frontend.explain import Explanation, explain
+
+DTYPES = (torch.float32, torch.float64, torch.int64, torch.int32)
+
+
+OPTIONS = {"target": "gpu_emulated", "fallback": False}
+
+
+def tensor(*sizes: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> Tensor:
+    generator = torch.Generator().manual_seed(seed)
+    if dtype.is_floating_point:
+        return torch.randn(sizes, generator=generator).to(dtype)
+    return torch.randint(0, 100, sizes, generator=generator).to(dtype)
+
+
+def positions(high: int, *sizes: int) -> Tensor:
+    return torch.randint(0, high, sizes, generator=torch.Generator().manual_seed(1))
+
+
+def calls(found: Explanation) -> set[str]:
+    """The functions of ATen that the graphs call."""
+    return {call for graph in found.graphs for call in graph.library_calls}
+
+
+def check(function: Callable[..., Any], *inputs: Tensor) -> Explanation:
+    """Equal to eager mode, what it changes included."""
+    copies = [value.clone() for value in inputs]
+    found = explain(function, *copies, options=OPTIONS)
+    expected = (function(*inputs), list(inputs))
+    torch.testing.assert_close((found.result, copies), expected, rtol=1e-5, atol=1e-5)
+    return found
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_many_meet_in_one_place(dtype: torch.dtype) -> None:
+    def function(x: Tensor, i: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, ...]:
+        return (
+            torch.zeros_like(x).index_put((i,), y, accumulate=True), x.index_add(1, i[:5], z),
+            x.scatter_add(0, i[:, None].expand(-1, 33), y), x.index_put((i - 7,), y, accumulate=True),
+        )  # fmt: skip
+
+    x, y, z = (tensor(*s, dtype=dtype, seed=n) for n, s in enumerate(((7, 33), (40, 33), (7, 5))))
+    assert not calls(check(function, x, positions(7, 40), y, z))
+
+
+def test_in_place_and_nothing_to_add() -> None:
+    def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
+        x.index_put_((i,), y, accumulate=True)
+        return x.index_add(0, i[:0], y[:0])
+
+    assert not calls(check(function, tensor(9, 17), positions(9, 21), tensor(21, 17)))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_halves_are_left_to_aten(dtype: torch.dtype) -> None:
+    def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
+        return x.index_put((i,), y, accumulate=True)
+
+    x, y = tensor(9, 17, dtype=dtype), tensor(21, 17, dtype=dtype)
+    assert calls(check(function, x, positions(9, 21), y)) == {"aten::index_put"}
+
+
+@pytest.fixture
+def one_order() -> Iterator[None]:
+    torch.use_deterministic_algorithms(True)
+    yield
+    torch.use_deterministic_algorithms(False)
+
+
+@pytest.mark.usefixtures("one_order")
+def test_sums_of_one_order_are_left_to_aten() -> None:
+    def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
+        return x.index_put((i,), y, accumulate=True)
+
+    assert calls(check(function, tensor(9, 17), positions(9, 21), tensor(21, 17))) == {"aten::index_put"}
+
+
+class Tied(nn.Module):
+    """The table of the embedding is also that of the last product."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens, self.places = nn.Embedding(50, 24), nn.Embedding(13, 24)
+        self.norm = nn.LayerNorm(24)
+
+    def forward(self, ids: Tensor) -> Tensor:
+        x = self.tokens(ids) + self.places(torch.arange(ids.shape[1]))
+        return torch.nn.functional.linear(self.norm(x), self.tokens.weight)
+
+
+def test_gradients_of_tied_tables() -> None:
+    """The two gradients of the table are one buffer: neither zeros nor a sum of tables are made."""
+    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
+    model, ids = Tied(), positions(50, 3, 13)
+
+    def step(ids: Tensor) -> None:
+        model(ids).square().sum().backward()
+
+    def gradients() -> list[Tensor]:
+        taken = [p.grad for p in model.parameters() if p.grad is not None]
+        model.zero_grad()
+        return taken
+
+    step(ids)
+    expected = gradients()
+    found = explain(step, ids, options=OPTIONS)
+    torch.testing.assert_close(gradients(), expected, rtol=1e-4, atol=1e-4)
+    (backward,) = (graph for graph in found.graphs if graph.kind == "backward")
+    assert set(backward.library_calls) == {"aten::mm.out"}
+    assert [name for name in backward.kernels if name.endswith("_fill")] == ["scatter_add_fill"]  # of places
+    assert "add" not in backward.kernels
