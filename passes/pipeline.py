@@ -11,7 +11,6 @@ TENSOR: tuple[str, ...] = (
     "decompose",
     "simplify-views",
     "canonicalize",
-    "scatter-onto-addends",
 )
 """tw to tw: what every target shares."""
 
@@ -43,7 +42,8 @@ FREEZE: tuple[str, ...] = (
 )
 """Splits off `@setup`, which runs once per version of the parameters."""
 
-_KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{scatters=all}"}
+_KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{scatters=true}"}
+"""On GPUs threads would add in any order, and sums of floats depend on it."""
 
 LONGEST_SORT = 256
 """Elements of a row that a kernel of a GPU sorts, which compares each of them with every other one."""
@@ -54,17 +54,16 @@ _FUSION_GPU = {"fuse": "fuse{hold_back=true tile=128}", "fuse-siblings": "fuse-s
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
     "split-attention",
-    "convert-tw-to-tk{products=half concats=true scatters=sums}",
+    "convert-tw-to-tk{products=half concats=true}",
     *(_FUSION_GPU.get(name, name) for name in KERNELS[1:_FUSED]),
     "chain-products",
+    "recompute-products",
     *(_FUSION_GPU.get(name, name) for name in KERNELS[_FUSED:_AFTER_FUSION]),
     "split-reductions",
     "duplicate-results",
     "bufferize",
     "dedupe-kernels{offsets=false}",
-    *KERNELS[_AFTER_FUSION + 3 : -1],
-    "split-scatters",
-    KERNELS[-1],
+    *KERNELS[_AFTER_FUSION + 3 :],
     "flatten-axes",
     "expand-float8",
     "schedule-gpu",

@@ -17,7 +17,7 @@ from ..schedule.chain_blocks import DEEPEST
 from ..schedule.chains import find_chain
 from .body import reduced_axes, simplify_body
 from .chain_form import put_in_chain_form
-from .join import join
+from .join import Frame, join
 from .merge import users_to_sink
 
 
@@ -70,7 +70,10 @@ def _chain(last: KernelOp) -> None:
     sunk = users_to_sink(weights, last)
     if isinstance(sunk, str):
         return skip(last, f"not chained: {sunk}")
-    made = join((scores, weights, last), (scores.results[0], read[0]))
+    frame = Frame(last)
+    kept = (*(r for r in weights.results if r is not read[0]), *last.results)
+    made = frame.place_producer(read[0], last) or frame.place_producer(scores.results[0], weights)
+    made = made or join((scores, weights, last), kept, frame)
     if isinstance(made, str):
         return skip(last, f"not chained: {made}")
     normalised = put_in_chain_form(made)
@@ -82,7 +85,7 @@ def _chain(last: KernelOp) -> None:
     parent = last.parent_block()
     assert parent is not None
     parent.insert_op_before(made, last)
-    take_results(made, (*(r for r in weights.results if r is not read[0]), *last.results))
+    take_results(made, kept)
     for op in (last, weights, scores):
         op.detach()
         op.erase()

@@ -1,4 +1,4 @@
-"""One kernel of several, each of which reads the one before: what lies between is recomputed, sums and all.
+"""One kernel of several that read each other: what lies between is recomputed, sums and all.
 
 Unlike `merge` this takes kernels that reduce over different axes: it is for those whose values tiles hold.
 """
@@ -6,72 +6,123 @@ Unlike `merge` this takes kernels that reduce over different axes: it is for tho
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from math import prod
 
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from tilewright.dialects.index_expr import Bounds, Expr, Var, dim
+from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, as_expr, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import sizes_of
 
 from .body import exprs_of, loads_of, plain_axis, reduced_axes, rename_axes, set_exprs, solve_axes, store_to
-from .naming import NAME, fused_name
+from .naming import NAME, name_of, words_of
+
+_ELSEWHERE = "it is read under a mask, or at several positions"
+Exprs = tuple[Expr, ...]
 
 
-def join(kernels: Sequence[KernelOp], between: Sequence[SSAValue]) -> KernelOp | str:
+class Frame:
+    """A common iteration space, and where in it each kernel runs."""
+
+    def __init__(self, first: KernelOp) -> None:
+        self.space = list(first.space)
+        self.at: dict[KernelOp, dict[Var, Expr]] = {
+            first: {Var("d", a): dim(a) for a in range(len(self.space))}
+        }
+
+    def place_producer(self, value: OpResult, reader: KernelOp) -> str | None:
+        """Let the kernel of `value` make it where `reader` reads it, or say why it cannot."""
+        producer = _kernel(value)
+        store, places = store_to(producer.destinations[value.index]), self._read(value, reader)
+        if store is None or len(places) != 1:
+            return _ELSEWHERE
+        found = solve_axes(store.subscripts, places.pop(), producer.space)
+        return "its store cannot be inverted" if found is None else self._place(producer, found)
+
+    def place_reader(self, value: OpResult, reader: KernelOp) -> str | None:
+        """Let `reader`, which reads all of `value`, do so where its kernel makes it, or say why it cannot."""
+        producer = _kernel(value)
+        store = store_to(producer.destinations[value.index])
+        loads = _loads(value, reader)
+        places = {tuple(exprs_of(load)) for load in loads}
+        if store is None or len(places) != 1 or any(len(load.operands) > 1 for load in loads):
+            return _ELSEWHERE
+        (place,) = places
+        for expr, size in zip(place, sizes_of(value), strict=True):
+            if prod((reader.space[a] for a in sorted(axes_of_exprs([expr]))), start=as_expr(1)) != size:
+                return "only a part of it is read"
+        made = [e.substitute(self.at[producer]) for e in store.subscripts]
+        found = solve_axes(place, made, reader.space)
+        return "its load cannot be inverted" if found is None else self._place(reader, found)
+
+    def read_axes(self, value: OpResult, reader: KernelOp) -> frozenset[int]:
+        """The axes along which `reader` reads different elements of `value`."""
+        return axes_of_exprs(e for place in self._read(value, reader) for e in place)
+
+    def agrees(self, value: OpResult, reader: KernelOp) -> bool:
+        """Whether `reader` reads `value` nowhere but where it is made."""
+        store = store_to(_kernel(value).destinations[value.index])
+        if store is None:
+            return False
+        made = self._simplified(e.substitute(self.at[_kernel(value)]) for e in store.subscripts)
+        return self._read(value, reader) == {made}
+
+    def _read(self, value: OpResult, reader: KernelOp) -> set[Exprs]:
+        """Where `reader` reads `value`; an empty one stands for a gather, or a mask."""
+        loads = _loads(value, reader)
+        at = self.at[reader]
+        places = {self._simplified(e.substitute(at) for e in exprs_of(load)) for load in loads}
+        return places | {()} if any(len(load.operands) > 1 for load in loads) else places
+
+    def _simplified(self, exprs: Iterable[Expr]) -> Exprs:
+        bounds = Bounds(tuple(self.space))
+        single = {Var("d", a): ZERO for a, size in enumerate(self.space) if size.constant == 1}
+        return tuple(bounds.simplify(e.substitute(single)) for e in exprs)
+
+    def _place(self, kernel: KernelOp, known: Mapping[int, Expr]) -> str | None:
+        """`known` are some of its axes; the others are new. What it reduces over must be one axis."""
+        values = dict(zip(known, self._simplified(known.values()), strict=True))
+        found = {Var("d", axis): place for axis, place in values.items()}
+        reduced = {a for op in kernel.body.block.ops for a in reduced_axes(op)}
+        if any(plain_axis(values[a]) is None for a in sorted(reduced & values.keys())):
+            return "it reduces along what is no axis of the reader"
+        for axis, size in enumerate(kernel.space):
+            if axis not in values:
+                found[Var("d", axis)] = dim(len(self.space))
+                self.space.append(size)
+        self.at[kernel] = found
+        return None
+
+
+def join(kernels: Sequence[KernelOp], kept: Sequence[SSAValue], frame: Frame) -> KernelOp | str:
     """The kernels, in order, as one that is in no block yet, or why they cannot be.
 
-    `between` are the values that the first, the second, ... make for the next alone. The results are
-    all others, in the order of the kernels.
+    Its results are `kept`, its axes those of the frame along which any of them runs. What they read of each
+    other is a scalar of its body.
     """
-    *earlier, last = kernels
-    space = list(last.space)
-    axes: list[dict[Var, Expr]] = [{Var("d", a): dim(a) for a in range(len(space))}]
-    for producer, reader, value in reversed(list(zip(earlier, kernels[1:], between, strict=True))):
-        found = _axes(producer, reader, value, axes[0], space)
-        if isinstance(found, str):
-            return found
-        axes.insert(0, found)
-    kept = [r for kernel in kernels for r in kernel.results if r not in between]
+    inside = set(kernels)
+    for kernel in kernels:
+        for value in kernel.operands:
+            if isinstance(value, OpResult) and value.op in inside and not frame.agrees(value, kernel):
+                return _ELSEWHERE
+    used = sorted(axes_of_exprs(e for k in kernels for e in frame.at[k].values()))
+    names = {Var("d", old): dim(new) for new, old in enumerate(used)}
+    space = [frame.space[a] for a in used]
     made = KernelOp.make(space, [v for k in kernels for v in k.operands], [r.type for r in kept])
-    made.location = last.location
-    made.attributes = {**last.attributes, NAME: fused_name(earlier[-1], last)}
-    ends = iter(made.destinations)
+    made.location = kernels[-1].location
+    made.attributes = dict(kernels[-1].attributes)
+    words = (w for k in kernels for w in words_of(k))
+    made.attributes[NAME] = name_of(words)
+    ends = dict(zip(kept, made.destinations, strict=True))
     sources = iter(made.sources)
     values: dict[SSAValue, SSAValue] = {}
-    for kernel, at in zip(kernels, axes, strict=True):
+    for kernel in kernels:
         values |= zip(kernel.sources, sources, strict=False)
-        values |= {d: next(ends) for d, r in _ends(kernel) if r in kept}
-        _append(kernel, made, values, at, between)
+        at = {axis: e.substitute(names) for axis, e in frame.at[kernel].items()}
+        _append(kernel, made, values, at, ends)
     return made
-
-
-def _ends(kernel: KernelOp) -> Iterable[tuple[SSAValue, SSAValue]]:
-    return zip(kernel.destinations, kernel.results, strict=True)
-
-
-def _axes(
-    producer: KernelOp, reader: KernelOp, value: SSAValue, at: Mapping[Var, Expr], space: list[Expr]
-) -> dict[Var, Expr] | str:
-    """Where each axis of `producer` runs in the kernel to be; those that it does not store along are new."""
-    assert isinstance(value, OpResult)
-    store = store_to(producer.destinations[value.index])
-    loads = loads_of(reader.sources[list(reader.operands).index(value)])
-    places = {tuple(exprs_of(load)) for load in loads}
-    if store is None or len(places) != 1 or any(len(load.operands) > 1 for load in loads):
-        return "it is read under a mask, or at several positions"
-    values = solve_axes(store.subscripts, [e.substitute(at) for e in places.pop()], producer.space)
-    if values is None:
-        return "its store cannot be inverted"
-    bounds = Bounds(tuple(space))
-    found = {Var("d", axis): bounds.simplify(place) for axis, place in values.items()}
-    for axis, size in enumerate(producer.space):
-        if axis not in values:
-            found[Var("d", axis)] = dim(len(space))
-            space.append(size)
-    reduced = {a for op in producer.body.block.ops for a in reduced_axes(op)}
-    if any(plain_axis(found[Var("d", a)]) is None for a in reduced):
-        return "it reduces along what is no axis of the reader"
-    return found
 
 
 def _append(
@@ -79,19 +130,22 @@ def _append(
     made: KernelOp,
     values: dict[SSAValue, SSAValue],
     at: Mapping[Var, Expr],
-    between: Sequence[SSAValue],
+    ends: Mapping[SSAValue, SSAValue],
 ) -> None:
     """Copy the body of `kernel`; what is loaded from an earlier one is the value that it would store."""
-    vanishing = {d: r for d, r in _ends(kernel) if r in between}
-    known = {s: v for s, v in zip(kernel.sources, kernel.operands, strict=True) if v in between}
+    results = dict(zip(kernel.destinations, kernel.results, strict=True))
+    values |= {d: ends[r] for d, r in results.items() if r in ends}
+    known = {s: v for s, v in zip(kernel.sources, kernel.operands, strict=True) if v in values}
     bounds = Bounds(made.space)
     for op in kernel.body.block.ops:
-        if isinstance(op, StoreOp) and op.buffer in vanishing:
-            values[vanishing[op.buffer]] = values[op.value]
-        elif isinstance(op, LoadOp) and op.buffer in known:
+        if isinstance(op, LoadOp) and op.buffer in known:
             values[op.result] = values[known[op.buffer]]
-        else:
-            _place(op, made, values, at, bounds)
+            continue
+        if isinstance(op, StoreOp):
+            values[results[op.buffer]] = values[op.value]
+            if results[op.buffer] not in ends:
+                continue
+        _place(op, made, values, at, bounds)
 
 
 def _place(
@@ -106,3 +160,12 @@ def _place(
         rename_axes([copy], {a: (axis,) for a, axis in plain.items() if axis is not None})
     made.body.block.add_op(copy)
     values |= zip(op.results, copy.results, strict=True)
+
+
+def _loads(value: SSAValue, reader: KernelOp) -> list[LoadOp]:
+    return loads_of(reader.sources[list(reader.operands).index(value)])
+
+
+def _kernel(value: OpResult) -> KernelOp:
+    assert isinstance(value.op, KernelOp)
+    return value.op

@@ -24,12 +24,9 @@ from tilewright.dialects.tw.attention import (
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..rewrite import skip
-from ..schedule.chain_blocks import DEEPEST
+from ..schedule.chain_blocks import DEEPEST, DEEPEST_GRAD
 from .kernel_builder import KernelBuilder
 from .lowerings import Lowering
-
-_DEEPEST_GRAD = 128
-"""Elements of a head, as DEEPEST, where a program holds two products and two sums: for gradients."""
 
 
 def attention_kernel(op: Operation) -> Lowering | None:
@@ -68,7 +65,7 @@ def why_no_kernel(element: Attribute, sides: Sides, *, gradient: bool) -> str | 
     heads = (sides.depth, sides.width)
     if any(size is not None and size < 2 for size in (sides.rows, sides.keys, *heads)):
         return "left to a library: one of its sides has no more than one element"
-    deepest = _DEEPEST_GRAD if gradient else DEEPEST
+    deepest = DEEPEST_GRAD if gradient else DEEPEST
     if any(size is None or size > deepest for size in heads):
         return f"left to a library: heads are symbolic or have more than {deepest} elements"
     return None

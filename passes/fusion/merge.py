@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
@@ -22,21 +22,28 @@ from .naming import NAME, fused_name
 
 def users_to_sink(producer: KernelOp, consumer: KernelOp) -> list[Operation] | str:
     """The ops between the two that must move behind the merged kernel, or why they cannot."""
-    dependent: set[Operation] = {producer}
+    moved = dependents(producer, consumer, {producer})
+    if isinstance(moved, str):
+        return moved
+    behind = {*moved}
+    if any(v.owner in behind for v in consumer.operands):
+        return "another path leads from it to the consumer"
+    return moved
+
+
+def dependents(first: Operation, end: Operation, made: Set[Operation]) -> list[Operation] | str:
+    """The ops from `first` to `end`, but `made`, that need what these make; or why they cannot move."""
+    dependent = {*made}
     moved: list[Operation] = []
-    op = producer.next_op
-    while op is not None and op is not consumer:
-        if any(v.owner in dependent for v in op.operands):
+    op = first.next_op
+    while op is not None and op is not end:
+        if op not in made and any(v.owner in dependent for v in op.operands):
             if not is_pure(op) and not isinstance(op, KernelOp):
                 return "an op with effects stands between them"
             dependent.add(op)
             moved.append(op)
         op = op.next_op
-    if op is None:
-        return "the consumer does not come later"
-    if any(v.owner in dependent and v.owner is not producer for v in consumer.operands):
-        return "another path leads from it to the consumer"
-    return moved
+    return "the consumer does not come later" if op is None else moved
 
 
 def merge(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
@@ -19,8 +21,13 @@ def name_after(kernel: KernelOp, op: Operation) -> None:
 
 def fused_name(producer: KernelOp, consumer: KernelOp) -> StringAttr:
     """The words of both, without conversions and constants: `sub-exp-sum`; long ones end in `etc`."""
+    return name_of((*words_of(producer), *words_of(consumer)))
+
+
+def name_of(found: Iterable[str]) -> StringAttr:
+    """A name of these words."""
     words: list[str] = []
-    for word in (*_words(producer), *_words(consumer)):
+    for word in found:
         if word not in _SILENT and word != "etc" and (not words or words[-1] != word):
             words.append(word)
     if len(words) > _LONGEST:
@@ -28,6 +35,7 @@ def fused_name(producer: KernelOp, consumer: KernelOp) -> StringAttr:
     return StringAttr("-".join(words) or "copy")
 
 
-def _words(kernel: KernelOp) -> list[str]:
+def words_of(kernel: KernelOp) -> list[str]:
+    """The words of a kernel's name."""
     name = kernel.attributes.get(NAME)
     return name.data.split("-") if isinstance(name, StringAttr) else []

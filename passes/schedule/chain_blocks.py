@@ -16,6 +16,8 @@ _LEAST = 16
 """Matrix units take no smaller sides."""
 DEEPEST = 256
 """Elements that a program can hold of each of its rows, along an axis beside the chain."""
+DEEPEST_GRAD = 128
+"""The same where it holds two products and two sums: for gradients."""
 
 
 def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Blocks | None:

@@ -54,6 +54,8 @@ def _zero(value: SSAValue) -> list[SSAValue]:
     op = value.owner
     if isinstance(op, arith.SelectOp) and is_number(op.rhs, 0.0):
         return [op.cond, *_zero(op.lhs)]
+    if isinstance(op, arith.SelectOp) and is_number(op.lhs, 0.0):
+        return _zero(op.rhs)
     if isinstance(op, math.ExpOp):
         return _infinite(op.operand)
     if isinstance(op, arith.ExtFOp | arith.TruncFOp | arith.DivfOp):

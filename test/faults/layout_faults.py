@@ -157,9 +157,16 @@ FAULTS = (
     Fault(
         "fuse-across-path",
         _F + "merge.py",
-        "if any(v.owner in dependent and v.owner is not producer for v in consumer.operands):",
-        "if any(v.owner in dependent and v.owner is not producer for v in producer.operands):",
+        "if any(v.owner in behind for v in consumer.operands):",
+        "if any(v.owner in behind for v in producer.operands):",
         "kernels are fused although a third one stands between them: a use before its definition",
+    ),
+    Fault(
+        "recompute-a-part",
+        _F + "join.py",
+        '                return "only a part of it is read"\n',
+        "                pass\n",
+        "a product of a part of the columns makes its kernel compute all of them",
     ),
     Fault(
         "fuse-other-axes",

@@ -20,6 +20,7 @@ LIT: Mapping[str, Sequence[str]] = {
     "passes/fusion/body": ("passes/absorb_views", "passes/fuse"),
     "passes/fusion/match": ("passes/fuse", "passes/fuse_siblings"),
     "passes/fusion/merge": ("passes/fuse", "passes/fuse_siblings"),
+    "passes/fusion/join": ("passes/recompute_products", "passes/chain_products"),
     "passes/fusion/inline": ("passes/fuse", "passes/convert_concats"),
     "passes/fusion/lower_concat": ("passes/convert_concats",),
     "passes/fusion/lower_scatter": ("passes/convert_scatters",),

@@ -107,7 +107,7 @@ func.func @wide_heads(%q: tensor<2x8x257xbf16>, %k: tensor<2x257x9xbf16>, %v: te
 
 // CHECK-LABEL: @one_row
 // CHECK-COUNT-2: tk.kernel
-// REMARK: not chained: it is read under a mask, or at several positions
+// REMARK: not chained: together they are no chain that tiles can walk
 func.func @one_row(%q: tensor<2x1x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> (tensor<2x1x5xbf16>) {
   %p = tw.matmul %q, %k : (tensor<2x1x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x1x9xbf16>
   %s = tw.cast %p : tensor<2x1x9xbf16> -> tensor<2x1x9xf32>

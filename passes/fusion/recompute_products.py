@@ -1,0 +1,163 @@
+"""The `recompute-products` pass."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, OpResult
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.tk.contraction import FACTORS
+from tilewright.dialects.tk.kernels import KernelOp
+
+from ..rewrite import may_rewrite, skip, take_results
+from ..schedule.chain_blocks import DEEPEST_GRAD
+from ..schedule.chains import Chain, find_chain
+from ..schedule.cost import estimate
+from .body import simplify_body
+from .join import join
+from .merge import dependents
+from .product_region import Region, find_region
+
+
+@dataclass(frozen=True)
+class RecomputeProductsPass(ModulePass):
+    """Compute products again in the products that read what is made of them, instead of writing it.
+
+    Before (gradients of softmax(q k^T) v, with the log-sum-exp %l and the row sums %t):
+        %s = tk.kernel [8, 9, 4] ins(%q, %k, %l) -> (tensor<8x9xbf16>) {... math.exp ...}
+        %d = tk.kernel [8, 9, 5] ins(%g, %v, %s, %t) -> (tensor<8x9xbf16>) {... arith.mulf ...}
+        %gv = tk.kernel [9, 5, 8] ins(%s, %g) -> (tensor<9x5xbf16>) {... tk.reduce add %0 over [2] ...}
+        %gk = tk.kernel [9, 4, 8] ins(%d, %q) -> (tensor<9x4xbf16>) {... tk.reduce add %0 over [2] ...}
+        %gq = tk.kernel [8, 4, 9] ins(%d, %k) -> (tensor<8x4xbf16>) {... tk.reduce add %0 over [2] ...}
+    After:
+        %gv, %gk = tk.kernel [8, 9, 4, 5, 5, 4] ins(%q, %k, %l, %g, %v, %t) -> (...) {
+          ... tk.reduce add %2 over [2] ... tk.reduce add %9 over [3] ... tk.reduce add %17 over [0] ... }
+        %gq = tk.kernel [8, 9, 4, 5, 4] ins(...) -> (...) {... tk.reduce add %16 over [1] ...}
+
+    Nothing of rows and columns is written then: `schedule-gpu` gives a program of the one kernel some columns
+    and it goes along the rows; one of the other has some rows (Dao, FlashAttention-2, 2023;
+    `passes/schedule/chains.py`). What anybody else reads, the second one stores as it goes. All must become
+    such chains, of which a program can hold what it has to, and which go no further than there are rows to
+    fill a device; else all stays.
+    """
+
+    name = "recompute-products"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                order = {inner: number for number, inner in enumerate(function.body.block.ops)}
+                for kernel in order:
+                    if isinstance(kernel, KernelOp) and kernel.parent is not None:
+                        _recompute(kernel, order)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Products that go along the same axis, what they need, and all as one kernel."""
+
+    kernels: Sequence[KernelOp]
+    kept: Sequence[OpResult]
+    made: KernelOp
+
+
+def _recompute(scores: KernelOp, order: dict[Operation, int]) -> None:
+    region = find_region(scores)
+    if region is None:
+        return None
+    if not region.last:
+        return skip(scores, "not computed again: no product reads all of what is made of it")
+    if len(region.last) + len(region.products()) < 3:
+        return skip(scores, "not computed again: it is read by one product alone")
+    groups = list[_Group]()
+    why = _groups(region, order, groups)
+    sunk = None if why is not None else _to_sink(groups, order)
+    if isinstance(sunk, str):
+        why = sunk
+    if sunk is None or isinstance(sunk, str) or not may_rewrite(scores, "computed again"):
+        for group in groups:
+            group.made.erase()
+        return skip(scores, f"not computed again: {why}") if why is not None else None
+    _replace(region, groups, sunk, order)
+    return None
+
+
+def _groups(region: Region, order: dict[Operation, int], groups: list[_Group]) -> str | None:
+    """A kernel for those that go along columns, and one for those along rows; or why there are none."""
+    elsewhere = list(region.read_elsewhere)
+    for along in (region.column, region.row):
+        last = [kernel for kernel, axis in region.last.items() if axis == along]
+        if not last:
+            continue
+        extra = [value.op for value in elsewhere]
+        needed = region.needed_by([*last, *(k for k in extra if isinstance(k, KernelOp))])
+        kernels = sorted(needed, key=order.__getitem__)
+        kept = [r for k in kernels for r in k.results if k in region.last or r in elsewhere]
+        made = join(kernels, kept, region.frame)
+        if isinstance(made, str):
+            return made
+        simplify_body(made)
+        groups.append(_Group(kernels, kept, made))
+        if (why := _drawback(made)) is not None:
+            return why
+        elsewhere = []
+    return None
+
+
+def _drawback(made: KernelOp) -> str | None:
+    chain = find_chain(made.body.block)
+    if chain is None:
+        return "together they are no chain that tiles can walk"
+    if any(FACTORS not in reduce.attributes for reduce in _products(chain)):
+        return "a library multiplies f32 as fast as it is read"
+    sizes = [made.space[axis].constant for axis in chain.held]
+    if any(size is None or not 2 <= size <= DEEPEST_GRAD for size in sizes):
+        return f"a program cannot hold axes that are symbolic, of one element, or of more than {DEEPEST_GRAD}"
+    others = [a for a in range(len(made.space)) if a != chain.along and a not in chain.held]
+    if prod(estimate(made.space[a]) for a in others) < estimate(made.space[chain.along]):
+        return "few programs would go a long way"
+    return None
+
+
+def _products(chain: Chain) -> list[Operation]:
+    outer = [o.factors for o in chain.outer if o.factors is not None]
+    return [f.reduce for f in (*chain.inner, *outer)]
+
+
+def _to_sink(groups: Sequence[_Group], order: dict[Operation, int]) -> list[Operation] | str:
+    """What must move behind the new kernels, which stand where the last of the old ones did."""
+    old = sorted({k for g in groups for k in g.kernels}, key=order.__getitem__)
+    made = {r.op for g in groups for r in g.kept}
+    moved = dependents(old[0], old[-1], made)
+    if isinstance(moved, str):
+        return moved
+    sunk = [op for op in moved if op not in old]
+    if any(v.owner in made or v.owner in sunk for g in groups for v in g.made.operands):
+        return "another path leads from one to the other"
+    return sunk
+
+
+def _replace(
+    region: Region, groups: Sequence[_Group], sunk: Sequence[Operation], order: dict[Operation, int]
+) -> None:
+    old = sorted({k for g in groups for k in g.kernels}, key=order.__getitem__)
+    parent, anchor = old[-1].parent_block(), old[-1]
+    assert isinstance(parent, Block)
+    for group in groups:
+        parent.insert_op_before(group.made, anchor)
+        take_results(group.made, group.kept)
+    after: Operation = anchor
+    for op in sunk:
+        op.detach()
+        parent.insert_op_after(op, after)
+        after = op
+    for kernel in reversed(old):
+        if kernel not in region.copied:
+            kernel.detach()
+            kernel.erase()

@@ -1,0 +1,207 @@
+"""Gradients of flex attention on tiles: no score is written. Run from their Triton text, and compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from test_gpu_emulated import OPTIONS, compiled, floats
+from torch import Tensor
+from torch.nn.attention import flex_attention as flex
+from torch.nn.attention.flex_attention import AuxRequest, create_block_mask, flex_attention
+from xdsl.parser import Parser
+
+import tilewright
+from benchmarks.numerics import judge
+from tilewright.dialects.registry import new_context
+from tilewright.passes.manager import parse_pipeline, run_pipeline
+from tilewright.passes.pipeline import pipeline_text
+from tilewright.targets.gpu_triton.architectures import architecture
+from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
+from tilewright.targets.gpu_triton.emit import emit_unit
+
+Function = Callable[..., Any]
+ROWS, KEYS, HEADS = 71, 75, 4
+SLOPES, TABLE = floats(HEADS, seed=5), floats(HEADS, ROWS + KEYS, seed=6)
+DOCUMENTS = torch.arange(KEYS) // 20
+
+pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eager computes gradients on CPUs, too, but for a check in front."""
+    monkeypatch.setattr(flex, "_validate_device", lambda *_: None)
+    torch._dynamo.reset()
+
+
+SCORES: dict[str, Function] = {
+    "slopes": lambda s, b, h, i, j: s - SLOPES[h] * (i - j).abs(),
+    "relative": lambda s, b, h, i, j: s + TABLE[h, i - j + KEYS],
+    "capped": lambda s, b, h, i, j: 2 * torch.tanh(s / 2),
+}
+MASKS: dict[str, Function] = {
+    "causal": lambda b, h, i, j: i >= j,
+    "window": lambda b, h, i, j: (i - j).abs() <= 17,
+    "documents": lambda b, h, i, j: (DOCUMENTS[i] == DOCUMENTS[j]) & (i >= j),
+    "blind": lambda b, h, i, j: (i != 3) & ((i != 5) | (j > 40)) & (j != 7),
+}
+
+
+def heads(shared: int = 1, depth: int = 24, dtype: torch.dtype = torch.bfloat16) -> list[Tensor]:
+    """More than one block of rows and of keys; the last ones are not full."""
+    kinds = ((HEADS, ROWS, depth), (HEADS // shared, KEYS, depth), (HEADS // shared, KEYS, 16))
+    return [floats(2, *shape, seed=i, dtype=dtype) for i, shape in enumerate(kinds)]
+
+
+def attention(score: Function | None = None, mask: Function | None = None) -> Function:
+    found = None if mask is None else create_block_mask(mask, None, None, ROWS, KEYS, "cpu", BLOCK_SIZE=8)
+    return lambda q, k, v: flex_attention(q, k, v, score_mod=score, block_mask=found, enable_gqa=True)
+
+
+def gradients(function: Function, inputs: list[Tensor], dtype: torch.dtype) -> list[Tensor]:
+    leaves = [t.to(dtype).requires_grad_() for t in inputs]
+    out = function(*leaves)
+    return [out, *torch.autograd.grad(out, leaves, floats(*out.shape, seed=8, dtype=torch.float64).to(dtype))]
+
+
+def check(function: Function, *inputs: Tensor) -> None:
+    """As close to float64 as eager is."""
+    dtype = inputs[0].dtype
+    found, wanted = (gradients(f, list(inputs), dtype) for f in (compiled(function), function))
+    verdict = judge(found, wanted, gradients(function, list(inputs), torch.float64))
+    assert verdict, verdict.why
+
+
+def graphs_of(function: Function, *inputs: Tensor) -> list[Any]:
+    torch._dynamo.reset()
+    leaves = [t.detach().clone().requires_grad_() for t in inputs]
+    return list(tilewright.explain(function, *leaves, options=OPTIONS).graphs)
+
+
+@pytest.mark.parametrize(
+    ("score", "dtype"), [("capped", torch.float16), *((name, torch.bfloat16) for name in (None, *SCORES))]
+)
+def test_scores(score: str | None, dtype: torch.dtype) -> None:
+    """Sums of result times gradient, the gradient of queries, and those of keys and values: three kernels."""
+    function = attention(SCORES.get(score or ""))
+    check(function, *heads(dtype=dtype))
+    _, backward = graphs_of(function, *heads(dtype=dtype))
+    assert (sum(backward.kernels.values()), backward.library_calls) == (3, {})
+    assert int(backward.arena_bytes) <= 4 * 2 * HEADS * ROWS + 64
+
+
+@pytest.mark.parametrize("mask", MASKS)
+def test_masks(mask: str) -> None:
+    """Row 3 of `blind` sees nothing and column 7 is not seen: their gradients are 0."""
+    function = attention(SCORES["capped"], MASKS[mask])
+    check(function, *heads())
+    if mask == "blind":
+        _, of_query, of_key, of_value = gradients(compiled(function), heads(), torch.bfloat16)
+        assert all((g == 0).all() for g in (of_query[:, :, 3], of_key[:, :, 7], of_value[:, :, 7]))
+
+
+@pytest.mark.parametrize("shared", [2, 4])
+def test_heads_share_keys(shared: int) -> None:
+    """What heads of queries add to a head of keys is summed by kernels of their own."""
+    function = attention(SCORES["relative"], MASKS["causal"])
+    check(function, *heads(shared))
+    _, backward = graphs_of(function, *heads(shared))
+    assert (sum(backward.kernels.values()), backward.library_calls) == (5, {})
+
+
+def test_one_batch_of_one_head() -> None:
+    check(attention(SCORES["capped"]), *(t[:1, :1] for t in heads()))
+
+
+def test_captured_tensors_have_gradients() -> None:
+    """The gradient of the scores is stored once, by the kernel that goes along keys."""
+
+    def function(q: Tensor, k: Tensor, v: Tensor, table: Tensor, slopes: Tensor) -> Tensor:
+        def score(value: Tensor, b: Tensor, h: Tensor, i: Tensor, j: Tensor) -> Tensor:
+            return 2 * torch.tanh(value / 2) * slopes[h] + table[h, i - j + KEYS]
+
+        return flex_attention(q, k, v, score_mod=score)
+
+    inputs = [*heads(), TABLE.bfloat16(), SLOPES.bfloat16()]
+    check(function, *inputs)
+
+
+def test_lengths_are_symbols() -> None:
+    def function(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return flex_attention(q, k, v, score_mod=SCORES["capped"], scale=0.3)
+
+    both = torch.compile(function, backend="mlir", options=OPTIONS, dynamic=True)
+    for rows, keys in ((9, 33), (70, 130)):
+        inputs = [floats(2, 3, n, 16, seed=i) for i, n in enumerate((rows, keys, keys))]
+        found, wanted = (gradients(f, inputs, torch.bfloat16) for f in (both, function))
+        torch.testing.assert_close(found, wanted, rtol=3e-2, atol=2e-2)
+
+
+def test_the_log_sum_exp_has_a_gradient() -> None:
+    def function(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        out, aux = flex_attention(q, k, v, score_mod=SCORES["capped"], return_aux=AuxRequest(lse=True))
+        return torch.cat((out, aux.lse.unsqueeze(-1).to(out.dtype)), -1)
+
+    check(function, *heads())
+
+
+def program(depth: int) -> str:
+    """Causal attention whose scores are capped: its gradients, from the log-sum-exp and sums of each row."""
+    x, xt, s = f"tensor<16x1024x{depth}xbf16>", f"tensor<16x{depth}x1024xbf16>", "tensor<16x1024x1024x"
+    rows = "tensor<16x1024xf32>"
+    return f"""func.func @main(
+        %q: {x}, %k: {x}, %v: {x}, %g: {x}, %l: {rows}, %t: {rows}) -> ({x}, {x}, {x}) {{
+      %kt = tw.transpose %k by [0, 2, 1] : {x} -> {xt}
+      %vt = tw.transpose %v by [0, 2, 1] : {x} -> {xt}
+      %s0 = tw.matmul %q, %kt : ({x}, {xt}) -> {s}bf16>
+      %s1 = tw.cast %s0 : {s}bf16> -> {s}f32>
+      %h = tw.tanh %s1 : {s}f32>
+      %i = tw.iota dim 1 start "0" step "1" -> {s}i64>
+      %j = tw.iota dim 2 start "0" step "1" -> {s}i64>
+      %c = tw.compare ge %i, %j : {s}i64> -> {s}i1>
+      %n = tw.full 0xff800000 : f32 -> {s}f32>
+      %s2 = tw.select %c, %h, %n : {s}i1>, {s}f32>
+      %lb = tw.broadcast %l dims [0, 1] : {rows} -> {s}f32>
+      %x = tw.sub %s2, %lb : {s}f32>
+      %p = tw.exp %x : {s}f32>
+      %ph = tw.cast %p rounded : {s}f32> -> {s}bf16>
+      %pt = tw.transpose %ph by [0, 2, 1] : {s}bf16> -> {s}bf16>
+      %gv = tw.matmul %pt, %g : ({s}bf16>, {x}) -> {x}
+      %y0 = tw.matmul %g, %vt : ({x}, {xt}) -> {s}bf16>
+      %y1 = tw.cast %y0 : {s}bf16> -> {s}f32>
+      %tb = tw.broadcast %t dims [0, 1] : {rows} -> {s}f32>
+      %y2 = tw.sub %y1, %tb : {s}f32>
+      %d0 = tw.mul %p, %y2 : {s}f32>
+      %hh = tw.mul %h, %h : {s}f32>
+      %one = tw.full 1.0 : f32 -> {s}f32>
+      %slope = tw.sub %one, %hh : {s}f32>
+      %d1 = tw.mul %d0, %slope : {s}f32>
+      %d = tw.cast %d1 rounded : {s}f32> -> {s}bf16>
+      %dt = tw.transpose %d by [0, 2, 1] : {s}bf16> -> {s}bf16>
+      %gk = tw.matmul %dt, %q : ({s}bf16>, {x}) -> {x}
+      %gq = tw.matmul %d, %k : ({s}bf16>, {x}) -> {x}
+      func.return %gq, %gk, %gv : {x}, {x}, {x}
+    }}"""
+
+
+UNITS = {"sm_80": "mma.sync", "sm_90": "wgmma", "sm_100": "tcgen05.mma", "gfx942": "v_mfma"}
+
+
+@pytest.mark.skipif(not triton_version(), reason="triton is not installed")
+@pytest.mark.parametrize("target", UNITS)
+@pytest.mark.parametrize("depth", [64, 128])
+def test_compiles_to_matrix_units_without_spills(target: str, depth: int, tmp_path: Path) -> None:
+    context = new_context()
+    module = Parser(context, program(depth)).parse_module()
+    run_pipeline(context, module, parse_pipeline(pipeline_text("gpu")))
+    unit = emit_unit(module)
+    assert len(unit.kernels) == 2
+    for kernel in unit.kernels:
+        binary = compile_kernel(unit.text, kernel, target, cache_dir=tmp_path)
+        assert UNITS[target] in binary.assembly
+        assert binary.spills == 0
+        assert binary.shared <= architecture(target).shared_per_block
