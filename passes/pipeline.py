@@ -11,6 +11,7 @@ TENSOR: tuple[str, ...] = (
     "decompose",
     "simplify-views",
     "canonicalize",
+    "scatter-onto-addends",
 )
 """tw to tw: what every target shares."""
 
@@ -42,8 +43,7 @@ FREEZE: tuple[str, ...] = (
 )
 """Splits off `@setup`, which runs once per version of the parameters."""
 
-_KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{scatters=true}"}
-"""On GPUs threads would add in any order, and sums of floats depend on it."""
+_KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{scatters=all}"}
 
 LONGEST_SORT = 256
 """Elements of a row that a kernel of a GPU sorts, which compares each of them with every other one."""
@@ -54,7 +54,7 @@ _FUSION_GPU = {"fuse": "fuse{hold_back=true tile=128}", "fuse-siblings": "fuse-s
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
     "split-attention",
-    "convert-tw-to-tk{products=half concats=true}",
+    "convert-tw-to-tk{products=half concats=true scatters=sums}",
     *(_FUSION_GPU.get(name, name) for name in KERNELS[1:_FUSED]),
     "chain-products",
     "recompute-products",
@@ -63,7 +63,9 @@ _GPU: tuple[str, ...] = (
     "duplicate-results",
     "bufferize",
     "dedupe-kernels{offsets=false}",
-    *KERNELS[_AFTER_FUSION + 3 :],
+    *KERNELS[_AFTER_FUSION + 3 : -1],
+    "split-scatters",
+    KERNELS[-1],
     "flatten-axes",
     "expand-float8",
     "schedule-gpu",
