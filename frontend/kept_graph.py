@@ -34,7 +34,7 @@ from .code import Code
 from .dropout_operators import NAMESPACE, operators
 from .environment import Environment, read_environment
 from .graph import Boundary
-from .torch_internals import keep_saved_tensors
+from .torch_internals import guards_of_floats, keep_saved_tensors
 
 if TYPE_CHECKING:
     from .compile import Request
@@ -83,10 +83,10 @@ def _not_kept(reason: str) -> None:
 
 def keeping(begin: Begin, request: Request, key: str) -> SerializableAOTDispatchCompiler:
     """What AOTAutograd calls to compile a graph where its results are cached."""
-    cache_dir = request.options.cache_dir
+    cache_dir, before = request.options.cache_dir, guards_of_floats()
 
     def compile_now(gm: GraphModule, inputs: Sequence[Any]) -> OutputCode:
-        return KeptGraph(begin(gm, inputs)(), cache_dir)
+        return KeptGraph(begin(gm, inputs)(), cache_dir, before)
 
     def compile_later(gm: GraphModule, inputs: Sequence[Any]) -> OutputCode:
         keep_saved_tensors()
@@ -169,8 +169,10 @@ class _Code(OutputCode):
 class KeptGraph(_Code):
     """A compiled inference or forward graph."""
 
-    def __init__(self, compiled: Compiled, cache_dir: str) -> None:
+    def __init__(self, compiled: Compiled, cache_dir: str, float_guards: int) -> None:
         super().__init__(compiled.call)
+        self._float_guards = float_guards
+        """Those of TorchDynamo, which it makes in every process."""
         self._kept: Kept | None = None
         self._reason = ""
         try:
@@ -180,8 +182,14 @@ class KeptGraph(_Code):
         counters[COUNTERS]["graph_compiled"] += 1
 
     def prepare_for_serialization(self) -> None:
-        """Called before an entry is written."""
-        if self._kept is None:
+        """Called before an entry is written, when all its graphs are imported.
+
+        torch keeps the guards of sizes with an entry, but not those of floats: were one kept whose float
+        became a constant, another value of the float would find it.
+        """
+        if guards_of_floats() > self._float_guards:
+            self._reason = "a float of the program is a constant of the graph"
+        if self._reason:
             _not_kept(self._reason)
             raise BypassAOTAutogradCache(self._reason)
 
@@ -196,7 +204,7 @@ class KeptGraph(_Code):
 
     def __setstate__(self, content: bytes) -> None:
         super().__init__(_not_loaded)
-        self._kept, self._reason = Kept.from_bytes(content), ""
+        self._kept, self._reason, self._float_guards = Kept.from_bytes(content), "", 0
 
 
 def _not_loaded(args: list[Any]) -> Sequence[Any]:

@@ -122,6 +122,16 @@ def tracing_context() -> Any:
     return TracingContext.try_get()
 
 
+def guards_of_floats() -> int:
+    """How many guards of the compile that is going on are about Python's floats."""
+    from torch.utils._sympy.symbol import SymT, symbol_is_type
+
+    context = tracing_context()
+    mode = None if context is None else context.fake_mode
+    guards = () if mode is None or mode.shape_env is None else mode.shape_env.guards
+    return sum(any(symbol_is_type(s, SymT.FLOAT) for s in guard.expr.free_symbols) for guard in guards)
+
+
 def tokens_inside() -> Any:
     """A context in which AOTAutograd makes the tokens of effects inside of graphs, not arguments of them."""
     from torch._functorch import config

@@ -187,6 +187,31 @@ def test_dynamic_shapes() -> None:
         assert happened() == counts
 
 
+def test_floats_that_became_constants_are_no_entry() -> None:
+    """Floats that no tensor can stand for; torch keeps no guard of them with an entry."""
+
+    def function(x: Tensor, factor: float) -> tuple[Tensor, Tensor]:
+        return factor - x, x + factor
+
+    x = torch.randn(5, 6)
+    for factor in (0.375, -1.25):
+        compiled, happened = in_new_process(function, dynamic=True)
+        for value in (factor, 2.5):
+            torch.testing.assert_close(compiled(x, value), function(x, value))
+        assert happened() == {"graph_compiled": 2, "graph_not_kept": 2}
+
+
+def test_floats_that_are_arguments_are_loaded_for_any_value() -> None:
+    def function(x: Tensor, factor: float) -> Tensor:
+        return x * factor
+
+    x = torch.randn(5, 6)
+    for factor, expected in ((0.375, {"graph_compiled": 1}), (-1.25, {"graph_loaded": 1})):
+        compiled, happened = in_new_process(function, dynamic=True)
+        torch.testing.assert_close(compiled(x, factor), function(x, factor))
+        assert happened() == expected
+
+
 def test_constants_of_the_graph_are_part_of_the_key() -> None:
     class Scaled(nn.Module):
         def __init__(self, value: float) -> None:
