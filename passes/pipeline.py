@@ -23,6 +23,7 @@ KERNELS: tuple[str, ...] = (
     "fuse-siblings",
     "dce",
     "store-views",
+    "store-operands",
     "duplicate-results",
     "bufferize",
     "dedupe-kernels",

@@ -10,21 +10,16 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
-from tilewright.dialects.index_expr import Bounds, Call, Expr
-from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw.base import ints
-from tilewright.dialects.tw.view import ReshapeOp, SliceOp, TransposeOp
+from tilewright.dialects.tw.view import SliceOp
 from tilewright.dialects.types import sizes_of
 
-from ..fusion.absorb_views import absorb_views, source_subscripts
-from ..fusion.body import exprs_of, remember_axes, remove_divisions, set_exprs
-from ..rewrite import carry_location, may_rewrite, skip
-from .layouts import Layout, dense, inverse, same_strides
+from ..rewrite import skip
+from .layouts import Layout, dense, same_strides
 from .returned import Returned, returned_by
 from .second_stores import store_of
+from .stored_views import other_readers, stores_through, take_view, undone
 from .views import keeps_elements, view_layout
 
 
@@ -68,13 +63,13 @@ def _store_view_of(root: SSAValue, results: Sequence[Returned]) -> None:
     views = _views_that_fit(results)
     if views is None:
         return skip(kernel, "parts are copied to be returned: no one shape suits them", root)
-    if _other_readers(root, views):
+    if other_readers(root, views):
         return skip(kernel, "parts are copied to be returned: other ops read the result as it is", root)
     store = store_of(root)
-    back = _undone(views)
-    if store is None or not _store_through(kernel, store, back):
+    back = undone(views)
+    if store is None or not stores_through(kernel, store, back):
         return skip(kernel, "parts are copied to be returned: its kernel cannot store them so", root)
-    _take_view(root, store.buffer, views, back)
+    take_view(root, store.buffer, views, back)
 
 
 # Which shape
@@ -102,67 +97,3 @@ def _views_that_fit(results: Sequence[Returned]) -> Sequence[Operation] | None:
         if _fit(results, len(views)):
             return views
     return None
-
-
-def _other_readers(root: SSAValue, views: Sequence[Operation]) -> bool:
-    """Whether anything but kernels reads the result, or a view of it before the last one."""
-    values = (root, *(view.results[0] for view in views[:-1]))
-    readers = [use.operation for value in values for use in value.uses]
-    return any(not isinstance(op, KernelOp) and op not in views for op in readers)
-
-
-# Storing it
-
-
-def _undone(views: Sequence[Operation]) -> list[Operation]:
-    """Views that make of the last one's result again what the first one is a view of."""
-    back: list[Operation] = []
-    value = views[-1].results[0]
-    for view in reversed(views):
-        if isinstance(view, TransposeOp):
-            undone: Operation = TransposeOp(value, inverse(ints(view.perm)))
-        else:
-            undone = ReshapeOp(value, sizes_of(view.operands[0]))
-        back.append(undone)
-        value = undone.results[0]
-    return back
-
-
-def _store_through(kernel: KernelOp, store: StoreOp, back: Sequence[Operation]) -> bool:
-    """Give the store the subscripts of the view; False, with nothing changed, where these would divide."""
-    restore = remember_axes(kernel)
-    at: Sequence[Expr] = exprs_of(store)
-    for view in reversed(back):
-        at = source_subscripts(view, at)
-    bounds = Bounds(kernel.space)
-    set_exprs(store, [bounds.simplify(e) for e in at])
-    remove_divisions(kernel)
-    divides = any(isinstance(atom, Call) for e in exprs_of(store) for atom in e.atoms())
-    if divides or not may_rewrite(kernel, "stores what is returned in parts"):
-        restore()
-        return False
-    return True
-
-
-def _take_view(
-    root: SSAValue, destination: SSAValue, views: Sequence[Operation], back: Sequence[Operation]
-) -> None:
-    """Make the kernel's result the view; kernels read it through the views back, and so where it is."""
-    kernel, view = root.owner, views[-1].results[0]
-    assert isinstance(kernel, KernelOp)
-    parent = kernel.parent_block()
-    assert parent is not None
-    values = (root, *(op.results[0] for op in views[:-1]))
-    readers = [use.operation for value in values for use in value.uses]
-    carry_location(kernel, back)
-    parent.insert_ops_after(back, kernel)
-    root.replace_all_uses_with(back[-1].results[0])
-    Rewriter.replace_value_with_new_type(destination, view.type)
-    view.replace_all_uses_with(Rewriter.replace_value_with_new_type(root, view.type))
-    for op in dict.fromkeys(readers):
-        if isinstance(op, KernelOp):
-            absorb_views(op)
-    for op in (*reversed(views), *reversed(back)):
-        if all(result.first_use is None for result in op.results):
-            op.detach()
-            op.erase()

@@ -72,14 +72,14 @@ FAULTS = (
     ),
     Fault(
         "store-views-other-order",
-        _H + "store_views.py",
+        _H + "stored_views.py",
         "    for view in reversed(back):\n        at = source_subscripts(view, at)",
         "    for view in reversed(back[1:]):\n        at = source_subscripts(view, at)",
         "a kernel stores what is returned in parts without the last view",
     ),
     Fault(
         "store-views-readers",
-        _H + "store_views.py",
+        _H + "stored_views.py",
         "any(not isinstance(op, KernelOp) and op not in views for op in readers)",
         "any(op is None for op in readers)",
         "a library function reads a result through views that only copies can have",

@@ -1,0 +1,102 @@
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,dce,store-operands --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,dce,store-operands,bufferize --split-input-file | filecheck %s --check-prefix=PLAN
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,dce,store-operands --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,dce,store-operands --split-input-file --verify-locations
+
+// Heads become rows of two products; a kernel reads them where they are then.
+
+// CHECK-LABEL: @heads
+// CHECK:      %r = tk.kernel [2, 8, 3] ins(%x : tensor<2x8x3xf32>) -> (tensor<8x6xf32>)
+// CHECK:      tk.store %{{.*}}, %{{.*}}[d1, d0*3 + d2] : f32, tensor<8x6xf32>
+// CHECK-NOT:  tw.reshape
+// CHECK:      tw.matmul %r, %w :
+// CHECK-NEXT: %[[T:.*]] = tw.transpose %r by [1, 0] : tensor<8x6xf32> -> tensor<6x8xf32>
+// CHECK-NEXT: tw.matmul %[[T]], %v
+// CHECK-NEXT: %n = tk.kernel [2, 8, 3] ins(%r : tensor<8x6xf32>)
+// CHECK:      tk.load %{{.*}}[d1, d0*3 + d2] : tensor<8x6xf32>
+// PLAN-LABEL: @heads
+// PLAN-NOT:   @copy
+// PLAN:       func.return
+func.func @heads(%x: tensor<2x8x3xf32>, %w: tensor<6x4xf32>, %v: tensor<8x5xf32>) -> (tensor<8x4xf32>, tensor<6x5xf32>, tensor<2x8x3xf32>) {
+  %r = tw.exp %x : tensor<2x8x3xf32>
+  %t = tw.transpose %r by [1, 0, 2] : tensor<2x8x3xf32> -> tensor<8x2x3xf32>
+  %s = tw.reshape %t : tensor<8x2x3xf32> -> tensor<8x6xf32>
+  %m = tw.matmul %s, %w : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  %u = tw.transpose %s by [1, 0] : tensor<8x6xf32> -> tensor<6x8xf32>
+  %p = tw.matmul %u, %v : (tensor<6x8xf32>, tensor<8x5xf32>) -> tensor<6x5xf32>
+  %n = tw.neg %r : tensor<2x8x3xf32>
+  func.return %m, %p, %n : tensor<8x4xf32>, tensor<6x5xf32>, tensor<2x8x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @symbols
+// CHECK:      tk.kernel [2, s0, 3] ins(%x : {{.*}}) -> (tensor<?x6xf32, #tw.shape<"s0, 6">>)
+// CHECK:      tk.store %{{.*}}, %{{.*}}[d1, d0*3 + d2] :
+func.func @symbols(%s0: index {tw.symbol = "s0"}, %x: tensor<2x?x3xf32, #tw.shape<"2, s0, 3">>, %w: tensor<6x4xf32>) -> tensor<?x4xf32, #tw.shape<"s0, 4">> {
+  %r = tw.exp %x : tensor<2x?x3xf32, #tw.shape<"2, s0, 3">>
+  %t = tw.transpose %r by [1, 0, 2] : tensor<2x?x3xf32, #tw.shape<"2, s0, 3">> -> tensor<?x2x3xf32, #tw.shape<"s0, 2, 3">>
+  %s = tw.reshape %t : tensor<?x2x3xf32, #tw.shape<"s0, 2, 3">> -> tensor<?x6xf32, #tw.shape<"s0, 6">>
+  %m = tw.matmul %s, %w : (tensor<?x6xf32, #tw.shape<"s0, 6">>, tensor<6x4xf32>) -> tensor<?x4xf32, #tw.shape<"s0, 4">>
+  func.return %m : tensor<?x4xf32, #tw.shape<"s0, 4">>
+}
+
+// -----
+
+// A reshape that is a view anyway.
+
+// CHECK-LABEL: @nothing_is_copied
+// CHECK:      tk.kernel [8, 2, 3] ins(%x : tensor<8x2x3xf32>) -> (tensor<8x2x3xf32>)
+// CHECK:      tw.reshape
+func.func @nothing_is_copied(%x: tensor<8x2x3xf32>, %w: tensor<6x4xf32>) -> tensor<8x4xf32> {
+  %r = tw.exp %x : tensor<8x2x3xf32>
+  %s = tw.reshape %r : tensor<8x2x3xf32> -> tensor<8x6xf32>
+  %m = tw.matmul %s, %w : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  func.return %m : tensor<8x4xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: a view of its result is copied: it would not store along rows
+// CHECK-LABEL: @columns
+// CHECK:      tw.reshape
+func.func @columns(%x: tensor<8x3x2xf32>, %w: tensor<6x4xf32>) -> tensor<8x4xf32> {
+  %r = tw.exp %x : tensor<8x3x2xf32>
+  %t = tw.transpose %r by [0, 2, 1] : tensor<8x3x2xf32> -> tensor<8x2x3xf32>
+  %s = tw.reshape %t : tensor<8x2x3xf32> -> tensor<8x6xf32>
+  %m = tw.matmul %s, %w : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  func.return %m : tensor<8x4xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: a view of its result is copied: other ops read the result as it is
+// CHECK-LABEL: @also_returned
+// CHECK:      tw.reshape
+func.func @also_returned(%x: tensor<2x8x3xf32>, %w: tensor<6x4xf32>) -> (tensor<8x4xf32>, tensor<2x8x3xf32>) {
+  %r = tw.exp %x : tensor<2x8x3xf32>
+  %t = tw.transpose %r by [1, 0, 2] : tensor<2x8x3xf32> -> tensor<8x2x3xf32>
+  %s = tw.reshape %t : tensor<8x2x3xf32> -> tensor<8x6xf32>
+  %m = tw.matmul %s, %w : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  func.return %m, %r : tensor<8x4xf32>, tensor<2x8x3xf32>
+}
+
+// -----
+
+// A result that has strides already; what a library returns is no kernel's.
+
+// REMARK: tk.kernel at {{.*}}: a view of its result is copied: its kernel cannot store it
+// CHECK-LABEL: @not_stored_so
+// CHECK:      tk.kernel
+// CHECK-COUNT-2: tw.reshape
+func.func @not_stored_so(%x: tensor<2x8x3xf32>, %y: tensor<2x8x2xf32>, %z: tensor<2x2x3xf32>, %w: tensor<6x4xf32>) -> (tensor<8x4xf32>, tensor<8x4xf32>) {
+  %r = tw.exp %x {tw.strides = ["3, 6, 1"]} : tensor<2x8x3xf32>
+  %t = tw.transpose %r by [1, 0, 2] : tensor<2x8x3xf32> -> tensor<8x2x3xf32>
+  %s = tw.reshape %t : tensor<8x2x3xf32> -> tensor<8x6xf32>
+  %m = tw.matmul %s, %w : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  %a = tw.matmul %y, %z : (tensor<2x8x2xf32>, tensor<2x2x3xf32>) -> tensor<2x8x3xf32>
+  %b = tw.transpose %a by [1, 0, 2] : tensor<2x8x3xf32> -> tensor<8x2x3xf32>
+  %c = tw.reshape %b : tensor<8x2x3xf32> -> tensor<8x6xf32>
+  %n = tw.matmul %c, %w : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
+  func.return %m, %n : tensor<8x4xf32>, tensor<8x4xf32>
+}
