@@ -59,6 +59,10 @@ def _cases(name: str, function: Callable[..., Any], *inputs: tuple[str, ...]) ->
     return [Small(f"{name} {' '.join(ins)}", _function(function), ins) for ins in inputs]
 
 
+def _positions_of_maxima(x: Tensor) -> Any:
+    return F.max_pool2d(x, 3, 2, 1, return_indices=True)
+
+
 _WIDE, _TALL, _CUBE = ("256x4096xf32",), ("4096x64xf32",), ("32x64x128xf32",)
 _HALVES = ("256x4096xbf16",)
 
@@ -196,6 +200,15 @@ def _images() -> list[Small]:
         *_cases("bicubic", scaled("bicubic"), ("2x16x28x28xf32",)),
         *_cases("max pool 2", lambda x: F.max_pool2d(x, 2), image, halves),
         *_cases("max pool 3", lambda x: F.max_pool2d(x, 3, 2, 1), image),
+        *_cases("max pool 3 with positions", _positions_of_maxima, image, ("2x64x112x112xf32",)),
+        *_cases(
+            "max pool 3 gradient",
+            lambda g, x, i: torch.ops.aten.max_pool2d_with_indices_backward(
+                g, x, [3, 3], [2, 2], [1, 1], [1, 1], False, i
+            ),
+            ("2x32x28x28xf32", "2x32x56x56xf32", "2x32x28x28xi64@3136"),
+            ("2x64x56x56xf32", "2x64x112x112xf32", "2x64x56x56xi64@12544"),
+        ),
         *_cases("avg pool", lambda x: F.avg_pool2d(x, 3, 1, 1), image),
         *_cases("avg pool inside", lambda x: F.avg_pool2d(x, 3, 1, 1, count_include_pad=False), image),
         *_cases("adaptive max pool", lambda x: F.adaptive_max_pool2d(x, 7), image),

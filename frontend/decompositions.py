@@ -20,6 +20,7 @@ from torch.nn.functional import linear
 from . import dropout_attention
 from .aten import foreign_rows
 from .composites import composites
+from .pooling import poolings
 from .torch_internals import Operator
 
 Decomposition = Callable[..., Any]
@@ -223,6 +224,7 @@ def _own() -> Decompositions:
         aten._transformer_encoder_layer_fwd.default: _encoder_layer,
         aten.mkldnn_rnn_layer.default: _lstm_layer,
         **composites(),
+        **poolings(),
         **dropout_attention.decompositions(),
     }
 

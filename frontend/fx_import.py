@@ -27,6 +27,7 @@ from .errors import FallbackRefused, Unsupported, UnsupportedNode, UnsupportedSi
 from .graph import Fallback, Graph
 from .higher_order import expand
 from .locations import location_of, place_of
+from .pooling import MAX_POOLING
 from .python_call import call_python, name_of
 from .symbols import Symbols
 from .torch_internals import WITH_EFFECTS, Operator, is_operator
@@ -50,10 +51,10 @@ NO_OPERATOR = "it works on graphs or Python functions, which torch runs"
 LIBRARY = frozenset(
     (
         "aten::convolution_backward",
-        "aten::max_pool2d_with_indices_backward",
         "aten::avg_pool2d_backward",
         "aten::_adaptive_avg_pool2d_backward",
         *POOLING,
+        *MAX_POOLING,
     )
 )
 

@@ -14,6 +14,7 @@ from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, SelectOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReverseOp, SliceOp
+from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
 from ..errors import Unsupported, UnsupportedNode
@@ -234,13 +235,9 @@ def _unfold(b: Builder, x: SSAValue, dim: int, size: int, step: int) -> SSAValue
     sizes = sizes_of(x)
     if not sizes:
         return take(b, b.reshape(x, (1,)), 0, 0, as_expr(size))
-    d = axis(dim, len(sizes))
-    shape = (b.sizes[d], as_expr(size))
-    start = b.emit(IotaOp(i64, shape, 0, 0, step))
-    inner = b.emit(IotaOp(i64, shape, 1, 0, 1))
-    windows = b.emit(GatherOp(x, [b.emit(AddOp(start, inner))], [d], d))
-    rank = len(sizes) + 1
-    return b.transpose(windows, [*(i for i in range(rank) if i != d + 1), d + 1])
+    if size == 0:
+        return b.full(0, b.element, b.sizes)
+    return b.emit(WindowOp(x, [axis(dim, len(sizes))], [size], [step], [1]))
 
 
 def _as_strided(b: Builder, x: SSAValue, size: Any, stride: Any, offset: Any = None) -> SSAValue:

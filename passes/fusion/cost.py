@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation
 
 from tilewright.dialects.index_expr import Expr, Var
@@ -32,6 +33,8 @@ _EXPENSIVE: Mapping[type[Operation], float] = {
     RandomOp: 60,
 }
 _TRANSCENDENTAL = 15.0
+POSITIONS = (i64, i32)
+"""Types of positions: what a few ops make of nothing else is computed again wherever it is needed."""
 _FREE = frozenset[type[Operation]]((arith.ConstantOp, arith.ExtFOp, arith.TruncFOp, LoadOp))
 _CHEAP = frozenset[type[Operation]](
     (math.AbsFOp, math.AbsIOp, math.FloorOp, math.CeilOp, math.TruncOp, math.RoundEvenOp)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, OpResult
 
 from tilewright.dialects.tk.access import LoadOp
@@ -11,7 +10,7 @@ from tilewright.dialects.types import bytes_of, element_type_of
 
 from .body import reduced_axes, store_to
 from .contents import Bodies
-from .cost import BYTE_COST, evaluations, op_cost
+from .cost import BYTE_COST, POSITIONS, evaluations, op_cost
 
 _LAST_OPS = 16
 
@@ -36,7 +35,7 @@ def stays(value: OpResult, consumer: KernelOp, loads: list[LoadOp], bodies: Bodi
             seen.add(op)
             work += op_cost(op)
             todo += op.operands
-    if work <= bound or element == i64 or only_reader(value, consumer):
+    if work <= bound or element in POSITIONS or only_reader(value, consumer):
         return False
     if bodies.of(consumer).contraction is not None:
         return False

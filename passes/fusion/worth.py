@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import i64
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
@@ -12,11 +11,11 @@ from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float8, sizes_of
 
-from .cost import BYTE_COST, MEMORY_BYTE_COST, body_cost, conversions, count, evaluations
+from .cost import BYTE_COST, MEMORY_BYTE_COST, POSITIONS, body_cost, conversions, count, evaluations
 from .inline import Producer
 
 POSITION_CHECKS = 6
-"""Ops that wrap and check a loaded position; one computed in place has a known range (`narrow-integers`)."""
+"""Ops that wrap, check or widen a position; one computed in place has a known range (`narrow-integers`)."""
 
 
 def waits(producer: KernelOp, consumer: KernelOp) -> str | None:
@@ -51,7 +50,7 @@ def recompute_costs_more(
         # A register tile reads from the nearest cache: there, converting costs more than wide elements.
         extra, saved = (work + converted) * (evaluated - size), 2 * size * element * BYTE_COST
         return f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
-    if element_type_of(value) == i64 and not any(isinstance(op, LoadOp) for op in producer.ops):
+    if element_type_of(value) in POSITIONS and not any(isinstance(op, LoadOp) for op in producer.ops):
         work = max(0.0, work - POSITION_CHECKS)
     readers = {use.operation for use in value.uses}
     alone = readers == {consumer} and len(producer.kernel.results) == 1

@@ -1,10 +1,10 @@
-"""Pooling as reductions over windows, so that it fuses and takes any layout."""
+"""Averages of windows as sums over them, so that they fuse and take any layout."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from math import inf, prod
+from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import AnyFloat, DenseIntOrFPElementsAttr, TensorType, f32
@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.creation import ConstantOp, FullOp
 from tilewright.dialects.tw.elementwise_binary import CastOp, DivOp, MulOp
-from tilewright.dialects.tw.reduction import MaxOp, SumOp
+from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp, PadOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of, tensor_type
@@ -24,26 +24,16 @@ from .pooling_geometry import Geometry, geometry_of, literal, literals
 
 
 def decompose_pooling(op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:
-    """Maxima without a reader of the indices, and averages."""
+    """Averages; maxima are written with windows before import (`frontend/pooling.py`)."""
     assert isinstance(op, AtenOp)
     if (row := _ROWS.get(op.callee.data)) is None or not is_float(element_type_of(op.operands[0])):
         return None
     return row(op, rw)
 
 
-def _max_pool(rank: int, op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
-    if _reads_indices(op):
-        return None
-    window = literals(op, 1, ())
-    geometry = geometry_of(
-        op, rank, window, literals(op, 2, ()), literals(op, 3, (0,)), literals(op, 4, (1,)), 5
-    )
-    return None if geometry is None else _maxima(op, rw, geometry)
-
-
 def _avg_pool(rank: int, op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
     window, padding = literals(op, 1, ()), literals(op, 3, (0,))
-    geometry = geometry_of(op, rank, window, literals(op, 2, ()), padding, (1,), 4)
+    geometry = geometry_of(op, rank, window, literals(op, 2, ()), padding, 4)
     if geometry is None:
         return None
     if (divisor := literal(op, 6)) is not None:
@@ -68,7 +58,7 @@ def _adaptive(rank: int, op: AtenOp) -> Geometry | None:
             return None
         window.append(n.constant // out.constant)
     sizes, none = tuple(window), (0,) * rank
-    return Geometry(sizes, sizes, (1,) * rank, none, none)
+    return Geometry(sizes, sizes, none, none)
 
 
 def _adaptive_avg_pool(rank: int, op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
@@ -76,37 +66,14 @@ def _adaptive_avg_pool(rank: int, op: AtenOp, rw: Rewrite) -> Sequence[SSAValue]
     return None if geometry is None else (_mean(op, rw, geometry, prod(geometry.window)),)
 
 
-def _adaptive_max_pool(rank: int, op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
-    geometry = None if _reads_indices(op) else _adaptive(rank, op)
-    return None if geometry is None else _maxima(op, rw, geometry)
-
-
 _ROWS: Mapping[str, Callable[[AtenOp, Rewrite], Sequence[SSAValue] | None]] = {
-    "aten::max_pool2d_with_indices": partial(_max_pool, 2),
-    "aten::max_pool3d_with_indices": partial(_max_pool, 3),
     "aten::avg_pool2d": partial(_avg_pool, 2),
     "aten::avg_pool3d": partial(_avg_pool, 3),
     "aten::_adaptive_avg_pool2d": partial(_adaptive_avg_pool, 2),
     "aten::_adaptive_avg_pool3d": partial(_adaptive_avg_pool, 3),
-    "aten::adaptive_max_pool2d": partial(_adaptive_max_pool, 2),
-    "aten::adaptive_max_pool3d": partial(_adaptive_max_pool, 3),
 }
 POOLING = frozenset(_ROWS)
 """The operators that may be decomposed here; where they are not, ATen has kernels for them."""
-
-
-def _reads_indices(op: AtenOp) -> bool:
-    if op.results[1].first_use is None:
-        return False
-    skip(op, "not decomposed: something reads the indices")
-    return True
-
-
-def _maxima(op: AtenOp, rw: Rewrite, geometry: Geometry) -> Sequence[SSAValue]:
-    values, indices = op.results
-    windows = _windows(op, rw, geometry, -inf)
-    unread = rw.value(FullOp(0, element_type_of(indices), sizes_of(indices)))
-    return rw.value(MaxOp(windows, _trailing(values, geometry))), unread
 
 
 def _counts(op: AtenOp, geometry: Geometry, *, padded: bool) -> list[list[int]] | None:
@@ -126,7 +93,7 @@ def _counts(op: AtenOp, geometry: Geometry, *, padded: bool) -> list[list[int]] 
 
 def _uneven_mean(op: AtenOp, rw: Rewrite, geometry: Geometry, counts: Sequence[Sequence[int]]) -> SSAValue:
     """Sums, divided by the product of what each dimension counts; halves compute in f32."""
-    total = rw.value(SumOp(_windows(op, rw, geometry, 0.0), _trailing(op.results[0], geometry)))
+    total = rw.value(SumOp(_windows(op, rw, geometry), _trailing(op.results[0], geometry)))
     if is_half(element := element_type_of(total)):
         total = rw.value(CastOp(total, f32))
     sizes, work = sizes_of(total), element_type_of(total)
@@ -141,17 +108,17 @@ def _uneven_mean(op: AtenOp, rw: Rewrite, geometry: Geometry, counts: Sequence[S
 
 
 def _mean(op: AtenOp, rw: Rewrite, geometry: Geometry, divisor: int) -> SSAValue:
-    total = rw.value(SumOp(_windows(op, rw, geometry, 0.0), _trailing(op.results[0], geometry)))
+    total = rw.value(SumOp(_windows(op, rw, geometry), _trailing(op.results[0], geometry)))
     return rw.value(DivOp(total, rw.value(FullOp(divisor, element_type_of(total), sizes_of(total)))))
 
 
-def _windows(op: AtenOp, rw: Rewrite, geometry: Geometry, outside: float) -> SSAValue:
+def _windows(op: AtenOp, rw: Rewrite, geometry: Geometry) -> SSAValue:
     source = op.operands[0]
     leading = [0] * (len(sizes_of(source)) - len(geometry.window))
     if any(geometry.low) or any(geometry.high):
-        source = rw.value(PadOp(source, [*leading, *geometry.low], [*leading, *geometry.high], outside))
+        source = rw.value(PadOp(source, [*leading, *geometry.low], [*leading, *geometry.high], 0.0))
     dims = range(len(leading), len(sizes_of(source)))
-    return rw.value(WindowOp(source, dims, geometry.window, geometry.strides, geometry.dilation))
+    return rw.value(WindowOp(source, dims, geometry.window, geometry.strides, [1] * len(dims)))
 
 
 def _trailing(result: SSAValue, geometry: Geometry) -> Sequence[int]:

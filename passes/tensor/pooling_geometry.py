@@ -23,7 +23,6 @@ class Geometry:
 
     window: tuple[int, ...]
     strides: tuple[int, ...]
-    dilation: tuple[int, ...]
     low: tuple[int, ...]
     high: tuple[int, ...]
 
@@ -34,30 +33,27 @@ def geometry_of(
     window: Sequence[int],
     strides: Sequence[int],
     padding: Sequence[int],
-    dilation: Sequence[int],
     ceil_mode: int,
 ) -> Geometry | None:
     """The windows of a call, None where sizes are not known that decide about the last one."""
-    sizes, low, steps = (_each(values, rank) for values in (window, padding, dilation))
+    sizes, low = _each(window, rank), _each(padding, rank)
     strides = _each(strides, rank) if strides else sizes
     source, result = sizes_of(op.operands[0])[-rank:], sizes_of(op.results[0])[-rank:]
     high = low
     if literal(op, ceil_mode):
         needed = [
-            ((out - 1) * stride + (k - 1) * step + 1 - n - before).constant
-            for out, stride, k, step, n, before in zip(
-                result, strides, sizes, steps, source, low, strict=True
-            )
+            ((out - 1) * stride + k - n - before).constant
+            for out, stride, k, n, before in zip(result, strides, sizes, source, low, strict=True)
         ]
         if None in needed:
             skip(op, "not decomposed: the last window depends on a symbol")
             return None
         high = tuple(max(0, n or 0) for n in needed)
     padded: list[Expr] = [n + a + b for n, a, b in zip(source, low, high, strict=True)]
-    if window_sizes(padded, range(rank), sizes, strides, steps)[:rank] != result:
+    if window_sizes(padded, range(rank), sizes, strides, [1] * rank)[:rank] != result:
         skip(op, "not decomposed: its sizes are written differently")
         return None
-    return Geometry(sizes, strides, steps, low, high)
+    return Geometry(sizes, strides, low, high)
 
 
 def _each(values: Sequence[int], rank: int) -> tuple[int, ...]:

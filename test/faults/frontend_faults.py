@@ -8,6 +8,34 @@ _A, _F = "frontend/aten/", "frontend/"
 
 FAULTS = (
     Fault(
+        "max-pool-border",
+        _F + "pooling.py",
+        "x = functional.pad(x, padding, value=-inf)",
+        "x = functional.pad(x, padding, value=0.0)",
+        "the border of a maximum counts as zero",
+    ),
+    Fault(
+        "max-pool-last-nan",
+        _F + "pooling.py",
+        "key = torch.where(found.isnan(), ~place, key).amin(dims)",
+        "key = torch.where(found.isnan(), place, key).amin(dims)",
+        "of several NaN in a window the first one is named",
+    ),
+    Fault(
+        "max-pool-empty-window",
+        _F + "pooling.py",
+        "key = torch.maximum(key, inside)",
+        "key = torch.maximum(key, inside - 1)",
+        "where all of a window is -inf the padding is named",
+    ),
+    Fault(
+        "max-pool-gradient-windows",
+        _F + "pooling.py",
+        "t = t.narrow(at, windows.low[d], sizes[d])",
+        "t = t.narrow(at, 0, sizes[d])",
+        "the gradient of a maximum is looked for in windows that lie before its own",
+    ),
+    Fault(
         "variance-correction",
         _A + "reduction.py",
         "index_expr.maximum(count_of(x, axes) - int(correction), 0)",

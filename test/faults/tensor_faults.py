@@ -169,11 +169,11 @@ FAULTS = (
         "both uniform numbers of a normal one come from the same counters",
     ),
     Fault(
-        "max-pool-border",
+        "average-pool-windows",
         _T + "decompose_pooling.py",
-        "windows = _windows(op, rw, geometry, -inf)",
-        "windows = _windows(op, rw, geometry, 0.0)",
-        "the border of a maximum counts as zero",
+        "*geometry.low], [*leading, *geometry.high], 0.0)",
+        "*geometry.low], [*leading, *geometry.high], 1.0)",
+        "the border of an average is not zero",
     ),
     Fault(
         "average-pool-border",

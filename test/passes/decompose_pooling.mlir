@@ -1,12 +1,12 @@
 // RUN: tilewright-opt %s -p decompose --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p decompose --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
-// CHECK-LABEL: @max_pool_reduces_windows
-// CHECK-NEXT: %[[P:.*]] = tw.pad %x low "0, 0, 1, 1" high "0, 0, 1, 1" value 0xff800000 : f32
+// CHECK-LABEL: @average_reduces_windows
+// CHECK-NEXT: %[[P:.*]] = tw.pad %x low "0, 0, 1, 1" high "0, 0, 1, 1" value 0.000000e+00 : f32
 // CHECK-NEXT: %[[W:.*]] = tw.window %[[P]] dims [2, 3] sizes [3, 3] strides [2, 2] dilation [1, 1]
-// CHECK-NEXT: tw.max %[[W]] over [4, 5]
-func.func @max_pool_reduces_windows(%x: tensor<2x4x7x9xf32>) -> tensor<2x4x4x5xf32> {
-  %r, %i = tw.aten "aten::max_pool2d_with_indices"(%x) {args = [#tw.arg<0>, [3 : i64, 3 : i64], [2 : i64, 2 : i64], [1 : i64, 1 : i64]]} : (tensor<2x4x7x9xf32>) -> (tensor<2x4x4x5xf32>, tensor<2x4x4x5xi64>)
+// CHECK-NEXT: tw.sum %[[W]] over [4, 5]
+func.func @average_reduces_windows(%x: tensor<2x4x7x9xf32>) -> tensor<2x4x4x5xf32> {
+  %r = tw.aten "aten::avg_pool2d"(%x) {args = [#tw.arg<0>, [3 : i64, 3 : i64], [2 : i64, 2 : i64], [1 : i64, 1 : i64]]} : (tensor<2x4x7x9xf32>) -> tensor<2x4x4x5xf32>
   func.return %r : tensor<2x4x4x5xf32>
 }
 
@@ -19,16 +19,6 @@ func.func @max_pool_reduces_windows(%x: tensor<2x4x7x9xf32>) -> tensor<2x4x4x5xf
 func.func @average_divides_the_sum(%x: tensor<2x4x6x9xf32>) -> tensor<2x4x3x3xf32> {
   %r = tw.aten "aten::_adaptive_avg_pool2d"(%x) {args = [#tw.arg<0>, [3 : i64, 3 : i64]]} : (tensor<2x4x6x9xf32>) -> tensor<2x4x3x3xf32>
   func.return %r : tensor<2x4x3x3xf32>
-}
-
-// -----
-
-// CHECK-LABEL: @keeps_indices_that_are_read
-// CHECK:      tw.aten
-// REMARK:     tw.aten at {{.*}}: not decomposed: something reads the indices
-func.func @keeps_indices_that_are_read(%x: tensor<2x4x6x8xf32>) -> tensor<2x4x3x4xi64> {
-  %r, %i = tw.aten "aten::max_pool2d_with_indices"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64]]} : (tensor<2x4x6x8xf32>) -> (tensor<2x4x3x4xf32>, tensor<2x4x3x4xi64>)
-  func.return %i : tensor<2x4x3x4xi64>
 }
 
 // -----
@@ -63,20 +53,10 @@ func.func @padding_counts_and_what_lies_beyond_does_not(%x: tensor<2x9x3xf32>) -
 
 // CHECK-LABEL: @three_dimensions
 // CHECK: tw.window %{{.*}} dims [1, 2, 3] sizes [2, 2, 2]
-// CHECK-NEXT: tw.max %{{.*}} over [4, 5, 6]
+// CHECK-NEXT: tw.sum %{{.*}} over [4, 5, 6]
 func.func @three_dimensions(%x: tensor<2x4x6x8xf32>) -> tensor<2x2x3x4xf32> {
-  %r, %i = tw.aten "aten::max_pool3d_with_indices"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64, 2 : i64]]} : (tensor<2x4x6x8xf32>) -> (tensor<2x2x3x4xf32>, tensor<2x2x3x4xi64>)
+  %r = tw.aten "aten::avg_pool3d"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64, 2 : i64]]} : (tensor<2x4x6x8xf32>) -> tensor<2x2x3x4xf32>
   func.return %r : tensor<2x2x3x4xf32>
-}
-
-// -----
-
-// CHECK-LABEL: @adaptive_maxima
-// CHECK: tw.window %x dims [1, 2] sizes [2, 4] strides [2, 4]
-// CHECK-NEXT: tw.max %{{.*}} over [3, 4]
-func.func @adaptive_maxima(%x: tensor<2x6x8xf32>) -> tensor<2x3x2xf32> {
-  %r, %i = tw.aten "aten::adaptive_max_pool2d"(%x) {args = [#tw.arg<0>, [3 : i64, 2 : i64]]} : (tensor<2x6x8xf32>) -> (tensor<2x3x2xf32>, tensor<2x3x2xi64>)
-  func.return %r : tensor<2x3x2xf32>
 }
 
 // -----
@@ -105,7 +85,7 @@ func.func @keeps_uneven_adaptive_windows(%x: tensor<2x4x6x8xf32>) -> tensor<2x4x
 // CHECK:      tw.aten
 // REMARK:     tw.aten at {{.*}}: not decomposed: the last window depends on a symbol
 func.func @keeps_a_last_window_of_unknown_size(%x: tensor<2x4x?x8xf32, #tw.shape<"2, 4, s0, 8">>) -> tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">> {
-  %r, %i = tw.aten "aten::max_pool2d_with_indices"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64], [2 : i64, 2 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], true]} : (tensor<2x4x?x8xf32, #tw.shape<"2, 4, s0, 8">>) -> (tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>, tensor<2x4x?x4xi64, #tw.shape<"2, 4, s1, 4">>)
+  %r = tw.aten "aten::avg_pool2d"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64], [2 : i64, 2 : i64], [0 : i64, 0 : i64], true]} : (tensor<2x4x?x8xf32, #tw.shape<"2, 4, s0, 8">>) -> tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>
   func.return %r : tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>
 }
 
@@ -115,6 +95,6 @@ func.func @keeps_a_last_window_of_unknown_size(%x: tensor<2x4x?x8xf32, #tw.shape
 // CHECK:      tw.aten
 // REMARK:     tw.aten at {{.*}}: not decomposed: its sizes are written differently
 func.func @keeps_sizes_of_another_name(%x: tensor<2x4x?x8xf32, #tw.shape<"2, 4, s0, 8">>) -> tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">> {
-  %r, %i = tw.aten "aten::max_pool2d_with_indices"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64]]} : (tensor<2x4x?x8xf32, #tw.shape<"2, 4, s0, 8">>) -> (tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>, tensor<2x4x?x4xi64, #tw.shape<"2, 4, s1, 4">>)
+  %r = tw.aten "aten::avg_pool2d"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64]]} : (tensor<2x4x?x8xf32, #tw.shape<"2, 4, s0, 8">>) -> tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>
   func.return %r : tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>
 }

@@ -257,3 +257,23 @@ func.func @diagonal(%x: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>) {
   }
   func.return %e, %r : tensor<4x4xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Positions of 32 bits that need a few ops are made again for each window, as those of 64 bits are.
+
+// CHECK-LABEL: @positions
+// CHECK-COUNT-1: tk.kernel
+// CHECK-NOT: tk.kernel
+func.func @positions(%x: tensor<64x3x3xf32>) -> tensor<64xi32> {
+  %a = tw.iota dim 0 start "0" step "5" -> tensor<3x3xi32>
+  %b = tw.iota dim 1 start "0" step "1" -> tensor<3x3xi32>
+  %p = tw.add %a, %b : tensor<3x3xi32>
+  %q = tw.bitwise_not %p : tensor<3x3xi32>
+  %c = tw.broadcast %p dims [1, 2] : tensor<3x3xi32> -> tensor<64x3x3xi32>
+  %d = tw.broadcast %q dims [1, 2] : tensor<3x3xi32> -> tensor<64x3x3xi32>
+  %n = tw.isnan %x : tensor<64x3x3xf32> -> tensor<64x3x3xi1>
+  %s = tw.select %n, %c, %d : tensor<64x3x3xi1>, tensor<64x3x3xi32>
+  %r = tw.min %s over [1, 2] : tensor<64x3x3xi32> -> tensor<64xi32>
+  func.return %r : tensor<64xi32>
+}
