@@ -175,9 +175,10 @@ def test_gradients_that_are_left_to_a_library() -> None:
     check_gradients(lambda q, k, v: attention(q, k, v, is_causal=True), *heads(37, 37, 136))
 
 
-def program(heads: str, *, drops: bool = False) -> str:
+def program(heads: str, *, length: int = 1024, drops: bool = False) -> str:
     """Causal attention and its gradients, of heads of so many elements of that type."""
-    x, rows, seed = f"tensor<2x4x1024x{heads}>", "tensor<2x4x1024xf32>", ", tensor<2xi64>" if drops else ""
+    x, rows = f"tensor<2x4x{length}x{heads}>", f"tensor<2x4x{length}xf32>"
+    seed = ", tensor<2xi64>" if drops else ""
     p = "dropout 0.1 seed %s" if drops else ""
     return f"""func.func @main(%q: {x}, %g: {x}, %s: tensor<2xi64>) -> ({x}, {x}, {x}, {x}) {{
       %o, %l = tw.attention %q, %q, %q causal scale 0.125 {p or "dropout 0.0"}
@@ -191,6 +192,7 @@ def program(heads: str, *, drops: bool = False) -> str:
 PROGRAMS = {
     "bf16": program("128xbf16"),
     "f32": program("64xf32"),
+    "f32_ragged": program("64xf32", length=197),
     "f32_wide": program("128xf32"),
     "bf16_dropout": program("128xbf16", drops=True),
 }

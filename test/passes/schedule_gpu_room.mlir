@@ -95,3 +95,37 @@ tk.func @small [32, 16, 16] (%a: memref<512xbf16>, %b: memref<256xbf16>, %s: mem
   %13 = arith.truncf %12 : f32 to bf16
   tk.store %13, %o[d0*16 + d1] : bf16, memref<512xbf16>
 }
+
+// -----
+
+// No matrix unit multiplies f32: the longer a head, the fewer keys does a thread take at a time.
+// CHECK-LABEL: tk.func @heads_of_f32
+// CHECK-SAME:  tk.blocks = array<i64: 0, 32, 1, 64, 3, 64, 2, 16>
+tk.func @heads_of_f32 [512, 64, 512, 64] (%q: memref<32768xf32>, %k: memref<32768xf32>, %v: memref<32768xf32>, %o: memref<32768xf32>) {
+  %0 = tk.load %q[d0*64 + d3] : memref<32768xf32> -> f32
+  %1 = tk.load %k[d2*64 + d3] : memref<32768xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = math.tanh %3 : f32
+  %5 = tk.load %v[d2*64 + d1] : memref<32768xf32> -> f32
+  %6 = arith.mulf %4, %5 : f32
+  %7 = tk.reduce add %6 over [2] : f32
+  tk.store %7, %o[d0*64 + d1] : f32, memref<32768xf32>
+}
+
+// -----
+
+// Short ones leave room.
+// CHECK-LABEL: tk.func @narrow_heads_of_f32
+// CHECK-SAME:  tk.blocks = array<i64: 0, 32, 1, 32, 3, 32, 2, 32>
+tk.func @narrow_heads_of_f32 [512, 32, 512, 32] (%q: memref<16384xf32>, %k: memref<16384xf32>, %v: memref<16384xf32>, %o: memref<16384xf32>) {
+  %0 = tk.load %q[d0*32 + d3] : memref<16384xf32> -> f32
+  %1 = tk.load %k[d2*32 + d3] : memref<16384xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = math.tanh %3 : f32
+  %5 = tk.load %v[d2*32 + d1] : memref<16384xf32> -> f32
+  %6 = arith.mulf %4, %5 : f32
+  %7 = tk.reduce add %6 over [2] : f32
+  tk.store %7, %o[d0*32 + d1] : f32, memref<16384xf32>
+}
