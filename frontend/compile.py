@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -103,7 +104,7 @@ def compile_captured(
         fw_compiler=compiler("forward"),
         bw_compiler=compiler("backward"),
         inference_compiler=compiler("inference"),
-        partition_fn=partition,
+        partition_fn=partial(partition, again=lambda joint: _computes_again(joint, options)),
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
@@ -201,6 +202,15 @@ def _built(graph: Graph, name: str, request: Request) -> Compiled:
     if graph.in_python:
         reason = f"`{graph.in_python}` is bound to Python functions of this process"
     return Compiled(make_call(boundary, run), boundary, code, reason)
+
+
+def _computes_again(joint: GraphModule, options: Options) -> bool:
+    """Whether kernels of the target of a joint graph compute products again."""
+    try:
+        name = options.target if options.target != "auto" else _target_of(placement(joint).device)
+    except CannotCompile:  # as the import of either part will say
+        return False
+    return "recompute-products" in target(name).pipeline
 
 
 def _target_of(device: torch.device) -> str:

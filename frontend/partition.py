@@ -2,11 +2,13 @@
 
 torch would save the state of the generator around each random operator that a checkpoint recomputes: an
 operator on a function, which no graph of ours holds. So a seed is drawn before, and kept; from it both passes
-draw the same numbers. Seeds of attention with dropout are kept, too.
+draw the same numbers. Seeds of attention with dropout are kept, too. What is kept of attention that the
+program writes out: `recomputed_weights.py`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,6 +17,7 @@ from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
 from .dropout_operators import operators
+from .recomputed_weights import recompute_weights
 
 _AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
 _APART = 1 << 40
@@ -25,8 +28,12 @@ _DRAWN: dict[Any, str] = {
 }
 
 
-def partition(joint: GraphModule, inputs: Any, **how: Any) -> tuple[GraphModule, GraphModule]:
-    """The forward and the backward graph of a joint one."""
+def partition(
+    joint: GraphModule, inputs: Any, *, again: Callable[[GraphModule], bool], **how: Any
+) -> tuple[GraphModule, GraphModule]:
+    """The forward and the backward graph of a joint one; `again`: whether kernels compute products again."""
+    if again(joint):
+        recompute_weights(joint, how["num_fwd_outputs"])
     _draw_from_seeds(joint)
     return min_cut_rematerialization_partition(joint, inputs, **how)
 

@@ -109,6 +109,44 @@ def test_the_forward_pass_saves_the_log_sum_exp(monkeypatch: pytest.MonkeyPatch)
     assert sum(forward.kernels.values()) == 1
 
 
+HIDDEN = torch.where(torch.arange(75) % 5 == 3, -math.inf, 0.0).bfloat16()
+
+
+def of_halves(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """All in the type of the inputs, with a mask that is added and keys that heads share."""
+    k, v = (t.expand(-1, q.shape[1], -1, -1) for t in (k, v))
+    return (q @ k.transpose(-2, -1) * 0.25 + HIDDEN.to(q.dtype)).softmax(-1) @ v
+
+
+@pytest.mark.parametrize(
+    ("function", "shared"), [(written_out, False), (of_halves, False), (of_halves, True)]
+)
+def test_gradients_need_no_weights(function: Any, shared: bool) -> None:
+    """One kernel forward; sums of rows, the gradient of queries, and those of keys and values backward.
+
+    Keys that are repeated are copied, and their gradients summed, by kernels of their own.
+    """
+    q, k, v = heads(71, 75)
+    inputs = (q, k[:, :1], v[:, :1]) if shared else (q, k, v)
+    grad = floats(2, 3, 71, 24, seed=8)
+
+    def gradients(function: Any, dtype: torch.dtype) -> list[Tensor]:
+        leaves = [t.to(dtype).requires_grad_() for t in inputs]
+        out = function(*leaves)
+        return [out, *torch.autograd.grad(out, leaves, grad.to(dtype))]
+
+    found, wanted = (gradients(f, torch.bfloat16) for f in (compiled(function), function))
+    assert (verdict := judge(found, wanted, gradients(function, torch.float64))), verdict.why
+    torch._dynamo.reset()
+    leaves = [t.detach().clone().requires_grad_() for t in inputs]
+    forward, backward = tilewright.explain(function, *leaves, options=OPTIONS).graphs
+    assert not forward.library_calls
+    assert not backward.library_calls
+    assert int(backward.arena_bytes) <= 4 * 2 * 3 * (71 + 75 * 24) + 128
+    if not shared:
+        assert [sum(graph.kernels.values()) for graph in (forward, backward)] == [1, 3]
+
+
 def test_lengths_are_symbols() -> None:
     function = torch.compile(flexible, backend="mlir", options=OPTIONS, dynamic=True)
     for rows, keys in ((9, 33), (70, 130)):

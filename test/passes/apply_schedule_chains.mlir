@@ -332,3 +332,52 @@ tk.func @wide_dropout_of_f32 [512, 128, 512, 128] (%q: memref<65536xf32>, %k: me
   %11 = tk.reduce add %10 over [2] : f32
   tk.store %11, %o[d0*128 + d1] : f32, memref<65536xf32>
 }
+
+// -----
+
+// What hides is said the other way round: later keys are hidden.
+// APPLY-LABEL: tk.func @later_keys_are_hidden
+// APPLY: tk.for 1 = "0" to "512" step [[ROWS:[0-9]+]] parallel {
+// APPLY: tk.for 3 = "0" to "min(512, d1 + [[ROWS]])" step {{[0-9]+}} iter
+tk.func @later_keys_are_hidden [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref<196608xbf16>, %v: memref<196608xbf16>, %o: memref<196608xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tk.load %q[d0*32768 + d1*64 + d4] : memref<196608xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %k[d0*32768 + d3*64 + d4] : memref<196608xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [4] {tk.factors = bf16} : f32
+  %6 = tk.index "d3" : i64
+  %7 = tk.index "d1" : i64
+  %8 = arith.cmpi sgt, %6, %7 : i64
+  %9 = arith.select %8, %zero, %5 : f32
+  %10 = tk.load %v[d0*32768 + d3*64 + d2] : memref<196608xbf16> -> bf16
+  %11 = arith.extf %10 : bf16 to f32
+  %12 = arith.mulf %9, %11 : f32
+  %13 = tk.reduce add %12 over [3] {tk.factors = bf16} : f32
+  tk.store %13, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
+}
+
+// -----
+
+// A mask of keys, not of rows, hides nothing of which blocks are known.
+// APPLY-LABEL: tk.func @some_keys_are_hidden
+// APPLY: tk.for 3 = "0" to "512" step {{[0-9]+}} iter
+tk.func @some_keys_are_hidden [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref<196608xbf16>, %v: memref<196608xbf16>, %o: memref<196608xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %c = arith.constant 100 : i64
+  %0 = tk.load %q[d0*32768 + d1*64 + d4] : memref<196608xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %k[d0*32768 + d3*64 + d4] : memref<196608xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [4] {tk.factors = bf16} : f32
+  %6 = tk.index "d3" : i64
+  %8 = arith.cmpi sgt, %6, %c : i64
+  %9 = arith.select %8, %zero, %5 : f32
+  %10 = tk.load %v[d0*32768 + d3*64 + d2] : memref<196608xbf16> -> bf16
+  %11 = arith.extf %10 : bf16 to f32
+  %12 = arith.mulf %9, %11 : f32
+  %13 = tk.reduce add %12 over [3] {tk.factors = bf16} : f32
+  tk.store %13, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
+}

@@ -1,0 +1,125 @@
+"""Which attention that the program writes out keeps no weights, and that its gradients stay right."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.fx import GraphModule
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils.checkpoint import CheckpointPolicy
+
+from tilewright.frontend.decompositions import decompositions
+from tilewright.frontend.recomputed_weights import recompute_weights
+
+Function = Callable[..., Any]
+
+
+def heads(depth: int = 24, dtype: torch.dtype = torch.bfloat16) -> list[Tensor]:
+    return [torch.randn(2, 3, n, depth).to(dtype) for n in (19, 21, 21)]
+
+
+def scores(q: Tensor, k: Tensor) -> Tensor:
+    return (q @ k.transpose(-2, -1)).float() / math.sqrt(q.shape[-1])
+
+
+def plain(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return ((q @ k.transpose(-2, -1)) * 0.2).softmax(-1) @ v
+
+
+def masked(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    later = torch.arange(k.shape[-2]) > torch.arange(q.shape[-2])[:, None]
+    return scores(q, k).masked_fill(later, -math.inf).softmax(-1).to(v.dtype) @ v
+
+
+def capped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    bias = torch.arange(q.shape[-2])[:, None] - torch.arange(k.shape[-2])
+    return (3 * torch.tanh(scores(q, k) / 3) + bias * 0.1).softmax(-1).to(v.dtype) @ v
+
+
+def joint(function: Function, *inputs: Tensor) -> GraphModule:
+    """As AOTAutograd has it: results, then gradients."""
+
+    def both(*given: Tensor) -> list[Tensor]:
+        leaves = [t.detach().requires_grad_() for t in given]
+        outs = function(*leaves)
+        outs = list(outs) if isinstance(outs, tuple) else [outs]
+        return [*outs, *torch.autograd.grad([o.sum() * 2 for o in outs], leaves)]
+
+    return make_fx(both, decomposition_table=decompositions(), tracing_mode="fake")(*inputs)
+
+
+def again(gm: GraphModule) -> list[str]:
+    return [n.name for n in gm.graph.nodes if n.meta.get("recompute") == CheckpointPolicy.MUST_RECOMPUTE]
+
+
+@pytest.mark.parametrize("function", [plain, masked, capped])
+def test_weights_are_computed_again(function: Function) -> None:
+    """All that has rows and columns, from the product on; maxima, sums and the result are kept."""
+    inputs = heads()
+    gm = joint(function, *inputs)
+    before = copy.deepcopy(gm)
+    recompute_weights(gm, 1)
+    gm.recompile()
+    nodes = {n.name: n for n in gm.graph.nodes}
+    assert again(gm)
+    assert all(tuple(nodes[name].meta["val"].shape[-2:]) == (19, 21) for name in again(gm))
+    kept = [n for n in nodes.values() if n.meta.get("recompute") == CheckpointPolicy.MUST_SAVE]
+    assert [n.target for n in kept] == [
+        torch.ops.aten.amax.default,
+        torch.ops.aten.sum.dim_IntList,
+        torch.ops.aten.bmm.default,
+    ]
+    for found, wanted in zip(gm(*inputs), before(*inputs), strict=True):
+        torch.testing.assert_close(found, wanted, rtol=2e-2, atol=2e-2)
+
+
+def returned(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+    weights = scores(q, k).softmax(-1).to(v.dtype)
+    return weights @ v, weights
+
+
+def dropped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return torch.nn.functional.dropout(scores(q, k).softmax(-1), 0.5).to(v.dtype) @ v
+
+
+def of_two_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return (scores(q, k) + scores(q, k * 2)).softmax(-1).to(v.dtype) @ v
+
+
+def mixed(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Each row with all others, before the softmax."""
+    return scores(q, k).cumsum(-1).softmax(-1).to(v.dtype) @ v
+
+
+def of_columns(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return scores(q, k).softmax(-2).to(v.dtype) @ v
+
+
+@pytest.mark.parametrize("function", [returned, dropped, of_two_products, mixed, of_columns])
+def test_other_weights_are_kept(function: Function) -> None:
+    gm = joint(function, *heads())
+    recompute_weights(gm, 2 if function is returned else 1)
+    assert again(gm) == []
+
+
+@pytest.mark.parametrize(
+    ("depth", "dtype"), [(24, torch.float32), (136, torch.bfloat16), (1, torch.bfloat16)]
+)
+def test_what_no_kernel_holds_is_kept(depth: int, dtype: torch.dtype) -> None:
+    gm = joint(masked, *heads(depth, dtype))
+    recompute_weights(gm, 1)
+    assert again(gm) == []
+
+
+def test_what_a_checkpoint_decides_stays() -> None:
+    gm = joint(masked, *heads())
+    for node in gm.graph.nodes:
+        node.meta["recompute"] = CheckpointPolicy.PREFER_SAVE
+    recompute_weights(gm, 1)
+    assert again(gm) == []
