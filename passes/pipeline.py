@@ -59,6 +59,7 @@ _GPU: tuple[str, ...] = (
     *(_FUSION_GPU.get(name, name) for name in KERNELS[1:_FUSED]),
     "chain-products",
     "recompute-products",
+    "sum-at-source",
     *(_FUSION_GPU.get(name, name) for name in KERNELS[_FUSED:_AFTER_FUSION]),
     "split-reductions",
     "duplicate-results",

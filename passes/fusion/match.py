@@ -47,9 +47,13 @@ def links(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreOp]
     return found
 
 
+Complete = Callable[[KernelOp, KernelOp, Bodies, dict[int, int]], Match | str]
+"""Places the axes of the producer along which the consumer does not read, and checks that both fit."""
+
+
 def plain_match(producer: KernelOp, consumer: KernelOp, bodies: Bodies) -> Match | None:
     """One iteration space for both, if there is one without splitting axes."""
-    found = _try_match(producer, consumer, bodies)
+    found = _try_match(producer, consumer, bodies, complete_match)
     return found if isinstance(found, Match) else None
 
 
@@ -57,7 +61,9 @@ Undo = dict[KernelOp, Callable[[], None]]
 """Kernels whose axes were split, and what takes that back."""
 
 
-def match(producer: KernelOp, consumer: KernelOp, bodies: Bodies, undo: Undo) -> Match | str:
+def match(
+    producer: KernelOp, consumer: KernelOp, bodies: Bodies, undo: Undo, complete: Complete | None = None
+) -> Match | str:
     """One iteration space for both, or why there is none.
 
     May split axes of either, and notes in `undo` how to take that back: a kernel that is left
@@ -67,7 +73,7 @@ def match(producer: KernelOp, consumer: KernelOp, bodies: Bodies, undo: Undo) ->
     if of_p.reduced and of_c.reduced and of_p.contraction is not None:
         return "a matrix product takes no second reduction"
     for _ in range(8):
-        found = _try_match(producer, consumer, bodies)
+        found = _try_match(producer, consumer, bodies, complete or complete_match)
         if not isinstance(found, _Split):
             return found
         if found.kernel not in undo:
@@ -87,7 +93,9 @@ class _Split:
     inner: Expr
 
 
-def _try_match(producer: KernelOp, consumer: KernelOp, bodies: Bodies) -> Match | _Split | str:
+def _try_match(
+    producer: KernelOp, consumer: KernelOp, bodies: Bodies, complete: Complete
+) -> Match | _Split | str:
     linked = links(producer, consumer)
     if isinstance(linked, str):
         return linked
@@ -110,7 +118,7 @@ def _try_match(producer: KernelOp, consumer: KernelOp, bodies: Bodies) -> Match 
         return "it is read along a diagonal"
     if any(producer.space[p] != consumer.space[c] for p, c in axes.items()):
         return "only a part of it is read"
-    return complete_match(producer, consumer, bodies, axes)
+    return complete(producer, consumer, bodies, axes)
 
 
 def _refine(producer: KernelOp, consumer: KernelOp, axis: int, value: Expr) -> _Split | str:

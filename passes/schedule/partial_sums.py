@@ -1,0 +1,76 @@
+"""A reduction in two kernels: along one of its axes first, then along the others."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.index_expr import Expr, Var, dim
+from tilewright.dialects.tk.attributes import axes_attr
+from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import tensor_type
+
+from ..fusion.kernel_builder import KernelBuilder
+from ..fusion.naming import NAME
+from .body import Body
+from .cut_levels import Env, copied, named, sources_of
+
+
+def reduced_in_parts(kernel: KernelOp, place: int) -> tuple[KernelOp, KernelOp]:
+    """The kernel that reduces along axis `place`, and the one that reduces what it stores and does the rest.
+
+    All reductions of `kernel` are `tk.reduce` over the same axes, of which `place` is one.
+    """
+    body = Body.of(kernel.body.block)
+    reductions = [op for op in body.ops if isinstance(op, ReduceOp)]
+    kept = [a for a in range(len(kernel.space)) if a != place]
+    parts = _parts(kernel, body, reductions, kept)
+    return parts, _rest(kernel, body, reductions, kept, parts)
+
+
+def _parts(kernel: KernelOp, body: Body, reductions: list[ReduceOp], kept: list[int]) -> KernelOp:
+    ops = body.closure(reductions, frozenset[SSAValue]())
+    used = sources_of(kernel, ops)
+    sizes = [kernel.space[a] for a in kept]
+    types = [tensor_type(op.result.type, sizes) for op in reductions]
+    b = KernelBuilder(kernel.location, kernel.space, [kernel.operands[i] for i in used], types)
+    (place,) = set(range(len(kernel.space))) - set(kept)
+    env: Env = {kernel.sources[i]: new for i, new in zip(used, b.kernel.sources, strict=True)}
+    for op in ops:
+        new = _added(b, op, env, {})
+        if isinstance(new, ReduceOp):
+            new.properties["axes"] = axes_attr(place)
+    for number, op in enumerate(reductions):
+        b.location = op.location
+        b.store(env[op.result], [dim(a) for a in kept], number)
+    b.kernel.attributes[NAME] = named(kernel, "part")
+    return b.kernel
+
+
+def _rest(
+    kernel: KernelOp, body: Body, reductions: list[ReduceOp], kept: list[int], parts: KernelOp
+) -> KernelOp:
+    done = {op.result for op in reductions}
+    ops = [op for op in body.closure(body.sinks(), done) if op not in reductions]
+    used = sources_of(kernel, ops)
+    inputs = [*parts.results, *(kernel.operands[i] for i in used)]
+    b = KernelBuilder(kernel.location, [kernel.space[a] for a in kept], inputs, kernel.result_types)
+    number = {old: new for new, old in enumerate(kept)}
+    env: Env = {kernel.sources[i]: b.kernel.sources[len(reductions) + n] for n, i in enumerate(used)}
+    env.update(zip(kernel.destinations, b.kernel.destinations, strict=True))
+    for i, op in enumerate(reductions):
+        b.location = op.location
+        over = [number[a] for a in op.over if a in number]
+        env[op.result] = b.add(ReduceOp.make(op.kind.data, b.load(i, b.axes), over)).results[0]
+    change = {Var("d", old): dim(new) for old, new in number.items()}
+    for op in ops:
+        _added(b, op, env, change)
+    b.kernel.attributes.update(kernel.attributes)
+    return b.kernel
+
+
+def _added(b: KernelBuilder, op: Operation, env: Env, change: dict[Var, Expr]) -> Operation:
+    new = copied(op, env, change)
+    b.block.add_op(new)
+    env.update(zip(op.results, new.results, strict=True))
+    return new

@@ -1,0 +1,116 @@
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse,sum-at-source{programs=2}' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse,sum-at-source{programs=2}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse,sum-at-source{programs=2}' --split-input-file --verify-locations
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse,sum-at-source{programs=2}' --split-input-file --check-semantics
+
+// Rows that something else reads too; what is done with the sum is done with the sum of the parts.
+
+// CHECK-LABEL: @bias
+// CHECK:      %e, %[[P:.*]] = tk.kernel [3, 2, 64] ins(%x : tensor<128x3xf32>) -> (tensor<128x3xf32>, tensor<3x2xf32>)
+// CHECK:      %[[E:.*]] = math.exp
+// CHECK:      tk.store %[[E]], %{{.*}}[d1*64 + d2, d0]
+// CHECK:      %[[S:.*]] = tk.reduce add %[[E]] over [2]
+// CHECK:      tk.store %[[S]], %{{.*}}[d0, d1]
+// CHECK:      tk.kernel [3, 2] ins(%[[P]], %b :
+// CHECK:      tk.reduce add %{{.*}} over [1]
+// CHECK:      arith.mulf
+// CHECK:      tk.store %{{.*}}, %{{.*}}[d0]
+func.func @bias(%x: tensor<128x3xf32>, %w: tensor<3x5xf32>, %b: tensor<3xf32>) -> (tensor<128x5xf32>, tensor<3xf32>) {
+  %e = tw.exp %x : tensor<128x3xf32>
+  %m = tw.matmul %e, %w : (tensor<128x3xf32>, tensor<3x5xf32>) -> tensor<128x5xf32>
+  %s = tw.sum %e over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  %r = tw.mul %s, %b : tensor<3xf32>
+  func.return %m, %r : tensor<128x5xf32>, tensor<3xf32>
+}
+
+// -----
+
+// Each row is reduced as well, and two sums are of the same parts. Rows are those of two axes, of which the
+// last one that parts divide is cut: here the first, of which one part has all.
+
+// CHECK-LABEL: @norm
+// CHECK:      tk.kernel [8, 65, 3] ins({{.*}}) -> (tensor<8x65x3xf32>, tensor<65x3xf32>, tensor<65x3xf32>)
+// CHECK:      tk.reduce add %{{.*}} over [2]
+// CHECK:      tk.reduce add %{{.*}} over [0]
+// CHECK:      tk.reduce add %{{.*}} over [0]
+// CHECK:      tk.kernel [65, 3] ins(
+// CHECK:      tk.reduce add %{{.*}} over [0]
+// CHECK:      tk.kernel [65, 3] ins(
+// CHECK:      tk.reduce add %{{.*}} over [0]
+func.func @norm(%x: tensor<8x65x3xf32>, %g: tensor<8x65x3xf32>, %w: tensor<3x5xf32>) -> (tensor<520x5xf32>, tensor<3xf32>, tensor<3xf32>) {
+  %p = tw.mul %g, %x : tensor<8x65x3xf32>
+  %s = tw.sum %p over [2] : tensor<8x65x3xf32> -> tensor<8x65xf32>
+  %sb = tw.broadcast %s dims [0, 1] : tensor<8x65xf32> -> tensor<8x65x3xf32>
+  %d = tw.sub %g, %sb : tensor<8x65x3xf32>
+  %f = tw.reshape %d : tensor<8x65x3xf32> -> tensor<520x3xf32>
+  %m = tw.matmul %f, %w : (tensor<520x3xf32>, tensor<3x5xf32>) -> tensor<520x5xf32>
+  %a = tw.sum %d over [0, 1] : tensor<8x65x3xf32> -> tensor<3xf32>
+  %q = tw.mul %d, %x : tensor<8x65x3xf32>
+  %c = tw.sum %q over [0, 1] : tensor<8x65x3xf32> -> tensor<3xf32>
+  func.return %m, %a, %c : tensor<520x5xf32>, tensor<3xf32>, tensor<3xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not summed where the rows are made: no number of rows divides them into enough parts, which hold few enough
+// CHECK-LABEL: @prime
+// CHECK:      tk.kernel [131, 3] ins(%x
+// CHECK:      tk.kernel [131, 3] ins(%e
+func.func @prime(%x: tensor<131x3xf32>, %w: tensor<3x5xf32>) -> (tensor<131x5xf32>, tensor<3xf32>) {
+  %e = tw.exp %x : tensor<131x3xf32>
+  %m = tw.matmul %e, %w : (tensor<131x3xf32>, tensor<3x5xf32>) -> tensor<131x5xf32>
+  %s = tw.sum %e over [0] : tensor<131x3xf32> -> tensor<3xf32>
+  func.return %m, %s : tensor<131x5xf32>, tensor<3xf32>
+}
+
+// -----
+
+// Rows that are too long to hold several of them.
+
+// REMARK: tk.kernel at {{.*}}: not summed where the rows are made: no number of rows divides them
+// CHECK-LABEL: @long_rows
+// CHECK:      tk.kernel [128, 4096] ins(%x
+// CHECK:      tk.kernel [128, 4096] ins(%
+func.func @long_rows(%x: tensor<128x4096xf32>, %w: tensor<4096x5xf32>) -> (tensor<128x5xf32>, tensor<4096xf32>) {
+  %s = tw.sum %x over [1] : tensor<128x4096xf32> -> tensor<128xf32>
+  %sb = tw.broadcast %s dims [0] : tensor<128xf32> -> tensor<128x4096xf32>
+  %e = tw.sub %x, %sb : tensor<128x4096xf32>
+  %m = tw.matmul %e, %w : (tensor<128x4096xf32>, tensor<4096x5xf32>) -> tensor<128x5xf32>
+  %r = tw.sum %e over [0] : tensor<128x4096xf32> -> tensor<4096xf32>
+  func.return %m, %r : tensor<128x5xf32>, tensor<4096xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not summed where the rows are made: it reduces along what is summed
+// CHECK-LABEL: @all_reduced_before
+// CHECK:      tk.kernel [128, 3]
+// CHECK:      tk.kernel [128, 3]
+func.func @all_reduced_before(%x: tensor<128x3xf32>, %w: tensor<3x5xf32>) -> (tensor<128x5xf32>, tensor<3xf32>, tensor<f32>) {
+  %e = tw.exp %x : tensor<128x3xf32>
+  %m = tw.matmul %e, %w : (tensor<128x3xf32>, tensor<3x5xf32>) -> tensor<128x5xf32>
+  %a = tw.sum %e over [0, 1] : tensor<128x3xf32> -> tensor<f32>
+  %r = tw.sum %e over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  func.return %m, %r, %a : tensor<128x5xf32>, tensor<3xf32>, tensor<f32>
+}
+
+// -----
+
+// Between the two stands what needs the rows and is needed for the sum. Sums of rows are none of columns.
+
+// REMARK: tk.kernel at {{.*}}: not summed where the rows are made: another path leads from it to the consumer
+// CHECK-LABEL: @another_path
+// CHECK:      tk.kernel [128, 3]
+// CHECK:      tw.matmul
+// CHECK:      tk.kernel [128, 3]
+// CHECK:      tk.reduce add %{{.*}} over [0]
+// CHECK:      tk.kernel [128, 3] ins(%m
+// CHECK:      tk.reduce add %{{.*}} over [1]
+func.func @another_path(%x: tensor<128x3xf32>, %w: tensor<3x3xf32>) -> (tensor<3xf32>, tensor<128xf32>) {
+  %e = tw.exp %x : tensor<128x3xf32>
+  %m = tw.matmul %e, %w : (tensor<128x3xf32>, tensor<3x3xf32>) -> tensor<128x3xf32>
+  %p = tw.mul %e, %m : tensor<128x3xf32>
+  %s = tw.sum %p over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  %a = tw.sum %m over [1] : tensor<128x3xf32> -> tensor<128xf32>
+  func.return %s, %a : tensor<3xf32>, tensor<128xf32>
+}
