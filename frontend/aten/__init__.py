@@ -7,7 +7,18 @@ from typing import TypeVar
 
 from tilewright.dialects.plugins import Table
 
-from . import attention, creation, elementwise, gpu_attention, indexing, linalg, numbers, reduction, view
+from . import (
+    attention,
+    creation,
+    elementwise,
+    gpu_attention,
+    indexing,
+    linalg,
+    numbers,
+    reduction,
+    strided,
+    view,
+)
 from .builder import Row
 from .float8 import DECODING
 from .gpu_attention import SEEDED
@@ -19,6 +30,7 @@ ROWS: dict[str, Row] = {
     **elementwise.ROWS,
     **creation.ROWS,
     **view.ROWS,
+    **strided.ROWS,
     **reduction.ROWS,
     **indexing.ROWS,
     **linalg.ROWS,

@@ -11,15 +11,14 @@ from xdsl.ir import SSAValue
 from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, as_expr
 from tilewright.dialects.tw.creation import IotaOp
-from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, SelectOp
+from tilewright.dialects.tw.elementwise_binary import CompareOp, SelectOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReverseOp, SliceOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
-from ..errors import Unsupported, UnsupportedNode
-from ..locations import place_of
-from .builder import Builder, Row, axis, integer, integers
+from ..errors import Unsupported
+from .builder import Builder, Row, axis, integer
 
 
 def _reshape(b: Builder, x: SSAValue, *_: object, **__: object) -> SSAValue:
@@ -240,52 +239,6 @@ def _unfold(b: Builder, x: SSAValue, dim: int, size: int, step: int) -> SSAValue
     return b.emit(WindowOp(x, [axis(dim, len(sizes))], [size], [step], [1]))
 
 
-def _as_strided(b: Builder, x: SSAValue, size: Any, stride: Any, offset: Any = None) -> SSAValue:
-    """Read the elements of `x` in memory order; defined where `x` fills its memory densely."""
-    fake = b.input_fake(0)
-    strides = integers(b.symbols.exprs(fake.stride()))
-    shape = sizes_of(x)
-    order = sorted(range(len(shape)), key=lambda d: (-strides[d], d))
-    dense = index_expr.row_major_strides([shape[d] for d in order])
-    for d, expected in zip(order, dense, strict=True):
-        if shape[d].constant != 1 and expected.constant != strides[d]:
-            raise _out_of_reach(b, "its operand has gaps or overlaps")
-    if (offset or 0) != fake.storage_offset() and fake.storage_offset() != 0:
-        raise _out_of_reach(b, "its operand starts inside its memory")
-    flat = b.reshape(b.transpose(x, order), (index_expr.product(shape),))
-    wanted = integers(stride)
-    _check_within(b, flat, wanted, offset or 0)
-    same_count = index_expr.product(b.sizes) == sizes_of(flat)[0]
-    if not (offset or 0) and same_count and _is_row_major(b, wanted):
-        return b.reshape(flat, b.sizes)
-    place = b.full(offset or 0, i64, b.sizes)
-    for d, step in enumerate(wanted):
-        place = b.emit(AddOp(place, b.emit(IotaOp(i64, b.sizes, d, 0, step))))
-    return b.emit(GatherOp(flat, [place], [0], 0))
-
-
-def _check_within(b: Builder, flat: SSAValue, strides: Sequence[int], offset: Any) -> None:
-    """Elements of the memory that are no elements of the operand are out of reach, for ATen too."""
-    if any(n.constant == 0 for n in b.sizes):
-        return
-    last = as_expr(offset)
-    for n, step in zip(b.sizes, strides, strict=True):
-        last = last + (n - 1) * step
-    room = sizes_of(flat)[0] - 1 - last
-    if room.constant is None or room.constant < 0:
-        raise _out_of_reach(b, "it may read beyond the elements of its operand")
-
-
-def _out_of_reach(b: Builder, reason: str) -> UnsupportedNode:
-    """ATen in the operation's place would see the same elements only: the whole graph has to go there."""
-    return UnsupportedNode(where=place_of(b.location), target=b.node.target, reason=reason)
-
-
-def _is_row_major(b: Builder, strides: Sequence[int]) -> bool:
-    expected = index_expr.row_major_strides(b.sizes)
-    return all(e.constant == s or n.constant == 1 for e, s, n in zip(expected, strides, b.sizes, strict=True))
-
-
 def _triangle(predicate: str) -> Row:
     def row(b: Builder, x: SSAValue, diagonal: int = 0) -> SSAValue:
         rank = len(b.sizes)
@@ -336,7 +289,6 @@ ROWS: dict[str, Row] = {
     "aten.diagonal.default": _diagonal,
     "aten.diagonal_scatter.default": _scatter_diagonal,
     "aten.unfold.default": _unfold,
-    "aten.as_strided.default": _as_strided,
     "aten.tril.default": _triangle("le"),
     "aten.triu.default": _triangle("ge"),
 }

@@ -28,6 +28,17 @@ ROWS: dict[str, Function] = {
     "slice_scatter": lambda x: torch.slice_scatter(x, x[:, :2] * 3, 1, 1, 3),
     "slice_scatter with steps": lambda x: torch.slice_scatter(x, x[..., :2] * 3, 2, 1, 5, 2),
     "select_scatter": lambda x: torch.select_scatter(x, x[:, 0] * 3, 1, 2),
+    "as_strided": lambda x: x.as_strided((4, 3, 2), (1, 20, 4), 3) + 0,
+    "as_strided that overlaps": lambda x: x.as_strided((9, 4), (3, 2)) + 0,
+    "as_strided that turns": lambda x: x.as_strided((5, 3, 4), (4, 20, 1)) + 0,
+    "as_strided of what is turned": lambda x: (x.permute(2, 0, 1) * 3).as_strided((3, 4, 5), (20, 1, 4)) + 0,
+    "as_strided_scatter": lambda x: torch.as_strided_scatter(x, x[0, :, :3] * 3, (4, 3), (2, 8), 5),
+    "as_strided_scatter that turns": lambda x: torch.as_strided_scatter(
+        x, x.reshape(5, 3, 4) * 3, (5, 3, 4), (4, 20, 1)
+    ),
+    "as_strided_scatter into what is turned": lambda x: torch.as_strided_scatter(
+        x.permute(2, 0, 1) * 3, x[0], (4, 5), (7, 1), 2
+    ),
     "triu": lambda x: x.triu(),
     "triu above": lambda x: x.triu(1),
     "tril below": lambda x: x.tril(-1),

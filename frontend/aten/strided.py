@@ -1,0 +1,114 @@
+"""`as_strided` and its inverse: tensors as the memory that they fill, seen by other sizes and strides."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
+
+from tilewright.dialects import index_expr
+from tilewright.dialects.index_expr import Expr, as_expr
+from tilewright.dialects.tw.creation import IotaOp
+from tilewright.dialects.tw.elementwise_binary import AddOp
+from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
+from tilewright.dialects.types import sizes_of
+
+from ..errors import UnsupportedNode
+from ..locations import place_of
+from .builder import Builder, Row, integers
+
+
+def _as_strided(b: Builder, x: SSAValue, size: Any, stride: Any, offset: Any = None) -> SSAValue:
+    """Read the elements of `x` in memory order; defined where `x` fills its memory densely."""
+    order = _order_in_memory(b, sizes_of(x), offset)
+    flat = _in_memory(b, x, order)
+    wanted = integers(stride)
+    _check_within(b, flat, b.sizes, wanted, offset or 0)
+    turned = _covering(b.sizes, wanted, flat, offset)
+    if turned is not None:
+        return _from_memory(b, flat, b.sizes, turned)
+    return b.emit(GatherOp(flat, [_places(b, b.sizes, wanted, offset)], [0], 0))
+
+
+def _as_strided_scatter(
+    b: Builder, x: SSAValue, source: SSAValue, size: Any, stride: Any, offset: Any = None
+) -> SSAValue:
+    """`x` with `source` at the elements that `as_strided` reads."""
+    order = _order_in_memory(b, sizes_of(x), offset)
+    flat, sizes = _in_memory(b, x, order), sizes_of(source)
+    wanted = integers(stride)
+    _check_within(b, flat, sizes, wanted, offset or 0)
+    turned = _covering(sizes, wanted, flat, offset)
+    if turned is not None:
+        filled = _in_memory(b, source, turned)
+    else:
+        filled = b.emit(ScatterOp(flat, [_places(b, sizes, wanted, offset)], source, [0], 0))
+    return _from_memory(b, filled, sizes_of(x), order)
+
+
+def _order_in_memory(b: Builder, shape: Sequence[Expr], offset: Any) -> list[int]:
+    """The dimensions of the first operand, outermost in memory first."""
+    fake = b.input_fake(0)
+    order = _dense_order(shape, integers(b.symbols.exprs(fake.stride())))
+    if order is None:
+        raise _out_of_reach(b, "its operand has gaps or overlaps")
+    if (offset or 0) != fake.storage_offset() and fake.storage_offset() != 0:
+        raise _out_of_reach(b, "its operand starts inside its memory")
+    return order
+
+
+def _dense_order(sizes: Sequence[Expr], strides: Sequence[int]) -> list[int] | None:
+    """The dimensions, outermost in memory first; None where there are gaps or overlaps."""
+    order = sorted(range(len(sizes)), key=lambda d: (-strides[d], d))
+    dense = index_expr.row_major_strides([sizes[d] for d in order])
+    pairs = zip(order, dense, strict=True)
+    fits = all(sizes[d].constant == 1 or expected.constant == strides[d] for d, expected in pairs)
+    return order if fits else None
+
+
+def _covering(sizes: Sequence[Expr], strides: Sequence[int], flat: SSAValue, offset: Any) -> list[int] | None:
+    """The order of dimensions that are all of the memory, each element once; None of others."""
+    if offset or index_expr.product(sizes) != sizes_of(flat)[0]:
+        return None
+    return _dense_order(sizes, strides)
+
+
+def _in_memory(b: Builder, x: SSAValue, order: Sequence[int]) -> SSAValue:
+    return b.reshape(b.transpose(x, order), (index_expr.product(sizes_of(x)),))
+
+
+def _from_memory(b: Builder, flat: SSAValue, sizes: Sequence[Expr], order: Sequence[int]) -> SSAValue:
+    shaped = b.reshape(flat, tuple(sizes[d] for d in order))
+    return b.transpose(shaped, [order.index(d) for d in range(len(order))])
+
+
+def _places(b: Builder, sizes: tuple[Expr, ...], strides: Sequence[int], offset: Any) -> SSAValue:
+    place = b.full(offset or 0, i64, sizes)
+    for d, step in enumerate(strides):
+        place = b.emit(AddOp(place, b.emit(IotaOp(i64, sizes, d, 0, step))))
+    return place
+
+
+def _check_within(b: Builder, flat: SSAValue, sizes: Sequence[Expr], strides: list[int], offset: Any) -> None:
+    """Elements of the memory that are no elements of the operand are out of reach, for ATen too."""
+    if any(n.constant == 0 for n in sizes):
+        return
+    last = as_expr(offset)
+    for n, step in zip(sizes, strides, strict=True):
+        last = last + (n - 1) * step
+    room = sizes_of(flat)[0] - 1 - last
+    if room.constant is None or room.constant < 0:
+        raise _out_of_reach(b, "it may read beyond the elements of its operand")
+
+
+def _out_of_reach(b: Builder, reason: str) -> UnsupportedNode:
+    """ATen in the operation's place would see the same elements only: the whole graph has to go there."""
+    return UnsupportedNode(where=place_of(b.location), target=b.node.target, reason=reason)
+
+
+ROWS: dict[str, Row] = {
+    "aten.as_strided.default": _as_strided,
+    "aten.as_strided_scatter.default": _as_strided_scatter,
+}
