@@ -30,7 +30,7 @@ from .locations import location_of, place_of
 from .pooling import MAX_POOLING
 from .python_call import call_python, name_of
 from .symbols import Symbols
-from .torch_internals import WITH_EFFECTS, Operator, is_operator
+from .torch_internals import WITH_EFFECTS, Operator, guarded_truth, is_operator
 
 # Nodes that assert facts about sizes, which Dynamo's guards have checked already; and tokens of effects.
 IGNORED = frozenset(
@@ -260,7 +260,7 @@ class _Importer:
         if isinstance(fake, int | float):
             return fake
         if isinstance(fake, torch.SymBool):
-            return None
+            return fake  # decided where an operation takes it: assertions do not
         if isinstance(fake, torch.SymInt):
             if not self.symbols.knows(fake):
                 reason = f"`{node.target}` computes it from data, or it is no integer polynomial"
@@ -296,12 +296,21 @@ class _Importer:
 
     def _value(self, arg: Any) -> Any:
         if isinstance(arg, Node):
-            return self.values[arg]
+            value = self.values[arg]
+            return self._decided(value) if isinstance(value, torch.SymBool) else value
         if isinstance(arg, list | tuple):
             return [self._value(item) for item in arg]  # pyright: ignore[reportUnknownVariableType]
         if isinstance(arg, torch.SymInt):
             return self.symbols.expr(arg)
         return arg
+
+    def _decided(self, value: torch.SymBool) -> bool:
+        """A comparison of sizes as what it is now, which a guard keeps: the IR has no such scalars."""
+        truth = guarded_truth(value)
+        if truth is None:
+            reason = f"`{value}` depends on data"
+            raise UnsupportedNode(where=place_of(self.b.location), target=self.b.node.target, reason=reason)
+        return truth
 
     def _checked(self, value: Any, fake: Any) -> Any:
         """The value of a row, which must have exactly the type that was traced."""

@@ -48,6 +48,16 @@ def shape_environment(value: torch.SymInt) -> Any:
     return value.node.shape_env  # pyright: ignore
 
 
+def guarded_truth(value: torch.SymBool) -> bool | None:
+    """What a comparison of sizes is in this compile, which is guarded; None where data decide."""
+    from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+
+    try:
+        return bool(value)
+    except GuardOnDataDependentSymNode:
+        return None
+
+
 def real_tensors() -> Any:
     """A context in which tensors are real although a compile is going on."""
     return dispatch._disable_current_modes()  # pyright: ignore

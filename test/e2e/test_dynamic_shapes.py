@@ -10,6 +10,7 @@ from torch._dynamo.utils import counters
 from benchmarks.models import VOCABULARY, load
 from benchmarks.numerics import check_model
 
+SIGNS = torch.tensor([[0.5, -1.0, 2.0], [-0.25, 3.0, -4.0], [0.0, 1.0, -1.0]])
 SIZES = [(2, 5), (3, 7), (4, 8), (2, 16), (5, 13), (7, 3), (8, 32), (6, 17), (2, 33), (9, 11)]
 
 
@@ -100,3 +101,14 @@ def test_marked_dimension_only():
         verdict = check_model(compiled, model, (images,))
         assert verdict, f"batch {batch}: {verdict.why}"
     assert counters["stats"]["unique_graphs"] == 1
+
+
+def test_comparisons_of_sizes_are_operands():
+    def function(x: torch.Tensor, n: int):
+        filled = torch.full((3,), n > 2), torch.where(x > 0, n > 1, False), x.masked_fill(x > 0, n > 2)
+        return (*filled, x * (n == 2), x + (x.size(0) > n), torch.tensor(n > 2), n > 2)
+
+    compiled = torch.compile(function, backend="mlir", dynamic=True)
+    for n in (2, 3, 5, 2):
+        for got, expected in zip(compiled(SIGNS, n), function(SIGNS, n), strict=True):
+            assert got is expected if isinstance(expected, bool) else torch.equal(got, expected)
