@@ -157,8 +157,10 @@ def _check_memory(fake: torch.Tensor, role: str, name: str) -> None:
         kind, reason = f"a {fake.layout} tensor of {fake.dtype}", "its memory is no plain array"
     elif encode(fake).dtype not in ELEMENTS:
         kind, reason = f"of {fake.dtype}", "the IR has no such element type"
+    elif fake.is_neg():
+        kind, reason = "a view that negates", "its memory holds each number with the other sign"
     if kind:
-        fix = "dequantize, densify or convert it, or use it outside the compiled function"
+        fix = "dequantize, densify, convert or clone it, or use it outside the compiled function"
         raise UnsupportedInput(where=name, role=role, name=name, kind=kind, reason=reason, fix=fix)
 
 

@@ -150,3 +150,14 @@ def test_complex_results_keep_their_strides() -> None:
     for got, want in zip(run(torch.compile(function, backend="mlir")), run(function), strict=True):
         torch.testing.assert_close(got, want)
         assert got.stride() == want.stride()
+
+
+@pytest.mark.filterwarnings("ignore:TW1005")
+def test_arguments_whose_memory_has_the_other_sign() -> None:
+    """The imaginary part of a conjugate is a view of the numbers before they were conjugated."""
+    z = torch.complex(torch.arange(6.0), torch.arange(6.0) - 2)
+    x = z.conj().imag
+    assert x.is_neg()
+    torch._dynamo.reset()
+    compiled = torch.compile(lambda x: (x + 1, x.sum()), backend="mlir")
+    torch.testing.assert_close(compiled(x), (x + 1, x.sum()))
