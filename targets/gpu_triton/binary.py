@@ -75,10 +75,10 @@ def resources_of_ptxas(log: str) -> tuple[int, int]:
 
 
 def resources_of_amdgcn(assembly: str) -> tuple[int, int]:
-    """Vector registers and spilled ones, from the notes in the text."""
+    """Vector registers (those for sums of matrix units are among them) and spilled ones, from the notes."""
 
     def note(name: str) -> int:
         found = re.search(rf"\.{name}:\s*(\d+)", assembly)
         return int(found[1]) if found else 0
 
-    return note("vgpr_count") + note("agpr_count"), note("vgpr_spill_count") + note("sgpr_spill_count")
+    return note("vgpr_count"), note("vgpr_spill_count") + note("sgpr_spill_count")

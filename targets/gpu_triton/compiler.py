@@ -21,7 +21,7 @@ from .binary import Binary
 from .compile_errors import TritonMissing
 from .kernel import Parameter, TritonKernel, TritonUnit
 
-VERSION = "3"
+VERSION = "4"
 """Raised when binaries of older versions must not be used."""
 IMAGE, ASSEMBLY, FACTS = "kernel.bin", "kernel.asm", "facts.json"
 

@@ -16,7 +16,7 @@ from gpu_samples import TEXT
 
 from tilewright.targets.gpu_triton import compiler
 from tilewright.targets.gpu_triton.architectures import ARCHITECTURES, architecture
-from tilewright.targets.gpu_triton.binary import Binary
+from tilewright.targets.gpu_triton.binary import Binary, resources_of_amdgcn
 from tilewright.targets.gpu_triton.compile_errors import (
     AssemblerFailed,
     KernelRefused,
@@ -63,6 +63,11 @@ def k(x):
 def needs_triton(request: pytest.FixtureRequest) -> None:
     if not compiler.triton_version() and "without_triton" not in request.node.name:
         pytest.skip("triton is not installed")
+
+
+def test_registers_of_amdgcn_are_counted_once() -> None:
+    notes = ".agpr_count: 148\n.sgpr_spill_count: 2\n.vgpr_count:     404\n.vgpr_spill_count: 3\n"
+    assert resources_of_amdgcn(notes) == (404, 5)
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "sm_120", "gfx942"])
