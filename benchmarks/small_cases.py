@@ -91,6 +91,9 @@ def _reductions() -> list[Small]:
         *_cases("prod", lambda x: x.prod(-1), ("4096x32xf32",)),
         *_cases("cumsum last", lambda x: x.cumsum(-1), _WIDE, ("4096x32xf32",)),
         *_cases("cumsum first", lambda x: x.cumsum(0), _TALL),
+        *_cases("cumprod last", lambda x: x.cumprod(-1), _WIDE, ("4096x32xf32",)),
+        *_cases("cummax last", lambda x: x.cummax(-1), ("4096x32xf32",), ("2048x64xf32",)),
+        *_cases("cummin first", lambda x: x.cummin(0), _TALL),
     ]
 
 

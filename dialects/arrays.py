@@ -33,6 +33,8 @@ _NAMES: dict[Attribute, str] = {
     i1: "bool",
     **dict.fromkeys(FLOAT8.values(), "float32"),
 }
+_ACCUMULATED = {"cumsum": "add", "cumprod": "multiply", "cummax": "maximum", "cummin": "minimum"}
+"""NumPy's functions of two arrays that these apply along an axis."""
 
 
 class Arrays:
@@ -131,11 +133,14 @@ class Arrays:
             return self.xp.asarray(getattr(self.xp, name)(value, axis=dim), dtype=self.xp.int64)
         return getattr(self.xp, name)(value, dim=dim)
 
-    def cumsum(self, value: Array, dim: int) -> Array:
-        """Sums begin with 0, as ATen's do: that of -0.0 is 0.0."""
+    def cumulate(self, name: str, value: Array, dim: int) -> Array:
+        """`cumsum`, `cumprod`, `cummax` or `cummin`. Sums begin with 0, as ATen's do: that of -0.0 is 0.0."""
         if self.is_numpy:
-            return self.xp.cumsum(value, axis=dim, dtype=value.dtype) + value.dtype.type(0)
-        return self.xp.cumsum(value, dim=dim, dtype=value.dtype)
+            found = getattr(self.xp, _ACCUMULATED[name]).accumulate(value, axis=dim, dtype=value.dtype)
+            return found + value.dtype.type(0) if name == "cumsum" else found
+        if name in ("cummax", "cummin"):
+            return getattr(self.xp, name)(value, dim=dim)[0]
+        return getattr(self.xp, name)(value, dim=dim, dtype=value.dtype)
 
     # Indexing
 

@@ -160,18 +160,15 @@ class ArgminOp(ArgReduceOp):
     name = "tw.argmin"
 
 
-@irdl_op_definition
-class CumsumOp(TwOp):
-    """Running sum along `dim`: `result[i] = source[0] + ... + source[i]`.
+class CumulativeOp(TwOp, ABC):
+    """Running combination along `dim`: `result[i]` combines `source[0]` to `source[i]`.
 
-    Integers wrap; bf16 and f16 accumulate in f32.
+    Half types compute in f32.
 
     ```mlir
     %r = tw.cumsum %x dim 1 : tensor<8x128xf32>
     ```
     """
-
-    name = "tw.cumsum"
 
     source = operand_def(SAME)
     dim = prop_def(IntegerAttr.constr(i64))
@@ -186,6 +183,34 @@ class CumsumOp(TwOp):
     def check(self) -> None:
         expect_kind(self, self.source, "number")
         expect_axis(self, self.dim.value.data, len(sizes_of(self.source)))
+
+
+@irdl_op_definition
+class CumsumOp(CumulativeOp):
+    """Running sum; integers wrap."""
+
+    name = "tw.cumsum"
+
+
+@irdl_op_definition
+class CumprodOp(CumulativeOp):
+    """Running product; integers wrap."""
+
+    name = "tw.cumprod"
+
+
+@irdl_op_definition
+class CummaxOp(CumulativeOp):
+    """Largest element so far; NaN from the first NaN on."""
+
+    name = "tw.cummax"
+
+
+@irdl_op_definition
+class CumminOp(CumulativeOp):
+    """Smallest element so far; NaN from the first NaN on."""
+
+    name = "tw.cummin"
 
 
 @irdl_op_definition
@@ -224,4 +249,5 @@ class MomentsOp(TwOp):
         expect_sizes(self, "result shape", sizes_of(self.mean), kept)
 
 
-REDUCTION_OPS = (SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp, ArgmaxOp, ArgminOp, CumsumOp, MomentsOp)
+CUMULATIVE_OPS = (CumsumOp, CumprodOp, CummaxOp, CumminOp)
+REDUCTION_OPS = (SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp, ArgmaxOp, ArgminOp, *CUMULATIVE_OPS, MomentsOp)

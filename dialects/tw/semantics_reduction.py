@@ -9,12 +9,13 @@ from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type_of, is_float
 from .base import ints
 from .reduction import (
+    CUMULATIVE_OPS,
     AllOp,
     AnyOp,
     ArgmaxOp,
     ArgminOp,
     ArgReduceOp,
-    CumsumOp,
+    CumulativeOp,
     MaxOp,
     MinOp,
     MomentsOp,
@@ -71,8 +72,9 @@ def run_arg_reduce(op: ArgReduceOp, args: Args, machine: Machine) -> Results:
     return (position,)
 
 
-@semantics(CumsumOp)
-def run_cumsum(op: CumsumOp, args: Args, machine: Machine) -> Results:
-    element = element_type_of(op.source)
-    value = machine.arrays.cumsum(compute(machine, args[0], element), op.dim.value.data)
+@semantics(*CUMULATIVE_OPS)
+def run_cumulative(op: CumulativeOp, args: Args, machine: Machine) -> Results:
+    element, name = element_type_of(op.source), op.name.removeprefix("tw.")
+    with machine.quiet():
+        value = machine.arrays.cumulate(name, compute(machine, args[0], element), op.dim.value.data)
     return (machine.arrays.store(value, element),)

@@ -6,26 +6,31 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from xdsl.dialects.builtin import f32, i1, i64
+from xdsl.dialects.builtin import f32, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, product
-from tilewright.dialects.tw.elementwise import AbsOp, SqrtOp
-from tilewright.dialects.tw.elementwise_binary import DivOp, MulOp
+from tilewright.dialects.tw.creation import IotaOp
+from tilewright.dialects.tw.elementwise import AbsOp, IsNanOp, SqrtOp
+from tilewright.dialects.tw.elementwise_binary import CompareOp, DivOp, MulOp, OrOp, SelectOp
 from tilewright.dialects.tw.reduction import (
     AllOp,
     AnyOp,
     ArgmaxOp,
     ArgminOp,
+    CummaxOp,
+    CumminOp,
+    CumprodOp,
     CumsumOp,
+    CumulativeOp,
     MaxOp,
     MinOp,
     MomentsOp,
     ProdOp,
     SumOp,
 )
-from tilewright.dialects.types import is_half, sizes_of
+from tilewright.dialects.types import is_float, is_half, sizes_of
 
 from ..errors import Unsupported
 from .builder import Builder, Row, axis, element_of
@@ -170,9 +175,41 @@ def _extreme_with_position(op: Reduction, at: Callable[[SSAValue, int], Operatio
     return row
 
 
-def _cumsum(b: Builder, x: SSAValue, dim: int, *, dtype: torch.dtype | None = None) -> SSAValue:
-    x = b.cast(x, b.element)
-    return b.emit(CumsumOp(x, axis(dim, len(b.sizes)))) if b.sizes else x
+def _cumulative(op: type[CumulativeOp]) -> Row:
+    def row(b: Builder, x: SSAValue, dim: int, *, dtype: torch.dtype | None = None) -> SSAValue:
+        x = b.cast(x, b.element)
+        return b.emit(op(x, axis(dim, len(b.sizes)))) if b.sizes else x
+
+    return row
+
+
+_GOES_ROW_BY_ROW = frozenset({"cpu"})
+"""Devices where ATen's one branch per element is faster in long rows than two scans without branches."""
+LONGEST_SCAN = 64
+"""Longer rows are left to ATen there."""
+
+
+def _cumulative_extreme(op: type[CumulativeOp]) -> Row:
+    """The position is that of the last element so far that equals the extreme, or of the last NaN."""
+
+    def row(b: Builder, x: SSAValue, dim: int) -> tuple[SSAValue, SSAValue]:
+        element, sizes = element_of(x), sizes_of(x)
+        if not sizes:
+            return x, b.full(0, i64, ())
+        d = axis(dim, len(sizes))
+        length = sizes[d].constant
+        if d == len(sizes) - 1 and b.fake[0].device.type in _GOES_ROW_BY_ROW:
+            if length is None or length > LONGEST_SCAN:
+                raise Unsupported(f"extremes of rows of {sizes[d]} elements so far: ATen is faster")
+        x = b.cast(x, i32) if element == i1 else x
+        values = b.emit(op(x, d))
+        found = b.emit(CompareOp(x, values, "eq"))
+        if is_float(element):
+            found = b.emit(OrOp(found, b.emit(IsNanOp(x))))
+        position = b.emit(SelectOp(found, b.emit(IotaOp(i64, sizes, d)), b.full(0, i64, sizes)))
+        return b.cast(values, element), b.emit(CummaxOp(position, d))
+
+    return row
 
 
 def _norm(b: Builder, x: SSAValue, order: Any = 2, **_: object) -> SSAValue:
@@ -207,7 +244,10 @@ ROWS: dict[str, Row] = {
     "aten.var.correction": _variance,
     "aten.std.correction": _deviation,
     "aten.var_mean.correction": _variance_and_mean,
-    "aten.cumsum.default": _cumsum,
+    "aten.cumsum.default": _cumulative(CumsumOp),
+    "aten.cumprod.default": _cumulative(CumprodOp),
+    "aten.cummax.default": _cumulative_extreme(CummaxOp),
+    "aten.cummin.default": _cumulative_extreme(CumminOp),
     "aten.norm.Scalar": _norm,
     **{f"aten.any.{o}": _truth(AnyOp) for o in ("default", "dim", "dims")},
     **{f"aten.all.{o}": _truth(AllOp) for o in ("default", "dim", "dims")},

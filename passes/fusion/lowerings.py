@@ -132,6 +132,12 @@ _KINDS: Mapping[type[Operation], str] = {
     reduction.AllOp: "and",
 }
 _I1_KINDS = {"max": "or", "min": "and"}
+_SCANS: Mapping[type[Operation], str] = {
+    reduction.CumsumOp: "add",
+    reduction.CumprodOp: "mul",
+    reduction.CummaxOp: "max",
+    reduction.CumminOp: "min",
+}
 
 
 def _reduce(op: Operation) -> KernelOp:
@@ -176,10 +182,10 @@ def _argreduce(op: Operation) -> KernelOp:
     return b.kernel
 
 
-def _cumsum(op: Operation) -> KernelOp:
-    assert isinstance(op, reduction.CumsumOp)
+def _cumulative(op: Operation) -> KernelOp:
+    assert isinstance(op, reduction.CumulativeOp)
     b = _builder(op)
-    running = b.add(ScanOp.make("add", b.load(0, b.axes), op.dim.value.data)).results[0]
+    running = b.add(ScanOp.make(_SCANS[type(op)], b.load(0, b.axes), op.dim.value.data)).results[0]
     b.store(running, b.axes)
     return b.kernel
 
@@ -279,7 +285,7 @@ LOWERINGS: Mapping[type[Operation], Lowering] = {
     reduction.MomentsOp: _moments,
     reduction.ArgmaxOp: _argreduce,
     reduction.ArgminOp: _argreduce,
-    reduction.CumsumOp: _cumsum,
+    **dict.fromkeys(_SCANS, _cumulative),
     view.PadOp: _pad,
     indexing.GatherOp: _gather,
     indexing.GatherAlongOp: _gather_along,

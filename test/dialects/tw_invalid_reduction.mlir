@@ -72,6 +72,12 @@
 
 // -----
 
+// CHECK: tw.cummax: element type is i1, expected number
+%a = "test.op"() : () -> (tensor<4x6xi1>)
+%r = tw.cummax %a dim 0 : tensor<4x6xi1>
+
+// -----
+
 // CHECK: tw.cumsum: dim is 2, expected 0 <= dim < 2
 %a = "test.op"() : () -> (tensor<4x6xf32>)
 %r = tw.cumsum %a dim 2 : tensor<4x6xf32>

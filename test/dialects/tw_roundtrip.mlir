@@ -78,6 +78,12 @@ func.func @reductions(%x: tensor<4x6xf32>, %b: tensor<4x6xi1>) {
   %3 = tw.argmax %x dim 1 : tensor<4x6xf32> -> tensor<4xi64>
   // CHECK-NEXT: tw.cumsum %x dim 0 : tensor<4x6xf32>
   %4 = tw.cumsum %x dim 0 : tensor<4x6xf32>
+  // CHECK-NEXT: tw.cumprod %x dim 1 : tensor<4x6xf32>
+  %products = tw.cumprod %x dim 1 : tensor<4x6xf32>
+  // CHECK-NEXT: tw.cummax %x dim 0 : tensor<4x6xf32>
+  %largest = tw.cummax %x dim 0 : tensor<4x6xf32>
+  // CHECK-NEXT: tw.cummin %x dim 1 : tensor<4x6xf32>
+  %smallest = tw.cummin %x dim 1 : tensor<4x6xf32>
   // CHECK-NEXT: tw.sort %x dim 1 : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x6xi64>
   %sorted, %from = tw.sort %x dim 1 : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x6xi64>
   // CHECK-NEXT: tw.sort %x dim 0 descending : tensor<4x6xf32> -> tensor<2x6xf32>, tensor<2x6xi64>

@@ -227,8 +227,8 @@ FAULTS = (
     Fault(
         "cumsum-axis",
         _F + "lowerings.py",
-        'ScanOp.make("add", b.load(0, b.axes), op.dim.value.data)',
-        'ScanOp.make("add", b.load(0, b.axes), 0)',
+        "ScanOp.make(_SCANS[type(op)], b.load(0, b.axes), op.dim.value.data)",
+        "ScanOp.make(_SCANS[type(op)], b.load(0, b.axes), 0)",
         "running sums always go along the first axis",
     ),
     Fault(

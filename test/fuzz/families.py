@@ -228,7 +228,7 @@ def _reduce(g: Graph) -> None:
     floats = kind is reduction.MomentsOp
     value = g.pick(lambda v: len(sizes_of(v)) > 0 and (not floats or is_float(element_type_of(v))))
     rank = len(sizes_of(value))
-    if kind in (reduction.ArgmaxOp, reduction.ArgminOp, reduction.CumsumOp):
+    if kind in (reduction.ArgmaxOp, reduction.ArgminOp, *reduction.CUMULATIVE_OPS):
         g.add(kind(value, g.random.randrange(rank)))
     else:
         g.add(kind(value, g.random.sample(range(rank), g.random.randint(1, rank))))

@@ -157,7 +157,7 @@ DOTS: dict[str, tuple[tuple[torch.Tensor, ...], Build]] = {
     },
     **{
         f"{op.name}-{element}-{d}": ((grid(element),), lambda v, op=op, d=d: op(v[0], d))
-        for op in (reduction.ArgmaxOp, reduction.ArgminOp, reduction.CumsumOp)
+        for op in (reduction.ArgmaxOp, reduction.ArgminOp, *reduction.CUMULATIVE_OPS)
         for element in ("f32", "i64")
         for d in range(3)
     },

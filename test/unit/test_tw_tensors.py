@@ -159,10 +159,13 @@ def test_arg_reductions_take_the_first(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [*FLOATS, *INTEGERS])
-def test_cumsum(name: str) -> None:
+def test_cumulative(name: str) -> None:
     for t in (values(3, 7, name=name), values(2, 0, name=name)):
-        wanted = t.double().cumsum(1).to(t.dtype) if name in FLOATS else t.cumsum(1, dtype=t.dtype)
-        check([t], lambda a: r.CumsumOp(a[0], 1), wanted)
+        wide, same = (t.double(), {}) if name in FLOATS else (t, {"dtype": t.dtype})
+        check([t], lambda a: r.CumsumOp(a[0], 1), wide.cumsum(1, **same).to(t.dtype))
+        check([t], lambda a: r.CumprodOp(a[0], 1), wide.cumprod(1, **same).to(t.dtype))
+        check([t], lambda a: r.CummaxOp(a[0], 1), t.cummax(1).values)
+        check([t], lambda a: r.CumminOp(a[0], 0), t.cummin(0).values)
 
 
 @pytest.mark.parametrize("name", FLOATS)

@@ -1,0 +1,68 @@
+"""Running products and extremes, with the positions of the latter, against eager."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from tilewright.frontend.explain import explain
+
+FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
+DTYPES = (*FLOATS, torch.int64, torch.int32, torch.int16, torch.int8, torch.uint8, torch.bool)
+TARGETS = ("cpu_openmp", "gpu_emulated")
+
+
+def along_each(x: Tensor) -> list[Tensor]:
+    dims = range(max(1, x.dim()))
+    return [t for d in dims for t in (x.cumprod(d), *x.cummax(d), *x.cummin(d))]
+
+
+def numbers(*sizes: int, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Few different ones: of equal elements the last is the position."""
+    return torch.randint(-2, 3, sizes, generator=torch.Generator().manual_seed(0)).to(dtype)
+
+
+def check(x: Tensor, target: str) -> None:
+    found = explain(along_each, x, options={"target": target, "fallback": False})
+    torch.testing.assert_close(found.result, along_each(x), equal_nan=True)
+    assert not [call for graph in found.graphs for call in graph.library_calls]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_dtypes(dtype: torch.dtype, target: str) -> None:
+    x = numbers(5, 37, dtype=dtype)
+    if dtype.is_floating_point:
+        x[0, 3], x[0, 5], x[1, 3], x[2, :2], x[3, 7] = torch.nan, torch.nan, torch.inf, -torch.inf, -0.0
+    check(x.t(), target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("sizes", [(), (1,), (0, 4), (3, 0), (3, 4, 6), (2, 1300)], ids=str)
+def test_sizes(sizes: tuple[int, ...], target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulator's tensors are on the CPU, where ATen takes the long rows."""
+    monkeypatch.setattr("tilewright.frontend.aten.reduction._GOES_ROW_BY_ROW", frozenset[str]())
+    check(numbers(*sizes), target)
+
+
+def test_long_rows_on_cpus_are_left_to_aten() -> None:
+    found = explain(lambda x: (*x.cummax(1), *x.cummin(0)), numbers(3, 129))
+    assert [call for graph in found.graphs for call in graph.library_calls] == ["aten::cummax"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_gradients(target: str) -> None:
+    def function(x: Tensor) -> Tensor:
+        return (x.cumprod(1) * x.cummax(1).values + x.cummin(0).values).tanh()
+
+    x = torch.rand(7, 13, generator=torch.Generator().manual_seed(2)) + 0.5
+    compiled: Any = torch.compile(function, backend="mlir", options={"target": target})
+    gradients: list[Tensor | None] = []
+    for call in (compiled, function):
+        given = x.clone().requires_grad_()
+        call(given).square().sum().backward()
+        gradients.append(given.grad)
+    torch.testing.assert_close(*gradients)
