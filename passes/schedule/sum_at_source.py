@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import OpResult
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import Var, as_expr
+from tilewright.dialects.index_expr import ONE, Var, as_expr
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ReduceOp, ScanOp
@@ -174,7 +174,7 @@ def _row_length(value: OpResult) -> int | None:
 
 
 def _complete(parts: KernelOp, rest: KernelOp, place: int) -> Complete:
-    """The producer has no axes of its own, and reduces rows, or the rows of the same parts."""
+    """The producer has no axes of its own but of size 1, and reduces rows, or the rows of the same parts."""
     rank = len(parts.space)
     kept = [a for a in range(rank) if a != place]
     summed = {place, *(kept[a] for op in rest.body.block.ops for a in reduced_axes(op))}
@@ -182,8 +182,10 @@ def _complete(parts: KernelOp, rest: KernelOp, place: int) -> Complete:
     def complete(producer: KernelOp, consumer: KernelOp, bodies: Bodies, axes: dict[int, int]) -> Match | str:
         if len(consumer.space) != rank:
             return "their axes do not line up"
-        if len(axes) < len(producer.space):
+        own = [a for a in range(len(producer.space)) if a not in axes]
+        if any(producer.space[a] != ONE for a in own):
             return "one of its axes is not read"
+        axes |= {a: rank + i for i, a in enumerate(own)}
         of_p = bodies.of(producer)
         if of_p.scans or any(op.scatters for op in of_p.stores):
             return "it scans or scatters"
@@ -191,6 +193,6 @@ def _complete(parts: KernelOp, rest: KernelOp, place: int) -> Complete:
             mapped = {axes[a] for a in over}
             if mapped != {place} and not mapped.isdisjoint(summed):
                 return "it reduces along what is summed"
-        return Match(axes, tuple(consumer.space), frozenset((place,)))
+        return Match(axes, (*consumer.space, *(ONE for _ in own)), frozenset((place,)))
 
     return complete

@@ -52,6 +52,21 @@ func.func @norm(%x: tensor<8x65x3xf32>, %g: tensor<8x65x3xf32>, %w: tensor<3x5xf
 
 // -----
 
+// Axes of size 1 are no obstacle.
+
+// CHECK-LABEL: @unit_axis
+// CHECK:      tk.kernel [2, 64, 3, 1] ins({{.*}}) -> (tensor<128x1x3xf32>, tensor<2x3xf32>)
+// CHECK:      tk.reduce add %{{.*}} over [1]
+func.func @unit_axis(%x: tensor<128x1x3xf32>, %w: tensor<3x5xf32>) -> (tensor<128x5xf32>, tensor<3xf32>) {
+  %e = tw.exp %x : tensor<128x1x3xf32>
+  %f = tw.reshape %e : tensor<128x1x3xf32> -> tensor<128x3xf32>
+  %m = tw.matmul %f, %w : (tensor<128x3xf32>, tensor<3x5xf32>) -> tensor<128x5xf32>
+  %s = tw.sum %f over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  func.return %m, %s : tensor<128x5xf32>, tensor<3xf32>
+}
+
+// -----
+
 // REMARK: tk.kernel at {{.*}}: not summed where the rows are made: no number of rows divides them into enough parts, which hold few enough
 // CHECK-LABEL: @prime
 // CHECK:      tk.kernel [131, 3] ins(%x
