@@ -8,13 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from click.testing import CliRunner
+from torch.nn import functional as F
 
 from benchmarks import gpu_static
 from benchmarks.gpu_static import TARGETS, faults_of, main, modules_of, rows_of, table, unit_of
 from tilewright.dialects.registry import new_context
+from tilewright.frontend.capture import capture
 from tilewright.frontend.tool_io import chunks, parse_module
+from tilewright.passes.manager import parse_pipeline, run_pipeline
+from tilewright.passes.pipeline import pipeline_text
 from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
+from tilewright.targets.gpu_triton.emit import emit_unit
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.skipif(not triton_version(), reason="triton is not installed")
@@ -38,6 +44,39 @@ def test_lanes_load_by_whole_instructions(target: str, tmp_path: Path) -> None:
     rows = [row for m in modules for row in rows_of("lanes", unit_of(m, target), target, tmp_path)]
     assert len(rows) == len(modules) == 9
     assert {row.kernel: row.faults for row in rows if row.faults or not row.wide_loads} == {}
+
+
+def _pool(compiled: Any) -> None:
+    compiled(torch.randn(4, 8, 28, 28, requires_grad=True))[0].sum().backward()
+
+
+FUNCTIONS: dict[str, tuple[Any, Any]] = {
+    "max_pooling": (lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), _pool),
+    "scans": (
+        lambda x: (x.cumprod(1), *x.cummax(1), *x.cummin(0)),
+        lambda compiled: compiled(torch.randn(64, 1000)),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_kernels_of_operators_do_not_spill(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As for tensors of a GPU, which decide differently from those of a CPU."""
+    monkeypatch.setattr("tilewright.frontend.pooling.SCATTERS", frozenset[str]())
+    monkeypatch.setattr("tilewright.frontend.aten.reduction._GOES_ROW_BY_ROW", frozenset[str]())
+    function, call = FUNCTIONS[name]
+    count = 0
+    for graph in capture(call, function, None):
+        context = new_context()
+        module = parse_module(context, graph.text, graph.name)
+        run_pipeline(context, module, parse_pipeline(pipeline_text("gpu")))
+        unit = emit_unit(module)
+        for kernel in unit.kernels:
+            assert compile_kernel(unit.text, kernel, "sm_90", cache_dir=tmp_path).spills == 0
+            count += 1
+    assert count >= 3
 
 
 def test_faults_are_found(tmp_path: Path) -> None:
