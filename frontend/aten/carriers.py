@@ -24,7 +24,7 @@ from tilewright.dialects.types import is_half, sizes_of
 
 from ..dtypes import CARRIERS, encode
 from ..errors import Unsupported
-from . import indexing, reduction, view
+from . import indexing, reduction, strided, view
 from .builder import Builder, Row, axis
 
 
@@ -243,6 +243,7 @@ def _where(b: Builder, condition: SSAValue, x: Any, y: Any) -> SSAValue:
 
 
 MAKING: dict[str, Row] = {
+    **strided.ON_CARRIERS,
     **dict.fromkeys(("aten.clone.default", "aten.alias.default", "aten.detach.default"), _same),
     **dict.fromkeys(
         (

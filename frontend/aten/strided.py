@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from typing import Any
 
 from xdsl.dialects.builtin import i64
@@ -15,17 +16,17 @@ from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
 from tilewright.dialects.types import sizes_of
 
-from ..errors import UnsupportedNode
+from ..errors import Unsupported, UnsupportedNode
 from ..locations import place_of
-from .builder import Builder, Row, integers
+from .builder import Builder, Row, integer, integers
 
 
-def _as_strided(b: Builder, x: SSAValue, size: Any, stride: Any, offset: Any = None) -> SSAValue:
+def _as_strided(b: Builder, x: SSAValue, size: Any, stride: Any, storage_offset: Any = None) -> SSAValue:
     """Read the elements of `x` in memory order; defined where `x` fills its memory densely."""
-    order = _order_in_memory(b, sizes_of(x), offset)
+    order, offset = _order_in_memory(b, sizes_of(x)), _first(b, storage_offset)
     flat = _in_memory(b, x, order)
     wanted = integers(stride)
-    _check_within(b, flat, b.sizes, wanted, offset or 0)
+    _check_within(b, flat, b.sizes, wanted, offset)
     turned = _covering(b.sizes, wanted, flat, offset)
     if turned is not None:
         return _from_memory(b, flat, b.sizes, turned)
@@ -33,13 +34,13 @@ def _as_strided(b: Builder, x: SSAValue, size: Any, stride: Any, offset: Any = N
 
 
 def _as_strided_scatter(
-    b: Builder, x: SSAValue, source: SSAValue, size: Any, stride: Any, offset: Any = None
+    b: Builder, x: SSAValue, source: SSAValue, size: Any, stride: Any, storage_offset: Any = None
 ) -> SSAValue:
     """`x` with `source` at the elements that `as_strided` reads."""
-    order = _order_in_memory(b, sizes_of(x), offset)
+    order, offset = _order_in_memory(b, sizes_of(x)), _first(b, storage_offset)
     flat, sizes = _in_memory(b, x, order), sizes_of(source)
     wanted = integers(stride)
-    _check_within(b, flat, sizes, wanted, offset or 0)
+    _check_within(b, flat, sizes, wanted, offset)
     turned = _covering(sizes, wanted, flat, offset)
     if turned is not None:
         filled = _in_memory(b, source, turned)
@@ -48,15 +49,20 @@ def _as_strided_scatter(
     return _from_memory(b, filled, sizes_of(x), order)
 
 
-def _order_in_memory(b: Builder, shape: Sequence[Expr], offset: Any) -> list[int]:
+def _order_in_memory(b: Builder, shape: Sequence[Expr]) -> list[int]:
     """The dimensions of the first operand, outermost in memory first."""
     fake = b.input_fake(0)
     order = _dense_order(shape, integers(b.symbols.exprs(fake.stride())))
     if order is None:
         raise _out_of_reach(b, "its operand has gaps or overlaps")
-    if (offset or 0) != fake.storage_offset() and fake.storage_offset() != 0:
-        raise _out_of_reach(b, "its operand starts inside its memory")
     return order
+
+
+def _first(b: Builder, storage_offset: Any) -> int:
+    """Which element of the operand comes first: offsets count from the start of its memory."""
+    if storage_offset is None:
+        return 0
+    return integer(storage_offset) - integer(b.symbols.expr(b.input_fake(0).storage_offset()))
 
 
 def _dense_order(sizes: Sequence[Expr], strides: Sequence[int]) -> list[int] | None:
@@ -68,7 +74,7 @@ def _dense_order(sizes: Sequence[Expr], strides: Sequence[int]) -> list[int] | N
     return order if fits else None
 
 
-def _covering(sizes: Sequence[Expr], strides: Sequence[int], flat: SSAValue, offset: Any) -> list[int] | None:
+def _covering(sizes: Sequence[Expr], strides: Sequence[int], flat: SSAValue, offset: int) -> list[int] | None:
     """The order of dimensions that are all of the memory, each element once; None of others."""
     if offset or index_expr.product(sizes) != sizes_of(flat)[0]:
         return None
@@ -84,14 +90,14 @@ def _from_memory(b: Builder, flat: SSAValue, sizes: Sequence[Expr], order: Seque
     return b.transpose(shaped, [order.index(d) for d in range(len(order))])
 
 
-def _places(b: Builder, sizes: tuple[Expr, ...], strides: Sequence[int], offset: Any) -> SSAValue:
-    place = b.full(offset or 0, i64, sizes)
+def _places(b: Builder, sizes: tuple[Expr, ...], strides: Sequence[int], offset: int) -> SSAValue:
+    place = b.full(offset, i64, sizes)
     for d, step in enumerate(strides):
         place = b.emit(AddOp(place, b.emit(IotaOp(i64, sizes, d, 0, step))))
     return place
 
 
-def _check_within(b: Builder, flat: SSAValue, sizes: Sequence[Expr], strides: list[int], offset: Any) -> None:
+def _check_within(b: Builder, flat: SSAValue, sizes: Sequence[Expr], strides: list[int], offset: int) -> None:
     """Elements of the memory that are no elements of the operand are out of reach, for ATen too."""
     if any(n.constant == 0 for n in sizes):
         return
@@ -99,7 +105,7 @@ def _check_within(b: Builder, flat: SSAValue, sizes: Sequence[Expr], strides: li
     for n, step in zip(sizes, strides, strict=True):
         last = last + (n - 1) * step
     room = sizes_of(flat)[0] - 1 - last
-    if room.constant is None or room.constant < 0:
+    if offset < 0 or room.constant is None or room.constant < 0:
         raise _out_of_reach(b, "it may read beyond the elements of its operand")
 
 
@@ -108,7 +114,26 @@ def _out_of_reach(b: Builder, reason: str) -> UnsupportedNode:
     return UnsupportedNode(where=place_of(b.location), target=b.node.target, reason=reason)
 
 
+def _or_whole_graph(row: Callable[..., SSAValue]) -> Row:
+    """What the row does not support, ATen cannot run alone either."""
+
+    @wraps(row)
+    def checked(b: Builder, *args: Any, **kwargs: Any) -> SSAValue:
+        try:
+            return row(b, *args, **kwargs)
+        except Unsupported as why:
+            raise _out_of_reach(b, why.reason) from why
+
+    return checked
+
+
+def _carried(b: Builder, *_: object, **__: object) -> SSAValue:
+    raise _out_of_reach(b, "its dtype has no element type in the IR")
+
+
 ROWS: dict[str, Row] = {
-    "aten.as_strided.default": _as_strided,
-    "aten.as_strided_scatter.default": _as_strided_scatter,
+    "aten.as_strided.default": _or_whole_graph(_as_strided),
+    "aten.as_strided_copy.default": _or_whole_graph(_as_strided),
+    "aten.as_strided_scatter.default": _or_whole_graph(_as_strided_scatter),
 }
+ON_CARRIERS: dict[str, Row] = dict.fromkeys(ROWS, _carried)

@@ -1,0 +1,56 @@
+"""`as_strided` and its like see the memory of their operand: where it starts, its gaps, what is beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+COUNTS = torch.arange(36.0)
+OPERANDS: dict[str, Tensor] = {
+    "whole": COUNTS.view(6, 6),
+    "turned": COUNTS.view(6, 6).t(),
+    "starts-inside": COUNTS.view(9, 4)[3:],
+    "with-gaps": COUNTS.view(2, 18)[:, 1:14],
+    "complex": torch.complex(COUNTS, -COUNTS).view(9, 4)[3:],
+    "float8": COUNTS.to(torch.float8_e4m3fn).view(9, 4)[3:],
+}
+
+
+def scattered(x: Tensor, *where: Any) -> Tensor:
+    return torch.as_strided_scatter(x, torch.ones(2, 2).to(x.dtype), *where)
+
+
+OPERATORS: tuple[Callable[..., Tensor], ...] = (torch.as_strided, torch.as_strided_copy, scattered)
+
+
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+@pytest.mark.parametrize("operator", OPERATORS, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("operand", OPERANDS)
+@pytest.mark.filterwarnings("ignore:TW1")
+def test_places_count_from_the_start_of_the_memory(
+    operand: str, operator: Callable[..., Tensor], dynamic: bool
+) -> None:
+    x = OPERANDS[operand]
+
+    def function(x: Tensor) -> list[Tensor]:
+        return [operator(x, (2, 2), (2, 4)), operator(x, (2, 2), (2, 4), 13)]
+
+    torch._dynamo.reset()
+    got = torch.compile(function, backend="mlir", dynamic=dynamic)(x)
+    for made, expected in zip(got, function(x), strict=True):
+        assert torch.equal(made.to(torch.complex64), expected.to(torch.complex64))
+
+
+def test_operand_made_here_needs_no_aten() -> None:
+    """With `fallback` off a call of ATen would be an error."""
+
+    def function(x: Tensor) -> Tensor:
+        y = torch.as_strided_scatter(x.exp(), x[:2, :2], (2, 2), (6, 2), 3)
+        return y.as_strided((3, 4), (5, 2), 1) + 1
+
+    compiled = torch.compile(function, backend="mlir", options={"fallback": False})
+    torch.testing.assert_close(compiled(COUNTS.view(6, 6) / 9), function(COUNTS.view(6, 6) / 9))
