@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import SSAValue
 
 from tilewright.dialects import index_expr
@@ -174,7 +174,11 @@ def _pad(b: Builder, x: SSAValue, pads: Sequence[Any], value: Any = 0) -> SSAVal
     high = [index_expr.maximum(n, 0) for n in high]
     if not any(low) and not any(high):
         return x
-    return b.emit(PadOp(x, low, high, value))
+    if isinstance(value, bool | int | float):
+        return b.emit(PadOp(x, low, high, value))
+    inside = b.emit(PadOp(b.full(True, i1, sizes_of(x)), low, high, False))
+    around = b.operand(value, b.element, b.sizes)
+    return b.emit(SelectOp(inside, b.emit(PadOp(x, low, high, 0)), around))
 
 
 def _crop(b: Builder, x: SSAValue, low: Sequence[Expr], high: Sequence[Expr]) -> SSAValue:

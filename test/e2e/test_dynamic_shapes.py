@@ -112,3 +112,14 @@ def test_comparisons_of_sizes_are_operands():
     for n in (2, 3, 5, 2):
         for got, expected in zip(compiled(SIGNS, n), function(SIGNS, n), strict=True):
             assert got is expected if isinstance(expected, bool) else torch.equal(got, expected)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64])
+def test_padding_by_a_symbol(dtype: torch.dtype):
+    def function(x: torch.Tensor, n: int) -> torch.Tensor:
+        return torch.constant_pad_nd(x, (1, 2, -1, 0), n)
+
+    x = SIGNS.to(dtype)
+    compiled = torch.compile(function, backend="mlir", dynamic=True)
+    for n in (2, 7, -3):
+        assert torch.equal(compiled(x, n), function(x, n))
