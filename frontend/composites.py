@@ -106,6 +106,23 @@ def _weight_norm_backward(
     return across.to(v.dtype), along.to(g.dtype)
 
 
+def _eye(
+    rows: int,
+    columns: int | None = None,
+    *,
+    dtype: torch.dtype | None = None,
+    layout: torch.layout | None = None,
+    device: torch.device | None = None,
+    **_: object,
+) -> Tensor:
+    """Torch's own compares positions as uint16 where they fit, of which ATen's CPU makes no range."""
+    if layout not in (None, torch.strided):
+        return NotImplemented
+    down = torch.arange(rows, device=device).unsqueeze(-1)
+    across = torch.arange(rows if columns is None else columns, device=device)
+    return (down == across).to(dtype or torch.get_default_dtype())
+
+
 def composites() -> dict[OperatorBase, Callable[..., Any]]:
     """What replaces each of these operators, whatever torch's tables say."""
     aten = torch.ops.aten
@@ -116,6 +133,8 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.masked_scatter.default: _masked_scatter,
         aten.masked_scatter_backward.default: _masked_scatter_backward,
         aten.put.default: _put,
+        aten.eye.default: _eye,
+        aten.eye.m: _eye,
         aten.isin.Tensor_Tensor: _isin,
         aten._weight_norm_interface_backward.default: _weight_norm_backward,
     }

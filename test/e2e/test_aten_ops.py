@@ -150,6 +150,7 @@ VIEWS: dict[str, Function] = {
     "full": lambda x, y: torch.full((2, 3), 1.5) + torch.ones(3) + torch.zeros(2, 1),
     "full_like": lambda x, y: torch.full_like(x, 3),
     "eye": lambda x, y: torch.eye(3, 4),
+    "eye of 300": lambda x, y: torch.eye(300, dtype=torch.int32) + torch.eye(2, 300, dtype=torch.int32)[0],
     "constant": lambda x, y: x + torch.tensor([1, 2, 3, 4, 5], dtype=x.dtype),
 }
 DTYPES = (torch.float32, torch.bfloat16, torch.float64, torch.float16, torch.int64, torch.int32, torch.uint8)
