@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeGuard
 
 from xdsl.dialects import arith
@@ -14,6 +15,7 @@ from tilewright.dialects.index_expr import ONE, Expr, Var, product
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp, ScanOp
+from tilewright.dialects.tk.domain import reduced_axes
 
 from .body import Body, Reduction
 from .collisions import goes_apart, scatters
@@ -29,6 +31,9 @@ _FAR = 12
 
 _PERMUTED = (-2, -1, 2)
 """Strides along which lanes are read as two vectors, which are then permuted."""
+
+MOST_WOVEN = 4
+"""Of so many rows, which lie in memory one element of each at a time, vectors are permuted."""
 
 _EXPENSIVE_MATH = 12
 _CHEAP = frozenset(
@@ -102,6 +107,16 @@ class Costs:
     scanned: int | None = None
     """The axis of short running sums: what is contiguous along it turns, where lanes are rows."""
 
+    @cached_property
+    def inner(self) -> set[int]:
+        """The axes that something reduces."""
+        return {axis for op in self.body.ops for axis in reduced_axes(op)}
+
+    @cached_property
+    def scans(self) -> set[int]:
+        """The axes of running sums."""
+        return {op.along for op in self.body.ops if isinstance(op, ScanOp)}
+
     def trips(self, axes: Iterable[int]) -> int:
         total = 1
         for axis in axes:
@@ -122,7 +137,7 @@ class Costs:
 
     def _of(self, op: Operation, vector: int | None) -> float:
         runs = self.body.runs[op]
-        trips, cost = self.trips(runs), op_cost(op)
+        trips, cost = self._iterations(op, vector), op_cost(op)
         if vector is None or vector not in runs:
             return trips * cost
         size = estimate(self.space[vector])
@@ -147,7 +162,34 @@ class Costs:
                 return 3 / speedup
         if self.scanned is not None and turns(op, self.scanned, vector):
             return 0.5
-        return 2.5 if isinstance(op, StoreOp) else 1.5
+        if any(weaves(op, across, vector, self.space) for across in range(len(self.space))):
+            return 4 / speedup
+        missing = self.lanes / speedup  # a vector takes its time, however few of its lanes are in use
+        return (2.5 if isinstance(op, StoreOp) else 1.5) * missing
+
+    def _iterations(self, op: Operation, vector: int | None) -> int:
+        """How often `op` runs: in the loop over the last of its axes, and in those around it."""
+        order, runs = self.order(vector), self.body.runs[op]
+        last = max((number for number, axis in enumerate(order) if axis in runs), default=-1)
+        return self.trips(axis for axis in order[: last + 1] if axis in self._around[op])
+
+    @cached_property
+    def _around(self) -> Mapping[Operation, frozenset[int]]:
+        """The axes along which an op runs, or something for which it is computed."""
+        found: dict[Operation, frozenset[int]] = {}
+        for op in reversed(self.body.ops):
+            users = {use.operation for result in op.results for use in result.uses}
+            axes = (found[user] for user in users if user in found)
+            found[op] = frozenset(self.body.runs[op]).union(*axes)
+        return found
+
+    def order(self, vector: int | None) -> tuple[int, ...]:
+        """Outer axes, then reduced ones, then scanned ones; the vector axis last of its kind."""
+
+        def place(axis: int) -> tuple[bool, bool, bool]:
+            return axis in self.scans, axis in self.inner, axis == vector
+
+        return tuple(sorted(range(len(self.space)), key=place))
 
     def work(self, vector: int | None) -> Expr:
         """Cycles times lanes, as an expression of the symbols."""
@@ -168,6 +210,15 @@ def turns(op: Operation, across: int, vector: int) -> TypeGuard[LoadOp | StoreOp
     if stride is None or stride.constant in (0, 1) or any(v.kind != "s" for v in stride.variables()):
         return False
     return expr.coefficient(Var("d", across)) == ONE
+
+
+def weaves(op: Operation, across: int, vector: int, space: Sequence[Expr]) -> bool:
+    """Whether an access turns, and the few elements along `across` lie next to those of the next lane."""
+    size = space[across].constant
+    if size is None or not 1 < size <= MOST_WOVEN or not turns(op, across, vector):
+        return False
+    stride = op.map.exprs[0].coefficient(Var("d", vector))
+    return stride is not None and stride.constant == size
 
 
 def scanned_axis(body: Body, space: Sequence[Expr], lanes: int) -> int | None:

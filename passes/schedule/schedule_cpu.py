@@ -9,8 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Expr
-from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
-from tilewright.dialects.tk.domain import reduced_axes
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
 
@@ -67,8 +66,6 @@ class _Scheduler:
         lanes = max(1, vector_bits // (64 if computes_wide(self.body, self.space) else 32))
         self.costs = Costs(self.body, self.space, lanes, scanned_axis(self.body, self.space, lanes))
         self.lanes = lanes
-        self.inner = {a for op in self.body.ops for a in reduced_axes(op)}
-        self.scans = {op.along for op in self.body.ops if isinstance(op, ScanOp)}
         self.free = {a for a in range(len(self.space)) if is_independent(self.body, self.space, a)}
 
     def decide(self) -> None:
@@ -93,7 +90,7 @@ class _Scheduler:
 
     def _decide_loops(self) -> None:
         vector = self._vector()
-        order = self._order(vector)
+        order = self.costs.order(vector)
         enough, worth = self._worth(vector)
         parallel = self._leading(order, vector) if enough else 0
         if parallel and (wide := self._vector_first(order, vector)) is not None:
@@ -117,7 +114,7 @@ class _Scheduler:
         self.func.attributes.update(plan.attributes())
         mark_stores(self.body, vector, parallel=bool(plan.parallel))
         if not plan.arrays:
-            mark_kept(self.func, self.body, self.inner, self.costs)
+            mark_kept(self.func, self.body, self.costs.inner, self.costs)
 
     def _vector(self) -> int | None:
         """The cheapest axis for lanes, None if scalars are cheaper still."""
@@ -133,14 +130,6 @@ class _Scheduler:
             skip(self.func, "no axis gets lanes: scalars are cheaper")
         return best
 
-    def _order(self, vector: int | None) -> tuple[int, ...]:
-        """Outer axes, then reduced ones, then scanned ones; the vector axis last of its kind."""
-
-        def place(axis: int) -> tuple[bool, bool, bool]:
-            return axis in self.scans, axis in self.inner, axis == vector
-
-        return tuple(sorted(range(len(self.space)), key=place))
-
     def _worth(self, vector: int | None) -> tuple[bool, Expr | None]:
         """Whether running in parallel may be worth it; where that shows at run time, from when on."""
         work = self.costs.work(vector) - _WORTH_CYCLES * self.lanes
@@ -152,7 +141,7 @@ class _Scheduler:
         """How many leading axes form the parallel loop."""
         count, tasks = 0, 1
         for axis in order:
-            fits = axis in self.free and axis not in self.inner and (axis != vector or not count)
+            fits = axis in self.free and axis not in self.costs.inner and (axis != vector or not count)
             if not fits or tasks >= _ENOUGH_TASKS:
                 break
             count += 1
@@ -163,7 +152,7 @@ class _Scheduler:
 
     def _vector_first(self, order: tuple[int, ...], vector: int | None) -> tuple[int, ...] | None:
         """Run along the vector axis in parallel where the axes outside of it are tiny."""
-        if vector is None or vector in self.inner or vector in self.scans or order[0] == vector:
+        if vector is None or vector in self.costs.inner or vector in self.costs.scans or order[0] == vector:
             return None
         outside = order[: order.index(vector)]
         if self.costs.trips(outside) >= 8 or estimate(self.space[vector]) < 16 * self.lanes:

@@ -12,11 +12,13 @@ from tilewright.dialects.types import bytes_of, element_type
 
 from .body import Body, Reduction
 from .collisions import scatters
-from .cost import Costs, estimate, turns
+from .cost import Costs, estimate, turns, weaves
 from .plan import Plan
 
 _SQUARE = 32
 """Side of the tiles of a transpose: two cache lines, and as many pages as a TLB holds."""
+_STRIP = 256
+"""Elements of each of few rows that are woven at a time: scratch that stays in the nearest cache."""
 _LINE = 64
 """Bytes that are fetched at once: a tile of fewer reads each line several times."""
 _LEAST_SIDE = 8
@@ -46,13 +48,16 @@ def with_square_tiles(plan: Plan, body: Body, space: Sequence[Expr], lanes: int)
     if vector is None or any(isinstance(op, Reduction | ScanOp) or scatters(op) for op in body.ops):
         return plan
     across = _across(body, vector)
-    if across is None or min(estimate(space[across]), estimate(space[vector])) < _LEAST_SIDE:
+    if across is None:
         return plan
     turned = [op for op in _accesses(body) if turns(op, across, vector)]
+    woven = bool(turned) and all(weaves(op, across, vector, space) for op in turned)
+    if min(estimate(space[across]), estimate(space[vector])) < _LEAST_SIDE and not woven:
+        return plan
     least = _LEAST_TURNED if turned else _LEAST_TILED
     if Costs(body, space, lanes).trips(range(len(space))) < least:
         return plan
-    side = max([_SQUARE, *map(_line_of, turned)])
+    side = _STRIP if woven else max([_SQUARE, *map(_line_of, turned)])
     tiles: list[tuple[int, int]] = []
     for axis in (across, vector):
         if (size := tile_size(space[axis], side, lanes)) is not None:

@@ -43,6 +43,18 @@ def test_loads_and_stores_that_turn(dtype: torch.dtype) -> None:
     agree(both, sample(dtype, 101, 75), sample(dtype, 75, 101))
 
 
+@pytest.mark.parametrize("planes", [2, 3, 4, 5])
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_planes_and_their_elements_in_turns(dtype: torch.dtype, planes: int) -> None:
+    """Channels apart to channels last and back, with rows that are no whole number of vectors."""
+
+    def turned(*xs: torch.Tensor) -> list[torch.Tensor]:
+        last = [(x + x).movedim(1, -1).contiguous() for x in xs]
+        return last + [(y + y).movedim(-1, 1).contiguous() for y in last]
+
+    agree(turned, *(sample(dtype, 11, planes, length) for length in (5, 37, 391)))
+
+
 @pytest.mark.parametrize("order", [(0, 2, 1), (2, 1, 0), (2, 0, 1), (1, 2, 0)], ids=str)
 def test_permutations_of_three_axes(order: tuple[int, int, int]) -> None:
     sizes = [33, 9, 97]

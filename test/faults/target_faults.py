@@ -92,6 +92,13 @@ FAULTS = (
         "the maximum of NaN and a number is the number",
     ),
     Fault(
+        "woven-lanes",
+        _C + "prelude_turn.h",
+        "{ return (J * N + l) / K; }",
+        "{ return l / K; }",
+        "rows that are woven repeat their first elements",
+    ),
+    Fault(
         "random-rounds",
         _C + "prelude_random.h",
         "round < 10",
