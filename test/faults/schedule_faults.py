@@ -94,8 +94,8 @@ FAULTS = (
     Fault(
         "parallel-scatter",
         _S + "schedule_cpu.py",
-        "fits = axis in self.free and axis not in self.inner and",
-        "fits = axis not in self.inner and",
+        "fits = axis in self.free and axis not in self.costs.inner and",
+        "fits = axis not in self.costs.inner and",
         "iterations that depend on each other run in parallel",
     ),
     Fault(
