@@ -1,4 +1,4 @@
-"""`python -m benchmarks.small`: graphs of single operations, eager, TorchInductor and tilewright in turns.
+"""`python -m benchmarks.small`: one or a few operations; eager, TorchInductor and tilewright in turns.
 
 Times are CPU seconds of the calling thread (one thread), the least of many rounds: both
 say the same on a busy machine as on a quiet one, as far as caches are not shared. What
@@ -18,8 +18,11 @@ from typing import Any
 import torch
 import torch._dynamo as dynamo
 
-from benchmarks.small_cases import FAMILIES, Small
+from benchmarks.small_blocks import blocks
+from benchmarks.small_cases import SINGLE, Small
 from benchmarks.timing import geomean
+
+FAMILIES: Mapping[str, Callable[[], list[Small]]] = {**SINGLE, "blocks": blocks}
 
 _BATCH_S = 1e-3
 """A round repeats a call for about this long."""

@@ -19,6 +19,8 @@ from .cost import count, extent, is_contiguous
 PARALLEL_WORK = 32768
 """Elements from which on a kernel should have several independent rows."""
 MIN_ROWS = 4
+_FEW = 64
+"""Rows of so many elements stay in the nearest cache, whichever way they are read."""
 
 
 @dataclass(frozen=True)
@@ -220,8 +222,12 @@ def drawback(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -
     if few and _has_more_rows((producer, consumer), bodies):
         return f"the merged kernel would have only {count(outer)} independent rows"
     walked_again = any(not m.reduced.isdisjoint(_axes(op.subscripts)) for op in (*of_c.loads, *of_c.stores))
-    if walked_again and not _reduces_contiguously(of_p, m) and extent_of(m) > 64:
+    if extent_of(m) <= _FEW:
+        return None
+    if walked_again and not _reduces_contiguously(of_p, m):
         return "its reduction runs across rows, which would be walked twice with a stride"
+    if of_p.reduced and of_c.reduced and _runs_along_rows(of_p) != _runs_along_rows(of_c):
+        return "one of the two reduces along rows, the other one across them"
     return None
 
 
@@ -245,3 +251,10 @@ def _has_more_rows(kernels: Sequence[KernelOp], bodies: Bodies) -> bool:
 def _reduces_contiguously(producer: Contents, m: Match) -> bool:
     back = {c: p for p, c in m.axes.items()}
     return any(is_contiguous(load, back[a]) for load in producer.loads for a in m.reduced if a in back)
+
+
+def _runs_along_rows(contents: Contents) -> bool:
+    """Whether neighbours in the largest of what is read are reduced."""
+    axes = {load: len(_axes(load.subscripts)) for load in contents.loads}
+    largest = [load for load, number in axes.items() if number == max(axes.values())]
+    return any(is_contiguous(load, axis) for load in largest for axis in contents.reduced)

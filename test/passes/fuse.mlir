@@ -190,6 +190,24 @@ func.func @few_rows(%x: tensor<512x512xf32>) -> tensor<512x512xf32> {
 
 // -----
 
+// Each reads its rows as they lie: one loop over both would read one of them with a stride.
+// CHECK-LABEL: @both_ways
+// CHECK:      tk.reduce add {{.*}} over [1]
+// CHECK-NEXT: tk.store
+// CHECK:      tk.kernel
+// CHECK-NOT:  over [1]
+// CHECK:      tk.reduce add
+// REMARK: one of the two reduces along rows, the other one across them
+func.func @both_ways(%x: tensor<512x512xf32>) -> tensor<512xf32> {
+  %e = tw.exp %x : tensor<512x512xf32>
+  %r = tw.sum %e over [1] : tensor<512x512xf32> -> tensor<512xf32>
+  %c = tw.sum %x over [0] : tensor<512x512xf32> -> tensor<512xf32>
+  %s = tw.add %c, %r : tensor<512xf32>
+  func.return %s : tensor<512xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @columns
 // REMARK: it is a reduction; its reduction runs across rows, which would be walked twice with a stride
 func.func @columns(%x: tensor<512x64xf32>) -> tensor<512x64xf32> {
