@@ -31,9 +31,10 @@ class ConvertTwToTkPass(ModulePass):
           tk.store %1, %o[d0, d1] : f32, tensor<8x4xf32>
         }
 
-    Views (reshape, transpose, ...) and library ops (matmul, ...) stay; with `products=half` matrix
-    products of bf16 and f16 become kernels too, also of such as were widened, with `products=all` those
-    of f32 as well. Attention becomes one with either. With `concats` a concatenation becomes a kernel, too,
+    Views (reshape, transpose, ...) and library ops (matmul, ...) stay; with `products=vectors` products of
+    a matrix and a vector become kernels (of f32 and f64: sums like others, which fuse), with `products=half`
+    products of bf16 and f16, also of such as were widened, with `products=all` those of f32 as well.
+    Attention becomes one with either of the latter. With `concats` a concatenation becomes a kernel, too,
     in which each element reads the one piece that it lies in: `fuse` then computes the pieces there.
     Without, every piece is written into its part of the result by what computes it. With `scatters=all`
     scatters become kernels that copy the target and then write in order, so that sums do not depend on
@@ -74,7 +75,7 @@ class ConvertTwToTkPass(ModulePass):
             return lower_concat
         if self._scatters(op) and scatter_becomes_kernel(op):
             return lower_scatter
-        return attention_kernel(op) if self.products != "none" else None
+        return attention_kernel(op) if self.products in ("half", "all") else None
 
     def _scatters(self, op: Operation) -> bool:
         """Whether `op` is a scatter of a kind that becomes kernels here."""

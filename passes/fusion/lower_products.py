@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import f16, f32, i8
+from xdsl.dialects.builtin import f16, f32, f64, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.tk.compute import ReduceOp
@@ -19,8 +19,11 @@ from tilewright.dialects.types import compute_type, element_type_of, is_half, si
 
 from .kernel_builder import KernelBuilder
 
-CHOICES = ("none", "half", "all")
-"""Which matrix products become kernels: of no type; of bf16 and f16 and what is narrower; of f32 too."""
+CHOICES = ("none", "vectors", "half", "all")
+"""Which matrix products become kernels: none; those of a matrix and a vector, of f32 and f64; those of bf16
+and f16 and what is narrower; of f32 too."""
+LARGEST_MATRIX = 1 << 20
+"""Elements of a matrix that is multiplied by a vector: libraries read larger ones in a better order."""
 _VIEWS = (BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
 
 
@@ -33,9 +36,19 @@ def products_of(ops: Iterable[Operation], choice: str) -> dict[Operation, Attrib
     if choice == "none":
         return {}
     found = {op: _factors_of(op) for op in ops if isinstance(op, MatmulOp)}
+    if choice == "vectors":
+        return {op: type_ for op, type_ in found.items() if type_ in (f32, f64) and _is_vector(op)}
     return {
         op: type_ for op, type_ in found.items() if _is_narrow(type_) or (choice == "all" and type_ == f32)
     }
+
+
+def _is_vector(op: MatmulOp) -> bool:
+    """Whether a factor is one row or column: a library, too, reads each element of the other one once."""
+    m, n, k = (size.constant for size in (*sizes_of(op.result)[-2:], sizes_of(op.lhs)[-1]))
+    if m is None or n is None or k is None:
+        return False
+    return 1 in (m, n) and max(m, n) * k <= LARGEST_MATRIX
 
 
 def _is_narrow(factors: Attribute) -> bool:

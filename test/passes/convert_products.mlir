@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half}' --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=all}' --split-input-file | filecheck %s --check-prefix=ALL
 // RUN: tilewright-opt %s -p convert-tw-to-tk --split-input-file | filecheck %s --check-prefix=NONE
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=vectors}' --split-input-file | filecheck %s --check-prefix=VECTOR
 
 // The type of the factors is kept: what is fused into the product must not change it.
 // CHECK-LABEL: @half
@@ -113,4 +114,31 @@ func.func @floats_of_8_bits(%a: tensor<4x6xi8>, %b: tensor<6x5xi8>, %c: tensor<6
   %2 = tw.matmul %0, %1 : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
   %3 = tw.matmul %0, %c : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
   func.return %2, %3 : tensor<4x5xf32>, tensor<4x5xf32>
+}
+
+// -----
+
+// A row or a column of f32 or f64, and a matrix that is not large.
+// VECTOR-LABEL: @half
+// VECTOR: tw.matmul
+// VECTOR-LABEL: @vectors
+// VECTOR: tk.kernel [3, 1, 5, 6]
+// VECTOR: tk.reduce add %{{.*}} over [3] : f32
+// VECTOR: tk.kernel [9, 1, 7]
+// VECTOR: tk.reduce add %{{.*}} over [2] : f64
+// VECTOR-LABEL: @no_vectors
+// VECTOR-COUNT-3: tw.matmul
+func.func @vectors(%a: tensor<3x1x6xf32>, %b: tensor<3x6x5xf32>, %c: tensor<9x7xf64>, %d: tensor<7x1xf64>) -> (tensor<3x1x5xf32>, tensor<9x1xf64>) {
+  %0 = tw.matmul %a, %b : (tensor<3x1x6xf32>, tensor<3x6x5xf32>) -> tensor<3x1x5xf32>
+  %1 = tw.matmul %c, %d : (tensor<9x7xf64>, tensor<7x1xf64>) -> tensor<9x1xf64>
+  func.return %0, %1 : tensor<3x1x5xf32>, tensor<9x1xf64>
+}
+
+// -----
+
+func.func @no_vectors(%a: tensor<2x1xf32>, %b: tensor<1x2xf32>, %c: tensor<1x4096xf32>, %d: tensor<4096x257xf32>, %e: tensor<1x6xbf16>, %f: tensor<6x5xbf16>) -> (tensor<2x2xf32>, tensor<1x257xf32>, tensor<1x5xbf16>) {
+  %0 = tw.matmul %a, %b : (tensor<2x1xf32>, tensor<1x2xf32>) -> tensor<2x2xf32>
+  %1 = tw.matmul %c, %d : (tensor<1x4096xf32>, tensor<4096x257xf32>) -> tensor<1x257xf32>
+  %2 = tw.matmul %e, %f : (tensor<1x6xbf16>, tensor<6x5xbf16>) -> tensor<1x5xbf16>
+  func.return %0, %1, %2 : tensor<2x2xf32>, tensor<1x257xf32>, tensor<1x5xbf16>
 }
