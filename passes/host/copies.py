@@ -12,7 +12,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.kernels import FuncOp
 
-from .layouts import Layout, coalesced
+from .layouts import Layout, coalesced, same_strides
 from .outline import kernel_symbols
 
 
@@ -20,6 +20,10 @@ def copy_function(
     name: str, source: Layout, target: Layout, types: Sequence[Attribute], location: LocationAttr
 ) -> FuncOp:
     """`target[i] = source[i]` for every element, in row-major order where the sizes differ."""
+    if _is_contiguous(target):
+        target = Layout(target.offset, source.sizes, row_major_strides(source.sizes))
+    elif _is_contiguous(source):
+        source = Layout(source.offset, target.sizes, row_major_strides(target.sizes))
     if source.sizes == target.sizes:
         source, target = coalesced((source, target))
     sizes = target.sizes
@@ -43,3 +47,8 @@ def _subscripts(axes: Sequence[Expr], sizes: Sequence[Expr], wanted: Sequence[Ex
     if tuple(sizes) == tuple(wanted):
         return axes
     return delinearize(linearize(axes, row_major_strides(sizes)), wanted)
+
+
+def _is_contiguous(layout: Layout) -> bool:
+    """Whether elements follow each other: then any sizes with as many of them do."""
+    return same_strides(layout.sizes, layout.strides, row_major_strides(layout.sizes))

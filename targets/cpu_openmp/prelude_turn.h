@@ -108,16 +108,18 @@ template <class Order, int K, class V, int... J> TW_INLINE void reorder(V (&rows
 template <int K, class U> TW_INLINE void weave(const U* from, i64 stride, U* to, i64 columns) {
   constexpr int N = REGISTER_BYTES / sizeof(U) < 16 ? REGISTER_BYTES / sizeof(U) : 16;
   typedef vec<U, N> V;
-  const typename lanes_below<K>::type rows{};
-  V block[K];
-  i64 c = 0;
-  for (; c + N <= columns; c += N) {
+  const auto whole = [&](i64 c) {
+    V block[K];
 #pragma GCC unroll 4
     for (int i = 0; i < K; ++i) block[i] = raw_load<V>(from + i * stride + c);
-    reorder<Woven, K>(block, rows);
+    reorder<Woven, K>(block, typename lanes_below<K>::type{});
 #pragma GCC unroll 4
     for (int i = 0; i < K; ++i) raw_store(to + c * K + i * N, block[i]);
-  }
+  };
+  i64 c = 0;
+  for (; c + N <= columns; c += N) whole(c);
+  if (c == columns) return;
+  if (columns >= N) return whole(columns - N);  // some of them again
   for (; c < columns; ++c)
     for (int i = 0; i < K; ++i) to[c * K + i] = from[i * stride + c];
 }
@@ -126,16 +128,18 @@ template <int K, class U> TW_INLINE void weave(const U* from, i64 stride, U* to,
 template <int K, class U> TW_INLINE void unweave(const U* from, U* to, i64 apart, i64 rows) {
   constexpr int N = REGISTER_BYTES / sizeof(U) < 16 ? REGISTER_BYTES / sizeof(U) : 16;
   typedef vec<U, N> V;
-  const typename lanes_below<K>::type all{};
-  V block[K];
-  i64 r = 0;
-  for (; r + N <= rows; r += N) {
+  const auto whole = [&](i64 r) {
+    V block[K];
 #pragma GCC unroll 4
     for (int i = 0; i < K; ++i) block[i] = raw_load<V>(from + r * K + i * N);
-    reorder<Unwoven, K>(block, all);
+    reorder<Unwoven, K>(block, typename lanes_below<K>::type{});
 #pragma GCC unroll 4
     for (int i = 0; i < K; ++i) raw_store(to + i * apart + r, block[i]);
-  }
+  };
+  i64 r = 0;
+  for (; r + N <= rows; r += N) whole(r);
+  if (r == rows) return;
+  if (rows >= N) return whole(rows - N);
   for (; r < rows; ++r)
     for (int i = 0; i < K; ++i) to[i * apart + r] = from[r * K + i];
 }

@@ -472,6 +472,20 @@ func.func @repeats_without_a_copy(%x: tensor<3x4x2xf32>, %w: tensor<3x1x5xf32>) 
 
 // -----
 
+// What is contiguous may have other sizes: a copy runs over those of the other one, and divides nothing.
+
+// CHECK-LABEL: @copies_what_a_reshape_moves
+// CHECK: tk.func @copy [3, 20, 2]
+// CHECK-NEXT: %[[COPIED:.*]] = tk.load %from[d0*40 + d1 + d2*20]
+// CHECK-NEXT: tk.store %[[COPIED]], %to[d0*40 + d1*2 + d2]
+func.func @copies_what_a_reshape_moves(%x: tensor<3x2x4x5xf32>) -> tensor<3x40xf32> {
+  %t = tw.transpose %x by [0, 2, 3, 1] : tensor<3x2x4x5xf32> -> tensor<3x4x5x2xf32>
+  %r = tw.reshape %t : tensor<3x4x5x2xf32> -> tensor<3x40xf32>
+  func.return %r : tensor<3x40xf32>
+}
+
+// -----
+
 // The stride of what is dense is a product of sizes, though its terms do not show that it is positive.
 
 // CHECK-LABEL: @views_an_argument_by_its_floor
