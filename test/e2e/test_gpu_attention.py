@@ -8,18 +8,13 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
+from matrix_units import UNITS, check_kernels
 from packaging.version import Version
 from test_gpu_emulated import OPTIONS, check, compiled, floats
 from torch import Tensor
-from xdsl.parser import Parser
 
 from benchmarks.numerics import judge
-from tilewright.dialects.registry import new_context
-from tilewright.passes.manager import parse_pipeline, run_pipeline
-from tilewright.passes.pipeline import pipeline_text
-from tilewright.targets.gpu_triton.architectures import architecture
-from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
-from tilewright.targets.gpu_triton.emit import emit_unit
+from tilewright.targets.gpu_triton.compiler import triton_version
 
 
 def attention(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, **how: Any) -> Tensor:
@@ -197,7 +192,6 @@ PROGRAMS = {
     "f32_wide": program("128xf32"),
     "bf16_dropout": program("128xbf16", drops=True),
 }
-UNITS = {"sm_80": "mma.sync", "sm_90": "wgmma", "sm_100": "tcgen05.mma", "gfx942": "v_mfma"}
 SPILLS_BEFORE_3_8 = {("f32", "sm_100"), ("f32_wide", "gfx942"), ("bf16_dropout", "gfx942")}
 """A few bytes, by the assemblers that come with Triton 3.6 and 3.7."""
 
@@ -207,15 +201,6 @@ SPILLS_BEFORE_3_8 = {("f32", "sm_100"), ("f32_wide", "gfx942"), ("bf16_dropout",
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_compiles_to_matrix_units_without_spills(target: str, name: str, tmp_path: Path) -> None:
     """Forward, gradients of queries, gradients of keys; products of f32 have no matrix unit that is exact."""
-    context, text = new_context(), PROGRAMS[name]
-    spills = Version(triton_version()) < Version("3.8") and (name, target) in SPILLS_BEFORE_3_8
-    module = Parser(context, text).parse_module()
-    run_pipeline(context, module, parse_pipeline(pipeline_text("gpu")))
-    unit = emit_unit(module)
-    kernels = [kernel for kernel in unit.kernels if "attention" in kernel.name]
-    assert len(kernels) == 3
-    for kernel in kernels:
-        binary = compile_kernel(unit.text, kernel, target, cache_dir=tmp_path)
-        assert "bf16" not in text or UNITS[target] in binary.assembly
-        assert binary.spills <= (16 if spills else 0)
-        assert binary.shared <= architecture(target).shared_per_block
+    text, version = PROGRAMS[name], Version(triton_version())
+    spills = 16 if version < Version("3.8") and (name, target) in SPILLS_BEFORE_3_8 else 0
+    check_kernels(text, target, tmp_path, 3, named="attention", spills=spills, units="bf16" in text)

@@ -8,20 +8,15 @@ from typing import Any
 
 import pytest
 import torch
+from matrix_units import UNITS, check_kernels
 from test_gpu_emulated import OPTIONS, compiled, floats
 from torch import Tensor
 from torch.nn.attention import flex_attention as flex
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
-from xdsl.parser import Parser
 
 import tilewright
 from benchmarks.numerics import judge
-from tilewright.dialects.registry import new_context
-from tilewright.passes.manager import parse_pipeline, run_pipeline
-from tilewright.passes.pipeline import pipeline_text
-from tilewright.targets.gpu_triton.architectures import architecture
-from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
-from tilewright.targets.gpu_triton.emit import emit_unit
+from tilewright.targets.gpu_triton.compiler import triton_version
 
 HALVES = (torch.bfloat16, torch.float16)
 pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
@@ -177,19 +172,10 @@ TEXT = """func.func @main(
   %r = tw.matmul %w, %v : (tensor<8x1024x1024xbf16>, tensor<8x1024x{d}xbf16>) -> tensor<8x1024x{d}xbf16>
   func.return %r : tensor<8x1024x{d}xbf16>
 }"""
-UNITS = {"sm_80": "mma.sync", "sm_90": "wgmma", "sm_100": "tcgen05.mma", "gfx942": "v_mfma"}
 
 
 @pytest.mark.skipif(not triton_version(), reason="triton is not installed")
 @pytest.mark.parametrize("target", UNITS)
 @pytest.mark.parametrize("depth", [64, 128])
 def test_compiles_to_matrix_units_without_spills(target: str, depth: int, tmp_path: Path) -> None:
-    context = new_context()
-    module = Parser(context, TEXT.replace("{d}", str(depth))).parse_module()
-    run_pipeline(context, module, parse_pipeline(pipeline_text("gpu")))
-    unit = emit_unit(module)
-    (kernel,) = unit.kernels
-    binary = compile_kernel(unit.text, kernel, target, cache_dir=tmp_path)
-    assert UNITS[target] in binary.assembly
-    assert binary.spills == 0
-    assert binary.shared <= architecture(target).shared_per_block
+    check_kernels(TEXT.replace("{d}", str(depth)), target, tmp_path, 1)

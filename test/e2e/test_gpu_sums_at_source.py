@@ -25,6 +25,7 @@ class Block(nn.Module):
     ("rows", "width", "inner"), [((4, 128), 48, 96), ((8, 65), 33, 70), ((512,), 130, 200)], ids=str
 )
 def test_gradients_of_norms_and_biases(rows: tuple[int, ...], width: int, inner: int) -> None:
+    torch.compiler.reset()  # else these sizes were symbols, being others than those of the test before
     torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
     model = Block(width, inner)
     x = torch.randn(*rows, width, requires_grad=True)
@@ -45,4 +46,4 @@ def test_gradients_of_norms_and_biases(rows: tuple[int, ...], width: int, inner:
     found = explain(step, x, options={"target": "gpu_emulated", "fallback": False})
     torch.testing.assert_close(gradients(), expected, rtol=1e-4, atol=1e-3)
     (backward,) = (graph for graph in found.graphs if graph.kind == "backward")
-    assert backward.kernels
+    assert len(backward.kernels) == 6  # three that make rows and sum them in parts, three that add up parts
