@@ -50,8 +50,14 @@ def _transformers(model: str, config: str, **sizes: Any) -> nn.Module:
     return getattr(transformers, model)(getattr(transformers, config)(**sizes))
 
 
-def _encoder(width: int, heads: int, hidden: int, layers: int) -> nn.Module:
-    layer = nn.TransformerEncoderLayer(width, heads, hidden, activation="gelu", batch_first=True)
+def _sequence_first(scale: str, batch: int, sample: tuple[int, ...]) -> Inputs:
+    """What torch.nn's layers take by default: time steps, then the batch."""
+    length, *features = sample
+    return (torch.randn(length, batch, *features),)
+
+
+def _encoder(width: int, heads: int, hidden: int, layers: int, **options: Any) -> nn.Module:
+    layer = nn.TransformerEncoderLayer(width, heads, hidden, **options)
     return nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
 
 
@@ -76,6 +82,11 @@ def _vision(
 
 
 _RESNET = partial(_transformers, "ResNetForImageClassification", "ResNetConfig")
+_ENCODER_INPUTS = {"tiny": (13, 60), "bench": (128, 512)}
+_ENCODER_SIZES = {
+    "tiny": {"width": 60, "heads": 3, "hidden": 100, "layers": 2},
+    "bench": {"width": 512, "heads": 8, "hidden": 2048, "layers": 6},
+}
 
 ZOO: tuple[Model, ...] = (
     _text(
@@ -172,15 +183,13 @@ ZOO: tuple[Model, ...] = (
         {"hidden_sizes": [12, 20], "depths": [2, 1], "num_stages": 2, "num_labels": 10},
         {"hidden_sizes": [96, 192, 384, 768], "depths": [3, 3, 9, 3], "num_labels": 1000},
     ),
-    Model(
-        "encoder",
-        _encoder,
+    Model("encoder", _encoder, _sequence_first, _ENCODER_INPUTS, _ENCODER_SIZES),
+    Model(  # in inference each of its layers is one ATen operator: torch.nn's "fast path"
+        "encoder-fast-path",
+        partial(_encoder, activation="gelu", batch_first=True),
         _floats,
-        {"tiny": (13, 60), "bench": (128, 512)},
-        {
-            "tiny": {"width": 60, "heads": 3, "hidden": 100, "layers": 2},
-            "bench": {"width": 512, "heads": 8, "hidden": 2048, "layers": 6},
-        },
+        _ENCODER_INPUTS,
+        _ENCODER_SIZES,
     ),
     Model(
         "lstm",
@@ -223,6 +232,7 @@ SLIM: Mapping[str, Mapping[str, Any]] = {
     "resnet50": {"depths": _FEW},
     "convnext": {"depths": _FEW},
     "encoder": {"layers": 1},
+    "encoder-fast-path": {"layers": 1},
     "lstm": {"num_layers": 1},
     "mlp-mixer": {"depth": 1},
 }

@@ -15,8 +15,8 @@ from benchmarks import report
 from benchmarks.harness import DEMO_BACKENDS, ROOT, Job, measure
 from benchmarks.machine import describe
 
-MODELS = (
-    "bert,gpt2,llama,t5-encoder,vit,resnet18,resnet50,convnext,encoder,lstm,unet,mlp-mixer"  # as in the zoo
+MODELS = (  # as in the zoo
+    "bert,gpt2,llama,t5-encoder,vit,resnet18,resnet50,convnext,encoder,encoder-fast-path,lstm,unet,mlp-mixer"
 )
 
 
