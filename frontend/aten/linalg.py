@@ -15,7 +15,7 @@ from tilewright.dialects.types import is_float, sizes_of
 
 from ..errors import Unsupported
 from .builder import Builder, Row, element_of, integers
-from .float8 import decoded
+from .float8 import decoded, encoded, kind_of
 
 
 def _matmul(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
@@ -64,7 +64,7 @@ def _scaled_matmul(
     use_fast_accum: bool = False,
 ) -> SSAValue:
     """A product of 8-bit floats, times a scale of each matrix or one per row and column; sums are f32."""
-    element, sizes = b.element, b.sizes  # refuses a product of 8-bit floats
+    narrow, sizes = kind_of(b.fake.dtype), b.sizes
     if scale_result is not None:
         raise Unsupported("a scale of the product")
     scaled = b.emit(MatmulOp(decoded(b, x), decoded(b, y)))
@@ -79,7 +79,7 @@ def _scaled_matmul(
         scaled = b.emit(MulOp(scaled, b.broadcast(scale, sizes)))
     if bias is not None:
         scaled = b.emit(AddOp(scaled, b.broadcast(b.cast(bias, f32), sizes)))
-    return b.cast(scaled, element)
+    return b.cast(scaled, b.element) if narrow is None else encoded(b, scaled, narrow)
 
 
 def _scaled_matmul_by_recipes(

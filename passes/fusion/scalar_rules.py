@@ -346,8 +346,9 @@ def _encode(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAVal
     if op.clamped is not None:
         format_ = FORMATS[op.type_]
         largest = format_.values[format_.largest]
-        number = b.op(arith.MaximumfOp, number, b.constant(-largest, f32))
-        number = b.op(arith.MinimumfOp, number, b.constant(largest, f32))
+        for sense, limit in (("ogt", largest), ("olt", -largest)):  # what is no number keeps its sign
+            bound = b.constant(limit, f32)
+            number = b.select(b.compare_float(sense, number, bound), bound, number)
     rounded = b.op(arith.TruncFOp, number, type_=op.type_)
     return b.widen(b.op(arith.BitcastOp, rounded, type_=i8), i8)
 

@@ -177,6 +177,19 @@ def test_conversions_to_8_bits(kind: str, dtype: torch.dtype, way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_products_of_8_bits(kind: str, way: str) -> None:
+    """Sums of quarters are exact, so that results are, too large ones as torch's conversions have them."""
+    x = (randoms(37, 71) * 8).round().div(4).to(float8("e4m3fn"))
+    y = (randoms(53, 71, seed=1) * 8).round().div(4).to(float8("e5m2")).t()
+    a, b = torch.exp2(torch.arange(37.0) - 18)[:, None], torch.exp2(torch.arange(53.0) - 26)[None]
+    given = (x, y, a, b, None)
+    got, want = compiled(scaled(float8(kind)), WAYS[way])(*given), in_steps(torch.float64, *given)
+    assert got.dtype == float8(kind)
+    assert torch.equal(got.view(torch.int8), want.to(float8(kind)).view(torch.int8))
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_views_of_8_bit_floats(way: str) -> None:
     def views(x: Tensor) -> tuple[Tensor, Tensor]:
         return x.t()[1:, ::2].to(torch.bfloat16) * 2, x.reshape(3, -1)[1]
@@ -220,12 +233,12 @@ def test_what_is_left_to_aten_says_why(target: str) -> None:
     x, y = randoms(32, 64).to(float8("e4m3fn")), randoms(48, 64, seed=1).to(float8("e4m3fn")).t()
     one = torch.tensor(1.0)
 
-    def narrow(x: Tensor, y: Tensor) -> Tensor:
-        return torch._scaled_mm(x, y, one, one, out_dtype=float8("e4m3fn"))
+    def result_scaled(x: Tensor, y: Tensor) -> Tensor:
+        return torch._scaled_mm(x, y, one, one, scale_result=one, out_dtype=float8("e4m3fn"))
 
-    with pytest.raises(BackendCompilerFailed, match="float8_e4m3fn has no element type"):
-        compiled(narrow, {"target": target, "fallback": False})(x, y)
-    got, want = compiled(narrow, {"target": target})(x, y), narrow(x, y)
+    with pytest.raises(BackendCompilerFailed, match="a scale of the product"):
+        compiled(result_scaled, {"target": target, "fallback": False})(x, y)
+    got, want = compiled(result_scaled, {"target": target})(x, y), result_scaled(x, y)
     assert torch.equal(got.view(torch.int8), want.view(torch.int8))
 
 

@@ -50,11 +50,16 @@ def _pool(compiled: Any) -> None:
     compiled(torch.randn(4, 8, 28, 28, requires_grad=True))[0].sum().backward()
 
 
+_FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
 FUNCTIONS: dict[str, tuple[Any, Any]] = {
     "max_pooling": (lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), _pool),
     "scans": (
         lambda x: (x.cumprod(1), *x.cummax(1), *x.cummin(0)),
         lambda compiled: compiled(torch.randn(64, 1000)),
+    ),
+    "float8": (
+        lambda x: [(x / x.abs().amax(1, keepdim=True)).to(d) for d in _FLOAT8] + [x.to(d) for d in _FLOAT8],
+        lambda compiled: [compiled(torch.randn(64, n)) for n in (1000, 37, 9000)],
     ),
 }
 
