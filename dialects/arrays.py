@@ -33,7 +33,13 @@ _NAMES: dict[Attribute, str] = {
     i1: "bool",
     **dict.fromkeys(FLOAT8.values(), "float32"),
 }
-_ACCUMULATED = {"cumsum": "add", "cumprod": "multiply", "cummax": "maximum", "cummin": "minimum"}
+_ACCUMULATED = {
+    "cumsum": "add",
+    "cumprod": "multiply",
+    "cummax": "maximum",
+    "cummin": "minimum",
+    "logcumsumexp": "logaddexp",
+}
 """NumPy's functions of two arrays that these apply along an axis."""
 
 
@@ -134,12 +140,14 @@ class Arrays:
         return getattr(self.xp, name)(value, dim=dim)
 
     def cumulate(self, name: str, value: Array, dim: int) -> Array:
-        """`cumsum`, `cumprod`, `cummax` or `cummin`. Sums begin with 0, as ATen's do: that of -0.0 is 0.0."""
+        """`cumsum`, `cumprod`, `cummax`, `cummin` or `logcumsumexp`; of sums none is -0.0, as in ATen."""
         if self.is_numpy:
             found = getattr(self.xp, _ACCUMULATED[name]).accumulate(value, axis=dim, dtype=value.dtype)
-            return found + value.dtype.type(0) if name == "cumsum" else found
+            return found + value.dtype.type(0) if "sum" in name else found
         if name in ("cummax", "cummin"):
             return getattr(self.xp, name)(value, dim=dim)[0]
+        if name == "logcumsumexp":
+            return self.xp.logcumsumexp(value, dim=dim)
         return getattr(self.xp, name)(value, dim=dim, dtype=value.dtype)
 
     # Indexing

@@ -22,14 +22,16 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
-from ..types import element_type
+from ..types import element_type, is_float
 from .attributes import axes_attr, int64, parse_axes, parse_value, print_axes, print_tail, with_tail
 from .lanes import parse_lanes, print_lanes, verify_active
 from .scope import enclosing_kernel, shape_of_lanes
 
 _POSITION = EqAttrConstraint(i64) | EqAttrConstraint(i32)
 REDUCTIONS = ("add", "mul", "max", "min", "and", "or")
-SCANS = ("add", "mul", "max", "min")
+LOG_ADD_EXP = "logaddexp"
+"""Floats alone: log(exp(a) + exp(b)), as the larger one and what the other one adds to it; NaN spreads."""
+SCANS = ("add", "mul", "max", "min", LOG_ADD_EXP)
 
 
 def verify_axes(op: IRDLOperation, axes: Sequence[int]) -> None:
@@ -49,6 +51,12 @@ def verify_axes(op: IRDLOperation, axes: Sequence[int]) -> None:
 def _verify_kind(op: IRDLOperation, kind: str, allowed: Sequence[str]) -> None:
     if kind not in allowed:
         raise VerifyException(f"{op.name}: kind is one of {', '.join(allowed)}, got {kind}")
+
+
+def verify_floats(op: IRDLOperation, kind: str, type_: Attribute) -> None:
+    """Check that what combines exponentials does so with floats."""
+    if kind == LOG_ADD_EXP and not is_float(element_type(type_)):
+        raise VerifyException(f"{op.name}: {kind} combines floats, got {type_}")
 
 
 @irdl_op_definition
@@ -177,6 +185,7 @@ class ScanOp(IRDLOperation):
     """Running combination along an axis, the current element included.
 
     %1 = tk.scan add %0 along 1 : f32
+    %2 = tk.scan logaddexp %0 along 1 : f32
     """
 
     name = "tk.scan"
@@ -203,6 +212,7 @@ class ScanOp(IRDLOperation):
     def verify_(self) -> None:
         _verify_kind(self, self.kind.data, SCANS)
         verify_axes(self, (self.along,))
+        verify_floats(self, self.kind.data, self.value.type)
         if self.result.type != self.value.type:
             raise VerifyException(f"tk.scan: result has type {self.result.type}, expected {self.value.type}")
 

@@ -16,7 +16,7 @@ from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type, element_type_of, is_float, sizes_of_type
 from .access import IndexOp, LoadOp, StoreOp
 from .calls import AssertOp
-from .compute import ArgReduceOp, ReduceOp, ScanOp
+from .compute import LOG_ADD_EXP, ArgReduceOp, ReduceOp, ScanOp
 from .domain import axes_of_exprs
 from .kernels import FuncOp, KernelOp
 from .memory import evaluate, failed, read, write
@@ -184,8 +184,8 @@ class Grid:
 def _identity(op: ReduceOp | ArgReduceOp | ScanOp) -> float | int:
     element = element_type(op.operands[0].type)
     kind = op.kind.data
-    if kind in ("max", "min") and is_float(element):
-        return -inf if kind == "max" else inf
+    if kind in ("max", "min", LOG_ADD_EXP) and is_float(element):
+        return inf if kind == "min" else -inf
     bits = {"i64": 64, "i32": 32}.get(str(element), 1)
     extreme = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if bits > 1 else (0, 1)
     return {"add": 0, "mul": 1, "and": 1 if bits == 1 else -1, "or": 0, "max": extreme[0], "min": extreme[1]}[

@@ -275,5 +275,6 @@ COMBINE: Mapping[str, Binary] = {
     "min": _binary("minimum"),
     "and": lambda m, x, y: x & y,
     "or": lambda m, x, y: x | y,
+    "logaddexp": _binary("logaddexp"),
 }
 """How `tk.reduce` and `tk.scan` combine two values."""

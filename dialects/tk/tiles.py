@@ -23,7 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..types import element_type, is_float, is_float8
 from .arith import vector_of
 from .attributes import axes_attr, int64, parse_axes, parse_type_of, parse_value, print_axes
-from .compute import REDUCTIONS, SCANS
+from .compute import LOG_ADD_EXP, REDUCTIONS, SCANS, verify_floats
 from .scope import shape_of_lanes
 
 PRECISIONS = ("ieee", "tf32")
@@ -34,6 +34,10 @@ def _collapsed(type_: Attribute, dims: Sequence[int]) -> Attribute:
     shape = [1 if i in dims else n for i, n in enumerate(shape_of_lanes(type_))]
     element = element_type(type_)
     return element if all(n == 1 for n in shape) else vector_of(element, *shape)
+
+
+COLLAPSES = (*REDUCTIONS, LOG_ADD_EXP)
+"""Also what is left of a block that was scanned."""
 
 
 def _verify_kind(op: IRDLOperation, kind: str, allowed: Sequence[str]) -> None:
@@ -78,7 +82,8 @@ class CollapseOp(IRDLOperation):
         return tuple(self.dims.get_values())
 
     def verify_(self) -> None:
-        _verify_kind(self, self.kind.data, REDUCTIONS)
+        _verify_kind(self, self.kind.data, COLLAPSES)
+        verify_floats(self, self.kind.data, self.value.type)
         _verify_dims(self, self.over, self.value.type)
         if self.result.type != (expected := _collapsed(self.value.type, self.over)):
             raise VerifyException(f"tk.collapse: result has type {self.result.type}, expected {expected}")
@@ -139,6 +144,7 @@ class CumulateOp(IRDLOperation):
         type_: Attribute = self.value.type
         _verify_kind(self, self.kind.data, SCANS)
         _verify_dims(self, (self.dim.value.data,), type_)
+        verify_floats(self, self.kind.data, type_)
         if self.result.type != type_:
             raise VerifyException(f"tk.cumulate: result has type {self.result.type}, expected {type_}")
 

@@ -214,6 +214,17 @@ class CumminOp(CumulativeOp):
 
 
 @irdl_op_definition
+class LogcumsumexpOp(CumulativeOp):
+    """Logarithm of the running sum of exponentials, of floats; exponentials are of numbers up to 0."""
+
+    name = "tw.logcumsumexp"
+
+    def check(self) -> None:
+        super().check()
+        expect_kind(self, self.source, "float")
+
+
+@irdl_op_definition
 class MomentsOp(TwOp):
     """Mean, and sum of the squared deviations from it, along `axes`, in any order.
 
@@ -249,5 +260,5 @@ class MomentsOp(TwOp):
         expect_sizes(self, "result shape", sizes_of(self.mean), kept)
 
 
-CUMULATIVE_OPS = (CumsumOp, CumprodOp, CummaxOp, CumminOp)
+CUMULATIVE_OPS = (CumsumOp, CumprodOp, CummaxOp, CumminOp, LogcumsumexpOp)
 REDUCTION_OPS = (SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp, ArgmaxOp, ArgminOp, *CUMULATIVE_OPS, MomentsOp)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from xdsl.dialects.builtin import f32, i1, i32, i64
+from xdsl.dialects.builtin import f32, f64, i1, i32, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects import index_expr
@@ -24,6 +24,7 @@ from tilewright.dialects.tw.reduction import (
     CumprodOp,
     CumsumOp,
     CumulativeOp,
+    LogcumsumexpOp,
     MaxOp,
     MinOp,
     MomentsOp,
@@ -183,6 +184,18 @@ def _cumulative(op: type[CumulativeOp]) -> Row:
     return row
 
 
+_SUMMED_IN_F64 = frozenset({"cpu"})
+"""Devices where eager mode adds exponentials of f32 up in f64."""
+
+
+def _log_of_running_sum(b: Builder, x: SSAValue, dim: int) -> SSAValue:
+    if not b.sizes:
+        return x
+    if element_of(x) == f32 and b.fake.device.type in _SUMMED_IN_F64:
+        x = b.cast(x, f64)
+    return b.cast(b.emit(LogcumsumexpOp(x, axis(dim, len(b.sizes)))), b.element)
+
+
 _GOES_ROW_BY_ROW = frozenset({"cpu"})
 """Devices where ATen's one branch per element is faster in long rows than two scans without branches."""
 LONGEST_SCAN = 64
@@ -246,6 +259,7 @@ ROWS: dict[str, Row] = {
     "aten.var_mean.correction": _variance_and_mean,
     "aten.cumsum.default": _cumulative(CumsumOp),
     "aten.cumprod.default": _cumulative(CumprodOp),
+    "aten.logcumsumexp.default": _log_of_running_sum,
     "aten.cummax.default": _cumulative_extreme(CummaxOp),
     "aten.cummin.default": _cumulative_extreme(CumminOp),
     "aten.norm.Scalar": _norm,

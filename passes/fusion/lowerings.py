@@ -19,7 +19,7 @@ from tilewright.dialects.index_expr import (
     product,
     row_major_strides,
 )
-from tilewright.dialects.tk.compute import ArgReduceOp, RandomOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.compute import LOG_ADD_EXP, ArgReduceOp, RandomOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tw import creation, indexing, packed_convolution, packing, reduction, view
@@ -137,6 +137,7 @@ _SCANS: Mapping[type[Operation], str] = {
     reduction.CumprodOp: "mul",
     reduction.CummaxOp: "max",
     reduction.CumminOp: "min",
+    reduction.LogcumsumexpOp: LOG_ADD_EXP,
 }
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import inf
 from typing import cast
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import (
     AnyFloat,
     FloatAttr,
@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.scalars import predicate_attr
 from tilewright.dialects.tk.arith import CONTRACTED, CmpFOp, CmpIOp, SelectOp, vector_of
-from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.compute import LOG_ADD_EXP, ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.types import element_type, is_float
@@ -58,7 +58,7 @@ def identity(kind: str, type_: Attribute) -> FloatAttr[AnyFloat] | IntegerAttr[I
     """The value that changes nothing when combined."""
     element = element_type(type_)
     if isinstance(element, AnyFloat):
-        return FloatAttr({"add": 0.0, "mul": 1.0, "max": -inf, "min": inf}[kind], element)
+        return FloatAttr({"add": 0.0, "mul": 1.0, "max": -inf, "min": inf, LOG_ADD_EXP: -inf}[kind], element)
     integer = cast(IntegerType, element)
     top = 2 ** (integer.width.data - 1)
     if element == i1:
@@ -81,10 +81,26 @@ def constant(value: FloatAttr[AnyFloat] | IntegerAttr[IntegerType]) -> Operation
 
 def combine(kind: str, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
     """`lhs kind rhs`."""
+    if kind == LOG_ADD_EXP:
+        return _log_add_exp(lhs, rhs, emit)
     table = _FLOAT_OPS if is_float(element_type(lhs.type)) else _INTEGER_OPS
     op = table[_on_bits(kind, lhs.type)]
     properties = {"fastmath": _FLAGS.get(kind, _NO_FLAGS)} if table is _FLOAT_OPS else _overflow(op)
     return emit(op.create(operands=[lhs, rhs], result_types=[lhs.type], properties=properties))
+
+
+def _log_add_exp(lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
+    """`log1p(exp(low - high)) + high`; two infinities of one sign, whose distance is none, are that one."""
+
+    def op(cls: type[Operation], *operands: SSAValue) -> SSAValue:
+        return emit(
+            cls.create(operands=operands, result_types=[lhs.type], properties={"fastmath": _NO_FLAGS})
+        )
+
+    low, high = op(arith.MinimumfOp, lhs, rhs), op(arith.MaximumfOp, lhs, rhs)
+    total = op(arith.AddfOp, op(math.Log1pOp, op(math.ExpOp, op(arith.SubfOp, low, high))), high)
+    number, equal = _compare("ord", total, total, emit), _compare("oeq", low, high, emit)
+    return select(number, total, select(equal, high, total, emit), emit)
 
 
 def _on_bits(kind: str, type_: Attribute) -> str:

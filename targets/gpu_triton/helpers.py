@@ -20,6 +20,14 @@ def _minimum(a, b):
 def _multiply(a, b):
     return a * b
 """,
+    "_log_add_exp": """
+@triton.jit
+def _log_add_exp(a, b):
+    low = tl.minimum(a, b, propagate_nan=tl.PropagateNan.ALL)
+    high = tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
+    total = libdevice.log1p(libdevice.exp(low - high)) + high
+    return tl.where((low == high) & (total != total), high, total)  # infinities of one sign
+""",
     "_and": """
 @triton.jit
 def _and(a, b):

@@ -12,7 +12,12 @@ from tilewright.dialects.types import element_type, is_float, is_float8
 
 from .writer import Writer
 
-_FLOATS: Mapping[str, str] = {"mul": "_multiply", "max": "_maximum", "min": "_minimum"}
+_FLOATS: Mapping[str, str] = {
+    "mul": "_multiply",
+    "max": "_maximum",
+    "min": "_minimum",
+    "logaddexp": "_log_add_exp",
+}
 """How floats combine, where Triton has no reduction that means it (its `tl.max` drops NaN)."""
 _INTEGERS: Mapping[str, str] = {"mul": "_multiply", "and": "_and", "or": "_or"}
 _NAMED: Mapping[str, str] = {"add": "tl.sum", "max": "tl.max", "min": "tl.min"}

@@ -132,6 +132,14 @@ tk.func @f [8] (%a: memref<8xf32>) {
 
 // -----
 
+// CHECK: tk.scan: logaddexp combines floats, got i64
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x = "test.op"() : () -> i64
+  %0 = tk.scan logaddexp %x along 0 : i64
+}
+
+// -----
+
 // CHECK: tk.random: counter vector<4xi64> and result f32 differ in lanes
 tk.func @f [8] (%a: memref<8xf32>) {
   %s, %c = "test.op"() : () -> (i64, vector<4xi64>)
@@ -238,6 +246,14 @@ tk.func @f [8] (%a: memref<8xf32>) scheduled {
 tk.func @f [8] (%a: memref<8xf32>) scheduled {
   %x = "test.op"() : () -> vector<4x8xf32>
   %0 = tk.collapse add %x dims [1] : vector<4x8xf32> -> vector<4xf32>
+}
+
+// -----
+
+// CHECK: tk.collapse: logaddexp combines floats, got vector<4x8xi64>
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %x = "test.op"() : () -> vector<4x8xi64>
+  %0 = tk.collapse logaddexp %x dims [1] : vector<4x8xi64> -> vector<4x1xi64>
 }
 
 // -----

@@ -78,6 +78,12 @@
 
 // -----
 
+// CHECK: tw.logcumsumexp: element type is i64, expected float
+%a = "test.op"() : () -> (tensor<4x6xi64>)
+%r = tw.logcumsumexp %a dim 0 : tensor<4x6xi64>
+
+// -----
+
 // CHECK: tw.cumsum: dim is 2, expected 0 <= dim < 2
 %a = "test.op"() : () -> (tensor<4x6xf32>)
 %r = tw.cumsum %a dim 2 : tensor<4x6xf32>

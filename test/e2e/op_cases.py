@@ -105,6 +105,7 @@ _TABLE: tuple[tuple[str, tuple[torch.dtype, ...], tuple[Function, ...]], ...] = 
     ("cumprod", NUMBERS, (lambda x, y: x.cumprod(0), lambda x, y: x.cumprod(-1))),
     ("cummax", ANY, (lambda x, y: x.cummax(0), lambda x, y: x.cummax(-1))),
     ("cummin", ANY, (lambda x, y: x.cummin(0), lambda x, y: x.cummin(-1))),
+    ("logcumsumexp", FLOATS, (lambda x, y: x.logcumsumexp(0), lambda x, y: x.logcumsumexp(-1))),
     ("gather", ANY, (lambda x, y: x[_picked(x)], lambda x, y: x[:, torch.tensor([[0], [1]])])),
     ("gather_along", ANY, (lambda x, y: x.gather(0, _along(x)),)),
     ("scatter", ANY, (lambda x, y: x.index_put((torch.tensor([2, 0]),), y[:2]),)),

@@ -1,4 +1,4 @@
-"""Running products and extremes, with the positions of the latter, against eager."""
+"""Running products, extremes with their positions, and sums of exponentials, against eager."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ TARGETS = ("cpu_openmp", "gpu_emulated")
 
 def along_each(x: Tensor) -> list[Tensor]:
     dims = range(max(1, x.dim()))
-    return [t for d in dims for t in (x.cumprod(d), *x.cummax(d), *x.cummin(d))]
+    found = [t for d in dims for t in (x.cumprod(d), *x.cummax(d), *x.cummin(d))]
+    return [*found, *(x.logcumsumexp(d) for d in dims if x.dtype.is_floating_point)]
 
 
 def numbers(*sizes: int, dtype: torch.dtype = torch.float32) -> Tensor:
@@ -37,14 +38,16 @@ def test_dtypes(dtype: torch.dtype, target: str) -> None:
     x = numbers(5, 37, dtype=dtype)
     if dtype.is_floating_point:
         x[0, 3], x[0, 5], x[1, 3], x[2, :2], x[3, 7] = torch.nan, torch.nan, torch.inf, -torch.inf, -0.0
+        x[1, 5:7], x[4, 3] = torch.inf, 300  # whose exponential is no number
     check(x.t(), target)
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("sizes", [(), (1,), (0, 4), (3, 0), (3, 4, 6), (2, 1300)], ids=str)
 def test_sizes(sizes: tuple[int, ...], target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The emulator's tensors are on the CPU, where ATen takes the long rows."""
-    monkeypatch.setattr("tilewright.frontend.aten.reduction._GOES_ROW_BY_ROW", frozenset[str]())
+    """The emulator's tensors are on the CPU, where ATen takes the long rows, and exponentials are f64."""
+    for devices in ("_GOES_ROW_BY_ROW", "_SUMMED_IN_F64"):
+        monkeypatch.setattr(f"tilewright.frontend.aten.reduction.{devices}", frozenset[str]())
     check(numbers(*sizes), target)
 
 
@@ -56,7 +59,7 @@ def test_long_rows_on_cpus_are_left_to_aten() -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_gradients(target: str) -> None:
     def function(x: Tensor) -> Tensor:
-        return (x.cumprod(1) * x.cummax(1).values + x.cummin(0).values).tanh()
+        return (x.cumprod(1) * x.cummax(1).values + x.cummin(0).values + x.logcumsumexp(1)).tanh()
 
     x = torch.rand(7, 13, generator=torch.Generator().manual_seed(2)) + 0.5
     compiled: Any = torch.compile(function, backend="mlir", options={"target": target})

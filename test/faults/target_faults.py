@@ -185,8 +185,8 @@ FAULTS = (
     Fault(
         "triton-maximum-nan",
         _G + "tile_ops.py",
-        '"max": "_maximum", "min": "_minimum"}',
-        '"min": "_minimum"}',
+        '    "max": "_maximum",\n',
+        "",
         "the maximum over a tile drops NaN",
     ),
     Fault(

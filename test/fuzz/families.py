@@ -225,7 +225,7 @@ def _window(g: Graph) -> None:
 
 def _reduce(g: Graph) -> None:
     kind = g.random.choice(reduction.REDUCTION_OPS)
-    floats = kind is reduction.MomentsOp
+    floats = kind in (reduction.MomentsOp, reduction.LogcumsumexpOp)
     value = g.pick(lambda v: len(sizes_of(v)) > 0 and (not floats or is_float(element_type_of(v))))
     rank = len(sizes_of(value))
     if kind in (reduction.ArgmaxOp, reduction.ArgminOp, *reduction.CUMULATIVE_OPS):

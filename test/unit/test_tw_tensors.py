@@ -166,6 +166,8 @@ def test_cumulative(name: str) -> None:
         check([t], lambda a: r.CumprodOp(a[0], 1), wide.cumprod(1, **same).to(t.dtype))
         check([t], lambda a: r.CummaxOp(a[0], 1), t.cummax(1).values)
         check([t], lambda a: r.CumminOp(a[0], 0), t.cummin(0).values)
+        if name in FLOATS:
+            check([t], lambda a: r.LogcumsumexpOp(a[0], 1), wide.logcumsumexp(1).to(t.dtype))
 
 
 @pytest.mark.parametrize("name", FLOATS)

@@ -274,6 +274,14 @@ CASES = {
         }""",
         ("f32 95", "f32 95 = 0"),
     ),
+    "logcumsumexp": Case(
+        """tk.func @f [5, 19] (%x: memref<95xf32>, %o: memref<95xf32>) {
+          %0 = tk.load %x[d0*19 + d1] : memref<95xf32> -> f32
+          %1 = tk.scan logaddexp %0 along 1 : f32
+          tk.store %1, %o[d0*19 + d1] : f32, memref<95xf32>
+        }""",
+        ("f32 95", "f32 95 = 0"),
+    ),
     "cumsum_of_columns": Case(
         """tk.func @f [5, 19] (%x: memref<95xf32>, %o: memref<95xf32>) {
           %0 = tk.load %x[d0*19 + d1] : memref<95xf32> -> f32

@@ -51,7 +51,9 @@ FLOATS = (
 )
 FLOATS += "({0} == {0}) & ({1} == {1});~(({0} < {1}) | ({0} > {1}));~({0} <= {1});~({0} < {1});~({0} >= {1});"
 FLOATS += "~({0} > {1});{0} != {1};({0} != {0}) | ({1} != {1});({0} == {0}) | True"
-UFUNCS = {"add": "add", "mul": "multiply", "max": "maximum", "min": "minimum", "and": "bitwise_and"}
+UFUNCS = {"add": "add", "mul": "multiply", "max": "maximum", "min": "minimum", "and": "bitwise_and"} | {
+    "logaddexp": "logaddexp"
+}
 
 
 def emit(module: ModuleOp) -> str:
