@@ -8,9 +8,9 @@ from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..ir_access import ops_of
-from .access import LoadOp
+from .access import LoadOp, StoreOp
 from .compute import ReduceOp
-from .domain import REDUCTIONS_AND_SCANS, Axes, domains_of
+from .domain import REDUCTIONS_AND_SCANS, Axes, axes_of_op, domains_of
 
 FACTORS = "tk.factors"
 """Attribute of the `tk.reduce` of a product: the type that its factors have in the program, a half or i8."""
@@ -48,6 +48,7 @@ class Contraction:
 def find_contraction(block: Block, *, shared_columns: bool = False) -> Contraction | None:
     """The matrix product of a kernel whose only reduction it is; None for any other kernel.
 
+    None also where a store walks along the sum again, as in `out[i, j, k] = sum(i, j) * c[k]`: tiles do not.
     One of integers is a product only where the reduction has `tk.factors`.
 
     With `shared_columns` the columns may be axes of both operands, as in a sum of
@@ -98,6 +99,9 @@ def _sum_of_products(
     if product.lhs is product.rhs:  # a sum of squares
         return None
     domains = domains_of(block)
-    if not frozenset(reduce.over) <= domains[product.lhs] & domains[product.rhs]:
+    over = frozenset(reduce.over)
+    if not over <= domains[product.lhs] & domains[product.rhs]:
+        return None
+    if any(over & axes_of_op(op, domains) for op in ops_of(block) if isinstance(op, StoreOp)):
         return None
     return reduce, product, domains

@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.compute import ScanOp
-from tilewright.dialects.tk.contraction import Contraction, find_contraction
+from tilewright.dialects.tk.contraction import Contraction, find_contraction, find_matrix_vector
 from tilewright.dialects.tk.kernels import KernelOp
 
 from .body import reduced_axes
@@ -42,6 +42,14 @@ class Contents:
     def contraction(self) -> Contraction | None:
         """The matrix product that the body is, if it is one."""
         return find_contraction(self.block)
+
+    @cached_property
+    def tiled(self) -> bool:
+        """Whether tiles sum it: products of matrices or images, a vector and a matrix packed in groups."""
+        if find_contraction(self.block, shared_columns=True) is not None:
+            return True
+        product = find_matrix_vector(self.block)
+        return product is not None and len(product.over) > 1
 
 
 @dataclass

@@ -195,7 +195,12 @@ def _axes(exprs: tuple[Expr, ...]) -> frozenset[int]:
 def _counterpart(
     size: Expr, consumer: KernelOp, bodies: tuple[Contents, Contents], axis: int, axes: Mapping[int, int]
 ) -> int | None:
-    """A free axis of the consumer to run along the producer's reduced `axis`, None for a new one."""
+    """A free axis of the consumer to run along the producer's reduced `axis`, None for a new one.
+
+    What tiles have summed is not walked again.
+    """
+    if bodies[0].tiled:
+        return None
     free = [c for c, other in enumerate(consumer.space) if c not in axes.values() and other == size]
     if len(free) < 2:
         return free[0] if free else None

@@ -63,12 +63,7 @@ def matrix_product(func: FuncOp) -> Contraction | None:
     found = find_contraction(func.body.block)
     if found is None or element_type(found.reduce.result.type) not in (f32, i32):
         return None
-    for op in func.body.block.ops:
-        if scatters(op) or (
-            isinstance(op, StoreOp) and any(a in found.over for e in _exprs(op) for a in _axes(e))
-        ):
-            return None
-    return found
+    return None if any(map(scatters, func.body.block.ops)) else found
 
 
 def _chain_roles(func: FuncOp, chain: Chain) -> Mapping[int, tuple[str, object]]:
