@@ -1,53 +1,61 @@
-"""How far chained products must go: a causal mask hides whole blocks, which add nothing."""
+"""How far chained products must go: a mask on positions hides whole blocks, which add nothing.
+
+Causal masks, windows, prefixes: `visible.py` says what a condition lets through.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import reduce
 
 from xdsl.dialects import arith, math
 from xdsl.ir import SSAValue
 
-from tilewright.dialects.index_expr import Expr, as_expr, dim, minimum
-from tilewright.dialects.scalars import is_number, predicate_of
-from tilewright.dialects.tk.access import IndexOp
+from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim, maximum, minimum
+from tilewright.dialects.scalars import is_number
 
 from .blocks import Blocks
 from .chains import Chain, Outer
+from .visible import Span, View
 
-_UPTO, _FROM = "sle", "sge"
-_KINDS = {
-    ("sle", True): _UPTO,
-    ("slt", True): _UPTO,
-    ("sge", True): _FROM,
-    ("sgt", True): _FROM,
-    ("sgt", False): _UPTO,
-    ("sge", False): _UPTO,
-    ("slt", False): _FROM,
-    ("sle", False): _FROM,
-}
-"""Where the first operand lies, or close by, if a comparison is what it shall be."""
 _Condition = tuple[SSAValue, bool]
 """A truth value, and which it shall be."""
 
 
-def reach(chain: Chain, blocks: Blocks, size: Expr) -> tuple[Expr, Expr]:
+def reach(chain: Chain, blocks: Blocks, space: Sequence[Expr]) -> tuple[Expr, Expr]:
     """The first element and the end of the loop of one program along the chain.
 
     Where nothing is visible, maxima meet -inf and sums zeros: the blocks of which this holds as a
-    whole are left out.
+    whole, before all others or after them, are left out.
     """
-    whole = as_expr(0), size
     sizes = dict(blocks.sizes)
     rows, step = sizes[chain.row], sizes[chain.along]
-    if rows % step:  # the loop would not start, or end, at a block
-        return whole
-    first, *others = (_visible(outer) for outer in chain.outer)
-    common = [condition for condition in dict.fromkeys(first) if all(condition in found for found in others)]
-    directions = [found for condition in common if (found := _direction(condition, chain)) is not None]
-    if len(directions) != 1:
-        return whole
-    (direction,) = directions
-    return (whole[0], minimum(size, dim(chain.row) + rows)) if direction == _UPTO else (dim(chain.row), size)
+    fixed = frozenset(a for a, _ in blocks.sizes[: blocks.grid]) - {chain.row}
+    view = View(chain.row, rows, chain.along, fixed, tuple(space))
+    spans = dict.fromkeys(_span(outer, view) for outer in chain.outer)
+    span = reduce(Span.either, spans)
+    size = space[chain.along]
+    end = size if span.end is None else minimum(size, span.end)
+    if span.first is None:
+        return ZERO, end
+    first = _aligned(span.first, step, chain.row, rows)
+    return first if Bounds(tuple(space)).is_nonnegative(first) else maximum(0, first), end
+
+
+def _span(outer: Outer, view: View) -> Span:
+    """Where a reduction may be given something that changes it."""
+    found = (view.span(condition, wanted) for condition, wanted in _visible(outer))
+    return reduce(Span.both, found, Span())
+
+
+def _aligned(first: Expr, step: int, row: int, rows: int) -> Expr:
+    """The last multiple of `step` that is not above `first`; blocks of rows begin at multiples of `rows`."""
+    axis, place = Var("d", row), dim(row)
+    found = first.substitute({axis: place * rows}) // step * step
+    factor = found.coefficient(axis)
+    if factor is not None and (by := factor.constant) is not None and by % rows == 0:
+        return found - place * by + place * (by // rows)
+    return found.substitute({axis: place // rows})
 
 
 def _visible(outer: Outer) -> list[_Condition]:
@@ -85,17 +93,3 @@ def _selected(
     if is_number(op.rhs, nothing):
         return [(op.cond, True), *inside(op.lhs)]
     return [(op.cond, False), *inside(op.rhs)] if is_number(op.lhs, nothing) else []
-
-
-def _direction(condition: _Condition, chain: Chain) -> str | None:
-    """Whether elements along the chain are visible up to the row's number, or from there on."""
-    op = condition[0].owner
-    if not isinstance(op, arith.CmpiOp):
-        return None
-    kind = _KINDS.get((predicate_of(op), condition[1]))
-    places = [v.owner.map.exprs[0] if isinstance(v.owner, IndexOp) else None for v in op.operands]
-    if places == [dim(chain.along), dim(chain.row)]:
-        return kind
-    if places == [dim(chain.row), dim(chain.along)] and kind is not None:
-        return _FROM if kind == _UPTO else _UPTO
-    return None

@@ -54,8 +54,7 @@ class ChainWriter:
         self.base = scope.beside()
         lefts = [self._left(scope, f) for f in self.chain.inner]
         before = self._before(scope)
-        whole = self.scores.space[self.along]
-        bounds = None if self.checks else reach(self.chain, self.blocks, whole)
+        bounds = None if self.checks else reach(self.chain, self.blocks, self.scores.space)
         starts = [self._start(scope, o) for o in self.chain.outer]
         loop = self.scores.loop(scope, self.along, starts, bounds)
         inner = scope.inner(loop.body.block)

@@ -303,10 +303,17 @@ FAULTS = (
     ),
     Fault(
         "chain-diagonal",
-        _S + "chain_reach.py",
-        "minimum(size, dim(chain.row) + rows)",
-        "minimum(size, dim(chain.row) + step)",
+        _S + "visible.py",
+        "last = dim(self.row) + self.rows - 1",
+        "last = dim(self.row)",
         "a block that a causal mask hides in part is left out",
+    ),
+    Fault(
+        "chain-either",
+        _S + "visible.py",
+        "isinstance(op, arith.AndIOp) == wanted else",
+        "isinstance(op, arith.AndIOp) else",
+        "of two conditions that hide, blocks are left out that one alone hides",
     ),
     Fault(
         "bound-of-mod",

@@ -1,0 +1,156 @@
+"""Which elements along one axis a condition on positions can let through, for a block of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.index_expr import Call, Expr, Var, as_expr, dim, maximum, minimum
+from tilewright.dialects.scalars import is_number, predicate_of
+from tilewright.dialects.tk.access import IndexOp
+
+from .ranges import Range, range_of
+
+_LARGEST = 2**24
+"""Coefficients up to which sums of positions cannot leave i64, whatever the sizes of axes are."""
+_NEGATED = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt"}
+
+
+@dataclass(frozen=True)
+class Span:
+    """Elements from `first` to before `end`; None where nothing limits them."""
+
+    first: Expr | None = None
+    end: Expr | None = None
+
+    def both(self, other: Span) -> Span:
+        """What lies in either of two spans that must hold at once."""
+        return Span(_tighter(self.first, other.first, maximum), _tighter(self.end, other.end, minimum))
+
+    def either(self, other: Span) -> Span:
+        """The least span around two."""
+        first = None if self.first is None or other.first is None else minimum(self.first, other.first)
+        end = None if self.end is None or other.end is None else maximum(self.end, other.end)
+        return Span(first, end)
+
+
+def _tighter(one: Expr | None, other: Expr | None, of: Callable[[Expr, Expr], Expr]) -> Expr | None:
+    if one is None or other is None:
+        return one if other is None else other
+    return of(one, other)
+
+
+@dataclass(frozen=True)
+class View:
+    """Rows `d<row>` to `d<row> + rows - 1`, which look along axis `along`."""
+
+    row: int
+    rows: int
+    along: int
+    fixed: frozenset[int]
+    """Axes that are one element for all of them."""
+    space: tuple[Expr, ...]
+
+    def span(self, value: SSAValue, wanted: bool) -> Span:
+        """Where, for one of these rows at least, the truth value `value` may be what is `wanted`."""
+        op = value.owner
+        if isinstance(op, arith.CmpiOp):
+            return self._compared(op, wanted)
+        if isinstance(op, arith.XOrIOp) and value.type == i1:
+            for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+                if is_number(other, 1) or is_number(other, -1):
+                    return self.span(one, not wanted)
+        if isinstance(op, arith.AndIOp | arith.OrIOp) and value.type == i1:
+            one, other = self.span(op.lhs, wanted), self.span(op.rhs, wanted)
+            return one.both(other) if isinstance(op, arith.AndIOp) == wanted else one.either(other)
+        return Span()
+
+    def _compared(self, op: arith.CmpiOp, wanted: bool) -> Span:
+        order = predicate_of(op) if wanted else _NEGATED.get(predicate_of(op))
+        less = self._ordered(op.lhs, op.rhs, int(order == "slt")) if order in ("eq", "sle", "slt") else Span()
+        more = self._ordered(op.rhs, op.lhs, int(order == "sgt")) if order in ("eq", "sge", "sgt") else Span()
+        return less.both(more)
+
+    def _ordered(self, less: SSAValue, more: SSAValue, by: int) -> Span:
+        """Where `less + by <= more` may hold."""
+        op = less.owner
+        inside = op.operands[0] if isinstance(op, math.AbsIOp) else less
+        places = [_position(v, self.space) for v in (inside, more)]
+        known = [place[0] for place in places if place is not None]
+        if len(known) < 2:
+            return Span()
+        span = self._at_most(known[0] - known[1] + by)
+        return span if inside is less else span.both(self._at_most(-known[0] - known[1] + by))
+
+    def _at_most(self, value: Expr) -> Span:
+        """Where `value` is not above 0."""
+        factor = value.coefficient(Var("d", self.along))
+        by = None if factor is None else factor.constant
+        axes = {var.index for var in value.variables() if var.kind == "d"}
+        if not by or not axes <= {self.row, self.along, *self.fixed}:
+            return Span()
+        rest = self._least(value - dim(self.along) * by)
+        if rest is None:
+            return Span()
+        return Span(end=(-rest) // by + 1) if by > 0 else Span(first=rest.ceildiv(-by))
+
+    def _least(self, value: Expr) -> Expr | None:
+        """The least that `value` is for one of the rows; None where rows change it in no known direction."""
+        row = Var("d", self.row)
+        last = dim(self.row) + self.rows - 1
+        total = as_expr(0)
+        for monomial, factor in value.terms:
+            term = Expr(((monomial, factor),))
+            if term.uses(row):
+                if len(monomial) != 1 or not _grows(monomial[0], row):
+                    return None
+                if factor < 0:
+                    term = term.substitute({row: last})
+            total = total + term
+        return total
+
+
+def _grows(atom: Var | Call, row: Var) -> bool:
+    """Whether `atom` never becomes less as `row` becomes more."""
+    if isinstance(atom, Var):
+        return True
+    step = atom.lhs.coefficient(row)
+    return (
+        atom.name == "floordiv"
+        and (atom.rhs.constant or 0) > 0
+        and step is not None
+        and (step.constant or -1) > 0
+    )
+
+
+def _position(value: SSAValue, space: Sequence[Expr]) -> tuple[Expr, Range | None] | None:
+    """An integer that follows from positions, if its type holds it, and its range; None of any other."""
+    op = value.owner
+    if not isinstance(op, Operation) or value.type not in (i32, i64):
+        return None
+    parts = [_position(v, space) for v in op.operands]
+    known = [part for part in parts if part is not None]
+    expr = _expression(op, [e for e, _ in known]) if len(known) == len(parts) else None
+    if expr is None:
+        return None
+    limits = range_of(op, [r for _, r in known], space)
+    small = value.type == i64 and all(abs(c) <= _LARGEST for _, c in expr.terms)
+    return (expr, limits) if small or limits is not None else None  # else it may wrap around
+
+
+def _expression(op: Operation, parts: list[Expr]) -> Expr | None:
+    if isinstance(op, arith.ConstantOp):
+        return as_expr(op.value.value.data) if isinstance(op.value, IntegerAttr) else None
+    if isinstance(op, IndexOp):
+        return op.expr
+    if isinstance(op, arith.AddiOp):
+        return parts[0] + parts[1]
+    if isinstance(op, arith.SubiOp):
+        return parts[0] - parts[1]
+    if isinstance(op, arith.MuliOp) and any(e.constant is not None for e in parts):
+        return parts[0] * parts[1]
+    return parts[0] if isinstance(op, arith.ExtSIOp) else None
