@@ -251,5 +251,16 @@ def _table() -> Decompositions:
     for name in KEPT:
         for op in _overloads(name):
             table.pop(op, None)
+    for op in _overloads("select_scatter.default"):
+        table[op] = _of_target_dtype(table[op])
     table.update(_own())
     return table
+
+
+def _of_target_dtype(known: Decomposition) -> Decomposition:
+    """torch's decomposition promotes, its kernel converts the source to what it is written to."""
+
+    def decomposed(x: Tensor, source: Tensor, *place: Any) -> Tensor:
+        return known(x, source.to(x.dtype), *place)
+
+    return decomposed

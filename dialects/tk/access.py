@@ -39,19 +39,22 @@ from ..types import element_type, scalar_type
 from ..verification import Enclosed
 from .attributes import (
     MapAttr,
+    axes_attr,
     int64,
     map_attr,
+    parse_axes,
     parse_bracketed_exprs,
     parse_optional_values,
     parse_quoted_expr,
     parse_type_of,
     parse_value,
+    print_axes,
     print_exprs,
     print_values,
     segments,
 )
 from .lanes import lanes_property, parse_lanes, print_lanes, verify_access, verify_group, verify_lanes
-from .scope import enclosing_kernel, verify_exprs
+from .scope import enclosing_kernel, verify_axes, verify_exprs
 
 ALONE = "tk.alone"
 """Unit attribute of a store: iterations that run at once never store to one place."""
@@ -175,8 +178,10 @@ class StoreOp(IRDLOperation):
     """Write one element, or one vector along axis `lanes`; `combine add` adds to memory.
 
     tk.store %v, %o[d0, d1] : f32, tensor<8x512xf32>
-    tk.store %v, %o[i0, d1](%i) if %m combine add : f32, tensor<8x512xf32>
+    tk.store %v, %o[i0, d1](%i) over [0] if %m combine add : f32, tensor<8x512xf32>
 
+    In an unscheduled kernel it is done for every element of the axes that operands and subscripts vary over, and
+    of those that `over` names: one number may be added several times, or no times where an axis is empty.
     Where the mask is false, and in inactive lanes of a `tk.tail` or masked loop, nothing is written.
     In parallel loops an addition is atomic, but for `{tk.alone}`: no two iterations that run at once
     then store to one place.
@@ -192,6 +197,7 @@ class StoreOp(IRDLOperation):
     lanes = opt_prop_def(IntegerAttr)
     tile = opt_prop_def(DenseArrayBase)
     combine = opt_prop_def(StringAttr)
+    axes = opt_prop_def(DenseArrayBase.constr(i64))
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(MemoryWriteEffect())
@@ -206,6 +212,7 @@ class StoreOp(IRDLOperation):
         mask: SSAValue | None = None,
         combine: str | None = None,
         lanes: int | Sequence[int] | None = None,
+        over: Sequence[int] = (),
     ) -> StoreOp:
         properties: dict[str, Attribute] = {
             "map": map_attr(subscripts),
@@ -214,6 +221,8 @@ class StoreOp(IRDLOperation):
         properties.update(lanes_property(lanes))
         if combine is not None:
             properties["combine"] = StringAttr(combine)
+        if over:
+            properties["axes"] = axes_attr(*over)
         masked = () if mask is None else (mask,)
         return cls.create(operands=[value, buffer, *dynamic, *masked], properties=properties)
 
@@ -223,11 +232,18 @@ class StoreOp(IRDLOperation):
         return bool(self.dynamic) or self.combine is not None
 
     @property
+    def over(self) -> tuple[int, ...]:
+        """Axes that it runs over, whether or not what it stores varies over them."""
+        return () if self.axes is None else tuple(self.axes.get_values())
+
+    @property
     def subscripts(self) -> tuple[Expr, ...]:
         return self.map.exprs
 
     def verify_(self) -> None:
         verify_access(self, self.value.type)
+        if self.over:
+            verify_axes(self, self.over)
         if self.combine is not None and self.combine.data != "add":
             raise VerifyException(f"tk.store: `combine` is add, got {self.combine.data}")
         kernel = enclosing_kernel(self)
@@ -246,6 +262,9 @@ class StoreOp(IRDLOperation):
         print_exprs(printer, self.map)
         if self.dynamic:
             print_values(printer, self.dynamic)
+        if self.over:
+            printer.print_string(" over ")
+            print_axes(printer, axes_attr(*self.over))
         if self.mask is not None:
             printer.print_string(" if ")
             printer.print_operand(self.mask)
@@ -265,6 +284,7 @@ class StoreOp(IRDLOperation):
         buffer = parse_value(parser)
         subscripts = parse_bracketed_exprs(parser)
         dynamic = parse_optional_values(parser)
+        over = parse_axes(parser).get_values() if parser.parse_optional_keyword("over") else ()
         mask = parse_value(parser) if parser.parse_optional_keyword("if") else None
         combine = parser.parse_identifier() if parser.parse_optional_keyword("combine") else None
         lanes = parse_lanes(parser)
@@ -273,7 +293,7 @@ class StoreOp(IRDLOperation):
         parse_type_of(parser, value)
         parser.parse_punctuation(",")
         parse_type_of(parser, buffer)
-        op = cls.make(value, buffer, subscripts.exprs, dynamic, mask, combine)
+        op = cls.make(value, buffer, subscripts.exprs, dynamic, mask, combine, over=over)
         op.properties.update(lanes)
         op.attributes.update(attributes)
         return op

@@ -25,27 +25,13 @@ from xdsl.utils.exceptions import VerifyException
 from ..types import element_type, is_float
 from .attributes import axes_attr, int64, parse_axes, parse_value, print_axes, print_tail, with_tail
 from .lanes import parse_lanes, print_lanes, verify_active
-from .scope import enclosing_kernel, shape_of_lanes
+from .scope import shape_of_lanes, verify_axes
 
 _POSITION = EqAttrConstraint(i64) | EqAttrConstraint(i32)
 REDUCTIONS = ("add", "mul", "max", "min", "and", "or")
 LOG_ADD_EXP = "logaddexp"
 """Floats alone: log(exp(a) + exp(b)), as the larger one and what the other one adds to it; NaN spreads."""
 SCANS = ("add", "mul", "max", "min", LOG_ADD_EXP)
-
-
-def verify_axes(op: IRDLOperation, axes: Sequence[int]) -> None:
-    kernel = enclosing_kernel(op)
-    if kernel is None:
-        raise VerifyException(f"{op.name} must be inside tk.kernel or tk.func")
-    if "scheduled" in kernel.properties:
-        raise VerifyException(f"{op.name} cannot be in a scheduled function, its loops are explicit")
-    rank = len(kernel.properties["sizes"].exprs)  # pyright: ignore
-    if list(axes) != sorted(set(axes)):
-        raise VerifyException(f"{op.name}: axes must rise strictly, got {list(axes)}")
-    for axis in axes:
-        if not 0 <= axis < rank:
-            raise VerifyException(f"{op.name}: axis {axis} is outside of the iteration space of rank {rank}")
 
 
 def _verify_kind(op: IRDLOperation, kind: str, allowed: Sequence[str]) -> None:

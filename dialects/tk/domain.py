@@ -45,6 +45,8 @@ def axes_of_op(op: Operation, domains: dict[SSAValue, Axes]) -> Axes:
     axes = axes_of_exprs(exprs_of(op)).union(*(domains.get(v, _NONE) for v in operands_of(op)))
     if type(op) is ScanOp:
         return axes | {op.along}
+    if type(op) is StoreOp:
+        return axes.union(op.over)
     return axes.union(reduced_axes(op))
 
 

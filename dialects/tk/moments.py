@@ -22,7 +22,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from .attributes import axes_attr, parse_axes, parse_value, print_axes, print_tail, with_tail
-from .compute import verify_axes
+from .scope import verify_axes
 
 
 @irdl_op_definition

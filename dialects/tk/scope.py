@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import VectorType, i1
@@ -50,6 +51,21 @@ def bound_axes(op: Operation) -> tuple[Operation | None, frozenset[int] | None]:
     if "scheduled" in parent.properties:
         return parent, frozenset(loops)
     return parent, frozenset(range(len(parent.properties["sizes"].exprs)))  # pyright: ignore
+
+
+def verify_axes(op: Operation, axes: Sequence[int]) -> None:
+    """Axes of an unscheduled kernel that a property names."""
+    kernel = enclosing_kernel(op)
+    if kernel is None:
+        raise VerifyException(f"{op.name} must be inside tk.kernel or tk.func")
+    if "scheduled" in kernel.properties:
+        raise VerifyException(f"{op.name} cannot be in a scheduled function, its loops are explicit")
+    rank = len(kernel.properties["sizes"].exprs)  # pyright: ignore
+    if list(axes) != sorted(set(axes)):
+        raise VerifyException(f"{op.name}: axes must rise strictly, got {list(axes)}")
+    for axis in axes:
+        if not 0 <= axis < rank:
+            raise VerifyException(f"{op.name}: axis {axis} is outside of the iteration space of rank {rank}")
 
 
 def verify_exprs(op: Operation, exprs: tuple[Expr, ...], dynamic: int = 0) -> None:

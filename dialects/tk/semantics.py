@@ -107,7 +107,7 @@ class Grid:
     def _store(self, op: StoreOp, args: list[Any]) -> None:
         count = len(op.dynamic)
         dynamic, rest = args[2 : 2 + count], args[2 + count :]
-        axes = sorted(axes_of_exprs(op.map.exprs))
+        axes = sorted(axes_of_exprs(op.map.exprs).union(op.over))
         active = self._active(axes, [args[0], *dynamic, *rest], rest[0] if rest else None)
         write(op, args[1], self._with_dynamic(dynamic), active, args[0], self.machine)
 

@@ -9,6 +9,7 @@ import torch
 from xdsl.dialects.builtin import f32, i1
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tw import elementwise as unary
 from tilewright.dialects.tw import elementwise_binary as binary
 from tilewright.dialects.types import is_float, is_half, sizes_of, ui8
@@ -164,6 +165,10 @@ def _binary(op: BinaryClass) -> Row:
 
 def _sum_with(op: BinaryClass) -> Row:
     def row(b: Builder, x: Operand, y: Operand, alpha: Any = 1) -> SSAValue:
+        if b.element == i1 and isinstance(alpha, Expr):
+            raise Unsupported("booleans times a size")
+        if b.element == i1:  # a factor says whether to add at all
+            alpha = bool(alpha)
         if alpha == 1 and not isinstance(alpha, FloatScalar):
             return arithmetic(b, op, x, y)
         work = f32 if is_half(b.element) else b.element

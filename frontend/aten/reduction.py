@@ -58,11 +58,14 @@ def reduce(b: Builder, op: Reduction, x: SSAValue, axes: Sequence[int], result: 
     return b.reshape(b.emit(op(x, axes)), result)
 
 
-def _in_result_type(op: Reduction) -> Row:
+def _in_result_type(op: Reduction, on_bool: Reduction) -> Row:
+    """`op` in the dtype of the result; booleans add up to whether any is true."""
+
     def row(
         b: Builder, x: SSAValue, dim: Any = None, keepdim: bool = False, *, dtype: torch.dtype | None = None
     ) -> SSAValue:
-        return reduce(b, op, b.cast(x, b.element), axes_of(x, dim), b.sizes)
+        taken = on_bool if b.element == i1 else op
+        return reduce(b, taken, b.cast(x, b.element), axes_of(x, dim), b.sizes)
 
     return row
 
@@ -241,9 +244,9 @@ def _norm(b: Builder, x: SSAValue, order: Any = 2, **_: object) -> SSAValue:
 
 ROWS: dict[str, Row] = {
     "aten.sum.default": _full_sum,
-    "aten.sum.dim_IntList": _in_result_type(SumOp),
+    "aten.sum.dim_IntList": _in_result_type(SumOp, AnyOp),
     "aten.prod.default": _full_product,
-    "aten.prod.dim_int": _in_result_type(ProdOp),
+    "aten.prod.dim_int": _in_result_type(ProdOp, AllOp),
     "aten.mean.default": _full_mean,
     "aten.mean.dim": _mean,
     "aten.amax.default": _extreme(MaxOp),

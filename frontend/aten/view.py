@@ -99,6 +99,7 @@ def _scatter_slice(
     b: Builder, x: SSAValue, source: SSAValue, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> SSAValue:
     """Replace a slice: join what stands before, the source and what stands behind."""
+    source = b.cast(source, b.element)
     sizes = sizes_of(x)
     d = axis(dim, len(sizes))
     first, count = _start(start, sizes[d]), sizes_of(source)[d]
@@ -230,6 +231,7 @@ def _scatter_diagonal(
     rank = len(sizes_of(x))
     perm = _diagonal_last(rank, dim1, dim2)
     places = _on_diagonal(b, sizes_of(source)[-1], offset)
+    source = b.cast(source, b.element)
     filled = b.emit(ScatterOp(b.transpose(x, perm), places, source, [rank - 2, rank - 1], rank - 2))
     return b.transpose(filled, [perm.index(d) for d in range(rank)])
 

@@ -57,11 +57,16 @@ def reduced_axes(op: Operation) -> tuple[int, ...]:
     return (op.along,) if isinstance(op, ScanOp) else ()
 
 
+def named_axes(op: Operation) -> tuple[int, ...]:
+    """Axes that a property of `op` names: it reduces, scans or stores over them."""
+    return op.over if type(op) is StoreOp else reduced_axes(op)
+
+
 def rename_axes(ops: Iterable[Operation], names: Mapping[int, Sequence[int]]) -> None:
-    """Replace axis `a` of reductions and scans by the axes `names[a]`."""
+    """Replace axis `a` of reductions, scans and stores `over` it by the axes `names[a]`."""
     for op in ops:
-        axes = [new for a in reduced_axes(op) for new in names[a]]
-        if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp):
+        axes = [new for a in named_axes(op) for new in names[a]]
+        if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp) or (axes and type(op) is StoreOp):
             op.properties["axes"] = axes_attr(*sorted(axes))
         elif isinstance(op, ScanOp):
             op.properties["axis"] = IntegerAttr(axes[0], i64)

@@ -16,7 +16,7 @@ from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
-from .body import exprs_of, loads_of, plain_axis, reduced_axes, rename_axes, set_exprs, solve_axes, store_to
+from .body import exprs_of, loads_of, named_axes, plain_axis, rename_axes, set_exprs, solve_axes, store_to
 from .naming import NAME, name_of, words_of
 
 _ELSEWHERE = "it is read under a mask, or at several positions"
@@ -82,12 +82,12 @@ class Frame:
         return tuple(bounds.simplify(e.substitute(single)) for e in exprs)
 
     def _place(self, kernel: KernelOp, known: Mapping[int, Expr]) -> str | None:
-        """`known` are some of its axes; the others are new. What it reduces over must be one axis."""
+        """`known` are some of its axes, the others new. What it reduces or stores over must be one axis."""
         values = dict(zip(known, self._simplified(known.values()), strict=True))
         found = {Var("d", axis): place for axis, place in values.items()}
-        reduced = {a for op in kernel.body.block.ops for a in reduced_axes(op)}
-        if any(plain_axis(values[a]) is None for a in sorted(reduced & values.keys())):
-            return "it reduces along what is no axis of the reader"
+        named = {a for op in kernel.body.block.ops for a in named_axes(op)}
+        if any(plain_axis(values[a]) is None for a in sorted(named & values.keys())):
+            return "it reduces or scatters along what is no axis of the reader"
         for axis, size in enumerate(kernel.space):
             if axis not in values:
                 found[Var("d", axis)] = dim(len(self.space))
@@ -155,8 +155,8 @@ def _place(
     copy.location = op.location
     if exprs := exprs_of(op):
         set_exprs(copy, [bounds.simplify(e.substitute(at)) for e in exprs])
-    if reduced := reduced_axes(op):
-        plain = {a: plain_axis(at[Var("d", a)]) for a in reduced}
+    if named := named_axes(op):
+        plain = {a: plain_axis(at[Var("d", a)]) for a in named}
         rename_axes([copy], {a: (axis,) for a, axis in plain.items() if axis is not None})
     made.body.block.add_op(copy)
     values |= zip(op.results, copy.results, strict=True)

@@ -71,13 +71,18 @@ class KernelBuilder(ScalarBuilder):
         dynamic: Sequence[SSAValue] = (),
         mask: SSAValue | None = None,
         *,
+        over: Sequence[Expr] = (),
         adds: bool = False,
     ) -> None:
-        """Write `value`, of the compute type, to destination `number`, or add it to what stands there."""
+        """Write `value`, of the compute type, to destination `number`, or add it to what stands there.
+
+        It is done for each element of the axes `over`, whether or not anything varies over them.
+        """
         destination = self.kernel.destinations[number]
         narrow = self.narrow(value, element_type_of(destination))
         combine = "add" if adds else None
-        self.add(StoreOp.make(narrow, destination, subscripts, dynamic, mask, combine))
+        axes = [self.axes.index(axis) for axis in over]
+        self.add(StoreOp.make(narrow, destination, subscripts, dynamic, mask, combine, over=axes))
 
     def index(self, expr: Expr | int) -> SSAValue:
         """The value of an index expression, as i64."""

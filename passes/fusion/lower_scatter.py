@@ -55,7 +55,7 @@ def lower_scatter(op: Operation) -> KernelOp:
     kept = [dim(d) for d in range(len(target)) if d not in dims]
     subscripts = [gathered(dims.index(d)) if d in dims else dim(d) for d in range(len(target))]
     values = (*kept[:at], *places, *kept[at:])
-    return _finish(b, (1, values), subscripts, found, adds=isinstance(op, ScatterAddOp))
+    return _finish(b, (1, values), subscripts, found, places, adds=isinstance(op, ScatterAddOp))
 
 
 def _along(op: ScatterAlongOp) -> KernelOp:
@@ -67,7 +67,8 @@ def _along(op: ScatterAlongOp) -> KernelOp:
     places = [dim(len(target) + own.index(d)) if d in own else dim(d) for d in range(len(index))]
     found = [b.checked_index(b.load(1, places), target[along], wraps=False)]
     subscripts = [gathered(0) if d == along else place for d, place in enumerate(places)]
-    return _finish(b, (2, places), subscripts, found, adds=op.combine.data is Combine.ADD)
+    new = b.axes[len(target) :]
+    return _finish(b, (2, places), subscripts, found, new, adds=op.combine.data is Combine.ADD)
 
 
 def _finish(
@@ -75,12 +76,16 @@ def _finish(
     values: tuple[int, Sequence[Expr]],
     subscripts: Sequence[Expr],
     found: Sequence[_Found],
+    over: Sequence[Expr],
     *,
     adds: bool,
 ) -> KernelOp:
-    """Copy the target, then write what `values` says: the number of an input, and its subscripts."""
+    """Copy the target, then write `values`, an input and its subscripts, `over` axes that only they have.
+
+    All places may be one, and all values: what is stored then varies over none of them.
+    """
     rank = len(subscripts)
     b.store(b.load(0, b.axes[:rank]), b.axes[:rank])
     inside = b.all_true([ok for _, ok in found])
-    b.store(b.load(*values), subscripts, dynamic=[at for at, _ in found], mask=inside, adds=adds)
+    b.store(b.load(*values), subscripts, dynamic=[at for at, _ in found], mask=inside, over=over, adds=adds)
     return b.kernel

@@ -13,6 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
+from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import axes_attr, map_attr
 from tilewright.dialects.tk.compute import ScanOp
 from tilewright.dialects.tk.domain import exprs_of, reduced_axes
@@ -59,9 +60,7 @@ def coalesce(func: FuncOp) -> None:
     axes: list[int] = list(range(len(func.space)))
     sizes = dict(enumerate(func.space))
     values: dict[Var, Expr] = {}
-    groups = [
-        frozenset(reduced_axes(op)) if not isinstance(op, ScanOp) else frozenset((op.along,)) for op in ops
-    ]
+    groups = [_together(op) for op in ops]
     used = {var.index for e in exprs for var in e.variables() if var.kind == "d"}.union(*groups)
     for axis in range(len(func.space)):
         if sizes[axis].constant == 1 or axis not in used:
@@ -79,6 +78,13 @@ def coalesce(func: FuncOp) -> None:
         axes = list(dict.fromkeys(a for a in axes if a != high))
     if axes != list(range(len(func.space))) and may_rewrite(func, "its axes were merged"):
         _renumber(func, ops, axes, sizes, values)
+
+
+def _together(op: Operation) -> frozenset[int]:
+    """The axes that `op` names beside its subscripts."""
+    if isinstance(op, ScanOp):
+        return frozenset((op.along,))
+    return frozenset(op.over if isinstance(op, StoreOp) else reduced_axes(op))
 
 
 def _mergeable(
@@ -122,6 +128,8 @@ def _renumber(
     for op in ops:
         if exprs := exprs_of(op):
             op.properties["map"] = map_attr([bounds.simplify(e.substitute(change)) for e in exprs])
+            if isinstance(op, StoreOp) and op.over:
+                op.properties["axes"] = axes_attr(*sorted({number[a] for a in op.over if a in number}))
         elif isinstance(op, Reduction):
             left = sorted({number[a] for a in op.over if a in number})
             op.properties["axes"] = axes_attr(*left)

@@ -68,8 +68,10 @@ def mark_stores(body: Body, vector: int | None, *, parallel: bool) -> None:
 
 
 def goes_apart(body: Body, op: Operation, vector: int | None) -> bool:
-    """Whether lanes are stored at positions of their own: that is done one by one."""
-    return isinstance(op, StoreOp) and any(vector in body.domains[v] for v in op.dynamic)
+    """Whether lanes are stored at positions of their own, or all at one: that is done one by one."""
+    if not isinstance(op, StoreOp):
+        return False
+    return vector in op.over or any(vector in body.domains[v] for v in op.dynamic)
 
 
 def is_independent(body: Body, space: Sequence[Expr], axis: int) -> bool:

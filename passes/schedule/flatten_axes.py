@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim, product
+from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import axes_attr, map_attr
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import exprs_of
@@ -83,6 +84,8 @@ def _rewrite(func: FuncOp, sizes: Sequence[Expr], merges: Sequence[Merge], numbe
         if exprs := exprs_of(op):
             flat = [bounds.simplify(_merged(e, merges).substitute(renamed)) for e in exprs]
             op.properties["map"] = map_attr(flat)
+            if isinstance(op, StoreOp) and op.over:
+                op.properties["axes"] = axes_attr(*sorted({number[a] for a in op.over}))
         elif isinstance(op, ReduceOp | ArgReduceOp | MomentsOp):
             op.properties["axes"] = axes_attr(*sorted({number[a] for a in op.over}))
         elif isinstance(op, ScanOp):

@@ -153,6 +153,7 @@ class TileWriter(Writer):
             "operandSegmentSizes": segments(1, 1, len(dynamic), len(mask)),
             **({} if scalar else lanes_property(self.frame)),
         }
+        properties.pop("axes", None)  # the loops are explicit
         new = StoreOp.create(
             operands=[value, buffer, *dynamic, *mask], properties=properties, attributes=op.attributes
         )

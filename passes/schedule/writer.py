@@ -194,6 +194,7 @@ class Writer:
         properties = op.properties
         if exprs:
             properties = {**op.properties, "map": map_attr(exprs)}
+            properties.pop("axes", None)  # the loops are explicit
             if wide:
                 properties["lanes"] = int64(self.plan.vector or 0)
         new = (vector_form(op) if wide else type(op)).create(

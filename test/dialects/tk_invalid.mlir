@@ -66,6 +66,24 @@ tk.func @f [8] (%a: memref<8xf32>) {
 
 // -----
 
+// CHECK: tk.store: axis 1 is outside of the iteration space of rank 1
+tk.func @f [8] (%a: memref<8xf32>) {
+  %z = arith.constant 0.0 : f32
+  tk.store %z, %a[0] over [1] combine add : f32, memref<8xf32>
+}
+
+// -----
+
+// CHECK: tk.store cannot be in a scheduled function, its loops are explicit
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %z = arith.constant 0.0 : f32
+  tk.for 0 = "0" to "8" step 1 {
+    tk.store %z, %a[0] over [0] combine add : f32, memref<8xf32>
+  }
+}
+
+// -----
+
 // CHECK: tk.store: target is not a destination, those are block arguments 1 and on
 func.func @f(%x: tensor<8xf32>) {
   %r = tk.kernel [8] ins(%x : tensor<8xf32>) -> (tensor<8xf32>) {

@@ -12,7 +12,7 @@
 // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = tk.moments %{{.*}}, %{{.*}}, %{{.*}} over [1] : f32
 // CHECK: tk.scan add %{{.*}} along 1 : f32
 // CHECK: tk.random %{{.*}}, %{{.*}} : f32
-// CHECK: tk.store %{{.*}}, %{{.*}}[d0, i0](%{{.*}}) if %{{.*}} combine add : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
+// CHECK: tk.store %{{.*}}, %{{.*}}[d0, i0](%{{.*}}) over [0, 1] if %{{.*}} combine add : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
 // GENERIC: "tk.kernel"(%x, %j) <{sizes = #tk.map<"8, s0">}>
 // GENERIC: "tk.load"(%a) <{map = #tk.map<"d0, d1">, operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
 // GENERIC: "tk.reduce"(%{{.*}}) <{kind = "add", axes = array<i64: 1>}> : (f32) -> f32
@@ -37,7 +37,7 @@ func.func @kernels(%x: tensor<8x?xf32, #tw.shape<"8, s0">>, %j: tensor<8xi64>, %
     %rr = tk.random %k, %i : f32
     tk.store %sc, %o0[d0, d1] : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
     tk.store %s, %o1[d0] : f32, tensor<8xf32>
-    tk.store %rr, %o2[d0, i0](%2) if %m combine add : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
+    tk.store %rr, %o2[d0, i0](%2) over [0, 1] if %m combine add : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
     tk.store %ix, %o3[d0] : i64, tensor<8xi64>
   }
   func.return

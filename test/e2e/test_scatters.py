@@ -71,6 +71,55 @@ def test_index_add_of_elements(dtype: torch.dtype) -> None:
     )  # fmt: skip
 
 
+def _one_place(count: Any) -> Tensor:
+    return torch.zeros(count, dtype=torch.long)
+
+
+_UNIFORM: dict[str, Callable[[Tensor, Any], Tensor]] = {
+    "added": lambda x, n: x.index_add(0, _one_place(n), torch.ones(n)),
+    "added_rows": lambda x, n: x.reshape(2, 2).index_add(0, _one_place(n), torch.ones(n, 2)),
+    "added_at_pairs": lambda x, n: x.reshape(2, 2).index_put(
+        (_one_place(n)[:, None], _one_place(2)), torch.ones(()), accumulate=True
+    ),
+    "added_along": lambda x, n: x.scatter_add(0, _one_place(n), torch.ones(n)),
+    "put": lambda x, n: x.index_put((_one_place(n),), torch.tensor(3.0)),
+    "along": lambda x, n: x.scatter(0, _one_place(n), 4.0),
+    "a_slice": lambda x, n: x.slice_scatter(torch.zeros(n // 2), 0, 0, n // 2 * 2, 2),
+}
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("name", _UNIFORM)
+def test_one_value_at_one_place_is_stored_as_often_as_it_is_listed(name: str, target: str) -> None:
+    """No times at all where a size, known or not, is 0."""
+    function = _UNIFORM[name]
+
+    def program(x: Tensor, y: Tensor) -> Tensor:
+        return function(x, y.shape[0] - 2)
+
+    for dynamic in (True, False):
+        torch._dynamo.reset()
+        compiled = torch.compile(program, backend="mlir", dynamic=dynamic, options={"target": target})
+        for count in (5, 2, 3):
+            x, y = tensor(4), torch.zeros(count)
+            torch.testing.assert_close(compiled(x, y), program(x, y), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: x.select_scatter(y[0], 0, 1),
+        lambda x, y: x.slice_scatter(y[:1], 0, 1, 2),
+        lambda x, y: x.slice_scatter(y[:, ::2], 1, 0, None, 2),
+        lambda x, y: x.slice_scatter(y),
+        lambda x, y: x.diagonal_scatter(y[0, :2]),
+    ],
+)
+def test_what_is_scattered_takes_the_dtype_of_the_target(function: Callable[..., Tensor]) -> None:
+    exactly(function, tensor(2, 3, dtype=torch.int16), tensor(2, 3) * 9)
+    exactly(function, tensor(2, 3, dtype=torch.bfloat16), tensor(2, 3, dtype=torch.float64))
+
+
 def test_index_add_scales_and_takes_small_indices() -> None:
     index = positions(9, 20).int()
     exactly(lambda x, i, y: x.index_add(0, i, y, alpha=3), tensor(9, 4), index, tensor(20, 4))

@@ -34,6 +34,23 @@ tk.func @merges_what_a_reduction_takes_together [4, 3, 5] (%x: memref<60xf32>, %
   tk.store %1, %o[d0] : f32, memref<4xf32>
 }
 
+// What adds one number runs over axes that nothing else names.
+// CHECK-LABEL: @merges_what_a_store_runs_over [15]
+// CHECK: tk.store %{{.*}}, %o[0] over [0] combine add :
+tk.func @merges_what_a_store_runs_over [1, 3, 5] (%o: memref<4xf32>) {
+  %0 = arith.constant 1.0 : f32
+  tk.store %0, %o[0] over [0, 1, 2] combine add : f32, memref<4xf32>
+}
+
+// CHECK-LABEL: @keeps_axes_that_one_store_splits [3, 5]
+// CHECK: tk.store %{{.*}}, %o[d0] over [1] combine add :
+tk.func @keeps_axes_that_one_store_splits [3, 5] (%x: memref<15xf32>, %o: memref<15xf32>) {
+  %0 = tk.load %x[d0*5 + d1] : memref<15xf32> -> f32
+  tk.store %0, %o[d0*5 + d1] : f32, memref<15xf32>
+  %1 = arith.constant 1.0 : f32
+  tk.store %1, %o[d0] over [1] combine add : f32, memref<15xf32>
+}
+
 // CHECK-LABEL: @forwards_reductions_over_one_element [4]
 // CHECK-NEXT: %[[V:.*]] = tk.load %x[d0] :
 // CHECK-NEXT: tk.store %[[V]], %o[d0] :

@@ -21,7 +21,7 @@
 // CHECK:         %[[OLD:.*]] = tk.load %{{.*}}[d0, d1] : tensor<9x4xf32> -> f32
 // CHECK:         tk.store %[[OLD]], %[[O:.*]][d0, d1] :
 // CHECK:         %[[V:.*]] = tk.load %{{.*}}[d2, d1] : tensor<6x4xf32> -> f32
-// CHECK:         tk.store %[[V]], %[[O]][i0, d1](%[[ROW]]) if %[[INSIDE]] combine add : f32, tensor<9x4xf32> loc("m.py":3:0)
+// CHECK:         tk.store %[[V]], %[[O]][i0, d1](%[[ROW]]) over [2] if %[[INSIDE]] combine add : f32, tensor<9x4xf32> loc("m.py":3:0)
 // CALLS-LABEL: @adds_rows
 // CALLS:         tw.scatter_add
 // SUMS-LABEL:  @adds_rows
@@ -40,7 +40,7 @@ func.func @adds_rows(%t: tensor<9x4xf32>, %v: tensor<6x4xf32>, %i: tensor<6xi64>
 // CHECK:         tk.kernel [9, 4, 6]
 // CHECK-NOT:     arith.addi
 // CHECK:         %[[V:.*]] = tk.load %{{.*}}[d0, d2] : tensor<9x6xbf16> -> bf16
-// CHECK:         tk.store %[[V]], %{{.*}}[d0, i0](%{{.*}}) if %{{.*}} : bf16, tensor<9x4xbf16>
+// CHECK:         tk.store %[[V]], %{{.*}}[d0, i0](%{{.*}}) over [2] if %{{.*}} : bf16, tensor<9x4xbf16>
 // SUMS-LABEL:  @strict_replaces
 // SUMS-NEXT:     tw.scatter
 func.func @strict_replaces(%t: tensor<9x4xbf16>, %v: tensor<9x6xbf16>, %i: tensor<6xi64>) -> tensor<9x4xbf16> {
@@ -55,7 +55,7 @@ func.func @strict_replaces(%t: tensor<9x4xbf16>, %v: tensor<9x6xbf16>, %i: tenso
 // CHECK:         tk.kernel [5, 7, 9, 2, 3]
 // CHECK:         %[[IN:.*]] = arith.andi
 // CHECK:         tk.load %{{.*}}[d1, d3, d4] : tensor<7x2x3xf32> -> f32
-// CHECK:         tk.store %{{.*}}, %{{.*}}[i0, d1, i1](%{{.*}}, %{{.*}}) if %[[IN]] combine add
+// CHECK:         tk.store %{{.*}}, %{{.*}}[i0, d1, i1](%{{.*}}, %{{.*}}) over [3, 4] if %[[IN]] combine add
 func.func @two_positions(%t: tensor<5x7x9xf32>, %v: tensor<7x2x3xf32>, %i: tensor<2x3xi64>, %j: tensor<2x3xi64>) -> tensor<5x7x9xf32> {
   %r = tw.scatter_add %v into %t[%j, %i] dims [0, 2] at 1 : (tensor<5x7x9xf32>, tensor<7x2x3xf32>, tensor<2x3xi64>, tensor<2x3xi64>) -> tensor<5x7x9xf32>
   func.return %r : tensor<5x7x9xf32>
@@ -67,10 +67,10 @@ func.func @two_positions(%t: tensor<5x7x9xf32>, %v: tensor<7x2x3xf32>, %i: tenso
 // CHECK-LABEL: @along_one
 // CHECK:         tk.kernel [5, 7, 3, 2]
 // CHECK:         tk.load %{{.*}}[d2, d3] : tensor<3x2xi64> -> i64
-// CHECK:         tk.store %{{.*}}, %{{.*}}[d2, i0](%{{.*}}) if %{{.*}} : f32
+// CHECK:         tk.store %{{.*}}, %{{.*}}[d2, i0](%{{.*}}) over [2, 3] if %{{.*}} : f32
 // CHECK:         tk.kernel [5, 7, 2]
 // CHECK:         tk.load %{{.*}}[d0, d2] : tensor<5x2xi64> -> i64
-// CHECK:         tk.store %{{.*}}, %{{.*}}[d0, i0](%{{.*}}) if %{{.*}} combine add : f32
+// CHECK:         tk.store %{{.*}}, %{{.*}}[d0, i0](%{{.*}}) over [2] if %{{.*}} combine add : f32
 // SUMS-LABEL:  @along_one
 // SUMS-NEXT:     tw.scatter_along
 // SUMS-NEXT:     tk.kernel [5, 7, 2]

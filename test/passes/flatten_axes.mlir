@@ -76,6 +76,28 @@ tk.func @effects_keep_axes_apart [4, 6] (%x: memref<24xf32>, %p: memref<4xf32>, 
 
 // -----
 
+// What adds one number runs over axes that nothing else names; they keep their number.
+// CHECK-LABEL: tk.func @flattens_what_a_store_runs_over [15]
+// CHECK: tk.store %{{.*}}, %o[0] over [0] combine add
+tk.func @flattens_what_a_store_runs_over [3, 5] (%o: memref<4xf32>) {
+  %0 = arith.constant 1.0 : f32
+  tk.store %0, %o[0] over [0, 1] combine add : f32, memref<4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: tk.func @one_axis_of_a_store_stays_apart [4, 6]
+// CHECK: tk.store %{{.*}}, %o[d0] over [1] combine add
+// REMARK: tk.func at {{.*}}: no two axes have one role
+tk.func @one_axis_of_a_store_stays_apart [4, 6] (%x: memref<24xf32>, %o: memref<24xf32>) {
+  %0 = tk.load %x[d0*6 + d1] : memref<24xf32> -> f32
+  tk.store %0, %o[d0*6 + d1] : f32, memref<24xf32>
+  %1 = arith.constant 1.0 : f32
+  tk.store %1, %o[d0] over [1] combine add : f32, memref<24xf32>
+}
+
+// -----
+
 // CHECK-LABEL: tk.func @empty_axes_stay [7, 0]
 // CHECK-NEXT: tk.load %x[d1]
 // REMARK: tk.func at {{.*}}: an axis has no elements, and what is divided by its size has no value

@@ -119,3 +119,15 @@ tk.func @symbolic_rows [s0, 1000, s1] (%v: memref<?xf32>, %j: memref<?xi64>, %o:
   %5 = tk.load %v[d0*1000 + d1] : memref<?xf32> -> f32
   tk.store %5, %o[d0*s1 + i0](%4) combine add : f32, memref<?xf32>
 }
+
+// -----
+
+// Lanes that all add to one place do so one after the other, as often as the axis is long.
+// CHECK:      @one_place
+// LOOPS:      @one_place
+// LOOPS:        tk.for 0 = "0" to "s0" step 1
+// LOOPS-NEXT:     tk.store %{{.*}}, %o[0] combine add : f32, memref<4xf32>
+tk.func @one_place [s0] (%o: memref<4xf32>) symbols [s0] {
+  %0 = arith.constant 1.0 : f32
+  tk.store %0, %o[0] over [0] combine add : f32, memref<4xf32>
+}
