@@ -41,9 +41,16 @@ class Layout:
     @property
     def is_dense(self) -> bool:
         """True where the elements fill their memory in some order of dimensions."""
-        ordered = self._outermost_first()
-        expected = row_major_strides([self.sizes[d] for d in ordered])
-        return all(self.strides[d] == e for d, e in zip(ordered, expected, strict=True))
+        return self.dense_order is not None
+
+    @property
+    def dense_order(self) -> list[int] | None:
+        """All dimensions, outermost in memory first; None where there are gaps or overlaps, or may be."""
+        order = self._outermost_first()
+        expected = row_major_strides([self.sizes[d] for d in order])
+        if any(self.strides[d] != e for d, e in zip(order, expected, strict=True)):
+            return None
+        return [d for d, n in enumerate(self.sizes) if n.constant == 1] + order
 
     @property
     def is_apart(self) -> bool:

@@ -9,8 +9,7 @@ from typing import Any
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from tilewright.dialects import index_expr
-from tilewright.dialects.index_expr import Expr, as_expr
+from tilewright.dialects.index_expr import Expr, as_expr, product
 from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
@@ -18,41 +17,37 @@ from tilewright.dialects.types import sizes_of
 
 from ..errors import Unsupported, UnsupportedNode
 from ..locations import place_of
+from ..strides import Layout, layout_of
 from .builder import Builder, Row, integer, integers
 
 
 def _as_strided(b: Builder, x: SSAValue, size: Any, stride: Any, storage_offset: Any = None) -> SSAValue:
     """Read the elements of `x` in memory order; defined where `x` fills its memory densely."""
-    order, offset = _order_in_memory(b, sizes_of(x)), _first(b, storage_offset)
-    flat = _in_memory(b, x, order)
-    wanted = integers(stride)
-    _check_within(b, flat, b.sizes, wanted, offset)
-    turned = _covering(b.sizes, wanted, flat, offset)
+    offset = _first(b, storage_offset)
+    flat = _in_memory(b, x, _order_in_memory(b))
+    turned = _covering(b.sizes, stride, flat, offset)
     if turned is not None:
         return _from_memory(b, flat, b.sizes, turned)
-    return b.emit(GatherOp(flat, [_places(b, b.sizes, wanted, offset)], [0], 0))
+    return b.emit(GatherOp(flat, [_places(b, flat, b.sizes, integers(stride), offset)], [0], 0))
 
 
 def _as_strided_scatter(
     b: Builder, x: SSAValue, source: SSAValue, size: Any, stride: Any, storage_offset: Any = None
 ) -> SSAValue:
     """`x` with `source` at the elements that `as_strided` reads."""
-    order, offset = _order_in_memory(b, sizes_of(x)), _first(b, storage_offset)
+    order, offset = _order_in_memory(b), _first(b, storage_offset)
     flat, sizes = _in_memory(b, x, order), sizes_of(source)
-    wanted = integers(stride)
-    _check_within(b, flat, sizes, wanted, offset)
-    turned = _covering(sizes, wanted, flat, offset)
+    turned = _covering(sizes, stride, flat, offset)
     if turned is not None:
         filled = _in_memory(b, source, turned)
     else:
-        filled = b.emit(ScatterOp(flat, [_places(b, sizes, wanted, offset)], source, [0], 0))
+        filled = b.emit(ScatterOp(flat, [_places(b, flat, sizes, integers(stride), offset)], source, [0], 0))
     return _from_memory(b, filled, sizes_of(x), order)
 
 
-def _order_in_memory(b: Builder, shape: Sequence[Expr]) -> list[int]:
+def _order_in_memory(b: Builder) -> list[int]:
     """The dimensions of the first operand, outermost in memory first."""
-    fake = b.input_fake(0)
-    order = _dense_order(shape, integers(b.symbols.exprs(fake.stride())))
+    order = layout_of(b.input_fake(0), b.symbols).dense_order
     if order is None:
         raise _out_of_reach(b, "its operand has gaps or overlaps")
     return order
@@ -65,24 +60,15 @@ def _first(b: Builder, storage_offset: Any) -> int:
     return integer(storage_offset) - integer(b.symbols.expr(b.input_fake(0).storage_offset()))
 
 
-def _dense_order(sizes: Sequence[Expr], strides: Sequence[int]) -> list[int] | None:
-    """The dimensions, outermost in memory first; None where there are gaps or overlaps."""
-    order = sorted(range(len(sizes)), key=lambda d: (-strides[d], d))
-    dense = index_expr.row_major_strides([sizes[d] for d in order])
-    pairs = zip(order, dense, strict=True)
-    fits = all(sizes[d].constant == 1 or expected.constant == strides[d] for d, expected in pairs)
-    return order if fits else None
-
-
-def _covering(sizes: Sequence[Expr], strides: Sequence[int], flat: SSAValue, offset: int) -> list[int] | None:
+def _covering(sizes: tuple[Expr, ...], strides: Any, flat: SSAValue, offset: int) -> list[int] | None:
     """The order of dimensions that are all of the memory, each element once; None of others."""
-    if offset or index_expr.product(sizes) != sizes_of(flat)[0]:
+    if offset or product(sizes) != sizes_of(flat)[0]:
         return None
-    return _dense_order(sizes, strides)
+    return Layout(sizes, tuple(map(as_expr, strides))).dense_order
 
 
 def _in_memory(b: Builder, x: SSAValue, order: Sequence[int]) -> SSAValue:
-    return b.reshape(b.transpose(x, order), (index_expr.product(sizes_of(x)),))
+    return b.reshape(b.transpose(x, order), (product(sizes_of(x)),))
 
 
 def _from_memory(b: Builder, flat: SSAValue, sizes: Sequence[Expr], order: Sequence[int]) -> SSAValue:
@@ -90,14 +76,20 @@ def _from_memory(b: Builder, flat: SSAValue, sizes: Sequence[Expr], order: Seque
     return b.transpose(shaped, [order.index(d) for d in range(len(order))])
 
 
-def _places(b: Builder, sizes: tuple[Expr, ...], strides: Sequence[int], offset: int) -> SSAValue:
+def _places(
+    b: Builder, flat: SSAValue, sizes: tuple[Expr, ...], strides: Sequence[int], offset: int
+) -> SSAValue:
+    """Where in the memory each element stands."""
+    _check_within(b, flat, sizes, strides, offset)
     place = b.full(offset, i64, sizes)
     for d, step in enumerate(strides):
         place = b.emit(AddOp(place, b.emit(IotaOp(i64, sizes, d, 0, step))))
     return place
 
 
-def _check_within(b: Builder, flat: SSAValue, sizes: Sequence[Expr], strides: list[int], offset: int) -> None:
+def _check_within(
+    b: Builder, flat: SSAValue, sizes: Sequence[Expr], strides: Sequence[int], offset: int
+) -> None:
     """Elements of the memory that are no elements of the operand are out of reach, for ATen too."""
     if any(n.constant == 0 for n in sizes):
         return

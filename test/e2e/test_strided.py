@@ -54,3 +54,23 @@ def test_operand_made_here_needs_no_aten() -> None:
 
     compiled = torch.compile(function, backend="mlir", options={"fallback": False})
     torch.testing.assert_close(compiled(COUNTS.view(6, 6) / 9), function(COUNTS.view(6, 6) / 9))
+
+
+def swapped(x: Tensor) -> Tensor:
+    """All of the memory, in another order of dimensions."""
+    n, m = x.shape
+    return x.exp().as_strided((m, 1, n), (1, n * m, m)) + 1
+
+
+def rows_scattered(x: Tensor) -> Tensor:
+    n, m = x.shape
+    return torch.as_strided_scatter(x.exp(), x.t() * 2, (m, n), (1, m))
+
+
+@pytest.mark.parametrize("function", [swapped, rows_scattered])
+def test_lengths_are_symbols_where_all_of_the_memory_is_seen(function: Callable[[Tensor], Tensor]) -> None:
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="mlir", dynamic=True, options={"fallback": False})
+    for n, m in ((4, 7), (5, 3)):
+        x = torch.arange(1.0 * n * m).view(n, m) / 9
+        torch.testing.assert_close(compiled(x), function(x))
