@@ -33,6 +33,7 @@ from .locations import argument_name
 from .options import Options, options_of_target
 from .torch_internals import tokens_inside, tracing_context
 from .trace import Record, Trace
+from .true_types import correct_types
 
 LOGGER = logging.getLogger("tilewright.compile")
 
@@ -175,6 +176,7 @@ def _imported(
 ) -> tuple[Graph, str]:
     """The graph in our IR, and the name of its target."""
     options, trace = request.options, request.trace
+    correct_types(gm)
     place = placement(gm)
     name = options.target if options.target != "auto" else _target_of(place.device)
     frozen = request.kind == "inference" and options.freeze

@@ -18,6 +18,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 
 from .dropout_operators import operators
 from .recomputed_weights import recompute_weights
+from .true_types import correct_types
 
 _AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
 _APART = 1 << 40
@@ -32,6 +33,7 @@ def partition(
     joint: GraphModule, inputs: Any, *, again: Callable[[GraphModule], bool], **how: Any
 ) -> tuple[GraphModule, GraphModule]:
     """The forward and the backward graph of a joint one; `again`: whether kernels compute products again."""
+    correct_types(joint)
     if again(joint):
         recompute_weights(joint, how["num_fwd_outputs"])
     _draw_from_seeds(joint)
