@@ -34,7 +34,7 @@ def capture(
     from .compile import compile_captured
     from .environment import read_environment
     from .options import make_options
-    from .torch_internals import compile_apart, compiling_afresh
+    from .torch_internals import compiled_apart
     from .trace import Record
 
     record, options, environment = Record(), make_options({"target": "reference"}), read_environment()
@@ -42,8 +42,8 @@ def capture(
     def backend(gm: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
         return compile_captured(gm, inputs, options, environment, record)
 
-    with compiling_afresh():
-        call(compile_apart(function, backend=backend, dynamic=dynamic))
+    with compiled_apart(function, backend, dynamic) as compiled:
+        call(compiled)
     return [
         Captured(f"{number:03}-{kind}", module_text(graph.module))
         for number, (kind, graph) in enumerate(record.graphs)

@@ -78,9 +78,8 @@ def explain(
     from .environment import read_environment
     from .options import make_options
     from .torch_internals import (
-        compile_apart,
         compile_seconds,
-        compiling_afresh,
+        compiled_apart,
         recorded_graph_breaks,
         refusals,
         untraced,
@@ -94,8 +93,8 @@ def explain(
         return compile_captured(gm, inputs, chosen, environment, record)
 
     breaks, refused, before = len(recorded_graph_breaks()), refusals(), compile_seconds()
-    with remarks_to(remarks.append), compiling_afresh():
-        result = compile_apart(function, backend=backend, dynamic=dynamic)(*args, **kwargs)
+    with remarks_to(remarks.append), compiled_apart(function, backend, dynamic) as compiled:
+        result = compiled(*args, **kwargs)
     ours = _stages(record.traces)
     frames, backends = (after - start for after, start in zip(compile_seconds(), before, strict=True))
     return Explanation(

@@ -217,20 +217,40 @@ def compile_seconds() -> tuple[float, float]:
     return sum(metrics.get(frames, ())), sum(metrics.get(backends, ()))
 
 
-def compile_apart(function: Callable[..., Any], **how: Any) -> Callable[..., Any]:
-    """`torch.compile` whose entries do not count among those of other compiles, where torch can do that."""
-    if "isolate_recompiles" in signature(torch.compile).parameters:  # pyright: ignore
-        how["isolate_recompiles"] = True
-    return torch.compile(function, **how)  # pyright: ignore
-
-
 @contextmanager
-def compiling_afresh() -> Generator[None]:
-    """Dynamo compiles a function however often it did before, and its backward graph at once."""
+def compiled_apart(
+    function: Callable[..., Any], backend: Callable[..., Any], dynamic: bool | None
+) -> Generator[Callable[..., Any]]:
+    """`function` compiled however often it was before, and its backward graph at once.
+
+    These compiles do not count among those that torch allows for the function, of which some releases cannot
+    keep them apart: there Dynamo forgets the code that they met, which other backends then compile again.
+    """
     import torch._dynamo.config as dynamo
     import torch._functorch.config as functorch
 
     unlimited = 1 << 30
     limits = dynamo.patch(recompile_limit=unlimited, accumulated_recompile_limit=unlimited)  # pyright: ignore
+    apart = {"isolate_recompiles": True} if _knows_isolated_compiles() else {}
     with limits, functorch.patch(force_non_lazy_backward_lowering=True):  # pyright: ignore
-        yield
+        try:
+            yield torch.compile(function, backend=backend, dynamic=dynamic, **apart)  # pyright: ignore
+        finally:
+            if not apart:
+                _forget(backend)
+
+
+def _knows_isolated_compiles() -> bool:
+    return "isolate_recompiles" in signature(torch.compile).parameters  # pyright: ignore
+
+
+def _forget(backend: Callable[..., Any]) -> None:
+    """Drop what Dynamo keeps of each code object that this backend compiled."""
+    from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list as entries_of  # pyright: ignore
+    from torch._C._dynamo.eval_frame import reset_code  # pyright: ignore
+    from torch._dynamo.convert_frame import input_codes
+
+    for code in [code for reference in input_codes.seen if (code := reference()) is not None]:
+        entries: list[Any] = entries_of(code)
+        if any(getattr(entry.backend, "compiler_fn", None) is backend for entry in entries):
+            reset_code(code)

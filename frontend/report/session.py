@@ -251,7 +251,7 @@ def record_call(
 ) -> None:
     """Compile and call, with everything noted in `record`."""
     from ..compile import compile_captured
-    from ..torch_internals import compile_apart, compiling_afresh, recorded_graph_breaks, refusals, untraced
+    from ..torch_internals import compiled_apart, recorded_graph_breaks, refusals, untraced
 
     environment = record.environment
     assert environment is not None
@@ -261,6 +261,6 @@ def record_call(
         return compile_captured(gm, inputs, record.options, environment, record)
 
     breaks, refused = len(recorded_graph_breaks()), refusals()
-    with compiling_afresh():
-        call(compile_apart(function, backend=backend, dynamic=dynamic))
+    with compiled_apart(function, backend, dynamic) as compiled:
+        call(compiled)
     record.breaks = (*recorded_graph_breaks()[breaks:], *untraced(refused))
