@@ -86,6 +86,20 @@ def _put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> 
     return flat.reshape(x.shape)
 
 
+def _index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
+    """Torch's own makes what it returns row-major and then not, which release 2.11 cannot trace."""
+    if not x.dim():
+        return _index_fill(x.unsqueeze(0), 0, index, value).reshape(())
+    element = value.to(x.dtype) if isinstance(value, Tensor) else x.new_full((), value)
+    places: list[Tensor | None] = [None] * (dim % x.dim())
+    return torch.ops.aten.index_put.default(x, [*places, index.reshape(-1)], element)
+
+
+def _frac(x: Tensor) -> Tensor:
+    """0.0 of -0.0, unlike torch's own up to release 2.11."""
+    return x - x.trunc()
+
+
 def _isin(x: Tensor, among: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     few = isinstance(among.numel(), int) and among.numel() <= MOST_COMPARED  # pyright: ignore[reportUnnecessaryIsInstance]
     if not few:
@@ -135,6 +149,9 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.put.default: _put,
         aten.eye.default: _eye,
         aten.eye.m: _eye,
+        aten.frac.default: _frac,
+        aten.index_fill.int_Scalar: _index_fill,
+        aten.index_fill.int_Tensor: _index_fill,
         aten.isin.Tensor_Tensor: _isin,
         aten._weight_norm_interface_backward.default: _weight_norm_backward,
     }

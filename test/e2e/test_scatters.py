@@ -289,6 +289,22 @@ def test_old_values_outlast_an_update(update: str) -> None:
     exactly(function, tensor(4, 7, 33), torch.tensor([5, 0, 3]), tensor(4, 7, 33, seed=2))
 
 
+FILLS = (
+    (torch.float64, 1e300),
+    (torch.int64, 2**60 + 1),
+    (torch.float32, torch.tensor(3)),
+    (torch.bool, True),
+)
+
+
+@pytest.mark.parametrize(("dtype", "value"), FILLS, ids=str)
+def test_fills_hold_the_value_and_the_strides(dtype: torch.dtype, value: Any) -> None:
+    numbers = torch.arange(12).view(3, 4).to(dtype)
+    for x in (numbers, numbers.t()):
+        exactly(lambda x, i: x.index_fill(-1, i, value), x, torch.tensor([0, 2]))
+    exactly(lambda x, i: x.index_fill(0, i, value), numbers[0, 1], torch.tensor([0]))
+
+
 def test_sums_of_bools_are_true_where_any_is() -> None:
     exactly(
         lambda x, i, y: (
