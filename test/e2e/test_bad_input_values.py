@@ -117,6 +117,9 @@ def test_a_fallback_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     assert len([r for r in caplog.records if "slogdet" in r.getMessage()]) <= 1
 
 
+@pytest.mark.skipif(
+    torch.__version__ < "2.12", reason="torch 2.11 leaves them to Python: its trace knows no such tensors"
+)
 def test_quantised_tensors_run_the_graph_by_aten() -> None:
     def f(x: Tensor) -> Tensor:
         return torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize() + 1

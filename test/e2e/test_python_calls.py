@@ -12,6 +12,7 @@ import pytest
 import torch
 from torch import Tensor
 from torch._dynamo.exc import BackendCompilerFailed
+from torch._higher_order_ops.effects import _get_effect
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
 from torch._subclasses.fake_tensor import FakeTensorMode
@@ -305,6 +306,10 @@ def test_a_dump_runs_where_it_was_compiled_only(
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.skipif(
+    _get_effect(torch.ops.aten._linalg_check_errors.default) is None,
+    reason="torch 2.11 drops the check of `inv`, whatever the backend",
+)
 def test_an_operator_with_an_effect_stays_and_its_graph_is_compiled() -> None:
     """`inv` is an operator and a check, which AOTAutograd orders by a token."""
 
