@@ -322,4 +322,32 @@ FAULTS = (
         "read = output if op.is_depthwise else channel",
         "every group of a convolution reads the channels of the first one",
     ),
+    Fault(
+        "recomputed-read-elsewhere",
+        _F + "recompute_products.py",
+        "if k in region.last or r in elsewhere]",
+        "if k in region.last]",
+        "what others read of the scores is not stored any more",
+    ),
+    Fault(
+        "recomputed-order",
+        _F + "recompute_products.py",
+        "        op.detach()\n        parent.insert_op_after(op, after)\n        after = op\n",
+        "        op.detach()\n        parent.insert_op_after(op, after)\n",
+        "readers that move behind the gradients change places",
+    ),
+    Fault(
+        "recomputed-path",
+        _F + "recompute_products.py",
+        "if any(v.owner in made or v.owner in sunk for g",
+        "if any(v.owner in made for g",
+        "gradients stand before what they read",
+    ),
+    Fault(
+        "recomputed-depth",
+        _F + "recompute_products.py",
+        "if any(size is None or not 2 <= size <= DEEPEST_GRAD for size in sizes):",
+        "if any(size is None or not 2 <= size for size in sizes):",
+        "a program holds rows of any length",
+    ),
 )

@@ -378,4 +378,25 @@ FAULTS = (
         "",
         "one factor of a product is loaded by tensor descriptor though the other one cannot be",
     ),
+    Fault(
+        "parts-that-divide",
+        _S + "sum_at_source.py",
+        "if n <= most and known[axis] % n == 0)",
+        "if n <= most)",
+        "rows are cut into parts that do not divide them",
+    ),
+    Fault(
+        "summed-and-reduced",
+        _S + "sum_at_source.py",
+        "if mapped != {place} and not mapped.isdisjoint(summed):",
+        "if mapped != {place} and mapped.isdisjoint(summed):",
+        "a kernel that reduces all rows is cut into parts of them",
+    ),
+    Fault(
+        "summed-part-of-rows",
+        _S + "sum_at_source.py",
+        "if any(producer.space[a] != ONE for a in own):",
+        "if False:",
+        "an axis that the sum does not read is taken for one of size 1",
+    ),
 )

@@ -210,4 +210,25 @@ FAULTS = (
         "(batch, heads // shared, shared, *rest)))\n    return _as(rw, rw.value(SumOp(groups, (1,)))",
         "gradients of heads of keys are sums of the wrong heads of queries",
     ),
+    Fault(
+        "scatter-onto-anything",
+        _T + "scatter_onto_addends.py",
+        "if not adds or splat_of(scatter.target) != 0:",
+        "if not adds:",
+        "what the target of a scatter held is not in the sum",
+    ),
+    Fault(
+        "scatter-replaces",
+        _T + "scatter_onto_addends.py",
+        "adds = isinstance(scatter, ScatterAddOp) or scatter.combine.data is Combine.ADD",
+        "adds = isinstance(scatter, ScatterAddOp) or scatter.combine is not None",
+        "what a scatter puts in place of zeros replaces the addend instead of being added to it",
+    ),
+    Fault(
+        "scatter-halves-along",
+        _T + "scatter_onto_addends.py",
+        "is_half(element_type_of(scatter.target))",
+        "is_half(element_type_of(scatter.operands[1]))",
+        "halves are rounded after each addition: of one kind of scatter the type of indices is looked at",
+    ),
 )

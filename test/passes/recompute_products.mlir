@@ -141,11 +141,12 @@ func.func @gradients_of_keys_alone(%q: tensor<2x8x4xbf16>, %k: tensor<2x9x4xbf16
 
 // -----
 
-// What reads one result before the others are made comes after all of them.
-// CHECK-LABEL: @reader_moves_behind
+// What reads one result before the others are made comes after all of them, in the order in which it stood.
+// CHECK-LABEL: @readers_move_behind
 // CHECK: %[[GV:.*]], %{{.*}} = tk.kernel {{.*}} -> (tensor<2x9x5xbf16>, tensor<2x9x4xbf16>)
-// CHECK: tk.kernel {{.*}} ins(%[[GV]] :
-func.func @reader_moves_behind(%q: tensor<2x8x4xbf16>, %k: tensor<2x9x4xbf16>, %v: tensor<2x9x5xbf16>, %g: tensor<2x8x5xbf16>, %l: tensor<2x8xf32>, %t: tensor<2x8xf32>) -> (tensor<2x8x4xbf16>, tensor<2x9x4xbf16>, tensor<2x9x5xbf16>, tensor<2x9x5xbf16>) {
+// CHECK: %[[R:.*]], %{{.*}} = tk.kernel {{.*}} ins(%[[GV]] :
+// CHECK: tk.kernel {{.*}} ins(%[[R]] :
+func.func @readers_move_behind(%q: tensor<2x8x4xbf16>, %k: tensor<2x9x4xbf16>, %v: tensor<2x9x5xbf16>, %g: tensor<2x8x5xbf16>, %l: tensor<2x8xf32>, %t: tensor<2x8xf32>) -> (tensor<2x8x4xbf16>, tensor<2x9x4xbf16>, tensor<2x9x5xbf16>, tensor<2x9x5xbf16>) {
   %kt = tw.transpose %k by [0, 2, 1] : tensor<2x9x4xbf16> -> tensor<2x4x9xbf16>
   %vt = tw.transpose %v by [0, 2, 1] : tensor<2x9x5xbf16> -> tensor<2x5x9xbf16>
   %s0 = tw.matmul %q, %kt : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
@@ -156,7 +157,8 @@ func.func @reader_moves_behind(%q: tensor<2x8x4xbf16>, %k: tensor<2x9x4xbf16>, %
   %ph = tw.cast %p rounded : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
   %pt = tw.transpose %ph by [0, 2, 1] : tensor<2x8x9xbf16> -> tensor<2x9x8xbf16>
   %gv = tw.matmul %pt, %g : (tensor<2x9x8xbf16>, tensor<2x8x5xbf16>) -> tensor<2x9x5xbf16>
-  %r, %ri = tw.sort %gv dim 2 : tensor<2x9x5xbf16> -> tensor<2x9x5xbf16>, tensor<2x9x5xi64>
+  %r0, %ri0 = tw.sort %gv dim 2 : tensor<2x9x5xbf16> -> tensor<2x9x5xbf16>, tensor<2x9x5xi64>
+  %r, %ri = tw.sort %r0 dim 1 : tensor<2x9x5xbf16> -> tensor<2x9x5xbf16>, tensor<2x9x5xi64>
   %y0 = tw.matmul %g, %vt : (tensor<2x8x5xbf16>, tensor<2x5x9xbf16>) -> tensor<2x8x9xbf16>
   %y1 = tw.cast %y0 : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
   %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>

@@ -44,6 +44,18 @@ func.func @keeps_halves(%x: tensor<9x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6
 
 // -----
 
+// CHECK-LABEL: @keeps_halves_along
+// CHECK: tw.add
+// REMARK: tw.add at {{.*}}: halves are rounded after each addition: the order of a sum matters
+func.func @keeps_halves_along(%x: tensor<9x4xf16>, %v: tensor<9x2xf16>, %i: tensor<9x2xi64>) -> tensor<9x4xf16> {
+  %zero = tw.full 0.0 : f16 -> tensor<9x4xf16>
+  %s = tw.scatter_along %zero, %i, %v dim 1 reduce add : (tensor<9x4xf16>, tensor<9x2xi64>, tensor<9x2xf16>) -> tensor<9x4xf16>
+  %r = tw.add %x, %s : tensor<9x4xf16>
+  func.return %r : tensor<9x4xf16>
+}
+
+// -----
+
 // CHECK-LABEL: @keeps_shared_scatter
 // CHECK: tw.add
 // REMARK: tw.add at {{.*}}: what was scattered to zeros has other users

@@ -111,6 +111,36 @@ func.func @all_reduced_before(%x: tensor<128x3xf32>, %w: tensor<3x5xf32>) -> (te
 
 // -----
 
+// Running sums are kernels of their own.
+
+// REMARK: tk.kernel at {{.*}}: not summed where the rows are made: it scans or scatters
+// CHECK-LABEL: @scanned_before
+// CHECK:      tk.kernel [128, 3] ins(%x
+// CHECK:      tk.scan
+// CHECK:      tk.kernel [128, 3] ins(%e
+// CHECK:      tk.reduce add %{{.*}} over [0]
+func.func @scanned_before(%x: tensor<128x3xf32>, %w: tensor<3x5xf32>) -> (tensor<128x5xf32>, tensor<3xf32>) {
+  %e = tw.cumsum %x dim 1 : tensor<128x3xf32>
+  %m = tw.matmul %e, %w : (tensor<128x3xf32>, tensor<3x5xf32>) -> tensor<128x5xf32>
+  %s = tw.sum %e over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  func.return %m, %s : tensor<128x5xf32>, tensor<3xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not summed where the rows are made: one of its axes is not read
+// CHECK-LABEL: @over_an_axis_of_its_own
+// CHECK:      tk.kernel [128, 3, 7] ins(%x
+// CHECK:      tk.kernel [128, 3] ins(%e
+func.func @over_an_axis_of_its_own(%x: tensor<128x3x7xf32>, %w: tensor<3x5xf32>) -> (tensor<128x5xf32>, tensor<3xf32>) {
+  %e = tw.sum %x over [2] : tensor<128x3x7xf32> -> tensor<128x3xf32>
+  %m = tw.matmul %e, %w : (tensor<128x3xf32>, tensor<3x5xf32>) -> tensor<128x5xf32>
+  %s = tw.sum %e over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  func.return %m, %s : tensor<128x5xf32>, tensor<3xf32>
+}
+
+// -----
+
 // Between the two stands what needs the rows and is needed for the sum. Sums of rows are none of columns.
 
 // REMARK: tk.kernel at {{.*}}: not summed where the rows are made: another path leads from it to the consumer
