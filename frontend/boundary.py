@@ -21,12 +21,13 @@ from xdsl.dialects.builtin import (
     UnitAttr,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var
 from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.view import SliceOp
 from tilewright.dialects.types import tensor_type
+from tilewright.passes.host.views import behind
 
 from .aliases import Base
 from .aten.builder import Builder, FloatScalar
@@ -230,6 +231,7 @@ class Results:
         self._bases = {i: (base, _base(base, arguments, outputs)) for i, base in bases.items()}
         nodes = {*arguments.index, *_nodes(outputs)}
         self._sharers = Counter(_storages(nodes))
+        self._of_arguments = frozenset(_storages(arguments.index))
         self._room = _unused_room(_nodes(outputs), arguments.index)
         self.values: list[SSAValue] = []
         self.attrs: list[dict[str, Attribute]] = []
@@ -297,12 +299,21 @@ class Results:
             value = self.b.emit(SliceOp(value, starts, layout.sizes))
         if not layout.is_row_major and self._keeps(fake, layout):
             attrs["tw.strides"] = StringAttr(layout.text)
-        if self._sharers[_storage(fake)] == 1:
+        if self._is_apart(_storage(fake), value):
             attrs["tw.owned"] = UNIT  # eager gives it memory of its own (a clone, say): so do we
         dtype = fake.dtype if fake.dtype in CARRIERS else None
         self.values.append(value)
         self.attrs.append(attrs)
         return Result(len(self.values) - 1, dtype, expand)
+
+    def _is_apart(self, memory: int, value: SSAValue) -> bool:
+        """Whether a result must share memory with nothing else.
+
+        Views of one clone share the clone's; where only the argument is there to be viewed, each is a copy.
+        """
+        if self._sharers[memory] == 1:
+            return True
+        return memory not in self._of_arguments and isinstance(behind(value)[0], BlockArgument)
 
     def _reported(self, fake: torch.Tensor, made: Output) -> tuple[int | torch.SymInt, ...]:
         """The strides that the caller will see; some traced layouts with gaps become row-major."""

@@ -180,8 +180,8 @@ class StoreOp(IRDLOperation):
     tk.store %v, %o[d0, d1] : f32, tensor<8x512xf32>
     tk.store %v, %o[i0, d1](%i) over [0] if %m combine add : f32, tensor<8x512xf32>
 
-    In an unscheduled kernel it is done for every element of the axes that operands and subscripts vary over, and
-    of those that `over` names: one number may be added several times, or no times where an axis is empty.
+    In an unscheduled kernel it is done for every element of the axes that operands and subscripts vary over,
+    and of those that `over` names: one number may be added several times, or no times where an axis is empty.
     Where the mask is false, and in inactive lanes of a `tk.tail` or masked loop, nothing is written.
     In parallel loops an addition is atomic, but for `{tk.alone}`: no two iterations that run at once
     then store to one place.

@@ -152,3 +152,23 @@ def test_nothing_is_computed_for_a_view_of_an_argument() -> None:
     from tilewright.frontend.explain import explain
 
     assert explain(lambda x: (x[:, 1:].t(), x[::2]), X.clone()).kernels == 0
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("view", [lambda y: y, lambda y: y[:2], lambda y: y.t()])
+def test_views_of_a_clone_are_no_views_of_the_argument(
+    view: Callable[[torch.Tensor], torch.Tensor], training: bool
+) -> None:
+    """Changed in place, they would change it."""
+
+    def program(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        y = x.clone()
+        return view(y), y[2:]
+
+    torch._dynamo.reset()
+    x = X.clone().requires_grad_(training)
+    found = torch.compile(program, backend="mlir")(x)
+    assert x.untyped_storage().data_ptr() not in {y.untyped_storage().data_ptr() for y in found}
+    for a, b in zip(found, program(x), strict=True):
+        torch.testing.assert_close(a, b)
+        assert a.stride() == b.stride()

@@ -185,8 +185,8 @@ FAULTS = (
     Fault(
         "owned-results",
         _F + "boundary.py",
-        "if self._sharers[_storage(fake)] == 1:",
-        "if self._sharers[_storage(fake)] < 1:",
+        "if self._sharers[memory] == 1:",
+        "if self._sharers[memory] < 1:",
         "a clone that is returned may be the input itself",
     ),
     Fault(
