@@ -4,7 +4,7 @@ python test/fuzz/run.py --minutes 10 --folder build/fuzz
 
 build/fuzz/next.json            the next seed of each kind
 build/fuzz/graph-1040/          a find: module.mlir, reduced.mlir, error.txt
-build/fuzz/program-77/          program.py, error.txt
+build/fuzz/program-77/          program.py, error.txt; so for typed-77
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ sys.path.insert(0, str(Path(__file__).parents[2]))  # benchmarks.numerics
 
 from check_graph import Find, check_graph
 from check_program import check_program
+from check_typed import check_typed
 from families import random_graph
 from programs import random_program
+from typed_programs import random_typed_program
 
 from tilewright.frontend.check.errors import WrongCode
 from tilewright.frontend.check.failure import Oracle
@@ -39,7 +41,15 @@ def fuzz_program(seed: int, folder: Path) -> Find | None:
     return check_program(random_program(seed))
 
 
-KINDS: dict[str, Callable[[int, Path], Find | None]] = {"graph": fuzz_graph, "program": fuzz_program}
+def fuzz_typed(seed: int, folder: Path) -> Find | None:
+    return check_typed(random_typed_program(seed), "gpu_emulated" if seed % 5 == 4 else "auto")
+
+
+KINDS: dict[str, Callable[[int, Path], Find | None]] = {
+    "graph": fuzz_graph,
+    "program": fuzz_program,
+    "typed": fuzz_typed,
+}
 
 
 @click.command()

@@ -16,9 +16,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
 import check_graph as graphs
 from check_program import check_program, no_worse
+from check_typed import check_typed
 from families import random_graph
 from programs import random_program
 from statements import KINDS, filled
+from typed_programs import random_typed_program
 
 from tilewright.dialects.tw.dialect import TW
 from tilewright.dialects.tw.elementwise_binary import CastOp
@@ -32,6 +34,58 @@ def test_a_seed_gives_the_same_graph_and_program() -> None:
         module_text(random_graph(s)) for s in range(20)
     ]
     assert random_program(3) == random_program(3) != random_program(4)
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("seed", [3, 8, 24, 98])
+def test_typed_programs_agree(seed: int, target: str) -> None:
+    text = random_typed_program(seed)
+    assert text == random_typed_program(seed)
+    find = check_typed(text, target)
+    assert find is None, find.message
+
+
+_TYPED = """import torch
+
+TRAINED = False
+DYNAMIC = None
+SIZES = [(2, 3), (4, 3)]
+
+
+def inputs(n, m):
+    return (torch.ones(n, m), torch.arange(n * m).reshape(n, m))
+
+
+def program(a, b):
+    return {result},
+"""
+
+
+@pytest.mark.parametrize(
+    ("wrong", "kind"),
+    [
+        ("a + 1, b * 2", "WrongResult"),
+        ("b, b", "WrongResult"),
+        ("(a + 0), b", "WrongLayout"),
+        ("a", "WrongResult"),
+    ],
+)
+def test_what_a_typed_program_gets_wrong_is_found(
+    monkeypatch: pytest.MonkeyPatch, wrong: str, kind: str
+) -> None:
+    compile_ = torch.compile
+
+    def other(program: object, *, backend: str, **how: Any) -> object:
+        if backend == "aot_eager":
+            return compile_(program, backend=backend, dynamic=how["dynamic"])  # pyright: ignore
+        space: dict[str, Any] = {}
+        exec(_TYPED.format(result=wrong), space)
+        return space["program"]
+
+    monkeypatch.setattr(torch, "compile", other)
+    find = check_typed(_TYPED.format(result="a, b"))
+    assert find is not None
+    assert find.kind == kind
 
 
 NEVER_DRAWN = {
