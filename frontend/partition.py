@@ -2,14 +2,14 @@
 
 torch would save the state of the generator around each random operator that a checkpoint recomputes: an
 operator on a function, which no graph of ours holds. So a seed is drawn before, and kept; from it both passes
-draw the same numbers. Seeds of attention with dropout are kept, too. What is kept of attention that the
-program writes out: `recomputed_weights.py`.
+draw the same numbers. Seeds of attention with dropout are kept, too; without dropout they are not. What is
+kept of attention that the program writes out: `recomputed_weights.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch._functorch.partitioners import min_cut_rematerialization_partition
@@ -28,6 +28,14 @@ _DRAWN: dict[Any, str] = {
     torch.ops.aten.randn.default: "normal",
 }
 
+_ATTENTION: tuple[Any, ...] = (
+    torch.ops.aten._scaled_dot_product_efficient_attention.default,
+    torch.ops.aten._scaled_dot_product_flash_attention.default,
+    torch.ops.aten._scaled_dot_product_cudnn_attention.default,
+)
+"""What torch chooses for GPUs; among what they return are a seed and an offset, of these types."""
+_SEEDS = (torch.int64, torch.uint64)
+
 
 def partition(
     joint: GraphModule, inputs: Any, *, again: Callable[[GraphModule], bool], **how: Any
@@ -37,6 +45,7 @@ def partition(
     if again(joint):
         recompute_weights(joint, how["num_fwd_outputs"])
     _draw_from_seeds(joint)
+    _forget_seeds(joint)
     return min_cut_rematerialization_partition(joint, inputs, **how)
 
 
@@ -60,6 +69,34 @@ def _draw_from_seeds(joint: GraphModule) -> None:
         new.meta = dict(node.meta)
         node.replace_all_uses_with(new)
         joint.graph.erase_node(node)
+
+
+def _forget_seeds(joint: GraphModule) -> None:
+    """Let attention without dropout keep no seed and no offset: its gradients are given zeros instead."""
+    for target in _ATTENTION:
+        for node in joint.graph.find_nodes(op="call_function", target=target):
+            if _argument(node, "dropout_p") != 0.0:
+                continue
+            for part in list(node.users):
+                value = part.meta.get("val")
+                if isinstance(value, torch.Tensor) and value.dtype in _SEEDS:
+                    with joint.graph.inserting_before(part):
+                        how: dict[str, Any] = {"dtype": value.dtype, "device": value.device}
+                        zeros = joint.graph.call_function(
+                            torch.ops.aten.full.default, (list(value.shape), 0), how
+                        )
+                    zeros.meta = dict(part.meta)
+                    part.replace_all_uses_with(zeros)
+                    joint.graph.erase_node(part)
+
+
+def _argument(node: Node, name: str) -> Any:
+    """What a node passes for a parameter of its operator."""
+    if name in node.kwargs:
+        return node.kwargs[name]
+    parameters: Any = cast("Any", node.target)._schema.arguments
+    place = [p.name for p in parameters].index(name)
+    return node.args[place] if place < len(node.args) else parameters[place].default_value
 
 
 def _seed(joint: GraphModule, before: Node, like: Any) -> Node:

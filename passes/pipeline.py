@@ -11,6 +11,9 @@ TENSOR: tuple[str, ...] = (
     "decompose",
     "simplify-views",
     "canonicalize",
+    "fold-biases",
+    "merge-products",
+    "cse",
     "scatter-onto-addends",
 )
 """tw to tw: what every target shares."""
@@ -54,15 +57,18 @@ _TENSOR_GPU = {"decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT}}
 _FUSION_GPU = {"fuse": "fuse{hold_back=true tile=128}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
+    "draw-together",
     "split-attention",
     "convert-tw-to-tk{products=half concats=true scatters=sums}",
     *(_FUSION_GPU.get(name, name) for name in KERNELS[1:_FUSED]),
     "chain-products",
     "recompute-products",
+    "sum-in-chains",
     "sum-at-source",
     *(_FUSION_GPU.get(name, name) for name in KERNELS[_FUSED:_AFTER_FUSION]),
     "split-reductions",
     "duplicate-results",
+    "copy-together",
     "bufferize",
     "dedupe-kernels{offsets=false}",
     *KERNELS[_AFTER_FUSION + 3 : -1],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr
@@ -197,7 +198,8 @@ def run_extern(op: ExternOp, args: Args, machine: Machine) -> Results:
             value = _PRODUCTS[callee](machine, [machine.arrays.cast(a, dtype) for a in ins])
         outs[0][...] = machine.arrays.store(value, element)
     elif callee == "aten::randint.low_out" and machine.draw_seed is not None:
-        outs[0][...] = machine.draw_seed()
+        for place in product(*map(range, outs[0].shape)):
+            outs[0][place] = machine.draw_seed()
     elif machine.aten is None:
         raise NoCallback(op, name="aten")
     else:

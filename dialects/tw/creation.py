@@ -180,12 +180,13 @@ class IotaOp(TwOp):
 
 @irdl_op_definition
 class RngSeedOp(TwOp):
-    """One i64 drawn from the default generator of the framework, which advances.
+    """One i64, or a few in a row, drawn from the default generator of the framework, which advances.
 
-    Impure: neither merged, removed nor reordered with another draw.
+    Impure: neither removed nor reordered with another draw. Two in a row are one that draws both.
 
     ```mlir
     %s = tw.rng_seed : tensor<i64>
+    %t = tw.rng_seed : tensor<2xi64>
     ```
     """
 
@@ -196,12 +197,15 @@ class RngSeedOp(TwOp):
     traits = traits_def(EFFECT)
     assembly_format = "attr-dict `:` type($result)"
 
-    def __init__(self) -> None:
-        self._build((), (tensor_type(i64, ()),))
+    def __init__(self, count: int | None = None) -> None:
+        """`count` numbers; without it one, as a tensor of no dimension."""
+        self._build((), (tensor_type(i64, () if count is None else (count,)),))
 
     def check(self) -> None:
         expect_element(self, "result", self.result, i64)
-        expect_rank(self, "result", self.result, 0)
+        sizes = sizes_of(self.result)
+        if len(sizes) > 1 or any(size.constant is None for size in sizes):
+            raise fail(self, f"result is {self.result.type}, expected a known number of i64 in a row, or one")
 
 
 class _RandomOp(TwOp):

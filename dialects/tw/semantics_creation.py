@@ -54,7 +54,9 @@ def run_iota(op: IotaOp, args: Args, machine: Machine) -> Results:
 def run_rng_seed(op: RngSeedOp, args: Args, machine: Machine) -> Results:
     if machine.draw_seed is None:
         raise NoCallback(op, name="draw_seed")
-    return (machine.arrays.asarray(machine.draw_seed(), machine.arrays.dtype(i64)),)
+    sizes = machine.sizes(sizes_of(op.result))
+    drawn = [machine.draw_seed() for _ in range(prod(sizes))]
+    return (machine.arrays.asarray(drawn if sizes else drawn[0], machine.arrays.dtype(i64)),)
 
 
 def _uniform(machine: Machine, seed: Array, sizes: list[int], offset: int) -> Array:

@@ -68,6 +68,7 @@ class Builder:
         """Values whose dtype has no element type: what they stand for."""
         self._seed: SSAValue | None = None
         self._offset = index_expr.ZERO
+        self._states = 0
 
     # The current node
 
@@ -180,6 +181,14 @@ class Builder:
             self._seed = self.emit(RngSeedOp())
         offset, self._offset = self._offset, self._offset + numbers
         return self._seed, offset
+
+    def random_state(self) -> SSAValue:
+        """Two numbers that are returned as a tensor, so drawn first: memory begins with them."""
+        op = RngSeedOp(2)
+        op.location = self.location
+        self.ops.insert(self._states, op)
+        self._states += 1
+        return op.result
 
 
 def element_of(value: SSAValue) -> Attribute:

@@ -93,6 +93,7 @@ class _Fuser:
     def _fuse_producers(self, consumer: KernelOp) -> KernelOp:
         """Fuse as many producers as possible; returns the kernel that stands there then."""
         refused: dict[SSAValue, str] = {}
+        shared: list[OpResult] = []
         at = 0
         while at < len(operands_of(consumer)) and rewrites_left():
             value = operands_of(consumer)[at]
@@ -100,9 +101,13 @@ class _Fuser:
                 at += 1
             elif isinstance(result := self._fuse(value, consumer), str):
                 refused[value] = result
+                if not only_reader(value, consumer):
+                    shared.append(value)
             else:
                 count_rewrite(consumer, "fused with a producer")
                 consumer, at = result, 0
+                while shared and only_reader(shared[-1], consumer):
+                    refused.pop(shared.pop())  # its other readers are part of this kernel now
         for value, why in refused.items() if remarks_wanted() else ():
             skip(consumer, f"not fused with the kernel of {_place(value)}: {why}", value)
         return consumer

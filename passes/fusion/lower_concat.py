@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp, TransposeOp
@@ -15,20 +15,30 @@ from .body import reduced_axes
 from .kernel_builder import KernelBuilder
 
 _PIECES = 8
-"""Every element asks which piece it is of: more pieces are better written one by one."""
+"""Every element asks which piece it is of: more pieces are better written where they are computed."""
+_GIVEN = 32
+"""The same where none of them is computed: each would be copied by a launch of its own."""
 
 
 def concat_becomes_kernel(op: Operation) -> bool:
     """Whether `op` is a concatenation whose pieces would all be launches of their own."""
     if not isinstance(op, ConcatOp):
         return False
-    if len(op.inputs) > _PIECES:
-        skip(op, f"joined piece by piece: it has more than {_PIECES}")
+    most = _GIVEN if all(map(_is_given, op.inputs)) else _PIECES
+    if len(op.inputs) > most:
+        skip(op, f"joined piece by piece: it has more than {most}")
         return False
     if any(_lands_in_place(value) for value in op.inputs):
         skip(op, "joined piece by piece: one is computed where it belongs")
         return False
     return True
+
+
+def _is_given(value: SSAValue) -> bool:
+    """Whether `value` is an argument, or a view of one."""
+    while isinstance(owner := value.owner, ReshapeOp | TransposeOp):
+        value = owner.source
+    return isinstance(value, BlockArgument)
 
 
 def _lands_in_place(value: SSAValue) -> bool:

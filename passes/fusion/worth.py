@@ -60,6 +60,8 @@ def recompute_costs_more(
         written = size * element * BYTE_COST
         original = sum(_load_bytes(op) for op in producer.ops) * size * BYTE_COST
         extra, saved = work * (evaluated - size) + reads - original, written + read_back
+        if tile > 1:  # a GPU: what is written goes to its memory, and comes from there
+            saved += 2 * size * element * MEMORY_BYTE_COST
     else:
         extra, saved = work * evaluated + reads, read_back
     if extra > saved:

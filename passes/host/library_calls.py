@@ -267,7 +267,8 @@ def _scatter_along(op: ScatterAlongOp, layout_of: LayoutOf, results: Sequence[La
 
 
 def _rng_seed(op: RngSeedOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
-    args = (integer(-(2**63)), integer(2**63 - 1), integers(()), arg(0))
+    sizes = [size.constant for size in sizes_of(op.result)]
+    args = (integer(-(2**63)), integer(2**63 - 1), integers([n for n in sizes if n is not None]), arg(0))
     return Call("aten::randint.low_out", (), args, tuple(results))
 
 

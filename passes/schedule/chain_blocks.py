@@ -58,8 +58,9 @@ def _sides(func: FuncOp, chain: Chain, held: dict[int, int], half: bool, shared:
     if not half:  # no matrix unit: each thread holds what it multiplies
         rows = 32 if widest <= 128 and len(chain.inner) == 1 else 16
     step = _LEAST if len(chain.inner) > 1 and outer > 128 else 32
-    if not half and widest >= 64 and (len(chain.inner) == 1 or (widest > 64 and _draws(func))):
-        step = _LEAST  # what a thread multiplies is as long as a head; numbers for dropout are held, too
+    crowded = widest > 64 and (_draws(func) or bool(chain.sums))
+    if not half and widest >= 64 and (len(chain.inner) == 1 or crowded):
+        step = _LEAST  # what a thread multiplies is as long as a head; beside it stand numbers, rows to sum
     while step > _LEAST and (rows + step) * sum(held.values()) * width > shared * 1024:
         step //= 2
     return _limited(rows, func.space[chain.row]), _limited(step, func.space[chain.along])

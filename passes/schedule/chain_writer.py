@@ -12,6 +12,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.loops import YieldOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.tiles import CollapseOp, MmaOp
@@ -52,6 +53,8 @@ class ChainWriter:
         for axis in self._held():
             scope = scope.inner(self.scores.loop(scope, axis).body.block)
         self.base = scope.beside()
+        for op in self.chain.sums:
+            scope.env[op.result] = self.base.env[op.result] = self._sum_of_row(scope, op)
         lefts = [self._left(scope, f) for f in self.chain.inner]
         before = self._before(scope)
         bounds = None if self.checks else reach(self.chain, self.blocks, self.scores.space)
@@ -78,6 +81,13 @@ class ChainWriter:
         writer = self.scores.over((self.row, f.axis))
         type_ = factor_type(f.reduce, f.left, f.right)
         return factor(self._fresh(scope), writer, f.left, type_, frozenset((f.axis,)))
+
+    def _sum_of_row(self, scope: Scope, op: ReduceOp) -> SSAValue:
+        """The sum of what is held of each row."""
+        writer = self.scores.over((self.row, *op.over))
+        tile = factor(self._fresh(scope), writer, op.value, f32, frozenset(op.over))
+        self.scores.location = op.location
+        return self.scores.put(scope, CollapseOp.make("add", tile, [1]))
 
     def _needed(self, scope: Scope) -> list[Operation]:
         """What a step computes beside the products."""

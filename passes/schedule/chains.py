@@ -50,6 +50,8 @@ class Chain:
     along: int
     inner: tuple[Factors, ...]
     outer: tuple[Outer, ...]
+    sums: tuple[ReduceOp, ...]
+    """Of what a program holds of each row: the same all along the chain."""
 
     @property
     def held(self) -> tuple[int, ...]:
@@ -76,7 +78,9 @@ class _Finder:
     def __init__(self, block: Block, reductions: list[ReduceOp]) -> None:
         self.domains = domains_of(block)
         self.along = reductions[-1].over[0]
-        self.inner = [op for op in reductions if op.over[0] != self.along]
+        others = [op for op in reductions if op.over[0] != self.along]
+        self.inner = [op for op in others if self.along in self.domains[op.value]]
+        self.sums = tuple(op for op in others if op not in self.inner)
         self.outer = [op for op in reductions if op.over[0] == self.along]
         self.needs = _needs(block, frozenset(self.outer))
 
@@ -95,9 +99,18 @@ class _Finder:
             self.along,
             tuple(f for f in inner if f is not None),
             tuple(o for o in outer if o is not None),
+            self.sums,
         )
+        if not all(self._is_sum_of_row(op, chain) for op in self.sums):
+            return None
         whole = len(chain.outer) == len(self.outer) and not {row, self.along} & set(chain.held)
         return chain if whole and any(o.factors is not None for o in chain.outer) else None
+
+    def _is_sum_of_row(self, op: ReduceOp, chain: Chain) -> bool:
+        """Whether `op` adds up what programs hold of each row, whatever the chain makes."""
+        varies = self.domains[op.value]
+        held = op.over[0] in chain.held and varies.isdisjoint({*chain.held} - {op.over[0]})
+        return held and op.kind.data == "add" and chain.row in varies and not self.needs[op.value]
 
     def _factors(self, op: ReduceOp) -> Factors | None:
         """An inner product: of values that the chain's reductions have no part in."""

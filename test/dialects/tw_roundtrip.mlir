@@ -42,6 +42,8 @@ func.func @creation() {
   %7 = tw.rng_seed : tensor<i64>
   // CHECK-NEXT: tw.rng_uniform [[SEED]] offset "s0*4" : tensor<i64> -> tensor<4x8xf32>
   %8 = tw.rng_uniform %7 offset "s0*4" : tensor<i64> -> tensor<4x8xf32>
+  // CHECK-NEXT: tw.rng_seed : tensor<2xi64>
+  %10 = tw.rng_seed : tensor<2xi64>
   // CHECK-NEXT: tw.rng_normal [[SEED]] offset "0" : tensor<i64> -> tensor<4x8xf32>
   %9 = tw.rng_normal %7 offset "0" : tensor<i64> -> tensor<4x8xf32>
   func.return

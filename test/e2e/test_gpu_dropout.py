@@ -44,9 +44,9 @@ def cudnn(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None = None, **how: An
 def kept(q: Tensor, keys: int, seed: int) -> Tensor:
     """The weights that dropout leaves in the first attention of a graph."""
     torch.manual_seed(seed)
-    key = int(torch.randint(-(2**63), 2**63 - 1, ()))
+    key, first = torch.randint(-(2**63), 2**63 - 1, (2,))
     shape = (*q.shape[:3], keys)
-    return (uniform(key, torch.arange(math.prod(shape))) >= P).view(shape)
+    return (uniform(int(key), torch.arange(math.prod(shape)) + first) >= P).view(shape)
 
 
 def eager(
@@ -153,7 +153,7 @@ def test_the_seed_of_torch_repeats_the_mask_and_calls_differ() -> None:
 
 
 def test_two_layers_drop_other_weights() -> None:
-    """One seed of the graph, other counters."""
+    """Each has a seed of its own, drawn together with the graph's."""
     q, k = torch.randn(2, 3, 40, 16), torch.zeros(2, 3, 40, 16)
     v = torch.eye(40).expand(2, 3, 40, 40).contiguous()
     torch.manual_seed(2)

@@ -381,3 +381,58 @@ tk.func @some_keys_are_hidden [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k
   %13 = tk.reduce add %12 over [3] {tk.factors = bf16} : f32
   tk.store %13, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
 }
+
+// -----
+
+// Sums of rows that a program holds are there before the loop, and stored with the results.
+// CHECK-LABEL: tk.func @sums_of_rows
+// CHECK-SAME: tk.product = "ieee"
+// APPLY-LABEL: tk.func @sums_of_rows
+// APPLY: %[[G:.*]] = tk.load %g[{{.*}}] lanes 0, 4
+// APPLY: %[[O:.*]] = tk.load %o[{{.*}}] lanes 0, 4
+// APPLY: %[[GO:.*]] = arith.mulf %[[G]], %[[O]]
+// APPLY: %[[T:.*]] = tk.collapse add %[[GO]] dims [1]
+// APPLY: tk.for 2 =
+// APPLY-COUNT-2: tk.mma
+// APPLY: vector.broadcast %[[T]]
+// APPLY: tk.mma
+// APPLY: tk.store %[[T]], %t[d0] lanes 0, 1
+tk.func @sums_of_rows [40, 32, 48, 32, 24] (%q: memref<1280xf32>, %k: memref<1536xf32>, %v: memref<1152xf32>, %g: memref<960xf32>, %o: memref<960xf32>, %t: memref<40xf32>, %r: memref<1280xf32>) {
+  %0 = tk.load %g[d0*24 + d4] : memref<960xf32> -> f32
+  %1 = tk.load %o[d0*24 + d4] : memref<960xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [4] : f32
+  tk.store %3, %t[d0] : f32, memref<40xf32>
+  %4 = tk.load %q[d0*32 + d3] : memref<1280xf32> -> f32
+  %5 = tk.load %k[d2*32 + d3] : memref<1536xf32> -> f32
+  %6 = arith.mulf %4, %5 : f32
+  %7 = tk.reduce add %6 over [3] : f32
+  %8 = tk.load %v[d2*24 + d4] : memref<1152xf32> -> f32
+  %9 = arith.mulf %0, %8 : f32
+  %10 = tk.reduce add %9 over [4] : f32
+  %11 = arith.subf %10, %3 : f32
+  %12 = arith.mulf %7, %11 : f32
+  %13 = tk.load %k[d2*32 + d1] : memref<1536xf32> -> f32
+  %14 = arith.mulf %12, %13 : f32
+  %15 = tk.reduce add %14 over [2] : f32
+  tk.store %15, %r[d0*32 + d1] : f32, memref<1280xf32>
+}
+
+// -----
+
+// A program holds nothing of which this would be the sum.
+// CHECK-LABEL: tk.func @sum_of_other_rows
+// CHECK-NOT: tk.product
+tk.func @sum_of_other_rows [40, 32, 48, 32, 7] (%q: memref<1280xf32>, %k: memref<1536xf32>, %o: memref<280xf32>, %r: memref<1280xf32>) {
+  %0 = tk.load %o[d0*7 + d4] : memref<280xf32> -> f32
+  %1 = tk.reduce add %0 over [4] : f32
+  %2 = tk.load %q[d0*32 + d3] : memref<1280xf32> -> f32
+  %3 = tk.load %k[d2*32 + d3] : memref<1536xf32> -> f32
+  %4 = arith.mulf %2, %3 : f32
+  %5 = tk.reduce add %4 over [3] : f32
+  %6 = arith.subf %5, %1 : f32
+  %7 = tk.load %k[d2*32 + d1] : memref<1536xf32> -> f32
+  %8 = arith.mulf %6, %7 : f32
+  %9 = tk.reduce add %8 over [2] : f32
+  tk.store %9, %r[d0*32 + d1] : f32, memref<1280xf32>
+}

@@ -356,14 +356,18 @@ func.func @empty_tensors(%x: tensor<2x0x2xf32>) -> tensor<0x4xf32> {
 // CHECK-NEXT: %[[C:.*]] = th.constant dense<[1, 2]> : tensor<2xi64> -> memref<2xi64>
 // CHECK-NEXT: %[[S:.*]] = th.empty sizes "" strides "" : memref<1xi64>
 // CHECK-NEXT: %[[V:.*]] = th.view %[[S]] offset "0" sizes "" strides ""
-// CHECK-NEXT: th.extern "aten::randint.low_out"() into(%[[V]])
+// CHECK-NEXT: th.extern "aten::randint.low_out"() into(%[[V]]) {args = [-9223372036854775808 : i64, 9223372036854775807 : i64, [], #tw.arg<0>]}
+// CHECK-NEXT: %[[P:.*]] = th.empty sizes "2" strides "1" : memref<2xi64>
+// CHECK-NEXT: %[[W:.*]] = th.view %[[P]] offset "0" sizes "2" strides "1"
+// CHECK-NEXT: th.extern "aten::randint.low_out"() into(%[[W]]) {args = [-9223372036854775808 : i64, 9223372036854775807 : i64, [2 : i64], #tw.arg<0>]}
 // CHECK-NEXT: %[[R:.*]] = th.empty sizes "2" strides "1"
 // CHECK-NEXT: th.launch @copy(%[[C]]) into(%[[R]])
-// CHECK-NEXT: return %[[S]], %[[R]]
-func.func @constants_and_seeds() -> (tensor<i64>, tensor<2xi64>) {
+// CHECK-NEXT: return %[[S]], %[[R]], %[[P]]
+func.func @constants_and_seeds() -> (tensor<i64>, tensor<2xi64>, tensor<2xi64>) {
   %c = tw.constant dense<[1, 2]> : tensor<2xi64>
   %s = tw.rng_seed : tensor<i64>
-  func.return %s, %c : tensor<i64>, tensor<2xi64>
+  %p = tw.rng_seed : tensor<2xi64>
+  func.return %s, %c, %p : tensor<i64>, tensor<2xi64>, tensor<2xi64>
 }
 
 // -----

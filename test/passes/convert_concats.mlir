@@ -94,7 +94,19 @@ func.func @copies_a_sum_with_other_readers(%x: tensor<3x8xf32>, %y: tensor<4xf32
 // CHECK-LABEL: @keeps_many_pieces
 // CHECK:         tw.concat
 // REMARK: tw.concat at {{.*}}: joined piece by piece: it has more than 8
-func.func @keeps_many_pieces(%x: tensor<2xf32>) -> tensor<18xf32> {
+func.func @keeps_many_pieces(%y: tensor<2xf32>) -> tensor<18xf32> {
+  %x = tw.exp %y : tensor<2xf32>
   %r = tw.concat %x, %x, %x, %x, %x, %x, %x, %x, %x dim 0 : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<18xf32>
+  func.return %r : tensor<18xf32>
+}
+
+// -----
+
+// Nobody computes what is given: each piece would be copied.
+// CHECK-LABEL: @joins_many_arguments
+// CHECK-NOT:     tw.concat
+func.func @joins_many_arguments(%x: tensor<2xf32>, %z: tensor<1x2xf32>) -> tensor<18xf32> {
+  %y = tw.reshape %z : tensor<1x2xf32> -> tensor<2xf32>
+  %r = tw.concat %x, %y, %x, %x, %x, %x, %x, %x, %x dim 0 : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<18xf32>
   func.return %r : tensor<18xf32>
 }

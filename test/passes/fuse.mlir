@@ -295,3 +295,33 @@ func.func @positions(%x: tensor<64x3x3xf32>) -> tensor<64xi32> {
   %r = tw.min %s over [1, 2] : tensor<64x3x3xi32> -> tensor<64xi32>
   func.return %r : tensor<64xi32>
 }
+
+// -----
+
+// Each gate alone would not compute the sum again, for the other reads it, too; the kernel of both does.
+// CHECK-LABEL: @gates_of_one_sum
+// CHECK-COUNT-1: = tk.kernel
+// CHECK-NOT: tk.kernel
+func.func @gates_of_one_sum(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> tensor<8x32xf32> {
+  %s = tk.kernel [8, 64] ins(%x, %y : tensor<8x64xf32>, tensor<8x64xf32>) -> (tensor<8x64xf32>) {
+  ^bb0(%a: tensor<8x64xf32>, %b: tensor<8x64xf32>, %o: tensor<8x64xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<8x64xf32> -> f32
+    %1 = tk.load %b[d0, d1] : tensor<8x64xf32> -> f32
+    %2 = arith.addf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<8x64xf32>
+  }
+  %p = tk.kernel [8, 32] ins(%s : tensor<8x64xf32>) -> (tensor<8x32xf32>) {
+  ^bb0(%a: tensor<8x64xf32>, %o: tensor<8x32xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<8x64xf32> -> f32
+    %1 = math.tanh %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<8x32xf32>
+  }
+  %r = tk.kernel [8, 32] ins(%s, %p : tensor<8x64xf32>, tensor<8x32xf32>) -> (tensor<8x32xf32>) {
+  ^bb0(%a: tensor<8x64xf32>, %b: tensor<8x32xf32>, %o: tensor<8x32xf32>):
+    %0 = tk.load %a[d0, d1 + 32] : tensor<8x64xf32> -> f32
+    %1 = tk.load %b[d0, d1] : tensor<8x32xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<8x32xf32>
+  }
+  func.return %r : tensor<8x32xf32>
+}

@@ -79,6 +79,9 @@ def test_rng_normal_moments() -> None:
 def test_rng_seed_needs_a_source() -> None:
     module = module_of([], lambda args: c.RngSeedOp())
     assert int(interpret(module, [], numpy, draw_seed=lambda: 42)[0]) == 42
+    numbers = iter([3, 1, 2])
+    several = module_of([], lambda args: c.RngSeedOp(2))
+    assert list(interpret(several, [], numpy, draw_seed=lambda: next(numbers))[0]) == [3, 1]
     with pytest.raises(NoCallback, match="draw_seed"):
         interpret(module, [], numpy)
 

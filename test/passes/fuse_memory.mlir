@@ -1,0 +1,52 @@
+// RUN: tilewright-opt %s -p 'fuse{tile=128},dce' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'fuse,dce' --split-input-file | filecheck %s --check-prefix=CACHE
+
+// What nobody else reads is computed again for each of nine windows, where it would go to a GPU's memory; in a
+// cache the positions of a border cost more.
+// CHECK-LABEL: @windows_of_a_border
+// CHECK-COUNT-1: = tk.kernel
+// CHECK-NOT: tk.kernel
+// CACHE-LABEL: @windows_of_a_border
+// CACHE-COUNT-2: = tk.kernel
+func.func @windows_of_a_border(%x: tensor<64x112xf32>) -> tensor<64x56xf32> {
+  %p = tk.kernel [64, 113] ins(%x : tensor<64x112xf32>) -> (tensor<64x113xf32>) {
+  ^bb0(%a: tensor<64x112xf32>, %o: tensor<64x113xf32>):
+    %zero = arith.constant 0 : i64
+    %end = arith.constant 112 : i64
+    %low = arith.constant 0xFF800000 : f32
+    %0 = tk.index "d1 - 1" : i64
+    %1 = arith.cmpi sge, %0, %zero : i64
+    %2 = arith.cmpi slt, %0, %end : i64
+    %3 = arith.andi %1, %2 : i1
+    %4 = tk.load %a[d0, d1 - 1] if %3 else %low : tensor<64x112xf32> -> f32
+    tk.store %4, %o[d0, d1] : f32, tensor<64x113xf32>
+  }
+  %r = tk.kernel [64, 56, 3] ins(%p : tensor<64x113xf32>) -> (tensor<64x56xf32>) {
+  ^bb0(%a: tensor<64x113xf32>, %o: tensor<64x56xf32>):
+    %0 = tk.load %a[d0, d1*2 + d2] : tensor<64x113xf32> -> f32
+    %1 = tk.reduce max %0 over [2] : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<64x56xf32>
+  }
+  func.return %r : tensor<64x56xf32>
+}
+
+// -----
+
+// An exponential for each element of long windows costs more than its place in memory.
+// CHECK-LABEL: @long_windows_of_exponentials
+// CHECK-COUNT-2: = tk.kernel
+func.func @long_windows_of_exponentials(%x: tensor<64x127xf32>) -> tensor<64x64xf32> {
+  %p = tk.kernel [64, 127] ins(%x : tensor<64x127xf32>) -> (tensor<64x127xf32>) {
+  ^bb0(%a: tensor<64x127xf32>, %o: tensor<64x127xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<64x127xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<64x127xf32>
+  }
+  %r = tk.kernel [64, 64, 64] ins(%p : tensor<64x127xf32>) -> (tensor<64x64xf32>) {
+  ^bb0(%a: tensor<64x127xf32>, %o: tensor<64x64xf32>):
+    %0 = tk.load %a[d0, d1 + d2] : tensor<64x127xf32> -> f32
+    %1 = tk.reduce max %0 over [2] : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<64x64xf32>
+  }
+  func.return %r : tensor<64x64xf32>
+}
