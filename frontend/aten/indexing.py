@@ -141,7 +141,7 @@ def _added(
     A sum of bools says whether any of them is true.
     """
     element = work = element_of(x)
-    if once and is_half(element) and b.fake[0].device.type in _ROUNDED_ONCE:
+    if once and is_half(element) and b.fake.device.type in _ROUNDED_ONCE:
         work = f32
     elif element == i1:
         work = i32

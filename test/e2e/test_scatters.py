@@ -71,6 +71,12 @@ def test_index_add_of_elements(dtype: torch.dtype) -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.float32])
+def test_index_add_to_no_rows(dtype: torch.dtype) -> None:
+    x, y = tensor(0, 3, dtype=dtype), tensor(0, 2, dtype=dtype)
+    exactly(lambda x, i, y: x.index_add(1, i, y), x, torch.tensor([0, 1]), y)
+
+
 def _one_place(count: Any) -> Tensor:
     return torch.zeros(count, dtype=torch.long)
 
