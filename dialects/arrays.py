@@ -42,6 +42,14 @@ _ACCUMULATED = {
 }
 """NumPy's functions of two arrays that these apply along an axis."""
 
+_UPDATES = {
+    "add": ("add", "sum"),
+    "mul": ("multiply", "prod"),
+    "max": ("maximum", "amax"),
+    "min": ("minimum", "amin"),
+}
+"""How elements are updated: NumPy's function of two arrays, and torch's name of it."""
+
 
 class Arrays:
     """Array operations on `xp`, which is `numpy` or `torch`."""
@@ -152,9 +160,18 @@ class Arrays:
 
     # Indexing
 
-    def add_at(self, target: Array, index: tuple[Array, ...], values: Array) -> None:
-        """`target[index] += values`, equal indices accumulating; writes into `target`."""
+    def combine_at(self, kind: str, target: Array, index: tuple[Array, ...], values: Array) -> None:
+        """`target[index] = kind(target[index], values)` for each in turn; writes into `target`.
+
+        `kind` is add, mul, max or min; of the latter two NaN is the result where it is met.
+        """
         if self.is_numpy:
-            self.xp.add.at(target, index, values)
-        else:
+            getattr(self.xp, _UPDATES[kind][0]).at(target, index, values)
+        elif kind == "add":
             target.index_put_(index, values, accumulate=True)
+        else:
+            flat, place = target.reshape(-1), self.asarray(0, self.xp.int64)
+            for size, at in zip(target.shape, index, strict=True):
+                place = place * size + at
+            found = flat.scatter_reduce(0, place.reshape(-1), values.reshape(-1), _UPDATES[kind][1])
+            target.copy_(found.reshape(target.shape))

@@ -59,7 +59,7 @@ _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
     "draw-together",
     "split-attention",
-    "convert-tw-to-tk{products=half concats=true scatters=sums}",
+    "convert-tw-to-tk{products=half concats=true scatters=any}",
     *(_FUSION_GPU.get(name, name) for name in KERNELS[1:_FUSED]),
     "chain-products",
     "recompute-products",

@@ -56,6 +56,8 @@ from .attributes import (
 from .lanes import lanes_property, parse_lanes, print_lanes, verify_access, verify_group, verify_lanes
 from .scope import enclosing_kernel, verify_axes, verify_exprs
 
+COMBINES = ("add", "mul", "max", "min", "any")
+"""What a store makes of the old element and its value; `any` takes the value, whichever of several it is."""
 ALONE = "tk.alone"
 """Unit attribute of a store: iterations that run at once never store to one place."""
 
@@ -183,8 +185,9 @@ class StoreOp(IRDLOperation):
     In an unscheduled kernel it is done for every element of the axes that operands and subscripts vary over,
     and of those that `over` names: one number may be added several times, or no times where an axis is empty.
     Where the mask is false, and in inactive lanes of a `tk.tail` or masked loop, nothing is written.
-    In parallel loops an addition is atomic, but for `{tk.alone}`: no two iterations that run at once
-    then store to one place.
+    Extremes are NaN where one of the two is. `any` replaces: of the values for one place any remains, not
+    the last. In parallel loops a combination is atomic, but for `{tk.alone}`: no two iterations that run
+    at once then store to one place.
     """
 
     name = "tk.store"
@@ -244,8 +247,8 @@ class StoreOp(IRDLOperation):
         verify_access(self, self.value.type)
         if self.over:
             verify_axes(self, self.over)
-        if self.combine is not None and self.combine.data != "add":
-            raise VerifyException(f"tk.store: `combine` is add, got {self.combine.data}")
+        if (kind := self.combine) is not None and kind.data not in COMBINES:
+            raise VerifyException(f"tk.store: `combine` is one of {', '.join(COMBINES)}, got {kind.data}")
         kernel = enclosing_kernel(self)
         if kernel is not None and kernel.name == "tk.kernel":
             inputs = len(kernel.operands)

@@ -73,14 +73,13 @@ def write(op: StoreOp, buffer: Array, places: Places, active: Array, value: Arra
         return
     index = tuple(i[active] for i in _subscripts(op, places, active, buffer, machine))
     value = machine.arrays.cast(machine.arrays.broadcast_to(value, active.shape)[active], buffer.dtype)
-    if not index and op.combine is None:
-        buffer[...] = value.reshape([-1])[-1]
-    elif op.combine is None:
+    if not index:
+        buffer, value = buffer.reshape([1]), value.reshape([-1])
+        index = (machine.arrays.full(value.shape, 0, machine.xp.int64),)
+    if op.combine is None or op.combine.data == "any":
         buffer[index] = value
-    elif index:
-        machine.arrays.add_at(buffer, index, value)
     else:
-        buffer[...] = buffer + value.sum()
+        machine.arrays.combine_at(op.combine.data, buffer, index, value)
 
 
 class FailedAssertion(Exception):

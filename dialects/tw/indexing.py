@@ -235,6 +235,9 @@ class Combine(StrEnum):
 
     NONE = "none"
     ADD = "add"
+    MUL = "mul"
+    MAX = "max"
+    MIN = "min"
 
 
 @irdl_attr_definition
@@ -249,10 +252,11 @@ _COMBINE = {c.value: CombineAttr(c) for c in Combine}
 
 @irdl_op_definition
 class ScatterAlongOp(TwOp):
-    """torch.scatter(_add): a copy of `target` with `target[i, index[i, j]] = values[i, j]`.
+    """torch.scatter(_reduce): a copy of `target` with `target[i, index[i, j]] = values[i, j]`.
 
-    `reduce none` replaces (of equal indices either value may remain), `reduce add`
-    accumulates in any order. An index outside `[0, size)` is an error at run time.
+    `reduce none` replaces (of equal indices either value may remain); `add`, `mul`, `max` and `min` combine
+    with what stands there, in any order, extremes of NaN to NaN. An index outside `[0, size)` is an error at
+    run time.
 
     ```mlir
     %r = tw.scatter_along %t, %i, %v dim 1 reduce add
@@ -287,7 +291,7 @@ class ScatterAlongOp(TwOp):
         expect_element(self, "result", self.result, element_of(self.target))
         expect_sizes(self, "values shape", sizes_of(self.values), sizes_of(self.index))
         expect_sizes(self, "result shape", sizes_of(self.result), sizes_of(self.target))
-        if self.combine.data is Combine.ADD:
+        if self.combine.data is not Combine.NONE:
             expect_kind(self, self.target, "number")
 
 

@@ -54,7 +54,7 @@ def run_scatter(op: ScatterOp | ScatterAddOp, args: Args, machine: Machine) -> R
     if isinstance(op, ScatterOp):
         view[tuple(indices)] = ordered
     else:
-        machine.arrays.add_at(view, tuple(indices), ordered)
+        machine.arrays.combine_at("add", view, tuple(indices), ordered)
     return (machine.arrays.store(result, element),)
 
 
@@ -86,7 +86,7 @@ def run_scatter_along(op: ScatterAlongOp, args: Args, machine: Machine) -> Resul
     if op.combine.data is Combine.NONE:
         result[where] = values
     else:
-        machine.arrays.add_at(result, where, values)
+        machine.arrays.combine_at(op.combine.data.value, result, where, values)
     return (machine.arrays.store(result, element),)
 
 

@@ -16,6 +16,7 @@ from . import (
     linalg,
     numbers,
     reduction,
+    scatters,
     strided,
     view,
 )
@@ -33,6 +34,7 @@ ROWS: dict[str, Row] = {
     **strided.ROWS,
     **reduction.ROWS,
     **indexing.ROWS,
+    **scatters.ROWS,
     **linalg.ROWS,
     **attention.ROWS,
     **gpu_attention.ROWS,

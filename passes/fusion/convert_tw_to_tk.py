@@ -12,7 +12,7 @@ from ..rewrite import may_rewrite, take_results
 from .lower_attention import attention_kernel
 from .lower_concat import concat_becomes_kernel, lower_concat
 from .lower_products import lower_matmul, products_of
-from .lower_scatter import adds_atomically, lower_scatter, scatter_becomes_kernel
+from .lower_scatter import SCATTERS, combines_at_once, lower_scatter, scatter_becomes_kernel
 from .lowerings import Lowering, lowering_of
 from .naming import name_after
 
@@ -38,8 +38,8 @@ class ConvertTwToTkPass(ModulePass):
     in which each element reads the one piece that it lies in: `fuse` then computes the pieces there.
     Without, every piece is written into its part of the result by what computes it. With `scatters=all`
     scatters become kernels that copy the target and then write in order, so that sums do not depend on
-    threads; with `scatters=sums` those do that add what threads of a GPU can add at once, in any order,
-    unless sums shall be `deterministic`.
+    threads; with `scatters=any` those do that threads of a GPU can do at once, in any order, unless results
+    shall be `deterministic`: what adds, or takes extremes, in memory, and what replaces.
     """
 
     name = "convert-tw-to-tk"
@@ -74,11 +74,11 @@ class ConvertTwToTkPass(ModulePass):
         if self.concats and concat_becomes_kernel(op):
             return lower_concat
         if self._scatters(op) and scatter_becomes_kernel(op):
-            return lower_scatter
+            return lambda scatter: lower_scatter(scatter, at_once=self.scatters == "any")
         return attention_kernel(op) if self.products in ("half", "all") else None
 
     def _scatters(self, op: Operation) -> bool:
         """Whether `op` is a scatter of a kind that becomes kernels here."""
-        if self.scatters == "sums":
-            return not self.deterministic and adds_atomically(op)
+        if self.scatters == "any":
+            return not self.deterministic and isinstance(op, SCATTERS) and combines_at_once(op)
         return self.scatters == "all"

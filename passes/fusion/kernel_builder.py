@@ -70,17 +70,16 @@ class KernelBuilder(ScalarBuilder):
         number: int = 0,
         dynamic: Sequence[SSAValue] = (),
         mask: SSAValue | None = None,
+        combine: str | None = None,
         *,
         over: Sequence[Expr] = (),
-        adds: bool = False,
     ) -> None:
-        """Write `value`, of the compute type, to destination `number`, or add it to what stands there.
+        """Write `value`, of the compute type, to destination `number`, or combine it with the old one.
 
         It is done for each element of the axes `over`, whether or not anything varies over them.
         """
         destination = self.kernel.destinations[number]
         narrow = self.narrow(value, element_type_of(destination))
-        combine = "add" if adds else None
         axes = [self.axes.index(axis) for axis in over]
         self.add(StoreOp.make(narrow, destination, subscripts, dynamic, mask, combine, over=axes))
 

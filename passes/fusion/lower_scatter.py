@@ -16,13 +16,14 @@ from tilewright.dialects.types import element_type_of, sizes_of
 from ..rewrite import skip
 from .kernel_builder import KernelBuilder
 
+SCATTERS = (ScatterOp, ScatterAddOp, ScatterAlongOp)
 _Found = tuple[SSAValue, SSAValue]
 """A position, and whether it lies within the target."""
 
 
 def scatter_becomes_kernel(op: Operation) -> bool:
     """Whether `op` is a scatter whose target has elements: positions are checked where there are any."""
-    if not isinstance(op, ScatterOp | ScatterAddOp | ScatterAlongOp):
+    if not isinstance(op, SCATTERS):
         return False
     if product(sizes_of(op.target)).constant == 0:
         skip(op, "no kernel: nothing can be written to a target without elements")
@@ -30,21 +31,35 @@ def scatter_becomes_kernel(op: Operation) -> bool:
     return True
 
 
-def adds_atomically(op: Operation) -> bool:
-    """Whether `op` adds up elements of a type that GPUs add in memory without rounding more than once."""
-    adds = isinstance(op, ScatterAddOp) or (isinstance(op, ScatterAlongOp) and op.combine.data is Combine.ADD)
-    if not adds:
-        return False
-    if element_type_of(op.results[0]) in (f32, f64, i32, i64):
+_ATOMIC = {"any": None, "add": (f32, f64, i32, i64), "max": (i32, i64), "min": (i32, i64)}
+"""What GPUs combine in memory, and of which types (None: all); their extremes of floats would drop NaN."""
+
+
+def combines_at_once(op: Operation) -> bool:
+    """Whether threads of a GPU may do what a scatter does, at once and in any order."""
+    kind, element = _combination(op) or "any", element_type_of(op.results[0])
+    types = _ATOMIC.get(kind, ())
+    if types is None or element in types:
         return True
-    skip(op, "no kernel: devices do not add elements of its type in memory")
+    skip(op, f"no kernel: devices do not combine elements of {element} by `{kind}` in memory")
     return False
 
 
-def lower_scatter(op: Operation) -> KernelOp:
-    """Axes: those of the target, then those of the indices that are none of the target's."""
+def _combination(op: Operation) -> str | None:
+    """What a scatter does with the old element; None where it replaces it."""
     if isinstance(op, ScatterAlongOp):
-        return _along(op)
+        return None if op.combine.data is Combine.NONE else op.combine.data.value
+    return "add" if isinstance(op, ScatterAddOp) else None
+
+
+def lower_scatter(op: Operation, *, at_once: bool) -> KernelOp:
+    """Axes: those of the target, then those of the indices that are none of the target's.
+
+    Where iterations run `at_once`, any of the values for one place may remain, not only the last.
+    """
+    combine = _combination(op) or ("any" if at_once else None)
+    if isinstance(op, ScatterAlongOp):
+        return _along(op, combine)
     assert isinstance(op, ScatterOp | ScatterAddOp)
     target, index = sizes_of(op.target), sizes_of(op.indices[0])
     b = KernelBuilder(op.location, (*target, *index), op.operands, op.result_types)
@@ -55,10 +70,10 @@ def lower_scatter(op: Operation) -> KernelOp:
     kept = [dim(d) for d in range(len(target)) if d not in dims]
     subscripts = [gathered(dims.index(d)) if d in dims else dim(d) for d in range(len(target))]
     values = (*kept[:at], *places, *kept[at:])
-    return _finish(b, (1, values), subscripts, found, places, adds=isinstance(op, ScatterAddOp))
+    return _finish(b, (1, values), subscripts, found, places, combine)
 
 
-def _along(op: ScatterAlongOp) -> KernelOp:
+def _along(op: ScatterAlongOp, combine: str | None) -> KernelOp:
     """Where the index is as large as the target, both have one axis."""
     target, index, along = sizes_of(op.target), sizes_of(op.index), op.dim.value.data
     own = [d for d, size in enumerate(index) if d == along or size != target[d]]
@@ -67,8 +82,7 @@ def _along(op: ScatterAlongOp) -> KernelOp:
     places = [dim(len(target) + own.index(d)) if d in own else dim(d) for d in range(len(index))]
     found = [b.checked_index(b.load(1, places), target[along], wraps=False)]
     subscripts = [gathered(0) if d == along else place for d, place in enumerate(places)]
-    new = b.axes[len(target) :]
-    return _finish(b, (2, places), subscripts, found, new, adds=op.combine.data is Combine.ADD)
+    return _finish(b, (2, places), subscripts, found, b.axes[len(target) :], combine)
 
 
 def _finish(
@@ -77,8 +91,7 @@ def _finish(
     subscripts: Sequence[Expr],
     found: Sequence[_Found],
     over: Sequence[Expr],
-    *,
-    adds: bool,
+    combine: str | None,
 ) -> KernelOp:
     """Copy the target, then write `values`, an input and its subscripts, `over` axes that only they have.
 
@@ -87,5 +100,6 @@ def _finish(
     rank = len(subscripts)
     b.store(b.load(0, b.axes[:rank]), b.axes[:rank])
     inside = b.all_true([ok for _, ok in found])
-    b.store(b.load(*values), subscripts, dynamic=[at for at, _ in found], mask=inside, over=over, adds=adds)
+    dynamic = [at for at, _ in found]
+    b.store(b.load(*values), subscripts, dynamic=dynamic, mask=inside, combine=combine, over=over)
     return b.kernel

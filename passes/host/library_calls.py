@@ -12,7 +12,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntAttr, IntegerAttr, UnitAttr, f64, i1, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    FloatAttr,
+    IntAttr,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    f64,
+    i1,
+    i64,
+)
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, product
@@ -21,6 +31,7 @@ from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import RngSeedOp
 from tilewright.dialects.tw.indexing import (
+    Combine,
     GatherAlongOp,
     GatherOp,
     ScatterAddOp,
@@ -259,11 +270,17 @@ def _gather_along(op: GatherAlongOp, layout_of: LayoutOf, results: Sequence[Layo
     return Call("aten::gather.out", ins, args, tuple(results))
 
 
+_REDUCES = {Combine.MUL: "prod", Combine.MAX: "amax", Combine.MIN: "amin"}
+
+
 def _scatter_along(op: ScatterAlongOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
     ins = tuple((v, layout_of(v)) for v in (op.target, op.index, op.values))
-    args = (arg(0), integer(op.dim.value.data), arg(1), arg(2), arg(3))
-    callee = "aten::scatter_add.out" if op.combine.data.value == "add" else "aten::scatter.src_out"
-    return Call(callee, ins, args, tuple(results))
+    args = (arg(0), integer(op.dim.value.data), arg(1), arg(2))
+    if op.combine.data in _REDUCES:
+        how = (StringAttr(_REDUCES[op.combine.data]), boolean(True), arg(3))
+        return Call("aten::scatter_reduce.two_out", ins, (*args, *how), tuple(results))
+    callee = "aten::scatter_add.out" if op.combine.data is Combine.ADD else "aten::scatter.src_out"
+    return Call(callee, ins, (*args, arg(3)), tuple(results))
 
 
 def _rng_seed(op: RngSeedOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:

@@ -186,28 +186,34 @@ def _load_masked(scope: Scope, op: LoadOp, at: _Address, mask: SSAValue, count: 
     return f"tw::gather<{width}>({name}, {count or width}, {lane}, {_active(scope, mask)})"
 
 
+_WHOLE_AND_FIRST = (("whole", "store"), ("first", "store_first"))
+"""Neighbours that combine with what stands there, and such as replace it."""
+
+
 def store(scope: Scope, op: StoreOp) -> str:
     """The statement that writes."""
     axis = None if op.lanes is None else op.lanes.value.data
     at = _address(scope, op, axis)
     value, name = scope.name(op.value), scope.name(op.buffer)
-    adds = op.combine is not None
+    how = "" if op.combine is None else f"tw::{op.combine.data.capitalize()}"
     races = scope.in_parallel() and ALONE not in op.attributes
     atomic = "true" if races else "false"
     if axis is None:
         text = (
-            f"tw::add_to<{atomic}>(&{name}[{at.base}], {value});" if adds else f"{name}[{at.base}] = {value};"
+            f"tw::combine_to<{how}, {atomic}>(&{name}[{at.base}], {value});"
+            if how
+            else f"{name}[{at.base}] = {value};"
         )
         return text if op.mask is None else f"if ({scope.name(op.mask)}) {text}"
     count, width = scope.active_lanes(axis), lanes(op.value.type)
-    if at.stride == ONE and not (adds and races) and not _varies(op.mask):
+    if at.stride == ONE and not (how and races) and not _varies(op.mask):
         where = _pointer(scope, op.buffer, at.base)
-        whole, first = ("add_whole", "add_first") if adds else ("store", "store_first")
+        whole, first = (f"combine_{n}<{how}>" if how else s for n, s in _WHOLE_AND_FIRST)
         text = (
             f"tw::{whole}({where}, {value});" if count is None else f"tw::{first}({where}, {value}, {count});"
         )
         return text if op.mask is None else f"if ({scope.name(op.mask)}) {text}"
-    function = f"scatter_add<{atomic}, {width}>" if adds else f"scatter<{width}>"
+    function = f"scatter_combine<{how}, {atomic}, {width}>" if how else f"scatter<{width}>"
     lane = f"[&](int l) {{ return {at.lane}; }}"
     return f"tw::{function}({name}, {value}, {count or width}, {lane}, {_active(scope, op.mask)});"
 

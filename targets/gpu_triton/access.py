@@ -45,8 +45,8 @@ def store(w: Writer, op: StoreOp) -> str:
     mask = _mask(w, op, shape, op.mask)
     value = w.whole(op.value) if op.value in w.literals else w.names[op.value]
     masked = f", mask={mask}" if mask else ""
-    if op.combine is not None:
-        return f'tl.atomic_add({pointer}, {w.whole(op.value)}{masked}, sem="relaxed")'
+    if op.combine is not None and op.combine.data != "any":
+        return f'tl.atomic_{op.combine.data}({pointer}, {w.whole(op.value)}{masked}, sem="relaxed")'
     return f"tl.store({pointer}, {value}{masked})"
 
 

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
-from xdsl.ir import Block, Operation
+from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Bounds, Var
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
@@ -93,7 +93,9 @@ def _attribute(func: FuncOp, name: str, default: int) -> int:
 
 def _parameters(w: Writer, func: FuncOp) -> tuple[Parameter, ...]:
     buffers = [
-        Parameter(w.fresh(arg, "a"), pointer(element_type(arg.type)), aligned=True)
+        Parameter(
+            w.fresh(arg, "a"), pointer(element_type(arg.type)), aligned=True, contested=_is_contested(arg)
+        )
         for arg in func.body.block.args
     ]
     symbols: list[Parameter] = []
@@ -101,6 +103,11 @@ def _parameters(w: Writer, func: FuncOp) -> tuple[Parameter, ...]:
         w.axes.update((var, str(symbol)) for var in symbol.variables())
         symbols.append(Parameter(str(symbol), "i64" if w.wide else "i32", aligned=False))
     return (*buffers, *symbols)
+
+
+def _is_contested(buffer: SSAValue) -> bool:
+    stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
+    return any(op.combine is not None and op.combine.data == "any" for op in stores)
 
 
 def _body(w: Writer, func: FuncOp, grid: Grid) -> None:

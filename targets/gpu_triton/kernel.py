@@ -16,6 +16,8 @@ class Parameter:
     """`*fp64 *fp32 *bf16 *fp16 *i64 *i32 *i16 *i8 *u8 *i1` of buffers, `i32` or `i64` of symbols."""
     aligned: bool
     """The value is divisible by 16: the host hands over no other pointer."""
+    contested: bool = False
+    """Programs store different values to one element, of which any may remain (`combine any`)."""
 
 
 @dataclass(frozen=True)

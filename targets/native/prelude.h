@@ -423,38 +423,46 @@ template <class V, class At> TW_INLINE V by_index(At at) {
 }
 struct every_lane { TW_INLINE bool operator()(int) const { return true; } };
 
-// `*p += v`, in memory types too; atomic where other threads may add to the same element.
-template <class T> TW_INLINE T sum_of(T a, T b) {
-  if constexpr (same<T, bf16>) return to_bf16(from_bf16(a) + from_bf16(b));
-  else return (T)(a + b);
+// What a store does with the element that stands there. Extremes are NaN where one of the two is.
+struct Add { template <class V> static TW_INLINE V of(V a, V b) { return a + b; } };
+struct Mul { template <class V> static TW_INLINE V of(V a, V b) { return a * b; } };
+struct Max { template <class V> static TW_INLINE V of(V a, V b) { return (a > b) | (a != a) ? a : b; } };
+struct Min { template <class V> static TW_INLINE V of(V a, V b) { return (a < b) | (a != a) ? a : b; } };
+
+// `*p` and `v` in `*p`, in memory types too; atomic where other threads may store to the same element.
+template <class C, class T> TW_INLINE T combined(T a, T b) {
+  if constexpr (same<T, bf16>) return to_bf16(C::of(from_bf16(a), from_bf16(b)));
+  else return (T)C::of(a, b);
 }
-template <bool ATOMIC, class T> TW_INLINE void add_to(T* p, T v) {
-  if constexpr (!ATOMIC) *p = sum_of(*p, v);
+template <class C, bool ATOMIC, class T> TW_INLINE void combine_to(T* p, T v) {
+  if constexpr (!ATOMIC) *p = combined<C>(*p, v);
   else {
     T old, next;
     __atomic_load(p, &old, __ATOMIC_RELAXED);
-    do next = sum_of(old, v);
+    do next = combined<C>(old, v);
     while (!__atomic_compare_exchange(p, &old, &next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
   }
 }
-// The same for neighbours, which no other thread adds to.
-template <class T, class V> TW_INLINE V sums_of(V a, V b) {
-  if constexpr (same<T, bf16>) return to_bf16(from_bf16(a) + from_bf16(b));
+// The same for neighbours, which no other thread stores to.
+template <class C, class T, class V> TW_INLINE V all_combined(V a, V b) {
+  if constexpr (same<T, bf16>) return to_bf16(C::of(from_bf16(a), from_bf16(b)));
 #if defined(__FLT16_MANT_DIG__)
-  else if constexpr (same<T, f16>) return to_f16(from_f16(a) + from_f16(b));
+  else if constexpr (same<T, f16>) return to_f16(C::of(from_f16(a), from_f16(b)));
 #endif
-  else return a + b;
+  else return C::of(a, b);
 }
-template <class T, class V> TW_INLINE void add_whole(T* p, V v) { store(p, sums_of<T>(load<lanes<V>>(p), v)); }
-template <class T, class V> TW_INLINE void add_first(T* p, V v, i64 n) {
-  store_first(p, sums_of<T>(load_first<lanes<V>>(p, n), v), n);
+template <class C, class T, class V> TW_INLINE void combine_whole(T* p, V v) {
+  store(p, all_combined<C, T>(load<lanes<V>>(p), v));
 }
-template <bool ATOMIC, int W, class T, class V, class At, class Active>
-TW_INLINE void scatter_add(T* p, V v, i64 n, At at, Active active) {
+template <class C, class T, class V> TW_INLINE void combine_first(T* p, V v, i64 n) {
+  store_first(p, all_combined<C, T>(load_first<lanes<V>>(p, n), v), n);
+}
+template <class C, bool ATOMIC, int W, class T, class V, class At, class Active>
+TW_INLINE void scatter_combine(T* p, V v, i64 n, At at, Active active) {
   const auto raw = to_memory<T>(v);
   for (int l = 0; l < W; ++l) {
     const stored<T> lane = raw[l];  // clang takes the bits of lane 0 where a cast is given `raw[l]`
-    if (l < n && active(l)) add_to<ATOMIC>(p + at(l), __builtin_bit_cast(T, lane));
+    if (l < n && active(l)) combine_to<C, ATOMIC>(p + at(l), __builtin_bit_cast(T, lane));
   }
 }
 

@@ -58,10 +58,10 @@ tk.func @f [8] (%a: memref<8xf32>) {
 
 // -----
 
-// CHECK: tk.store: `combine` is add, got max
+// CHECK: tk.store: `combine` is one of add, mul, max, min, any, got sub
 tk.func @f [8] (%a: memref<8xf32>) {
   %z = arith.constant 0.0 : f32
-  tk.store %z, %a[d0] combine max : f32, memref<8xf32>
+  tk.store %z, %a[d0] combine sub : f32, memref<8xf32>
 }
 
 // -----

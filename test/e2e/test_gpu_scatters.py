@@ -1,4 +1,4 @@
-"""Scatters that add, by kernels with atomic additions, from their Triton text."""
+"""Scatters by kernels, from their Triton text: what adds does so atomically, what replaces in any order."""
 
 from __future__ import annotations
 
@@ -84,6 +84,57 @@ def test_sums_of_one_order_are_left_to_aten() -> None:
         return x.index_put((i,), y, accumulate=True)
 
     assert calls(check(function, tensor(9, 17), positions(9, 21), tensor(21, 17))) == {"aten::index_put"}
+
+
+@pytest.mark.usefixtures("one_order")
+def test_the_last_of_several_is_left_to_aten() -> None:
+    def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
+        return x.index_put((i,), y)
+
+    assert calls(check(function, tensor(9, 17), positions(9, 21), tensor(21, 17))) == {"aten::index_put"}
+
+
+REPLACED = (*DTYPES, torch.bfloat16, torch.float16, torch.int8, torch.uint8, torch.bool)
+
+
+@pytest.mark.parametrize("dtype", REPLACED, ids=str)
+def test_what_replaces(dtype: torch.dtype) -> None:
+    def function(x: Tensor, i: Tensor, y: Tensor, j: Tensor) -> tuple[Tensor, ...]:
+        return (
+            x.index_put((i,), y), x.index_put((i - 9,), y), x.index_copy(1, i, y.t()[:9, :5]),
+            x.scatter(0, j, y), x.t().scatter(1, j.t(), 1), x.scatter(0, j[:0], y),
+            x.scatter(1, j[:, :5] % 3 * 5 + torch.arange(5), y), x.t().index_fill(1, i[:3], 1),
+            x[:0].index_put((i[:0],), y[:0]),
+        )  # fmt: skip
+
+    i = torch.tensor([7, 2, 3, 0, 8])
+    j = torch.stack([torch.randperm(9, generator=torch.Generator().manual_seed(n))[:5] for n in range(17)], 1)
+    found = check(function, tensor(9, 17, dtype=dtype), i, tensor(9, 17, dtype=dtype, seed=2)[:5], j)
+    assert not calls(found)
+
+
+@pytest.mark.parametrize("target", ["gpu_emulated", "cpu_openmp"])
+def test_one_of_several_remains(target: str) -> None:
+    """Element by element, and on CPUs the last one, as in eager mode with one thread."""
+
+    def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
+        return x.index_put((i,), y)
+
+    x, i, y = tensor(9, 300), positions(7, 40), tensor(40, 300, seed=2)
+    found = explain(function, x, i, y, options=OPTIONS | {"target": target}).result
+    for row in range(9):
+        meant = y[i == row] if bool((i == row).any()) else x[row : row + 1]
+        assert bool((found[row] == (meant[-1:] if target == "cpu_openmp" else meant)).any(0).all())
+
+
+def test_what_replaces_in_place() -> None:
+    def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
+        x[i] = y * 2
+        return y.sum(0)
+
+    found = check(function, tensor(9, 17), torch.tensor([5, 0, 3]), tensor(3, 17, seed=2))
+    assert not calls(found)
+    assert not [name for graph in found.graphs for name in graph.kernels if name.endswith("_fill")]
 
 
 class Tied(nn.Module):

@@ -100,14 +100,14 @@ FAULTS = (
     ),
     Fault(
         "index-put-accumulate",
-        _A + "indexing.py",
+        _A + "scatters.py",
         "    if not accumulate:\n        return b.emit(ScatterOp",
         "    if True:\n        return b.emit(ScatterOp",
         "index_put overwrites where it should accumulate",
     ),
     Fault(
         "embedding-padding",
-        _A + "indexing.py",
+        _A + "scatters.py",
         "    if padding >= 0:\n",
         "    if padding > 0:\n",
         "the row of padding index 0 gets a gradient",

@@ -1,9 +1,9 @@
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all}' --split-input-file --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all}' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p convert-tw-to-tk --split-input-file | filecheck %s --check-prefix=CALLS
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=sums}' --split-input-file | filecheck %s --check-prefix=SUMS
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=sums}' --split-input-file --remarks | filecheck %s --check-prefix=TYPE
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=sums deterministic=true}' --split-input-file | filecheck %s --check-prefix=FIXED
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any}' --split-input-file | filecheck %s --check-prefix=ANY
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any}' --split-input-file --remarks | filecheck %s --check-prefix=TYPE
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any deterministic=true}' --split-input-file | filecheck %s --check-prefix=FIXED
 
 // The target is copied, then rows are added where their positions are good; without the option scatters stay.
 // CHECK-LABEL: @adds_rows
@@ -24,8 +24,8 @@
 // CHECK:         tk.store %[[V]], %[[O]][i0, d1](%[[ROW]]) over [2] if %[[INSIDE]] combine add : f32, tensor<9x4xf32> loc("m.py":3:0)
 // CALLS-LABEL: @adds_rows
 // CALLS:         tw.scatter_add
-// SUMS-LABEL:  @adds_rows
-// SUMS-NEXT:     tk.kernel [9, 4, 6] ins(%t, %v, %i :
+// ANY-LABEL:  @adds_rows
+// ANY-NEXT:     tk.kernel [9, 4, 6] ins(%t, %v, %i :
 // FIXED-LABEL: @adds_rows
 // FIXED-NEXT:    tw.scatter_add
 func.func @adds_rows(%t: tensor<9x4xf32>, %v: tensor<6x4xf32>, %i: tensor<6xi64>) -> tensor<9x4xf32> {
@@ -41,8 +41,9 @@ func.func @adds_rows(%t: tensor<9x4xf32>, %v: tensor<6x4xf32>, %i: tensor<6xi64>
 // CHECK-NOT:     arith.addi
 // CHECK:         %[[V:.*]] = tk.load %{{.*}}[d0, d2] : tensor<9x6xbf16> -> bf16
 // CHECK:         tk.store %[[V]], %{{.*}}[d0, i0](%{{.*}}) over [2] if %{{.*}} : bf16, tensor<9x4xbf16>
-// SUMS-LABEL:  @strict_replaces
-// SUMS-NEXT:     tw.scatter
+// Threads of a GPU do so at once, so that any value may remain.
+// ANY-LABEL:  @strict_replaces
+// ANY:          tk.store %{{.*}}, %{{.*}}[d0, i0](%{{.*}}) over [2] if %{{.*}} combine any : bf16, tensor<9x4xbf16>
 func.func @strict_replaces(%t: tensor<9x4xbf16>, %v: tensor<9x6xbf16>, %i: tensor<6xi64>) -> tensor<9x4xbf16> {
   %r = tw.scatter %v into %t[%i] dims [1] at 1 strict : (tensor<9x4xbf16>, tensor<9x6xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
   func.return %r : tensor<9x4xbf16>
@@ -71,9 +72,9 @@ func.func @two_positions(%t: tensor<5x7x9xf32>, %v: tensor<7x2x3xf32>, %i: tenso
 // CHECK:         tk.kernel [5, 7, 2]
 // CHECK:         tk.load %{{.*}}[d0, d2] : tensor<5x2xi64> -> i64
 // CHECK:         tk.store %{{.*}}, %{{.*}}[d0, i0](%{{.*}}) over [2] if %{{.*}} combine add : f32
-// SUMS-LABEL:  @along_one
-// SUMS-NEXT:     tw.scatter_along
-// SUMS-NEXT:     tk.kernel [5, 7, 2]
+// ANY-LABEL:  @along_one
+// ANY:          tk.kernel [5, 7, 3, 2]
+// ANY:          tk.kernel [5, 7, 2]
 func.func @along_one(%t: tensor<5x7xf32>, %i: tensor<3x2xi64>, %v: tensor<3x2xf32>, %j: tensor<5x2xi64>, %w: tensor<5x2xf32>) -> tensor<5x7xf32> {
   %r = tw.scatter_along %t, %i, %v dim 1 reduce none : (tensor<5x7xf32>, tensor<3x2xi64>, tensor<3x2xf32>) -> tensor<5x7xf32>
   %s = tw.scatter_along %r, %j, %w dim 1 reduce add : (tensor<5x7xf32>, tensor<5x2xi64>, tensor<5x2xf32>) -> tensor<5x7xf32>
@@ -93,10 +94,30 @@ func.func @nothing_to_write_to(%t: tensor<0x4xf32>, %v: tensor<6x4xf32>, %i: ten
 // -----
 
 // Devices that add halves in memory round after each addition; eager mode need not.
-// TYPE: tw.scatter_add at {{.*}}: no kernel: devices do not add elements of its type in memory
-// SUMS-LABEL: @halves
-// SUMS-NEXT:    tw.scatter_add
+// TYPE: tw.scatter_add at {{.*}}: no kernel: devices do not combine elements of bf16 by `add` in memory
+// ANY-LABEL: @halves
+// ANY-NEXT:    tw.scatter_add
 func.func @halves(%t: tensor<9x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi64>) -> tensor<9x4xbf16> {
   %r = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<9x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
   func.return %r : tensor<9x4xbf16>
+}
+
+// -----
+
+// Extremes of integers are combined in memory; those of floats would lose NaN there, and products are no operation.
+// CHECK-LABEL: @extremes
+// CHECK:         tk.store {{.*}} combine max : i32, tensor<9x4xi32>
+// CHECK:         tk.store {{.*}} combine min : f32, tensor<9x4xf32>
+// CHECK:         tk.store {{.*}} combine mul : i32, tensor<9x4xi32>
+// TYPE: tw.scatter_along at {{.*}}: no kernel: devices do not combine elements of f32 by `min` in memory
+// TYPE: tw.scatter_along at {{.*}}: no kernel: devices do not combine elements of i32 by `mul` in memory
+// ANY-LABEL: @extremes
+// ANY:         tk.store {{.*}} combine max : i32, tensor<9x4xi32>
+// ANY:         tw.scatter_along {{.*}} reduce min
+// ANY:         tw.scatter_along {{.*}} reduce mul
+func.func @extremes(%t: tensor<9x4xi32>, %f: tensor<9x4xf32>, %i: tensor<6x4xi64>, %v: tensor<6x4xi32>, %w: tensor<6x4xf32>) -> (tensor<9x4xi32>, tensor<9x4xf32>, tensor<9x4xi32>) {
+  %r = tw.scatter_along %t, %i, %v dim 0 reduce max : (tensor<9x4xi32>, tensor<6x4xi64>, tensor<6x4xi32>) -> tensor<9x4xi32>
+  %s = tw.scatter_along %f, %i, %w dim 0 reduce min : (tensor<9x4xf32>, tensor<6x4xi64>, tensor<6x4xf32>) -> tensor<9x4xf32>
+  %u = tw.scatter_along %t, %i, %v dim 0 reduce mul : (tensor<9x4xi32>, tensor<6x4xi64>, tensor<6x4xi32>) -> tensor<9x4xi32>
+  func.return %r, %s, %u : tensor<9x4xi32>, tensor<9x4xf32>, tensor<9x4xi32>
 }

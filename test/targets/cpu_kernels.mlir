@@ -93,7 +93,7 @@ tk.func @gathers [8] (%a: memref<64xf32>, %i: memref<8xi32>, %m: memref<8xi1>, %
 // CHECK-NEXT:    const f32x4 v8 = tw::gather_at<4>(a0, 1, tw::convert<tw::vec<i32, 4>>(v7) * (i32)(2), 4, tw::every_lane{});
 // CHECK-NEXT:    const i32x4 v9 = tw::load<4>(a2 + d1);
 // CHECK-NEXT:    const f32x4 v10 = tw::select(v9, tw::load_masked<4>(a0 + d1, v9, 4), v4);
-// CHECK-NEXT:    tw::scatter_add<true, 4>(a3, v10, 4, [&](int l) { return v7[l]; }, [&](int l) { return v9[l] != 0; });
+// CHECK-NEXT:    tw::scatter_combine<tw::Add, true, 4>(a3, v10, 4, [&](int l) { return v7[l]; }, [&](int l) { return v9[l] != 0; });
 // CHECK-NEXT:    const i64x4 v11 = tw::iota<i64x4>(d1 * 3 + 1, 3);
 tk.func @accesses [4, 8] (%a: memref<64xf32>, %i: memref<8xi64>, %m: memref<8xi1>, %o: memref<64xf32>) scheduled {
   tk.for 0 = "0" to "4" step 1 parallel if "0" {
@@ -113,12 +113,12 @@ tk.func @accesses [4, 8] (%a: memref<64xf32>, %i: memref<8xi64>, %m: memref<8xi1
 
 // Neighbours are added as whole vectors, unless other threads may add there; one mask for all lanes is a branch.
 // CHECK-LABEL: static void adds(
-// CHECK:         if (v4) tw::add_whole(a1 + d1 + v3 * 20, v5);
+// CHECK:         if (v4) tw::combine_whole<tw::Add>(a1 + d1 + v3 * 20, v5);
 // CHECK-NEXT:    if (v4) tw::store(a1 + d1, v5);
-// CHECK-NEXT:    tw::scatter_add<true, 4>(a1, v5, 4, [&](int l) { return (d1 + l) + v3 * 20; }, tw::every_lane{});
-// CHECK:         tw::add_first(a1 + d1 + v3 * 20, v6, 2);
-// CHECK:         tw::add_to<false>(&a1[0], v7);
-// CHECK-NEXT:    tw::add_to<true>(&a1[0], v7);
+// CHECK-NEXT:    tw::scatter_combine<tw::Add, true, 4>(a1, v5, 4, [&](int l) { return (d1 + l) + v3 * 20; }, tw::every_lane{});
+// CHECK:         tw::combine_first<tw::Add>(a1 + d1 + v3 * 20, v6, 2);
+// CHECK:         tw::combine_to<tw::Add, false>(&a1[0], v7);
+// CHECK-NEXT:    tw::combine_to<tw::Add, true>(&a1[0], v7);
 tk.func @adds [4, 20] (%a: memref<64xbf16>, %o: memref<64xbf16>, %m: memref<4xi1>) scheduled {
   tk.for 0 = "0" to "4" step 1 parallel {
     %i = tk.index "d0" : index

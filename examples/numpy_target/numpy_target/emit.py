@@ -125,7 +125,8 @@ class Kernel(Writer):
                 return f"load({args[0]}, {self.place(op, args[1:count])}, {rest}, np.{type_}, {self.ones})"
             case "tk.store":
                 count = 2 + len(op.dynamic)
-                rest = f"{[*args[count:], 'True'][0]}, {args[0]}, {op.combine is not None}"
+                update = f"np.{UFUNCS[op.combine.data]}" if op.combine is not None else "None"
+                rest = f"{[*args[count:], 'True'][0]}, {args[0]}, {update}"
                 return f"store({args[1]}, {self.place(op, args[2:count])}, {rest})"
             case "tk.reduce" | "tk.argreduce" | "tk.scan":
                 axes = (op.along,) if op.name == "tk.scan" else tuple(op.over)

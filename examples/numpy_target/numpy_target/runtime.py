@@ -64,12 +64,12 @@ def load(buffer: Any, place: Any, mask: Any, other: Any, dtype: Any, ones: Any) 
     return np.where(mask, value.astype(dtype), np.asarray(other).astype(dtype))
 
 
-def store(buffer: Any, place: Any, mask: Any, value: Any, add: bool) -> None:
+def store(buffer: Any, place: Any, mask: Any, value: Any, ufunc: Any) -> None:
     place, value, mask = np.broadcast_arrays(place, value, mask)
     place, value = place[mask], value[mask]
     value = (value.view(np.uint32) >> 16 if buffer.dtype == np.uint16 else value).astype(buffer.dtype)
-    if add:
-        np.add.at(buffer, place, value)
+    if ufunc is not None:
+        ufunc.at(buffer, place, value)
     else:
         buffer[place] = value
 

@@ -110,6 +110,8 @@ class Buffer:
     region: Region
     start: int
     """Its first byte in the region."""
+    contested: bool = False
+    """Several may store to one element, of which any value may remain."""
 
     def _entries(self, index: torch.Tensor) -> torch.Tensor:
         return (self.start + index * self.flat.element_size()) // self.region.grain
@@ -140,12 +142,14 @@ class Buffer:
         if not region.ordered:
             changed = self._differs(index, values)
             last, reader = region.writer[at], region.readers(at)
-            bad = changed & (last != NOBODY) & (last != programs)
-            self._report("another program stores another value", bad, index, programs)
+            if not self.contested:
+                bad = changed & (last != NOBODY) & (last != programs)
+                self._report("another program stores another value", bad, index, programs)
             bad = changed & (reader != NOBODY) & (reader != programs)
             self._report("another program reads what this one writes", bad, index, programs)
         self.flat[index] = values
-        self._report("two lanes store different values", self._differs(index, values), index, programs)
+        if not self.contested:
+            self._report("two lanes store different values", self._differs(index, values), index, programs)
         region.log_write(at, programs)
 
     def _differs(self, index: torch.Tensor, values: torch.Tensor) -> torch.Tensor:
@@ -188,7 +192,9 @@ def _rounds(index: torch.Tensor) -> list[torch.Tensor]:
     return list(torch.split(by_rank, [int(n) for n in torch.bincount(rank)]))
 
 
-def buffers(names: Sequence[str], tensors: Sequence[torch.Tensor], types: Sequence[DType]) -> list[Buffer]:
+def buffers(
+    names: Sequence[str], tensors: Sequence[torch.Tensor], types: Sequence[DType], contested: Sequence[bool]
+) -> list[Buffer]:
     """Buffers of contiguous tensors; those that share memory share a region."""
     spans = [_span(t) for t in tensors]
     regions: list[tuple[int, int, Region]] = []
@@ -206,11 +212,12 @@ def buffers(names: Sequence[str], tensors: Sequence[torch.Tensor], types: Sequen
             end = max(end, spans[i][1])
     empty = Region(torch.empty(0, dtype=torch.uint8), 1)
     made: list[Buffer] = []
-    for name, tensor, dtype, (low, high) in zip(names, tensors, types, spans, strict=True):
+    each = zip(names, tensors, types, contested, spans, strict=True)
+    for name, tensor, dtype, several, (low, high) in each:
         start, _, region = next(
             (r for r in regions if r[0] <= low and high <= r[1] and high > low), (low, low, empty)
         )
-        made.append(Buffer(name, tensor.view(dtype.payload), dtype, region, low - start))
+        made.append(Buffer(name, tensor.view(dtype.payload), dtype, region, low - start, several))
     return made
 
 

@@ -96,12 +96,14 @@ def _bound(kernel: TritonKernel, parameters: Sequence[Parameter], arguments: Seq
     types: list[DType] = []
     tensors: list[torch.Tensor] = []
     names: list[str] = []
+    contested: list[bool] = []
     for parameter, argument in zip(parameters, arguments, strict=True):
         if parameter.type.startswith("*"):
             types.append(POINTERS[parameter.type[1:]])
             tensors.append(_flat(kernel, parameter, argument, types[-1]))
             names.append(parameter.name)
-    made = iter(buffers(names, tensors, types))
+            contested.append(parameter.contested)
+    made = iter(buffers(names, tensors, types, contested))
     bound: list[Any] = []
     for parameter, argument in zip(parameters, arguments, strict=True):
         if parameter.type.startswith("*"):
