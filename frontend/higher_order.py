@@ -23,6 +23,7 @@ from torch import Tensor
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
+from .block_masks import with_lists
 from .decompositions import Decompositions, decompositions
 from .errors import Unsupported
 from .torch_internals import composite_kernel, fake_mode_of, higher_order_name, trace_fake
@@ -95,6 +96,21 @@ def _inlined(_: Any) -> Definition:
     return call
 
 
+def _flex_attention(op: Any) -> Definition:
+    """What the lists of the block mask leave out is hidden, too."""
+    kernel = composite_kernel(op)
+
+    def forward(*args: Any) -> Any:
+        query, key, value, graph, mask, *rest = args
+        return kernel(query, key, value, graph, with_lists(mask, _scores(query, key)), *rest)
+
+    return forward
+
+
+def _scores(query: Tensor, key: Tensor) -> tuple[Any, ...]:
+    return *query.shape[:-1], key.shape[-2]
+
+
 def _flex_attention_backward(op: Any) -> Definition:
     """Gradients of captured tensors are computed where these require them: the joint graph knows which."""
     forward, kernel = composite_kernel(torch.ops.higher_order.flex_attention), composite_kernel(op)
@@ -102,6 +118,7 @@ def _flex_attention_backward(op: Any) -> Definition:
     def backward(*args: Any) -> Any:
         *first, graph, joint, mask, scale, options, captured, hidden = args
         query, key, value, out, saved, *grads = first
+        mask = with_lists(mask, _scores(query, key), backward=True)
         if query.dtype is torch.float64:  # of which tracing says that the forward pass saved f32
             _, saved, _ = forward(query, key, value, graph, mask, scale, options, captured, hidden)
         wanted = tuple(map(_requiring, captured, _results(joint)[_SCORE_ARGUMENTS:]))
@@ -125,7 +142,7 @@ def _requiring(captured: Any, grad: Any) -> Any:
 
 
 _DEFINED: Mapping[str, Callable[[Any], Definition]] = {
-    "flex_attention": composite_kernel,
+    "flex_attention": _flex_attention,
     "flex_attention_backward": _flex_attention_backward,
     "invoke_subgraph": _inlined,
 }

@@ -94,6 +94,15 @@ def composite_kernel(target: Any) -> Callable[..., Any]:
     return target.py_kernels[torch._C.DispatchKey.CompositeExplicitAutograd]  # pyright: ignore
 
 
+def mapped_along(tensor: torch.Tensor) -> torch.Tensor:
+    """One element of `tensor` in each call of a function in nested `vmap`s, one per dimension."""
+    functorch = cast("Any", torch._C)._functorch  # pyright: ignore[reportPrivateUsage]
+    level = cast("int", functorch.maybe_current_level())
+    for outer in range(level - tensor.dim() + 1, level + 1):
+        tensor = cast("torch.Tensor", functorch._add_batch_dim(tensor, 0, outer))
+    return tensor
+
+
 def fake_mode_of(leaves: Sequence[Any]) -> Any:
     """The mode of the traced tensors among `leaves`."""
     from torch._guards import detect_fake_mode

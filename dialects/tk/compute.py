@@ -45,13 +45,18 @@ def verify_floats(op: IRDLOperation, kind: str, type_: Attribute) -> None:
         raise VerifyException(f"{op.name}: {kind} combines floats, got {type_}")
 
 
+DISTINCT = "tk.distinct"
+"""Unit attribute of an `or`: at most one of what it combines is true."""
+
+
 @irdl_op_definition
 class ReduceOp(IRDLOperation):
     """Combine a value over `axes`; an empty axis gives the identity of the combination.
 
     %1 = tk.reduce add %0 over [1, 2] : f32
 
-    `max` and `min` propagate NaN. `and`, `or` are for integers (i1: all, any).
+    `max` and `min` propagate NaN. `and`, `or` are for integers (i1: all, any). An `or` with `tk.distinct`
+    promises that no two elements along the axis are true.
     """
 
     name = "tk.reduce"

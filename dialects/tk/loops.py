@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     irdl_op_definition,
     opt_prop_def,
@@ -22,7 +23,16 @@ from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr
-from .attributes import MapAttr, int64, map_attr, parse_quoted_expr, parse_value
+from .attributes import (
+    MapAttr,
+    int64,
+    map_attr,
+    parse_optional_values,
+    parse_quoted_expr,
+    parse_value,
+    print_values,
+    segments,
+)
 from .scope import verify_exprs
 
 
@@ -111,16 +121,24 @@ class ForOp(IRDLOperation):
     Iterations of a `parallel` loop are independent; with `if` it is worth running in
     parallel only where the expression is positive. Axes beyond the iteration space are
     those of tiles. In a `masked` loop the lanes along the axis that are not below `upper`
-    are inactive.
+    are inactive. Bounds may use `index` operands, which are written `i0, i1, ...` in them. With
+    `once` the body runs for `lower` alone, whatever `upper` is; masked, no lane may be active then.
+
+    %all = tk.for 5 = "0" to "i0*4"(%count) step 1 iter(%acc = %zero : vector<16xf32>) {
+      %part = tk.for 1 = "i0*64 + (d5 mod 4)*16" to "s0"(%block) step 16 once masked iter(...) {...}
+      tk.yield %part : vector<16xf32>
+    }
     """
 
     name = "tk.for"
 
     inits = var_operand_def()
+    dynamic = var_operand_def()
     axis = prop_def(IntegerAttr)
     lower = prop_def(MapAttr)
     upper = prop_def(MapAttr)
     step = prop_def(IntegerAttr)
+    once = opt_prop_def(UnitAttr)
     masked = opt_prop_def(UnitAttr)
     parallel = opt_prop_def(UnitAttr)
     worth = opt_prop_def(MapAttr)
@@ -128,6 +146,7 @@ class ForOp(IRDLOperation):
     body = region_def("single_block")
     res = var_result_def()
 
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(NoTerminator(), RecursiveMemoryEffect())
 
     @classmethod
@@ -138,13 +157,15 @@ class ForOp(IRDLOperation):
         upper: Expr | int,
         step: int,
         inits: Sequence[SSAValue] = (),
+        dynamic: Sequence[SSAValue] = (),
     ) -> ForOp:
         """A loop with an empty body; its block arguments are the carried values."""
         types = [v.type for v in inits]
         return cls.create(
-            operands=inits,
+            operands=[*inits, *dynamic],
             result_types=types,
             properties={
+                "operandSegmentSizes": segments(len(inits), len(dynamic)),
                 "axis": int64(axis),
                 "lower": map_attr((lower,)),
                 "upper": map_attr((upper,)),
@@ -164,12 +185,23 @@ class ForOp(IRDLOperation):
             raise VerifyException("tk.for: a parallel loop carries no values")
         if self.worth is not None and self.parallel is None:
             raise VerifyException("tk.for: `if` belongs to a parallel loop")
-        verify_exprs(self, (*self.bounds, *(self.worth.exprs if self.worth else ())))
+        if self.parallel is not None and (self.dynamic or self.once is not None):
+            raise VerifyException("tk.for: how often a parallel loop runs follows from sizes")
+        if self.masked is not None and any(var.kind == "i" for var in self.bounds[1].variables()):
+            raise VerifyException("tk.for: where lanes of a masked loop end follows from sizes")
+        if wrong := [str(v.type) for v in self.dynamic if v.type != IndexType()]:
+            raise VerifyException(f"tk.for: operands of bounds must be index, got {', '.join(wrong)}")
+        verify_exprs(self, (*self.bounds, *(self.worth.exprs if self.worth else ())), len(self.dynamic))
         _verify_loop(self)
 
     def print(self, printer: Printer) -> None:
         lower, upper = self.lower.text.data, self.upper.text.data
-        printer.print_string(f' {self.axis.value.data} = "{lower}" to "{upper}" step {self.step.value.data}')
+        printer.print_string(f' {self.axis.value.data} = "{lower}" to "{upper}"')
+        if self.dynamic:
+            print_values(printer, self.dynamic)
+        printer.print_string(f" step {self.step.value.data}")
+        if self.once is not None:
+            printer.print_string(" once")
         if self.masked is not None:
             printer.print_string(" masked")
         if self.parallel is not None:
@@ -187,8 +219,11 @@ class ForOp(IRDLOperation):
         properties["lower"] = parse_quoted_expr(parser)
         parser.parse_keyword("to")
         properties["upper"] = parse_quoted_expr(parser)
+        dynamic = parse_optional_values(parser)
         parser.parse_keyword("step")
         properties["step"] = int64(parser.parse_integer())
+        if parser.parse_optional_keyword("once"):
+            properties["once"] = UnitAttr()
         if parser.parse_optional_keyword("masked"):
             properties["masked"] = UnitAttr()
         if parser.parse_optional_keyword("parallel"):
@@ -198,8 +233,9 @@ class ForOp(IRDLOperation):
         if parser.parse_optional_keyword("unroll"):
             properties["unroll"] = int64(parser.parse_integer())
         inits, attributes, region = _parse_iter(parser)
+        properties["operandSegmentSizes"] = segments(len(inits), len(dynamic))
         return cls.create(
-            operands=inits,
+            operands=[*inits, *dynamic],
             result_types=[v.type for v in inits],
             properties=properties,
             attributes=attributes,

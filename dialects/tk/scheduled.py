@@ -99,9 +99,11 @@ class _Run:
         return self.block(op.body.block)
 
     def _for(self, op: ForOp) -> Sequence[Any]:
-        lower, upper = (self._number(e) for e in op.bounds)
+        given = {Var("i", k): int(self.values[v]) for k, v in enumerate(op.dynamic)}
+        lower, upper = (e.evaluate({**self.places, **given}) for e in op.bounds)
         carried: Sequence[Any] = [self.values[v] for v in op.inits]
-        places = range(lower, upper, op.step.value.data)
+        step = op.step.value.data
+        places = range(lower, lower + step if op.once is not None else upper, step)
         if op.masked is not None:
             self.limits[op.axis.value.data] = upper
         for place in reversed(places) if op.parallel is not None else places:

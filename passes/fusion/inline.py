@@ -69,7 +69,7 @@ def inline_at(consumer: KernelOp, load: LoadOp, producer: Producer, values: Mapp
     copies: dict[SSAValue, SSAValue] = {}
     for operand, source in zip(producer.kernel.operands, producer.kernel.sources, strict=True):
         if source.first_use is not None:
-            copies[source] = _input(consumer, operand)
+            copies[source] = input_of(consumer, operand)
     for op in producer.ops:
         copy = op.clone(copies)
         copy.location = op.location
@@ -89,7 +89,7 @@ def inline_at(consumer: KernelOp, load: LoadOp, producer: Producer, values: Mapp
     load.erase()
 
 
-def _input(kernel: KernelOp, value: SSAValue) -> SSAValue:
+def input_of(kernel: KernelOp, value: SSAValue) -> SSAValue:
     """The block argument of an operand, which is added if it is new."""
     operands = list(kernel.operands)
     if value in operands:

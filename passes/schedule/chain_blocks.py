@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import gcd
+
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.contraction import FACTORS
@@ -10,6 +12,7 @@ from tilewright.dialects.tk.kernels import FuncOp
 from ..rewrite import skip
 from .blocks import Blocks, power_of_two
 from .chains import Chain, Factors
+from .listed import find_listing
 from .product_blocks import Limits
 
 _LEAST = 16
@@ -31,18 +34,22 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
         held[axis] = power_of_two(max(_LEAST, size))
     half = all(FACTORS in f.reduce.attributes for f in _products(chain))
     rows, step = _sides(func, chain, held, half, limits.shared)
-    batches = [a for a in range(len(func.space)) if a not in (chain.row, chain.along, *held)]
+    listing = find_listing(func.body.block.ops, chain.along)
+    lists = () if listing is None else ((listing.axis, 1),)
+    if listing is not None:  # a block that is listed holds whole ones of rows and of steps
+        rows, step = gcd(rows, *listing.rows(chain.row)), gcd(step, listing.size)
+    batches = [a for a in range(len(func.space)) if a not in (chain.row, chain.along, *held, *dict(lists))]
     loaded = step * sum(held[f.axis] for f in _products(chain)) * (2 if half else 4)
     kept = rows * sum(held[f.axis] for f in chain.inner) * (2 if half else 4)
     return Blocks(
-        (*((a, 1) for a in batches), (chain.row, rows), *held.items(), (chain.along, step)),
+        (*((a, 1) for a in batches), (chain.row, rows), *held.items(), *lists, (chain.along, step)),
         len(batches) + 1,
         warps=_warps(chain, rows * max(step, *held.values()), half),
         stages=max(1, min(2, (limits.shared * 1024 - kept) // loaded)) if half else 1,
         index=bits,
         product="tf32" if limits.tf32 and not half else "ieee",
         kind="chain",
-        varied=(chain.row, chain.along),
+        varied=() if lists else (chain.row, chain.along),
     )
 
 

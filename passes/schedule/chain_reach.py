@@ -58,6 +58,22 @@ def _aligned(first: Expr, step: int, row: int, rows: int) -> Expr:
     return found.substitute({axis: place // rows})
 
 
+def required(chain: Chain) -> list[SSAValue]:
+    """The truth values without any of which a step changes nothing."""
+    first, *others = (
+        [v for condition in _visible(outer) for v in _conjuncts(*condition)] for outer in chain.outer
+    )
+    return [v for v in dict.fromkeys(first) if all(v in found for found in others)]
+
+
+def _conjuncts(value: SSAValue, wanted: bool) -> list[SSAValue]:
+    """What must be true for `value` to be what is wanted."""
+    if not wanted:
+        return []
+    op = value.owner
+    return [*_conjuncts(op.lhs, True), *_conjuncts(op.rhs, True)] if isinstance(op, arith.AndIOp) else [value]
+
+
 def _visible(outer: Outer) -> list[_Condition]:
     """The conditions without any of which a reduction is given what changes nothing."""
     value = outer.reduce.value

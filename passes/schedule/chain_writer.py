@@ -22,6 +22,9 @@ from .chain_reach import reach
 from .chains import Chain, Factors, Outer
 from .combine import combine, identity
 from .factors import factor, factor_type
+from .lanes_needed import lanes_needed
+from .list_walk import walk
+from .listed import find_listing
 from .tile_nest import held_axes
 from .tile_writer import TileWriter
 from .writer import Known, Scope
@@ -41,7 +44,9 @@ class ChainWriter:
         self.body = writer.full
         self.row, self.along = chain.row, chain.along
         self.checks = [op for op in self.body.sinks() if self.along in self.body.runs[op]]
+        self.listing = find_listing(self.body.ops, chain.along)
         self.scores = writer
+        writer.lanes = lanes_needed(self.body, writer.block)
         writer.frame = (self.row, self.along)
 
     def write(self, scope: Scope) -> None:
@@ -57,12 +62,15 @@ class ChainWriter:
             scope.env[op.result] = self.base.env[op.result] = self._sum_of_row(scope, op)
         lefts = [self._left(scope, f) for f in self.chain.inner]
         before = self._before(scope)
-        bounds = None if self.checks else reach(self.chain, self.blocks, self.scores.space)
         starts = [self._start(scope, o) for o in self.chain.outer]
-        loop = self.scores.loop(scope, self.along, starts, bounds)
-        inner = scope.inner(loop.body.block)
+        if self.listing is not None:
+            loop, inner = walk(self.scores, scope, self.listing, self.along, starts)
+        else:
+            bounds = None if self.checks else reach(self.chain, self.blocks, self.scores.space)
+            loop = self.scores.loop(scope, self.along, starts, bounds)
+            inner = scope.inner(loop.body.block)
         inner.env.update(before)
-        self._step(inner, lefts, loop.body.block.args)
+        self._step(inner, lefts, inner.block.args)
         scope.env.update((o.reduce.result, v) for o, v in zip(self.chain.outer, loop.res, strict=True))
         self._after(scope)
 
@@ -95,6 +103,8 @@ class ChainWriter:
         wanted += [o.shift for o in self.chain.outer if o.shift is not None]
         made = frozenset(f.reduce.result for f in self.chain.inner)
         made |= frozenset(o.reduce.result for o in self.chain.outer)
+        if self.listing is not None:
+            made |= {self.listing.reduce.result}
         return self.body.closure(_owners(v for v in wanted if v not in made), Known(scope, made))
 
     def _before(self, scope: Scope) -> dict[SSAValue, SSAValue]:

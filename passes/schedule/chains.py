@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.scalars import is_number, predicate_of
-from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.compute import DISTINCT, ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import Axes, domains_of
 from tilewright.dialects.tk.moments import MomentsOp
 
@@ -63,7 +63,11 @@ class Chain:
 
 def find_chain(block: Block) -> Chain | None:
     """The chain of products that a kernel is, None of any other."""
-    reductions = [op for op in block.ops if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp | ScanOp)]
+    reductions = [
+        op
+        for op in block.ops
+        if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp | ScanOp) and DISTINCT not in op.attributes
+    ]
     if len(reductions) < 2 or not all(_is_plain(op) for op in reductions):
         return None
     found = [op for op in reductions if isinstance(op, ReduceOp)]

@@ -53,7 +53,7 @@ def _fold(func: FuncOp) -> None:
     positions: dict[SSAValue, Expr] = {}
     for op in list(func.body.block.ops):
         if isinstance(op, LoadOp) and op.dynamic:
-            _at_expressions(op, positions)
+            at_expressions(op, positions)
         elif len(op.results) == 1:
             (result,) = op.results
             ranges[result] = range_of(op, [ranges.get(v) for v in op.operands], func.space)
@@ -89,7 +89,7 @@ def _position(
     return known[0] if isinstance(op, arith.ExtSIOp) else None
 
 
-def _at_expressions(op: LoadOp, positions: Mapping[SSAValue, Expr]) -> None:
+def at_expressions(op: LoadOp, positions: Mapping[SSAValue, Expr]) -> None:
     """Put known indices of `op` into its subscripts."""
     if not any(v in positions for v in op.dynamic):
         return skip(op, "its indices are no sums of positions")

@@ -18,6 +18,7 @@ from tilewright.dialects.types import element_type
 from .chains import Chain, find_chain
 from .collisions import scatters
 from .cost import estimate
+from .listed import find_listing
 
 _WORTH_TILES = 16
 """A transpose has at least so many rows and columns, neighbours in memory come at least so many at a time."""
@@ -67,9 +68,11 @@ def matrix_product(func: FuncOp) -> Contraction | None:
 
 
 def _chain_roles(func: FuncOp, chain: Chain) -> Mapping[int, tuple[str, object]]:
-    """Only batches are alike."""
+    """Only batches are alike, and lists of what is visited."""
     found: dict[int, tuple[str, object]] = {axis: ("batch", None) for axis in range(len(func.space))}
     found |= {axis: ("columns", axis) for axis in chain.held}
+    if (listing := find_listing(func.body.block.ops, chain.along)) is not None:
+        found[listing.axis] = ("reduced", listing.axis)
     return found | {chain.row: ("rows", None), chain.along: ("sum", None)}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
 from xdsl.dialects import arith, vector
@@ -16,6 +16,7 @@ from tilewright.dialects.tk.arith import CmpIOp, vector_form, vector_of
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp, RandomOp
+from tilewright.dialects.tk.domain import Axes
 from tilewright.dialects.tk.lanes import lanes_property
 from tilewright.dialects.tk.loops import ForOp
 from tilewright.dialects.tk.scope import shape_of_lanes
@@ -43,6 +44,8 @@ class TileWriter(Writer):
         self.block = dict(blocks.sizes)
         self.full = body
         """Which axes ops run over, those of the grid included."""
+        self.lanes: Mapping[Operation, Axes] = body.runs
+        """The axes that ops need lanes of: not those along which a whole block has one value."""
         self.frame = tuple(axes)
         """The axes of the dimensions of every tile here."""
         self.top_tiles: dict[Stretched, SSAValue] = {}
@@ -53,6 +56,7 @@ class TileWriter(Writer):
         """A writer of tiles over other axes, with the same constants."""
         found = TileWriter(self.blocks, self.space, self.full, axes)
         found.top, found.constants, found.top_tiles = self.top, self.constants, self.top_tiles
+        found.lanes = self.lanes
         return found
 
     def loop(
@@ -116,7 +120,7 @@ class TileWriter(Writer):
     def copy(self, scope: Scope, op: Operation) -> None:
         """Write `op` on tiles of the axes that it runs over."""
         self.location = op.location
-        shape = self.shape(self.full.runs[op])
+        shape = self.shape(self.lanes[op])
         operands = [self.value(scope, v) for v in op.operands]
         if isinstance(op, StoreOp):
             self._store(scope, op, operands, shape)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr, i1, i32, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Call, Expr, Var, as_expr, dim, maximum, minimum
@@ -17,6 +17,7 @@ from .ranges import Range, range_of
 
 _LARGEST = 2**24
 """Coefficients up to which sums of positions cannot leave i64, whatever the sizes of axes are."""
+_INTEGERS = (i32, i64, IndexType())
 _NEGATED = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt"}
 
 
@@ -79,8 +80,7 @@ class View:
         """Where `less + by <= more` may hold."""
         op = less.owner
         inside = op.operands[0] if isinstance(op, math.AbsIOp) else less
-        places = [_position(v, self.space) for v in (inside, more)]
-        known = [place[0] for place in places if place is not None]
+        known = [p for v in (inside, more) if (p := position_of(v, self.space)) is not None]
         if len(known) < 2:
             return Span()
         span = self._at_most(known[0] - known[1] + by)
@@ -127,10 +127,16 @@ def _grows(atom: Var | Call, row: Var) -> bool:
     )
 
 
+def position_of(value: SSAValue, space: Sequence[Expr]) -> Expr | None:
+    """An integer that follows from positions, if its type holds it; None of any other."""
+    found = _position(value, space)
+    return None if found is None else found[0]
+
+
 def _position(value: SSAValue, space: Sequence[Expr]) -> tuple[Expr, Range | None] | None:
     """An integer that follows from positions, if its type holds it, and its range; None of any other."""
     op = value.owner
-    if not isinstance(op, Operation) or value.type not in (i32, i64):
+    if not isinstance(op, Operation) or value.type not in _INTEGERS:
         return None
     parts = [_position(v, space) for v in op.operands]
     known = [part for part in parts if part is not None]
@@ -138,7 +144,7 @@ def _position(value: SSAValue, space: Sequence[Expr]) -> tuple[Expr, Range | Non
     if expr is None:
         return None
     limits = range_of(op, [r for _, r in known], space)
-    small = value.type == i64 and all(abs(c) <= _LARGEST for _, c in expr.terms)
+    small = value.type != i32 and all(abs(c) <= _LARGEST for _, c in expr.terms)
     return (expr, limits) if small or limits is not None else None  # else it may wrap around
 
 
@@ -153,4 +159,4 @@ def _expression(op: Operation, parts: list[Expr]) -> Expr | None:
         return parts[0] - parts[1]
     if isinstance(op, arith.MuliOp) and any(e.constant is not None for e in parts):
         return parts[0] * parts[1]
-    return parts[0] if isinstance(op, arith.ExtSIOp) else None
+    return parts[0] if isinstance(op, arith.ExtSIOp | arith.IndexCastOp) else None

@@ -55,7 +55,7 @@ def _pointer(w: Writer, op: LoadOp | StoreOp, shape: Shape, dynamic: Sequence[SS
     axes = axes_of_lanes(op)
     (expr,) = op.subscripts
     names = w.lanes(axes, shape)
-    names |= {Var("i", n): _offset(w, value) for n, value in enumerate(dynamic)}
+    names |= {Var("i", n): offset(w, value) for n, value in enumerate(dynamic)}
     text, buffer = w.text(expr, names), w.names[op.buffer]
     got = broadcast([_shape_of(expr, axes, shape), *(w.shape(v) for v in dynamic)])
     if got != shape:
@@ -73,7 +73,7 @@ def _offset_type(w: Writer) -> str:
     return "tl.int64" if w.wide else "tl.int32"
 
 
-def _offset(w: Writer, value: SSAValue) -> str:
+def offset(w: Writer, value: SSAValue) -> str:
     """A gather index, which is i64, as wide as offsets are."""
     return w.names[value] if w.wide or value in w.literals else f"{w.names[value]}.to(tl.int32)"
 

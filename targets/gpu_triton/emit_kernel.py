@@ -29,7 +29,7 @@ from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilewright.dialects.index_expr import Bounds, Var
+from tilewright.dialects.index_expr import Bounds, Var, as_expr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp
@@ -66,7 +66,7 @@ def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int]) -> Emitted:
     if func.scheduled is None:
         raise NoBlocks(func, name=func.sym_name.data)
     wide = _attribute(func, "tk.index", 64) > 32
-    w = Writer(bounds=Bounds(func.space), wide=wide, places=places)
+    w = Writer(bounds=_bounds(func), wide=wide, places=places)
     parameters = _parameters(w, func)
     checks = any(isinstance(op, AssertOp) for op in func.body.walk())
     names = [p.name for p in parameters] + (["failure"] if checks else [])
@@ -84,6 +84,13 @@ def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int]) -> Emitted:
         checks=checks,
     )
     return Emitted("\n".join([*head, *w.lines]), frozenset(w.helpers), kernel)
+
+
+def _bounds(func: FuncOp) -> Bounds:
+    """Sizes of axes; those beyond the iteration space count from 0, how far data say."""
+    loops = [op for op in func.body.walk() if isinstance(op, ForOp) and op.bounds[0].constant == 0]
+    most = max((op.axis.value.data for op in loops), default=-1)
+    return Bounds((*func.space, *[as_expr(2**62)] * (most + 1 - len(func.space))))
 
 
 def _attribute(func: FuncOp, name: str, default: int) -> int:
@@ -231,6 +238,11 @@ def _for(w: Writer, op: Operation) -> None:
         start = w.whole(init)
         w.line(f"{w.fresh(arg, 'acc')} = {start}")
         w.alias(result, arg)
+    given = {Var("i", k): access.offset(w, v) for k, v in enumerate(op.dynamic)}
+    w.axes.update(given)
+    ends = w.text(lower), w.text(upper)
+    for var in given:
+        del w.axes[var]
     once = lower.constant == 0 and upper.constant is not None and 0 < upper.constant <= step
     if once:
         w.zeros.add(axis)
@@ -239,14 +251,19 @@ def _for(w: Writer, op: Operation) -> None:
         w.zeros.remove(axis)
         return
     w.axes[axis] = str(axis)
-    w.line(f"for {axis} in range({w.text(lower)}, {w.text(upper)}, {step}):")
-    w.depth += 1
-    before = len(w.lines)
-    _coordinates(w, op)
-    _block(w, op.body.block)
-    if len(w.lines) == before:
-        w.line("pass")
-    w.depth -= 1
+    if op.once is not None:
+        w.line(f"{axis} = {ends[0]}")
+        _coordinates(w, op)
+        _block(w, op.body.block)
+    else:
+        w.line(f"for {axis} in range({', '.join(ends)}, {step}):")
+        w.depth += 1
+        before = len(w.lines)
+        _coordinates(w, op)
+        _block(w, op.body.block)
+        if len(w.lines) == before:
+            w.line("pass")
+        w.depth -= 1
     del w.axes[axis]
 
 

@@ -193,7 +193,7 @@ tk.func @f [8] (%a: memref<8xf32>) scheduled {
 // CHECK: tk.for: initial values [f32], block arguments [f64] and results [f32] must have equal types
 tk.func @f [8] (%a: memref<8xf32>) scheduled {
   %z = "test.op"() : () -> f32
-  %0 = "tk.for"(%z) <{axis = 0 : i64, lower = #tk.map<"0">, upper = #tk.map<"8">, step = 1 : i64}> ({
+  %0 = "tk.for"(%z) <{axis = 0 : i64, lower = #tk.map<"0">, upper = #tk.map<"8">, step = 1 : i64, operandSegmentSizes = array<i32: 1, 0>}> ({
   ^bb0(%p: f64):
     tk.yield %p : f64
   }) : (f32) -> f32
@@ -203,7 +203,7 @@ tk.func @f [8] (%a: memref<8xf32>) scheduled {
 
 // CHECK: tk.for: axis must not be negative, got -1
 tk.func @f [8] (%a: memref<8xf32>) scheduled {
-  "tk.for"() <{axis = -1 : i64, lower = #tk.map<"0">, upper = #tk.map<"8">, step = 1 : i64}> ({
+  "tk.for"() <{axis = -1 : i64, lower = #tk.map<"0">, upper = #tk.map<"8">, step = 1 : i64, operandSegmentSizes = array<i32: 0, 0>}> ({
   ^bb0:
   }) : () -> ()
 }
@@ -218,9 +218,53 @@ tk.func @f [8] (%a: memref<8xf32>) scheduled {
 
 // -----
 
+// CHECK: tk.for: how often a parallel loop runs follows from sizes
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %n = "test.op"() : () -> index
+  tk.for 0 = "0" to "i0"(%n) step 1 parallel {
+  }
+}
+
+// -----
+
+// CHECK: tk.for: how often a parallel loop runs follows from sizes
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  tk.for 0 = "0" to "8" step 1 once parallel {
+  }
+}
+
+// -----
+
+// CHECK: tk.for: where lanes of a masked loop end follows from sizes
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %n = "test.op"() : () -> index
+  tk.for 0 = "0" to "i0"(%n) step 4 masked {
+  }
+}
+
+// -----
+
+// CHECK: tk.for: operands of bounds must be index, got i64
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %n = "test.op"() : () -> i64
+  tk.for 0 = "0" to "i0"(%n) step 1 {
+  }
+}
+
+// -----
+
+// CHECK: tk.for: i1 has no operand, there are 1
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %n = "test.op"() : () -> index
+  tk.for 0 = "i1" to "8"(%n) step 1 {
+  }
+}
+
+// -----
+
 // CHECK: tk.for: `if` belongs to a parallel loop
 tk.func @f [8] (%a: memref<8xf32>) scheduled {
-  "tk.for"() <{axis = 0 : i64, lower = #tk.map<"0">, upper = #tk.map<"8">, step = 1 : i64, worth = #tk.map<"1">}> ({
+  "tk.for"() <{axis = 0 : i64, lower = #tk.map<"0">, upper = #tk.map<"8">, step = 1 : i64, worth = #tk.map<"1">, operandSegmentSizes = array<i32: 0, 0>}> ({
   ^bb0:
   }) : () -> ()
 }

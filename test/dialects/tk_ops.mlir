@@ -90,3 +90,26 @@ tk.func @turned [8, s0] (%a: memref<?xbf16>) symbols [s0] scheduled {
     tk.turn %a[d0*8 + d2*s0 + d1] into %t[d1*4 + d2] over 1 = "0" count "8", 2 = "4" count "min(4, s0 - d0)" : memref<?xbf16>, memref<64xbf16>
   }
 }
+
+// Bounds that data say: blocks of 8 that are listed, two steps of 4 each.
+// CHECK-LABEL: tk.func @listed
+// CHECK: tk.for 2 = "0" to "i0*2"(%count) step 1 iter(%a = %zv : vector<4xf32>) {
+// CHECK: tk.for 1 = "i0*8 + (d2 mod 2)*4" to "60"(%block) step 4 once masked iter(%p = %a : vector<4xf32>) {
+tk.func @listed [8, 60] (%n: memref<8xindex>, %list: memref<32xindex>, %x: memref<60xf32>, %o: memref<8xf32>) scheduled {
+  %z = arith.constant 0.0 : f32
+  %zv = vector.broadcast %z : f32 to vector<4xf32>
+  tk.for 0 = "0" to "8" step 1 parallel {
+    %count = tk.load %n[d0] : memref<8xindex> -> index
+    %all = tk.for 2 = "0" to "i0*2"(%count) step 1 iter(%a = %zv : vector<4xf32>) {
+      %block = tk.load %list[d0*4 + d2 floordiv 2] : memref<32xindex> -> index
+      %part = tk.for 1 = "i0*8 + (d2 mod 2)*4" to "60"(%block) step 4 once masked iter(%p = %a : vector<4xf32>) {
+        %v = tk.load %x[d1] lanes 1 : memref<60xf32> -> vector<4xf32>
+        %s = arith.addf %p, %v : vector<4xf32>
+        tk.yield %s : vector<4xf32>
+      }
+      tk.yield %part : vector<4xf32>
+    }
+    %r = tk.collapse add %all dims [0] : vector<4xf32> -> f32
+    tk.store %r, %o[d0] : f32, memref<8xf32>
+  }
+}

@@ -86,7 +86,7 @@ def test_the_forward_pass_saves_the_log_sum_exp(monkeypatch: pytest.MonkeyPatch)
     """Which the same kernel stores; gradients are products with kernels between them."""
     monkeypatch.setattr(flex, "_validate_device", lambda *_: None)
     grad = floats(2, 3, 37, 24, seed=8)
-    mask = create_block_mask(causal, None, None, 37, 40, "cpu", BLOCK_SIZE=8)
+    mask = create_block_mask(causal, None, None, 37, 40, "cpu", BLOCK_SIZE=16)
 
     def masked(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return flex_attention(q, k, v, block_mask=mask)

@@ -1,0 +1,105 @@
+"""The `drop-checks` pass."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, i1
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.index_expr import Bounds, Expr
+from tilewright.dialects.scalars import number_of, predicate_of
+from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.calls import AssertOp
+from tilewright.dialects.tk.kernels import KernelOp
+
+from ..rewrite import may_rewrite
+from ..schedule.fold_positions import at_expressions
+from ..schedule.visible import position_of
+from .body import simplify_body
+from .scalar_builder import constant_op
+
+
+@dataclass(frozen=True)
+class DropChecksPass(ModulePass):
+    """Drop checks of positions that cannot fail, and let loads say where they are.
+
+    Before:
+        %o = tk.kernel [s0] ins(%x : tensor<?xi64>) -> (tensor<?xi64>) {
+          %0 = tk.index "d0" : i64
+          %1 = tk.index "s0" : i64
+          %2 = arith.cmpi ult, %0, %1 : i64
+          tk.assert %2 "index out of range" : i1
+          %3 = arith.select %2, %0, %zero : i64
+          %4 = arith.index_cast %3 : i64 to index
+          %5 = tk.load %a[i0](%4) : tensor<?xi64> -> i64 ...
+    After:
+          %5 = tk.load %a[d0] : tensor<?xi64> -> i64 ...
+
+    That a position is below the size of its axis holds for any size. A mask of attention that reads a tensor
+    at the numbers of rows and columns has no check then, and blocks may be left out.
+    """
+
+    name = "drop-checks"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                for kernel in function.body.block.ops:
+                    if isinstance(kernel, KernelOp):
+                        _simplify(kernel)
+
+
+def _simplify(kernel: KernelOp) -> None:
+    ops = [op for op in kernel.body.block.ops if isinstance(op, AssertOp)]
+    if not ops:
+        return
+    bounds = Bounds(kernel.space)
+    for op in list(kernel.body.block.ops):
+        if isinstance(op, AssertOp):
+            if number_of(op.condition) and may_rewrite(op, "cannot fail"):
+                op.detach()
+                op.erase()
+        elif isinstance(op, LoadOp) and op.dynamic:
+            places = {v: place for v in op.dynamic if (place := position_of(v, kernel.space)) is not None}
+            if places:
+                at_expressions(op, places)
+        elif (value := _known(op, bounds)) is not None:
+            op.results[0].replace_all_uses_with(value)
+    simplify_body(kernel)
+
+
+def _known(op: Operation, bounds: Bounds) -> SSAValue | None:
+    """The value that the result of `op` always equals."""
+    if isinstance(op, arith.SelectOp) and (which := number_of(op.cond)) is not None:
+        return op.lhs if which else op.rhs
+    if not isinstance(op, arith.CmpiOp):
+        return None
+    places = [position_of(v, bounds.sizes) for v in op.operands]
+    left, right = places
+    found = None if left is None or right is None else _decided(predicate_of(op), left, right, bounds)
+    block = op.parent_block()
+    if found is None or block is None:
+        return None
+    constant = constant_op(found, i1)
+    constant.location = op.location
+    block.insert_op_before(constant, op)
+    return constant.result
+
+
+def _decided(predicate: str, left: Expr, right: Expr, bounds: Bounds) -> bool | None:
+    """What a comparison comes to at all positions, None where that differs or is not known."""
+    if predicate in ("sgt", "ugt", "sle", "ule"):  # a > b is b < a
+        left, right = right, left
+    if predicate[0] == "u" and not (bounds.is_nonnegative(left) and bounds.is_nonnegative(right)):
+        return None
+    if predicate[1:] not in ("lt", "gt", "le", "ge"):
+        return None
+    strict = predicate[1:] in ("lt", "gt")
+    if bounds.is_below(left, right):
+        return strict
+    return not strict if bounds.is_nonnegative(left - right) else None
