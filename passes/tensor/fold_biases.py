@@ -13,7 +13,7 @@ from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
-from tilewright.dialects.types import element_type_of, is_half, sizes_of
+from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of
 
 from ..rewrite import skip
 from .driver import Rewrite, Rules, apply_rules
@@ -33,7 +33,7 @@ class FoldBiasesPass(ModulePass):
         %r = tw.reshape %m : tensor<6x5xf32> -> tensor<2x3x5xf32>
 
     A library's product does that where it writes the result. Left alone are products that others read without
-    the row, that have a bias, or that are of halves: these round before the row is added.
+    the row, that have a bias, that are of halves, which round before the row is added, or of integers.
     """
 
     name = "fold-biases"
@@ -54,8 +54,9 @@ def _fold(op: Operation, rw: Rewrite) -> SSAValue | None:
         if product.bias is not None or not (value.has_one_use() and source.has_one_use()):
             skip(op, "the product has a bias, or others read it without this row")
             continue
-        if is_half(element_type_of(product.result)):
-            skip(op, "halves are rounded before the row is added")
+        element = element_type_of(product.result)
+        if is_half(element) or not is_float(element):
+            skip(op, "halves are rounded before the row is added, and libraries add none to integers")
             continue
         made = rw.value(MatmulOp(product.lhs, product.rhs, row.source), like=product)
         return made if source is value else rw.value(ReshapeOp(made, sizes_of(value)))

@@ -159,7 +159,9 @@ tk.func @lengths_are_symbols [6, s0, 64, s0, 64] (%q: memref<?xbf16>, %k: memref
   %a = arith.cmpi sge, %i, %j : i64
   %b = arith.cmpi sle, %d, %w : i64
   %c = arith.andi %a, %b : i1
-  %6 = arith.select %c, %5, %zero : f32
+  %s = arith.select %c, %5, %zero : f32
+  %n = arith.truncf %s : f32 to bf16
+  %6 = arith.extf %n : bf16 to f32
   %7 = tk.load %v[d0*s0*64 + d3*64 + d2] : memref<?xbf16> -> bf16
   %8 = arith.extf %7 : bf16 to f32
   %9 = arith.mulf %6, %8 : f32

@@ -67,3 +67,17 @@ func.func @keeps_halves(%x: tensor<6x4xbf16>, %w: tensor<4x5xbf16>, %v: tensor<5
   %r = tw.add %m, %b : tensor<6x5xbf16>
   func.return %r : tensor<6x5xbf16>
 }
+
+// -----
+
+// Products of integers are added up by a library that takes no bias of theirs.
+// CHECK-LABEL: @integers
+// CHECK: tw.matmul %x, %w : (
+// CHECK: tw.add
+// REMARK: tw.add at {{.*}} libraries add none to integers
+func.func @integers(%x: tensor<6x4xi32>, %w: tensor<4x5xi32>, %v: tensor<5xi32>) -> tensor<6x5xi32> {
+  %m = tw.matmul %x, %w : (tensor<6x4xi32>, tensor<4x5xi32>) -> tensor<6x5xi32>
+  %b = tw.broadcast %v dims [1] : tensor<5xi32> -> tensor<6x5xi32>
+  %r = tw.add %m, %b : tensor<6x5xi32>
+  func.return %r : tensor<6x5xi32>
+}
