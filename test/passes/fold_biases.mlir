@@ -60,7 +60,7 @@ func.func @keeps_what_others_read(%x: tensor<6x4xf32>, %w: tensor<4x5xf32>, %v: 
 
 // CHECK-LABEL: @keeps_halves
 // CHECK-NEXT: tw.matmul %x, %w :
-// REMARK: tw.add at {{.*}}: halves are rounded before the row is added
+// REMARK: tw.add at {{.*}}: halves are rounded before the row is added, and libraries add none to integers
 func.func @keeps_halves(%x: tensor<6x4xbf16>, %w: tensor<4x5xbf16>, %v: tensor<5xbf16>) -> tensor<6x5xbf16> {
   %m = tw.matmul %x, %w : (tensor<6x4xbf16>, tensor<4x5xbf16>) -> tensor<6x5xbf16>
   %b = tw.broadcast %v dims [1] : tensor<5xbf16> -> tensor<6x5xbf16>
@@ -74,7 +74,7 @@ func.func @keeps_halves(%x: tensor<6x4xbf16>, %w: tensor<4x5xbf16>, %v: tensor<5
 // CHECK-LABEL: @integers
 // CHECK: tw.matmul %x, %w : (
 // CHECK: tw.add
-// REMARK: tw.add at {{.*}} libraries add none to integers
+// REMARK: tw.add at {{.*}}: halves are rounded before the row is added, and libraries add none to integers
 func.func @integers(%x: tensor<6x4xi32>, %w: tensor<4x5xi32>, %v: tensor<5xi32>) -> tensor<6x5xi32> {
   %m = tw.matmul %x, %w : (tensor<6x4xi32>, tensor<4x5xi32>) -> tensor<6x5xi32>
   %b = tw.broadcast %v dims [1] : tensor<5xi32> -> tensor<6x5xi32>
