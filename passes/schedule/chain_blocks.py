@@ -65,7 +65,7 @@ def _sides(func: FuncOp, chain: Chain, held: dict[int, int], half: bool, shared:
     if not half:  # no matrix unit: each thread holds what it multiplies
         rows = 32 if widest <= 128 and len(chain.inner) == 1 else 16
     step = _LEAST if len(chain.inner) > 1 and outer > 128 else 32
-    crowded = widest > 64 and (_draws(func) or bool(chain.sums))
+    crowded = bool(chain.sums) or (widest > 64 and _draws(func))
     if not half and widest >= 64 and (len(chain.inner) == 1 or crowded):
         step = _LEAST  # what a thread multiplies is as long as a head; beside it stand numbers, rows to sum
     while step > _LEAST and (rows + step) * sum(held.values()) * width > shared * 1024:
