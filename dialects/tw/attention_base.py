@@ -76,7 +76,7 @@ class AttentionBase(TwOp, ABC):
         if self.attributes:
             printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
-        printer.print_operation_type(self)
+        printer.print_function_type(self.operand_types, self.result_types)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:

@@ -1,4 +1,4 @@
-"""Our printer writes what xDSL's writes."""
+"""Our printer writes what xDSL's writes, and what it writes is read back."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.printer import Printer
-from xdsl.utils.exceptions import DiagnosticException, ParseError
+from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
 
 from tilewright.dialects.parser import ModuleParser
 from tilewright.dialects.printer import ModulePrinter
@@ -25,12 +25,16 @@ def printed(module: ModuleOp, *, generic: bool, locations: bool) -> tuple[str, s
     return ours.getvalue(), theirs.getvalue()
 
 
+def read(text: str) -> ModuleOp:
+    return ModuleParser(new_context(allow_unregistered=True), text).parse_module()
+
+
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_files_are_printed_alike(file: Path) -> None:
     compared = 0
     for part in chunks(file.read_text(), split=True):
         try:
-            module = ModuleParser(new_context(allow_unregistered=True), part).parse_module()
+            module = read(part)
         except (ParseError, DiagnosticException, ValueError):
             continue  # a part about what is refused
         for generic in (False, True):
@@ -38,6 +42,19 @@ def test_files_are_printed_alike(file: Path) -> None:
             assert ours == theirs
             compared += 1
     assert compared or "RUN: not" in file.read_text() or "verify-diagnostics" in file.read_text()
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+@pytest.mark.parametrize("locations", [False, True])
+def test_what_is_printed_reads_back(file: Path, locations: bool) -> None:
+    for part in chunks(file.read_text(), split=True):
+        try:
+            module = read(part)
+            module.verify()
+        except (ParseError, DiagnosticException, VerifyException, ValueError):
+            continue  # a part about what is refused
+        text = printed(module, generic=False, locations=locations)[0]
+        assert printed(read(text), generic=False, locations=locations)[0] == text
 
 
 @pytest.mark.parametrize("text", ["plain", 'a "quoted" \\ word', "two\nlines", "tab\t", "é", "\x7f", ""])
