@@ -17,8 +17,7 @@ from torch._ops import OperatorBase
 from torch._prims_common import suggest_memory_format
 from torch.nn import functional
 
-SCATTERS = frozenset({"cpu"})
-"""Devices where additions at positions are fast; elsewhere each element looks for its windows."""
+from .eager_facts import facts_of
 
 
 @dataclass(frozen=True)
@@ -156,7 +155,7 @@ def _pooled(x: Tensor, windows: Windows | None) -> tuple[Tensor, Tensor]:
 
 def _gradient(gradient: Tensor, x: Tensor, indices: Tensor, rank: int, windows: Windows | None) -> Tensor:
     order = suggest_memory_format(x)
-    if gradient.device.type in SCATTERS:
+    if facts_of(gradient.device).adds_pooled_gradients:
         first = x.dim() - rank
         zeros = gradient.new_zeros((*x.shape[:first], prod(x.shape[first:])))
         found = zeros.scatter_add(first, indices.flatten(first), gradient.flatten(first)).reshape(x.shape)

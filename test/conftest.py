@@ -38,6 +38,14 @@ def _tables() -> list[Any]:
     return [] if plugins is None else plugins.TABLES
 
 
+@pytest.fixture
+def like_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The emulator's tensors are on the CPU: graphs of them are imported as those of a GPU."""
+    from tilewright.frontend.eager_facts import FACTS, GPUS
+
+    monkeypatch.setitem(FACTS, "cpu", GPUS)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: needs a CUDA device; skipped, with the reason, without one")
     if hasattr(config, "workerinput"):  # xdist workers inherit the session's folder

@@ -19,6 +19,7 @@ from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
 from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of, tensor_type
 
 from ..dtypes import element_of_dtype
+from ..eager_facts import EagerFacts, facts_of
 from ..errors import Unsupported
 from ..symbols import Symbols
 
@@ -90,6 +91,12 @@ class Builder:
         if element is None:
             raise Unsupported(f"{dtype} has no element type in the IR", "TW1103")
         return element
+
+    @property
+    def eager(self) -> EagerFacts:
+        """How eager mode computes where the current node does."""
+        first = self.fake if isinstance(self.fake, torch.Tensor) else self.fake[0]
+        return facts_of(first.device)
 
     def input_fake(self, index: int) -> torch.Tensor:
         """What operand `index` of the current node evaluates to."""

@@ -79,10 +79,6 @@ def with_rank(b: Builder, value: SSAValue) -> SSAValue:
     return value if sizes_of(value) else b.reshape(value, (1,))
 
 
-_SELECTING = frozenset({"cpu"})
-"""Devices where `aten::topk` picks the few that are wanted: sorting all takes 4 to 25 times as long."""
-
-
 def _sorted(
     b: Builder, x: SSAValue, dim: int, *, descending: bool, count: Expr | None = None
 ) -> tuple[SSAValue, ...]:
@@ -111,7 +107,7 @@ def _topk(
     b: Builder, x: SSAValue, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[SSAValue, ...]:
     """In order, whether asked for or not."""
-    if b.fake[0].device.type in _SELECTING:
+    if b.eager.selects_the_first:
         raise Unsupported("ATen picks a few elements without sorting the others")
     return _sorted(b, x, dim, descending=largest, count=as_expr(k))
 

@@ -187,22 +187,16 @@ def _cumulative(op: type[CumulativeOp]) -> Row:
     return row
 
 
-_SUMMED_IN_F64 = frozenset({"cpu"})
-"""Devices where eager mode adds exponentials of f32 up in f64."""
-
-
 def _log_of_running_sum(b: Builder, x: SSAValue, dim: int) -> SSAValue:
     if not b.sizes:
         return x
-    if element_of(x) == f32 and b.fake.device.type in _SUMMED_IN_F64:
+    if element_of(x) == f32 and b.eager.sums_exponentials_in_f64:
         x = b.cast(x, f64)
     return b.cast(b.emit(LogcumsumexpOp(x, axis(dim, len(b.sizes)))), b.element)
 
 
-_GOES_ROW_BY_ROW = frozenset({"cpu"})
-"""Devices where ATen's one branch per element is faster in long rows than two scans without branches."""
 LONGEST_SCAN = 64
-"""Longer rows are left to ATen there."""
+"""Longer rows are left to ATen where it branches along them."""
 
 
 def _cumulative_extreme(op: type[CumulativeOp]) -> Row:
@@ -214,7 +208,7 @@ def _cumulative_extreme(op: type[CumulativeOp]) -> Row:
             return x, b.full(0, i64, ())
         d = axis(dim, len(sizes))
         length = sizes[d].constant
-        if d == len(sizes) - 1 and b.fake[0].device.type in _GOES_ROW_BY_ROW:
+        if d == len(sizes) - 1 and b.eager.branches_along_rows:
             if length is None or length > LONGEST_SCAN:
                 raise Unsupported(f"extremes of rows of {sizes[d]} elements so far: ATen is faster")
         x = b.cast(x, i32) if element == i1 else x

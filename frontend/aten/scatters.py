@@ -80,10 +80,6 @@ def _index_add(
     return b.reshape(added, shape)
 
 
-_ROUNDED_ONCE = frozenset({"cpu"})
-"""Devices where eager mode adds halves up in f32: `scatter_add`, and `index_add` along an outer side."""
-
-
 def _added(
     b: Builder, x: SSAValue, values: SSAValue, add: Callable[[SSAValue, SSAValue], TwOp], *, once: bool
 ) -> SSAValue:
@@ -98,7 +94,7 @@ def _added(
 
 def _working(b: Builder, element: Attribute, combine: str) -> Attribute:
     """The type in which elements are combined: narrow integers, of which only sums wrap alike, as i32."""
-    if is_half(element) and combine in ("add", "mul") and b.fake.device.type in _ROUNDED_ONCE:
+    if is_half(element) and combine in ("add", "mul") and b.eager.sums_halves_in_f32:
         return f32
     narrow = (i1,) if combine == "add" else (i1, i8, ui8, i16)
     return i32 if element in narrow and combine != "none" else element

@@ -46,12 +46,6 @@ def test_stable_sorts(dtype: torch.dtype) -> None:
     same(compiled(function, fallback=False)(x), function(x))
 
 
-@pytest.fixture
-def like_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The emulator's tensors are on the CPU, where ATen picks the first few faster than any sort."""
-    monkeypatch.setattr("tilewright.frontend.aten.indexing._SELECTING", frozenset[str]())
-
-
 @pytest.mark.usefixtures("like_cuda")
 @pytest.mark.parametrize("size", [1, 2, 31, 127, 256])
 def test_the_first_of_rows(size: int) -> None:

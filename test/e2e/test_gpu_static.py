@@ -64,13 +64,9 @@ FUNCTIONS: dict[str, tuple[Any, Any]] = {
 }
 
 
+@pytest.mark.usefixtures("like_cuda")
 @pytest.mark.parametrize("name", FUNCTIONS)
-def test_kernels_of_operators_do_not_spill(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As for tensors of a GPU, which decide differently from those of a CPU."""
-    monkeypatch.setattr("tilewright.frontend.pooling.SCATTERS", frozenset[str]())
-    monkeypatch.setattr("tilewright.frontend.aten.reduction._GOES_ROW_BY_ROW", frozenset[str]())
+def test_kernels_of_operators_do_not_spill(name: str, tmp_path: Path) -> None:
     function, call = FUNCTIONS[name]
     count = 0
     for graph in capture(call, function, None):

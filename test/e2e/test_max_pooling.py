@@ -37,10 +37,10 @@ VOLUMES: dict[str, Callable[[Tensor], Any]] = {
 
 
 @pytest.fixture(params=["scatters", "looks_for_windows"])
-def gradient(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def gradient(request: pytest.FixtureRequest) -> None:
     """The emulator's tensors are on the CPU, where gradients are added at positions."""
     if request.param == "looks_for_windows":
-        monkeypatch.setattr("tilewright.frontend.pooling.SCATTERS", frozenset[str]())
+        request.getfixturevalue("like_cuda")
 
 
 def numbers(dtype: torch.dtype) -> Tensor:

@@ -42,12 +42,11 @@ def test_dtypes(dtype: torch.dtype, target: str) -> None:
     check(x.t(), target)
 
 
+@pytest.mark.usefixtures("like_cuda")
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("sizes", [(), (1,), (0, 4), (3, 0), (3, 4, 6), (2, 1300)], ids=str)
-def test_sizes(sizes: tuple[int, ...], target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The emulator's tensors are on the CPU, where ATen takes the long rows, and exponentials are f64."""
-    for devices in ("_GOES_ROW_BY_ROW", "_SUMMED_IN_F64"):
-        monkeypatch.setattr(f"tilewright.frontend.aten.reduction.{devices}", frozenset[str]())
+def test_sizes(sizes: tuple[int, ...], target: str) -> None:
+    """Where ATen takes no long rows, and exponentials are f32."""
     check(numbers(*sizes), target)
 
 

@@ -1,0 +1,50 @@
+"""What eager mode does differently on each kind of device, where a graph is to do as it does.
+
+What a graph computes, and which operators are left to ATen, may follow the device of its tensors: every such
+fact is a field here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+
+
+@dataclass(frozen=True, kw_only=True)
+class EagerFacts:
+    """How ATen's kernels of one kind of device compute, and what they are good at."""
+
+    sums_halves_in_f32: bool
+    """`scatter_add`, and `index_add` along an outer side, round a sum or product of halves once."""
+    sums_exponentials_in_f64: bool
+    """`logcumsumexp` of f32 adds up in f64."""
+    branches_along_rows: bool
+    """`cummax` and `cummin` branch once an element: in long rows faster than two scans without branches."""
+    selects_the_first: bool
+    """`topk` picks the few that are wanted: sorting all takes 4 to 25 times as long."""
+    adds_pooled_gradients: bool
+    """The gradient of max pooling is added at the positions; elsewhere each element looks for its windows."""
+
+
+GPUS = EagerFacts(
+    sums_halves_in_f32=False,
+    sums_exponentials_in_f64=False,
+    branches_along_rows=False,
+    selects_the_first=False,
+    adds_pooled_gradients=False,
+)
+FACTS = {
+    "cpu": EagerFacts(
+        sums_halves_in_f32=True,
+        sums_exponentials_in_f64=True,
+        branches_along_rows=True,
+        selects_the_first=True,
+        adds_pooled_gradients=True,
+    )
+}
+"""By torch device type; every other device is a GPU."""
+
+
+def facts_of(device: torch.device) -> EagerFacts:
+    return FACTS.get(device.type, GPUS)
