@@ -129,3 +129,52 @@ tk.func @narrow_heads_of_f32 [512, 32, 512, 32] (%q: memref<16384xf32>, %k: memr
   %7 = tk.reduce add %6 over [2] : f32
   tk.store %7, %o[d0*32 + d1] : f32, memref<16384xf32>
 }
+
+// -----
+
+// Two products of f32 have a thread hold few rows, and leave room for 32 keys at a time.
+// CHECK-LABEL: tk.func @two_products_of_f32
+// CHECK-SAME:  tk.blocks = array<i64: 0, 16, 1, 64, 3, 64, 4, 64, 2, 32>
+tk.func @two_products_of_f32 [512, 64, 512, 64, 64] (%q: memref<32768xf32>, %k: memref<32768xf32>, %g: memref<32768xf32>, %v: memref<32768xf32>, %t: memref<512xf32>, %o: memref<32768xf32>) {
+  %0 = tk.load %q[d0*64 + d3] : memref<32768xf32> -> f32
+  %1 = tk.load %k[d2*64 + d3] : memref<32768xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = tk.load %g[d0*64 + d4] : memref<32768xf32> -> f32
+  %5 = tk.load %v[d2*64 + d4] : memref<32768xf32> -> f32
+  %6 = arith.mulf %4, %5 : f32
+  %7 = tk.reduce add %6 over [4] : f32
+  %8 = tk.load %t[d0] : memref<512xf32> -> f32
+  %9 = arith.subf %7, %8 : f32
+  %10 = arith.mulf %3, %9 : f32
+  %11 = tk.load %k[d2*64 + d1] : memref<32768xf32> -> f32
+  %12 = arith.mulf %10, %11 : f32
+  %13 = tk.reduce add %12 over [2] : f32
+  tk.store %13, %o[d0*64 + d1] : f32, memref<32768xf32>
+}
+
+// -----
+
+// Half as many where rows are summed there as well.
+// CHECK-LABEL: tk.func @beside_sums_of_rows
+// CHECK-SAME:  tk.blocks = array<i64: 0, 16, 1, 64, 3, 64, 4, 64, 2, 16>
+tk.func @beside_sums_of_rows [512, 64, 512, 64, 64] (%q: memref<32768xf32>, %k: memref<32768xf32>, %g: memref<32768xf32>, %v: memref<32768xf32>, %r: memref<32768xf32>, %t: memref<512xf32>, %o: memref<32768xf32>) {
+  %0 = tk.load %q[d0*64 + d3] : memref<32768xf32> -> f32
+  %1 = tk.load %k[d2*64 + d3] : memref<32768xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = tk.load %g[d0*64 + d4] : memref<32768xf32> -> f32
+  %5 = tk.load %v[d2*64 + d4] : memref<32768xf32> -> f32
+  %6 = arith.mulf %4, %5 : f32
+  %7 = tk.reduce add %6 over [4] : f32
+  %8 = tk.load %r[d0*64 + d4] : memref<32768xf32> -> f32
+  %9 = arith.mulf %4, %8 : f32
+  %10 = tk.reduce add %9 over [4] : f32
+  tk.store %10, %t[d0] : f32, memref<512xf32>
+  %11 = arith.subf %7, %10 : f32
+  %12 = arith.mulf %3, %11 : f32
+  %13 = tk.load %k[d2*64 + d1] : memref<32768xf32> -> f32
+  %14 = arith.mulf %12, %13 : f32
+  %15 = tk.reduce add %14 over [2] : f32
+  tk.store %15, %o[d0*64 + d1] : f32, memref<32768xf32>
+}
