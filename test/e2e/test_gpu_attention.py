@@ -186,7 +186,7 @@ def program(heads: str, *, length: int = 1024, drops: bool = False) -> str:
 
 
 def heads_inside() -> str:
-    """Gradients of masked attention, heads between rows; that of queries sums gradient times result as well."""
+    """Gradients of masked attention, heads between rows; that of queries sums gradient times result too."""
     x, inside, mask = "tensor<8x12x128x64xf32>", "tensor<8x128x12x64xf32>", "tensor<8x1x128x128xf32>"
     rows, rows_inside = "tensor<8x12x128xf32>", "tensor<8x128x12xf32>"
     turn = "by [0, 2, 1, 3]"
