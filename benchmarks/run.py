@@ -57,9 +57,25 @@ def document(rows: Sequence[dict[str, Any]]) -> str:
 
 
 def revisions(rows: Sequence[dict[str, Any]]) -> str:
-    """Which commits the rows were measured at."""
-    counts = Counter(row["revision"] for row in rows)
-    return "measured at " + ", ".join(f"{revision} ({count} rows)" for revision, count in counts.items())
+    """Which commits the rows were measured at; their cold compiles, where these are older."""
+    text = "measured at " + _counted([row["revision"] for row in rows])
+    older = [row["cold_revision"] for row in rows if "cold_revision" in row]
+    return f"{text}; cold compiles of {_counted(older)}" if older else text
+
+
+def _counted(revisions: Sequence[str]) -> str:
+    return ", ".join(f"{revision} ({count} rows)" for revision, count in Counter(revisions).items())
+
+
+def keep_cold(row: dict[str, Any], old: dict[str, Any]) -> None:
+    """What `old` tells of cold compiles comes to a row that was measured without any."""
+    backends = old["backends"]
+    kept = {name: backends[name]["cold"] for name in row["backends"] if "cold" in backends.get(name, {})}
+    if row["job"]["cold"] or not kept:
+        return
+    for name, cold in kept.items():
+        row["backends"][name]["cold"] = cold
+    row["cold_revision"] = old.get("cold_revision", old["revision"])
 
 
 def _same(one: dict[str, Any], other: dict[str, Any]) -> bool:
@@ -88,6 +104,8 @@ def main() -> int:
         row = measure(job, lambda what: print(what, file=sys.stderr, flush=True))
         row["revision"] = revision
         place = next((i for i, old in enumerate(rows) if _same(old["job"], row["job"])), len(rows))
+        for old in rows[place : place + 1]:
+            keep_cold(row, old)
         rows[place : place + 1] = [row]
         print(" | ".join(report.cells(row)), flush=True)
         options.json.write_text(json.dumps(rows, indent=1))
