@@ -4,9 +4,10 @@
     d = sum(p * (g v^T))                          ->     d = sum(g * o)
 
 `m` and `l`, the maximum and the sum of a row, are kept, `s` and `p` are not: they are as large as rows times
-columns. `d`, which the derivative of a softmax subtracts, needs neither then. So a target whose kernels
-compute products again (`recompute-products`) needs no memory for what lies between them, neither forward
-nor backward; where it does not, or where more reads the weights, all is kept as AOTAutograd decides.
+columns. `d`, which the derivative of a softmax subtracts, needs neither then. With dropout `o` is of what it
+leaves of `p`, so that `d` is the same: what it draws is drawn again (`partition.py`). So a target whose
+kernels compute products again (`recompute-products`) needs no memory for what lies between them, neither
+forward nor backward; where it does not, or where more reads the weights, all is kept as AOTAutograd decides.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 
 from tilewright.passes.schedule.chain_blocks import DEEPEST_GRAD
 
+from .dropped_weights import Dropped, dropped
 from .torch_internals import size_expression
 
 _ATEN = torch.ops.aten
@@ -42,7 +44,9 @@ class _Attention:
     """As the softmax makes them."""
     kept: tuple[Node, Node]
     between: tuple[Node, ...]
-    """From the scores to the weights as `out` reads them, in order."""
+    """From the scores to the weights as `out` reads them."""
+    dropped: Dropped | None
+    """What dropout makes of them in between."""
 
 
 def recompute_weights(joint: GraphModule, num_fwd_outputs: int) -> None:
@@ -102,9 +106,10 @@ def _attention(out: Node, forward: dict[Node, None]) -> _Attention | None:
     read, values = out.args
     if not isinstance(read, Node) or not isinstance(values, Node) or not _fits(values):
         return None
-    weights, steps = _stripped(read)
-    if not _is(weights, _ATEN.div.Tensor):
+    ways = [way for way in _ways(read) if _is(way.source, _ATEN.div.Tensor)]
+    if not ways:
         return None
+    way, weights = ways[0], ways[0].source
     power, total = weights.args
     if not _is(power, _ATEN.exp.default) or not _is_of_rows(total, _ATEN.sum.dim_IntList, power):
         return None
@@ -119,16 +124,34 @@ def _attention(out: Node, forward: dict[Node, None]) -> _Attention | None:
         return None
     assert isinstance(peak, Node)
     assert isinstance(shifted, Node)
-    between = _between(shifted)
-    if between is None:
+    scores, factor = _scores(shifted), _drawn(way)
+    if scores is None or factor is None:
         return None
-    nodes = (*between, difference, power, weights, *reversed(steps))
+    nodes = (*scores, difference, power, weights, *way.steps, *factor)
     known = {*nodes, peak, total, out}
     if any("recompute" in n.meta for n in known) or any(
         user.op == "output" or (user in forward and user not in known) for n in nodes for user in n.users
     ):
         return None
-    return _Attention(out, values, weights, (peak, total), nodes)
+    return _Attention(out, values, weights, (peak, total), nodes, way.dropped)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """What a node is made of: `source`, by views, roundings and perhaps dropout."""
+
+    source: Node
+    steps: Sequence[Node]
+    dropped: Dropped | None = None
+
+
+def _ways(node: Node) -> Iterator[_Way]:
+    """To what is before dropout, and to that itself."""
+    last, steps = _stripped(node)
+    for found in dropped(last):
+        source, before = _stripped(found.source)
+        yield _Way(source, (*steps, *found.nodes, *before), found)
+    yield _Way(last, steps)
 
 
 def _is_of_rows(node: Any, target: Any, source: Any) -> bool:
@@ -147,12 +170,27 @@ def _fits(factor: Node) -> bool:
     )
 
 
-def _between(shifted: Node) -> list[Node] | None:
+def _scores(shifted: Node) -> list[Node] | None:
     """What leads from the one product of rows and columns to `shifted`, number by number."""
-    sides, seen, order = _sizes(shifted)[-2:], set[Node](), list[Node]()
-    if any(size in (0, 1) for size in sides):
+    sides, order = _sizes(shifted)[-2:], _before(shifted)
+    scores = [n for n in order if n.target is _ATEN.bmm.default]
+    if any(size in (0, 1) for size in sides) or len(scores) != 1 or _sizes(scores[0])[-2:] != sides:
         return None
-    todo: list[tuple[Node, bool]] = [(shifted, False)]
+    return _between(scores, order, sides) if _fits(scores[0].args[0]) else None  # type: ignore[arg-type]
+
+
+def _drawn(way: _Way) -> list[Node] | None:
+    """What leads from random numbers to the factor of dropout, number by number."""
+    if way.dropped is None:
+        return []
+    order = _before(way.dropped.by)
+    numbers = [n for n in order if n.target is _ATEN.rand.default]
+    return _between(numbers, order, _sizes(way.source)[-2:])
+
+
+def _before(last: Node) -> list[Node]:
+    """Tensors that `last` is made of, itself included, in order, as far as the next product."""
+    seen, order, todo = set[Node](), list[Node](), [(last, False)]
     while todo:
         node, done = todo.pop()
         if done:
@@ -167,10 +205,12 @@ def _between(shifted: Node) -> list[Node] | None:
                 and node.op == "call_function"
             ):
                 todo += [(n, False) for n in node.all_input_nodes]
-    scores = [n for n in order if n.target is _ATEN.bmm.default]
-    if len(scores) != 1 or _sizes(scores[0])[-2:] != sides or not _fits(scores[0].args[0]):  # type: ignore[arg-type]
-        return None
-    found = dict.fromkeys(scores)
+    return order
+
+
+def _between(first: Sequence[Node], order: Sequence[Node], sides: list[Any]) -> list[Node] | None:
+    """What is made of `first`, if that is computed number by number."""
+    found = dict.fromkeys(first)
     for node in order:
         if any(source in found for source in node.all_input_nodes):
             if _sizes(node)[-2:] != sides or not _is_pointwise(node):
@@ -194,16 +234,24 @@ def _row_sums(found: _Attention) -> Iterator[tuple[Node, Node, list[Node]]]:
     for weights in same:
         for product in [user for user in weights.users if _is(user, _ATEN.mul.Tensor)]:
             other = product.args[1] if product.args[0] is weights else product.args[0]
-            if not isinstance(other, Node):
-                continue
-            source, steps = _stripped(other)
-            if not _is(source, _ATEN.bmm.default) or not _is_turned(source.args[1], found.values):
+            way = _to_product(other, found) if isinstance(other, Node) else None
+            if way is None:
                 continue
             for total in list(product.users):
                 if _is_of_rows(total, _ATEN.sum.dim_IntList, product):
-                    gradient = source.args[0]
+                    gradient = way.source.args[0]
                     assert isinstance(gradient, Node)
-                    yield total, gradient, [step for step in reversed(steps) if step.target in _VIEWS]
+                    yield total, gradient, [step for step in reversed(way.steps) if step.target in _VIEWS]
+
+
+def _to_product(gradient: Node, found: _Attention) -> _Way | None:
+    """From the gradient of the weights to the product of values and the gradient of the result."""
+    for way in _ways(gradient):
+        ours, theirs = way.dropped, found.dropped
+        same = ours is theirs if ours is None or theirs is None else ours.is_by(theirs)
+        if same and _is(way.source, _ATEN.bmm.default) and _is_turned(way.source.args[1], found.values):
+            return way
+    return None
 
 
 def _is_turned(node: Any, values: Node) -> bool:

@@ -4,11 +4,14 @@
     w = 0 where all x are -inf              ->     o = (sum e * v) / sum e
     o = sum w * v                                  o = sum e * v where max x is -inf
 
-What was NaN because a maximum is infinite still is: `max x - max x` is added to sums of `e`.
+What was NaN because a maximum is infinite still is: `max x - max x` is added to sums of `e`. Where dropout
+keeps some weights, `sum e * v` is of those, and what they are multiplied with scales the sum.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects import arith, math
@@ -92,48 +95,83 @@ def _all_hidden(peak: ReduceOp) -> None:
                 found.result.replace_all_uses_with(hidden)
 
 
+@dataclass(frozen=True)
+class _Step:
+    """An op that scales a number: divides or multiplies it `by` another, or puts 0 where that says so."""
+
+    op: Operation
+    by: SSAValue
+    own: bool
+    """Whether each of what is added up has another factor."""
+
+
 def _scale_the_sum(total: ReduceOp) -> bool:
-    """What scales all that is added up scales the sum."""
+    """What scales all that is added up scales the sum; what each is scaled by on its own stays before it."""
     product = total.value.owner
     block = total.parent_block()
     if not isinstance(product, arith.MulfOp) or block is None:
         return False
     domains, over = domains_of(block), frozenset(total.over)
     for number, factor in enumerate((product.lhs, product.rhs)):
-        core, steps = _scaled(factor, domains, over, total)
-        if not isinstance(core.owner, math.ExpOp) or not any(isinstance(op, arith.DivfOp) for op in steps):
+        found = _scaled(factor, domains, over, total)
+        if found is None or not any(isinstance(step.op, arith.DivfOp) for step in found[1]):
             continue
-        product.operands[number] = core
+        power, steps = found
+        product.operands[number] = _scale(power, [step for step in steps if step.own])
         b, users = _After(total), [(use.operation, use.index) for use in total.result.uses]
         value: SSAValue = total.result
-        for step in reversed(steps):
-            if isinstance(step, arith.SelectOp):
-                value = b.select(step.cond, total.result, value)  # a sum of zeros times values
+        for step in reversed([step for step in steps if not step.own]):
+            if isinstance(step.op, arith.SelectOp):
+                value = b.select(step.by, total.result, value)  # a sum of zeros times values
             else:
-                value = b.op(arith.DivfOp, value, step.operands[1], properties=step.properties)
+                value = b.op(type(step.op), value, step.by, properties=step.op.properties)
         for user, index in users:
             user.operands[index] = value
         return True
     return False
 
 
+def _scale(power: SSAValue, steps: Sequence[_Step]) -> SSAValue:
+    """An exponential, scaled where the last of the steps was."""
+    if not steps:
+        return power
+    b, value = _After(steps[0].op), power
+    for step in reversed(steps):
+        if isinstance(step.op, arith.SelectOp):
+            value = b.select(step.by, value, step.op.rhs)
+        else:
+            value = b.op(arith.MulfOp, value, step.by, properties=step.op.properties)
+    return value
+
+
 def _scaled(
     value: SSAValue, domains: dict[SSAValue, Axes], over: Axes, total: ReduceOp
-) -> tuple[SSAValue, list[Operation]]:
-    """What `value` was before it was divided by what is the same for all, or 0 for all."""
-    steps: list[Operation] = []
-    while True:
-        op = value.owner
-        if isinstance(op, arith.DivfOp) and domains[op.rhs].isdisjoint(over):
-            steps.append(op)
-            value = op.lhs
-        elif isinstance(op, arith.SelectOp) and is_number(op.lhs, 0.0) and _is_hidden(op.cond, over):
-            steps.append(op)
-            value = op.rhs
-        elif (wide := _before_rounding(op, total)) is not None:
-            value = wide
-        else:
-            return value, steps
+) -> tuple[SSAValue, list[_Step]] | None:
+    """The exponential that `value` was, and what scaled it, the last step first."""
+    op = value.owner
+    if isinstance(op, math.ExpOp):
+        return value, []
+    if (wide := _before_rounding(op, total)) is not None:
+        return _scaled(wide, domains, over, total)
+    for source, step in _steps(op, domains, over):
+        if (found := _scaled(source, domains, over, total)) is not None:
+            return found[0], [step, *found[1]]
+    return None
+
+
+def _steps(
+    op: Operation | Block, domains: dict[SSAValue, Axes], over: Axes
+) -> Iterator[tuple[SSAValue, _Step]]:
+    """What `op` may scale, and how."""
+    if isinstance(op, arith.DivfOp) and domains[op.rhs].isdisjoint(over):
+        yield op.lhs, _Step(op, op.rhs, own=False)
+    elif isinstance(op, arith.MulfOp):
+        for source, by in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            yield source, _Step(op, by, own=not domains[by].isdisjoint(over))
+    elif isinstance(op, arith.SelectOp) and is_number(op.lhs, 0.0) and _is_hidden(op.cond, over):
+        yield op.rhs, _Step(op, op.cond, own=False)
+    elif isinstance(op, arith.SelectOp) and is_number(op.rhs, 0.0):
+        yield op.lhs, _Step(op, op.cond, own=True)
 
 
 def _is_hidden(condition: SSAValue, over: Axes) -> bool:

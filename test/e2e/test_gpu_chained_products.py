@@ -11,6 +11,7 @@ import torch
 from matrix_units import UNITS, check_kernels
 from test_gpu_emulated import OPTIONS, compiled, floats
 from torch import Tensor
+from torch.nn import functional
 from torch.nn.attention import flex_attention as flex
 from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
@@ -142,6 +143,56 @@ def test_gradients_need_no_weights(function: Any, shared: bool) -> None:
         assert [sum(graph.kernels.values()) for graph in (forward, backward)] == [1, 2]
 
 
+def soft(q: Tensor, k: Tensor) -> Tensor:
+    return ((q @ k.transpose(-2, -1)).to(torch.promote_types(q.dtype, torch.float32)) * 0.25).softmax(-1)
+
+
+def times_a_factor(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    return functional.dropout(soft(q, k), RATE).to(v.dtype) @ v
+
+
+def zero_or_raised(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """As GPUs have dropout."""
+    return torch.native_dropout(soft(q, k).to(v.dtype), RATE, train=True)[0] @ v
+
+
+RATE = 0.3
+
+
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("function", [times_a_factor, zero_or_raised])
+def test_gradients_with_dropout_need_no_weights(function: Any, dtype: torch.dtype) -> None:
+    """What forward draws is seen where values are unit vectors; the gradients draw the same."""
+    inputs = [
+        floats(2, 3, n, d, seed=i, dtype=dtype) for i, (n, d) in enumerate(((71, 24), (75, 24), (75, 75)))
+    ]
+    grad = floats(2, 3, 71, 75, seed=8)
+
+    def gradients(function: Any, wide: torch.dtype) -> list[Tensor]:
+        leaves = [t.to(wide).requires_grad_() for t in inputs]
+        out = function(*leaves)
+        return [out, *torch.autograd.grad(out, leaves, grad.to(wide))]
+
+    run = compiled(function)
+    torch.manual_seed(7)
+    unit = torch.eye(75, dtype=dtype).expand(2, 3, -1, -1).contiguous().requires_grad_()
+    kept = run(*(t.clone().requires_grad_() for t in inputs[:2]), unit).detach() != 0
+    assert abs(kept.float().mean() - (1 - RATE)) < 0.02
+
+    def eager(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return (soft(q, k) * kept / (1 - RATE)).to(v.dtype) @ v
+
+    torch.manual_seed(7)
+    found, wanted = gradients(run, dtype), gradients(eager, dtype)
+    assert (verdict := judge(found, wanted, gradients(eager, torch.float64))), verdict.why
+    torch._dynamo.reset()
+    leaves = [t.requires_grad_() for t in heads(71, 75, dtype=dtype)]
+    forward, backward = tilewright.explain(function, *leaves, options=OPTIONS).graphs
+    assert set(forward.library_calls) == {"aten::randint.low_out"}
+    assert not backward.library_calls
+    assert [sum(graph.kernels.values()) for graph in (forward, backward)] == [1, 2]
+
+
 def test_lengths_are_symbols() -> None:
     function = torch.compile(flexible, backend="mlir", options=OPTIONS, dynamic=True)
     for rows, keys in ((9, 33), (70, 130)):
@@ -150,7 +201,7 @@ def test_lengths_are_symbols() -> None:
 
 
 TEXT = """func.func @main(
-    %q: tensor<8x1024x{d}xbf16>, %k: tensor<8x{d}x1024xbf16>, %v: tensor<8x1024x{d}xbf16>
+    %seed: tensor<i64>, %q: tensor<8x1024x{d}xbf16>, %k: tensor<8x{d}x1024xbf16>, %v: tensor<8x1024x{d}xbf16>
   ) -> tensor<8x1024x{d}xbf16> {
   %p = tw.matmul %q, %k : (tensor<8x1024x{d}xbf16>, tensor<8x{d}x1024xbf16>) -> tensor<8x1024x1024xbf16>
   %f = tw.cast %p : tensor<8x1024x1024xbf16> -> tensor<8x1024x1024xf32>
@@ -168,14 +219,26 @@ TEXT = """func.func @main(
   %t = tw.sum %x over [2] : tensor<8x1024x1024xf32> -> tensor<8x1024xf32>
   %tb = tw.broadcast %t dims [0, 1] : tensor<8x1024xf32> -> tensor<8x1024x1024xf32>
   %y = tw.div %x, %tb : tensor<8x1024x1024xf32>
-  %w = tw.cast %y : tensor<8x1024x1024xf32> -> tensor<8x1024x1024xbf16>
+  {dropout}
+  %w = tw.cast {weights} : tensor<8x1024x1024xf32> -> tensor<8x1024x1024xbf16>
   %r = tw.matmul %w, %v : (tensor<8x1024x1024xbf16>, tensor<8x1024x{d}xbf16>) -> tensor<8x1024x{d}xbf16>
   func.return %r : tensor<8x1024x{d}xbf16>
 }"""
 
 
+DROPOUT = """%u = tw.rng_uniform %seed offset "0" : tensor<i64> -> tensor<8x1024x1024xf32>
+  %rate = tw.full 0.1 : f32 -> tensor<8x1024x1024xf32>
+  %kept = tw.compare ge %u, %rate : tensor<8x1024x1024xf32> -> tensor<8x1024x1024xi1>
+  %zero = tw.full 0.0 : f32 -> tensor<8x1024x1024xf32>
+  %l = tw.select %kept, %y, %zero : tensor<8x1024x1024xi1>, tensor<8x1024x1024xf32>"""
+
+
 @pytest.mark.skipif(not triton_version(), reason="triton is not installed")
 @pytest.mark.parametrize("target", UNITS)
 @pytest.mark.parametrize("depth", [64, 128])
-def test_compiles_to_matrix_units_without_spills(target: str, depth: int, tmp_path: Path) -> None:
-    check_kernels(TEXT.replace("{d}", str(depth)), target, tmp_path, 1)
+@pytest.mark.parametrize(("dropout", "weights"), [("", "%y"), (DROPOUT, "%l")], ids=["plain", "dropout"])
+def test_compiles_to_matrix_units_without_spills(
+    target: str, depth: int, dropout: str, weights: str, tmp_path: Path
+) -> None:
+    text = TEXT.replace("{d}", str(depth)).replace("{dropout}", dropout).replace("{weights}", weights)
+    check_kernels(text, target, tmp_path, 1)

@@ -204,3 +204,88 @@ func.func @cannot_move(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tenso
   %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
   func.return %r : tensor<2x8x5xbf16>
 }
+
+// -----
+
+// Dropout: exponentials that it leaves out are 0 in the second sum alone, which is raised as a whole.
+// CHECK-LABEL: @dropped
+// CHECK: tk.kernel [2, 8, 5, 9, 4]
+// CHECK: %[[E:.*]] = math.exp
+// CHECK: %[[T:.*]] = tk.reduce add %[[E]] over [3] : f32
+// CHECK: %[[N:.*]] = tk.random
+// CHECK: %[[K:.*]] = arith.cmpf oge, %[[N]],
+// CHECK: %[[L:.*]] = arith.select %[[K]], %[[E]], %{{.*}} : f32
+// CHECK: %[[P:.*]] = arith.mulf %[[L]],
+// CHECK: %[[O:.*]] = tk.reduce add %[[P]] over [3] {tk.factors = bf16} : f32
+// CHECK: %[[Q:.*]] = arith.divf %[[O]],
+// CHECK: arith.mulf %[[Q]],
+// CHECK-NOT: tk.kernel
+func.func @dropped(%seed: tensor<i64>, %q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16> {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %h = tw.cast %y rounded : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %n = tw.rng_uniform %seed offset "0" : tensor<i64> -> tensor<2x8x9xf32>
+  %rate = tw.full 0.5 : f32 -> tensor<2x8x9xf32>
+  %kept = tw.compare ge %n, %rate : tensor<2x8x9xf32> -> tensor<2x8x9xi1>
+  %two = tw.full 2.0 : bf16 -> tensor<2x8x9xbf16>
+  %raised = tw.mul %h, %two : tensor<2x8x9xbf16>
+  %zero = tw.full 0.0 : bf16 -> tensor<2x8x9xbf16>
+  %w = tw.select %kept, %raised, %zero : tensor<2x8x9xi1>, tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r : tensor<2x8x5xbf16>
+}
+
+// -----
+
+// So are weights with factors of their own.
+// CHECK-LABEL: @gated
+// CHECK: tk.kernel [2, 8, 5, 9, 4]
+// CHECK: %[[E:.*]] = math.exp
+// CHECK: %[[G:.*]] = tk.load %{{.*}}[d0, d1, d3]
+// CHECK: %[[L:.*]] = arith.mulf %[[E]], %[[G]]
+// CHECK: arith.mulf %[[L]],
+// CHECK-NOT: tk.kernel
+func.func @gated(%gate: tensor<2x8x9xf32>, %q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16> {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %g = tw.mul %y, %gate : tensor<2x8x9xf32>
+  %w = tw.cast %g : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r : tensor<2x8x5xbf16>
+}
+
+// -----
+
+// What a softmax is added to is nothing that scales it.
+// CHECK-LABEL: @shifted
+// CHECK-COUNT-3: tk.kernel
+// REMARK: not chained: its weights are no softmax
+func.func @shifted(%gate: tensor<2x8x9xf32>, %q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16> {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %g = tw.add %y, %gate : tensor<2x8x9xf32>
+  %w = tw.cast %g : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r : tensor<2x8x5xbf16>
+}

@@ -21,7 +21,8 @@ Function = Callable[..., Any]
 
 
 def heads(depth: int = 24, dtype: torch.dtype = torch.bfloat16) -> list[Tensor]:
-    return [torch.randn(2, 3, n, depth).to(dtype) for n in (19, 21, 21)]
+    generator = torch.Generator().manual_seed(0)
+    return [torch.randn(2, 3, n, depth, generator=generator).to(dtype) for n in (19, 21, 21)]
 
 
 def scores(q: Tensor, k: Tensor) -> Tensor:
@@ -58,7 +59,27 @@ def again(gm: GraphModule) -> list[str]:
     return [n.name for n in gm.graph.nodes if n.meta.get("recompute") == CheckpointPolicy.MUST_RECOMPUTE]
 
 
-@pytest.mark.parametrize("function", [plain, masked, capped])
+def dropped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """As CPUs have it: times a factor that is 0 for what is left out."""
+    weights = scores(q, k).softmax(-1)
+    return (weights * ((torch.rand(weights.shape) >= 0.3).float() / 0.7)).to(v.dtype) @ v
+
+
+def dropped_in_halves(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """As GPUs have it: 0 where it is left out."""
+    weights, _ = torch.native_dropout(scores(q, k).softmax(-1).to(v.dtype), 0.3, train=True)
+    return weights @ v
+
+
+def gated(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """A factor that is no random number."""
+    return (scores(q, k).softmax(-1) * torch.arange(k.shape[-2]).cos()).to(v.dtype) @ v
+
+
+AGAIN = [plain, masked, capped, dropped, dropped_in_halves, gated]
+
+
+@pytest.mark.parametrize("function", AGAIN)
 def test_weights_are_computed_again(function: Function) -> None:
     """All that has rows and columns, from the product on; maxima, sums and the result are kept."""
     inputs = heads()
@@ -75,8 +96,20 @@ def test_weights_are_computed_again(function: Function) -> None:
         torch.ops.aten.sum.dim_IntList,
         torch.ops.aten.bmm.default,
     ]
-    for found, wanted in zip(gm(*inputs), before(*inputs), strict=True):
+    results = list[list[Tensor]]()
+    for graph in (gm, before):
+        torch.manual_seed(3)
+        results.append(graph(*inputs))
+    for found, wanted in zip(*results, strict=True):
         torch.testing.assert_close(found, wanted, rtol=2e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("function", [dropped, dropped_in_halves])
+def test_what_dropout_draws_is_drawn_again(function: Function) -> None:
+    gm = joint(function, *heads())
+    recompute_weights(gm, 1)
+    (drawn,) = gm.graph.find_nodes(op="call_function", target=torch.ops.aten.rand.default)
+    assert drawn.name in again(gm)
 
 
 def returned(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
@@ -84,8 +117,17 @@ def returned(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
     return weights @ v, weights
 
 
-def dropped(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-    return torch.nn.functional.dropout(scores(q, k).softmax(-1), 0.5).to(v.dtype) @ v
+def dropped_twice(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    weights = scores(q, k).softmax(-1)
+    for _ in range(2):
+        weights, _ = torch.native_dropout(weights, 0.5, train=True)
+    return weights.to(v.dtype) @ v
+
+
+def gated_by_scores(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Through the factor, too, a gradient reaches the scores."""
+    s = scores(q, k)
+    return (s.softmax(-1) * s.sigmoid()).to(v.dtype) @ v
 
 
 def of_two_products(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -101,7 +143,9 @@ def of_columns(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return scores(q, k).softmax(-2).to(v.dtype) @ v
 
 
-@pytest.mark.parametrize("function", [returned, dropped, of_two_products, mixed, of_columns])
+@pytest.mark.parametrize(
+    "function", [returned, dropped_twice, gated_by_scores, of_two_products, mixed, of_columns]
+)
 def test_other_weights_are_kept(function: Function) -> None:
     gm = joint(function, *heads())
     recompute_weights(gm, 2 if function is returned else 1)
