@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from math import prod
+
+from xdsl.ir import SSAValue
+
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.compute import ScanOp
 from tilewright.dialects.tk.domain import levels_of
@@ -9,8 +13,10 @@ from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import skip
 from .blocks import Blocks, covers, limited, power_of_two
+from .body import Body
 from .cost import estimate
 from .lanes import elements_of_lane, filled_warps
+from .live import live_bits
 from .roles import Group, contiguous_axis, groups_of
 
 _TILE = 4096
@@ -23,6 +29,9 @@ _FEWEST_COLUMNS = 16
 """Elements side by side that are worth a transaction of memory."""
 _LOOP = 2048
 """Elements of a row that are read at a time where it does not stay."""
+_ROOM = 96 * 32
+"""Bits of a lane for values of its elements: its share of the registers that 16 warps have, less a quarter of
+them for addresses, masks and what is on its way from memory."""
 
 
 def row_blocks(
@@ -33,22 +42,20 @@ def row_blocks(
     axes = [a for g in inner for a in g.axes]
     column = _lies_along(func, outer)
     sizes = _inner_blocks(func, axes, single=_is_single_pass(func), column=column is not None)
-    held = 1
-    for _, size in sizes:
-        held *= size
+    if any(not covers(size, func.space[axis]) for axis, size in sizes):
+        skip(func, "rows do not stay in registers: reductions are loops over blocks")
+    sizes = _fewer_at_a_time(func, sizes, lanes)
+    held = prod(size for _, size in sizes)
     varied = outer[-1:] if column is None else [column]
     sizes_out: list[tuple[int, int]] = []
     for axis in outer:
         wanted = _rows(func, axis, held, column is not None, programs, lanes) if axis in varied else 1
         sizes_out.append((axis, wanted))
         held *= wanted
-    looped = any(not covers(size, func.space[axis]) for axis, size in sizes)
-    if looped:
-        skip(func, "rows do not stay in registers: reductions are loops over blocks")
     return Blocks(
         (*sizes_out, *sizes),
         len(outer),
-        warps=filled_warps(held, _EACH if held <= _TILE else 2 * _EACH, lanes, most=16),
+        warps=_warps(held, lanes),
         index=bits,
         kind="rows",
         varied=tuple(varied),
@@ -103,6 +110,37 @@ def _inner_blocks(func: FuncOp, axes: list[int], *, single: bool, column: bool) 
         found.append((axis, block))
         budget = max(1, budget // block)
     return found[::-1]
+
+
+def _fewer_at_a_time(func: FuncOp, sizes: list[tuple[int, int]], lanes: int) -> list[tuple[int, int]]:
+    """Half as much, and half again, of what is summed in one pass, until all that is live has room."""
+    if sum(size > 1 for _, size in sizes) < 2:
+        return sizes
+    body, found = Body.of(func.body.block), dict(sizes)
+    live = live_bits(body, frozenset(axis for axis, size in sizes if size > 1))
+    held = prod(found.values())
+    for axis in [a for a, _ in sizes if _is_one_pass(body, a)]:
+        while found[axis] > 1 and live * held >= _ROOM * lanes * _warps(held, lanes):
+            skip(func, f"fewer of axis {axis} at a time: of {held} elements {live} bits each are live")
+            found[axis] //= 2
+            held //= 2
+    return list(found.items())
+
+
+def _is_one_pass(body: Body, axis: int) -> bool:
+    """Whether nothing that runs along `axis` needs what was reduced, or is scanned, along it."""
+    after: set[SSAValue] = set()
+    for op in body.ops:
+        needs = not after.isdisjoint(op.operands)
+        if axis in body.runs[op] and (needs or isinstance(op, ScanOp)):
+            return False
+        if needs or axis in body.over.get(op, frozenset()):
+            after.update(op.results)
+    return True
+
+
+def _warps(held: int, lanes: int) -> int:
+    return filled_warps(held, _EACH if held <= _TILE else 2 * _EACH, lanes, most=16)
 
 
 def _rows(func: FuncOp, axis: int, held: int, column: bool, programs: int, lanes: int) -> int:

@@ -37,12 +37,13 @@ def test_kernels_of_a_model_have_no_faults(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_lanes_load_by_whole_instructions(target: str, tmp_path: Path) -> None:
-    """Warps of 64 lanes want more elements than those of 32, and fewer warps."""
-    path = ROOT / "test" / "passes" / "schedule_gpu_lanes.mlir"
+@pytest.mark.parametrize(("name", "count"), [("lanes", 9), ("rows", 3)])
+def test_lanes_load_by_whole_instructions(name: str, count: int, target: str, tmp_path: Path) -> None:
+    """Warps of 64 lanes want more elements than those of 32, and fewer warps; rows that stay do not spill."""
+    path = ROOT / "test" / "passes" / f"schedule_gpu_{name}.mlir"
     modules = [parse_module(new_context(), part, str(path)) for part in chunks(path.read_text(), split=True)]
-    rows = [row for m in modules for row in rows_of("lanes", unit_of(m, target), target, tmp_path)]
-    assert len(rows) == len(modules) == 9
+    rows = [row for m in modules for row in rows_of(name, unit_of(m, target), target, tmp_path)]
+    assert len(rows) == len(modules) == count
     assert {row.kernel: row.faults for row in rows if row.faults or not row.wide_loads} == {}
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
+from test_gpu_emulated import check, floats
 from torch import Tensor, nn
 
 from tilewright.frontend.explain import explain
@@ -47,3 +50,22 @@ def test_gradients_of_norms_and_biases(rows: tuple[int, ...], width: int, inner:
     torch.testing.assert_close(gradients(), expected, rtol=1e-4, atol=1e-3)
     (backward,) = (graph for graph in found.graphs if graph.kind == "backward")
     assert len(backward.kernels) == 6  # three that make rows and sum them in parts, three that add up parts
+
+
+def norm_gradient(
+    keep: Tensor, g: Tensor, r: Tensor, x: Tensor, y: Tensor, z: Tensor, w: Tensor, u: Tensor
+) -> tuple[Tensor, Tensor]:
+    """Of a dropped input and of the weight of its norm, whose result three branches read."""
+    d, s = torch.where(keep, g * 1.25, 0.0), x + y + z
+    row = (s * w * d).sum(1, keepdim=True) * -0.5 * r**3 / w.numel()
+    return (u + s * w * r + row * (d * 2)) * (keep * 1.25), (s * (d * r)).sum(0)
+
+
+def test_fewer_rows_at_a_time_where_much_is_live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts of eight rows, of which a program holds four."""
+    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path))
+    g, x, y, z, u = (floats(1024, 520, seed=i) for i in range(5))
+    keep, r, w = floats(1024, 520, seed=5) > -0.8, floats(1024, 1, seed=6).abs(), floats(520, seed=7)
+    check(norm_gradient, keep, g, r, x, y, z, w, u)
+    (kernels,) = tmp_path.rglob("kernels.py")
+    assert "in range(0, 8, 4):" in kernels.read_text()

@@ -1,0 +1,95 @@
+// RUN: tilewright-opt %s -p 'schedule-gpu{cores=1}' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'schedule-gpu{cores=1},apply-schedule' --split-input-file | filecheck %s --check-prefix=APPLY
+// RUN: tilewright-opt %s -p 'schedule-gpu{cores=1}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+
+// How many rows of a part are held at once depends on how much of them is live. The gradient of a norm and of its
+// weight: six values of each element stand beside each other, of which a lane would have 16.
+
+// CHECK-LABEL: tk.func @many_live
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 4, 2, 1024>, tk.grid = 1 : i64, tk.warps = 16
+// APPLY-LABEL: tk.func @many_live
+// APPLY: tk.for 1 = "0" to "8" step 4 iter(%[[SUM:.*]] = %{{.*}} : vector<4x1024xf32>) {
+// APPLY: tk.collapse add %{{.*}} dims [1] : vector<4x1024xf32> -> vector<4x1xf32>
+// APPLY: %[[MORE:.*]] = arith.addf %[[SUM]], %{{.*}}
+// APPLY: tk.yield %[[MORE]]
+// REMARK: tk.func at {{.*}}: fewer of axis 1 at a time: of 8192 elements 192 bits each are live
+tk.func @many_live [128, 8, 768] (%c: memref<786432xi1>, %g: memref<786432xf32>, %r: memref<1024xf32>, %x: memref<786432xf32>, %y: memref<786432xf32>, %z: memref<786432xf32>, %w: memref<768xf32>, %u: memref<786432xf32>, %o: memref<786432xf32>, %p: memref<98304xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %half = arith.constant -5.0e-01 : f32
+  %n = arith.constant 7.68e+02 : f32
+  %two = arith.constant 2.0 : f32
+  %scale = arith.constant 1.25 : f32
+  %0 = tk.load %c[d0*6144 + d1*768 + d2] : memref<786432xi1> -> i1
+  %1 = arith.uitofp %0 : i1 to f32
+  %2 = arith.mulf %1, %scale : f32
+  %3 = tk.load %g[d0*6144 + d1*768 + d2] : memref<786432xf32> -> f32
+  %4 = arith.mulf %3, %scale : f32
+  %5 = arith.select %0, %4, %zero : f32
+  %6 = tk.load %r[d0*8 + d1] : memref<1024xf32> -> f32
+  %7 = arith.mulf %5, %6 : f32
+  %8 = tk.load %x[d0*6144 + d1*768 + d2] : memref<786432xf32> -> f32
+  %9 = tk.load %y[d0*6144 + d1*768 + d2] : memref<786432xf32> -> f32
+  %10 = arith.addf %8, %9 : f32
+  %11 = tk.load %z[d0*6144 + d1*768 + d2] : memref<786432xf32> -> f32
+  %12 = arith.addf %10, %11 : f32
+  %13 = tk.load %w[d2] : memref<768xf32> -> f32
+  %14 = arith.mulf %12, %13 : f32
+  %15 = arith.mulf %12, %7 : f32
+  %16 = arith.mulf %14, %5 : f32
+  %17 = arith.mulf %14, %6 : f32
+  %18 = tk.reduce add %16 over [2] : f32
+  %19 = tk.load %u[d0*6144 + d1*768 + d2] : memref<786432xf32> -> f32
+  %20 = arith.addf %19, %17 : f32
+  %21 = arith.mulf %18, %half : f32
+  %22 = arith.mulf %6, %6 : f32
+  %23 = arith.mulf %22, %6 : f32
+  %24 = arith.mulf %21, %23 : f32
+  %25 = arith.divf %24, %n : f32
+  %26 = arith.mulf %5, %two : f32
+  %27 = arith.mulf %25, %26 : f32
+  %28 = arith.addf %20, %27 : f32
+  %29 = arith.mulf %28, %2 : f32
+  tk.store %29, %o[d0*6144 + d1*768 + d2] : f32, memref<786432xf32>
+  %30 = tk.reduce add %15 over [1] : f32
+  tk.store %30, %p[d0*768 + d2] : f32, memref<98304xf32>
+}
+
+// -----
+
+// Less is live: all eight rows at once.
+// CHECK-LABEL: tk.func @few_live
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 8, 2, 1024>, tk.grid = 1 : i64, tk.warps = 16
+tk.func @few_live [128, 8, 768] (%x: memref<786432xf32>, %g: memref<786432xf32>, %o: memref<786432xf32>, %p: memref<98304xf32>) {
+  %0 = tk.load %x[d0*6144 + d1*768 + d2] : memref<786432xf32> -> f32
+  %1 = tk.load %g[d0*6144 + d1*768 + d2] : memref<786432xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2] : f32
+  %4 = arith.subf %0, %3 : f32
+  tk.store %4, %o[d0*6144 + d1*768 + d2] : f32, memref<786432xf32>
+  %5 = tk.reduce add %2 over [1] : f32
+  tk.store %5, %p[d0*768 + d2] : f32, memref<98304xf32>
+}
+
+// -----
+
+// What is summed along either axis is needed along it again: fewer at a time would be to load all of it twice.
+// CHECK-LABEL: tk.func @needed_again
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 8, 2, 1024>, tk.grid = 1 : i64, tk.warps = 16
+tk.func @needed_again [128, 8, 768] (%a: memref<786432xf32>, %b: memref<786432xf32>, %c: memref<786432xf32>, %o: memref<786432xf32>, %q: memref<786432xf32>, %r: memref<786432xf32>) {
+  %0 = tk.load %a[d0*6144 + d1*768 + d2] : memref<786432xf32> -> f32
+  %1 = tk.load %b[d0*6144 + d1*768 + d2] : memref<786432xf32> -> f32
+  %2 = tk.load %c[d0*6144 + d1*768 + d2] : memref<786432xf32> -> f32
+  %3 = arith.mulf %0, %1 : f32
+  %4 = arith.mulf %1, %2 : f32
+  %5 = arith.mulf %3, %4 : f32
+  %6 = tk.reduce add %5 over [2] : f32
+  %7 = tk.reduce add %3 over [1] : f32
+  %8 = arith.subf %3, %7 : f32
+  %9 = arith.subf %4, %6 : f32
+  %10 = arith.mulf %0, %9 : f32
+  %11 = arith.mulf %2, %8 : f32
+  %12 = arith.mulf %1, %8 : f32
+  tk.store %10, %o[d0*6144 + d1*768 + d2] : f32, memref<786432xf32>
+  tk.store %11, %q[d0*6144 + d1*768 + d2] : f32, memref<786432xf32>
+  tk.store %12, %r[d0*6144 + d1*768 + d2] : f32, memref<786432xf32>
+}
