@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import gcd
+
+from xdsl.dialects.builtin import i1
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.compute import RandomOp
@@ -11,7 +14,9 @@ from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import skip
 from .blocks import Blocks, power_of_two
+from .body import Body
 from .chains import Chain, Factors
+from .lanes_needed import lanes_needed
 from .listed import find_listing
 from .product_blocks import Limits
 
@@ -21,6 +26,10 @@ DEEPEST = 256
 """Elements that a program can hold of each of its rows, along an axis beside the chain."""
 DEEPEST_GRAD = 128
 """The same where it holds two products and two sums: for gradients."""
+
+
+_TRUTHS = 48
+"""Scalar registers for the truth values of a step, of 102: in warps of 64 lanes each takes a pair."""
 
 
 def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Blocks | None:
@@ -38,13 +47,18 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
     lists = () if listing is None else ((listing.axis, 1),)
     if listing is not None:  # a block that is listed holds whole ones of rows and of steps
         rows, step = gcd(rows, *listing.rows(chain.row)), gcd(step, listing.size)
+    warps = _warps(chain, rows * max(step, *held.values()), half)
+    if half and limits.lanes > 32:
+        truths = 2 * _truths(func, {**held, **dict(lists), chain.row: rows, chain.along: step}, chain)
+        while step > _LEAST and truths * rows * step > _TRUTHS * warps * limits.lanes:
+            step //= 2
     batches = [a for a in range(len(func.space)) if a not in (chain.row, chain.along, *held, *dict(lists))]
     loaded = step * sum(held[f.axis] for f in _products(chain)) * (2 if half else 4)
     kept = rows * sum(held[f.axis] for f in chain.inner) * (2 if half else 4)
     return Blocks(
         (*((a, 1) for a in batches), (chain.row, rows), *held.items(), *lists, (chain.along, step)),
         len(batches) + 1,
-        warps=_warps(chain, rows * max(step, *held.values()), half),
+        warps=warps,
         stages=max(1, min(2, (limits.shared * 1024 - kept) // loaded)) if half else 1,
         index=bits,
         product="tf32" if limits.tf32 and not half else "ieee",
@@ -71,6 +85,15 @@ def _sides(func: FuncOp, chain: Chain, held: dict[int, int], half: bool, shared:
     while step > _LEAST and (rows + step) * sum(held.values()) * width > shared * 1024:
         step //= 2
     return _limited(rows, func.space[chain.row]), _limited(step, func.space[chain.along])
+
+
+def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:
+    """How many truth values there are of each row and element of a step, what leads to a list's apart."""
+    body = Body.of(func.body.block)
+    needed = lanes_needed(body, blocks)
+    single = {axis for axis, size in blocks.items() if size == 1}
+    tests = [op for op in body.ops if any(result.type == i1 for result in op.results)]
+    return sum({chain.row, chain.along} <= needed[op] and single.isdisjoint(needed[op]) for op in tests)
 
 
 def _draws(func: FuncOp) -> bool:

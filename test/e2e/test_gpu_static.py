@@ -37,9 +37,9 @@ def test_kernels_of_a_model_have_no_faults(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(("name", "count"), [("lanes", 9), ("rows", 3)])
+@pytest.mark.parametrize(("name", "count"), [("lanes", 9), ("rows", 3), ("masks", 3)])
 def test_lanes_load_by_whole_instructions(name: str, count: int, target: str, tmp_path: Path) -> None:
-    """Warps of 64 lanes want more elements than those of 32, and fewer warps; rows that stay do not spill."""
+    """Warps of 64 lanes want more elements, fewer warps, and of masks fewer elements; nothing spills."""
     path = ROOT / "test" / "passes" / f"schedule_gpu_{name}.mlir"
     modules = [parse_module(new_context(), part, str(path)) for part in chunks(path.read_text(), split=True)]
     rows = [row for m in modules for row in rows_of(name, unit_of(m, target), target, tmp_path)]
