@@ -31,8 +31,9 @@ def scatter_becomes_kernel(op: Operation) -> bool:
     return True
 
 
-_ATOMIC = {"any": None, "add": (f32, f64, i32, i64), "max": (i32, i64), "min": (i32, i64)}
-"""What GPUs combine in memory, and of which types (None: all); their extremes of floats would drop NaN."""
+_WIDE = (f32, f64, i32, i64)
+_ATOMIC = {"any": None, "add": _WIDE, "max": _WIDE, "min": _WIDE}
+"""What GPUs combine in memory, and of which types (None: all)."""
 
 
 def combines_at_once(op: Operation) -> bool:

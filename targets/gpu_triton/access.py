@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from xdsl.dialects.builtin import i1, i8, i32
+from xdsl.dialects.builtin import f32, f64, i1, i8, i32
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr, Var
@@ -17,6 +17,8 @@ from .spelling import number, shape_text
 from .writer import Shape, Writer, broadcast
 
 _LIMIT = 2**31
+_FLOATS: Mapping[Attribute, int] = {f32: 32, f64: 64}
+"""Floats whose bits are compared as integers of a width."""
 
 
 def load(w: Writer, op: LoadOp) -> str:
@@ -45,8 +47,13 @@ def store(w: Writer, op: StoreOp) -> str:
     mask = _mask(w, op, shape, op.mask)
     value = w.whole(op.value) if op.value in w.literals else w.names[op.value]
     masked = f", mask={mask}" if mask else ""
-    if op.combine is not None and op.combine.data != "any":
-        return f'tl.atomic_{op.combine.data}({pointer}, {w.whole(op.value)}{masked}, sem="relaxed")'
+    kind = None if op.combine is None else op.combine.data
+    if kind in ("max", "min") and (width := _FLOATS.get(element_type(op.value.type))):
+        name, all_lanes = f"_atomic_{kind}_{width}", f"tl.full({shape_text(shape)}, True, tl.int1)"
+        w.helpers.add(name)
+        return f"{name}({pointer}, {w.whole(op.value)}, {mask or all_lanes})"
+    if kind is not None and kind != "any":
+        return f'tl.atomic_{kind}({pointer}, {w.whole(op.value)}{masked}, sem="relaxed")'
     return f"tl.store({pointer}, {value}{masked})"
 
 

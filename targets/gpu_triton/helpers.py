@@ -4,6 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+_EXTREME = """
+@triton.jit
+def _atomic_{kind}_{width}(pointer, value, mask):
+    # Bits of floats are ordered as integers are, those of negative ones the other way round; what is no
+    # number is made the one beyond all. What stands there stays if it is none, or equal: the other zero, say.
+    old = tl.load(pointer, mask=mask, other=0.0, volatile=True)
+    mask = mask & ((value {better} old) | (value != value))
+    bits = tl.where(value != value, {nan}, value.to(tl.int{width}, bitcast=True))
+    signed = pointer.to(tl.pointer_type(tl.int{width}), bitcast=True)
+    unsigned = pointer.to(tl.pointer_type(tl.uint{width}), bitcast=True)
+    tl.atomic_{kind}(signed, bits, mask=mask & (bits >= 0), sem="relaxed")
+    tl.atomic_{other}(unsigned, bits.to(tl.uint{width}, bitcast=True), mask=mask & (bits < 0), sem="relaxed")
+"""
+_NANS = {"max": {32: 0x7FFFFFFF, 64: 0x7FFFFFFFFFFFFFFF}, "min": {32: -1, 64: -1}}
+
+
+def _extreme(kind: str, width: int) -> str:
+    better, other = (">", "min") if kind == "max" else ("<", "max")
+    return _EXTREME.format(kind=kind, width=width, better=better, other=other, nan=_NANS[kind][width])
+
+
 HELPERS: Mapping[str, str] = {
     "_maximum": """
 @triton.jit
@@ -86,6 +107,7 @@ def _random(seed, counter):
         k1 = k1 + 0xBB67AE85
     return (c0 >> 8).to(tl.float32) * 5.960464477539063e-08
 """,
+    **{f"_atomic_{kind}_{width}": _extreme(kind, width) for kind in _NANS for width in (32, 64)},
 }
 """Name -> definition."""
 

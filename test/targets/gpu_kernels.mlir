@@ -8,6 +8,16 @@
 // CHECK-NEXT: return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
 // CHECK-NOT: def _minimum
 
+// Extremes of floats in memory: bits are compared as integers, where the value is better or no number.
+// CHECK: def _atomic_max_32(pointer, value, mask):
+// CHECK: mask = mask & ((value > old) | (value != value))
+// CHECK-NEXT: bits = tl.where(value != value, 2147483647, value.to(tl.int32, bitcast=True))
+// CHECK: tl.atomic_max(signed, bits, mask=mask & (bits >= 0), sem="relaxed")
+// CHECK-NEXT: tl.atomic_min(unsigned, bits.to(tl.uint32, bitcast=True), mask=mask & (bits < 0), sem="relaxed")
+// CHECK-NOT: def _atomic_max_64
+// CHECK: def _atomic_min_64(pointer, value, mask):
+// CHECK: mask = mask & ((value < old) | (value != value))
+
 // No mask where blocks divide the extent; half types compute in f32; the user's line is a comment.
 // CHECK: @triton.jit
 // CHECK-NEXT: def gelu(a0, a1):
@@ -146,6 +156,21 @@ tk.func @gather [1000] (%i: memref<1000xi64>, %x: memref<50xf32>, %o: memref<100
   %3 = arith.index_cast %2 : i64 to index
   %4 = tk.load %x[i0](%3) : memref<50xf32> -> f32
   tk.store %4, %o[d0] : f32, memref<1000xf32>
+}
+
+// Extremes of floats are functions, of integers one operation.
+// CHECK: def extremes(a0, a1, a2, a3, a4, a5):
+// CHECK: _atomic_max_32(a3 + v{{.*}}.to(tl.int32), v{{.*}}, m0)
+// CHECK: _atomic_min_64(a4 + v{{.*}}.to(tl.int32), v{{.*}}, m0)
+// CHECK: tl.atomic_max(a5 + v{{.*}}.to(tl.int32), v{{.*}}, mask=m0, sem="relaxed")
+tk.func @extremes [1000] (%i: memref<1000xi64>, %x: memref<1000xf32>, %y: memref<1000xf64>, %a: memref<50xf32>, %b: memref<50xf64>, %c: memref<50xi64>) {
+  %0 = tk.load %i[d0] : memref<1000xi64> -> i64
+  %1 = arith.index_cast %0 : i64 to index
+  %2 = tk.load %x[d0] : memref<1000xf32> -> f32
+  tk.store %2, %a[i0](%1) combine max : f32, memref<50xf32>
+  %3 = tk.load %y[d0] : memref<1000xf64> -> f64
+  tk.store %3, %b[i0](%1) combine min : f64, memref<50xf64>
+  tk.store %0, %c[i0](%1) combine max : i64, memref<50xi64>
 }
 
 // Words of Python are no names of functions.

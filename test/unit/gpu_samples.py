@@ -168,7 +168,7 @@ def ways(x, o, n):
 
 
 @triton.jit
-def atomics(x, o, p, n):
+def atomics(x, o, p, f, n):
     i = tl.program_id(0) * 32 + tl.arange(0, 32)
     m = i < n
     k = tl.load(x + i, m, other=0)
@@ -176,6 +176,10 @@ def atomics(x, o, p, n):
     tl.atomic_max(o + 8 + k, i, m)
     tl.atomic_min(o + 16 + k, i, m)
     tl.atomic_xchg(p + i, k * 2, m)
+    bits = (f + k).to(tl.pointer_type(tl.uint32), bitcast=True)
+    number = (i - 60).to(tl.uint32, bitcast=True) >> 2
+    tl.atomic_max(bits, number, m)
+    tl.atomic_min(bits + 8, number, m)
 
 
 @triton.jit
@@ -286,10 +290,11 @@ SAMPLES: Sequence[Sample] = (
             _numbers(0, 8, 90),
             torch.cat([torch.zeros(16), torch.full((8,), 99.0)]).int(),
             torch.zeros(90, dtype=torch.int32),
+            torch.cat([torch.zeros(8), torch.full((8,), -1.0)]),
             90,
         ],
         (3, 1, 1),
-        "*i32 *i32 *i32 i32",
+        "*i32 *i32 *i32 *fp32 i32",
     ),
     ("order", lambda: [_floats(64), torch.zeros(136)], (1, 1, 1), "*fp32 *fp32"),
     ("functions", lambda: [_floats(60), torch.zeros(600), 60], (1, 1, 1), "*fp32 *fp32 i32"),

@@ -214,9 +214,17 @@ def test_refuses_what_triton_refuses(line: str, reason: str) -> None:
         run(f"@triton.jit\ndef k(x):\n    {line}\n", "*fp32", torch.zeros(4))
 
 
-def test_what_is_not_emulated_says_so() -> None:
-    with pytest.raises(NotEmulated, match=r"TW2233.*it has no `inline_asm_elementwise`"):
-        run("@triton.jit\ndef k(x):\n    tl.inline_asm_elementwise('nop')\n", "*fp32", torch.zeros(4))
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("tl.inline_asm_elementwise('nop')", "it has no `inline_asm_elementwise`"),
+        ("x.to(tl.pointer_type(tl.int64), bitcast=True)", "it does not read float32 as int64"),
+        ("x.to(tl.int64)", "it has no addresses as numbers"),
+    ],
+)
+def test_what_is_not_emulated_says_so(line: str, reason: str) -> None:
+    with pytest.raises(NotEmulated, match=rf"TW2233.*{reason}"):
+        run(f"@triton.jit\ndef k(x):\n    {line}\n", "*fp32", torch.zeros(4))
 
 
 @pytest.mark.parametrize(

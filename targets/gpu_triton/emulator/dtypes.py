@@ -18,6 +18,10 @@ class BadText(Exception):
     """What Triton's own front end would refuse; the launcher adds kernel and line."""
 
 
+class Unknown(Exception):
+    """What Triton has and the emulator lacks."""
+
+
 @dataclass(frozen=True)
 class DType:
     """An element type as `tl` names it."""

@@ -11,13 +11,9 @@ from typing import cast as typed
 import torch
 
 from . import mathematics, reductions
-from .dtypes import ALL, BadText, DType, int32, int64, type_of_number
-from .pointers import Access, Descriptor, Pointer
+from .dtypes import ALL, BadText, DType, Unknown, int32, int64, type_of_number
+from .pointers import Access, Descriptor, Pointer, PointerType
 from .values import Value, aligned, as_value
-
-
-class Unknown(Exception):
-    """A name that the emulator lacks."""
 
 
 class Namespace(SimpleNamespace):
@@ -262,7 +258,10 @@ def _static_loop(*bounds: Any) -> Iterator[int]:
     return iter(builtins.range(*bounds))
 
 
-def _updates() -> dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]]:
+_Update = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+def _updates() -> dict[str, _Update]:
     return {
         "atomic_add": lambda old, new: old + new[0],
         "atomic_max": lambda old, new: torch.maximum(old, new[0]),
@@ -274,13 +273,21 @@ def _updates() -> dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
     }
 
 
-def _atomic(
-    access: Access, name: str, combine: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-) -> Callable[..., Value]:
+def _of_unsigned(combine: _Update) -> _Update:
+    """An extreme of numbers that signed tensors hold: their order is that without the first bit."""
+
+    def combined(old: torch.Tensor, new: torch.Tensor) -> torch.Tensor:
+        first = torch.iinfo(old.dtype).min
+        return combine(old ^ first, new ^ first) ^ first
+
+    return combined
+
+
+def _atomic(access: Access, name: str, combine: _Update) -> Callable[..., Value]:
     def call(pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> Value:
         unsigned = isinstance(pointer, Pointer) and pointer.element.kind == "uint"
         if unsigned and name in ("atomic_max", "atomic_min"):
-            raise Unknown(f"it has no `{name}` of unsigned integers")
+            return access.atomic(_of_unsigned(combine), pointer, [val], mask)
         return access.atomic(combine, pointer, [val], mask)
 
     return call
@@ -310,6 +317,7 @@ def language(programs: torch.Tensor, grid: tuple[int, int, int]) -> dict[str, An
         **{dtype.name: dtype for dtype in ALL},
         **{name: _atomic(access, name, combine) for name, combine in _updates().items()},
         atomic_cas=atomic_cas,
+        pointer_type=PointerType,
         program_id=program_id,
         num_programs=num_programs,
         load=access.load,

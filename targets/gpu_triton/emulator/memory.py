@@ -8,11 +8,11 @@ part ways after one, some may have waited for others: then only bounds are check
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import torch
 
-from .dtypes import DType
+from .dtypes import DType, Unknown
 
 NOBODY, SEVERAL = -1, -2
 """Stand for programs in `Region.writer` and `Region.reader`."""
@@ -112,6 +112,12 @@ class Buffer:
     """Its first byte in the region."""
     contested: bool = False
     """Several may store to one element, of which any value may remain."""
+
+    def read_as(self, dtype: DType) -> Buffer:
+        """The same memory, as elements of another type and the same width."""
+        if dtype.payload.itemsize != self.dtype.payload.itemsize:
+            raise Unknown(f"it does not read {self.dtype} as {dtype}, which has another width")
+        return replace(self, flat=self.flat.view(dtype.payload), dtype=dtype)
 
     def _entries(self, index: torch.Tensor) -> torch.Tensor:
         return (self.start + index * self.flat.element_size()) // self.region.grain

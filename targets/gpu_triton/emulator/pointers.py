@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from .dtypes import BadText, DType, int1, int64
+from .dtypes import BadText, DType, Unknown, int1, int64
 from .memory import SEVERAL, Buffer, poison
 from .values import Value, aligned, arithmetic, as_value, converted
 
@@ -58,6 +59,19 @@ class Pointer:
 
     def __getitem__(self, index: Any) -> Pointer:
         return Pointer(self.buffer, self.offset[index])
+
+    def to(self, dtype: PointerType | DType, bitcast: bool = False) -> Pointer:
+        """The same addresses, of elements of another type and the same width."""
+        if not isinstance(dtype, PointerType):
+            raise Unknown("it has no addresses as numbers")
+        return Pointer(self.buffer.read_as(dtype.element), self.offset)
+
+
+@dataclass(frozen=True)
+class PointerType:
+    """`tl.pointer_type(element)`."""
+
+    element: DType
 
 
 def _joint(a: torch.Size, b: torch.Size) -> torch.Size:
