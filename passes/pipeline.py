@@ -87,7 +87,12 @@ PIPELINES: Mapping[str, tuple[str, ...]] = {
     "cpu": (
         *TENSOR,
         *FREEZE,
-        *(_KERNELS_CPU.get(name, name) for name in KERNELS),
+        *(_KERNELS_CPU.get(name, name) for name in KERNELS[:_FUSED]),
+        "drop-checks",
+        "chain-products{calls=true}",
+        "dce",
+        "walk-lists",
+        *KERNELS[_FUSED:],
         "expand-float8",
         "narrow-integers",
         "fold-positions",

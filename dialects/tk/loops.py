@@ -51,6 +51,10 @@ class YieldOp(IRDLOperation):
     assembly_format = "($values^ `:` type($values))? attr-dict"
 
 
+UNEVEN = "tk.uneven"
+"""Unit attribute of a parallel `tk.for`: iterations differ in work, so that threads take one at a time."""
+
+
 def _print_iter(op: ForOp | TailOp, printer: Printer) -> None:
     """` iter(%a = %z : f32) {...}`."""
     if op.inits:

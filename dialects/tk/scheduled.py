@@ -39,7 +39,8 @@ class _Run:
         self.values = values
         self.machine = machine
         self.places: dict[Var, Any] = dict(machine.symbols)
-        self.count: int | None = None
+        self.tails: dict[int, int] = {}
+        """How many lanes are active in the tails around, by axis."""
         self.limits: dict[int, int] = {}
         """Upper bounds of the masked loops around, by axis."""
         self.failure: Exception | None = None
@@ -117,9 +118,9 @@ class _Run:
         count = self._number(op.count.exprs[0])
         if count <= 0:
             return carried
-        outside, self.count = self.count, count
+        self.tails[op.axis.value.data] = count
         carried = self._bind(op, carried, self._number(op.start.exprs[0]))
-        self.count = outside
+        del self.tails[op.axis.value.data]
         self.places.pop(Var("d", op.axis.value.data), None)
         return carried
 
@@ -136,8 +137,9 @@ class _Run:
     def _active(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
         """The lanes that are not cut off by a tail or by the limit of a masked loop."""
         active = self.machine.arrays.full(shape, True, self.machine.xp.bool)
-        if self.count is not None and len(shape) == 1:
-            active = self.machine.arrays.arange(shape[0]) < self.count
+        count = self.tails.get(axes[0]) if axes else next(reversed(self.tails.values()), None)
+        if count is not None and len(shape) == 1:
+            active = self.machine.arrays.arange(shape[0]) < count
         for dim, axis in enumerate(axes):
             if axis in self.limits:
                 place = self.places[Var("d", axis)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -11,11 +12,13 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw.linalg import MatmulOp
 
 from ..rewrite import may_rewrite, skip, take_results
 from ..schedule.chain_blocks import DEEPEST
 from ..schedule.chains import find_chain
 from .body import reduced_axes, simplify_body
+from .chain_calls import chain_calls
 from .chain_form import put_in_chain_form
 from .join import Frame, join
 from .merge import users_to_sink
@@ -44,44 +47,50 @@ class ChainProductsPass(ModulePass):
 
     Scores are never written: `schedule-gpu` gives each program some rows, and it goes along the columns
     (`passes/schedule/chains.py`). Nobody else may read what vanishes, and the result must be such a chain,
-    of which a program can hold what it has to: else all stays as it was.
+    of which a program can hold what it has to: else all stays as it was. With `calls` the products are also
+    such as stand for calls of a library, `tw.matmul`.
     """
 
     name = "chain-products"
 
+    calls: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                for kernel in list(function.body.block.ops):
-                    if isinstance(kernel, KernelOp):
-                        _chain(kernel)
+                for inner in list(function.body.block.ops):
+                    if isinstance(inner, KernelOp):
+                        _chain(inner)
+                    elif self.calls and isinstance(inner, MatmulOp):
+                        chain_calls(inner, _chain)
 
 
-def _chain(last: KernelOp) -> None:
+def _chain(last: KernelOp, why_not: Callable[[KernelOp], str | None] = lambda _: None) -> bool:
+    """Whether `last` is part of a chain now."""
     links = _links(last)
     if links is None:
-        return
+        return False
     weights, scores = links
     if any(use.operation is not weights for use in scores.results[0].uses):
-        return skip(last, "not chained: its scores have other readers")
+        return _declined(last, "its scores have other readers")
     read = [r for r in weights.results if any(use.operation is last for use in r.uses)]
     if len(read) != 1 or any(use.operation is not last for use in read[0].uses):
-        return skip(last, "not chained: its weights have other readers")
+        return _declined(last, "its weights have other readers")
     sunk = users_to_sink(weights, last)
     if isinstance(sunk, str):
-        return skip(last, f"not chained: {sunk}")
+        return _declined(last, sunk)
     frame = Frame(last)
     kept = (*(r for r in weights.results if r is not read[0]), *last.results)
     made = frame.place_producer(read[0], last) or frame.place_producer(scores.results[0], weights)
     made = made or join((scores, weights, last), kept, frame)
     if isinstance(made, str):
-        return skip(last, f"not chained: {made}")
+        return _declined(last, made)
     normalised = put_in_chain_form(made)
     simplify_body(made)
-    why = _drawback(made) if normalised else "its weights are no softmax"
+    why = _drawback(made) or why_not(made) if normalised else "its weights are no softmax"
     if why is not None or not may_rewrite(last, "chained"):
         made.erase()
-        return skip(last, f"not chained: {why}") if why is not None else None
+        return why is not None and _declined(last, why)
     parent = last.parent_block()
     assert parent is not None
     parent.insert_op_before(made, last)
@@ -92,6 +101,12 @@ def _chain(last: KernelOp) -> None:
     for op in reversed(sunk):
         op.detach()
         parent.insert_op_after(op, made)
+    return True
+
+
+def _declined(last: KernelOp, why: str) -> bool:
+    skip(last, f"not chained: {why}")
+    return False
 
 
 def _links(last: KernelOp) -> tuple[KernelOp, KernelOp] | None:

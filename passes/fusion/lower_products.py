@@ -24,7 +24,7 @@ CHOICES = ("none", "vectors", "half", "all")
 and f16 and what is narrower; of f32 too."""
 LARGEST_MATRIX = 1 << 20
 """Elements of a matrix that is multiplied by a vector: libraries read larger ones in a better order."""
-_VIEWS = (BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
+VIEWS = (BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
 
 
 def products_of(ops: Iterable[Operation], choice: str) -> dict[Operation, Attribute]:
@@ -35,7 +35,7 @@ def products_of(ops: Iterable[Operation], choice: str) -> dict[Operation, Attrib
     """
     if choice == "none":
         return {}
-    found = {op: _factors_of(op) for op in ops if isinstance(op, MatmulOp)}
+    found = {op: factors_of(op) for op in ops if isinstance(op, MatmulOp)}
     if choice == "vectors":
         return {op: type_ for op, type_ in found.items() if type_ in (f32, f64) and _is_vector(op)}
     return {
@@ -55,7 +55,8 @@ def _is_narrow(factors: Attribute) -> bool:
     return is_half(factors) or factors == i8
 
 
-def _factors_of(op: MatmulOp) -> Attribute:
+def factors_of(op: MatmulOp) -> Attribute:
+    """The type that the factors of a product have in the program: a half also where both were widened."""
     element, (left, right) = element_type_of(op.lhs), map(_before_widening, (op.lhs, op.rhs))
     if element == i8:
         return i8 if op.widens else compute_type(element)
@@ -65,7 +66,7 @@ def _factors_of(op: MatmulOp) -> Attribute:
 def _before_widening(value: SSAValue) -> Attribute:
     """The element type of `value`, or the half from which it was widened, or could be; under views or not."""
     owner = value.owner
-    while isinstance(owner, _VIEWS):
+    while isinstance(owner, VIEWS):
         owner = owner.source.owner
     if isinstance(owner, DecodeFloat8Op):
         return f16

@@ -74,6 +74,13 @@ class _Search:
     count: LoadOp
 
 
+def goes_along_lists(kernel: KernelOp, chain: Chain) -> bool:
+    """Whether the chain asks a table that is made of lists."""
+    loads = (v.owner for v in required(chain) if isinstance(v.owner, LoadOp))
+    tables = (kernel.operands[list(kernel.sources).index(load.buffer)] for load in loads)
+    return any(_searches(table) is not None for table in tables)
+
+
 def _walk(kernel: KernelOp, chain: Chain) -> None:
     for value in required(chain):
         load = value.owner

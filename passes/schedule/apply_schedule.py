@@ -21,6 +21,8 @@ from .contract import ContractionWriter
 from .empty_checks import spare_empty
 from .nest import NestBuilder
 from .plan import SCALAR, take_plan
+from .row_chain import take_chain
+from .row_chain_writer import RowChainWriter
 from .tile import take_tile
 from .tile_writer import TileWriter
 from .work import Work
@@ -69,7 +71,7 @@ class ApplySchedulePass(ModulePass):
 
 def schedule(func: FuncOp) -> None:
     """Replace the body of `func` by explicit loops."""
-    plan, tile, blocks = take_plan(func), take_tile(func), take_blocks(func)
+    plan, tile, blocks, rows = take_plan(func), take_tile(func), take_blocks(func), take_chain(func)
     spare_empty(func)
     old = func.body.block
     new = Block(arg_types=[arg.type for arg in old.args])
@@ -81,6 +83,8 @@ def schedule(func: FuncOp) -> None:
     copy_constants(body, writer, scope)
     if isinstance(writer, TileWriter):
         apply_blocks(func, writer, body, scope, [Work(sinks) for sinks in in_turn(body.sinks())])
+    elif rows is not None:
+        RowChainWriter(func, rows, writer, body).write(scope)
     elif tile is not None:
         ContractionWriter(func, tile, plan, writer, body).write(scope)
     else:

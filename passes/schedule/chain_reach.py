@@ -32,14 +32,18 @@ def reach(chain: Chain, blocks: Blocks, space: Sequence[Expr]) -> tuple[Expr, Ex
     rows, step = sizes[chain.row], sizes[chain.along]
     fixed = frozenset(a for a, _ in blocks.sizes[: blocks.grid]) - {chain.row}
     view = View(chain.row, rows, chain.along, fixed, tuple(space))
-    spans = dict.fromkeys(_span(outer, view) for outer in chain.outer)
-    span = reduce(Span.either, spans)
+    span = visible_span(chain, view)
     size = space[chain.along]
     end = size if span.end is None else minimum(size, span.end)
     if span.first is None:
         return ZERO, end
     first = _aligned(span.first, step, chain.row, rows)
     return first if Bounds(tuple(space)).is_nonnegative(first) else maximum(0, first), end
+
+
+def visible_span(chain: Chain, view: View) -> Span:
+    """Where along the chain some reduction may be given something that changes it, for one of the rows."""
+    return reduce(Span.either, dict.fromkeys(_span(outer, view) for outer in chain.outer))
 
 
 def _span(outer: Outer, view: View) -> Span:

@@ -67,7 +67,10 @@ def find_listing(ops: Iterable[Operation], along: int) -> Listing | None:
 
 def _size_of_blocks(value: SSAValue, along: int) -> int | None:
     """`n` where `value` is the number of a block of `n` elements along an axis."""
-    return block_size(value.owner.expr.terms, along) if isinstance(value.owner, IndexOp) else None
+    op = value.owner
+    if isinstance(op, arith.ExtSIOp):  # `narrow-integers`
+        op = op.input.owner
+    return block_size(op.expr.terms, along) if isinstance(op, IndexOp) else None
 
 
 def block_size(terms: object, axis: int) -> int | None:

@@ -15,10 +15,13 @@ from tilewright.dialects.tk.moments import MomentsOp
 
 from ..rewrite import may_rewrite, skip
 from .body import Body
+from .chains import Chain
 from .collisions import is_independent, mark_stores
 from .cost import Costs, computes_wide, estimate, scanned_axis
 from .kept import mark_kept
 from .plan import Plan
+from .row_chain import NAME as CHAIN
+from .row_chain import RowChain, choose_chain
 from .tile import NAME as TILE
 from .tile import Tile, choose_tile
 from .tiling import with_array_sums, with_columns, with_parts, with_rows_of_scans, with_square_tiles
@@ -45,6 +48,8 @@ class ScheduleCpuPass(ModulePass):
     Lanes go along the axis that costs least: contiguous accesses are cheap, strided ones
     are not. Reduced axes are innermost. Leading axes run in parallel if that is worth it
     (`tk.worth` decides at run time for symbolic sizes) and no two iterations store to one place.
+    Matrix products get register tiles (`tk.tile`), chained products blocks of rows, one in each lane, that go
+    along the chain as far as any of them sees (`tk.chain`: rows, and elements of the chain per block).
     """
 
     name = "schedule-cpu"
@@ -60,6 +65,7 @@ class ScheduleCpuPass(ModulePass):
 class _Scheduler:
     def __init__(self, func: FuncOp, vector_bits: int) -> None:
         self.func = func
+        self.chain = choose_chain(func, vector_bits)
         self.tile = choose_tile(func, vector_bits)
         self.space = func.space
         self.body = Body.of(func.body.block)
@@ -69,10 +75,26 @@ class _Scheduler:
         self.free = {a for a in range(len(self.space)) if is_independent(self.body, self.space, a)}
 
     def decide(self) -> None:
-        if self.tile is not None:
+        if self.chain is not None:
+            self._decide_chain(*self.chain)
+        elif self.tile is not None:
             self._decide_tiles(self.tile)
         else:
             self._decide_loops()
+
+    def _decide_chain(self, chain: Chain, how: RowChain) -> None:
+        """Chained products: batches and blocks of rows form one parallel loop."""
+        worth = self.costs.work(chain.row) - _WORTH_CYCLES * self.lanes
+        parallel = worth.constant is None or worth.constant > 0
+        plan = Plan(
+            order=tuple(range(len(self.space))),
+            vector=chain.row,
+            lanes=self.lanes,
+            parallel=int(parallel),
+            worth=worth if parallel and worth.constant is None else None,
+        )
+        self.func.attributes.update(plan.attributes())
+        self.func.attributes[CHAIN] = how.attribute()
 
     def _decide_tiles(self, tile: Tile) -> None:
         """A matrix product: panels and row tiles form one parallel loop."""

@@ -30,11 +30,12 @@ from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAt
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
+from tilewright.dialects.index_expr import Var
 from tilewright.dialects.tk.access import IndexOp, LoadOp, LocalOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.dialects.tk.loops import ForOp, TailOp, YieldOp
+from tilewright.dialects.tk.loops import UNEVEN, ForOp, TailOp, YieldOp
 from tilewright.dialects.tk.turn import TurnOp
 
 from ..native.constants import numbers
@@ -237,15 +238,17 @@ def _yield(w: _Writer, op: Operation) -> None:
 def _for(w: _Writer, op: Operation) -> None:
     assert isinstance(op, ForOp)
     axis = f"d{op.axis.value.data}"
-    lower, upper = op.bounds
+    given = {Var("i", k): w.names[v] for k, v in enumerate(op.dynamic)}
+    lower, upper = (expression(e, given) for e in op.bounds)
     step = op.step.value.data
     _carry(w, op)
     if op.parallel is not None:
         worth = "" if op.worth is None else f" if ({expression(op.worth.exprs[0])} > 0)"
-        w.line(f"#pragma omp parallel for schedule(static){worth}")
+        how = "dynamic" if UNEVEN in op.attributes else "static"
+        w.line(f"#pragma omp parallel for schedule({how}){worth}")
     elif op.unroll is not None:
         w.line(f"#pragma GCC unroll {op.unroll.value.data}")
-    w.line(f"for (i64 {axis} = {expression(lower)}; {axis} < {expression(upper)}; {axis} += {step}) {{")
+    w.line(f"for (i64 {axis} = {lower}; {axis} < {upper}; {axis} += {step}) {{")
     w.parallel += op.parallel is not None
     _body(w, op.body.block)
     w.parallel -= op.parallel is not None

@@ -1,0 +1,141 @@
+"""Products that a library would do, as kernels, where these become chained products."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import math
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from tilewright.dialects.index_expr import ZERO
+from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.contraction import FACTORS
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw.linalg import MatmulOp
+from tilewright.dialects.types import sizes_of
+
+from ..rewrite import skip
+from ..schedule.chains import find_chain
+from ..schedule.row_chain import chain_bounds
+from .absorb_views import absorb_views
+from .lower_products import VIEWS, factors_of, lower_matmul
+from .naming import name_after
+from .walk_lists import goes_along_lists
+from .whole_axes import join_axes
+
+Why = Callable[[KernelOp], str | None]
+"""Why a chain shall not be."""
+LEAST_ROWS = 16
+"""Rows that fill the lanes of a CPU's vectors: of fewer, libraries make more."""
+
+
+@dataclass(frozen=True)
+class _Calls:
+    """Two products and the softmax in between."""
+
+    last: MatmulOp
+    weights: KernelOp
+    number: int
+    """Of the result of `weights` that `last` reads."""
+    scores: MatmulOp
+
+
+def chain_calls(last: MatmulOp, chain: Callable[[KernelOp, Why], bool]) -> None:
+    """Let `chain` make one kernel of `last`, a softmax that it reads, and the product of which that is.
+
+    What these were so far is left dead.
+    """
+    calls = _calls(last)
+    if calls is None:
+        return
+    rows = sizes_of(last.result)[-2].constant
+    if rows is not None and rows < LEAST_ROWS:
+        return skip(last, f"not chained: it has fewer than {LEAST_ROWS} rows")
+    if {use.operation for use in calls.scores.result.uses} != {calls.weights}:
+        return skip(last, "not chained: its scores have other readers")
+    if _readers(calls.weights.results[calls.number]) != {last}:
+        return skip(last, "not chained: its weights have other readers")
+    made = _kernels(calls)
+    if not chain(made[-1], _why_calls):
+        _exchange(calls, made, back=True)
+        for kernel in reversed(made):
+            kernel.detach()
+            kernel.erase()
+    return None
+
+
+def _why_calls(made: KernelOp) -> str | None:
+    """Why calls of a library do what the chain `made` would, where they do it better.
+
+    Of halves they make more than kernels do that multiply in f32, unless these leave out a part of the work.
+    """
+    chain = find_chain(made.body.block)
+    if chain is None or all(FACTORS not in f.reduce.attributes for f in chain.inner):
+        return None
+    whole = ZERO, made.space[chain.along]
+    bounded = chain_bounds(chain, made.space, LEAST_ROWS, LEAST_ROWS) != whole
+    return None if bounded or goes_along_lists(made, chain) else "a library multiplies halves faster"
+
+
+def _calls(last: MatmulOp) -> _Calls | None:
+    for value in (last.lhs, last.rhs):
+        source = _source(value)
+        if not isinstance(source, OpResult) or not isinstance(weights := source.op, KernelOp):
+            continue
+        for scores in (v.owner for v in weights.operands if _is_softmax(weights)):
+            if isinstance(scores, MatmulOp) and scores.bias is None and last.bias is None:
+                return _Calls(last, weights, source.index, scores)
+    return None
+
+
+def _source(value: SSAValue) -> SSAValue:
+    """The tensor of which `value` is a view."""
+    while isinstance(owner := value.owner, VIEWS):
+        value = owner.source
+    return value
+
+
+def _readers(value: SSAValue) -> set[Operation]:
+    """What reads `value`, or a view of it that somebody reads."""
+    found: set[Operation] = set()
+    for op in {use.operation: None for use in value.uses}:
+        found |= _readers(op.result) if isinstance(op, VIEWS) else {op}
+    return found
+
+
+def _is_softmax(kernel: KernelOp) -> bool:
+    ops = list(kernel.body.block.ops)
+    kinds = {op.kind.data for op in ops if isinstance(op, ReduceOp)}
+    return {"max", "add"} <= kinds and any(isinstance(op, math.ExpOp) for op in ops)
+
+
+def _kernels(calls: _Calls) -> tuple[KernelOp, KernelOp, KernelOp]:
+    """All three as kernels, which read each other, and whose results others read."""
+    scores, last = (lower_matmul(op, factors_of(op)) for op in (calls.scores, calls.last))
+    weights = calls.weights.clone()
+    made = scores, weights, last
+    for old, new in zip((calls.scores, calls.weights, calls.last), made, strict=True):
+        name_after(new, old) if isinstance(old, MatmulOp) else None
+        new.location = old.location
+        block = old.parent_block()
+        assert block is not None
+        block.insert_op_before(new, old)
+    for kernel in (scores, last):
+        absorb_views(kernel)
+    read = calls.weights.results[calls.number]
+    last.operands = [weights.results[calls.number] if v is read else v for v in last.operands]
+    weights.operands = [scores.results[0] if v is calls.scores.result else v for v in weights.operands]
+    join_axes(weights)
+    _exchange(calls, made)
+    return made
+
+
+def _exchange(calls: _Calls, made: Sequence[Operation], *, back: bool = False) -> None:
+    """Let others read the results of `made`, or those of the old ones."""
+    _, weights, last = made
+    pairs = list(zip(calls.weights.results, weights.results, strict=True))
+    del pairs[calls.number]
+    for old, new in (*pairs, (calls.last.result, last.results[0])):
+        old, new = (new, old) if back else (old, new)
+        old.replace_all_uses_with(new)
