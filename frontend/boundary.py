@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
@@ -16,18 +15,20 @@ from xdsl.dialects.builtin import (
     DenseIntOrFPElementsAttr,
     DictionaryAttr,
     IndexType,
+    IntegerAttr,
     ModuleOp,
     StringAttr,
     UnitAttr,
+    i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var
 from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.view import SliceOp
 from tilewright.dialects.types import tensor_type
-from tilewright.passes.host.views import behind
+from tilewright.passes.result_memory import MEMORY
 
 from .aliases import Base
 from .aten.builder import Builder, FloatScalar
@@ -229,9 +230,8 @@ class Results:
         self.b = b
         self.arguments = arguments
         self._bases = {i: (base, _base(base, arguments, outputs)) for i, base in bases.items()}
-        nodes = {*arguments.index, *_nodes(outputs)}
-        self._sharers = Counter(_storages(nodes))
         self._of_arguments = frozenset(_storages(arguments.index))
+        self._memory: dict[int, int] = {}
         self._room = _unused_room(_nodes(outputs), arguments.index)
         self.values: list[SSAValue] = []
         self.attrs: list[dict[str, Attribute]] = []
@@ -299,21 +299,13 @@ class Results:
             value = self.b.emit(SliceOp(value, starts, layout.sizes))
         if not layout.is_row_major and self._keeps(fake, layout):
             attrs["tw.strides"] = StringAttr(layout.text)
-        if self._is_apart(_storage(fake), value):
-            attrs["tw.owned"] = UNIT  # eager gives it memory of its own (a clone, say): so do we
+        if (memory := _storage(fake)) not in self._of_arguments:
+            number = self._memory.setdefault(memory, len(self._memory))
+            attrs[MEMORY] = IntegerAttr(number, i64)
         dtype = fake.dtype if fake.dtype in CARRIERS else None
         self.values.append(value)
         self.attrs.append(attrs)
         return Result(len(self.values) - 1, dtype, expand)
-
-    def _is_apart(self, memory: int, value: SSAValue) -> bool:
-        """Whether a result must share memory with nothing else.
-
-        Views of one clone share the clone's; where only the argument is there to be viewed, each is a copy.
-        """
-        if self._sharers[memory] == 1:
-            return True
-        return memory not in self._of_arguments and isinstance(behind(value)[0], BlockArgument)
 
     def _reported(self, fake: torch.Tensor, made: Output) -> tuple[int | torch.SymInt, ...]:
         """The strides that the caller will see; some traced layouts with gaps become row-major."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -15,11 +14,11 @@ from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.tw.base import exprs_attr
 from tilewright.dialects.types import element_type_of, flat_memref, sizes_of, sizes_of_type
 
-from .layouts import Layout, overlaps_itself, same_strides
+from ..result_memory import attributes_of, memory_of, result_attributes
+from .layouts import Layout
+from .leaving import value_of, views_of_copies
 from .plan_builder import PlanBuilder
 from .storage import Place, Storage
-
-OWNED = "tw.owned"
 
 
 class Boundary:
@@ -28,7 +27,7 @@ class Boundary:
     def __init__(self, function: FuncOp) -> None:
         self.function = function
         old = function.body.block
-        self.arg_attrs = _attributes(function.arg_attrs, len(old.args))
+        self.arg_attrs = attributes_of(function.arg_attrs, len(old.args))
         self.result_attrs = result_attributes(function)
         self.layouts: dict[SSAValue, Layout] = {
             arg: _layout(sizes_of(arg), attrs)
@@ -60,24 +59,22 @@ class Boundary:
     def leave(self, plan: PlanBuilder, op: ReturnOp, writes: Sequence[WriteOp]) -> None:
         """Return values, after copies of what must not be aliased, after writes into arguments."""
         written = {self.places[write.target].storage for write in writes}
-        owned, returned = [OWNED in attrs for attrs in self.result_attrs], tuple(op.arguments)
-        taken: set[Storage] = set()
-        values: dict[int, SSAValue] = {}
+        memory, returned = [memory_of(attrs) for attrs in self.result_attrs], tuple(op.arguments)
         wanted = iter(self.wanted)
-        strides = [next(wanted) if v in self.places else () for v in returned]
-        for i in sorted(range(len(owned)), key=lambda i: not owned[i]):
-            value = returned[i]
-            if value not in self.places:
-                values[i] = self.scalars[value]
-                continue
-            place = self.places[value]
-            storage = place.storage
-            barred = storage.kind == "argument" if owned[i] else storage in written
-            values[i] = _returned(plan, place, strides[i], may_alias=not barred and storage not in taken)
-            if owned[i]:
-                taken.add(storage)
+        strides = [next(wanted) if value in self.places else () for value in returned]
+        places = {i: self.places[value] for i, value in enumerate(returned) if value in self.places}
+        places |= views_of_copies(plan, places, memory, strides)
+        holders: dict[Storage, int] = {}
+        values = {i: self.scalars[value] for i, value in enumerate(returned) if i not in places}
+        for i in sorted(places, key=lambda i: memory[i] is None):
+            storage, number = places[i].storage, memory[i]
+            if number is None:
+                may_alias = storage not in written and storage not in holders
+            else:
+                may_alias = storage.kind != "argument" and holders.setdefault(storage, number) == number
+            values[i] = value_of(plan, places[i], strides[i], may_alias=may_alias)
         self._write(plan, writes, written)
-        plan.add(ReturnOp(*(values[i] for i in range(len(owned)))))
+        plan.add(ReturnOp(*(values[i] for i in range(len(returned)))))
 
     def _write(self, plan: PlanBuilder, writes: Sequence[WriteOp], written: set[Storage]) -> None:
         """Copy into arguments what was not computed there; old values are saved before all writes."""
@@ -121,11 +118,6 @@ class Boundary:
         return DictionaryAttr(kept)
 
 
-def result_attributes(function: FuncOp) -> list[dict[str, Attribute]]:
-    """What is said of each result."""
-    return _attributes(function.res_attrs, len(function.function_type.outputs))
-
-
 def result_strides(function: FuncOp) -> list[tuple[Expr, ...] | None]:
     """The strides that each result must have, None of what is no tensor."""
     types: tuple[Attribute, ...] = function.function_type.outputs.data
@@ -135,34 +127,8 @@ def result_strides(function: FuncOp) -> list[tuple[Expr, ...] | None]:
     ]
 
 
-def _attributes(attrs: ArrayAttr[DictionaryAttr] | None, count: int) -> list[dict[str, Attribute]]:
-    return [dict(entry.data) for entry in attrs] if attrs is not None else [{} for _ in range(count)]
-
-
 def _layout(sizes: tuple[Expr, ...], attrs: dict[str, Attribute]) -> Layout:
     strides = attrs.get("tw.strides")
     if isinstance(strides, StringAttr):
         return Layout(ZERO, sizes, parse_exprs(strides.data))
     return Layout(ZERO, sizes, row_major_strides(sizes))
-
-
-def _returned(plan: PlanBuilder, place: Place, wanted: tuple[Expr, ...], *, may_alias: bool) -> SSAValue:
-    """`place` as a value to return: itself, a view, or a copy where aliasing is not possible."""
-    storage, layout = place.storage, place.layout
-    repeats = overlaps_itself(layout.sizes, wanted)
-    fits = repeats or same_strides(layout.sizes, layout.strides, wanted)
-    lasting = storage.kind in ("argument", "result", "call") and may_alias
-    if lasting and fits and not layout.has_negative_stride:
-        if not place.is_whole:
-            # Strides along dimensions of size 1 say nothing, but eager's are what a caller sees.
-            exact = layout if repeats else replace(layout, strides=wanted)
-            return plan.handle_of(Place(storage, exact))
-        value = storage.handle or storage.buffer
-        assert value is not None
-        return value
-    strides = row_major_strides(layout.sizes) if repeats else wanted
-    target = plan.result(storage.element, layout.sizes, strides)
-    plan.copy(place, target)
-    value = target.storage.buffer
-    assert value is not None
-    return value

@@ -11,16 +11,16 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import ZERO, Expr, product
+from tilewright.dialects.index_expr import ZERO, product
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import sizes_of
 
 from ..rewrite import may_rewrite, skip
-from .layouts import Layout, dense, overlaps_itself
+from .layouts import Layout, dense, overlaps_itself, same_strides
 from .returned import Returned, returned_by
 from .second_stores import store_of, stored_again, take_operands, viewed
-from .views import behind, is_view, keeps_elements, layout_behind, part_layout
+from .views import behind, is_view, keeps_elements, layout_behind, part_layout, view_layout
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class DuplicateResultsPass(ModulePass):
     `bufferize` places the second into the concatenation, where a launch would have read the first and copied
     it. Left alone is what bufferize places there anyway: what nobody else reads, or what others can read
     there since the part is contiguous. So is what no strides can place there, and what is added up in memory.
-    A result that shares its memory with no other one (`tw.owned`) is stored again where the first one lies as
-    it does.
+    A result that must not share memory with another one (`tw.memory` of other numbers) is stored again where
+    the first one lies as it does.
     """
 
     name = "duplicate-results"
@@ -108,29 +108,38 @@ class _Duplication:
 
 
 def _apart(op: ReturnOp, results: Sequence[Returned]) -> Iterator[list[Returned]]:
-    """Groups of results that share no memory with the first one that has its own, and lie as that does."""
-    first = next((result for result in results if result.owned), None)
+    """Groups of results that share no memory with those of the first number, and lie as these do."""
+    groups: dict[int | None, list[Returned]] = {}
+    for result in results:
+        groups.setdefault(result.memory, []).append(result)
+    first = next((number for number in groups if number is not None), None)
     if first is None:
         return
-    others = [result for result in results if result is not first]
-    groups = [[result] for result in others if result.owned]
-    groups.append([result for result in others if not result.owned])
-    wanted = _memory_of(first)
-    for group in filter(None, groups):
-        if wanted is None or any(_memory_of(result) != wanted for result in group):
-            skip(op, "a result is copied: it does not lie as another one of the same elements", first.root)
-        elif store_of(first.root) is None:
-            skip(op, "a result is copied: its kernel stores it element by element", first.root)
+    layout, root = _layout_of(groups.pop(first)), results[0].root
+    for group in groups.values():
+        if layout is None or not all(_lies_in(layout, result) for result in group):
+            skip(op, "a result is copied: it does not lie as another one of the same elements", root)
+        elif store_of(root) is None:
+            skip(op, "a result is copied: its kernel stores it element by element", root)
         else:
             yield group
 
 
-def _memory_of(result: Returned) -> Sequence[Expr] | None:
-    """The strides that what `result` is a view of must have, where they matter."""
-    found = layout_behind(result.views, Layout(ZERO, sizes_of(result.value), result.strides))
-    if found is None or overlaps_itself(found.sizes, found.strides):
-        return None
-    return [stride for size, stride in zip(found.sizes, found.strides, strict=True) if size.constant != 1]
+def _layout_of(group: Sequence[Returned]) -> Layout | None:
+    """The layout that what the results are views of must have; None if no result has all of it."""
+    for result in group:
+        found = layout_behind(result.views, Layout(ZERO, sizes_of(result.value), result.strides))
+        if found is not None and not overlaps_itself(found.sizes, found.strides):
+            return found
+    return None
+
+
+def _lies_in(layout: Layout, result: Returned) -> bool:
+    """Whether the result can be a view of what has this layout."""
+    found: Layout | None = layout
+    for view in reversed(result.views):
+        found = None if found is None else view_layout(view, found)
+    return found is not None and same_strides(found.sizes, found.strides, result.strides)
 
 
 def _is_read_once(root: SSAValue) -> bool:

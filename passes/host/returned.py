@@ -10,7 +10,8 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.ir_access import operands_of
 
-from .boundary import OWNED, result_attributes, result_strides
+from ..result_memory import memory_of, result_attributes
+from .boundary import result_strides
 from .views import behind
 
 
@@ -25,8 +26,8 @@ class Returned:
     """Between `root` and the result, the last one first."""
     strides: tuple[Expr, ...]
     """That it must have."""
-    owned: bool
-    """It shares its memory with no other result."""
+    memory: int | None
+    """The number of the memory that it may share with results of the same number alone (`tw.memory`)."""
 
 
 def returned_by(function: FuncOp) -> dict[SSAValue, list[Returned]]:
@@ -40,6 +41,6 @@ def returned_by(function: FuncOp) -> dict[SSAValue, list[Returned]]:
         if strides is not None:
             value = values[position]
             root, views = behind(value)
-            owned = OWNED in attributes[position]
-            found.setdefault(root, []).append(Returned(position, value, root, tuple(views), strides, owned))
+            memory = memory_of(attributes[position])
+            found.setdefault(root, []).append(Returned(position, value, root, tuple(views), strides, memory))
     return found

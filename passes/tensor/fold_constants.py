@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
     IntegerType,
     TensorType,
 )
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.arrays import Array, Arrays
@@ -26,6 +27,7 @@ from tilewright.dialects.tw.creation import ConstantOp, FullOp, scalar_attr
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
 from tilewright.dialects.types import element_type, is_float, numel_of, sizes_of, tensor_type
 
+from ..result_memory import memory_of, result_attributes
 from ..rewrite import skip
 from .driver import Rewrite
 from .splats import splat_of
@@ -60,10 +62,26 @@ def fold_constants(op: Operation, rw: Rewrite) -> SSAValue | None:
         return None
     if makers == {FullOp} and op.has_trait(Elementwise):
         return _fold_fulls(op, rw)
+    if isinstance(op, _VIEWS) and _shares_memory(op.results[0]):
+        return skip(op, "it is returned, and another result is a view of the same memory")
     count = numel_of(op.results[0])
     if count is None or count > MAX_ELEMENTS:
         return skip(op, f"the constant would have more than {MAX_ELEMENTS} elements")
     return _fold_dense(op, rw)
+
+
+def _shares_memory(value: SSAValue) -> bool:
+    """Whether `value` or a view of it is a result that may share its memory with another one."""
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, _VIEWS) and _shares_memory(op.results[0]):
+            return True
+        if isinstance(op, ReturnOp) and isinstance(function := op.parent_op(), FuncOp):
+            numbers = [memory_of(attrs) for attrs in result_attributes(function)]
+            number = numbers[use.index]
+            if number is not None and numbers.count(number) > 1:
+                return True
+    return False
 
 
 def _fold_fulls(op: Operation, rw: Rewrite) -> SSAValue | None:

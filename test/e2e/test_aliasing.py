@@ -26,6 +26,26 @@ def halves(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return y[:, :3], y[:, 3:].t(), y + 1
 
 
+def parts_of_a_product(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = x * 1
+    return y[1:], y, x * 2
+
+
+def parts_of_a_clone(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y, z = x.clone(), x.clone()
+    return y[1:], y[:3].t(), z.view(6, 4), z.view(-1)[3:]
+
+
+def parts_of_a_literal(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = torch.tensor([[1.0, 2.0], [3.0, 4.0]])
+    return y[0], y[1], x + y.sum(), y.t()
+
+
+def parts_of_equals(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y, z = x.exp(), x.exp()
+    return y[1:], y, z, z[2:]
+
+
 def every_other(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     y = x.exp()
     return y[:, ::2], y[:, 1::2]
@@ -40,6 +60,10 @@ CASES: dict[str, Callable[[torch.Tensor], tuple[torch.Tensor, ...]]] = {
     "twice": twice,
     "halves": halves,
     "every_other": every_other,
+    "parts_of_a_product": parts_of_a_product,
+    "parts_of_a_clone": parts_of_a_clone,
+    "parts_of_a_literal": parts_of_a_literal,
+    "parts_of_equals": parts_of_equals,
     "most": lambda x: (x.exp()[1:, 1:],),
 }
 

@@ -185,8 +185,8 @@ FAULTS = (
     Fault(
         "owned-results",
         _F + "boundary.py",
-        "if self._sharers[memory] == 1:",
-        "if self._sharers[memory] < 1:",
+        "if (memory := _storage(fake)) not in self._of_arguments:",
+        "if (memory := _storage(fake)) in self._of_arguments:",
         "a clone that is returned may be the input itself",
     ),
     Fault(

@@ -17,15 +17,15 @@ FAULTS = (
     Fault(
         "owned-alias",
         _H + "boundary.py",
-        'barred = storage.kind == "argument" if owned[i] else storage in written',
-        "barred = storage in written",
+        'storage.kind != "argument" and holders.setdefault(storage, number) == number',
+        "holders.setdefault(storage, number) == number",
         "a result that must have memory of its own is the argument itself",
     ),
     Fault(
         "owned-twice",
         _H + "boundary.py",
-        "                taken.add(storage)\n",
-        "                taken.discard(storage)\n",
+        "holders.setdefault(storage, number) == number",
+        "holders.setdefault(storage, number) is not None",
         "two results that must not alias share one tensor",
     ),
     Fault(
@@ -66,8 +66,8 @@ FAULTS = (
     Fault(
         "duplicate-returned",
         _H + "duplicate_results.py",
-        "first = next((result for result in results if result.owned), None)",
-        "first = next(iter(results), None)",
+        "groups.setdefault(result.memory, []).append(result)",
+        "groups.setdefault(result.position, []).append(result)",
         "what results may share is stored for each of them",
     ),
     Fault(

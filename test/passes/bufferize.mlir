@@ -172,7 +172,7 @@ func.func @arguments_and_views_are_returned_as_such(%x: tensor<2x3xf32>)
 // CHECK-NEXT: %[[B:.*]] = th.empty sizes "3, 2" strides "2, 1"
 // CHECK-NEXT: th.launch @copy_1(%x) into(%[[B]])
 // CHECK-NEXT: return %[[A]], %[[B]]
-func.func @owned_and_other_layouts_are_copied(%x: tensor<2x3xf32>) -> (tensor<2x3xf32> {tw.owned}, tensor<3x2xf32>) {
+func.func @owned_and_other_layouts_are_copied(%x: tensor<2x3xf32>) -> (tensor<2x3xf32> {tw.memory = 0 : i64}, tensor<3x2xf32>) {
   %t = tw.transpose %x by [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
   func.return %x, %t : tensor<2x3xf32>, tensor<3x2xf32>
 }
@@ -447,12 +447,70 @@ func.func @in_place_where_nothing_is_lost(%x: tensor<4x4xf32>) -> (tensor<4x4xf3
 
 // -----
 
+// Results that share memory, but not an argument's, are views of one copy where they are most of it.
+
+// CHECK-LABEL: @views_of_one_copy
+// CHECK:      %[[C:.*]] = th.empty sizes "s0*3" strides "1" : memref<?xf32>
+// CHECK-NEXT: th.launch @copy(%x) into(%[[C]])
+// CHECK-NEXT: %[[V:.*]] = th.view %[[C]] offset "3" sizes "s0 - 1, 3" strides "3, 1"
+// CHECK-NEXT: %[[W:.*]] = th.view %[[C]] offset "0" sizes "s0, 3" strides "3, 1"
+// CHECK-NEXT: return %[[V]], %[[W]], %x
+func.func @views_of_one_copy(%s0: index {tw.symbol = "s0"}, %x: tensor<?x3xf32, #tw.shape<"s0, 3">>)
+    -> (tensor<?x3xf32, #tw.shape<"s0 - 1, 3">> {tw.memory = 0 : i64},
+        tensor<?x3xf32, #tw.shape<"s0, 3">> {tw.memory = 0 : i64}, tensor<?x3xf32, #tw.shape<"s0, 3">>) {
+  %v = tw.slice %x starts "1, 0" steps "1, 1" : tensor<?x3xf32, #tw.shape<"s0, 3">> -> tensor<?x3xf32, #tw.shape<"s0 - 1, 3">>
+  func.return %v, %x, %x : tensor<?x3xf32, #tw.shape<"s0 - 1, 3">>, tensor<?x3xf32, #tw.shape<"s0, 3">>, tensor<?x3xf32, #tw.shape<"s0, 3">>
+}
+
+// -----
+
+// CHECK-LABEL: @views_of_one_constant
+// CHECK:      %[[C:.*]] = th.empty sizes "4" strides "1"
+// CHECK-NEXT: th.launch @copy(%{{.*}}) into(%[[C]])
+// CHECK-NEXT: th.view %[[C]] offset "0"
+// CHECK-NEXT: th.view %[[C]] offset "2"
+// CHECK-NOT:  th.launch
+func.func @views_of_one_constant() -> (tensor<2xf32> {tw.memory = 0 : i64}, tensor<2xf32> {tw.memory = 0 : i64}) {
+  %c = tw.constant dense<[1.0, 2.0, 3.0, 4.0]> : tensor<4xf32>
+  %v = tw.slice %c starts "0" steps "1" : tensor<4xf32> -> tensor<2xf32>
+  %w = tw.slice %c starts "2" steps "1" : tensor<4xf32> -> tensor<2xf32>
+  func.return %v, %w : tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// Two of the nine elements: each result is a copy of its own.
+
+// CHECK-LABEL: @views_of_little
+// CHECK-COUNT-2: th.launch
+// CHECK-NOT: th.view
+func.func @views_of_little(%x: tensor<9xf32>) -> (tensor<2xf32> {tw.memory = 0 : i64}, tensor<2xf32> {tw.memory = 0 : i64}) {
+  %v = tw.slice %x starts "0" steps "1" : tensor<9xf32> -> tensor<2xf32>
+  %w = tw.slice %x starts "1" steps "1" : tensor<9xf32> -> tensor<2xf32>
+  func.return %v, %w : tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// What lies otherwise than the argument is no view of a copy of it.
+
+// CHECK-LABEL: @lies_otherwise
+// CHECK-COUNT-2: th.launch
+// CHECK-NOT: th.view
+func.func @lies_otherwise(%x: tensor<2x3xf32>)
+    -> (tensor<2x3xf32> {tw.memory = 0 : i64, tw.strides = "1, 2"}, tensor<3x2xf32> {tw.memory = 0 : i64}) {
+  %t = tw.transpose %x by [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  func.return %x, %t : tensor<2x3xf32>, tensor<3x2xf32>
+}
+
+// -----
+
 // A user may change one of two results that are equal.
 
 // CHECK-LABEL: @each_owned_result_has_its_own_memory
 // CHECK:      th.launch @copy(%e) into(%[[C:.*]]) :
 // CHECK-NEXT: return %e, %[[C]] :
-func.func @each_owned_result_has_its_own_memory(%x: tensor<2x3xf32>) -> (tensor<2x3xf32> {tw.owned}, tensor<2x3xf32> {tw.owned}) {
+func.func @each_owned_result_has_its_own_memory(%x: tensor<2x3xf32>) -> (tensor<2x3xf32> {tw.memory = 0 : i64}, tensor<2x3xf32> {tw.memory = 1 : i64}) {
   %e = tk.kernel [2, 3] ins(%x : tensor<2x3xf32>) -> (tensor<2x3xf32>) attributes {tk.name = "exp"} {
   ^bb0(%a: tensor<2x3xf32>, %o: tensor<2x3xf32>):
     %0 = tk.load %a[d0, d1] : tensor<2x3xf32> -> f32

@@ -195,6 +195,23 @@ func.func @leaves_large_constants() -> tensor<200x2xi64> {
 
 // -----
 
+// CHECK-LABEL: @leaves_views_that_share_memory
+// CHECK:      %[[S:.*]] = tw.slice
+// CHECK-NEXT: tw.reshape %[[S]]
+// CHECK-NEXT: %[[F:.*]] = tw.constant dense<[3, 4]>
+// CHECK-NEXT: return %{{.*}}, %{{.*}}, %[[F]]
+// REMARK: tw.slice at {{.*}}: it is returned, and another result is a view of the same memory
+func.func @leaves_views_that_share_memory() -> (tensor<2x1xi64> {tw.memory = 0 : i64},
+    tensor<4xi64> {tw.memory = 0 : i64}, tensor<2xi64> {tw.memory = 1 : i64}) {
+  %a = tw.constant dense<[1, 2, 3, 4]> : tensor<4xi64>
+  %b = tw.slice %a starts "0" steps "1" : tensor<4xi64> -> tensor<2xi64>
+  %c = tw.reshape %b : tensor<2xi64> -> tensor<2x1xi64>
+  %d = tw.slice %a starts "2" steps "1" : tensor<4xi64> -> tensor<2xi64>
+  func.return %c, %a, %d : tensor<2x1xi64>, tensor<4xi64>, tensor<2xi64>
+}
+
+// -----
+
 // CHECK-LABEL: @leaves_infinite_constants
 // CHECK: tw.div
 // REMARK: tw.div at {{.*}}: the constant would hold infinities or NaN, which dense text cannot spell

@@ -134,7 +134,7 @@ func.func @argument(%x: tensor<8xf32>) -> tensor<16xf32> {
 // PLAN:       th.launch @exp(%x) into(%{{.*}}, %{{.*}})
 // PLAN-NOT:   th.launch
 // PLAN:       func.return
-func.func @returned_twice(%x: tensor<8xf32>) -> (tensor<8xf32> {tw.owned}, tensor<2x4xf32> {tw.owned}) {
+func.func @returned_twice(%x: tensor<8xf32>) -> (tensor<8xf32> {tw.memory = 0 : i64}, tensor<2x4xf32> {tw.memory = 1 : i64}) {
   %a = tw.exp %x : tensor<8xf32>
   %r = tw.reshape %a : tensor<8xf32> -> tensor<2x4xf32>
   func.return %a, %r : tensor<8xf32>, tensor<2x4xf32>
@@ -152,10 +152,30 @@ func.func @returned_twice(%x: tensor<8xf32>) -> (tensor<8xf32> {tw.owned}, tenso
 // PLAN:       th.launch
 // PLAN-NOT:   th.launch
 // PLAN:       func.return
-func.func @shared_by_others(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32> {tw.owned}, tensor<2x4xf32>) {
+func.func @shared_by_others(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32> {tw.memory = 0 : i64}, tensor<2x4xf32>) {
   %a = tw.exp %x : tensor<8xf32>
   %r = tw.reshape %a : tensor<8xf32> -> tensor<2x4xf32>
   func.return %a, %a, %r : tensor<8xf32>, tensor<8xf32>, tensor<2x4xf32>
+}
+
+// -----
+
+// Parts share memory with the whole of their number alone.
+
+// CHECK-LABEL: @wholes_and_parts
+// CHECK:      %a, %a_1 = tk.kernel [8]
+// CHECK:      %[[B:.*]] = tw.slice %a_1
+// CHECK:      func.return %{{.*}}, %a, %a_1, %[[B]]
+// PLAN-LABEL: @wholes_and_parts
+// PLAN:       th.launch
+// PLAN-NOT:   th.launch
+// PLAN:       func.return
+func.func @wholes_and_parts(%x: tensor<8xf32>)
+    -> (tensor<6xf32> {tw.memory = 0 : i64}, tensor<8xf32> {tw.memory = 0 : i64},
+        tensor<8xf32> {tw.memory = 1 : i64}, tensor<6xf32> {tw.memory = 1 : i64}) {
+  %a = tw.exp %x : tensor<8xf32>
+  %v = tw.slice %a starts "2" steps "1" : tensor<8xf32> -> tensor<6xf32>
+  func.return %v, %a, %a, %v : tensor<6xf32>, tensor<8xf32>, tensor<8xf32>, tensor<6xf32>
 }
 
 // -----
@@ -178,7 +198,7 @@ func.func @shared_by_all(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
 // CHECK:      %a = tk.kernel [8, 4]
 // CHECK:      func.return %a, %a
 // REMARK:     func.return {{.*}}: a result is copied: it does not lie as another one of the same elements
-func.func @lies_otherwise(%x: tensor<8x4xf32>) -> (tensor<8x4xf32> {tw.owned}, tensor<8x4xf32> {tw.owned, tw.strides = "1, 8"}) {
+func.func @lies_otherwise(%x: tensor<8x4xf32>) -> (tensor<8x4xf32> {tw.memory = 0 : i64}, tensor<8x4xf32> {tw.memory = 1 : i64, tw.strides = "1, 8"}) {
   %a = tw.exp %x : tensor<8x4xf32>
   func.return %a, %a : tensor<8x4xf32>, tensor<8x4xf32>
 }
@@ -193,7 +213,7 @@ func.func @lies_otherwise(%x: tensor<8x4xf32>) -> (tensor<8x4xf32> {tw.owned}, t
 // CHECK:      func.return %s, %s
 // REMARK:     tw.concat {{.*}}: a part is copied: its kernel stores it element by element where indices say
 // REMARK:     func.return {{.*}}: a result is copied: its kernel stores it element by element
-func.func @added_up(%o: tensor<8xf32>, %i: tensor<4xi64>, %u: tensor<4xf32>) -> (tensor<8xf32> {tw.owned}, tensor<8xf32> {tw.owned}, tensor<16xf32>) {
+func.func @added_up(%o: tensor<8xf32>, %i: tensor<4xi64>, %u: tensor<4xf32>) -> (tensor<8xf32> {tw.memory = 0 : i64}, tensor<8xf32> {tw.memory = 1 : i64}, tensor<16xf32>) {
   %s = tw.scatter_add %u into %o[%i] dims [0] at 0 : (tensor<8xf32>, tensor<4xf32>, tensor<4xi64>) -> tensor<8xf32>
   %c = tw.concat %s, %o dim 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
   func.return %s, %s, %c : tensor<8xf32>, tensor<8xf32>, tensor<16xf32>

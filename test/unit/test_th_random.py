@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, f32
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr, f32, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
@@ -128,8 +128,9 @@ class Program:
         attrs: list[dict[str, Any]] = [{} for _ in self.block.args]
         attrs[0] = {"tw.strides": StringAttr("1, 3")}
         function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(a) for a in attrs])
-        owned = [{"tw.owned": StringAttr("")} if self.random.random() < 0.2 else {} for _ in results]
-        function.properties["res_attrs"] = ArrayAttr([DictionaryAttr(a) for a in owned])
+        self.memory = [self.random.choice((None, None, 0, 1)) for _ in results]
+        numbers = [{} if n is None else {"tw.memory": IntegerAttr(n, i64)} for n in self.memory]
+        function.properties["res_attrs"] = ArrayAttr([DictionaryAttr(a) for a in numbers])
         return ModuleOp([function])
 
 
@@ -158,3 +159,7 @@ def test_random_program(seed: int) -> None:
     found = run_plan(module, args, np)
     for a, b in zip([*found, *args], [*expected, *expected_args], strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
+    for i, number in enumerate(program.memory):
+        if number is not None:
+            others = [*args, *(b for b, n in zip(found, program.memory, strict=True) if n != number)]
+            assert not any(np.shares_memory(found[i], other) for other in others)
