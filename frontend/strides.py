@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 import torch
 
-from tilewright.dialects.index_expr import ONE, Expr, format_exprs, is_nonnegative, row_major_strides
+from tilewright.dialects.index_expr import (
+    ONE,
+    Expr,
+    format_exprs,
+    is_nonnegative,
+    maximum,
+    row_major_strides,
+)
 
 from .symbols import Symbols
 
@@ -85,7 +92,21 @@ def _weight(stride: Expr) -> tuple[int, int, str]:
 
 
 def layout_of(tensor: torch.Tensor, symbols: Symbols) -> Layout:
-    return Layout(symbols.exprs(tensor.shape), symbols.exprs(tensor.stride()))
+    """Sizes and strides, where `max(1, n)` counts as the size `n`: torch says that where `n` may be 0.
+
+    A tensor without elements may have any strides.
+    """
+    sizes = symbols.exprs(tensor.shape)
+    strides = symbols.exprs(tensor.stride())
+    return Layout(sizes, tuple(_without_floors(stride, sizes) for stride in strides))
+
+
+def _without_floors(stride: Expr, sizes: Sequence[Expr]) -> Expr:
+    for n in sizes:
+        floor = maximum(1, n)
+        if floor != n and n.constant is None and (rest := stride.exact_div(floor)) is not None:
+            stride = rest * n
+    return stride
 
 
 def kept_layout(tensor: torch.Tensor, symbols: Symbols) -> str | None:

@@ -289,8 +289,11 @@ def _rng_seed(op: RngSeedOp, layout_of: LayoutOf, results: Sequence[Layout]) -> 
     return Call("aten::randint.low_out", (), args, tuple(results))
 
 
-def _aten(op: AtenOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
+def _aten(op: AtenOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call | None:
+    """What takes memory for elements of another size must find them in order, as eager's program has them."""
     ins = tuple((v, layout_of(v)) for v in op.inputs)
+    if op.callee.data in ("aten::view.dtype", "aten::view_copy.dtype") and not ins[0][1].is_dense:
+        return None
     return Call(op.callee.data, ins, tuple(op.args.data), tuple(results))
 
 

@@ -123,3 +123,18 @@ def test_padding_by_a_symbol(dtype: torch.dtype):
     compiled = torch.compile(function, backend="mlir", dynamic=True)
     for n in (2, 7, -3):
         assert torch.equal(compiled(x, n), function(x, n))
+
+
+def test_sizes_that_may_be_zero_leave_strides_as_they_are():
+    """Where a size may be 0, torch says strides with a `max(1, size)`."""
+
+    def function(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        inner = x.permute(1, 2, 0)[:-2]
+        return inner * 2, inner.flip(0), x[2:].permute(2, 0, 1) + 1
+
+    compiled = torch.compile(function, backend="mlir", dynamic=True)
+    for rows, columns in ((5, 7), (4, 3), (3, 9), (3, 2)):
+        x = torch.randn(rows, columns, 6)
+        for got, expected in zip(compiled(x), function(x), strict=True):
+            assert torch.equal(got, expected)
+            assert got.stride() == expected.stride() or not got.numel()

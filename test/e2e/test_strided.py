@@ -74,3 +74,17 @@ def test_lengths_are_symbols_where_all_of_the_memory_is_seen(function: Callable[
     for n, m in ((4, 7), (5, 3)):
         x = torch.arange(1.0 * n * m).view(n, m) / 9
         torch.testing.assert_close(compiled(x), function(x))
+
+
+@pytest.mark.parametrize("dtype", [torch.int16, torch.int64, torch.int32], ids=str)
+@pytest.mark.filterwarnings("ignore:TW1101")
+def test_elements_of_another_size_lie_in_order(dtype: torch.dtype) -> None:
+    """Eager views a contiguous copy, compiled code what was copied: elements of another size need a copy."""
+
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        return (x @ x.t()).t().contiguous().view(dtype), x[2:].t().contiguous().view(dtype)
+
+    torch._dynamo.reset()
+    x = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
+    for got, expected in zip(torch.compile(function, backend="mlir")(x), function(x), strict=True):
+        assert torch.equal(got, expected)

@@ -447,6 +447,24 @@ func.func @in_place_where_nothing_is_lost(%x: tensor<4x4xf32>) -> (tensor<4x4xf3
 
 // -----
 
+// What takes memory for elements of another size finds them in order.
+
+// CHECK-LABEL: @elements_of_another_size
+// CHECK:      %[[T:.*]] = th.alloc "6"
+// CHECK-NEXT: th.launch @copy(%x) into(%[[T]])
+// CHECK-NEXT: %[[V:.*]] = th.view %[[T]] offset "0" sizes "3, 2" strides "2, 1"
+// CHECK-NEXT: th.call "aten::view_copy.dtype"(%[[V]])
+// CHECK:      %[[W:.*]] = th.view %x offset "0" sizes "2, 3" strides "3, 1"
+// CHECK-NEXT: th.call "aten::view_copy.dtype"(%[[W]])
+func.func @elements_of_another_size(%x: tensor<2x3xf32>) -> (tensor<3x4xi16>, tensor<2x6xi16>) {
+  %t = tw.transpose %x by [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  %v = tw.aten "aten::view_copy.dtype"(%t) {args = [#tw.arg<0>, i16]} : (tensor<3x2xf32>) -> tensor<3x4xi16>
+  %w = tw.aten "aten::view_copy.dtype"(%x) {args = [#tw.arg<0>, i16]} : (tensor<2x3xf32>) -> tensor<2x6xi16>
+  func.return %v, %w : tensor<3x4xi16>, tensor<2x6xi16>
+}
+
+// -----
+
 // Results that share memory, but not an argument's, are views of one copy where they are most of it.
 
 // CHECK-LABEL: @views_of_one_copy
