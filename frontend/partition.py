@@ -3,7 +3,7 @@
 torch would save the state of the generator around each random operator that a checkpoint recomputes: an
 operator on a function, which no graph of ours holds. So a seed is drawn before, and kept; from it both passes
 draw the same numbers. Seeds of attention with dropout are kept, too; without dropout they are not. What is
-kept of attention that the program writes out: `recomputed_weights.py`.
+kept of attention that the program writes out: `recomputed_weights.py`; of repetitions: `repetitions.py`.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 
 from .dropout_operators import operators
 from .recomputed_weights import recompute_weights
+from .repetitions import keep_shorter
 from .true_types import correct_types
 
 _AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
@@ -44,6 +45,7 @@ def partition(
     correct_types(joint)
     if again(joint):
         recompute_weights(joint, how["num_fwd_outputs"])
+    keep_shorter(joint, _ATTENTION)
     _draw_from_seeds(joint)
     _forget_seeds(joint)
     return min_cut_rematerialization_partition(joint, inputs, **how)

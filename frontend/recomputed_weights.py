@@ -14,17 +14,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.fx.node import map_arg
 from torch.utils.checkpoint import CheckpointPolicy
 
 from tilewright.passes.schedule.chain_blocks import DEEPEST_GRAD
 
 from .dropped_weights import Dropped, dropped
+from .joint_nodes import call_like
 from .torch_internals import size_expression
 
 _ATEN = torch.ops.aten
@@ -262,15 +263,7 @@ def _is_turned(node: Any, values: Node) -> bool:
 
 def _replace(joint: GraphModule, out: Node, total: Node, gradient: Node, views: Sequence[Node]) -> None:
     """Let `total` be the sum of result times gradient of each row."""
-
-    def call(target: Any, *args: Any) -> Node:
-        node = joint.graph.call_function(target, args)
-        with total.meta["val"].fake_mode:
-            fakes = map_arg(args, _value)
-            node.meta = {key: value for key, value in total.meta.items() if key != "val"}
-            node.meta["val"] = target(*fakes)
-        return node
-
+    call = partial(call_like, joint, total)
     with joint.graph.inserting_before(total):
         wide = [call(_CAST, node, total.meta["val"].dtype) for node in (gradient, out)]
         value = call(_ATEN.sum.dim_IntList, call(_ATEN.mul.Tensor, *wide), [-1], True)
@@ -280,7 +273,3 @@ def _replace(joint: GraphModule, out: Node, total: Node, gradient: Node, views: 
             value = call(_ATEN.view.default, value, [*sizes[:-1], 1])
     total.replace_all_uses_with(value)
     joint.graph.erase_node(total)
-
-
-def _value(node: Node) -> Any:
-    return node.meta["val"]

@@ -14,14 +14,14 @@ from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
-from .body import loads_of, remove_divisions, simplify_body
+from .body import remove_divisions, simplify_body
+from .computed_again import compute_again, compute_written_out
 from .contents import Bodies
-from .inline import axis_values, inline_at, producer_of
 from .match import Undo, drawback, match, plain_match
 from .merge import merge, users_to_sink
 from .naming import NAME, fused_name
-from .staying import only_reader, stays
-from .worth import recompute_costs_more, waits
+from .staying import only_reader
+from .worth import waits
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,9 @@ class FusePass(ModulePass):
     after everything else was fused, unless the product's result vanishes and nothing wider takes its
     place. A product takes no second reduction, so what a norm reads is better computed in the norm.
     `tile` is how many rows of one factor read an element of the other at once: factors of products may
-    be widened there, from bytes to halves, again for each tile.
+    be widened there, from bytes to halves, again for each tile. More than one is a GPU: there a small kernel
+    is computed again by all that read it, where they wait for their memory longer than that takes, and
+    reductions over a few elements are written out where that lets them be computed again.
 
     Two ways: an elementwise producer is **inlined** (recomputed at each load, whatever the
     subscripts), or both kernels are **merged** into one iteration space, where nothing is
@@ -122,16 +124,9 @@ class _Fuser:
             return why
         if only_reader(value, consumer) and (merged := self._merge_plainly(producer, consumer)) is not None:
             return merged
-        why_not_inline = _inline(value, consumer, self.bodies, self.tile)
+        why_not_inline = compute_again(value, consumer, self.bodies, self.tile)
         if why_not_inline is None:
-            consumer.attributes[NAME] = fused_name(producer, consumer)
-            if all(r.first_use is None for r in producer.results):
-                producer.detach()
-                producer.erase()
-            remove_divisions(consumer)
-            simplify_body(consumer)
-            self.bodies.changed(consumer)
-            return consumer
+            return self._inlined(producer, consumer)
         undo: Undo = {}
         merged = self._merge(producer, consumer, undo)
         if isinstance(merged, KernelOp):
@@ -139,7 +134,20 @@ class _Fuser:
         for kernel, restore in undo.items():
             restore()
             self.bodies.changed(kernel)
+        if self.tile > 1 and compute_written_out(value, consumer, self.bodies, self.tile):
+            return self._inlined(producer, consumer)
         return f"{why_not_inline}; {merged}"
+
+    def _inlined(self, producer: KernelOp, consumer: KernelOp) -> KernelOp:
+        """Tidy up where `consumer` computes a result of `producer` now."""
+        consumer.attributes[NAME] = fused_name(producer, consumer)
+        if all(r.first_use is None for r in producer.results):
+            producer.detach()
+            producer.erase()
+        remove_divisions(consumer)
+        simplify_body(consumer)
+        self.bodies.changed(consumer)
+        return consumer
 
     def _too_big(self, producer: KernelOp, consumer: KernelOp) -> str | None:
         ops = self.bodies.of(producer).ops + self.bodies.of(consumer).ops
@@ -172,25 +180,3 @@ class _Fuser:
 def _place(value: SSAValue) -> str:
     owner = value.owner
     return str(owner.location) if isinstance(owner, Operation) else "an argument"
-
-
-def _inline(value: OpResult, consumer: KernelOp, bodies: Bodies, tile: int) -> str | None:
-    """Inline `value` at every load of `consumer`; a reason where that is impossible or costs more."""
-    source = consumer.sources[list(consumer.operands).index(value)]
-    loads = loads_of(source)
-    if not remarks_wanted() and stays(value, consumer, loads, bodies):
-        return "it is a reduction, or recomputing it costs more"  # which is a longer question
-    producer = producer_of(value)
-    if isinstance(producer, str):
-        return producer
-    plans = [(load, axis_values(producer, load, consumer.space)) for load in loads]
-    for _, plan in plans:
-        if isinstance(plan, str):
-            return plan
-    if (why := recompute_costs_more(value, producer, consumer, loads, tile)) is not None:
-        return why
-    for load, plan in plans:
-        assert not isinstance(plan, str)
-        inline_at(consumer, load, producer, plan)
-    simplify_body(consumer)
-    return None

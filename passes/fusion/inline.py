@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from tilewright.dialects.index_expr import Bounds, Expr, Var, gathered
+from tilewright.dialects.index_expr import ONE, ZERO, Bounds, Expr, Var, gathered
 from tilewright.dialects.ir_access import operands_of, ops_of
 from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.kernels import KernelOp
 
 from .body import exprs_of, reduced_axes, set_exprs, solve_axes, store_to
-from .scalar_builder import constant_op
+from .scalar_builder import ScalarBuilder, constant_op
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,24 @@ def axis_values(producer: Producer, load: LoadOp, space: tuple[Expr, ...]) -> di
         return "its store cannot be inverted"
     bounds = Bounds(space)
     values = {axis: bounds.simplify(value) for axis, value in values.items()}
-    gathers = any(v.kind == "i" for e in values.values() for v in e.variables())
-    if gathers and any(isinstance(op, IndexOp) for op in producer.ops):
+    if any(
+        isinstance(op, IndexOp) and not _is_linear(op.expr.substitute(_at(values))) for op in producer.ops
+    ):
         return "it depends on its position and is read at gathered positions"
     if load.mask is not None and any(isinstance(op, AssertOp) for op in producer.ops):
         return "it checks indices and is read under a mask"
     return values
+
+
+def _at(values: Mapping[int, Expr]) -> dict[Var, Expr]:
+    return {Var("d", axis): value for axis, value in values.items()}
+
+
+def _is_linear(position: Expr) -> bool:
+    """Whether gather indices are only multiplied by what is none, and added: scalar ops do that, too."""
+    gathered_at = [v for v in position.variables() if v.kind == "i"]
+    factors = [position.coefficient(v) for v in gathered_at]
+    return all(f is not None and f.variables().isdisjoint(gathered_at) for f in factors)
 
 
 def inline_at(consumer: KernelOp, load: LoadOp, producer: Producer, values: Mapping[int, Expr]) -> None:
@@ -105,13 +117,38 @@ def _move_to(consumer: KernelOp, copy: Operation, load: LoadOp, values: Mapping[
         return copy
     own = len(copy.dynamic) if isinstance(copy, LoadOp) else 0
     shift = {Var("i", k): gathered(k + own) for k in range(len(load.dynamic))}
-    at = {Var("d", axis): value.substitute(shift) for axis, value in values.items()}
+    at = {var: value.substitute(shift) for var, value in _at(values).items()}
     bounds = Bounds(consumer.space)
     moved = [bounds.simplify(e.substitute(at)) for e in exprs]
     if isinstance(copy, LoadOp) and (load.dynamic or load.mask is not None):
         return _replace_load(consumer, copy, moved, load)
+    if isinstance(copy, IndexOp) and any(v.kind == "i" for v in moved[0].variables()):
+        return _replace_index(consumer, copy, moved[0], load)
     set_exprs(copy, moved)
     return copy
+
+
+def _replace_index(consumer: KernelOp, copy: IndexOp, position: Expr, load: LoadOp) -> Operation:
+    """The position that gather indices make, by scalar ops."""
+    aside, type_ = Block(), copy.result.type
+    b = ScalarBuilder(aside, copy.location)
+    rest = position.substitute({Var("i", n): ZERO for n in range(len(load.dynamic))})
+    total = b.add(IndexOp.make(rest, type_)).results[0] if rest else None
+    for n, value in enumerate(load.dynamic):
+        factor = position.coefficient(Var("i", n))
+        if factor:
+            place = b.op(arith.IndexCastOp, value, type_=type_)
+            if factor != ONE:
+                place = b.op(arith.MuliOp, place, b.add(IndexOp.make(factor, type_)).results[0])
+            total = place if total is None else b.op(arith.AddiOp, total, place)
+    made = list(aside.ops)
+    for op in made:
+        op.detach()
+        consumer.body.block.insert_op_before(op, copy)
+    copy.result.replace_all_uses_with(made[-1].results[0])
+    copy.detach()
+    copy.erase()
+    return made[-1]
 
 
 def _used(dynamic: list[SSAValue], exprs: list[Expr]) -> tuple[list[SSAValue], list[Expr]]:

@@ -35,13 +35,20 @@ def stays(value: OpResult, consumer: KernelOp, loads: list[LoadOp], bodies: Bodi
             seen.add(op)
             work += op_cost(op)
             todo += op.operands
-    if work <= bound or element in POSITIONS or only_reader(value, consumer):
+    if work <= bound or element in POSITIONS or reads_all(kernel, consumer):
         return False
     if bodies.of(consumer).contraction is not None:
         return False
     return any(evaluations(load.subscripts, consumer.space) for load in loads)
 
 
+def reads_all(kernel: KernelOp, consumer: KernelOp) -> bool:
+    """Whether nobody else reads any result of `kernel`."""
+    return all(use.operation is consumer for result in kernel.results for use in result.uses)
+
+
 def only_reader(value: OpResult, consumer: KernelOp) -> bool:
     """True where fusing leaves nothing of the kernel that makes `value`."""
-    return len(value.op.results) == 1 and all(use.operation is consumer for use in value.uses)
+    kernel = value.op
+    assert isinstance(kernel, KernelOp)
+    return len(kernel.results) == 1 and reads_all(kernel, consumer)

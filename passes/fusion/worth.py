@@ -13,6 +13,7 @@ from tilewright.dialects.types import bytes_of, element_type_of, is_float8, size
 
 from .cost import BYTE_COST, MEMORY_BYTE_COST, POSITIONS, body_cost, conversions, count, evaluations
 from .inline import Producer
+from .staying import reads_all
 
 POSITION_CHECKS = 6
 """Ops that wrap, check or widen a position; one computed in place has a known range (`narrow-integers`)."""
@@ -52,8 +53,7 @@ def recompute_costs_more(
         return f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
     if element_type_of(value) in POSITIONS and not any(isinstance(op, LoadOp) for op in producer.ops):
         work = max(0.0, work - POSITION_CHECKS)
-    readers = {use.operation for use in value.uses}
-    alone = readers == {consumer} and len(producer.kernel.results) == 1
+    alone = reads_all(producer.kernel, consumer) and (tile > 1 or len(producer.kernel.results) == 1)
     read_back = evaluated * element * BYTE_COST
     reads = sum(_load_bytes(op) for op in producer.ops) * evaluated * BYTE_COST
     if alone:

@@ -325,3 +325,35 @@ func.func @gates_of_one_sum(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> tenso
   }
   func.return %r : tensor<8x32xf32>
 }
+
+// -----
+
+// Positions that are read at gathered places are made of the gather indices.
+// CHECK-LABEL: @gathers_positions
+// CHECK:      tk.kernel [5, 4] ins(%i :
+// CHECK:      %[[I:.*]] = arith.index_cast %{{.*}} : i64 to index
+// CHECK-NEXT: %[[D:.*]] = tk.index "d1*2 + 3" : i64
+// CHECK-NEXT: %[[P:.*]] = arith.index_cast %[[I]] : index to i64
+// CHECK-NEXT: %[[N:.*]] = tk.index "8" : i64
+// CHECK-NEXT: %[[M:.*]] = arith.muli %[[P]], %[[N]]
+// CHECK-NEXT: arith.addi %[[D]], %[[M]]
+// CHECK-NOT:  tk.kernel
+func.func @gathers_positions(%i: tensor<5xi64>) -> tensor<5x4xi64> {
+  %p = tw.iota dim 0 start "3" step "2" -> tensor<28xi64>
+  %r = tw.reshape %p : tensor<28xi64> -> tensor<7x4xi64>
+  %g = tw.gather %r[%i] dims [0] at 0 : (tensor<7x4xi64>, tensor<5xi64>) -> tensor<5x4xi64>
+  func.return %g : tensor<5x4xi64>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_positions_that_start_again
+// CHECK-COUNT-2: = tk.kernel
+// REMARK:     it depends on its position and is read at gathered positions
+func.func @keeps_positions_that_start_again(%i: tensor<5xi64>) -> tensor<5xi64> {
+  %p = tw.iota dim 0 start "0" step "1" -> tensor<4xi64>
+  %b = tw.broadcast %p dims [1] : tensor<4xi64> -> tensor<7x4xi64>
+  %r = tw.reshape %b : tensor<7x4xi64> -> tensor<28xi64>
+  %g = tw.gather %r[%i] dims [0] at 0 : (tensor<28xi64>, tensor<5xi64>) -> tensor<5xi64>
+  func.return %g : tensor<5xi64>
+}

@@ -1,5 +1,5 @@
-// RUN: tilewright-opt %s -p 'fuse{tile=128},dce' --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p 'fuse,dce' --split-input-file | filecheck %s --check-prefix=CACHE
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse{tile=128},dce' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse,dce' --split-input-file | filecheck %s --check-prefix=CACHE
 
 // What nobody else reads is computed again for each of nine windows, where it would go to a GPU's memory; in a
 // cache the positions of a border cost more.
@@ -49,4 +49,76 @@ func.func @long_windows_of_exponentials(%x: tensor<64x127xf32>) -> tensor<64x64x
     tk.store %1, %o[d0, d1] : f32, tensor<64x64xf32>
   }
   func.return %r : tensor<64x64xf32>
+}
+
+// -----
+
+// A table of sines need not be launched where each reader waits for its own memory longer than sines take.
+// CHECK-LABEL: @no_launch_for_a_table
+// CHECK-COUNT-2: math.sin
+// CHECK-NOT: = tk.kernel [64]
+// CACHE-LABEL: @no_launch_for_a_table
+// CACHE-COUNT-1: math.sin
+// CACHE-NOT: math.sin
+func.func @no_launch_for_a_table(%t: tensor<64xf32>, %x: tensor<512x64xf32>, %y: tensor<4x256x64xf32>)
+    -> (tensor<512x64xf32>, tensor<4x256x64xf32>) {
+  %s = tw.sin %t : tensor<64xf32>
+  %b = tw.broadcast %s dims [1] : tensor<64xf32> -> tensor<512x64xf32>
+  %u = tw.mul %x, %b : tensor<512x64xf32>
+  %c = tw.broadcast %s dims [2] : tensor<64xf32> -> tensor<4x256x64xf32>
+  %v = tw.mul %y, %c : tensor<4x256x64xf32>
+  func.return %u, %v : tensor<512x64xf32>, tensor<4x256x64xf32>
+}
+
+// -----
+
+// It is launched anyway: someone else reads the table.
+// CHECK-LABEL: @table_in_memory
+// CACHE-LABEL: @table_in_memory
+// CHECK-COUNT-1: math.sin
+// CHECK-NOT: math.sin
+func.func @table_in_memory(%t: tensor<64xf32>, %x: tensor<512x64xf32>) -> (tensor<64xf32>, tensor<512x64xf32>) {
+  %s = tw.sin %t : tensor<64xf32>
+  %b = tw.broadcast %s dims [1] : tensor<64xf32> -> tensor<512x64xf32>
+  %u = tw.mul %x, %b : tensor<512x64xf32>
+  func.return %s, %u : tensor<64xf32>, tensor<512x64xf32>
+}
+
+// -----
+
+// Sums of a few numbers are written out where they are read at several places.
+// CHECK-LABEL: @writes_sums_out
+// CHECK:      tk.kernel [16, 64]
+// CHECK-COUNT-6: tk.load
+// CHECK-NOT:  tk.load
+// CHECK-NOT:  tk.kernel
+// CACHE-LABEL: @writes_sums_out
+// CACHE-COUNT-2: = tk.kernel
+func.func @writes_sums_out(%x: tensor<16x3x64xf32>) -> tensor<16x64xf32> {
+  %s = tw.sum %x over [1] : tensor<16x3x64xf32> -> tensor<16x64xf32>
+  %r = tw.reverse %s dims [1] : tensor<16x64xf32> -> tensor<16x64xf32>
+  %a = tw.add %s, %r : tensor<16x64xf32>
+  func.return %a : tensor<16x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_sums_of_many
+// CHECK-COUNT-2: = tk.kernel
+func.func @keeps_sums_of_many(%x: tensor<16x9x64xf32>) -> tensor<16x64xf32> {
+  %s = tw.sum %x over [1] : tensor<16x9x64xf32> -> tensor<16x64xf32>
+  %r = tw.reverse %s dims [1] : tensor<16x64xf32> -> tensor<16x64xf32>
+  %a = tw.add %s, %r : tensor<16x64xf32>
+  func.return %a : tensor<16x64xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @keeps_sums_that_others_read
+// CHECK-COUNT-2: = tk.kernel
+func.func @keeps_sums_that_others_read(%x: tensor<16x3x64xf32>) -> (tensor<16x64xf32>, tensor<16x64xf32>) {
+  %s = tw.sum %x over [1] : tensor<16x3x64xf32> -> tensor<16x64xf32>
+  %r = tw.reverse %s dims [1] : tensor<16x64xf32> -> tensor<16x64xf32>
+  %a = tw.add %s, %r : tensor<16x64xf32>
+  func.return %a, %s : tensor<16x64xf32>, tensor<16x64xf32>
 }

@@ -58,3 +58,42 @@ def test_seeds_are_kept_with_dropout_alone(function: Any, p: float) -> None:
     assert bool(seeds) == (p > 0)
     zeros = backward.graph.find_nodes(op="call_function", target=ATEN.full.default)
     assert bool(zeros) == (p == 0)
+
+
+def repeated(x: Tensor, times: int) -> Tensor:
+    """Each head of keys for so many heads of queries, as transformers writes it."""
+    batch, heads, rows, depth = x.shape
+    return x[:, :, None].expand(batch, heads, times, rows, depth).reshape(batch, heads * times, rows, depth)
+
+
+def shared_heads(x: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
+    k, q = ATEN.sin(x), ATEN.cat([x, ATEN.cos(x)], 1)
+    many = repeated(k, 2)
+    out, total, seed, offset = ATEN._scaled_dot_product_efficient_attention(q, many, many, None, True, p)
+    saved = (repeated(g, 2), q, many, many, None, out, total, seed, offset)
+    back = ATEN._scaled_dot_product_efficient_attention_backward(*saved, p, [True, True, True, False])
+    return out, back[0].sum(1)
+
+
+def test_heads_are_kept_once() -> None:
+    forward, backward = parts(shared_heads, 0.0)
+    (output,) = forward.graph.find_nodes(op="output")
+    assert not {node.target for node in output.args[0][1:]} & {ATEN.view.default, ATEN._unsafe_view.default}
+    assert backward.graph.find_nodes(op="call_function", target=ATEN.expand.default)
+
+
+def angles(other: bool) -> Any:
+    def function(x: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
+        y = ATEN.mul(x, 2.0)
+        joined = ATEN.cat([y, ATEN.neg(y) if other else y], -1)
+        return ATEN.sin(joined), ATEN.mul(ATEN.cat([g, g], -1), ATEN.cos(joined))
+
+    return function
+
+
+@pytest.mark.parametrize("other", [False, True])
+def test_what_is_joined_with_itself_is_not_kept(other: bool) -> None:
+    forward, _ = parts(angles(other), 0.0)
+    (output,) = forward.graph.find_nodes(op="output")
+    joined = [node for node in output.args[0][1:] if node.meta["val"].shape[-1] == 32]
+    assert bool(joined) == other

@@ -1,0 +1,21 @@
+"""New nodes of a joint graph."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch.fx import GraphModule, Node
+from torch.fx.node import map_arg
+
+
+def call_like(joint: GraphModule, like: Node, target: Any, *args: Any, **options: Any) -> Node:
+    """A call where the graph is being written: all that is known of `like` holds of it, but its value."""
+    node = joint.graph.call_function(target, args, options)
+    with like.meta["val"].fake_mode:
+        node.meta = {key: value for key, value in like.meta.items() if key != "val"}
+        node.meta["val"] = target(*map_arg(args, _value), **options)
+    return node
+
+
+def _value(node: Node) -> Any:
+    return node.meta["val"]

@@ -1,0 +1,72 @@
+"""What only repeats elements is made again in the backward pass, for which the fewer are kept.
+
+    k2 = view(clone(expand(k, 3)));  attention(q, k2, v2)        kept: k, not k2
+    f2 = cat([f, f])                 ->     view(clone(expand(f, 2)))
+
+Heads of keys and values that heads of queries share are repeated before attention: torch keeps the copies,
+since attention reads memory. Kernels of ours read repeated elements where they are. Nor would torch compute a
+`cat` again, as of the angles of rotary embeddings; of an `expand`, it decides by size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.utils.checkpoint import CheckpointPolicy
+
+from .joint_nodes import call_like
+
+_ATEN = torch.ops.aten
+_VIEWS = (_ATEN.view.default, _ATEN._unsafe_view.default, _ATEN.permute.default, _ATEN.unsqueeze.default)
+
+
+def keep_shorter(joint: GraphModule, attention: Sequence[Any]) -> None:
+    """Of a joint graph; `attention`: operators whose second and third operands may be repeated."""
+    for node in list(joint.graph.find_nodes(op="call_function", target=_ATEN.cat.default)):
+        _expand(joint, node)
+    for target in attention:
+        for node in joint.graph.find_nodes(op="call_function", target=target):
+            for operand in node.args[1:3]:
+                for copied in _copied(operand):
+                    copied.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+
+
+def _expand(joint: GraphModule, cat: Node) -> None:
+    """Instead of joining a tensor with itself, along one dimension."""
+    parts: Any = cat.args[0]
+    (part, *others) = parts
+    sizes = list(cat.meta["val"].shape)
+    if not others or any(other is not part for other in others) or part.meta["val"].ndim != len(sizes):
+        return
+    place = int(cat.args[1]) % len(sizes) if len(cat.args) > 1 else 0  # type: ignore[arg-type]
+    if sum(not isinstance(size, int) for size in sizes) > 1:
+        return  # a view is told of all sizes but one
+    with joint.graph.inserting_before(cat):
+        value = call_like(joint, cat, _ATEN.unsqueeze.default, part, place)
+        many = [-1] * len(sizes)
+        many.insert(place, len(parts))
+        value = call_like(joint, cat, _ATEN.expand.default, value, many)
+        value = call_like(joint, cat, _ATEN.clone.default, value, memory_format=torch.contiguous_format)
+        known = [size if isinstance(size, int) else -1 for size in sizes]
+        value = call_like(joint, cat, _ATEN.view.default, value, known)
+    cat.replace_all_uses_with(value)
+    joint.graph.erase_node(cat)
+
+
+def _copied(node: Any) -> list[Node]:
+    """The copy that `node` is a view of, and those views, if it repeats what gradients of attention read."""
+    found: list[Node] = []
+    while isinstance(node, Node) and node.op == "call_function" and "recompute" not in node.meta:
+        found.append(node)
+        source: Any = node.args[0]
+        if node.target is _ATEN.clone.default:
+            readers = [str(user.target) for copied in found for user in copied.users]
+            needed = any("attention_backward" in reader for reader in readers)
+            return found if needed and source.target is _ATEN.expand.default else []
+        if node.target not in _VIEWS:
+            break
+        node = source
+    return []

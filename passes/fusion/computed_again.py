@@ -1,0 +1,60 @@
+"""Compute a result of a kernel again where another kernel loads it, if that is worth it."""
+
+from __future__ import annotations
+
+from xdsl.ir import OpResult
+
+from tilewright.dialects.tk.kernels import KernelOp
+
+from ..rewrite import remarks_wanted
+from .body import loads_of, simplify_body
+from .contents import Bodies
+from .inline import axis_values, inline_at, producer_of
+from .staying import stays
+from .vanishing import vanishes
+from .worth import recompute_costs_more
+from .written_out import written_out
+
+
+def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, tile: int) -> str | None:
+    """Inline `value` at every load of `consumer`; a reason where that is impossible or costs more."""
+    source = consumer.sources[list(consumer.operands).index(value)]
+    loads = loads_of(source)
+    kernel = value.op
+    assert isinstance(kernel, KernelOp)
+    everywhere = tile > 1 and vanishes(kernel)
+    if not everywhere and not remarks_wanted() and stays(value, consumer, loads, bodies):
+        return "it is a reduction, or recomputing it costs more"  # which is a longer question
+    producer = producer_of(value)
+    if isinstance(producer, str):
+        return producer
+    plans = [(load, axis_values(producer, load, consumer.space)) for load in loads]
+    for _, plan in plans:
+        if isinstance(plan, str):
+            return plan
+    why = None if everywhere else recompute_costs_more(value, producer, consumer, loads, tile)
+    if why is not None:
+        return why
+    for load, plan in plans:
+        assert not isinstance(plan, str)
+        inline_at(consumer, load, producer, plan)
+    simplify_body(consumer)
+    return None
+
+
+def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, tile: int) -> bool:
+    """Inline what reduces few elements, whose terms are written out first."""
+    kernel = value.op
+    assert isinstance(kernel, KernelOp)
+    if (copy := written_out(kernel, consumer)) is None:
+        return False
+    for old, new in zip(kernel.results, copy.results, strict=True):
+        old.replace_all_uses_with(new)
+    inlined = compute_again(copy.results[value.index], consumer, bodies, tile) is None
+    if not inlined:
+        for old, new in zip(kernel.results, copy.results, strict=True):
+            new.replace_all_uses_with(old)
+    if all(result.first_use is None for result in copy.results):
+        copy.detach()
+        copy.erase()
+    return inlined

@@ -1,0 +1,90 @@
+"""Reductions over a few elements, written out: without any, what reads a kernel can compute it again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import product
+from math import prod
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.index_expr import ONE, Var, as_expr
+from tilewright.dialects.ir_access import ops_of
+from tilewright.dialects.tk.access import StoreOp
+from tilewright.dialects.tk.attributes import map_attr
+from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.contraction import find_contraction
+from tilewright.dialects.tk.domain import axes_of_op, domains_of
+from tilewright.dialects.tk.kernels import KernelOp
+
+from ..schedule.combine import combine
+from .body import exprs_of, reduced_axes, set_exprs
+from .staying import reads_all
+
+_FEW = 8
+"""Terms of one result."""
+_MOST_OPS = 128
+
+
+def written_out(kernel: KernelOp, reader: KernelOp) -> KernelOp | None:
+    """A copy of `kernel` without its reductions, which stands before it, if there is one.
+
+    `reader` must be all that reads `kernel`, and reductions all be over the same few elements.
+    """
+    if not reads_all(kernel, reader):
+        return None
+    ops = ops_of(kernel.body.block)
+    over = {axes for op in ops if (axes := reduced_axes(op))}
+    if len(over) != 1 or find_contraction(kernel.body.block) is not None:
+        return None
+    (axes,) = over
+    sizes = [kernel.space[a].constant for a in axes]
+    terms = prod(size or 0 for size in sizes)
+    if not 0 < terms <= _FEW or terms * len(ops) > _MOST_OPS:
+        return None
+    domains = domains_of(kernel.body.block)
+    if any(not isinstance(op, ReduceOp) for op in ops if reduced_axes(op)) or any(
+        not axes_of_op(op, domains).isdisjoint(axes) for op in ops if isinstance(op, StoreOp)
+    ):
+        return None
+    copy = kernel.clone()
+    _write_out(copy, axes, [range(size or 0) for size in sizes])
+    block = kernel.parent_block()
+    assert block is not None
+    block.insert_op_before(copy, kernel)
+    return copy
+
+
+def _write_out(kernel: KernelOp, axes: Sequence[int], ranges: Sequence[range]) -> None:
+    """Every op that varies along `axes` once per point of them, which then have the size 1."""
+    block = kernel.body.block
+    domains = domains_of(block)
+    points = [{Var("d", a): as_expr(i) for a, i in zip(axes, p, strict=True)} for p in product(*ranges)]
+    values: list[dict[SSAValue, SSAValue]] = [{} for _ in points]
+    replaced: list[Operation] = []
+    for op in ops_of(block):
+        if axes_of_op(op, domains).isdisjoint(axes):
+            continue
+        replaced.append(op)
+
+        def emit(new: Operation, op: Operation = op) -> SSAValue:
+            new.location = op.location
+            block.insert_op_before(new, op)
+            return new.results[0]
+
+        if isinstance(op, ReduceOp):
+            first, *others = [known.get(op.value, op.value) for known in values]
+            for other in others:
+                first = combine(op.kind.data, first, other, emit)
+            op.result.replace_all_uses_with(first)
+            continue
+        for point, known in zip(points, values, strict=True):
+            one = op.clone(known)
+            one.location = op.location
+            if exprs := exprs_of(one):
+                set_exprs(one, [e.substitute(point) for e in exprs])
+            block.insert_op_before(one, op)
+    for op in reversed(replaced):
+        block.erase_op(op)
+    sizes = [ONE if a in axes else size for a, size in enumerate(kernel.space)]
+    kernel.properties["sizes"] = map_attr(sizes)
