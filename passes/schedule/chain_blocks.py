@@ -47,7 +47,7 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
     lists = () if listing is None else ((listing.axis, 1),)
     if listing is not None:  # a block that is listed holds whole ones of rows and of steps
         rows, step = gcd(rows, *listing.rows(chain.row)), gcd(step, listing.size)
-    warps = _warps(chain, rows * max(step, *held.values()), half)
+    warps = _warps(chain, rows * max(step, *held.values()), half, limits.lanes)
     if half and limits.lanes > 32:
         truths = 2 * _truths(func, {**held, **dict(lists), chain.row: rows, chain.along: step}, chain)
         while step > _LEAST and truths * rows * step > _TRUTHS * warps * limits.lanes:
@@ -100,10 +100,15 @@ def _draws(func: FuncOp) -> bool:
     return any(isinstance(op, RandomOp) for op in func.body.block.ops)
 
 
-def _warps(chain: Chain, tile: int, half: bool) -> int:
-    """More threads where each would hold too much of the largest tile, of f32 of several tiles at a time."""
-    most = 128 * 64 if half else 32 * 128 if len(chain.inner) == 1 else 16 * 64
-    return 8 if tile >= most else 4
+def _warps(chain: Chain, tile: int, half: bool, lanes: int) -> int:
+    """More threads where each would hold too much of the largest tile, of f32 of several tiles at a time.
+
+    Matrix units take their tiles by warps, whatever the lanes of one; f32 is loaded by 16 bytes of each lane.
+    """
+    if half:
+        return 8 if tile >= 128 * 64 else 4
+    most = 32 * 128 if len(chain.inner) == 1 else 16 * 64
+    return max(4, 256 // lanes) if tile >= most else 4
 
 
 def _limited(block: int, size: Expr) -> int:

@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=160 cores=1}' --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 cores=1 from_shared=true}' --split-input-file | filecheck %s --check-prefix=SHARED
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 cores=1 from_shared=true sums_apart=true}' --split-input-file | filecheck %s --check-prefix=APART
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=64 lanes=64}' --split-input-file | filecheck %s --check-prefix=LANES
 
 // How large the tile of a product is depends on what else wants registers.
 
@@ -155,9 +156,11 @@ tk.func @two_products_of_f32 [512, 64, 512, 64, 64] (%q: memref<32768xf32>, %k: 
 
 // -----
 
-// Half as many where rows are summed there as well.
+// Half as many where rows are summed there as well. As many threads of warps of 64, so that each loads 16 bytes.
 // CHECK-LABEL: tk.func @beside_sums_of_rows
-// CHECK-SAME:  tk.blocks = array<i64: 0, 16, 1, 64, 3, 64, 4, 64, 2, 16>
+// CHECK-SAME:  tk.blocks = array<i64: 0, 16, 1, 64, 3, 64, 4, 64, 2, 16>{{.*}} tk.warps = 8
+// LANES-LABEL: tk.func @beside_sums_of_rows
+// LANES-SAME:  tk.blocks = array<i64: 0, 16, 1, 64, 3, 64, 4, 64, 2, 16>{{.*}} tk.warps = 4
 tk.func @beside_sums_of_rows [512, 64, 512, 64, 64] (%q: memref<32768xf32>, %k: memref<32768xf32>, %g: memref<32768xf32>, %v: memref<32768xf32>, %r: memref<32768xf32>, %t: memref<512xf32>, %o: memref<32768xf32>) {
   %0 = tk.load %q[d0*64 + d3] : memref<32768xf32> -> f32
   %1 = tk.load %k[d2*64 + d3] : memref<32768xf32> -> f32
