@@ -7,7 +7,7 @@ from pathlib import Path
 from xdsl.parser import Parser
 
 from tilewright.dialects.registry import new_context
-from tilewright.passes.manager import parse_pipeline, run_pipeline
+from tilewright.passes.manager import parse_pipeline, run_pipeline, with_facts
 from tilewright.passes.pipeline import pipeline_text
 from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.gpu_triton.compiler import compile_kernel
@@ -23,7 +23,8 @@ def check_kernels(
     """The `count` kernels of a module in `tw`, of which `named` is a part of the name, fit `target`."""
     context = new_context()
     module = Parser(context, text).parse_module()
-    run_pipeline(context, module, parse_pipeline(pipeline_text("gpu")))
+    passes = parse_pipeline(pipeline_text("gpu"))
+    run_pipeline(context, module, with_facts(passes, architecture(target).facts))
     unit = emit_unit(module)
     kernels = [kernel for kernel in unit.kernels if named in kernel.name]
     assert len(kernels) == count
