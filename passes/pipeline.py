@@ -47,7 +47,7 @@ FREEZE: tuple[str, ...] = (
 )
 """Splits off `@setup`, which runs once per version of the parameters."""
 
-_KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=all}"}
+_KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=all attention=rows}"}
 
 LONGEST_SORT = 256
 """Elements of a row that a kernel of a GPU sorts, which compares each of them with every other one."""

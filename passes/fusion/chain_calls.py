@@ -19,6 +19,7 @@ from ..rewrite import skip
 from ..schedule.chains import find_chain
 from ..schedule.row_chain import chain_bounds
 from .absorb_views import absorb_views
+from .lower_attention import LEAST_ROWS
 from .lower_products import VIEWS, factors_of, lower_matmul
 from .naming import name_after
 from .walk_lists import goes_along_lists
@@ -26,8 +27,6 @@ from .whole_axes import join_axes
 
 Why = Callable[[KernelOp], str | None]
 """Why a chain shall not be."""
-LEAST_ROWS = 16
-"""Rows that fill the lanes of a CPU's vectors: of fewer, libraries make more."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.tw.attention import AttentionOp
+
 from ..rewrite import may_rewrite, take_results
-from .lower_attention import attention_kernel
+from .lower_attention import attention_kernel, fills_lanes
 from .lower_concat import concat_becomes_kernel, lower_concat
 from .lower_products import lower_matmul, products_of
 from .lower_scatter import SCATTERS, combines_at_once, lower_scatter, scatter_becomes_kernel
@@ -34,8 +36,9 @@ class ConvertTwToTkPass(ModulePass):
     Views (reshape, transpose, ...) and library ops (matmul, ...) stay; with `products=vectors` products of
     a matrix and a vector become kernels (of f32 and f64: sums like others, which fuse), with `products=half`
     products of bf16 and f16, also of such as were widened, with `products=all` those of f32 as well.
-    Attention becomes one with either of the latter. With `concats` a concatenation becomes a kernel, too,
-    in which each element reads the one piece that it lies in: `fuse` then computes the pieces there.
+    Attention becomes one with either of the latter, its forward pass also with `attention=rows`, where rows
+    fill the lanes of a CPU. With `concats` a concatenation becomes a kernel, too, in which each element reads
+    the one piece that it lies in: `fuse` then computes the pieces there.
     Without, every piece is written into its part of the result by what computes it. With `scatters=all`
     scatters become kernels that copy the target and then write in order, so that sums do not depend on
     threads; with `scatters=any` those do that threads of a GPU can do at once, in any order, unless results
@@ -47,6 +50,7 @@ class ConvertTwToTkPass(ModulePass):
     products: str = "none"
     concats: bool = False
     scatters: str = "none"
+    attention: str = "none"
     deterministic: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
@@ -75,7 +79,8 @@ class ConvertTwToTkPass(ModulePass):
             return lower_concat
         if self._scatters(op) and scatter_becomes_kernel(op):
             return lambda scatter: lower_scatter(scatter, at_once=self.scatters == "any")
-        return attention_kernel(op) if self.products in ("half", "all") else None
+        by_rows = self.attention == "rows" and isinstance(op, AttentionOp) and fills_lanes(op)
+        return attention_kernel(op) if by_rows or self.products in ("half", "all") else None
 
     def _scatters(self, op: Operation) -> bool:
         """Whether `op` is a scatter of a kind that becomes kernels here."""

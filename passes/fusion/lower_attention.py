@@ -28,6 +28,9 @@ from ..schedule.chain_blocks import DEEPEST, DEEPEST_GRAD
 from .kernel_builder import KernelBuilder
 from .lowerings import Lowering
 
+LEAST_ROWS = 16
+"""Rows that fill the lanes of a CPU's vectors: of fewer, libraries make more."""
+
 
 def attention_kernel(op: Operation) -> Lowering | None:
     """How `op` becomes a kernel, if it is attention that tiles can do."""
@@ -38,6 +41,12 @@ def attention_kernel(op: Operation) -> Lowering | None:
         skip(op, reason)
         return None
     return lower
+
+
+def fills_lanes(op: AttentionOp) -> bool:
+    """Whether rows of queries fill the lanes of a CPU's vectors, if it is known how many there are."""
+    rows = sizes_of(op.query)[2].constant
+    return rows is None or rows >= LEAST_ROWS
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 from test_gpu_masks import LISTED, MASKS, grouped, heads, masked, written_out
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.attention import flex_attention as flex
 from torch.nn.attention.flex_attention import AuxRequest, BlockMask, create_block_mask, flex_attention
 
@@ -137,3 +137,41 @@ def test_what_stays_with_a_library(rows: int, dtype: torch.dtype, calls: int) ->
 
     found = tilewright.explain(attention, *(t.to(dtype) for t in heads(rows, 64)))
     assert found.graphs[0].library_calls.get("aten::bmm.out", 0) == calls
+
+
+def heads_of(rows: int, keys: int, dtype: torch.dtype = torch.float32) -> list[Tensor]:
+    """As models have them: heads inside of rows."""
+    return [t.to(dtype).mT.contiguous().mT for t in heads(rows, keys)]
+
+
+@DTYPES
+@pytest.mark.parametrize(
+    ("rows", "keys", "how"),
+    [(83, 83, {"is_causal": True}), (40, 71, {}), (71, 40, {"is_causal": True}), (17, 33, {"mask": True})],
+    ids=str,
+)
+def test_scaled_dot_product_attention(rows: int, keys: int, how: Any, dtype: torch.dtype) -> None:
+    """A kernel forward, whose log-sum-exp ATen's backward reads."""
+    how = dict(how)
+    bias = torch.randn(rows, keys, generator=torch.Generator().manual_seed(3))
+    bias[:, 7] = -math.inf
+    masked = how.pop("mask", False)
+
+    def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        mask = bias.to(q.dtype) if masked else None
+        return nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, **how)
+
+    def gradients(function: Any, of: torch.dtype) -> list[Tensor]:
+        leaves = [t.to(of).requires_grad_() for t in heads_of(rows, keys, dtype)]
+        out = function(*leaves)
+        return [out, *torch.autograd.grad(out.square().sum(), leaves)]
+
+    found, wanted = (gradients(f, dtype) for f in (compiled(attention), attention))
+    assert (verdict := judge(found, wanted, gradients(attention, torch.float64))), verdict.why
+
+
+@pytest.mark.parametrize(("rows", "calls"), [(16, 0), (15, 1)])
+def test_attention_of_few_rows_stays_with_a_library(rows: int, calls: int) -> None:
+    attention = nn.functional.scaled_dot_product_attention
+    (graph,) = tilewright.explain(attention, *(t.float() for t in heads(rows, 64))).graphs
+    assert sum(graph.library_calls.values()) == calls
