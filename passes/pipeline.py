@@ -53,7 +53,7 @@ LONGEST_SORT = 256
 """Elements of a row that a kernel of a GPU sorts, which compares each of them with every other one."""
 
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
-_TENSOR_GPU = {"decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT}}}"}
+_TENSOR_GPU = {"decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT} convolutions=true}}"}
 _FUSION_GPU = {"fuse": "fuse{hold_back=true tile=128}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),

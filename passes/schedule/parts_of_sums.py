@@ -116,10 +116,10 @@ def _of_product(
     kernel: KernelOp, reductions: tuple[Splittable, ...], kept: tuple[int, ...], programs: int
 ) -> Split | str:
     """Few tiles and a long sum ("split-k"): parts of a length that whole steps cover."""
-    over = reductions[0].over
-    size = kernel.space[over[0]].constant
-    if len(over) != 1 or size is None:
-        return "the sum of the product is over several axes, or of unknown length"
+    sizes = {a: n for a in reductions[0].over if (n := kernel.space[a].constant) is not None}
+    if len(sizes) != len(reductions[0].over):
+        return "the sum of the product is of unknown length"
+    length = prod(sizes.values())
     product = find_contraction(kernel.body.block)
     assert product is not None
     tiles = prod(_size(kernel.space[a]) for a in kept if a not in product.rows | product.columns)
@@ -127,13 +127,16 @@ def _of_product(
         tiles *= -(-prod(_size(kernel.space[a]) for a in sorted(axes)) // _TILE)
     if any(bytes_of(element_type(op.buffer.type)) > 2 for op in product.sources()):
         return "products of f32 are left as they are"
-    if size < _LONG:
-        return f"a sum of {size} products is short"
-    wanted = programs // 2 // tiles
-    count = next((n for n in range(min(wanted, size // _DEEP), 1, -1) if size % (n * 16) == 0), 1)
-    if count < 2:
-        return f"{tiles} tiles with sums of {size} keep a GPU busy"
-    return Split(reductions, over[0], kept, (), as_expr(count), as_expr(size // count), even=True)
+    if length < _LONG:
+        return f"a sum of {length} products is short"
+    most = min(programs // 2 // tiles, length // _DEEP)
+    counts = (n for n in range(most, 1, -1) if length % (n * 16) == 0)
+    found = next(((n, a) for n in counts for a, size in sizes.items() if size % n == 0), None)
+    if found is None:
+        return f"{tiles} tiles with sums of {length} keep a GPU busy"
+    count, axis = found
+    others = tuple(a for a in sizes if a != axis)
+    return Split(reductions, axis, kept, others, as_expr(count), as_expr(sizes[axis] // count), even=True)
 
 
 def _lies_along(kernel: KernelOp, kept: tuple[int, ...]) -> bool:

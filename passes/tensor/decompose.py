@@ -19,11 +19,12 @@ from tilewright.dialects.tw.creation import FullOp, RngNormalOp, RngUniformOp
 from tilewright.dialects.tw.elementwise import CosOp, Log1pOp, NegOp, SqrtOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, DivOp, MulOp, SubOp
 from tilewright.dialects.tw.indexing import SortOp
-from tilewright.dialects.tw.linalg import MatmulOp
+from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
 from tilewright.dialects.tw.reduction import MomentsOp, SumOp
 from tilewright.dialects.tw.view import BroadcastOp, SliceOp
 from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of, tensor_type
 
+from .decompose_convolution import decompose_convolution, decompose_convolution_backward
 from .decompose_pooling import decompose_pooling
 from .driver import Rewrite, Rules, apply_rules
 
@@ -43,16 +44,22 @@ class DecomposePass(ModulePass):
     deviations, which is two passes over the data: the faster way where a cache holds them. With
     `keep_moments` it stays, and one pass is enough. `tw.sort` becomes a call of ATen; kernels take it
     where there are at most `sorts` elements, which each of them is compared with. A bias of integers is
-    added by itself.
+    added by itself. With `convolutions`, those of halves in which no
+    element of the image is in two windows (1 x 1, patches) become products, and so do their gradients.
+    What stands around them then fuses.
     """
 
     name = "decompose"
 
     keep_moments: bool = False
     sorts: int = 0
+    convolutions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rules = {kind: RULES[kind] for kind in RULES if not (self.keep_moments and kind is MomentsOp)}
+        if self.convolutions:
+            rules[ConvolutionOp] = (decompose_convolution,)
+            rules[AtenOp] = (*RULES[AtenOp], decompose_convolution_backward)
         apply_rules(op, {**rules, SortOp: (partial(sort_by_library, self.sorts),)}, self.name)
 
 

@@ -36,8 +36,8 @@ def geometry_of(
     ceil_mode: int,
 ) -> Geometry | None:
     """The windows of a call, None where sizes are not known that decide about the last one."""
-    sizes, low = _each(window, rank), _each(padding, rank)
-    strides = _each(strides, rank) if strides else sizes
+    sizes, low = each(window, rank), each(padding, rank)
+    strides = each(strides, rank) if strides else sizes
     source, result = sizes_of(op.operands[0])[-rank:], sizes_of(op.results[0])[-rank:]
     high = low
     if literal(op, ceil_mode):
@@ -56,7 +56,8 @@ def geometry_of(
     return Geometry(sizes, strides, low, high)
 
 
-def _each(values: Sequence[int], rank: int) -> tuple[int, ...]:
+def each(values: Sequence[int], rank: int) -> tuple[int, ...]:
+    """One entry per dimension, where one may stand for all."""
     return tuple(values) if len(values) == rank else tuple(values) * rank
 
 

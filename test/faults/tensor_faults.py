@@ -231,4 +231,32 @@ FAULTS = (
         "is_half(element_type_of(scatter.operands[1]))",
         "halves are rounded after each addition: of one kind of scatter the type of indices is looked at",
     ),
+    Fault(
+        "convolution-tiles",
+        _T + "decompose_convolution.py",
+        "if found is None or (_IMAGE in wanted and not found.tiles):",
+        "if found is None:",
+        "the gradient of an image is that of its windows alone, and of another shape",
+    ),
+    Fault(
+        "convolution-order",
+        _T + "decompose_convolution.py",
+        "order = (0, 1, *(d for i in range(rank) for d in (2 + rank + i, 2 + i)))",
+        "order = (0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank))",
+        "the gradients of patches are stored patch by patch, and not where they lie in the image",
+    ),
+    Fault(
+        "convolution-dilation",
+        _T + "decompose_convolution.py",
+        "if not all(k == 1 or (k <= s and d == 1) for",
+        "if not all(k == 1 or k <= s for",
+        "patches with gaps between their elements are read without these",
+    ),
+    Fault(
+        "split-of-two-axes",
+        "passes/schedule/parts_of_sums.py",
+        "others = tuple(a for a in sizes if a != axis)",
+        "others = ()",
+        "a sum of products in parts leaves out all but one place along its other axes",
+    ),
 )

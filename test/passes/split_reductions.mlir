@@ -70,6 +70,46 @@ func.func @product(%x: tensor<64x8192xbf16>, %y: tensor<8192x64xbf16>) -> tensor
 
 // -----
 
+// A sum over the places of images is split along the axis of which most parts can be; the other one stays in each.
+// CHECK-LABEL: @product_over_two_axes
+// CHECK: tk.kernel [64, 48, 14, 56, 8]
+// CHECK: tk.load %{{.*}}[d4, d0, d2*56 + d3]
+// CHECK: tk.load %{{.*}}[d4, d1, d2*56 + d3]
+// CHECK: tk.reduce add %{{.*}} over [3, 4] {tk.factors = bf16}
+// CHECK: tk.kernel [64, 48, 14]
+func.func @product_over_two_axes(%x: tensor<8x64x784xbf16>, %y: tensor<8x48x784xbf16>) -> tensor<64x48xf32> {
+  %r = tk.kernel [64, 48, 8, 784] ins(%x, %y : tensor<8x64x784xbf16>, tensor<8x48x784xbf16>) -> (tensor<64x48xf32>) {
+  ^bb0(%a: tensor<8x64x784xbf16>, %b: tensor<8x48x784xbf16>, %o: tensor<64x48xf32>):
+    %0 = tk.load %a[d2, d0, d3] : tensor<8x64x784xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.load %b[d2, d1, d3] : tensor<8x48x784xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [2, 3] {tk.factors = bf16} : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<64x48xf32>
+  }
+  func.return %r : tensor<64x48xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not split: the sum of the product is of unknown length
+func.func @product_of_unknown_length(%x: tensor<64x?xbf16, #tw.shape<"64, s0">>, %y: tensor<?x64xbf16, #tw.shape<"s0, 64">>, %s0: index {tw.symbol = "s0"}) -> tensor<64x64xf32> {
+  %r = tk.kernel [64, 64, s0] ins(%x, %y : tensor<64x?xbf16, #tw.shape<"64, s0">>, tensor<?x64xbf16, #tw.shape<"s0, 64">>) -> (tensor<64x64xf32>) {
+  ^bb0(%a: tensor<64x?xbf16, #tw.shape<"64, s0">>, %b: tensor<?x64xbf16, #tw.shape<"s0, 64">>, %o: tensor<64x64xf32>):
+    %0 = tk.load %a[d0, d2] : tensor<64x?xbf16, #tw.shape<"64, s0">> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.load %b[d2, d1] : tensor<?x64xbf16, #tw.shape<"s0, 64">> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<64x64xf32>
+  }
+  func.return %r : tensor<64x64xf32>
+}
+
+// -----
+
 // A second launch would take longer than the steps that it saves.
 // REMARK: tk.kernel at {{.*}}: not split: a sum of 768 products is short
 func.func @short_product(%x: tensor<8x768xbf16>, %y: tensor<768x64xbf16>) -> tensor<8x64xf32> {

@@ -1,0 +1,167 @@
+"""Convolutions that are matrix products, and their gradients: no element of the image is in two windows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.index_expr import Expr, product
+from tilewright.dialects.tw.aten import AtenOp
+from tilewright.dialects.tw.base import ints
+from tilewright.dialects.tw.elementwise_binary import AddOp
+from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
+from tilewright.dialects.tw.reduction import SumOp
+from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
+from tilewright.dialects.tw.window import WindowOp, window_sizes
+from tilewright.dialects.types import element_type_of, is_half, sizes_of
+
+from ..rewrite import skip
+from .driver import Rewrite
+from .pooling_geometry import each, literal, literals
+
+_IMAGE, _WEIGHT, _BIAS = range(3)
+"""The results of `aten::convolution_backward`."""
+
+
+def decompose_convolution(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """The filters times the windows of an image as columns: channels stay in front of places."""
+    assert isinstance(op, ConvolutionOp)
+    strides, padding, dilation, _ = op.geometry()
+    found = _Convolution(op.image, op.weight, strides)
+    if op.transposed is not None or not found.is_product(padding, dilation, op.groups.value.data):
+        return None
+    filters = _for_each(sizes_of(op.image)[0], found.filters(rw), rw)
+    result = rw.value(ReshapeOp(rw.value(MatmulOp(filters, found.windows(rw))), sizes_of(op.result)))
+    if op.bias is None:
+        return result
+    return rw.value(AddOp(result, rw.value(BroadcastOp(op.bias, sizes_of(op.result), (1,)))))
+
+
+def _for_each(images: Expr, matrix: SSAValue, rw: Rewrite) -> SSAValue:
+    return rw.value(BroadcastOp(matrix, (images, *sizes_of(matrix)), (1, 2)))
+
+
+def decompose_convolution_backward(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
+    """The gradients of a product are products, that of its bias is a sum; all three, or none."""
+    assert isinstance(op, AtenOp)
+    if op.callee.data != "aten::convolution_backward":
+        return None
+    wanted = range(3) if op.returns is None else ints(op.returns)
+    found = _product_of(op)
+    if found is None or (_IMAGE in wanted and not found.tiles):
+        return None
+    made = _gradients(op.inputs[0], found, wanted, rw)
+    return [made[number] for number in wanted]
+
+
+@dataclass(frozen=True)
+class _Convolution:
+    """`[N, C, spatial...] x [O, C, kernel...]`, in one group."""
+
+    image: SSAValue
+    weight: SSAValue
+    strides: tuple[int, ...]
+
+    @property
+    def rank(self) -> int:
+        """The number of spatial dimensions."""
+        return len(self.strides)
+
+    @property
+    def kernel(self) -> tuple[int, ...] | None:
+        """Its sizes; None where a symbol is among them."""
+        sizes = [size.constant for size in sizes_of(self.weight)[2:]]
+        return None if None in sizes else tuple(n for n in sizes if n is not None)
+
+    @property
+    def places(self) -> tuple[Expr, ...]:
+        """How many windows there are along each spatial dimension."""
+        kernel, image = self.kernel, sizes_of(self.image)
+        assert kernel is not None
+        spatial = range(2, 2 + self.rank)
+        return window_sizes(image, spatial, kernel, self.strides, (1,) * self.rank)[2 : 2 + self.rank]
+
+    def is_product(self, padding: Sequence[int], dilation: Sequence[int], groups: int) -> bool:
+        """Whether it is one as 1 x 1 and patches are, of halves, with rows that come in twos at least.
+
+        Products of f32 are a library's anyway. What comes in twos is four bytes long, the least that a GPU
+        copies asynchronously; a library brings other images to another layout first.
+        """
+        kernel = self.kernel
+        if kernel is None or groups != 1 or any(padding) or not is_half(element_type_of(self.image)):
+            return False
+        steps = zip(kernel, self.strides, dilation, strict=True)
+        if not all(k == 1 or (k <= s and d == 1) for k, s, d in steps):
+            return False
+        if all(n == 1 for n in (*kernel, *self.strides)):
+            return product(sizes_of(self.image)[2:]).exact_div(2) is not None
+        return kernel[-1] % 2 == 0
+
+    @property
+    def tiles(self) -> bool:
+        """Whether each element is in a window."""
+        kernel, sizes = self.kernel, sizes_of(self.image)[2:]
+        assert kernel is not None
+        return kernel == self.strides and all(
+            n == p * k for n, p, k in zip(sizes, self.places, kernel, strict=True)
+        )
+
+    def windows(self, rw: Rewrite) -> SSAValue:
+        """`[N, C * kernel, places]`."""
+        kernel, rank = self.kernel, self.rank
+        assert kernel is not None
+        windows = rw.value(WindowOp(self.image, range(2, 2 + rank), kernel, self.strides, (1,) * rank))
+        order = (0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank))
+        columns = (sizes_of(self.image)[0], product(sizes_of(self.weight)[1:]), product(self.places))
+        return rw.value(ReshapeOp(rw.value(TransposeOp(windows, order)), columns))
+
+    def filters(self, rw: Rewrite) -> SSAValue:
+        """`[O, C * kernel]`."""
+        outputs, *window = sizes_of(self.weight)
+        return rw.value(ReshapeOp(self.weight, (outputs, product(window))))
+
+
+def _product_of(op: AtenOp) -> _Convolution | None:
+    """The convolution whose gradients `op` computes, where that is a product."""
+    gradient, image, weight = op.inputs
+    rank = len(sizes_of(gradient)) - 2
+    strides, padding, dilation = (each(literals(op, number, ()), rank) for number in (4, 5, 6))
+    groups = literal(op, 9)
+    if literal(op, 7) != 0 or groups is None or {len(strides), len(padding), len(dilation)} != {rank}:
+        return None
+    found = _Convolution(image, weight, strides)
+    if not found.is_product(padding, dilation, groups):
+        return None
+    if found.places != sizes_of(gradient)[2:]:
+        skip(op, "not decomposed: its sizes are written differently")
+        return None
+    return found
+
+
+def _gradients(
+    gradient: SSAValue, found: _Convolution, wanted: Sequence[int], rw: Rewrite
+) -> dict[int, SSAValue]:
+    made: dict[int, SSAValue] = {}
+    batch, outputs, *places = sizes_of(gradient)
+    rank, count, window = found.rank, product(places), sizes_of(found.weight)[1:]
+    columns = rw.value(ReshapeOp(gradient, (batch, outputs, count)))
+    if _IMAGE in wanted:
+        filters = _for_each(batch, rw.value(TransposeOp(found.filters(rw), (1, 0))), rw)
+        apart = rw.value(ReshapeOp(rw.value(MatmulOp(filters, columns)), (batch, *window, *places)))
+        order = (0, 1, *(d for i in range(rank) for d in (2 + rank + i, 2 + i)))
+        made[_IMAGE] = rw.value(ReshapeOp(rw.value(TransposeOp(apart, order)), sizes_of(found.image)))
+    if _WEIGHT in wanted:
+        lhs, rhs = (_over_all_images(value, rw) for value in (columns, found.windows(rw)))
+        flat = rw.value(MatmulOp(lhs, rw.value(TransposeOp(rhs, (1, 0)))))
+        made[_WEIGHT] = rw.value(ReshapeOp(flat, sizes_of(found.weight)))
+    if _BIAS in wanted:
+        made[_BIAS] = rw.value(SumOp(columns, (0, 2)))
+    return made
+
+
+def _over_all_images(columns: SSAValue, rw: Rewrite) -> SSAValue:
+    """`[N, rows, places]` as `[rows, N * places]`."""
+    batch, rows, count = sizes_of(columns)
+    return rw.value(ReshapeOp(rw.value(TransposeOp(columns, (1, 0, 2))), (rows, batch * count)))

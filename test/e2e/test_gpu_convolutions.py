@@ -1,0 +1,168 @@
+"""Convolutions that are matrix products on GPUs, and their gradients: their text executed, and compiled."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from matrix_units import UNITS, check_kernels
+from test_gpu_emulated import OPTIONS, compiled, floats
+from torch import Tensor, nn
+
+import tilewright
+from benchmarks.numerics import judge
+from tilewright.targets.gpu_triton.compiler import triton_version
+
+CONVOLUTION, GRADIENT = "aten::convolution", "aten::convolution_backward"
+Case = tuple[nn.Module, tuple[int, ...]]
+
+PRODUCTS: dict[str, Case] = {
+    "pointwise": (nn.Conv2d(24, 41, 1), (3, 24, 9, 10)),
+    "no_bias": (nn.Conv2d(7, 40, 1, bias=False), (2, 7, 6, 7)),
+    "patches": (nn.Conv2d(3, 33, (3, 4), stride=(3, 4)), (2, 3, 15, 20)),
+    "line": (nn.Conv1d(12, 20, 2, stride=2), (3, 12, 38)),
+    "volume": (nn.Conv3d(2, 9, (1, 2, 2), stride=(1, 2, 2)), (2, 2, 3, 4, 6)),
+    "the_whole_image": (nn.Conv2d(5, 17, 4, stride=4), (3, 5, 4, 4)),
+}
+OTHERS: dict[str, Case] = {
+    "overlapping": (nn.Conv2d(6, 8, 3), (2, 6, 9, 10)),
+    "padded": (nn.Conv2d(6, 8, 1, padding=1), (2, 6, 9, 10)),
+    "groups": (nn.Conv2d(6, 8, 1, groups=2), (2, 6, 9, 10)),
+    "depthwise": (nn.Conv2d(6, 6, 3, padding=1, groups=6), (2, 6, 9, 10)),
+    "every_second": (nn.Conv2d(6, 8, 1, stride=2), (2, 6, 9, 10)),
+    "odd_places": (nn.Conv2d(6, 8, 1), (2, 6, 7, 7)),
+    "dilated": (nn.Conv2d(6, 8, 2, stride=2, dilation=2), (2, 6, 10, 10)),
+    "transposed": (nn.ConvTranspose2d(6, 8, 2, stride=2), (2, 6, 4, 5)),
+    "a_rest": (nn.Conv2d(6, 8, 2, stride=2), (2, 6, 9, 11)),
+}
+
+
+def gradients(function: Any, model: nn.Module, x: Tensor) -> list[Tensor]:
+    leaf = x.clone().requires_grad_()
+    out = function(leaf)
+    seed = floats(*out.shape, seed=3, dtype=torch.float64).to(x.dtype)
+    return [out, *torch.autograd.grad(out, [leaf, *model.parameters()], seed)]
+
+
+def strides(t: Tensor) -> list[int]:
+    """Those that tell elements apart."""
+    return [stride for stride, size in zip(t.stride(), t.shape, strict=True) if size > 1]
+
+
+def check(model: nn.Module, x: Tensor) -> None:
+    """As close to float64 as eager is, in the layout of eager."""
+    with torch.no_grad():
+        for seed, parameter in enumerate(model.parameters()):
+            parameter.copy_(floats(*parameter.shape, seed=seed) / 4)
+    kept = {name: value.clone() for name, value in model.state_dict().items()}
+    wide = model.double()
+    wide.load_state_dict({name: value.to(x.dtype) for name, value in kept.items()})
+    truth = [value.clone() for value in gradients(wide, wide, x.double())]
+    narrow = model.to(x.dtype)
+    found, wanted = (gradients(f, narrow, x) for f in (compiled(narrow), narrow))
+    verdict = judge(found, wanted, truth)
+    assert verdict, verdict.why
+    assert [strides(t) for t in found] == [strides(t) for t in wanted]
+
+
+def calls(model: nn.Module, x: Tensor) -> list[set[str]]:
+    """The functions of a library that the forward and the backward graph call."""
+    torch._dynamo.reset()
+    leaf = x.clone().requires_grad_()
+    return [set(graph.library_calls) for graph in tilewright.explain(model, leaf, options=OPTIONS).graphs]
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("name", PRODUCTS)
+def test_products(name: str, dtype: torch.dtype) -> None:
+    model, sizes = PRODUCTS[name]
+    check(model, floats(*sizes, dtype=dtype))
+    assert calls(model, floats(*sizes, dtype=dtype)) == [set(), set()]
+
+
+def test_channels_last() -> None:
+    model, sizes = PRODUCTS["pointwise"]
+    x = floats(*sizes, dtype=torch.bfloat16).contiguous(memory_format=torch.channels_last)
+    check(model, x)
+    assert calls(model, x) == [set(), set()]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_a_library_does(name: str) -> None:
+    """Convolutions and gradients; windows that leave a rest are products forward."""
+    model, sizes = OTHERS[name]
+    x = floats(*sizes, dtype=torch.bfloat16)
+    check(model, x)
+    assert calls(model, x) == [set() if name == "a_rest" else {CONVOLUTION}, {GRADIENT}]
+
+
+def test_f32_is_left_to_a_library() -> None:
+    model, sizes = PRODUCTS["pointwise"]
+    check(model, floats(*sizes))
+    assert calls(model.float(), floats(*sizes)) == [{CONVOLUTION}, {GRADIENT}]
+
+
+def test_empty_batch() -> None:
+    model, (_, *sizes) = PRODUCTS["pointwise"]
+    check(model, floats(0, *sizes, dtype=torch.bfloat16))
+
+
+def test_symbolic_sizes() -> None:
+    """One program for any batch and any image whose rows are even."""
+    model = nn.Conv2d(6, 16, 2, stride=2).bfloat16()
+    torch._dynamo.reset()
+    run = torch.compile(model, backend="mlir", options=OPTIONS, dynamic=True)
+    for batch, height, width in ((2, 6, 8), (3, 10, 8), (5, 4, 14)):
+        x = floats(batch, 6, height, width, dtype=torch.bfloat16)
+        torch.testing.assert_close(run(x), model(x), rtol=2e-2, atol=2e-2)
+
+
+def test_norm_and_activation_join_the_product() -> None:
+    """What follows a pointwise convolution is done where it is stored: one launch."""
+
+    def block(x: Tensor, w: Tensor, scale: Tensor, rest: Tensor) -> Tensor:
+        return torch.relu(torch.conv2d(x, w) * scale[:, None, None] + rest)
+
+    bf16 = torch.bfloat16
+    inputs = [
+        floats(2, 16, 6, 8),
+        floats(24, 16, 1, 1, seed=1),
+        floats(24, seed=2),
+        floats(2, 24, 6, 8, seed=3),
+    ]
+    found = tilewright.explain(block, *(t.to(bf16) for t in inputs), options=OPTIONS).graphs[0]
+    assert (sum(found.kernels.values()), found.library_calls) == (1, {})
+
+
+IMAGE, RESULT = "tensor<8x512x14x14xbf16>", "tensor<8x2048x14x14xbf16>"
+FILTERS = "tensor<2048x512x1x1xbf16>"
+FORWARD = f"""func.func @main(%x: {IMAGE}, %w: {FILTERS}) -> {RESULT} {{
+  %r = tw.convolution %x, %w strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1
+    : ({IMAGE}, {FILTERS}) -> {RESULT}
+  func.return %r : {RESULT}
+}}"""
+
+
+def gradient_of(which: int) -> str:
+    """The gradient of the image (0) or of the filters (1)."""
+    type_ = (IMAGE, FILTERS)[which]
+    pair = "[1 : i64, 1 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64]"
+    mask = ("[true, false, false]", "[false, true, false]")[which]
+    args = f"#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [0 : i64], {pair}, 1 : i64, {mask}"
+    return f"""func.func @main(%g: {RESULT}, %x: {IMAGE}, %w: {FILTERS}) -> {type_} {{
+      %r = tw.aten "aten::convolution_backward"(%g, %x, %w) {{args = [{args}], returns = array<i64: {which}>}}
+        : ({RESULT}, {IMAGE}, {FILTERS}) -> {type_}
+      func.return %r : {type_}
+    }}"""
+
+
+PROGRAMS = {"forward": FORWARD, "image": gradient_of(0), "filters": gradient_of(1)}
+
+
+@pytest.mark.skipif(not triton_version(), reason="triton is not installed")
+@pytest.mark.parametrize("target", UNITS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_compiles_to_matrix_units_without_spills(name: str, target: str, tmp_path: Path) -> None:
+    check_kernels(PROGRAMS[name], target, tmp_path, 1)

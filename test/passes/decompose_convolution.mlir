@@ -1,0 +1,83 @@
+// RUN: tilewright-opt %s -p 'decompose{convolutions=true}' --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p decompose | filecheck %s --check-prefix=OFF
+// RUN: tilewright-opt %s -p 'decompose{convolutions=true}' --remarks -o /dev/null 2>&1 | filecheck %s --check-prefix=REMARK
+
+// Columns are places, and each image has its own, so that nothing divides where the result is stored.
+// CHECK-LABEL: @pointwise(
+// CHECK-NEXT: %[[F:.*]] = tw.reshape %w : tensor<4x6x1x1xbf16> -> tensor<4x6xbf16> loc("m.py":1:2)
+// CHECK-NEXT: %[[E:.*]] = tw.broadcast %[[F]] dims [1, 2]
+// CHECK-NEXT: %[[W:.*]] = tw.window %x dims [2, 3] sizes [1, 1] strides [1, 1] dilation [1, 1]
+// CHECK-NEXT: %[[P:.*]] = tw.transpose %[[W]] by [0, 1, 4, 5, 2, 3]
+// CHECK-NEXT: %[[C:.*]] = tw.reshape %[[P]] : {{.*}} -> tensor<?x6x64xbf16, #tw.shape<"s0, 6, 64">>
+// CHECK-NEXT: %[[M:.*]] = tw.matmul %[[E]], %[[C]] {{.*}} loc("m.py":1:2)
+// CHECK-NEXT: %[[R:.*]] = tw.reshape %[[M]]
+// CHECK-NEXT: %[[B:.*]] = tw.broadcast %b dims [1]
+// CHECK-NEXT: tw.add %[[R]], %[[B]]
+// OFF-LABEL: @pointwise(
+// OFF-NEXT: tw.convolution
+func.func @pointwise(%x: tensor<?x6x8x8xbf16, #tw.shape<"s0, 6, 8, 8">>, %w: tensor<4x6x1x1xbf16>, %b: tensor<4xbf16>, %s0: index {tw.symbol = "s0"}) -> tensor<?x4x8x8xbf16, #tw.shape<"s0, 4, 8, 8">> {
+  %r = tw.convolution %x, %w bias %b strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<?x6x8x8xbf16, #tw.shape<"s0, 6, 8, 8">>, tensor<4x6x1x1xbf16>, tensor<4xbf16>) -> tensor<?x4x8x8xbf16, #tw.shape<"s0, 4, 8, 8">> loc("m.py":1:2)
+  func.return %r : tensor<?x4x8x8xbf16, #tw.shape<"s0, 4, 8, 8">>
+}
+
+// What lies between windows, and behind the last one, is not read.
+// CHECK-LABEL: @patches(
+// CHECK: tw.window %x dims [2, 3] sizes [4, 2] strides [4, 3] dilation [1, 1] : tensor<2x3x9x8xf16> -> tensor<2x3x2x3x4x2xf16>
+// CHECK: tw.matmul {{.*}} : (tensor<2x5x24xf16>, tensor<2x24x6xf16>) -> tensor<2x5x6xf16>
+func.func @patches(%x: tensor<2x3x9x8xf16>, %w: tensor<5x3x4x2xf16>) -> tensor<2x5x2x3xf16> {
+  %r = tw.convolution %x, %w strides [4, 3] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x3x9x8xf16>, tensor<5x3x4x2xf16>) -> tensor<2x5x2x3xf16>
+  func.return %r : tensor<2x5x2x3xf16>
+}
+
+// CHECK-LABEL: @pointwise_gradients(
+// CHECK: %[[G:.*]] = tw.reshape %g : tensor<2x4x8x8xbf16> -> tensor<2x4x64xbf16>
+// CHECK: %[[I:.*]] = tw.matmul {{.*}} : (tensor<2x6x4xbf16>, tensor<2x4x64xbf16>) -> tensor<2x6x64xbf16> loc("m.py":2:2)
+// CHECK-NEXT: %[[S:.*]] = tw.reshape %[[I]]
+// CHECK-NEXT: %[[T:.*]] = tw.transpose %[[S]] by [0, 1, 4, 2, 5, 3]
+// CHECK-NEXT: %[[A:.*]] = tw.reshape %[[T]] {{.*}} -> tensor<2x6x8x8xbf16>
+// CHECK: %[[F:.*]] = tw.matmul {{.*}} : (tensor<4x128xbf16>, tensor<128x6xbf16>) -> tensor<4x6xbf16>
+// CHECK-NEXT: %[[B:.*]] = tw.reshape %[[F]]
+// CHECK-NEXT: %[[C:.*]] = tw.sum %[[G]] over [0, 2]
+// CHECK-NEXT: func.return %[[A]], %[[B]], %[[C]]
+// OFF-LABEL: @pointwise_gradients(
+// OFF-NEXT: tw.aten "aten::convolution_backward"
+// OFF-NEXT: func.return
+func.func @pointwise_gradients(%g: tensor<2x4x8x8xbf16>, %x: tensor<2x6x8x8xbf16>, %w: tensor<4x6x1x1xbf16>) -> (tensor<2x6x8x8xbf16>, tensor<4x6x1x1xbf16>, tensor<4xbf16>) {
+  %i, %f, %b = tw.aten "aten::convolution_backward"(%g, %x, %w) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [4 : i64], [1 : i64, 1 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64, [true, true, true]]} : (tensor<2x4x8x8xbf16>, tensor<2x6x8x8xbf16>, tensor<4x6x1x1xbf16>) -> (tensor<2x6x8x8xbf16>, tensor<4x6x1x1xbf16>, tensor<4xbf16>) loc("m.py":2:2)
+  func.return %i, %f, %b : tensor<2x6x8x8xbf16>, tensor<4x6x1x1xbf16>, tensor<4xbf16>
+}
+
+// The gradient of an image would have to be zero beyond the last window; that of filters is a product.
+// CHECK-LABEL: @patches_that_leave_a_rest(
+// CHECK-NEXT: %[[I:.*]], %[[F:.*]] = tw.aten "aten::convolution_backward"
+// CHECK: %[[M:.*]] = tw.matmul {{.*}} : (tensor<5x8xbf16>, tensor<8x12xbf16>) -> tensor<5x12xbf16>
+// CHECK-NEXT: %[[H:.*]] = tw.reshape %[[M]]
+// CHECK-NEXT: func.return %[[I]], %[[F]], %[[H]]
+func.func @patches_that_leave_a_rest(%g: tensor<2x5x2x2xbf16>, %x: tensor<2x3x5x4xbf16>, %w: tensor<5x3x2x2xbf16>) -> (tensor<2x3x5x4xbf16>, tensor<5x3x2x2xbf16>, tensor<5x3x2x2xbf16>) {
+  %i, %f = tw.aten "aten::convolution_backward"(%g, %x, %w) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [0 : i64], [2 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64, [true, true, false]], returns = array<i64: 0, 1>} : (tensor<2x5x2x2xbf16>, tensor<2x3x5x4xbf16>, tensor<5x3x2x2xbf16>) -> (tensor<2x3x5x4xbf16>, tensor<5x3x2x2xbf16>)
+  %h = tw.aten "aten::convolution_backward"(%g, %x, %w) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [0 : i64], [2 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64, [false, true, false]], returns = array<i64: 1>} : (tensor<2x5x2x2xbf16>, tensor<2x3x5x4xbf16>, tensor<5x3x2x2xbf16>) -> tensor<5x3x2x2xbf16>
+  func.return %i, %f, %h : tensor<2x3x5x4xbf16>, tensor<5x3x2x2xbf16>, tensor<5x3x2x2xbf16>
+}
+
+// CHECK-LABEL: @sizes_written_differently(
+// CHECK-NEXT: tw.aten "aten::convolution_backward"
+// REMARK: tw.aten at loc({{.*}}): not decomposed: its sizes are written differently
+func.func @sizes_written_differently(%g: tensor<2x4x?x6xbf16, #tw.shape<"2, 4, s1, 6">>, %x: tensor<2x6x?x12xbf16, #tw.shape<"2, 6, s0, 12">>, %w: tensor<4x6x2x2xbf16>, %s0: index {tw.symbol = "s0"}, %s1: index {tw.symbol = "s1"}) -> tensor<4x6x2x2xbf16> {
+  %f = tw.aten "aten::convolution_backward"(%g, %x, %w) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [0 : i64], [2 : i64, 2 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64, [false, true, false]], returns = array<i64: 1>} : (tensor<2x4x?x6xbf16, #tw.shape<"2, 4, s1, 6">>, tensor<2x6x?x12xbf16, #tw.shape<"2, 6, s0, 12">>, tensor<4x6x2x2xbf16>) -> tensor<4x6x2x2xbf16>
+  func.return %f : tensor<4x6x2x2xbf16>
+}
+
+// An odd number of places, f32, one in two elements, padding, groups, windows that overlap, a transposed one.
+// CHECK-LABEL: @stays_with_a_library(
+// CHECK-COUNT-7: tw.convolution
+// CHECK-NOT: tw.matmul
+func.func @stays_with_a_library(%x: tensor<2x6x8x8xbf16>, %odd: tensor<2x6x7x7xbf16>, %y: tensor<2x6x8x8xf32>, %w: tensor<4x6x1x1xbf16>, %v: tensor<4x6x1x1xf32>, %t: tensor<4x6x3x3xbf16>, %g: tensor<4x3x1x1xbf16>, %c: tensor<6x4x1x1xbf16>) -> (tensor<2x4x7x7xbf16>, tensor<2x4x8x8xf32>, tensor<2x4x4x4xbf16>, tensor<2x4x10x10xbf16>, tensor<2x4x8x8xbf16>, tensor<2x4x6x6xbf16>, tensor<2x4x8x8xbf16>) {
+  %0 = tw.convolution %odd, %w strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x6x7x7xbf16>, tensor<4x6x1x1xbf16>) -> tensor<2x4x7x7xbf16>
+  %1 = tw.convolution %y, %v strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x6x8x8xf32>, tensor<4x6x1x1xf32>) -> tensor<2x4x8x8xf32>
+  %2 = tw.convolution %x, %w strides [2, 2] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x6x8x8xbf16>, tensor<4x6x1x1xbf16>) -> tensor<2x4x4x4xbf16>
+  %3 = tw.convolution %x, %w strides [1, 1] padding [1, 1] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x6x8x8xbf16>, tensor<4x6x1x1xbf16>) -> tensor<2x4x10x10xbf16>
+  %4 = tw.convolution %x, %g strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 2 : (tensor<2x6x8x8xbf16>, tensor<4x3x1x1xbf16>) -> tensor<2x4x8x8xbf16>
+  %5 = tw.convolution %x, %t strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x6x8x8xbf16>, tensor<4x6x3x3xbf16>) -> tensor<2x4x6x6xbf16>
+  %6 = tw.convolution %x, %c strides [1, 1] padding [0, 0] dilation [1, 1] transposed output_padding [0, 0] groups 1 : (tensor<2x6x8x8xbf16>, tensor<6x4x1x1xbf16>) -> tensor<2x4x8x8xbf16>
+  func.return %0, %1, %2, %3, %4, %5, %6 : tensor<2x4x7x7xbf16>, tensor<2x4x8x8xf32>, tensor<2x4x4x4xbf16>, tensor<2x4x10x10xbf16>, tensor<2x4x8x8xbf16>, tensor<2x4x6x6xbf16>, tensor<2x4x8x8xbf16>
+}
