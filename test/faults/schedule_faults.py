@@ -399,4 +399,11 @@ FAULTS = (
         "if False:",
         "an axis that the sum does not read is taken for one of size 1",
     ),
+    Fault(
+        "split-of-two-axes",
+        _S + "parts_of_sums.py",
+        "others = tuple(a for a in sizes if a != axis)",
+        "others = ()",
+        "a sum of products in parts leaves out all but one place along its other axes",
+    ),
 )

@@ -252,11 +252,4 @@ FAULTS = (
         "if not all(k == 1 or k <= s for",
         "patches with gaps between their elements are read without these",
     ),
-    Fault(
-        "split-of-two-axes",
-        "passes/schedule/parts_of_sums.py",
-        "others = tuple(a for a in sizes if a != axis)",
-        "others = ()",
-        "a sum of products in parts leaves out all but one place along its other axes",
-    ),
 )
