@@ -11,6 +11,7 @@ from .body import loads_of, simplify_body
 from .contents import Bodies
 from .inline import axis_values, inline_at, producer_of
 from .staying import stays
+from .unread import drop_unread
 from .vanishing import vanishes
 from .worth import recompute_costs_more
 from .written_out import written_out
@@ -54,7 +55,5 @@ def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, til
     if not inlined:
         for old, new in zip(kernel.results, copy.results, strict=True):
             new.replace_all_uses_with(old)
-    if all(result.first_use is None for result in copy.results):
-        copy.detach()
-        copy.erase()
+    drop_unread(copy)
     return inlined

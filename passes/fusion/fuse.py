@@ -21,6 +21,7 @@ from .match import Undo, drawback, match, plain_match
 from .merge import merge, users_to_sink
 from .naming import NAME, fused_name
 from .staying import only_reader
+from .unread import drop_unread
 from .worth import waits
 
 
@@ -141,9 +142,7 @@ class _Fuser:
     def _inlined(self, producer: KernelOp, consumer: KernelOp) -> KernelOp:
         """Tidy up where `consumer` computes a result of `producer` now."""
         consumer.attributes[NAME] = fused_name(producer, consumer)
-        if all(r.first_use is None for r in producer.results):
-            producer.detach()
-            producer.erase()
+        drop_unread(producer)
         remove_divisions(consumer)
         simplify_body(consumer)
         self.bodies.changed(consumer)

@@ -56,7 +56,7 @@ def merge(
     scalars = {load: store.value for load, store in _linked(producer, consumer)}
     internal = {r for r in producer.results if all(u.operation is consumer for u in r.uses)}
     kept = [r for r in producer.results if r not in internal]
-    gone = [*scalars, *_drop_destinations(producer, internal)]
+    gone = [*scalars, *drop_destinations(producer, internal)]
     _rename_body(producer, m)
     outside = [v for v in consumer.operands if v.owner is not producer]
     body = producer.detach_region(producer.body)
@@ -93,7 +93,7 @@ def _linked(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreO
     return found
 
 
-def _drop_destinations(producer: KernelOp, internal: set[OpResult]) -> list[Operation]:
+def drop_destinations(producer: KernelOp, internal: set[OpResult]) -> list[Operation]:
     """Remove the block arguments of results that only the consumer reads, and the stores (returned)."""
     block, gone = producer.body.block, list[Operation]()
     for destination, result in list(zip(producer.destinations, producer.results, strict=True)):
