@@ -57,6 +57,7 @@ _TENSOR_GPU = {"decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT} 
 _FUSION_GPU = {"fuse": "fuse{hold_back=true tile=128}", "fuse-siblings": "fuse-siblings{strangers=true}"}
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
+    "widen-scatters",
     "draw-together",
     "split-attention",
     "convert-tw-to-tk{products=half concats=true scatters=any}",

@@ -62,13 +62,72 @@ def test_in_place_and_nothing_to_add() -> None:
     assert not calls(check(function, tensor(9, 17), positions(9, 21), tensor(21, 17)))
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
-def test_halves_are_left_to_aten(dtype: torch.dtype) -> None:
-    def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
-        return x.index_put((i,), y, accumulate=True)
+HALVES = (torch.bfloat16, torch.float16)
 
-    x, y = tensor(9, 17, dtype=dtype), tensor(21, 17, dtype=dtype)
-    assert calls(check(function, x, positions(9, 21), y)) == {"aten::index_put"}
+
+@pytest.fixture
+def large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Targets of this many elements are not cast as a whole."""
+    monkeypatch.setattr("tilewright.passes.tensor.widen_scatters.LARGE", 1000)
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("rows", [9, 90])
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_halves_are_added_up_in_f32(dtype: torch.dtype, rows: int) -> None:
+    """And rounded once, whether the whole target is cast or what is added has places of its own."""
+
+    def function(x: Tensor, i: Tensor, j: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, ...]:
+        return (
+            x.index_put((i,), y, accumulate=True), x.index_put((i - rows,), y, accumulate=True),
+            torch.zeros_like(x).index_put((i,), y, accumulate=True), x.index_add(1, j, z),
+            x.index_put((i[:20].view(4, 5), j[:5]), z[0, :5], accumulate=True),
+        )  # fmt: skip
+
+    x, y, z = (tensor(*s, dtype=dtype, seed=n) for n, s in enumerate(((rows, 17), (70, 17), (rows, 40))))
+    given = (x, positions(min(rows, 40), 70), positions(17, 40), y, z)
+    copies = [value.clone() for value in given]
+    found = explain(function, *given, options=OPTIONS)
+    wide = function(*(t.double() if t.is_floating_point() else t for t in copies))
+    for got, exact in zip(found.result, wide, strict=True):
+        torch.testing.assert_close(got, exact.to(dtype), rtol=2 * torch.finfo(dtype).eps, atol=1e-4)
+    assert not calls(found)
+
+
+@pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("rows", [9, 90])
+def test_halves_are_added_in_place(rows: int) -> None:
+    """What stood there is read before it is written, whoever writes it."""
+
+    def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
+        x.index_put_((i,), y, accumulate=True)
+        return x * 2
+
+    x, y = tensor(rows, 300, dtype=torch.bfloat16), tensor(70, 300, dtype=torch.bfloat16, seed=1)
+    i = positions(9, 70)
+    exact = function(x.double(), i, y.double())
+    found = explain(function, x, i, y, options=OPTIONS)
+    torch.testing.assert_close(found.result, exact.bfloat16(), rtol=2e-2, atol=1e-4)
+    assert not calls(found)
+
+
+@pytest.mark.usefixtures("large")
+def test_gradients_of_a_table_of_halves() -> None:
+    """The table is filled with zeros, and those of its rows that were read are stored to."""
+    table = nn.Embedding(500, 24).bfloat16()
+    ids = positions(40, 6, 13)
+
+    def step(ids: Tensor) -> Tensor:
+        return (table(ids).float() * torch.arange(24)).sum()
+
+    found = explain(lambda ids: step(ids).backward(), ids, options=OPTIONS)
+    assert table.weight.grad is not None
+    got, table.weight.grad = table.weight.grad, None
+    step(ids).backward()
+    torch.testing.assert_close(got, table.weight.grad, rtol=2e-2, atol=1e-3)
+    (backward,) = (graph for graph in found.graphs if graph.kind == "backward")
+    assert not backward.library_calls
+    assert int(backward.arena_bytes) < 500 * 24 * 4
 
 
 @pytest.fixture

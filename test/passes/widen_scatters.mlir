@@ -1,0 +1,93 @@
+// RUN: tilewright-opt %s -p widen-scatters,dce --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p widen-scatters --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'widen-scatters{deterministic=true}' --split-input-file | filecheck %s --check-prefix=FIXED
+
+// Fewer rows than the table has: each position has a place, and those of one row share that of one of them.
+// CHECK-LABEL: @few_rows
+// CHECK: %[[N:.*]] = tw.iota dim 0 start "0" step "1" -> tensor<6xi64>
+// CHECK: %[[W:.*]] = tw.scatter %[[N]] into %{{.*}}[%i] dims [0] at 0 : (tensor<199999xi64>,
+// CHECK: %[[G:.*]] = tw.gather %[[W]][%i] dims [0] at 0 :
+// CHECK: %[[Z:.*]] = tw.full 0.0{{.*}} : f32 -> tensor<6x64xf32>
+// CHECK: %[[V:.*]] = tw.cast %v : tensor<6x64xbf16> -> tensor<6x64xf32>
+// CHECK: %[[S:.*]] = tw.scatter_add %[[V]] into %[[Z]][%[[G]]] dims [0] at 0 strict :
+// CHECK: %[[P:.*]] = tw.gather %[[S]][%[[G]]] dims [0] at 0 strict :
+// CHECK: %[[T:.*]] = tw.gather %t[%i] dims [0] at 0 :
+// CHECK: %[[O:.*]] = tw.cast %[[T]] : tensor<6x64xbf16> -> tensor<6x64xf32>
+// CHECK: %[[A:.*]] = tw.add %[[O]], %[[P]] : tensor<6x64xf32>
+// CHECK: %[[H:.*]] = tw.cast %[[A]] : tensor<6x64xf32> -> tensor<6x64xbf16>
+// CHECK: tw.scatter %[[H]] into %t[%i] dims [0] at 0 : (tensor<199999x64xbf16>,
+// FIXED-LABEL: @few_rows
+// FIXED-NEXT: tw.scatter_add
+func.func @few_rows(%t: tensor<199999x64xbf16>, %v: tensor<6x64xbf16>, %i: tensor<6xi64>) -> tensor<199999x64xbf16> {
+  %r = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<199999x64xbf16>, tensor<6x64xbf16>, tensor<6xi64>) -> tensor<199999x64xbf16>
+  func.return %r : tensor<199999x64xbf16>
+}
+
+// -----
+
+// Nothing is read of zeros; two positions, of several dimensions, between others.
+// CHECK-LABEL: @zeros
+// CHECK: tw.reshape %{{.*}} : tensor<6xi64> -> tensor<2x3xi64>
+// CHECK: tw.scatter %{{.*}} into %{{.*}}[%j, %i] dims [0, 1] at 0 strict : (tensor<500x900xi64>,
+// CHECK: tw.scatter_add %{{.*}} into %{{.*}}[%{{.*}}] dims [1] at 1 strict : (tensor<70x6xf32>, tensor<70x2x3xf32>, tensor<2x3xi64>)
+// CHECK-NOT: tw.add
+// CHECK: tw.scatter %{{.*}} into %{{.*}}[%j, %i] dims [0, 2] at 1 strict :
+func.func @zeros(%v: tensor<70x2x3xf16>, %i: tensor<2x3xi64>, %j: tensor<2x3xi64>) -> tensor<500x70x900xf16> {
+  %t = tw.full 0.0 : f16 -> tensor<500x70x900xf16>
+  %r = tw.scatter_add %v into %t[%j, %i] dims [0, 2] at 1 strict : (tensor<500x70x900xf16>, tensor<70x2x3xf16>, tensor<2x3xi64>, tensor<2x3xi64>) -> tensor<500x70x900xf16>
+  func.return %r : tensor<500x70x900xf16>
+}
+
+// -----
+
+// As many numbers as the target has, or more: all of it is cast.
+// CHECK-LABEL: @all_rows
+// CHECK: %[[T:.*]] = tw.cast %t : tensor<3x4xf16> -> tensor<3x4xf32>
+// CHECK: %[[V:.*]] = tw.cast %v : tensor<6x4xf16> -> tensor<6x4xf32>
+// CHECK: %[[R:.*]] = tw.scatter_add %[[V]] into %[[T]][%i] dims [0] at 0 :
+// CHECK: tw.cast %[[R]] : tensor<3x4xf32> -> tensor<3x4xf16>
+// CHECK: tw.scatter_along %{{.*}} reduce max : (tensor<3x4xf32>, tensor<6x4xi64>, tensor<6x4xf32>)
+func.func @all_rows(%t: tensor<3x4xf16>, %v: tensor<6x4xf16>, %i: tensor<6xi64>, %j: tensor<6x4xi64>) -> (tensor<3x4xf16>, tensor<3x4xf16>) {
+  %r = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<3x4xf16>, tensor<6x4xf16>, tensor<6xi64>) -> tensor<3x4xf16>
+  %s = tw.scatter_along %t, %j, %v dim 0 reduce max : (tensor<3x4xf16>, tensor<6x4xi64>, tensor<6x4xf16>) -> tensor<3x4xf16>
+  func.return %r, %s : tensor<3x4xf16>, tensor<3x4xf16>
+}
+
+// -----
+
+// A small target is, too, as is one whose size is not known.
+// CHECK-LABEL: @small
+// CHECK: tw.scatter_add {{.*}} : (tensor<99x4xf32>,
+// CHECK: tw.scatter_add {{.*}} : (tensor<?x4xf32
+func.func @small(%t: tensor<99x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi64>, %u: tensor<?x4xbf16, #tw.shape<"s0, 4">>, %n: index {tw.symbol = "s0"}) -> (tensor<99x4xbf16>, tensor<?x4xbf16, #tw.shape<"s0, 4">>) {
+  %r = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<99x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<99x4xbf16>
+  %s = tw.scatter_add %v into %u[%i] dims [0] at 0 : (tensor<?x4xbf16, #tw.shape<"s0, 4">>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<?x4xbf16, #tw.shape<"s0, 4">>
+  func.return %r, %s : tensor<99x4xbf16>, tensor<?x4xbf16, #tw.shape<"s0, 4">>
+}
+
+// -----
+
+// CHECK-LABEL: @few_along
+// CHECK-NEXT: tw.scatter_along
+// REMARK: not combined in f32: it has fewer numbers than the target, all of which would be cast
+func.func @few_along(%t: tensor<9x4xf16>, %v: tensor<6x4xf16>, %j: tensor<6x4xi64>) -> tensor<9x4xf16> {
+  %s = tw.scatter_along %t, %j, %v dim 0 reduce add : (tensor<9x4xf16>, tensor<6x4xi64>, tensor<6x4xf16>) -> tensor<9x4xf16>
+  func.return %s : tensor<9x4xf16>
+}
+
+// -----
+
+// Numbers of 32 bits, products, what replaces, and nothing at all stay.
+// CHECK-LABEL: @others
+// CHECK-NEXT: tw.scatter_add
+// CHECK-NEXT: tw.scatter_along {{.*}} reduce mul
+// CHECK-NEXT: tw.scatter_along {{.*}} reduce none
+// CHECK-NEXT: tw.scatter_add
+// CHECK-NEXT: return
+func.func @others(%t: tensor<3x4xf32>, %v: tensor<6x4xf32>, %i: tensor<6xi64>, %h: tensor<3x4xf16>, %w: tensor<6x4xf16>, %j: tensor<6x4xi64>, %e: tensor<0x4xf16>, %k: tensor<0xi64>) -> (tensor<3x4xf32>, tensor<3x4xf16>, tensor<3x4xf16>, tensor<3x4xf16>) {
+  %r = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<3x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<3x4xf32>
+  %s = tw.scatter_along %h, %j, %w dim 0 reduce mul : (tensor<3x4xf16>, tensor<6x4xi64>, tensor<6x4xf16>) -> tensor<3x4xf16>
+  %u = tw.scatter_along %h, %j, %w dim 0 reduce none : (tensor<3x4xf16>, tensor<6x4xi64>, tensor<6x4xf16>) -> tensor<3x4xf16>
+  %n = tw.scatter_add %e into %h[%k] dims [0] at 0 : (tensor<3x4xf16>, tensor<0x4xf16>, tensor<0xi64>) -> tensor<3x4xf16>
+  func.return %r, %s, %u, %n : tensor<3x4xf32>, tensor<3x4xf16>, tensor<3x4xf16>, tensor<3x4xf16>
+}
