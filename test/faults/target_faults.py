@@ -162,6 +162,13 @@ FAULTS = (
         "what a library call returned is kept until the call ends",
     ),
     Fault(
+        "extremes-skip-none",
+        _G + "helpers.py",
+        "mask & ((value {better} old) | (value != value))",
+        "mask & (value {better} old)",
+        "a value that is no number does not reach an extreme in memory",
+    ),
+    Fault(
         "triton-mask",
         _G + "access.py",
         "        parts.append(w.whole(mask) if mask in w.literals else w.names[mask])\n",

@@ -218,6 +218,13 @@ FAULTS = (
         "what the target of a scatter held is not in the sum",
     ),
     Fault(
+        "widened-target-lost",
+        _T + "widen_scatters.py",
+        "if splat_of(op.target) != 0:",
+        "if splat_of(op.target) == 0:",
+        "what rows of a table held is not in the sums that are stored there",
+    ),
+    Fault(
         "scatter-replaces",
         _T + "scatter_onto_addends.py",
         "adds = isinstance(scatter, ScatterAddOp) or scatter.combine.data is Combine.ADD",
