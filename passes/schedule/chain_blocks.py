@@ -16,6 +16,7 @@ from ..rewrite import skip
 from .blocks import Blocks, power_of_two
 from .body import Body
 from .chains import Chain, Factors
+from .cost import is_expensive
 from .lanes_needed import lanes_needed
 from .listed import find_listing
 from .product_blocks import Limits
@@ -28,7 +29,7 @@ DEEPEST_GRAD = 128
 """The same where it holds two products and two sums: for gradients."""
 
 
-_TRUTHS = 48
+_TRUTHS = 64
 """Scalar registers for the truth values of a step, of 102: in warps of 64 lanes each takes a pair."""
 
 
@@ -88,12 +89,17 @@ def _sides(func: FuncOp, chain: Chain, held: dict[int, int], half: bool, shared:
 
 
 def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:
-    """How many truth values there are of each row and element of a step, what leads to a list's apart."""
+    """How many truth values there are of each row and element of a step, what leads to a list's apart.
+
+    A function that costs much asks for one more: it is computed by cases.
+    """
     body = Body.of(func.body.block)
     needed = lanes_needed(body, blocks)
     single = {axis for axis, size in blocks.items() if size == 1}
     tests = [op for op in body.ops if any(result.type == i1 for result in op.results)]
-    return sum({chain.row, chain.along} <= needed[op] and single.isdisjoint(needed[op]) for op in tests)
+    own = sum({chain.row, chain.along} <= needed[op] and single.isdisjoint(needed[op]) for op in tests)
+    functions = [op for op in body.ops if op.name.startswith("math.") and is_expensive(op)]
+    return own + sum(chain.along in needed[op] for op in functions)
 
 
 def _draws(func: FuncOp) -> bool:

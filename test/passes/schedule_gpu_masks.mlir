@@ -241,3 +241,40 @@ tk.func @causal [8, 4096, 64, 64, 64, 4096] (%q: memref<2097152xbf16>, %k: memre
   %61 = arith.truncf %60 : f32 to bf16
   tk.store %61, %o[d0*262144 + d1*64 + d2] : bf16, memref<2097152xbf16>
 }
+
+// -----
+
+// Functions are computed by cases: sines and cosines of what keys are turned by, two more of scores.
+// CHECK-LABEL: tk.func @turned_keys
+// CHECK-SAME:  tk.blocks = array<i64: 0, 128, 1, 64, 3, 64, 2, 16>
+// SHORT-LABEL: tk.func @turned_keys
+// SHORT-SAME:  tk.blocks = array<i64: 0, 128, 1, 64, 3, 64, 2, 32>
+tk.func @turned_keys [512, 64, 512, 64] (%q: memref<32768xbf16>, %k: memref<32768xbf16>, %a: memref<32768xf32>, %v: memref<32768xbf16>, %o: memref<32768xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tk.load %q[d0*64 + d3] : memref<32768xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %k[d2*64 + d3] : memref<32768xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = tk.load %a[d2*64 + d3] : memref<32768xf32> -> f32
+  %5 = math.sin %4 : f32
+  %6 = math.cos %4 : f32
+  %7 = arith.mulf %3, %5 : f32
+  %8 = arith.mulf %7, %6 : f32
+  %9 = arith.truncf %8 {tk.rounded} : f32 to bf16
+  %10 = arith.extf %9 : bf16 to f32
+  %11 = arith.mulf %1, %10 : f32
+  %12 = tk.reduce add %11 over [3] {tk.factors = bf16} : f32
+  %13 = math.tanh %12 : f32
+  %14 = math.exp %13 : f32
+  %15 = tk.index "d0" : i64
+  %16 = tk.index "d2" : i64
+  %17 = arith.cmpi sge, %15, %16 : i64
+  %18 = arith.select %17, %14, %zero : f32
+  %19 = arith.truncf %18 {tk.rounded} : f32 to bf16
+  %20 = arith.extf %19 : bf16 to f32
+  %21 = tk.load %v[d2*64 + d1] : memref<32768xbf16> -> bf16
+  %22 = arith.extf %21 : bf16 to f32
+  %23 = arith.mulf %20, %22 : f32
+  %24 = tk.reduce add %23 over [2] {tk.factors = bf16} : f32
+  tk.store %24, %o[d0*64 + d1] : f32, memref<32768xf32>
+}
