@@ -118,15 +118,15 @@ def _attribute(gm: GraphModule, node: Node) -> Any:
 
 
 def tensor_digest(tensor: torch.Tensor) -> str:
-    """Of the values; raises Unkept where there are too many."""
+    """Of the values, and of how they lie; raises Unkept where there are too many."""
     if tensor.numel() * tensor.element_size() > LARGEST_CONSTANT:
         raise Unkept("a large tensor is a constant of the graph")
     if tensor.device.type == "meta" or tensor.layout is not torch.strided:
         raise Unkept(f"a constant of the graph is a {tensor.layout} tensor on {tensor.device}")
     with real_tensors():  # a backward graph is compiled while AOTAutograd traces
-        plain = tensor.detach().to("cpu").contiguous().reshape(-1).view(torch.uint8)
-        data = bytes(plain.untyped_storage())[: plain.numel()]
-    return f"{tensor.dtype} {tuple(tensor.shape)} {hashlib.sha256(data).hexdigest()}"
+        plain = tensor.detach().to("cpu").clone(memory_format=torch.contiguous_format)
+        data = bytes(plain.untyped_storage())
+    return f"{tensor.dtype} {tuple(tensor.shape)} {tensor.stride()} {hashlib.sha256(data).hexdigest()}"
 
 
 def backward_token(gm: GraphModule, inputs: Sequence[Any], key: str) -> str:

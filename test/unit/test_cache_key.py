@@ -1,0 +1,27 @@
+"""What tells one constant of a graph from another, in the names of kept code."""
+
+from __future__ import annotations
+
+import torch
+
+from tilewright.frontend.cache_key import tensor_digest
+
+COUNTS = torch.arange(12)
+
+
+def test_parts_of_one_tensor_differ() -> None:
+    """Each lies in the memory of all of them."""
+    parts = [COUNTS[i : i + 3] for i in range(0, 12, 3)]
+    assert len({tensor_digest(part) for part in parts}) == 4
+    assert tensor_digest(parts[1]) == tensor_digest(torch.arange(3, 6))
+
+
+def test_layouts_differ() -> None:
+    square = COUNTS[:9].view(3, 3)
+    assert tensor_digest(square + square.t()) != tensor_digest((square + square.t()).t())
+
+
+def test_one_element_with_any_stride() -> None:
+    one = torch.empty_strided((1,), (3,), dtype=torch.int64).fill_(7)
+    assert tensor_digest(one) == tensor_digest(one.clone(memory_format=torch.preserve_format))
+    assert tensor_digest(one) != tensor_digest(one + 1)
