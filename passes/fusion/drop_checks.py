@@ -19,7 +19,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import may_rewrite
 from ..schedule.fold_positions import at_expressions
-from ..schedule.visible import position_of
+from ..schedule.positions import Positions
 from .body import simplify_body
 from .scalar_builder import constant_op
 
@@ -58,29 +58,26 @@ def _simplify(kernel: KernelOp) -> None:
     ops = [op for op in kernel.body.block.ops if isinstance(op, AssertOp)]
     if not ops:
         return
-    bounds = Bounds(kernel.space)
+    bounds, positions = Bounds(kernel.space), Positions(kernel.space)
     for op in list(kernel.body.block.ops):
         if isinstance(op, AssertOp):
             if number_of(op.condition) and may_rewrite(op, "cannot fail"):
                 op.detach()
                 op.erase()
-        elif isinstance(op, LoadOp) and op.dynamic:
-            places = {v: place for v in op.dynamic if (place := position_of(v, kernel.space)) is not None}
-            if places:
-                at_expressions(op, places)
-        elif (value := _known(op, bounds)) is not None:
+        elif isinstance(op, LoadOp) and (known := positions.known(op.dynamic)):
+            at_expressions(op, known)
+        elif (value := _known(op, positions, bounds)) is not None:
             op.results[0].replace_all_uses_with(value)
     simplify_body(kernel)
 
 
-def _known(op: Operation, bounds: Bounds) -> SSAValue | None:
+def _known(op: Operation, positions: Positions, bounds: Bounds) -> SSAValue | None:
     """The value that the result of `op` always equals."""
     if isinstance(op, arith.SelectOp) and (which := number_of(op.cond)) is not None:
         return op.lhs if which else op.rhs
     if not isinstance(op, arith.CmpiOp):
         return None
-    places = [position_of(v, bounds.sizes) for v in op.operands]
-    left, right = places
+    left, right = positions.of(op.lhs), positions.of(op.rhs)
     found = None if left is None or right is None else _decided(predicate_of(op), left, right, bounds)
     block = op.parent_block()
     if found is None or block is None:

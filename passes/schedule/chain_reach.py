@@ -16,6 +16,7 @@ from tilewright.dialects.scalars import is_number
 
 from .blocks import Blocks
 from .chains import Chain, Outer
+from .positions import Positions
 from .visible import Span, View
 
 _Condition = tuple[SSAValue, bool]
@@ -31,8 +32,7 @@ def reach(chain: Chain, blocks: Blocks, space: Sequence[Expr]) -> tuple[Expr, Ex
     sizes = dict(blocks.sizes)
     rows, step = sizes[chain.row], sizes[chain.along]
     fixed = frozenset(a for a, _ in blocks.sizes[: blocks.grid]) - {chain.row}
-    view = View(chain.row, rows, chain.along, fixed, tuple(space))
-    span = visible_span(chain, view)
+    span = visible_span(chain, View(chain.row, rows, chain.along, fixed, Positions(space)))
     size = space[chain.along]
     end = size if span.end is None else minimum(size, span.end)
     if span.first is None:

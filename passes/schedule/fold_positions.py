@@ -6,17 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import Expr, Var, as_expr, gathered
-from tilewright.dialects.tk.access import IndexOp, LoadOp
+from tilewright.dialects.index_expr import Expr, Var, gathered
+from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite, skip
-from .ranges import Range, range_of
+from .positions import Positions
 
 
 @dataclass(frozen=True)
@@ -49,52 +48,23 @@ class FoldPositionsPass(ModulePass):
 
 
 def _fold(func: FuncOp) -> None:
-    ranges: dict[SSAValue, Range | None] = {}
-    positions: dict[SSAValue, Expr] = {}
+    positions = Positions(func.space, ranged=True)
     for op in list(func.body.block.ops):
         if isinstance(op, LoadOp) and op.dynamic:
-            at_expressions(op, positions)
-        elif len(op.results) == 1:
-            (result,) = op.results
-            ranges[result] = range_of(op, [ranges.get(v) for v in op.operands], func.space)
-            if (found := _position(op, positions, ranges)) is not None:
-                positions[result] = found
+            if known := positions.known(op.dynamic):
+                at_expressions(op, known)
+            else:
+                skip(op, "its indices are no sums of positions")
     for op in reversed(list(func.body.block.ops)):
         if op.results and all(r.first_use is None for r in op.results):
             op.detach()
             op.erase()
 
 
-def _position(
-    op: Operation, positions: Mapping[SSAValue, Expr], ranges: Mapping[SSAValue, Range | None]
-) -> Expr | None:
-    """The result of `op` as an index expression, if it is one."""
-    if isinstance(op, arith.ConstantOp):
-        return as_expr(op.value.value.data) if isinstance(op.value, IntegerAttr) else None
-    if isinstance(op, IndexOp):
-        return op.expr
-    known = [positions[v] for v in op.operands if v in positions]
-    if not known or len(known) < len(op.operands):
-        return None
-    if isinstance(op, arith.IndexCastOp):
-        return known[0]
-    if ranges.get(op.results[0]) is None:
-        return None  # it may wrap around
-    if isinstance(op, arith.AddiOp):
-        return known[0] + known[1]
-    if isinstance(op, arith.SubiOp):
-        return known[0] - known[1]
-    if isinstance(op, arith.MuliOp) and any(e.constant is not None for e in known):
-        return known[0] * known[1]
-    return known[0] if isinstance(op, arith.ExtSIOp) else None
-
-
 def at_expressions(op: LoadOp, positions: Mapping[SSAValue, Expr]) -> None:
     """Put known indices of `op` into its subscripts."""
-    if not any(v in positions for v in op.dynamic):
-        return skip(op, "its indices are no sums of positions")
     if not may_rewrite(op, "at an index expression"):
-        return None
+        return
     kept = [v for v in op.dynamic if v not in positions]
     new = {v: gathered(k) for k, v in enumerate(kept)}
     at = {Var("i", k): positions[v] if v in positions else new[v] for k, v in enumerate(op.dynamic)}
@@ -107,4 +77,3 @@ def at_expressions(op: LoadOp, positions: Mapping[SSAValue, Expr]) -> None:
     op.result.replace_all_uses_with(moved.result)
     op.detach()
     op.erase()
-    return None

@@ -16,6 +16,7 @@ from ..rewrite import skip
 from .chain_reach import visible_span
 from .chains import Chain, find_chain
 from .listed import find_listing
+from .positions import Positions
 from .tile import REGISTERS
 from .visible import View
 
@@ -71,7 +72,7 @@ def chain_bounds(chain: Chain, space: tuple[Expr, ...], rows: int, step: int) ->
     What lies before or behind is hidden from all of them. Both are multiples of `step`, but for the last one.
     """
     batches = frozenset(range(len(space))) - {chain.row, chain.along, *chain.held}
-    span = visible_span(chain, View(chain.row, rows, chain.along, batches, space))
+    span = visible_span(chain, View(chain.row, rows, chain.along, batches, Positions(space)))
     size = space[chain.along]
     first = ZERO if span.first is None else maximum(0, span.first // step * step)
     end = size if span.end is None else minimum(size, span.end.ceildiv(step) * step)

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i1, i32, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import i1
+from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import Call, Expr, Var, as_expr, dim, maximum, minimum
 from tilewright.dialects.scalars import is_number, predicate_of
-from tilewright.dialects.tk.access import IndexOp
 
-from .ranges import Range, range_of
+from .positions import Positions
 
-_LARGEST = 2**24
-"""Coefficients up to which sums of positions cannot leave i64, whatever the sizes of axes are."""
-_INTEGERS = (i32, i64, IndexType())
 _NEGATED = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt"}
 
 
@@ -54,7 +50,7 @@ class View:
     along: int
     fixed: frozenset[int]
     """Axes that are one element for all of them."""
-    space: tuple[Expr, ...]
+    positions: Positions
 
     def span(self, value: SSAValue, wanted: bool) -> Span:
         """Where, for one of these rows at least, the truth value `value` may be what is `wanted`."""
@@ -80,7 +76,7 @@ class View:
         """Where `less + by <= more` may hold."""
         op = less.owner
         inside = op.operands[0] if isinstance(op, math.AbsIOp) else less
-        known = [p for v in (inside, more) if (p := position_of(v, self.space)) is not None]
+        known = [p for v in (inside, more) if (p := self.positions.of(v)) is not None]
         if len(known) < 2:
             return Span()
         span = self._at_most(known[0] - known[1] + by)
@@ -125,38 +121,3 @@ def _grows(atom: Var | Call, row: Var) -> bool:
         and step is not None
         and (step.constant or -1) > 0
     )
-
-
-def position_of(value: SSAValue, space: Sequence[Expr]) -> Expr | None:
-    """An integer that follows from positions, if its type holds it; None of any other."""
-    found = _position(value, space)
-    return None if found is None else found[0]
-
-
-def _position(value: SSAValue, space: Sequence[Expr]) -> tuple[Expr, Range | None] | None:
-    """An integer that follows from positions, if its type holds it, and its range; None of any other."""
-    op = value.owner
-    if not isinstance(op, Operation) or value.type not in _INTEGERS:
-        return None
-    parts = [_position(v, space) for v in op.operands]
-    known = [part for part in parts if part is not None]
-    expr = _expression(op, [e for e, _ in known]) if len(known) == len(parts) else None
-    if expr is None:
-        return None
-    limits = range_of(op, [r for _, r in known], space)
-    small = value.type != i32 and all(abs(c) <= _LARGEST for _, c in expr.terms)
-    return (expr, limits) if small or limits is not None else None  # else it may wrap around
-
-
-def _expression(op: Operation, parts: list[Expr]) -> Expr | None:
-    if isinstance(op, arith.ConstantOp):
-        return as_expr(op.value.value.data) if isinstance(op.value, IntegerAttr) else None
-    if isinstance(op, IndexOp):
-        return op.expr
-    if isinstance(op, arith.AddiOp):
-        return parts[0] + parts[1]
-    if isinstance(op, arith.SubiOp):
-        return parts[0] - parts[1]
-    if isinstance(op, arith.MuliOp) and any(e.constant is not None for e in parts):
-        return parts[0] * parts[1]
-    return parts[0] if isinstance(op, arith.ExtSIOp | arith.IndexCastOp) else None

@@ -42,8 +42,9 @@ tk.func @keeps_loaded_indices [8] (%x: memref<64xf32>, %i: memref<8xi64>, %o: me
 
 // -----
 
-// A product of positions, a sum that wraps around, a position of unknown size, a store.
+// A product of positions, a sum that wraps around, a sum and a position that 32 bits may not hold, a store.
 // CHECK-LABEL: @keeps_what_is_no_sum_or_may_wrap_around
+// CHECK: tk.load %x[i0](%{{.*}})
 // CHECK: tk.load %x[i0](%{{.*}})
 // CHECK: tk.load %x[i0](%{{.*}})
 // CHECK: tk.load %x[i0](%{{.*}})
@@ -61,8 +62,11 @@ tk.func @keeps_what_is_no_sum_or_may_wrap_around [8, s0] (%x: memref<64xf32>, %o
   %8 = arith.addi %7, %0 : i32
   %9 = arith.index_cast %8 : i32 to index
   %10 = tk.load %x[i0](%9) : memref<64xf32> -> f32
-  %11 = arith.addf %3, %6 : f32
-  %12 = arith.addf %11, %10 : f32
-  %13 = arith.index_cast %0 : i32 to index
-  tk.store %12, %o[i0](%13) combine add : f32, memref<?xf32>
+  %11 = arith.index_cast %7 : i32 to index
+  %12 = tk.load %x[i0](%11) : memref<64xf32> -> f32
+  %13 = arith.addf %3, %6 : f32
+  %14 = arith.addf %10, %12 : f32
+  %15 = arith.addf %13, %14 : f32
+  %16 = arith.index_cast %0 : i32 to index
+  tk.store %15, %o[i0](%16) combine add : f32, memref<?xf32>
 }
