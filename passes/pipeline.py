@@ -54,7 +54,10 @@ LONGEST_SORT = 256
 
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
 _TENSOR_GPU = {"decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT} convolutions=true}}"}
-_FUSION_GPU = {"fuse": "fuse{hold_back=true tile=128}", "fuse-siblings": "fuse-siblings{strangers=true}"}
+_FUSION_GPU = {
+    "fuse": "fuse{hold_back=true tile=128 far=true}",
+    "fuse-siblings": "fuse-siblings{strangers=true}",
+}
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
     "widen-scatters",

@@ -13,17 +13,17 @@ from .inline import axis_values, inline_at, producer_of
 from .staying import stays
 from .unread import drop_unread
 from .vanishing import vanishes
-from .worth import recompute_costs_more
+from .worth import Memory, recompute_costs_more
 from .written_out import written_out
 
 
-def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, tile: int) -> str | None:
+def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> str | None:
     """Inline `value` at every load of `consumer`; a reason where that is impossible or costs more."""
     source = consumer.sources[list(consumer.operands).index(value)]
     loads = loads_of(source)
     kernel = value.op
     assert isinstance(kernel, KernelOp)
-    everywhere = tile > 1 and vanishes(kernel)
+    everywhere = memory.far and vanishes(kernel)
     if not everywhere and not remarks_wanted() and stays(value, consumer, loads, bodies):
         return "it is a reduction, or recomputing it costs more"  # which is a longer question
     producer = producer_of(value)
@@ -33,7 +33,7 @@ def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, tile: int
     for _, plan in plans:
         if isinstance(plan, str):
             return plan
-    why = None if everywhere else recompute_costs_more(value, producer, consumer, loads, tile)
+    why = None if everywhere else recompute_costs_more(value, producer, consumer, loads, memory)
     if why is not None:
         return why
     for load, plan in plans:
@@ -43,7 +43,7 @@ def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, tile: int
     return None
 
 
-def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, tile: int) -> bool:
+def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> bool:
     """Inline what reduces few elements, whose terms are written out first."""
     kernel = value.op
     assert isinstance(kernel, KernelOp)
@@ -51,7 +51,7 @@ def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, til
         return False
     for old, new in zip(kernel.results, copy.results, strict=True):
         old.replace_all_uses_with(new)
-    inlined = compute_again(copy.results[value.index], consumer, bodies, tile) is None
+    inlined = compute_again(copy.results[value.index], consumer, bodies, memory) is None
     if not inlined:
         for old, new in zip(kernel.results, copy.results, strict=True):
             new.replace_all_uses_with(old)

@@ -22,7 +22,7 @@ from .merge import merge, users_to_sink
 from .naming import NAME, fused_name
 from .staying import only_reader
 from .unread import drop_unread
-from .worth import waits
+from .worth import Memory, waits
 
 
 @dataclass(frozen=True)
@@ -42,10 +42,12 @@ class FusePass(ModulePass):
     With `hold_back`, for targets whose matrix products are kernels: what reads a product joins it only
     after everything else was fused, unless the product's result vanishes and nothing wider takes its
     place. A product takes no second reduction, so what a norm reads is better computed in the norm.
-    `tile` is how many rows of one factor read an element of the other at once: factors of products may
-    be widened there, from bytes to halves, again for each tile. More than one is a GPU: there a small kernel
-    is computed again by all that read it, where they wait for their memory longer than that takes, and
-    reductions over a few elements are written out where that lets them be computed again.
+    `tile` is how many rows of one factor read an element of the other at once.
+
+    With `far`, for targets where results go through the memory of a device and not a cache, more is computed
+    again to keep results out of it: factors of products may be widened, from bytes to halves, again for each
+    tile, a small kernel is computed again by all that read it, where they wait for their memory longer than
+    that takes, and reductions over a few elements are written out where that lets them be computed again.
 
     Two ways: an elementwise producer is **inlined** (recomputed at each load, whatever the
     subscripts), or both kernels are **merged** into one iteration space, where nothing is
@@ -60,20 +62,19 @@ class FusePass(ModulePass):
     max_inputs: int = 32
     hold_back: bool = False
     tile: int = 1
+    far: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                _Fuser(function.body.block, self.max_ops, self.max_inputs, self.hold_back, self.tile).run()
+                _Fuser(function.body.block, self, self.hold_back).run()
 
 
 @dataclass
 class _Fuser:
     block: Block
-    max_ops: int
-    max_inputs: int
+    options: FusePass
     hold_back: bool
-    tile: int
     held_back: bool = False
     bodies: Bodies = field(default_factory=Bodies)
 
@@ -125,7 +126,8 @@ class _Fuser:
             return why
         if only_reader(value, consumer) and (merged := self._merge_plainly(producer, consumer)) is not None:
             return merged
-        why_not_inline = compute_again(value, consumer, self.bodies, self.tile)
+        memory = Memory(self.options.tile, self.options.far)
+        why_not_inline = compute_again(value, consumer, self.bodies, memory)
         if why_not_inline is None:
             return self._inlined(producer, consumer)
         undo: Undo = {}
@@ -135,7 +137,7 @@ class _Fuser:
         for kernel, restore in undo.items():
             restore()
             self.bodies.changed(kernel)
-        if self.tile > 1 and compute_written_out(value, consumer, self.bodies, self.tile):
+        if memory.far and compute_written_out(value, consumer, self.bodies, memory):
             return self._inlined(producer, consumer)
         return f"{why_not_inline}; {merged}"
 
@@ -150,11 +152,11 @@ class _Fuser:
 
     def _too_big(self, producer: KernelOp, consumer: KernelOp) -> str | None:
         ops = self.bodies.of(producer).ops + self.bodies.of(consumer).ops
-        if ops > self.max_ops:
-            return f"the kernel would have {ops} ops, max-ops is {self.max_ops}"
+        if ops > (limit := self.options.max_ops):
+            return f"the kernel would have {ops} ops, max-ops is {limit}"
         inputs = len({*producer.operands, *consumer.operands}) - 1
-        if inputs > self.max_inputs:
-            return f"the kernel would read {inputs} tensors, max-inputs is {self.max_inputs}"
+        if inputs > (limit := self.options.max_inputs):
+            return f"the kernel would read {inputs} tensors, max-inputs is {limit}"
         return None
 
     def _merge(self, producer: KernelOp, consumer: KernelOp, undo: Undo) -> KernelOp | str:

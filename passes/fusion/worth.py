@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.dialects import arith
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
@@ -17,6 +19,16 @@ from .staying import reads_all
 
 POSITION_CHECKS = 6
 """Ops that wrap, check or widen a position; one computed in place has a known range (`narrow-integers`)."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """How results of kernels reach those that read them."""
+
+    tile: int
+    """Rows of one factor of a product that read an element of the other one at once."""
+    far: bool
+    """They go through the memory of a device, not through a cache."""
 
 
 def waits(producer: KernelOp, consumer: KernelOp) -> str | None:
@@ -35,9 +47,9 @@ def waits(producer: KernelOp, consumer: KernelOp) -> str | None:
 
 
 def recompute_costs_more(
-    value: SSAValue, producer: Producer, consumer: KernelOp, loads: list[LoadOp], tile: int = 1
+    value: SSAValue, producer: Producer, consumer: KernelOp, loads: list[LoadOp], memory: Memory
 ) -> str | None:
-    """Compare recomputing at each load with writing once and reading back; `tile`: of matrix products."""
+    """Compare recomputing at each load with writing once and reading back."""
     size = count(sizes_of(value))
     factors = _factors(consumer)
     evaluated = sum(_evaluations(load, consumer, factors) for load in loads)
@@ -46,21 +58,22 @@ def recompute_costs_more(
     if not factors.isdisjoint(loads) and (converted := conversions(producer.ops)):
         if _undone(producer, consumer):
             return None
-        if tile > 1 and _widens(producer, element):
-            return _widened_in_tiles(work + converted, size, max(size, evaluated // tile), element)
+        if memory.far and _widens(producer, element):
+            in_tiles = max(size, evaluated // memory.tile)
+            return _widened_in_tiles(work + converted, size, in_tiles, element)
         # A register tile reads from the nearest cache: there, converting costs more than wide elements.
         extra, saved = (work + converted) * (evaluated - size), 2 * size * element * BYTE_COST
         return f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
     if element_type_of(value) in POSITIONS and not any(isinstance(op, LoadOp) for op in producer.ops):
         work = max(0.0, work - POSITION_CHECKS)
-    alone = reads_all(producer.kernel, consumer) and (tile > 1 or len(producer.kernel.results) == 1)
+    alone = reads_all(producer.kernel, consumer) and (memory.far or len(producer.kernel.results) == 1)
     read_back = evaluated * element * BYTE_COST
     reads = sum(_load_bytes(op) for op in producer.ops) * evaluated * BYTE_COST
     if alone:
         written = size * element * BYTE_COST
         original = sum(_load_bytes(op) for op in producer.ops) * size * BYTE_COST
         extra, saved = work * (evaluated - size) + reads - original, written + read_back
-        if tile > 1:  # a GPU: what is written goes to its memory, and comes from there
+        if memory.far:
             saved += 2 * size * element * MEMORY_BYTE_COST
     else:
         extra, saved = work * evaluated + reads, read_back
@@ -78,7 +91,7 @@ def _widens(producer: Producer, element: int) -> bool:
 
 
 def _widened_in_tiles(work: float, size: int, evaluated: int, element: int) -> str | None:
-    """A GPU's tiles take the narrow elements from its memory, and widen each once per tile."""
+    """Tiles take the narrow elements from a memory that is far, and widen each once per tile."""
     extra, saved = work * (evaluated - size), 2 * size * element * MEMORY_BYTE_COST
     return f"widening it in tiles costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
 

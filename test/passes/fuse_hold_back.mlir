@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse{hold-back=true},dce" --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse,dce" --split-input-file | filecheck %s --check-prefix=AT-ONCE
-// RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse{hold-back=true tile=128},dce" --split-input-file | filecheck %s --check-prefix=TILE
+// RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse{hold-back=true tile=128 far=true},dce" --split-input-file | filecheck %s --check-prefix=TILE
+// RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse{hold-back=true tile=128},dce" --split-input-file | filecheck %s --check-prefix=NEAR
 
 // The norm reads the product's halves, not floats that the product wrote for it.
 // CHECK-LABEL: @norm_behind_product
@@ -78,6 +79,7 @@ func.func @widened_factors(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>) -> te
 // -----
 
 // Few rows take each weight once: it is widened where it is multiplied. Many would widen it again and again.
+// Where results stay in a cache, it is widened once for few rows, too.
 // TILE-LABEL: @widened_weights
 // TILE: tk.kernel [64, 64, 64] ins(%x, %w :
 // TILE-NOT: tk.kernel
@@ -85,6 +87,9 @@ func.func @widened_factors(%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>) -> te
 // TILE-LABEL: @widened_again_and_again
 // TILE: tk.kernel [64, 64] ins(%w :
 // TILE: tk.kernel [8192, 64, 64]
+// NEAR-LABEL: @widened_weights
+// NEAR: tk.kernel [64, 64] ins(%w :
+// NEAR: tk.kernel [64, 64, 64]
 func.func @widened_weights(%x: tensor<64x64xbf16>, %w: tensor<64x64xi8>) -> tensor<64x64xbf16> {
   %0 = tw.cast %w : tensor<64x64xi8> -> tensor<64x64xbf16>
   %1 = tw.matmul %x, %0 : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>

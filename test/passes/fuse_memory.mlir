@@ -1,4 +1,4 @@
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse{tile=128},dce' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse{far=true},dce' --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse,dce' --split-input-file | filecheck %s --check-prefix=CACHE
 
 // What nobody else reads is computed again for each of nine windows, where it would go to a GPU's memory; in a
