@@ -36,19 +36,26 @@ def concat_becomes_kernel(op: Operation) -> bool:
 
 def _is_given(value: SSAValue) -> bool:
     """Whether `value` is an argument, or a view of one."""
-    while isinstance(owner := value.owner, ReshapeOp | TransposeOp):
-        value = owner.source
-    return isinstance(value, BlockArgument)
+    return isinstance(_viewed(value)[-1], BlockArgument)
 
 
 def _lands_in_place(value: SSAValue) -> bool:
     """Whether what computes `value` writes it into the result, and could not be computed there instead."""
-    while value.has_one_use() and isinstance(owner := value.owner, ReshapeOp | TransposeOp):
-        value = owner.source
-    owner = value.owner
+    viewed = _viewed(value)
+    if not all(v.has_one_use() for v in viewed):
+        return False
+    owner = viewed[-1].owner
     if isinstance(owner, KernelOp):
-        return value.has_one_use() and any(reduced_axes(inner) for inner in owner.body.block.ops)
-    return value.has_one_use() and type(owner) in OUT_VARIANTS
+        return any(reduced_axes(inner) for inner in owner.body.block.ops)
+    return type(owner) in OUT_VARIANTS
+
+
+def _viewed(value: SSAValue) -> list[SSAValue]:
+    """`value`, what it is a view of, and so on."""
+    found = [value]
+    while isinstance(owner := found[-1].owner, ReshapeOp | TransposeOp):
+        found.append(owner.source)
+    return found
 
 
 def lower_concat(op: Operation) -> KernelOp:
