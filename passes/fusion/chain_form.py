@@ -24,7 +24,7 @@ from tilewright.dialects.tk.domain import Axes, domains_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_float
 
-from .scalar_builder import ScalarBuilder
+from .scalar_builder import InsertingBuilder
 
 _NO_FLAGS = arith.FastMathFlagsAttr("none")
 
@@ -39,22 +39,6 @@ def put_in_chain_form(kernel: KernelOp) -> bool:
     return _scale_the_sum(reductions[-1])
 
 
-class _After(ScalarBuilder):
-    """Inserts behind an op, one after the other."""
-
-    def __init__(self, op: Operation) -> None:
-        block = op.parent_block()
-        assert block is not None
-        super().__init__(block, op.location)
-        self._last = op
-
-    def add(self, op: Operation) -> Operation:
-        op.location = self.location
-        self.block.insert_op_after(op, self._last)
-        self._last = op
-        return op
-
-
 def _guard(peak: ReduceOp) -> None:
     """Exponents count from 0 where `peak` is infinite; what was NaN for that becomes it after the sum."""
     shifted = [
@@ -64,7 +48,7 @@ def _guard(peak: ReduceOp) -> None:
     ]
     if not shifted:
         return
-    b = _After(peak)
+    b = InsertingBuilder(peak, behind=True)
     size, zero = b.op(math.AbsFOp, peak.result), b.constant(0.0, peak.result.type)
     infinite = b.compare_float("oeq", size, b.constant(inf, peak.result.type))
     guarded = b.select(infinite, zero, peak.result)
@@ -75,7 +59,8 @@ def _guard(peak: ReduceOp) -> None:
     for total in sums:
         if isinstance(total, ReduceOp) and total.kind.data == "add":
             uses = [(use.operation, use.index) for use in total.result.uses]
-            corrected = _After(total).op(arith.AddfOp, total.result, off, properties={"fastmath": _NO_FLAGS})
+            b = InsertingBuilder(total, behind=True)
+            corrected = b.op(arith.AddfOp, total.result, off, properties={"fastmath": _NO_FLAGS})
             for user, index in uses:
                 user.operands[index] = corrected
 
@@ -90,7 +75,7 @@ def _all_hidden(peak: ReduceOp) -> None:
             continue
         for found in _users(test.result):
             if isinstance(found, ReduceOp) and found.kind.data == "and" and found.over == peak.over:
-                b = _After(found)
+                b = InsertingBuilder(found, behind=True)
                 hidden = b.compare_float("oeq", peak.result, b.constant(-inf, peak.result.type))
                 found.result.replace_all_uses_with(hidden)
 
@@ -118,7 +103,8 @@ def _scale_the_sum(total: ReduceOp) -> bool:
             continue
         power, steps = found
         product.operands[number] = _scale(power, [step for step in steps if step.own])
-        b, users = _After(total), [(use.operation, use.index) for use in total.result.uses]
+        b = InsertingBuilder(total, behind=True)
+        users = [(use.operation, use.index) for use in total.result.uses]
         value: SSAValue = total.result
         for step in reversed([step for step in steps if not step.own]):
             if isinstance(step.op, arith.SelectOp):
@@ -135,7 +121,7 @@ def _scale(power: SSAValue, steps: Sequence[_Step]) -> SSAValue:
     """An exponential, scaled where the last of the steps was."""
     if not steps:
         return power
-    b, value = _After(steps[0].op), power
+    b, value = InsertingBuilder(steps[0].op, behind=True), power
     for step in reversed(steps):
         if isinstance(step.op, arith.SelectOp):
             value = b.select(step.by, value, step.op.rhs)

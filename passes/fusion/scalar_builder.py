@@ -1,4 +1,4 @@
-"""Appends scalar ops to a kernel body: what lowering rules are written with."""
+"""Writes scalar ops into a kernel body: what lowering rules are written with."""
 
 from __future__ import annotations
 
@@ -114,3 +114,20 @@ class ScalarBuilder:
         if isa(stored, IntegerType) and value.type == i32 and stored != i32:
             return self.widen(self.narrow(value, stored), stored)
         return value
+
+
+class InsertingBuilder(ScalarBuilder):
+    """Inserts in front of `op` or, with `behind`, after it, one op after the other, at its location."""
+
+    def __init__(self, op: Operation, *, behind: bool = False) -> None:
+        block = op.parent_block()
+        assert block is not None
+        super().__init__(block, op.location)
+        self._next = op.next_op if behind else op
+
+    def add(self, op: Operation) -> Operation:
+        if self._next is None:
+            return super().add(op)
+        op.location = self.location
+        self.block.insert_op_before(op, self._next)
+        return op

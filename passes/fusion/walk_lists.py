@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, ModuleOp, UnitAttr, i32, i64
+from xdsl.dialects.builtin import IndexType, ModuleOp, UnitAttr, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import Expr, Var, dim, gathered
-from tilewright.dialects.scalars import predicate_of
+from tilewright.dialects.index_expr import ZERO, Expr, Var, dim, gathered
 from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.compute import DISTINCT, ReduceOp
@@ -25,9 +24,10 @@ from ..rewrite import may_rewrite, skip
 from ..schedule.chain_reach import required
 from ..schedule.chains import Chain, find_chain
 from ..schedule.listed import block_size
-from .body import plain_axis, simplify_body, store_to
+from .body import simplify_body
 from .inline import input_of
-from .scalar_builder import ScalarBuilder
+from .scalar_builder import InsertingBuilder
+from .searches import Table, find_table
 
 _LEAST = 16
 """Matrix units take no smaller sides, and a block holds whole ones."""
@@ -65,20 +65,11 @@ class WalkListsPass(ModulePass):
                         _walk(kernel, chain)
 
 
-@dataclass(frozen=True)
-class _Search:
-    """One list: `entry` has number `axis` of it, of `count` that there are."""
-
-    axis: int
-    entry: LoadOp
-    count: LoadOp
-
-
 def goes_along_lists(kernel: KernelOp, chain: Chain) -> bool:
     """Whether the chain asks a table that is made of lists."""
     loads = (v.owner for v in required(chain) if isinstance(v.owner, LoadOp))
     tables = (kernel.operands[list(kernel.sources).index(load.buffer)] for load in loads)
-    return any(_searches(table) is not None for table in tables)
+    return any(find_table(table) is not None for table in tables)
 
 
 def _walk(kernel: KernelOp, chain: Chain) -> None:
@@ -86,81 +77,20 @@ def _walk(kernel: KernelOp, chain: Chain) -> None:
         load = value.owner
         if not isinstance(load, LoadOp) or load.dynamic or load.mask is not None:
             continue
-        table = kernel.operands[list(kernel.sources).index(load.buffer)]
-        found = _searches(table)
-        if found is None:
+        table = find_table(kernel.operands[list(kernel.sources).index(load.buffer)])
+        if table is None:
             continue
-        column, searches, stored = found
-        at = {Var("d", axis): place for axis, place in zip(stored, load.subscripts, strict=True)}
-        size = block_size(at[Var("d", column)].terms, chain.along)
+        at = {Var("d", axis): place for axis, place in zip(table.stored, load.subscripts, strict=True)}
+        column = at[Var("d", table.column)]
+        size = block_size(column.terms, chain.along)
         if size is None:
             continue
-        why = _drawback(kernel, chain, size, [place for axis, place in at.items() if axis.index != column])
+        why = _drawback(kernel, chain, size, [e for axis, e in at.items() if axis.index != table.column])
         if why is not None:
             skip(kernel, f"no walk along listed blocks: {why}")
         elif may_rewrite(kernel, "goes along listed blocks"):
-            _rewrite(kernel, load, searches, at, dim(chain.along) // size)
+            _rewrite(kernel, load, table, at, column)
             return
-
-
-def _searches(table: SSAValue) -> tuple[int, list[_Search], list[int]] | None:
-    """The axis of columns, the lists, and the axes of a table's dimensions, if it is made of lists."""
-    if not isinstance(table, OpResult) or not isinstance(table.op, KernelOp):
-        return None
-    store = store_to(table.op.destinations[table.index])
-    axes = [plain_axis(e) for e in store.subscripts] if store is not None else [None]
-    plain = [axis for axis in axes if axis is not None]
-    if store is None or len(plain) < len(axes):
-        return None
-    found = [_search(value) for value in _either(store.value)]
-    searches = [pair for pair in found if pair is not None]
-    columns = {column for column, _ in searches}
-    if len(searches) < len(found) or len(columns) != 1 or not columns <= set(plain):
-        return None
-    return columns.pop(), [search for _, search in searches], plain
-
-
-def _either(value: SSAValue) -> list[SSAValue]:
-    """The values of which any makes `value` true."""
-    op = value.owner
-    return [*_either(op.lhs), *_either(op.rhs)] if isinstance(op, arith.OrIOp) else [value]
-
-
-def _search(value: SSAValue) -> tuple[int, _Search] | None:
-    """The axis of columns, and the list in which each of them is looked for."""
-    op = value.owner
-    if not isinstance(op, ReduceOp) or op.kind.data != "or" or len(op.over) != 1:
-        return None
-    both, (axis,) = op.value.owner, op.over
-    tests = [v.owner for v in both.operands] if isinstance(both, arith.AndIOp) else []
-    by = {predicate_of(test): test for test in tests if isinstance(test, arith.CmpiOp)}
-    if set(by) != {"eq", "slt"} or _axis(by["slt"].operands[0]) != axis:
-        return None
-    left, right = by["eq"].operands
-    column, looked_for = (_axis(right), left) if _axis(left) is None else (_axis(left), right)
-    entry, count = _plain_load(looked_for), _plain_load(by["slt"].operands[1])
-    if column is None or entry is None or count is None:
-        return None
-    if any(e.uses(Var("d", column)) for e in (*entry.subscripts, *count.subscripts)):
-        return None
-    return (
-        None
-        if any(e.uses(Var("d", axis)) for e in count.subscripts)
-        else (column, _Search(axis, entry, count))
-    )
-
-
-def _axis(value: SSAValue) -> int | None:
-    return plain_axis(value.owner.expr) if isinstance(value.owner, IndexOp) else None
-
-
-def _plain_load(value: SSAValue) -> LoadOp | None:
-    """What loads a number, of 32 bits or wider."""
-    op = value.owner
-    load = op.operands[0].owner if isinstance(op, arith.ExtSIOp) else op
-    if not isinstance(load, LoadOp) or load.dynamic or load.mask is not None:
-        return None
-    return load if load.result.type in (i32, i64) else None
 
 
 def _drawback(kernel: KernelOp, chain: Chain, size: int, places: Sequence[Expr]) -> str | None:
@@ -177,40 +107,18 @@ def _drawback(kernel: KernelOp, chain: Chain, size: int, places: Sequence[Expr])
     return None
 
 
-class _Before(ScalarBuilder):
-    """Inserts in front of an op."""
-
-    def __init__(self, op: Operation) -> None:
-        block = op.parent_block()
-        assert block is not None
-        super().__init__(block, op.location)
-        self._next = op
-
-    def add(self, op: Operation) -> Operation:
-        op.location = self.location
-        self.block.insert_op_before(op, self._next)
-        return op
-
-    def wide(self, value: SSAValue) -> SSAValue:
-        return value if value.type == i64 else self.op(arith.ExtSIOp, value, type_=i64)
-
-
-def _rewrite(
-    kernel: KernelOp, load: LoadOp, searches: Sequence[_Search], at: Mapping[Var, Expr], column: Expr
-) -> None:
+def _rewrite(kernel: KernelOp, load: LoadOp, table: Table, at: Mapping[Var, Expr], column: Expr) -> None:
     """Search in the body of `kernel`, where `load` reads what was searched before."""
-    owner = searches[0].entry.parent_op()
-    assert isinstance(owner, KernelOp)
-    axis, b = len(kernel.space), _Before(load)
-    length = sum((owner.space[s.axis] for s in searches[1:]), start=owner.space[searches[0].axis])
+    axis, b = len(kernel.space), InsertingBuilder(load)
+    length = sum((table.kernel.space[s.axis] for s in table.searches), start=ZERO)
     kernel.properties["sizes"] = map_attr([*kernel.space, length])
-    operands = dict(zip(owner.sources, owner.operands, strict=True))
+    operands = dict(zip(table.kernel.sources, table.kernel.operands, strict=True))
     number = b.add(IndexOp.make(dim(axis))).results[0]
     entry, total = None, None
-    for search in searches:
+    for search in table.searches:
         columns, counts = (input_of(kernel, operands[op.buffer]) for op in (search.entry, search.count))
         places = [e.substitute(at) for e in search.count.subscripts]
-        count = b.wide(b.add(LoadOp.make(counts, places)).results[0])
+        count = _wide(b, b.add(LoadOp.make(counts, places)).results[0])
         place = number if total is None else b.op(arith.SubiOp, number, total)
         inside = b.compare_int("slt", place, count)
         if total is not None:
@@ -218,7 +126,7 @@ def _rewrite(
         places = [e.substitute({**at, Var("d", search.axis): gathered(0)}) for e in search.entry.subscripts]
         index = b.op(arith.IndexCastOp, place, type_=IndexType())
         zero = b.constant(0, scalar_type(search.entry.result.type))
-        found = b.wide(b.add(LoadOp.make(columns, places, [index], inside, zero)).results[0])
+        found = _wide(b, b.add(LoadOp.make(columns, places, [index], inside, zero)).results[0])
         entry = found if entry is None else b.select(inside, found, entry)
         total = count if total is None else b.op(arith.AddiOp, total, count)
     assert entry is not None
@@ -231,3 +139,7 @@ def _rewrite(
     load.detach()
     load.erase()
     simplify_body(kernel)
+
+
+def _wide(b: InsertingBuilder, value: SSAValue) -> SSAValue:
+    return value if value.type == i64 else b.op(arith.ExtSIOp, value, type_=i64)

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, f32, i8, i32
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.float8 import FORMATS, Float8
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import FLOAT8
 
-from ..fusion.scalar_builder import ScalarBuilder
+from ..fusion.scalar_builder import InsertingBuilder, ScalarBuilder
 from ..rewrite import may_rewrite
 
 
@@ -80,12 +80,7 @@ def _expand(
     if format_ is None or not may_rewrite(second, why):
         return
     assert block is not None
-    b = ScalarBuilder(Block(), second.location)
-    found = write(b, first.input, format_)
-    for op in list(b.block.ops):
-        op.detach()
-        block.insert_op_before(op, second)
-    second.result.replace_all_uses_with(found)
+    second.result.replace_all_uses_with(write(InsertingBuilder(second), first.input, format_))
     block.erase_op(second)
     if first.result.first_use is None:
         block.erase_op(first)
