@@ -174,6 +174,14 @@ Invoke = Callable[[str, Sequence[Any]], None]
 """`(function name, pointers)`: calls compiled code by upstream's C interface."""
 
 
+def _after(upstream: _Upstream, text: str, passes: Sequence[str]) -> Any:
+    """The module that `text` is, after upstream's `passes`."""
+    module = upstream.ir.Module.parse(text)
+    manager = upstream.module("passmanager").PassManager.parse(f"builtin.module({','.join(passes)})")
+    manager.run(module.operation)
+    return module
+
+
 def compile_upstream(text: str, passes: Sequence[str], symbols: Mapping[str, Any]) -> Invoke:
     """Compile a module of upstream's own dialects by its `passes` and its JIT (at its level 2).
 
@@ -182,9 +190,7 @@ def compile_upstream(text: str, passes: Sequence[str], symbols: Mapping[str, Any
     upstream = _plain_upstream()
     with upstream.context, upstream.ir.Location.unknown():
         try:
-            module = upstream.ir.Module.parse(text)
-            manager = upstream.module("passmanager").PassManager.parse(f"builtin.module({','.join(passes)})")
-            manager.run(module.operation)
+            module = _after(upstream, text, passes)
             engine = upstream.module("execution_engine").ExecutionEngine(module, opt_level=2)
         except (upstream.ir.MLIRError, ValueError, RuntimeError) as error:
             raise RejectedUpstream(stage="compile", reason=error) from error
@@ -205,9 +211,7 @@ def generic_upstream(text: str, file: str, passes: Sequence[str] = ()) -> str:
     upstream = _plain_upstream()
     with upstream.context, upstream.ir.Location.unknown():
         try:
-            module = upstream.ir.Module.parse(text)
-            manager = upstream.module("passmanager").PassManager.parse(f"builtin.module({','.join(passes)})")
-            manager.run(module.operation)
+            module = _after(upstream, text, passes)
         except upstream.ir.MLIRError as error:
             raise UnreadableInput(
                 file=file,

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from xdsl.ir import Operation
 
-from .fallback import AtenFunction, aten_function
+from .fallback import AtenFunctions
 from .graph import Graph
 from .lower import check_compiled_graph, lower
 from .reference_runtime import draw_seed, placed, result_layouts
@@ -30,14 +30,12 @@ def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:
     lowered = lower(graph, request)
     unit = emit_unit(graph.module)
     lowered.write("kernels.py", unit.text)
-    functions: dict[Operation, AtenFunction] = {}
+    functions = AtenFunctions()
 
     def run(args: list[Any]) -> list[Any]:
         env = {var: int(args[index]) for var, index in graph.symbols}
 
         def aten(op: Operation, operands: Sequence[Any]) -> Sequence[Any]:
-            if op not in functions:
-                functions[op] = aten_function(op)
             return functions[op](operands, env)
 
         plain = [a.data if isinstance(a, torch.Tensor) else a for a in args]  # versions do not count up

@@ -91,6 +91,13 @@ class AtenFunction:
         return torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device).copy_(value)
 
 
+class AtenFunctions(dict[Operation, AtenFunction]):
+    """The functions of the calls of one graph, each made when it is first asked for."""
+
+    def __missing__(self, op: Operation) -> AtenFunction:
+        return self.setdefault(op, aten_function(op))
+
+
 def aten_function(op: Operation) -> AtenFunction:
     """The function of a `tw.aten` (or of a later op that carries the same attributes)."""
     attrs = {**op.properties, **op.attributes}

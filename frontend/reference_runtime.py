@@ -20,7 +20,7 @@ from tilewright.dialects.th.run import run_plan
 
 from .call import Run
 from .check.signature import is_plan
-from .fallback import AtenFunction, aten_function
+from .fallback import AtenFunctions
 from .frozen import with_setup
 from .graph import Graph
 from .lower import check_compiled_graph, lower
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 def build(graph: Graph, request: Request) -> Run:
     """A function that interprets @main; results are new tensors in the layouts the IR asks for."""
-    functions: dict[Operation, AtenFunction] = {}
+    functions = AtenFunctions()
     layouts = result_layouts(graph)
     setup = lower(graph, request).setup
     execute = run_plan if is_plan(graph.main) else interpret
@@ -40,8 +40,6 @@ def build(graph: Graph, request: Request) -> Run:
         env = {var: int(args[index]) for var, index in graph.symbols}
 
         def aten(op: Operation, operands: Sequence[Any]) -> Sequence[Any]:
-            if op not in functions:
-                functions[op] = aten_function(op)
             return functions[op](operands, env)
 
         with torch.no_grad():

@@ -46,6 +46,16 @@ def like_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(FACTS, "cpu", GPUS)
 
 
+@pytest.fixture
+def flex_gradients_on_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eager flex attention computes gradients on CPUs, too, but for a check in front."""
+    import torch
+    from torch.nn.attention import flex_attention
+
+    monkeypatch.setattr(flex_attention, "_validate_device", lambda *_: None)
+    torch._dynamo.reset()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: needs a CUDA device; skipped, with the reason, without one")
     if hasattr(config, "workerinput"):  # xdist workers inherit the session's folder

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 import torch
+from threads import at_once
 from torch import Tensor
 from torch._dynamo.exc import BackendCompilerFailed
 
@@ -183,26 +184,16 @@ def test_a_library_that_does_not_load(tmp_path: Path) -> None:
 
 
 def test_threads_compile_and_call_at_once() -> None:
-    errors: list[object] = []
     shared = compiled(function(1.3))
 
     def work(i: int) -> None:
-        try:
-            torch.testing.assert_close(shared(X), function(1.3)(X))
-            for j in range(2):
-                right(function(2 + i + j / 10))
-            for _ in range(50):
-                torch.testing.assert_close(shared(X + i), function(1.3)(X + i))
-        except BaseException as error:
-            errors.append(error)
+        torch.testing.assert_close(shared(X), function(1.3)(X))
+        for j in range(2):
+            right(function(2 + i + j / 10))
+        for _ in range(50):
+            torch.testing.assert_close(shared(X + i), function(1.3)(X + i))
 
-    threads = [threading.Thread(target=work, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(timeout=120)
-    assert not any(thread.is_alive() for thread in threads)
-    assert errors == []
+    at_once(work)
 
 
 def test_processes_compile_the_same_graph_at_once(tmp_path: Path) -> None:

@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from flex_gradients import Function, check, gradients
 from matrix_units import UNITS, check_kernels
 from test_gpu_emulated import OPTIONS, compiled, floats
 from torch import Tensor
-from torch.nn.attention import flex_attention as flex
 from torch.nn.attention.flex_attention import AuxRequest, create_block_mask, flex_attention
 
 import tilewright
-from benchmarks.numerics import judge
 from tilewright.targets.gpu_triton.compiler import triton_version
 
-Function = Callable[..., Any]
 ROWS, KEYS, HEADS = 71, 75, 4
 SLOPES, TABLE = floats(HEADS, seed=5), floats(HEADS, ROWS + KEYS, seed=6)
 DOCUMENTS = torch.arange(KEYS) // 20
 
-pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
-
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eager computes gradients on CPUs, too, but for a check in front."""
-    monkeypatch.setattr(flex, "_validate_device", lambda *_: None)
-    torch._dynamo.reset()
+pytestmark = [
+    pytest.mark.usefixtures("flex_gradients_on_cpus"),
+    pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile"),
+]
 
 
 SCORES: dict[str, Function] = {
@@ -55,20 +48,6 @@ def heads(shared: int = 1, depth: int = 24, dtype: torch.dtype = torch.bfloat16)
 def attention(score: Function | None = None, mask: Function | None = None) -> Function:
     found = None if mask is None else create_block_mask(mask, None, None, ROWS, KEYS, "cpu", BLOCK_SIZE=8)
     return lambda q, k, v: flex_attention(q, k, v, score_mod=score, block_mask=found, enable_gqa=True)
-
-
-def gradients(function: Function, inputs: list[Tensor], dtype: torch.dtype) -> list[Tensor]:
-    leaves = [t.to(dtype).requires_grad_() for t in inputs]
-    out = function(*leaves)
-    return [out, *torch.autograd.grad(out, leaves, floats(*out.shape, seed=8, dtype=torch.float64).to(dtype))]
-
-
-def check(function: Function, *inputs: Tensor) -> None:
-    """As close to float64 as eager is."""
-    dtype = inputs[0].dtype
-    found, wanted = (gradients(f, list(inputs), dtype) for f in (compiled(function), function))
-    verdict = judge(found, wanted, gradients(function, list(inputs), torch.float64))
-    assert verdict, verdict.why
 
 
 def graphs_of(function: Function, *inputs: Tensor) -> list[Any]:

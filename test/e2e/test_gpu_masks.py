@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
 import torch
+from flex_gradients import Function, check, gradients
 from test_gpu_emulated import compiled, floats
 from torch import Tensor
-from torch.nn.attention import flex_attention as flex
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
 
 from benchmarks.numerics import judge
 from tilewright.targets.gpu_triton.emulator import language
 
-Function = Callable[..., Any]
 ROWS, KEYS = 300, 333
 STEP = 32
 """Keys that a program takes at a time."""
-pytestmark = pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
-
-
-@pytest.fixture(autouse=True)
-def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Eager computes gradients on CPUs, too, but for a check in front."""
-    monkeypatch.setattr(flex, "_validate_device", lambda *_: None)
-    torch._dynamo.reset()
+pytestmark = [
+    pytest.mark.usefixtures("flex_gradients_on_cpus"),
+    pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile"),
+]
 
 
 MASKS: dict[str, Function] = {
@@ -44,19 +39,6 @@ MASKS: dict[str, Function] = {
 
 def heads(rows: int = ROWS, keys: int = KEYS, depth: int = 16) -> list[Tensor]:
     return [floats(1, 2, n, depth, seed=i, dtype=torch.bfloat16) for i, n in enumerate((rows, keys, keys))]
-
-
-def gradients(function: Function, inputs: list[Tensor], dtype: torch.dtype) -> list[Tensor]:
-    leaves = [t.to(dtype).requires_grad_() for t in inputs]
-    out = function(*leaves)
-    return [out, *torch.autograd.grad(out, leaves, floats(*out.shape, seed=8).to(dtype))]
-
-
-def check(function: Function, inputs: list[Tensor]) -> None:
-    """As close to float64 as eager is, gradients too."""
-    found, wanted = (gradients(f, inputs, torch.bfloat16) for f in (compiled(function), function))
-    verdict = judge(found, wanted, gradients(function, inputs, torch.float64))
-    assert verdict, verdict.why
 
 
 @contextmanager
@@ -80,7 +62,7 @@ def masked(mask: Function, rows: int = ROWS, keys: int = KEYS) -> Function:
 
 @pytest.mark.parametrize("mask", MASKS)
 def test_masks_on_positions(mask: str) -> None:
-    check(masked(MASKS[mask]), heads())
+    check(masked(MASKS[mask]), *heads())
 
 
 def written_out(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
@@ -137,7 +119,7 @@ def grouped(rows: int = ROWS, keys: int = KEYS) -> list[Tensor]:
 def test_listed_blocks(mask: str, size: Any) -> None:
     """Blocks larger than those of a program, smaller, of other sizes, and such as programs cannot walk."""
     found = create_block_mask(LISTED[mask], 2, 4, ROWS, KEYS, "cpu", BLOCK_SIZE=size)
-    check(lambda q, k, v: flex_attention(q, k, v, block_mask=found, enable_gqa=True), grouped())
+    check(lambda q, k, v: flex_attention(q, k, v, block_mask=found, enable_gqa=True), *grouped())
 
 
 def listed_alone(q: Tensor, k: Tensor, v: Tensor) -> Tensor:

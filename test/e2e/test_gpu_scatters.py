@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from drawn import positions, tensor
 from torch import Tensor, nn
 
 from tilewright.frontend.explain import Explanation, explain
@@ -15,17 +16,6 @@ DTYPES = (torch.float32, torch.float64, torch.int64, torch.int32)
 
 
 OPTIONS = {"target": "gpu_emulated", "fallback": False}
-
-
-def tensor(*sizes: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    if dtype.is_floating_point:
-        return torch.randn(sizes, generator=generator).to(dtype)
-    return torch.randint(0, 100, sizes, generator=generator).to(dtype)
-
-
-def positions(high: int, *sizes: int) -> Tensor:
-    return torch.randint(0, high, sizes, generator=torch.Generator().manual_seed(1))
 
 
 def calls(found: Explanation) -> set[str]:

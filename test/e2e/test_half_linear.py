@@ -60,20 +60,21 @@ def test_linear(
 
 @pytest.mark.parametrize("capability", ["", "avx2"])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bf16", "f16"])
-def test_epilogue(dtype: torch.dtype, capability: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("kind", "k", "n", "sizes"), [(Block, 48, 96, (2, 19, 48)), (Transposed, 40, 32, (40, 11))]
+)
+def test_what_surrounds_a_product(
+    kind: type[Block | Transposed],
+    k: int,
+    n: int,
+    sizes: tuple[int, ...],
+    dtype: torch.dtype,
+    capability: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     limit(monkeypatch, capability)
-    model = Block(48, 96).to(dtype).eval()
-    x = torch.randn(2, 19, 48).to(dtype)
-    with torch.no_grad():
-        assert check_model(torch.compile(model, backend="mlir", fullgraph=True), model, (x,))
-
-
-@pytest.mark.parametrize("capability", ["", "avx2"])
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=["bf16", "f16"])
-def test_transposed_input(dtype: torch.dtype, capability: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    limit(monkeypatch, capability)
-    model = Transposed(40, 32).to(dtype).eval()
-    x = torch.randn(40, 11).to(dtype)
+    model = kind(k, n).to(dtype).eval()
+    x = torch.randn(sizes).to(dtype)
     with torch.no_grad():
         assert check_model(torch.compile(model, backend="mlir", fullgraph=True), model, (x,))
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import pytest
 import torch
+from drawn import positions, tensor
 from torch import Tensor
 
 from benchmarks.numerics import judge
@@ -22,15 +24,8 @@ pytestmark = [
 ]
 
 
-def numbers(*sizes: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    if dtype.is_floating_point:
-        return torch.randn(sizes, generator=generator).to(dtype)
-    return torch.randint(0, 5, sizes, generator=generator).to(dtype)
-
-
-def positions(high: int, *sizes: int) -> Tensor:
-    return torch.randint(0, high, sizes, generator=torch.Generator().manual_seed(1))
+numbers = partial(tensor, high=5)
+"""Small integers, whose products are no large ones."""
 
 
 def along(reduce: str) -> Callable[..., list[Tensor]]:

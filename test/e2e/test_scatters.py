@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+from drawn import positions, tensor
 from torch import Tensor, nn
 
 _DTYPES = (
@@ -22,17 +23,6 @@ def one_thread() -> Iterator[None]:
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(count)
-
-
-def tensor(*sizes: int, dtype: torch.dtype = torch.float32, seed: int = 0) -> Tensor:
-    generator = torch.Generator().manual_seed(seed)
-    if dtype.is_floating_point:
-        return torch.randn(sizes, generator=generator).to(dtype)
-    return torch.randint(0, 100, sizes, generator=generator).to(dtype)
-
-
-def positions(high: int, *sizes: int, low: int = 0) -> Tensor:
-    return torch.randint(low, high, sizes, generator=torch.Generator().manual_seed(1))
 
 
 def exactly(function: Callable[..., Any], *inputs: Tensor) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
-from typed_statements import typed_statement
+from typed_statements import DTYPES, typed_statement
 
 _HEAD = """import torch
 from torch.nn import functional as F
@@ -28,19 +28,8 @@ def inputs(n, m):
 
 def program({names}):
 """
-_DTYPES = (
-    "float32",
-    "float32",
-    "float32",
-    "float64",
-    "bfloat16",
-    "float16",
-    "int64",
-    "int32",
-    "int16",
-    "int8",
-    "uint8",
-)
+_DTYPES = ("float32", "float32", *DTYPES)
+"""Of inputs, which are float32 more often."""
 _LARGEST = 4000
 """Elements of a value."""
 

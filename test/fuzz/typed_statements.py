@@ -262,6 +262,7 @@ KINDS: Sequence[tuple[int, Sequence[str]]] = (
 )
 """Weight, statements."""
 
+DTYPES = ("float32", "float64", "bfloat16", "float16", "int64", "int32", "int16", "int8", "uint8")
 CHOICES: Mapping[str, Sequence[object]] = {
     "op": ("+", "-", "*"),
     "division": ("//", "%"),
@@ -339,18 +340,7 @@ CHOICES: Mapping[str, Sequence[object]] = {
     "index": (0, -1, 1, -2, 2),
     "step": (1, 2, 2, 3),
     "flag": (True, False),
-    "dtype": (
-        "float32",
-        "float64",
-        "bfloat16",
-        "float16",
-        "int64",
-        "int32",
-        "int16",
-        "int8",
-        "uint8",
-        "bool",
-    ),
+    "dtype": (*DTYPES, "bool"),
     "same_size": ("int32", "float32", "int16", "int8", "uint8", "int64"),
     "in_place": (
         "add_(1)",

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from lit_modules import modules
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import DiagnosticException
@@ -12,35 +13,20 @@ from xdsl.utils.exceptions import DiagnosticException
 from tilewright.dialects.diagnostics import BrokenByPass, FailedPass
 from tilewright.dialects.registry import new_context
 from tilewright.frontend import opt_tool, translate_tool
-from tilewright.frontend.tool_io import chunks, parse_module, verify_input
 from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_hook
 from tilewright.passes.registry import pass_names
 
 TEST = Path(__file__).parents[1]
-COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 TOOLS: dict[str, Callable[[list[str]], int]] = {
     "opt": opt_tool.main,
     "translate": lambda argv: translate_tool.main([*argv, "--to", "cpp"]),
 }
 
 
-def modules() -> list[ModuleOp]:
-    """Every valid module of the lit tests."""
-    found: list[ModuleOp] = []
-    for path in sorted(p for p in TEST.rglob("*.mlir") if "importroot" not in p.parts):
-        for part in chunks(path.read_text(), split=True):
-            try:
-                module = parse_module(new_context(), COMMENT.sub("", part), str(path))
-                verify_input(module, str(path))
-            except DiagnosticException:
-                continue
-            found.append(module)
-    return found
-
-
 @pytest.fixture(scope="module")
 def corpus() -> list[ModuleOp]:
-    return modules()
+    paths = sorted(path for path in TEST.rglob("*.mlir") if "importroot" not in path.parts)
+    return [module for path in paths for module in modules(path)]
 
 
 @pytest.mark.parametrize("name", [name for name in pass_names() if name != "upstream"])

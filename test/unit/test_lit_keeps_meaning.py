@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from xdsl.dialects.builtin import ModuleOp
+from lit_modules import modules
 from xdsl.passes import ModulePass
-from xdsl.utils.exceptions import DiagnosticException
 
 from tilewright.dialects.diagnostics import BrokenByPass, FailedPass, TilewrightError
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.check.aten_callback import aten_callback
 from tilewright.frontend.check.errors import ChangedMeaning
 from tilewright.frontend.check.session import SemanticCheck
-from tilewright.frontend.tool_io import chunks, parse_module, verify_input
 from tilewright.passes.manager import parse_pipeline, run_pipeline
 
 PASSES = Path(__file__).parents[1] / "passes"
 RUN = re.compile(r"// RUN: (?:not )?tilewright-opt %s -p (\"[^\"]*\"|'[^']*'|\S+)")
-COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 BUDGET = 0.02
 """Seconds for one run, as estimated: what is larger is run by the end-to-end tests."""
 
@@ -43,16 +39,6 @@ def pipelines(text: str) -> list[tuple[ModulePass, ...]]:
         except TilewrightError:
             continue  # a test of the error
     return passes
-
-
-def modules(path: Path) -> Iterator[ModuleOp]:
-    for part in chunks(path.read_text(), split=True):
-        try:
-            module = parse_module(new_context(), COMMENT.sub("", part), str(path))
-            verify_input(module, str(path))
-        except DiagnosticException:
-            continue
-        yield module
 
 
 FILES = sorted(path.stem for path in PASSES.glob("*.mlir"))

@@ -4,6 +4,18 @@ from __future__ import annotations
 
 from tk_harness import Case
 
+
+def _scan(combine: str, axis: int) -> Case:
+    return Case(
+        f"""tk.func @f [5, 19] (%x: memref<95xf32>, %o: memref<95xf32>) {{
+          %0 = tk.load %x[d0*19 + d1] : memref<95xf32> -> f32
+          %1 = tk.scan {combine} %0 along {axis} : f32
+          tk.store %1, %o[d0*19 + d1] : f32, memref<95xf32>
+        }}""",
+        ("f32 95", "f32 95 = 0"),
+    )
+
+
 CASES = {
     "elementwise": Case(
         """tk.func @f [3, 1, 7] (%x: memref<21xf32>, %o: memref<21xf32>) {
@@ -266,30 +278,9 @@ CASES = {
         }""",
         ("f32 123", "f32 123", "i64 41 < 9", "f32 3 = 0", "f32 3 = 0"),
     ),
-    "cumsum": Case(
-        """tk.func @f [5, 19] (%x: memref<95xf32>, %o: memref<95xf32>) {
-          %0 = tk.load %x[d0*19 + d1] : memref<95xf32> -> f32
-          %1 = tk.scan add %0 along 1 : f32
-          tk.store %1, %o[d0*19 + d1] : f32, memref<95xf32>
-        }""",
-        ("f32 95", "f32 95 = 0"),
-    ),
-    "logcumsumexp": Case(
-        """tk.func @f [5, 19] (%x: memref<95xf32>, %o: memref<95xf32>) {
-          %0 = tk.load %x[d0*19 + d1] : memref<95xf32> -> f32
-          %1 = tk.scan logaddexp %0 along 1 : f32
-          tk.store %1, %o[d0*19 + d1] : f32, memref<95xf32>
-        }""",
-        ("f32 95", "f32 95 = 0"),
-    ),
-    "cumsum_of_columns": Case(
-        """tk.func @f [5, 19] (%x: memref<95xf32>, %o: memref<95xf32>) {
-          %0 = tk.load %x[d0*19 + d1] : memref<95xf32> -> f32
-          %1 = tk.scan add %0 along 0 : f32
-          tk.store %1, %o[d0*19 + d1] : f32, memref<95xf32>
-        }""",
-        ("f32 95", "f32 95 = 0"),
-    ),
+    "cumsum": _scan("add", 1),
+    "logcumsumexp": _scan("logaddexp", 1),
+    "cumsum_of_columns": _scan("add", 0),
     "embedding": Case(
         """tk.func @f [s0, 20] (%j: memref<?xi64>, %w: memref<200xf32>, %o: memref<?xf32>) symbols [s0] {
           %0 = tk.load %j[d0] : memref<?xi64> -> i64
