@@ -199,3 +199,30 @@ tk.func @short_lists [64, 4, 96, 4, 3] (%q: memref<256xf32>, %k: memref<384xf32>
   %15 = tk.reduce add %14 over [2] : f32
   tk.store %15, %o[d0*4 + d1] : f32, memref<256xf32>
 }
+
+// -----
+
+// What `sum-in-chains` makes for GPUs.
+// CHECK-LABEL: tk.func @beside_sums_of_rows
+// CHECK-NOT:   tk.chain
+// REMARK:      chained products without lanes of rows: they add up rows of their own
+tk.func @beside_sums_of_rows [32, 16, 32, 16, 16] (%q: memref<512xf32>, %k: memref<512xf32>, %g: memref<512xf32>, %v: memref<512xf32>, %r: memref<512xf32>, %t: memref<32xf32>, %o: memref<512xf32>) {
+  %0 = tk.load %q[d0*16 + d3] : memref<512xf32> -> f32
+  %1 = tk.load %k[d2*16 + d3] : memref<512xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = tk.load %g[d0*16 + d4] : memref<512xf32> -> f32
+  %5 = tk.load %v[d2*16 + d4] : memref<512xf32> -> f32
+  %6 = arith.mulf %4, %5 : f32
+  %7 = tk.reduce add %6 over [4] : f32
+  %8 = tk.load %r[d0*16 + d4] : memref<512xf32> -> f32
+  %9 = arith.mulf %4, %8 : f32
+  %10 = tk.reduce add %9 over [4] : f32
+  tk.store %10, %t[d0] : f32, memref<32xf32>
+  %11 = arith.subf %7, %10 : f32
+  %12 = arith.mulf %3, %11 : f32
+  %13 = tk.load %k[d2*16 + d1] : memref<512xf32> -> f32
+  %14 = arith.mulf %12, %13 : f32
+  %15 = tk.reduce add %14 over [2] : f32
+  tk.store %15, %o[d0*16 + d1] : f32, memref<512xf32>
+}

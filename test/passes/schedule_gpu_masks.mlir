@@ -244,7 +244,7 @@ tk.func @causal [8, 4096, 64, 64, 64, 4096] (%q: memref<2097152xbf16>, %k: memre
 
 // -----
 
-// Functions are computed by cases: sines and cosines of what keys are turned by, two more of scores.
+// Functions are computed by cases: two of what keys are multiplied by, two more of scores.
 // CHECK-LABEL: tk.func @turned_keys
 // CHECK-SAME:  tk.blocks = array<i64: 0, 128, 1, 64, 3, 64, 2, 16>
 // SHORT-LABEL: tk.func @turned_keys
@@ -256,8 +256,8 @@ tk.func @turned_keys [512, 64, 512, 64] (%q: memref<32768xbf16>, %k: memref<3276
   %2 = tk.load %k[d2*64 + d3] : memref<32768xbf16> -> bf16
   %3 = arith.extf %2 : bf16 to f32
   %4 = tk.load %a[d2*64 + d3] : memref<32768xf32> -> f32
-  %5 = math.sin %4 : f32
-  %6 = math.cos %4 : f32
+  %5 = math.tanh %4 : f32
+  %6 = math.tanh %3 : f32
   %7 = arith.mulf %3, %5 : f32
   %8 = arith.mulf %7, %6 : f32
   %9 = arith.truncf %8 {tk.rounded} : f32 to bf16
