@@ -47,4 +47,5 @@ FACTS = {
 
 
 def facts_of(device: torch.device) -> EagerFacts:
+    """How eager mode computes on `device`."""
     return FACTS.get(device.type, GPUS)

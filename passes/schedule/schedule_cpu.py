@@ -84,31 +84,26 @@ class _Scheduler:
 
     def _decide_chain(self, chain: Chain, how: RowChain) -> None:
         """Chained products: batches and blocks of rows form one parallel loop."""
-        worth = self.costs.work(chain.row) - _WORTH_CYCLES * self.lanes
-        parallel = worth.constant is None or worth.constant > 0
-        plan = Plan(
-            order=tuple(range(len(self.space))),
-            vector=chain.row,
-            lanes=self.lanes,
-            parallel=int(parallel),
-            worth=worth if parallel and worth.constant is None else None,
-        )
-        self.func.attributes.update(plan.attributes())
+        self._decide_blocks(chain.row, self.lanes)
         self.func.attributes[CHAIN] = how.attribute()
 
     def _decide_tiles(self, tile: Tile) -> None:
         """A matrix product: panels and row tiles form one parallel loop."""
-        worth = self.costs.work(tile.column) - _WORTH_CYCLES * self.lanes
+        self._decide_blocks(tile.column, tile.lanes)
+        self.func.attributes[TILE] = tile.attribute()
+
+    def _decide_blocks(self, vector: int, lanes: int) -> None:
+        """One parallel loop, if there is enough work for it, and lanes along `vector`."""
+        worth = self.costs.work(vector) - _WORTH_CYCLES * self.lanes
         parallel = worth.constant is None or worth.constant > 0
         plan = Plan(
             order=tuple(range(len(self.space))),
-            vector=tile.column,
-            lanes=tile.lanes,
+            vector=vector,
+            lanes=lanes,
             parallel=int(parallel),
             worth=worth if parallel and worth.constant is None else None,
         )
         self.func.attributes.update(plan.attributes())
-        self.func.attributes[TILE] = tile.attribute()
 
     def _decide_loops(self) -> None:
         vector = self._vector()
