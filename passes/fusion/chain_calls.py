@@ -115,7 +115,8 @@ def _kernels(calls: _Calls) -> tuple[KernelOp, KernelOp, KernelOp]:
     weights = calls.weights.clone()
     made = scores, weights, last
     for old, new in zip((calls.scores, calls.weights, calls.last), made, strict=True):
-        name_after(new, old) if isinstance(old, MatmulOp) else None
+        if isinstance(old, MatmulOp):
+            name_after(new, old)
         new.location = old.location
         block = old.parent_block()
         assert block is not None

@@ -18,8 +18,8 @@ from tilewright.dialects.tw.window import WindowOp, window_sizes
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..rewrite import skip
+from .call_arguments import each, literal, literals
 from .driver import Rewrite
-from .pooling_geometry import each, literal, literals
 
 _IMAGE, _WEIGHT, _BIAS = range(3)
 """The results of `aten::convolution_backward`."""

@@ -19,8 +19,9 @@ from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of, tensor_type
 
 from ..rewrite import skip
+from .call_arguments import literal, literals
 from .driver import Rewrite
-from .pooling_geometry import Geometry, geometry_of, literal, literals
+from .pooling_geometry import Geometry, geometry_of
 
 
 def decompose_pooling(op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:

@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
-from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
-
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.window import window_sizes
 from tilewright.dialects.types import sizes_of
 
 from ..rewrite import skip
+from .call_arguments import each, literal
 
 
 @dataclass(frozen=True)
@@ -54,27 +51,3 @@ def geometry_of(
         skip(op, "not decomposed: its sizes are written differently")
         return None
     return Geometry(sizes, strides, low, high)
-
-
-def each(values: Sequence[int], rank: int) -> tuple[int, ...]:
-    """One entry per dimension, where one may stand for all."""
-    return tuple(values) if len(values) == rank else tuple(values) * rank
-
-
-def _arg(op: AtenOp, index: int) -> Attribute | None:
-    return op.args.data[index] if index < len(op.args.data) else None
-
-
-def literal(op: AtenOp, index: int) -> int | None:
-    found = _arg(op, index)
-    return found.value.data if isinstance(found, IntegerAttr) else None
-
-
-def literals(op: AtenOp, index: int, default: tuple[int, ...]) -> tuple[int, ...]:
-    """A list of literal integers, or one of them."""
-    found = _arg(op, index)
-    entries: Sequence[Attribute] = () if found is None else (found,)
-    if isa(found, ArrayAttr[Attribute]):
-        entries = found.data
-    values = tuple(entry.value.data for entry in entries if isinstance(entry, IntegerAttr))
-    return values or default
