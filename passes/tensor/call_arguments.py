@@ -21,15 +21,16 @@ def _arg(op: AtenOp, index: int) -> Attribute | None:
 
 
 def literal(op: AtenOp, index: int) -> int | None:
+    """An integer or truth value; None where it is none, a symbol, or left out."""
     found = _arg(op, index)
     return found.value.data if isinstance(found, IntegerAttr) else None
 
 
-def literals(op: AtenOp, index: int, default: tuple[int, ...]) -> tuple[int, ...]:
-    """A list of literal integers, or one of them."""
+def literals(op: AtenOp, index: int, default: tuple[int, ...] = ()) -> tuple[int, ...] | None:
+    """A list of integers, or one of them; `default` where that is left out or empty, None with a symbol."""
     found = _arg(op, index)
     entries: Sequence[Attribute] = () if found is None else (found,)
     if isa(found, ArrayAttr[Attribute]):
         entries = found.data
     values = tuple(entry.value.data for entry in entries if isinstance(entry, IntegerAttr))
-    return values or default
+    return (values or default) if len(values) == len(entries) else None

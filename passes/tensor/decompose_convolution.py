@@ -127,12 +127,12 @@ def _product_of(op: AtenOp) -> _Convolution | None:
     """The convolution whose gradients `op` computes, where that is a product."""
     gradient, image, weight = op.inputs
     rank = len(sizes_of(gradient)) - 2
-    strides, padding, dilation = (each(literals(op, number, ()), rank) for number in (4, 5, 6))
+    strides, padding, dilation = (literals(op, number) for number in (4, 5, 6))
     groups = literal(op, 9)
-    if literal(op, 7) != 0 or groups is None or {len(strides), len(padding), len(dilation)} != {rank}:
+    if strides is None or padding is None or dilation is None or literal(op, 7) != 0 or groups is None:
         return None
-    found = _Convolution(image, weight, strides)
-    if not found.is_product(padding, dilation, groups):
+    found = _Convolution(image, weight, each(strides, rank))
+    if not found.is_product(each(padding, rank), each(dilation, rank), groups):
         return None
     if found.places != sizes_of(gradient)[2:]:
         skip(op, "not decomposed: its sizes are written differently")

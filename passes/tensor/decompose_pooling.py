@@ -33,8 +33,11 @@ def decompose_pooling(op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:
 
 
 def _avg_pool(rank: int, op: AtenOp, rw: Rewrite) -> Sequence[SSAValue] | None:
-    window, padding = literals(op, 1, ()), literals(op, 3, (0,))
-    geometry = geometry_of(op, rank, window, literals(op, 2, ()), padding, 4)
+    window, strides, padding = literals(op, 1), literals(op, 2), literals(op, 3, (0,))
+    if window is None or strides is None or padding is None:
+        skip(op, "not decomposed: its windows depend on a symbol")
+        return None
+    geometry = geometry_of(op, rank, window, strides, padding, 4)
     if geometry is None:
         return None
     if (divisor := literal(op, 6)) is not None:

@@ -98,3 +98,11 @@ func.func @keeps_sizes_of_another_name(%x: tensor<2x4x?x8xf32, #tw.shape<"2, 4, 
   %r = tw.aten "aten::avg_pool2d"(%x) {args = [#tw.arg<0>, [2 : i64, 2 : i64]]} : (tensor<2x4x?x8xf32, #tw.shape<"2, 4, s0, 8">>) -> tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>
   func.return %r : tensor<2x4x?x4xf32, #tw.shape<"2, 4, s1, 4">>
 }
+
+// CHECK-LABEL: @windows_of_a_symbol
+// CHECK-NEXT: tw.aten "aten::avg_pool2d"
+// REMARK: not decomposed: its windows depend on a symbol
+func.func @windows_of_a_symbol(%x: tensor<2x4x?x9xf32, #tw.shape<"2, 4, s0, 9">>, %s0: index {tw.symbol = "s0"}) -> tensor<2x4x1x3xf32> {
+  %r = tw.aten "aten::avg_pool2d"(%x) {args = [#tw.arg<0>, [#tw.size<"s0">, 3 : i64]]} : (tensor<2x4x?x9xf32, #tw.shape<"2, 4, s0, 9">>) -> tensor<2x4x1x3xf32>
+  func.return %r : tensor<2x4x1x3xf32>
+}
