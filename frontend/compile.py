@@ -3,79 +3,39 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch.fx import GraphModule
 
 from tilewright.dialects.diagnostics import CannotCompile
-from tilewright.targets.registry import Target, code, known_devices, target, target_for
+from tilewright.targets.registry import known_devices, target, target_for
 
 from .aliases import made_anew
 from .aten_runtime import run_by_aten, warn_once
-from .call import Boxed, Run, make_call, no_work
+from .call import Boxed, make_call, no_work
 from .collector import collector_paused
 from .decompositions import decompositions
 from .devices import placement
 from .environment import Environment
-from .errors import MissingTarget, NoTargetForDevice
+from .errors import NoTargetForDevice
 from .fallback import report
 from .fx_import import import_fx
 from .graph import Graph
 from .graph_details import our_entries
 from .kept_graph import Compiled, keeping, key_of
 from .locations import argument_name
-from .options import Options, options_of_target
+from .options import Options
+from .request import Request, build
 from .torch_internals import tokens_inside, tracing_context
 from .trace import Record, Trace
 from .true_types import correct_types
 
 LOGGER = logging.getLogger("tilewright.compile")
-
-
-@dataclass(frozen=True)
-class Request:
-    """One graph to build: what a target is told beside the module."""
-
-    options: Options
-    environment: Environment
-    kind: str
-    """`inference`, `forward` or `backward`."""
-    trace: Trace = field(default_factory=lambda: Trace(""))
-    """Where to note what happens."""
-    target: Target | None = None
-    """What builds it: `build` fills this in."""
-    target_options: Mapping[str, object] = field(default_factory=dict[str, object])
-    """The options of that target's own, all of them."""
-
-    @property
-    def dump_folder(self) -> Path | None:
-        """Where to write the IR after each pass, None for nowhere."""
-        return Path(self.options.dump) if self.options.dump else self.environment.dump
-
-    @property
-    def cache_folder(self) -> Path:
-        """Where compiled libraries are kept."""
-        return Path(self.options.cache_dir) if self.options.cache_dir else self.environment.cache
-
-
-Builder = Callable[[Graph, Request], Run]
-
-
-def build(name: str, graph: Graph, request: Request) -> Run:
-    """What target `name` makes of the graph."""
-    chosen = target(name)
-    own = options_of_target(chosen, request.options.target_options)
-    try:
-        builder: Builder = code(chosen.build)
-        return builder(graph, replace(request, target=chosen, target_options=own))
-    except ImportError as error:
-        raise MissingTarget(name=name, reason=str(error)) from error
 
 
 def compile_captured(

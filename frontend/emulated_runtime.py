@@ -7,7 +7,7 @@ programs, and memory that nobody wrote is poisoned: slow, and what it finds is a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from xdsl.ir import Operation
@@ -16,9 +16,7 @@ from .fallback import AtenFunctions
 from .graph import Graph
 from .lower import check_compiled_graph, lower
 from .reference_runtime import draw_seed, placed, result_layouts
-
-if TYPE_CHECKING:
-    from .compile import Request
+from .request import Request
 
 
 def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:

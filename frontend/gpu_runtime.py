@@ -27,6 +27,7 @@ from .environment import gpu_stand_in
 from .graph import Graph
 from .lower import lower
 from .native_code import module_of, text_of
+from .request import Request
 from .torch_internals import real_tensors
 
 if TYPE_CHECKING:
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from tilewright.targets.gpu_triton.launch import Libraries
     from tilewright.targets.gpu_triton.tuning import Tuner
 
-    from .compile import Request
 
 LOGGER = logging.getLogger("tilewright.cuda_graphs")
 AUTOMATIC = -1

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch._dynamo.utils import counters
 from torch._functorch._aot_autograd.autograd_cache import (
@@ -34,11 +34,9 @@ from .code import Code
 from .dropout_operators import NAMESPACE, operators
 from .environment import Environment, read_environment
 from .graph import Boundary
+from .options import Options
+from .request import Request
 from .torch_internals import guards_of_floats, keep_saved_tensors
-
-if TYPE_CHECKING:
-    from .compile import Request
-    from .options import Options
 
 LOGGER = logging.getLogger("tilewright.cache")
 COUNTERS = "tilewright"

@@ -26,10 +26,10 @@ from tilewright.targets.registry import code
 from .call import Run
 from .dump import open_dump, write_import
 from .graph import Graph
+from .request import Request
 
 if TYPE_CHECKING:
     from .check.session import SemanticCheck
-    from .compile import Request
     from .trace import Observer
 
 LOGGER = logging.getLogger("tilewright.check")

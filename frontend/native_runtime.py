@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .call import Run
 from .errors import NotOnCpu
 from .graph import Graph
 from .lower import check_compiled_graph, lower
 from .native_code import NativeCode
-
-if TYPE_CHECKING:
-    from .compile import Request
+from .request import Request
 
 
 def build_cpu(graph: Graph, request: Request) -> Run:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from xdsl.dialects.builtin import StringAttr
@@ -24,9 +24,7 @@ from .fallback import AtenFunctions
 from .frozen import with_setup
 from .graph import Graph
 from .lower import check_compiled_graph, lower
-
-if TYPE_CHECKING:
-    from .compile import Request
+from .request import Request
 
 
 def build(graph: Graph, request: Request) -> Run:

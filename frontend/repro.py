@@ -13,7 +13,6 @@ import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -23,9 +22,7 @@ from tilewright.targets.registry import target
 from .check.errors import WrongCode
 from .check_writer import pass_flags
 from .dump import load_flags, repro_header, versions
-
-if TYPE_CHECKING:
-    from .compile import Request
+from .request import Request
 
 SEED = 0
 

@@ -14,11 +14,11 @@ from tilewright.dialects.index_expr import Var
 
 from .check.signature import Entry, Parameter, function_named
 from .cli.errors import CannotRun
-from .compile import Request, build
 from .dtypes import DTYPES
 from .environment import read_environment
 from .graph import Argument, Graph, Result
 from .options import make_options
+from .request import Request, build
 
 
 def run_by_target(

@@ -13,13 +13,14 @@ from torch import Tensor, nn
 from torch.fx import Graph, GraphModule
 
 from tilewright.frontend.backend import compile_graph
-from tilewright.frontend.compile import Request, compile_aten, compile_captured
+from tilewright.frontend.compile import compile_aten, compile_captured
 from tilewright.frontend.decompositions import decompositions
 from tilewright.frontend.environment import read_environment
 from tilewright.frontend.errors import FallbackRefused, UnsupportedNode
 from tilewright.frontend.fx_import import import_fx
 from tilewright.frontend.graph import Graph as Imported
 from tilewright.frontend.options import make_options
+from tilewright.frontend.request import Request
 from tilewright.passes.manager import module_text, verify_module
 
 

@@ -19,7 +19,7 @@ from tilewright.targets.gpu_triton.kernel import TritonUnit
 from tilewright.targets.registry import Target, register_target
 
 if TYPE_CHECKING:
-    from tilewright.frontend.compile import Request
+    from tilewright.frontend.request import Request
 
 UNITS: list[TritonUnit] = []
 """What was emitted, graph by graph."""
