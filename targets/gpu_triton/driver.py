@@ -17,10 +17,11 @@ LIBRARY = "libcuda.so.1"
 DEFAULT_SHARED = 48 << 10
 """Bytes of shared memory that a kernel gets without being given more."""
 
-# CUresult, CUdevice_attribute and CUfunction_attribute of cuda.h.
+# CUresult, CUdevice_attribute, CUfunction_attribute and CUfunc_cache of cuda.h.
 _NO_BINARY, _BAD_PTX, _NEWER_PTX, _OUT_OF_MEMORY = 209, 218, 222, 2
 _CORES, _MAJOR, _MINOR, _SHARED_OPTIN = 16, 75, 76, 97
 _MAX_DYNAMIC_SHARED = 8
+_PREFER_SHARED = 1
 _PORTABLE_AND_MAPPED = 3
 
 _ADVICE = {
@@ -93,6 +94,8 @@ class Driver:
             limit = self.attribute(_SHARED_OPTIN, device)
             if code.shared > limit:
                 raise TooMuchSharedMemory(name=code.entry, needed=code.shared, limit=limit)
+            # As Triton's own launcher has it: no first-level cache at the cost of programs that fit.
+            self.call("cuFuncSetCacheConfig", function, _PREFER_SHARED)
             self.call("cuFuncSetAttribute", function, _MAX_DYNAMIC_SHARED, code.shared)
         return function.value or 0
 

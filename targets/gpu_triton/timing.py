@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import statistics
+import time
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,21 +17,26 @@ from .kernel import TritonKernel
 _L2_BYTES = 38
 _NON_BLOCKING = 1
 _WARM_UP, _LAUNCHES = 2, 11
+_IDLE, _AWAKE = 0.05, 0.1
+"""Seconds: so long without work a device may have lowered its clocks; so long it is kept busy then."""
 _FLOATS = ("*fp64", "*fp32", "*bf16", "*fp16")
 _SMALL = 0x3C
 """In each byte of a float: about 0.01 in f32 and bf16, about 1 in f16."""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Clock:
     """Times kernels on one device.
 
     Buffers hold small floats and zeros of other types, which are valid indices; the second-level cache
-    is overwritten between launches, so that data comes from where most of it does in a model.
+    is overwritten between launches, so that data comes from where most of it does in a model. A device
+    that had nothing to do (while kernels were compiled, say) is kept busy first: the first kernel to be
+    timed would have lower clocks than the others.
     """
 
     driver: Driver
     device: int
+    _busy_until: float = float("-inf")
 
     def seconds(self, kernel: TritonKernel, binary: Binary, sizes: Sequence[int]) -> float:
         """Median seconds of a launch; `sizes` are bytes of the buffers. Raises errors of the driver."""
@@ -51,28 +57,39 @@ class Clock:
             if kernel.checks:
                 arguments.append(stack.enter_context(self._memory(64)))
                 self._fill(arguments[-1], 0, 64, stream)
-            scratch = ctypes.c_uint64(0)
+            scratch, of_profilers = ctypes.c_uint64(0), ctypes.c_uint64(0)
             if binary.scratch:
                 scratch = stack.enter_context(self._memory(binary.scratch * grid[0] * grid[1] * grid[2]))
-            pointers = [ctypes.addressof(a) for a in (*arguments, scratch, ctypes.c_uint64(0))]
-            launch = _Launch(function, grid, code, stream, (ctypes.c_void_p * len(pointers))(*pointers))
-            cache = self.driver.attribute(_L2_BYTES, self.device) * 2
-            flush = stack.enter_context(self._memory(cache)) if cache else None
+            arguments += [scratch, of_profilers]
+            pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
+            launch = _Launch(function, grid, code, stream, pointers)
+            cache = max(self.driver.attribute(_L2_BYTES, self.device) * 2, 64)
+            flush = stack.enter_context(self._memory(cache))
+            self._wake(flush, cache, stream)
             return self._median(launch, flush, cache, stack)
 
-    def _median(self, launch: _Launch, flush: ctypes.c_uint64 | None, size: int, stack: ExitStack) -> float:
+    def _wake(self, flush: ctypes.c_uint64, size: int, stream: ctypes.c_void_p) -> None:
+        start = time.monotonic()
+        if start - self._busy_until < _IDLE:
+            return
+        while time.monotonic() - start < _AWAKE:
+            for _ in range(_LAUNCHES):
+                self._fill(flush, 0, size, stream)
+            self.driver.call("cuStreamSynchronize", stream)
+
+    def _median(self, launch: _Launch, flush: ctypes.c_uint64, size: int, stack: ExitStack) -> float:
         for _ in range(_WARM_UP):
             self._launch(launch)
         pairs = [
             (stack.enter_context(self._event()), stack.enter_context(self._event())) for _ in range(_LAUNCHES)
         ]
         for first, last in pairs:
-            if flush is not None:
-                self._fill(flush, 0, size, launch.stream)
+            self._fill(flush, 0, size, launch.stream)
             self.driver.call("cuEventRecord", first, launch.stream)
             self._launch(launch)
             self.driver.call("cuEventRecord", last, launch.stream)
         self.driver.call("cuStreamSynchronize", launch.stream)
+        self._busy_until = time.monotonic()
         found: list[float] = []
         for first, last in pairs:
             milliseconds = ctypes.c_float()

@@ -22,7 +22,7 @@ typedef struct {
 typedef struct {
   char name[NAME];
   int device;
-  int shared_limit;
+  int shared_limit, prefers_shared;
   int arguments;  // of the kernel, scratch included
 } Function;
 
@@ -221,6 +221,10 @@ API(int, cuFuncSetAttribute, void* function, int attribute, int value) {
   if (attribute == 8) ((Function*)function)->shared_limit = value;
   return 0;
 }
+API(int, cuFuncSetCacheConfig, void* function, int config) {
+  ((Function*)function)->prefers_shared = config == 1;
+  return 0;
+}
 API(int, cuMemHostAlloc, void** memory, size_t bytes, unsigned flags) {
   (void)flags;
   MAY_FAIL("cuMemHostAlloc");
@@ -256,6 +260,7 @@ static int stub_run(void* function, unsigned gx, unsigned gy, unsigned gz, unsig
   if (!context) return NO_CONTEXT;
   if (f->device != context - 1) return 400;  // CUDA_ERROR_INVALID_HANDLE: of another context
   if ((int)shared > f->shared_limit) return 1;
+  if (shared > 48 << 10 && !f->prefers_shared) return 1;  // which is our rule, not the driver's
   if (launched < MOST) {
     Launch* l = &launches[launched];
     memset(l, 0, sizeof *l);

@@ -230,22 +230,36 @@ def kernel_of(text: str, **attributes: int) -> TritonKernel:
 
 def test_launches_between_events(library: stand_in.StandIn, clock: Clock) -> None:
     seen: list[tuple[float, int]] = []
+    scratch: list[tuple[int, int]] = []
 
     def work(name: str, grid: tuple[int, int, int], parameters: object) -> None:
         values = stand_in.floats(stand_in.pointer(parameters, 0), 4)
         index = stand_in.integer(parameters, 1, 64)
         assert index, "the second argument is a pointer"
         seen.append((values[3], stand_in.floats(stand_in.pointer(parameters, 1), 1)[0] == 0.0))
+        scratch.append((stand_in.pointer(parameters, 3) % 128, stand_in.pointer(parameters, 4)))
 
     library.work(work)
     library.clock(lambda name, programs, threads: programs * threads / 1e6)
-    binary = replace(BINARY, shared=100 << 10)
+    binary = replace(BINARY, shared=100 << 10, scratch=128)
     seconds = clock.seconds(kernel_of(COPY), binary, [4 << 20, 512, 4 << 20])
     assert seconds == pytest.approx(1024 * 128 / 1e9)
     launches = library.launches()
     assert {(x.grid, x.threads, x.shared, x.device) for x in launches} == {((1024, 1, 1), 128, 100 << 10, 1)}
     assert len({x.stream for x in launches}) == 1
     assert all(value == pytest.approx(0.0115, rel=0.01) and zero for value, zero in seen)
+    assert set(scratch) == {(0, 0)}, "that of profilers is none"
+    assert library.raised == []
+
+
+def test_an_idle_device_is_kept_busy_first(library: stand_in.StandIn, clock: Clock) -> None:
+    waits: list[int] = []
+    for _ in range(2):
+        before = library.count("synchronized")
+        clock.seconds(kernel_of(COPY), BINARY, [4 << 20, 512, 4 << 20])
+        waits.append(library.count("synchronized") - before)
+    assert waits[0] > 10
+    assert waits[1] == 1, "it was busy until now"
 
 
 @pytest.mark.parametrize("function", ["cuMemAlloc_v2", "cuEventCreate", "cuLaunchKernel", "cuModuleLoadData"])
