@@ -2,7 +2,8 @@
 
 Eager lets a CPU tensor without dimensions meet tensors of a GPU; so do graphs: such an argument
 is copied to the device in each call, such a constant once, and what is computed from them
-alone is computed on the device. What leaves the graph must be on the device already.
+alone is computed on the device. What the graph makes must leave it on the device; an argument is given
+back as it came.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _stays(node: Node, tensor: torch.Tensor) -> str:
     if tensor.dim() > 0:
         return f"`{node.name}` has dimensions, so that only a copy could bring it there"
     for user in node.users:
-        if user.op == "output":
+        if user.op == "output" and node.op != "placeholder":  # an argument is given back as it came
             return f"`{node.name}` is a result of the graph"
         if is_operator(user.target) and schema_of(user.target).is_mutable and user.args[:1] == (node,):
             return f"`{node.name}` is written to"

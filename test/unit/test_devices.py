@@ -17,7 +17,7 @@ from tilewright.frontend.call import make_call
 from tilewright.frontend.devices import Placement, placement
 from tilewright.frontend.errors import NotOnCpu
 from tilewright.frontend.fx_import import import_fx
-from tilewright.frontend.graph import Argument, Boundary, Constant, Literal, Result
+from tilewright.frontend.graph import Argument, Boundary, Constant, Literal, Passed, Result
 from tilewright.targets.gpu_triton.host_errors import MixedDevices
 
 META = torch.device("meta")  # stands for a GPU: placement only compares devices
@@ -48,6 +48,13 @@ def test_scalars_of_the_cpu_come_along() -> None:
     assert isinstance(inputs[3], Constant)
     assert inputs[3].tensor.device == META
     assert Placement(CPU, frozenset()).bring((Argument(0), constant)) == (Argument(0), constant)
+
+
+def test_a_scalar_that_is_kept_for_the_backward_graph() -> None:
+    """It is given back as it came, on the CPU, while the graph computes with its copy."""
+    gm = traced(lambda x, s: (x * s, s), "meta", "scalar")
+    assert placement(gm) == Placement(META, frozenset({1}))
+    assert import_fx(gm).outputs == (Result(0), Passed(1))
 
 
 def test_scalars_that_the_graph_makes() -> None:
