@@ -12,6 +12,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
+from tilewright.targets.gpu_triton.compiler import triton_version
 from tilewright.targets.registry import code, target
 
 from .environment import Environment
@@ -52,6 +53,7 @@ def package_digest() -> str:
     digest = hashlib.sha256()
     for name in ("xdsl", "tilewright"):
         digest.update(metadata.version(name).encode())
+    digest.update(triton_version().encode())
     root = Path(__file__).resolve().parent.parent
     for layer in ("dialects", "passes", "targets", "frontend"):
         for file in sorted((root / layer).rglob("*")):

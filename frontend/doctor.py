@@ -135,14 +135,20 @@ def _backend(environment: Environment) -> Finding:
 
 
 def _gpu(environment: Environment) -> Finding:
+    """What torch sees, asked of the driver as launches do it; and whether kernels can be made for it."""
     import torch
+
+    from tilewright.targets.gpu_triton.architectures import architecture
+
+    from .gpu_runtime import libraries
 
     if not torch.cuda.is_available():
         return Finding(
             "GPU", MISSING, "torch sees none", "needed only to run on GPUs: driver and a CUDA torch"
         )
-    names = ", ".join(torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count()))
-    return Finding("GPU", OK, names)
+    driver, devices = libraries(environment.variables).open_driver(), range(torch.cuda.device_count())
+    found = [f"{driver.name(i)} ({architecture(driver.architecture(i)).name})" for i in devices]
+    return Finding("GPU", OK, ", ".join(found))
 
 
 def _upstream(environment: Environment) -> Finding:

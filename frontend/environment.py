@@ -29,6 +29,19 @@ def gpu_stand_in(variables: Mapping[str, str]) -> str:
     return variables.get("TILEWRIGHT_GPU_STAND_IN", "")
 
 
+def assembler(variables: Mapping[str, str]) -> str:
+    """What Triton runs instead of the ptxas that it brings along, and what changes when that is replaced.
+
+    TorchInductor sets TRITON_PTXAS_PATH in the processes that use it.
+    """
+    found: list[str] = []
+    for name in ("TRITON_PTXAS_PATH", "TRITON_PTXAS_BLACKWELL_PATH"):
+        if path := variables.get(name):
+            status = os.stat(path) if os.path.exists(path) else None
+            found.append(f"{name}={path} {status and (status.st_mtime_ns, status.st_size)}")
+    return " ".join(found)
+
+
 def read_environment(variables: Mapping[str, str] = os.environ) -> Environment:
     """Read the variables; called once per compile, so that tests may change them."""
     dump = variables.get("TILEWRIGHT_DUMP", "")

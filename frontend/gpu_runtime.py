@@ -23,7 +23,7 @@ from tilewright.targets.gpu_triton.kernel import TritonUnit
 from tilewright.targets.native.unit import Unit
 
 from .call import Run
-from .environment import gpu_stand_in
+from .environment import assembler, gpu_stand_in
 from .graph import Graph
 from .lower import lower
 from .native_code import module_of, text_of
@@ -171,7 +171,10 @@ def compile_kernels(unit: TritonUnit, architecture: str, request: Request) -> tu
     from tilewright.targets.gpu_triton.compiler import compile_unit
 
     workers = workers_of(request)
-    found = compile_unit(unit, architecture, cache_dir=request.cache_folder, workers=workers)
+    assembles = assembler(request.environment.variables)
+    found = compile_unit(
+        unit, architecture, cache_dir=request.cache_folder, workers=workers, assembler=assembles
+    )
     binaries = [found[kernel.name] for kernel in unit.kernels]
     return tuple(
         KernelCode(b.image, b.entry, b.threads, b.shared, b.scratch, b.architecture) for b in binaries
@@ -206,6 +209,7 @@ def _tuner(driver: Driver, device: int, request: Request) -> Tuner | None:
         cache_dir=request.cache_folder,
         workers=workers_of(request),
         clock=Clock(driver, device).seconds,
+        assembler=assembler(request.environment.variables),
     )
 
 

@@ -39,11 +39,13 @@ class Job:
     architecture: str
     options: tuple[tuple[str, str | int | bool], ...] = ()
     """Further options of Triton's backend."""
+    assembler: str = ""
+    """What assembles instead of Triton's own ptxas."""
 
     @property
     def key(self) -> str:
         """What the store calls the binary."""
-        parts = [VERSION, triton_version(), ast.unparse(ast.parse(self.source))]
+        parts = [VERSION, triton_version(), self.assembler, ast.unparse(ast.parse(self.source))]
         parts += [json.dumps([self.kernel, self.warps, self.stages, self.architecture, self.options])]
         parts += [json.dumps([[p.name, p.type, p.aligned] for p in self.parameters])]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
@@ -62,6 +64,7 @@ def job(
     kernel: TritonKernel,
     target: str,
     options: Mapping[str, str | int | bool] | None = None,
+    assembler: str = "",
 ) -> Job:
     """What compiling `kernel` of `text` for `target` takes."""
     failure = (Parameter("failure", "*i32", aligned=True),) if kernel.checks else ()
@@ -73,6 +76,7 @@ def job(
         stages=kernel.stages,
         architecture=architecture(target).name,
         options=tuple(sorted((options or {}).items())),
+        assembler=assembler,
     )
 
 
@@ -158,9 +162,10 @@ def compile_unit(
     cache_dir: Path,
     workers: int = 0,
     options: Mapping[str, str | int | bool] | None = None,
+    assembler: str = "",
 ) -> dict[str, Binary]:
     """All kernels by name; what the store lacks is compiled by so many processes, or by this one."""
-    jobs = {kernel.name: job(unit.text, kernel, target, options) for kernel in unit.kernels}
+    jobs = {kernel.name: job(unit.text, kernel, target, options, assembler) for kernel in unit.kernels}
     found = {name: stored(task, cache_dir) for name, task in jobs.items()}
     missing = [jobs[name] for name, binary in found.items() if binary is None]
     if workers > 0 and len(missing) > 1 and triton_version():

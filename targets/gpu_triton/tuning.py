@@ -83,6 +83,7 @@ class Tuner:
     cache_dir: Path
     workers: int
     clock: Clock | None = None
+    assembler: str = ""
 
     def __call__(self, module: ModuleOp) -> None:
         """Put the best configuration of each function in its place; `apply-schedule` comes next."""
@@ -109,7 +110,10 @@ class Tuner:
             schedule(copy)
             unit = emit_unit(ModuleOp([copy]))
             kernel = unit.kernels[0]
-            yield Trial(number, _name_of(candidate), kernel, job(unit.text, kernel, self.architecture))
+            yield Trial(number, _name_of(candidate), kernel, self._job(unit.text, kernel))
+
+    def _job(self, text: str, kernel: TritonKernel) -> Job:
+        return job(text, kernel, self.architecture, assembler=self.assembler)
 
     def _compiled(self, tasks: Mapping[str, Job]) -> Mapping[str, TilewrightError]:
         """Fill the store; the errors of those that do not compile, by key."""
@@ -169,7 +173,7 @@ class Tuner:
     def _key(self, func: FuncOp) -> str:
         copy = func.clone()
         copy.properties["sym_name"] = StringAttr("k")
-        parts = ["choice", VERSION, triton_version(), self.architecture, self.device]
+        parts = ["choice", VERSION, triton_version(), self.assembler, self.architecture, self.device]
         parts.append(module_text(copy, locations=False))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 

@@ -1,7 +1,8 @@
 """Kernels compiled in processes of their own, which leave the binaries in the store.
 
-A worker is `python -m tilewright.targets.gpu_triton.workers`: it reads pickled jobs from its
-input and answers each with the kind and text of the error that it raised, or None. Nothing is forked.
+A worker runs `main` in a Python that finds modules where this one does (programs change `sys.path`): it
+reads pickled jobs from its input and answers each with the kind and text of the error that it raised, or
+None. Nothing is forked.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from tilewright.dialects.diagnostics import TilewrightError
 
 from .compile_errors import AssemblerFailed, WorkerLost
 from .compiler import Job, compile_job
+
+_MAIN = f"from {__name__} import main; main()"
 
 
 def compile_all(jobs: Sequence[Job], cache_dir: Path, workers: int) -> None:
@@ -60,7 +63,7 @@ def _serve(
     done: Callable[[], object],
 ) -> bool:
     """One process: feed it jobs until none is left, or until it ends; then True."""
-    command = [sys.executable, "-m", "tilewright.targets.gpu_triton.workers"]
+    command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {_MAIN}"]
     with (
         tempfile.TemporaryFile() as output,  # a pipe that nobody reads would fill up
         subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output) as process,
@@ -123,7 +126,3 @@ def main() -> None:
             error = AssemblerFailed(kernel=task.kernel, architecture=task.architecture, reason=repr(raised))
             answer = (type(error), str(error))
         _send(answers, answer)
-
-
-if __name__ == "__main__":
-    main()

@@ -14,6 +14,7 @@ import pytest
 from gpu_harness import kernel, unit
 from gpu_samples import TEXT
 
+from tilewright.frontend.environment import assembler
 from tilewright.targets.gpu_triton import compiler
 from tilewright.targets.gpu_triton.architectures import ARCHITECTURES, architecture
 from tilewright.targets.gpu_triton.binary import Binary, resources_of_amdgcn
@@ -137,8 +138,9 @@ def test_keys_hold_everything_that_matters() -> None:
         job(BOTH.text, kernel(BOTH.text, "copy", "*fp32 *fp64"), "sm_90"),
         job(BOTH.text, kernel(BOTH.text, "copy", "*fp32 *fp32", aligned=False), "sm_90"),
         job(BOTH.text, BOTH.kernels[0], "sm_90", {"maxnreg": 64}),
+        job(BOTH.text, BOTH.kernels[0], "sm_90", assembler="TRITON_PTXAS_PATH=/bin/ptxas"),
     ]
-    assert len({base.key, *(task.key for task in changed)}) == 7
+    assert len({base.key, *(task.key for task in changed)}) == 8
     assert job(BOTH.text.replace("fp16", "fp16"), BOTH.kernels[0], "sm_90").key == base.key
 
 
@@ -257,6 +259,24 @@ def test_workers_fill_the_store(tmp_path: Path) -> None:
         compile_unit(mixed, "sm_90", cache_dir=tmp_path, workers=2)
     (facts,) = tmp_path.rglob(compiler.FACTS)
     assert json.loads(facts.read_text())["entry"] == "copy"
+
+
+def test_workers_find_modules_as_we_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "triton.py").write_text("raise RuntimeError('another triton')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(AssemblerFailed, match="another triton"):
+        compile_unit(BOTH, "sm_90", cache_dir=tmp_path / "cache", workers=2)
+
+
+def test_an_assembler_of_its_own_is_known_by_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "ptxas"
+    variables = {"TRITON_PTXAS_PATH": str(path), "TRITON_PTXAS_BLACKWELL_PATH": ""}
+    missing = assembler(variables)
+    path.write_text("one")
+    there = assembler(variables)
+    path.write_text("another")
+    assert len({assembler({}), missing, there, assembler(variables)}) == 4
+    assert assembler({}) == ""
 
 
 def test_a_worker_that_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

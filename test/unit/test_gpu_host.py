@@ -15,6 +15,8 @@ from cpu_harness import parse
 
 from tilewright.dialects.diagnostics import TilewrightError
 from tilewright.dialects.index_expr import ONE, sym
+from tilewright.frontend.doctor import examine
+from tilewright.frontend.environment import read_environment
 from tilewright.targets.gpu_triton import launch as gpu
 from tilewright.targets.gpu_triton.driver import KernelCode, open_driver
 from tilewright.targets.gpu_triton.host import emit_host_unit
@@ -296,6 +298,25 @@ def test_no_driver(driver: stand_in.StandIn, folder: Path) -> None:
     with pytest.raises(TilewrightError, match=r"TW2060(.|\n)*CUDA_ERROR_NO_DEVICE \(100\)"):
         open_driver(str(driver.path))
     driver.fail("nothing", 0)
+
+
+@pytest.mark.parametrize(
+    ("capability", "state", "said"),
+    [
+        (90, "ok", "Stand-in (sm_90), Stand-in (sm_90)"),
+        (75, "wrong", "TW2224"),
+    ],
+)
+def test_doctor_asks_the_driver(
+    driver: stand_in.StandIn, monkeypatch: pytest.MonkeyPatch, capability: int, state: str, said: str
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    driver.library.stub_capability(capability)
+    environment = read_environment({"TILEWRIGHT_GPU_STAND_IN": str(driver.path)})
+    (found,) = (f for f in examine(environment) if f.subject == "GPU")
+    assert found.state == state
+    assert said in found.detail
 
 
 def test_inputs_are_released(driver: stand_in.StandIn, folder: Path) -> None:

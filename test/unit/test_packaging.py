@@ -3,6 +3,8 @@
 import subprocess
 import sys
 import zipfile
+from email import message_from_string
+from importlib.metadata import Distribution
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,13 @@ def test_every_public_name_resolves() -> None:
     assert set(tilewright.__all__) <= set(dir(tilewright))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = tilewright.nonsense
+
+
+def test_a_checkout_on_the_path_says_the_same(wheel: zipfile.ZipFile) -> None:
+    """PYTHONPATH=test/importroot registers the backend, too: for machines where nothing can be installed."""
+    (found,) = Distribution.discover(path=[str(ROOT / "test/importroot")])
+    texts = {Path(name).name: wheel.read(name).decode() for name in wheel.namelist() if ".dist-info/" in name}
+    assert found.read_text("entry_points.txt") == texts["entry_points.txt"]
+    wanted = message_from_string(texts["METADATA"])
+    for field in ("Name", "Version", "Requires-Python", "Provides-Extra", "Requires-Dist"):
+        assert found.metadata.get_all(field) == wanted.get_all(field)
