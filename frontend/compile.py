@@ -149,6 +149,7 @@ def _imported(
             frozen=frozen,
             fallback=options.fallback,
             views={} if request.kind == "backward" else made_anew(),
+            device=place.device,
         )
     report(graph.fallbacks)
     return replace(graph, inputs=place.bring(graph.inputs), device=place.device), name

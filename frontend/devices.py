@@ -22,14 +22,25 @@ from .locations import location_of, place_of
 from .torch_internals import is_operator, real_tensors, schema_of
 
 CPU = torch.device("cpu")
+_CONVERSIONS = ("aten._to_copy.default", "prims.convert_element_type.default")
+_MIXING = (
+    "aten._to_copy.default",
+    "prims.device_put.default",
+    "aten.copy.default",
+    "aten.index.Tensor",
+    "aten.index_put.default",
+    "aten._unsafe_index.Tensor",
+    "aten._unsafe_index_put.default",
+)
+"""Operators whose result is on a device although they take a tensor of the CPU with dimensions."""
 
 
 @dataclass(frozen=True)
 class Placement:
-    """The device of a graph, and which of its arguments are scalars of the CPU."""
+    """The device of a graph, and which of its arguments are copied there."""
 
     device: torch.device
-    scalars: frozenset[int] = frozenset()
+    copied: frozenset[int] = frozenset()
 
     def bring(self, inputs: Sequence[Input]) -> tuple[Input, ...]:
         """The arguments of @main, all of them on the device."""
@@ -39,7 +50,7 @@ class Placement:
 
     def _brought(self, source: Input) -> Input:
         match source:
-            case Argument(index=index) if index in self.scalars:
+            case Argument(index=index) if index in self.copied:
                 return replace(source, device=self.device)
             case Constant(tensor=tensor):
                 with real_tensors():
@@ -74,19 +85,39 @@ def _tensors(gm: GraphModule) -> Iterator[tuple[Node, torch.Tensor]]:
         value: Any = node.meta.get("val")
         if node.op == "get_attr" and value is None:
             value = getattr(gm, str(node.target), None)
-        items = cast("Sequence[Any]", value) if isinstance(value, tuple | list) else (value,)
-        for item in items:
-            if isinstance(item, torch.Tensor):
-                yield node, item
+        for tensor in _tensors_of(value):
+            yield node, tensor
+
+
+def _tensors_of(value: Any) -> list[torch.Tensor]:
+    items = cast("Sequence[Any]", value) if isinstance(value, tuple | list) else (value,)
+    return [item for item in items if isinstance(item, torch.Tensor)]
 
 
 def _stays(node: Node, tensor: torch.Tensor) -> str:
     """Why a tensor of the CPU cannot come to the device; empty where it can."""
-    if tensor.dim() > 0:
+    if tensor.dim() > 0 and node.op == "placeholder" and not _only_moved(node):
         return f"`{node.name}` has dimensions, so that only a copy could bring it there"
     for user in node.users:
         if user.op == "output" and node.op != "placeholder":  # an argument is given back as it came
             return f"`{node.name}` is a result of the graph"
         if is_operator(user.target) and schema_of(user.target).is_mutable and user.args[:1] == (node,):
             return f"`{node.name}` is written to"
+        if tensor.dim() > 0 and _on_device(user) and str(user.target) not in _MIXING:
+            return f"`{user.name}` takes `{node.name}` on the CPU"
     return ""
+
+
+def _only_moved(node: Node) -> bool:
+    """A copy of it is all that the program makes of it, perhaps of another dtype."""
+    return all(
+        user.op == "output"
+        or (str(user.target) in _MIXING and _on_device(user))
+        or (str(user.target) in _CONVERSIONS and _only_moved(user))
+        for user in node.users
+    )
+
+
+def _on_device(node: Node) -> bool:
+    """Its result, or one of them, is not on the CPU."""
+    return any(tensor.device != CPU for tensor in _tensors_of(node.meta.get("val")))

@@ -22,6 +22,7 @@ from .aten.builder import Builder, Row
 from .aten.carriers import on_carriers
 from .aten.numbers import NUMBERS
 from .boundary import Arguments, Results, constant_of, import_arguments, make_module
+from .devices import CPU
 from .dtypes import CARRIERS, element_of_dtype
 from .errors import FallbackRefused, Unsupported, UnsupportedNode, UnsupportedSize
 from .graph import Fallback, Graph
@@ -73,24 +74,34 @@ def import_fx(
     frozen: bool = False,
     fallback: bool = True,
     views: Mapping[int, Base] = NO_VIEWS,
+    device: torch.device = CPU,
 ) -> Graph:
     """Import an ATen graph as AOTAutograd hands it to a compiler.
 
     `names` are the names of Dynamo's inputs, `static` the placeholders that are parameters
     and buffers; with `frozen` those that the graph leaves alone are marked `tw.frozen`.
     Without `fallback`, an operator that has no row is an error. `views` are outputs of which the caller
-    wants the layout only.
+    wants the layout only. What the graph makes on the CPU is made on `device`.
     """
-    return _Importer(gm, example_inputs, fallback=fallback, views=views).run(names, static if frozen else ())
+    return _Importer(gm, example_inputs, fallback=fallback, views=views, device=device).run(
+        names, static if frozen else ()
+    )
 
 
 class _Importer:
     """One walk over one graph."""
 
     def __init__(
-        self, gm: GraphModule, example_inputs: Sequence[Any], *, fallback: bool, views: Mapping[int, Base]
+        self,
+        gm: GraphModule,
+        example_inputs: Sequence[Any],
+        *,
+        fallback: bool,
+        views: Mapping[int, Base],
+        device: torch.device,
     ) -> None:
         self.gm = gm
+        self.device = device
         self.views = views
         self.example_inputs = example_inputs
         self.fallback = fallback
@@ -302,7 +313,7 @@ class _Importer:
             return [self._value(item) for item in arg]  # pyright: ignore[reportUnknownVariableType]
         if isinstance(arg, torch.SymInt):
             return self.symbols.expr(arg)
-        return arg
+        return self.device if isinstance(arg, torch.device) and arg == CPU else arg
 
     def _decided(self, value: torch.SymBool) -> bool:
         """A comparison of sizes as what it is now, which a guard keeps: the IR has no such scalars."""

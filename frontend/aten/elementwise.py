@@ -108,6 +108,7 @@ IDENTITY = (
     "aten.contiguous.default",
     "prims.view_of.default",
     "prims.copy_strided.default",
+    "prims.device_put.default",
 )
 _CONVERSIONS = (
     "aten._to_copy.default",

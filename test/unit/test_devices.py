@@ -34,6 +34,16 @@ def traced(function: Callable[..., Any], *devices: str, sizes: tuple[int, ...] =
         return make_fx(function)(*args)
 
 
+@torch.library.custom_op("tilewright_tests::kept_on_the_cpu", mutates_args=())
+def kept_on_the_cpu(x: torch.Tensor, sizes: torch.Tensor) -> torch.Tensor:
+    raise NotImplementedError
+
+
+@kept_on_the_cpu.register_fake
+def _like_the_first(x: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
 def test_a_graph_of_one_device() -> None:
     assert placement(traced(lambda x, y: x + y, "cpu", "cpu")) == Placement(CPU)
     assert placement(traced(lambda x, y: x + y, "meta", "meta")) == Placement(META)
@@ -57,16 +67,48 @@ def test_a_scalar_that_is_kept_for_the_backward_graph() -> None:
     assert import_fx(gm).outputs == (Result(0), Passed(1))
 
 
-def test_scalars_that_the_graph_makes() -> None:
-    gm = traced(lambda x: torch.where(x > 0, x, torch.full((), 2.0)), "meta")
-    assert placement(gm) == Placement(META)
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.where(x > 0, x, torch.full((), 2.0)),
+        lambda x: x * torch.ones(3).to("meta"),
+        lambda x: x * torch.arange(3).mul(2).to("meta", torch.float16),
+        lambda x: x[torch.arange(2).flip(0)],
+        lambda x: torch.ops.aten.copy(x, torch.ones(3)),
+    ],
+)
+def test_what_the_graph_makes_on_the_cpu(function: Any) -> None:
+    assert placement(traced(function, "meta")) == Placement(META)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: x + y.to("meta"),
+        lambda x, y: x + y.to("meta", torch.float16),
+        lambda x, y: x + y.to(torch.float16).to("meta"),
+        lambda x, y: torch.ops.aten.index(x, [y.to(torch.int64)]),
+    ],
+)
+def test_arguments_that_are_only_moved(function: Any) -> None:
+    assert placement(traced(function, "meta", "cpu")) == Placement(META, frozenset({1}))
+
+
+def test_calls_of_aten_make_their_results_on_the_device() -> None:
+    gm = traced(lambda x: (x[torch.randperm(3)],), "meta")
+    (call,) = (op for op in import_fx(gm, device=META).main.body.block.ops if isinstance(op, AtenOp))
+    assert "randperm" in call.callee.data
+    assert "meta" in str(call.args)
+    assert "cpu" not in str(call.args)
 
 
 @pytest.mark.parametrize(
     ("function", "devices", "why"),
     [
         (lambda x, y: (x + 1, y + 1), ("meta", "cpu"), "has dimensions"),
-        (lambda x, y: x + y.to("meta"), ("meta", "cpu"), "has dimensions"),
+        (lambda x, y: x + y.add(1).to("meta"), ("meta", "cpu"), "has dimensions"),
+        (lambda x: kept_on_the_cpu(x, torch.ones(3)), ("meta",), "takes `ones` on the CPU"),
+        (lambda x: (x + torch.ones(3).to("meta"), torch.ones(3)), ("meta",), "is a result of the graph"),
         (lambda x, s: (x * s, s + 1), ("meta", "scalar"), "is a result of the graph"),
         (lambda x, s: s.copy_(s + 1) if x is None else (x * s.add_(1)), ("meta", "scalar"), "is written to"),
     ],
