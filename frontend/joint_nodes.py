@@ -1,8 +1,8 @@
-"""New nodes of a joint graph."""
+"""Nodes of a joint graph: their arguments, and new ones."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
@@ -19,3 +19,12 @@ def call_like(joint: GraphModule, like: Node, target: Any, *args: Any, **options
 
 def _value(node: Node) -> Any:
     return node.meta["val"]
+
+
+def argument(node: Node, name: str) -> Any:
+    """What a node passes for a parameter of its operator."""
+    if name in node.kwargs:
+        return node.kwargs[name]
+    parameters: Any = cast("Any", node.target)._schema.arguments
+    place = [p.name for p in parameters].index(name)
+    return node.args[place] if place < len(node.args) else parameters[place].default_value

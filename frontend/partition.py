@@ -2,14 +2,15 @@
 
 torch would save the state of the generator around each random operator that a checkpoint recomputes: an
 operator on a function, which no graph of ours holds. So a seed is drawn before, and kept; from it both passes
-draw the same numbers. Seeds of attention with dropout are kept, too; without dropout they are not. What is
-kept of attention that the program writes out: `recomputed_weights.py`; of repetitions: `repetitions.py`.
+draw the same numbers. Seeds of attention with dropout are kept, too; without, it draws none (`undrawn.py`).
+What is kept of attention that the program writes out: `recomputed_weights.py`; of repetitions:
+`repetitions.py`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import torch
 from torch._functorch.partitioners import min_cut_rematerialization_partition
@@ -17,9 +18,11 @@ from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
 from .dropout_operators import operators
+from .joint_nodes import argument
 from .recomputed_weights import recompute_weights
 from .repetitions import keep_shorter
 from .true_types import correct_types
+from .undrawn import hide_operators, show_operators
 
 _AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
 _APART = 1 << 40
@@ -48,7 +51,11 @@ def partition(
     keep_shorter(joint, _ATTENTION)
     _draw_from_seeds(joint)
     _forget_seeds(joint)
-    return min_cut_rematerialization_partition(joint, inputs, **how)
+    hide_operators(joint)
+    forward, backward = min_cut_rematerialization_partition(joint, inputs, **how)
+    for part in (forward, backward):
+        show_operators(part)
+    return forward, backward
 
 
 def _draw_from_seeds(joint: GraphModule) -> None:
@@ -77,7 +84,7 @@ def _forget_seeds(joint: GraphModule) -> None:
     """Let attention without dropout keep no seed and no offset: its gradients are given zeros instead."""
     for target in _ATTENTION:
         for node in joint.graph.find_nodes(op="call_function", target=target):
-            if _argument(node, "dropout_p") != 0.0:
+            if argument(node, "dropout_p") != 0.0:
                 continue
             for part in list(node.users):
                 value = part.meta.get("val")
@@ -90,15 +97,6 @@ def _forget_seeds(joint: GraphModule) -> None:
                     zeros.meta = dict(part.meta)
                     part.replace_all_uses_with(zeros)
                     joint.graph.erase_node(part)
-
-
-def _argument(node: Node, name: str) -> Any:
-    """What a node passes for a parameter of its operator."""
-    if name in node.kwargs:
-        return node.kwargs[name]
-    parameters: Any = cast("Any", node.target)._schema.arguments
-    place = [p.name for p in parameters].index(name)
-    return node.args[place] if place < len(node.args) else parameters[place].default_value
 
 
 def _seed(joint: GraphModule, before: Node, like: Any) -> Node:

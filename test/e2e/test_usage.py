@@ -102,6 +102,24 @@ def test_activation_checkpoints() -> None:
     torch.testing.assert_close(found, wanted)
 
 
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+def test_attention_of_a_checkpoint(target: str) -> None:
+    """It draws nothing without dropout, so that there is no state to save: nothing is run by ATen."""
+
+    def function(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return F.scaled_dot_product_attention(q.sin(), k, v.cos(), is_causal=True).sin()
+
+    torch._dynamo.reset()
+    run = torch.compile(
+        lambda *x: checkpoint(function, *x, use_reentrant=False),
+        backend="mlir",
+        options={"target": target, "fallback": False},
+    )
+    given = [torch.randn(2, 3, 17, 8, requires_grad=True) for _ in range(3)]
+    wanted = torch.autograd.grad(function(*given).sum(), given)
+    torch.testing.assert_close(torch.autograd.grad(run(*given).sum(), given), wanted)
+
+
 DRAWN: dict[str, Callable[[Tensor], Tensor]] = {
     "dropout": lambda x: F.dropout(x, 0.3),
     "normal": lambda x: torch.randn_like(x) * x,
