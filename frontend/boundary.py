@@ -30,7 +30,7 @@ from tilewright.dialects.tw.view import SliceOp
 from tilewright.dialects.types import tensor_type
 from tilewright.passes.result_memory import MEMORY
 
-from .aliases import Base
+from .aliases import Base, other_readings, storage_of
 from .aten.builder import Builder, FloatScalar
 from .dtypes import CARRIERS, ELEMENTS, encode
 from .errors import UnsupportedInput
@@ -229,8 +229,9 @@ class Results:
     ) -> None:
         self.b = b
         self.arguments = arguments
-        self._bases = {i: (base, _base(base, arguments, outputs)) for i, base in bases.items()}
         self._of_arguments = frozenset(_storages(arguments.index))
+        bases = {**bases, **other_readings(outputs, self._of_arguments, bases, b.symbols)}
+        self._bases = {i: (base, _base(base, arguments, outputs)) for i, base in bases.items()}
         self._memory: dict[int, int] = {}
         self._room = _unused_room(_nodes(outputs), arguments.index)
         self.values: list[SSAValue] = []
@@ -263,10 +264,10 @@ class Results:
         known = all(
             symbols.knows(n) for n in (*fake.shape, *fake.stride(), offset) if type(n) is torch.SymInt
         )
-        if fake.dtype != of.dtype or not known:
+        if fake.dtype != (base.read_as or of.dtype) or not known:
             return None
-        layout = layout_of(fake, symbols)
-        return Alias(base.index, base.of_output, layout.sizes, layout.strides, symbols.exprs((offset,))[0])
+        layout, (start,) = layout_of(fake, symbols), symbols.exprs((offset,))
+        return Alias(base.index, base.of_output, layout.sizes, layout.strides, start, base.read_as)
 
     def _output(self, output: Any, value: Any) -> Output:
         if isinstance(output, Node) and output.op == "placeholder":
@@ -299,7 +300,7 @@ class Results:
             value = self.b.emit(SliceOp(value, starts, layout.sizes))
         if not layout.is_row_major and self._keeps(fake, layout):
             attrs["tw.strides"] = StringAttr(layout.text)
-        if (memory := _storage(fake)) not in self._of_arguments:
+        if (memory := storage_of(fake)) not in self._of_arguments:
             number = self._memory.setdefault(memory, len(self._memory))
             attrs[MEMORY] = IntegerAttr(number, i64)
         dtype = fake.dtype if fake.dtype in CARRIERS else None
@@ -322,7 +323,7 @@ class Results:
         """
         if layout.is_dense:
             return True
-        return layout.is_apart and self._room.get(_storage(fake), 1) <= 0
+        return layout.is_apart and self._room.get(storage_of(fake), 1) <= 0
 
 
 def _base(base: Base, arguments: Arguments, outputs: Sequence[Any]) -> torch.Tensor | None:
@@ -335,14 +336,9 @@ def _nodes(outputs: Sequence[Any]) -> list[Node]:
     return [output for output in outputs if isinstance(output, Node)]
 
 
-def _storage(fake: torch.Tensor) -> int:
-    """What tells the memory of one traced tensor from that of another."""
-    return fake.untyped_storage()._cdata  # pyright: ignore[reportPrivateUsage]
-
-
 def _storages(nodes: Iterable[Node]) -> list[int]:
     fakes = [node.meta.get("val") for node in nodes]
-    return [_storage(fake) for fake in fakes if isinstance(fake, torch.Tensor)]
+    return [storage_of(fake) for fake in fakes if isinstance(fake, torch.Tensor)]
 
 
 def _unused_room(outputs: Iterable[Node], arguments: Iterable[Node]) -> dict[int, int]:
@@ -354,7 +350,7 @@ def _unused_room(outputs: Iterable[Node], arguments: Iterable[Node]) -> dict[int
     room: dict[int, int] = {}
     for node in dict.fromkeys(outputs):
         fake = node.meta.get("val")
-        if not isinstance(fake, torch.Tensor) or (key := _storage(fake)) in known:
+        if not isinstance(fake, torch.Tensor) or (key := storage_of(fake)) in known:
             continue
         shape = (*zip(fake.shape, fake.stride(), strict=True), (fake.untyped_storage().nbytes(), 1))
         if all(type(n) is int for pair in shape for n in pair):

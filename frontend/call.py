@@ -61,7 +61,11 @@ def _adapted(graph: Boundary, run: Run) -> Callable[[list[Any]], Sequence[Any]]:
 
 def _alias(alias: Alias, bases: Sequence[Any], env: dict[Var, int]) -> torch.Tensor:
     sizes, strides = ([n.evaluate(env) for n in each] for each in (alias.sizes, alias.strides))
-    return bases[alias.index].as_strided(sizes, strides, alias.offset.evaluate(env))
+    base, offset = bases[alias.index], alias.offset.evaluate(env)
+    if alias.read_as is None:
+        return base.as_strided(sizes, strides, offset)
+    whole = base.as_strided((base.numel(),), (1,)).view(alias.read_as)
+    return whole.as_strided(sizes, strides, whole.storage_offset() + offset)
 
 
 def no_work(args: list[Any]) -> Sequence[Any]:

@@ -70,9 +70,10 @@ class Literal:
 
 @dataclass(frozen=True)
 class Alias:
-    """A view of an argument or, where `of_output`, of an output: AOTAutograd makes it anew of that tensor.
+    """A view of an argument or, where `of_output`, of an output: nothing is computed for it.
 
-    It looks at sizes, strides and offset only, so nothing is computed for it.
+    AOTAutograd makes it anew of that tensor, looking at sizes, strides and offset only, unless it reads the
+    output as another dtype (`read_as`).
     """
 
     index: int
@@ -80,6 +81,7 @@ class Alias:
     sizes: tuple[Expr, ...]
     strides: tuple[Expr, ...]
     offset: Expr
+    read_as: torch.dtype | None = None
 
 
 Output = Result | Passed | Size | Literal | Alias

@@ -51,6 +51,16 @@ def every_other(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     return y[:, ::2], y[:, 1::2]
 
 
+def another_dtype(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = x + 1
+    return y.view(torch.uint8)[1:, ::2], y.t(), y.view(torch.int64), y.view(torch.float64)[1], y[2], y
+
+
+def another_dtype_and_order(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    y = x.t() + 1
+    return y.view(torch.int32), y, y[1:].view(torch.int32)
+
+
 CASES: dict[str, Callable[[torch.Tensor], tuple[torch.Tensor, ...]]] = {
     "clone": lambda x: (x.clone(), x.exp(), x.exp(), x.exp().clone()),
     "argument": lambda x: (x, x.t(), x + 1),
@@ -64,6 +74,9 @@ CASES: dict[str, Callable[[torch.Tensor], tuple[torch.Tensor, ...]]] = {
     "parts_of_a_clone": parts_of_a_clone,
     "parts_of_a_literal": parts_of_a_literal,
     "parts_of_equals": parts_of_equals,
+    "another_dtype": another_dtype,
+    "another_dtype_and_order": another_dtype_and_order,
+    "another_dtype_of_parts": lambda x: ((x + 1)[1:].view(torch.int32), (x + 2).view(torch.int16)),
     "most": lambda x: (x.exp()[1:, 1:],),
 }
 

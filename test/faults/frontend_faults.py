@@ -185,8 +185,8 @@ FAULTS = (
     Fault(
         "owned-results",
         _F + "boundary.py",
-        "if (memory := _storage(fake)) not in self._of_arguments:",
-        "if (memory := _storage(fake)) in self._of_arguments:",
+        "if (memory := storage_of(fake)) not in self._of_arguments:",
+        "if (memory := storage_of(fake)) in self._of_arguments:",
         "a clone that is returned may be the input itself",
     ),
     Fault(
