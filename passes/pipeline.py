@@ -13,6 +13,8 @@ TENSOR: tuple[str, ...] = (
     "canonicalize",
     "fold-biases",
     "merge-products",
+    "gather-early",
+    "select-scatters",
     "cse",
     "scatter-onto-addends",
 )

@@ -41,6 +41,8 @@ INDEXED: dict[str, tuple[Callable[..., Tensor], int]] = {
     "take": (lambda x, i: torch.take(x, i) - 1, 12),
     "index": (lambda x, i: x[i] + 1, -4),
     "cross_entropy": (lambda x, i: functional.cross_entropy(x[:1], i[0]), 4),
+    "gather of a few": (lambda x, i: torch.gather(x.repeat(1, 4).exp(), 1, i.expand(3, 1)), 16),
+    "scatter into zeros": (lambda x, i: torch.zeros(3, 4).scatter(1, i.expand(3, 1), 2.0) * x, -1),
 }
 
 

@@ -192,6 +192,16 @@ def test_scatters() -> None:
     exactly(lambda x, v: x.scatter(0, torch.arange(19).flip(0), v[:19]), x, v)
 
 
+def test_one_number_of_each_row() -> None:
+    """What is gathered of a softmax, and what is scattered into a constant."""
+    x, at, v = floats(19, 301), torch.randint(0, 301, (19, 1)), floats(19, 1, seed=1)
+    check(lambda x, at: (x.log_softmax(1).gather(1, at), (x.softmax(1) * 2).gather(1, at)), x, at)
+    exactly(lambda x, at: (x * 2 + 1).gather(0, at.t() % 19), x, at[:19].repeat(16, 1)[:301])
+    exactly(lambda v, at: torch.full((19, 301), 3.0).scatter(1, at, v) * 2, v, at)
+    exactly(lambda v, at: torch.full((19, 301), 3.0).scatter_add(1, at, v) * 2, v, at)
+    exactly(lambda v, at: torch.zeros(301, 19).scatter(0, at.t(), v.t()) * 2, v, at)
+
+
 def test_an_index_out_of_range_raises() -> None:
     function = compiled(lambda x, at: x[at] + 1)
     with pytest.raises(Exception, match=r"(?s)TW2237: index out of range.*test_gpu_emulated.py"):
