@@ -10,6 +10,7 @@ from .dot import DotOp
 from .kernels import FuncOp, KernelOp
 from .loops import ForOp, TailOp, YieldOp
 from .moments import MomentsOp
+from .share import ShareOp
 from .tiles import CollapseOp, CumulateOp, MmaOp
 from .turn import TurnOp
 
@@ -18,7 +19,7 @@ TK = Dialect(
     [
         KernelOp, FuncOp, LoadOp, StoreOp, IndexOp, LocalOp, ReduceOp, ArgReduceOp, ScanOp, RandomOp,
         ActiveOp, DotOp, AssertOp, CallOp, ForOp, TailOp, YieldOp, CollapseOp, CumulateOp, MmaOp, MomentsOp,
-        TurnOp,
+        ShareOp, TurnOp,
     ],
     [MapAttr],
 )  # fmt: skip

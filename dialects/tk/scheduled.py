@@ -21,6 +21,7 @@ from .loops import ForOp, TailOp, YieldOp
 from .memory import evaluate, failed, read, write
 from .scope import lanes_of, shape_of_lanes
 from .semantics_scalar import run_reduction, run_scalar
+from .share import ShareOp
 from .tile_semantics import run_tile_op
 from .tiles import CollapseOp, CumulateOp, MmaOp
 from .turn import TurnOp, run_turn
@@ -86,6 +87,8 @@ class _Run:
                 return self._vector(args[0], op.vector.type.get_shape())
             case vector.ReductionOp():
                 return run_reduction(op, args[0], self.machine)
+            case ShareOp():
+                return args[0]
             case CollapseOp() | CumulateOp() | MmaOp():
                 return run_tile_op(op, args, self.machine)
             case _:

@@ -10,11 +10,13 @@ from collections.abc import Iterable
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.domain import Axes
 from tilewright.dialects.tk.loops import YieldOp
 from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.tk.share import SHARED
 from tilewright.dialects.tk.tiles import CollapseOp, MmaOp
 
 from .blocks import Blocks
@@ -156,12 +158,16 @@ class ChainWriter:
         """A product of its own."""
         right = self.scores.over((f.axis, self.along))
         type_ = factor_type(f.reduce, f.left, f.right)
-        factor_ = factor(self._fresh(scope), right, f.right, type_, frozenset((f.axis,)))
+        factor_ = self._right(scope, f, right, type_, frozenset((f.axis,)))
         self.scores.location = f.reduce.location
         zero = self.scores.constant(FloatAttr(0.0, f32))
         shape = (self.scores.block[self.row], self.scores.block[self.along])
         start = self.scores.stretch(scope, zero, shape)
         return self.scores.put(scope, MmaOp.make(start, left, factor_, self.precision))
+
+    def _right(self, scope: Scope, f: Factors, writer: TileWriter, type_: Attribute, over: Axes) -> SSAValue:
+        """The factor that each step has another block of."""
+        return factor(self._fresh(scope), writer, f.right, type_, over, shared=SHARED in f.reduce.attributes)
 
     def _compute(self, scope: Scope, value: SSAValue) -> SSAValue:
         """`value` as a tile of rows and the chain."""
@@ -195,7 +201,7 @@ class ChainWriter:
             self._compute(scope, f.left)
             cut = frozenset[int]() if self._vanishes(outer, f.left) else over
             left = factor(scope, self.scores, f.left, type_, cut)
-            right = factor(self._fresh(scope), self.scores.over((self.along, f.axis)), f.right, type_, over)
+            right = self._right(scope, f, self.scores.over((self.along, f.axis)), type_, over)
             self.scores.location = outer.reduce.location
             return self.scores.put(scope, MmaOp.make(total, left, right, self.precision))
         tile = self._whole(scope, self._compute(scope, value))

@@ -12,9 +12,12 @@ from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.domain import Axes
 from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.tk.share import ShareOp
 from tilewright.dialects.types import element_type, is_float8, is_half
 
+from .body import Body
 from .combine import identity
+from .cost import is_expensive
 from .tile_writer import TileWriter, tile_type
 from .writer import Known, Scope
 from .zeros import is_zero_when_inactive
@@ -42,8 +45,20 @@ def is_loaded(value: SSAValue, type_: Attribute) -> bool:
     return isinstance(_unwidened(value, type_).owner, LoadOp)
 
 
-def factor(scope: Scope, writer: TileWriter, old: SSAValue, type_: Attribute, over: Axes) -> SSAValue:
-    """`old` as a tile of `writer`, zero beyond the end of `over`; takes what `scope` knows."""
+def costs_much(body: Body, factor: SSAValue, axes: Axes) -> bool:
+    """Whether a costly function is computed for each element of a tile of `axes`."""
+    owner = factor.owner
+    assert isinstance(owner, Operation)
+    return any(is_expensive(op) and axes <= body.runs[op] for op in body.closure([owner], ()))
+
+
+def factor(
+    scope: Scope, writer: TileWriter, old: SSAValue, type_: Attribute, over: Axes, *, shared: bool = False
+) -> SSAValue:
+    """`old` as a tile of `writer`, zero beyond the end of `over`; takes what `scope` knows.
+
+    If it costs much and may be `shared`, the threads of a program compute it together.
+    """
     old = _unwidened(old, type_)
     inner = scope.beside()
     owner = old.owner
@@ -56,11 +71,17 @@ def factor(scope: Scope, writer: TileWriter, old: SSAValue, type_: Attribute, ov
     if over and not is_zero_when_inactive(old, over, writer.full):
         zero = writer.constant(identity("add", value.type))
         value = writer.masked_out(inner, value, zero, over)
-    if element_type(value.type) == type_:
-        return value
+    if element_type(value.type) != type_:
+        value = _narrowed(inner, writer, value, type_)
+    if shared and costs_much(writer.full, old, frozenset(writer.frame)):
+        value = writer.put(inner, ShareOp.make(value))
+    return value
+
+
+def _narrowed(scope: Scope, writer: TileWriter, value: SSAValue, type_: Attribute) -> SSAValue:
     narrow = tile_type(type_, shape_of_lanes(value.type))
     narrowing = TruncIOp if type_ == i8 else arith.TruncFOp if is_half(type_) else arith.ExtFOp
-    return writer.put(inner, narrowing.create(operands=[value], result_types=[narrow]))
+    return writer.put(scope, narrowing.create(operands=[value], result_types=[narrow]))
 
 
 def _narrow_type(value: SSAValue) -> Attribute | None:

@@ -9,6 +9,7 @@ from tilewright.dialects.tk.descriptor import DESCRIPTOR
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp, YieldOp
 from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.tk.share import SHARED
 from tilewright.dialects.tk.tiles import MmaOp
 
 from .blocks import Blocks
@@ -58,8 +59,9 @@ class ProductWriter:
         """One block of the sum."""
         left, right = factor_types(self.product.reduce, self.product.left, self.product.right)
         over = frozenset((self.depth,))
-        a = factor(scope, self.left, self.product.left, left, over)
-        b = factor(scope, self.right, self.product.right, right, over)
+        shared = SHARED in self.product.reduce.attributes
+        a = factor(scope, self.left, self.product.left, left, over, shared=shared)
+        b = factor(scope, self.right, self.product.right, right, over, shared=shared)
         self.main.location = self.product.product.location
         self._mark(scope, loop)
         total = self.main.put(scope, MmaOp.make(loop.body.block.args[0], a, b, self.precision))

@@ -9,18 +9,20 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite
 from .blocks import Blocks, limited
 from .chain_blocks import chain_blocks
-from .chains import find_chain
+from .chains import Chain, find_chain
 from .cost import estimate
 from .lanes import elements_of_lane, filled_warps
 from .offsets import index_bits
 from .product_blocks import Limits, product_blocks
 from .roles import Group, groups_of, matrix_product
 from .row_blocks import row_blocks
+from .shared_factors import mark_shared
 from .variants import candidates
 
 _PER_CORE = 2
@@ -46,9 +48,10 @@ class ScheduleGpuPass(ModulePass):
     `flatten-axes` before: blocks along short axes waste lanes. `tf32` lets products of f32 round
     their factors; `lanes` is how many threads a warp has, each of which moves 16 bytes at once, `shared`
     how many KiB of shared memory a program may have, `cores` how many multiprocessors there are to fill;
-    `from_shared` says that matrix units read factors from shared memory, `sums_apart` that they keep sums
-    in memory of their own. With `descriptors` a product of large blocks and a long sum loads its factors
-    by tensor descriptor, where all can be: `tk.descriptors` has the numbers of those arguments.
+    `from_shared` says that matrix units read factors from shared memory: else `tk.shared` marks products of
+    which a factor costs much, so that not each warp computes all that it multiplies. `sums_apart` says that
+    they keep sums in memory of their own. With `descriptors` a product of large blocks and a long sum loads
+    its factors by tensor descriptor, where all can be: `tk.descriptors` has the numbers of those arguments.
     `candidates` names other choices in `tk.candidates`, the one that was taken first: who can compile or
     time them puts the best one in its place.
     """
@@ -83,19 +86,25 @@ class ScheduleGpuPass(ModulePass):
 
 
 def decide(func: FuncOp, limits: Limits) -> Blocks:
-    """The blocks of one function."""
+    """The blocks of one function, of which some products are marked."""
     bits = index_bits(func)
     product = matrix_product(func)
     if product is not None and (found := product_blocks(func, product, bits, limits)) is not None:
-        return found
+        return _with_marks(func, product, limits, found)
     chain = find_chain(func.body.block)
     if chain is not None and (found := chain_blocks(func, chain, bits, limits)) is not None:
-        return found
+        return _with_marks(func, chain, limits, found)
     groups = groups_of(func, tiled=False)
     inner = [g for g in groups if g.role in ("reduced", "scanned")]
     if inner:
         return row_blocks(func, groups, inner, bits, _PER_CORE * limits.cores, limits.lanes)
     return _pointwise(func, groups, bits, _PER_CORE * limits.cores, limits.lanes)
+
+
+def _with_marks(func: FuncOp, product: Contraction | Chain, limits: Limits, found: Blocks) -> Blocks:
+    if not limits.from_shared:
+        mark_shared(func, product)
+    return found
 
 
 def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int, lanes: int) -> Blocks:

@@ -38,6 +38,7 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.lanes import axes_of_lanes
 from tilewright.dialects.tk.loops import ForOp, YieldOp
 from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.tk.share import ShareOp
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
 from tilewright.dialects.types import element_type
 
@@ -48,7 +49,7 @@ from .errors import NoBlocks, NoTritonLowering
 from .grid import Grid, grid_of, write_grid
 from .kernel import Parameter, TritonKernel
 from .spelling import comment, identifier, number, pointer
-from .tile_ops import collapse, cumulate, mma
+from .tile_ops import collapse, cumulate, mma, share
 from .writer import Writer, broadcast
 
 
@@ -220,6 +221,12 @@ def _cumulate(w: Writer, op: Operation) -> None:
     w.assign(op.result, cumulate(w, op), shape_of_lanes(op.result.type))
 
 
+def _share(w: Writer, op: Operation) -> None:
+    assert isinstance(op, ShareOp)
+    w.note_place(op.location)
+    w.assign(op.result, share(w, op), shape_of_lanes(op.result.type))
+
+
 def _mma(w: Writer, op: Operation) -> None:
     assert isinstance(op, MmaOp)
     w.note_place(op.location)
@@ -320,6 +327,7 @@ _STATEMENTS: Mapping[type[Operation], Callable[[Writer, Operation], None]] = {
     CollapseOp: _collapse,
     CumulateOp: _cumulate,
     MmaOp: _mma,
+    ShareOp: _share,
     ForOp: _for,
     YieldOp: _yield,
 }

@@ -84,6 +84,13 @@ def _power(x, n):
     inverse = tl.where(x == 1, 1, tl.where(x == -1, parity, 0))
     return tl.where(n < 0, inverse, result)
 """,
+    "_shared": """
+@triton.jit
+def _shared(x):
+    # All of x. What depends on positions Triton does not compute anew in the layout of a matrix unit, where
+    # each warp has what other warps have, too.
+    return tl.where((tl.arange(0, x.shape[0]) >= 0)[:, None], x, 0.0)
+""",
     "_random": """
 @triton.jit
 def _random(seed, counter):

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from xdsl.dialects.builtin import f32, i1, i8
 
 from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.tk.share import ShareOp
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
 from tilewright.dialects.types import element_type, is_float, is_float8
 
@@ -52,6 +53,11 @@ def cumulate(w: Writer, op: CumulateOp) -> str:
     helper = _FLOATS[op.kind.data]
     w.helpers.add(helper)
     return f"tl.associative_scan({text}, {dim}, {helper})"
+
+
+def share(w: Writer, op: ShareOp) -> str:
+    w.helpers.add("_shared")
+    return f"_shared({w.whole(op.value)})"
 
 
 def mma(w: Writer, op: MmaOp) -> str:

@@ -310,6 +310,14 @@ tk.func @f [8] (%a: memref<8xf32>) scheduled {
 
 // -----
 
+// CHECK: tk.share: takes a tile of two dimensions, got vector<8xf32>
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %x = "test.op"() : () -> vector<8xf32>
+  %0 = tk.share %x : vector<8xf32>
+}
+
+// -----
+
 // CHECK: tk.mma: shapes do not multiply: vector<4x8xf32>, vector<4x2xf32>, vector<3x8xf32>
 tk.func @f [8] (%a: memref<8xf32>) scheduled {
   %c, %x, %y = "test.op"() : () -> (vector<4x8xf32>, vector<4x2xf32>, vector<3x8xf32>)

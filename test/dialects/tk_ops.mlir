@@ -113,3 +113,15 @@ tk.func @listed [8, 60] (%n: memref<8xindex>, %list: memref<32xindex>, %x: memre
     tk.store %r, %o[d0] : f32, memref<8xf32>
   }
 }
+
+// CHECK-LABEL: tk.func @shared
+// CHECK: tk.share %{{.*}} : vector<4x8xf32>
+tk.func @shared [4, 8] (%x: memref<32xf32>, %o: memref<32xf32>) scheduled {
+  tk.for 0 = "0" to "4" step 4 parallel {
+    tk.for 1 = "0" to "8" step 8 parallel {
+      %0 = tk.load %x[d0*8 + d1] lanes 0, 1 : memref<32xf32> -> vector<4x8xf32>
+      %1 = tk.share %0 : vector<4x8xf32>
+      tk.store %1, %o[d0*8 + d1] lanes 0, 1 : vector<4x8xf32>, memref<32xf32>
+    }
+  }
+}

@@ -8,6 +8,10 @@
 // CHECK-NEXT: return tl.maximum(a, b, propagate_nan=tl.PropagateNan.ALL)
 // CHECK-NOT: def _minimum
 
+// CHECK: def _shared(x):
+// CHECK-NEXT: # All of x.
+// CHECK: return tl.where((tl.arange(0, x.shape[0]) >= 0)[:, None], x, 0.0)
+
 // Extremes of floats in memory: bits are compared as integers, where the value is better or no number.
 // CHECK: def _atomic_max_32(pointer, value, mask):
 // CHECK: mask = mask & ((value > old) | (value != value))
@@ -102,6 +106,24 @@ tk.func @product [2048, 2048, 1000] (%a: memref<2048000xf16>, %b: memref<2048000
   %4 = arith.mulf %1, %3 : f32
   %5 = tk.reduce add %4 over [2] : f32
   tk.store %5, %o[d0*2048 + d1] : f32, memref<4194304xf32>
+}
+
+// A factor that costs much is made by all threads together.
+// CHECK: def shared(a0, a1, a2):
+// CHECK: [[NARROW:v[0-9]+]] = v{{[0-9]+}}.to(tl.float16)
+// CHECK-NEXT: [[LEFT:v[0-9]+]] = _shared([[NARROW]])
+// CHECK: tl.dot([[LEFT]], v{{[0-9]+}}, acc{{[0-9]+}})
+tk.func @shared [64, 32, 128] (%a: memref<8192xf16>, %b: memref<4096xf16>, %o: memref<2048xf32>) {
+  %0 = tk.load %a[d0*128 + d2] : memref<8192xf16> -> f16
+  %1 = arith.extf %0 : f16 to f32
+  %2 = math.exp %1 : f32
+  %3 = arith.truncf %2 : f32 to f16
+  %4 = arith.extf %3 : f16 to f32
+  %5 = tk.load %b[d2*32 + d1] : memref<4096xf16> -> f16
+  %6 = arith.extf %5 : f16 to f32
+  %7 = arith.mulf %4, %6 : f32
+  %8 = tk.reduce add %7 over [2] : f32
+  tk.store %8, %o[d0*32 + d1] : f32, memref<2048xf32>
 }
 
 // i8 are summed in i32; 8-bit floats stand as i8 in memory, and a step's sums are added in f32.
