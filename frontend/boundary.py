@@ -203,8 +203,9 @@ def constant_of(b: Builder, gm: GraphModule, node: Node, arguments: Arguments) -
     if value.numel() <= LARGEST_CONSTANT and value.dtype in ELEMENTS:
         with real_tensors():
             return b.emit(ConstantOp(_dense(value)))
-    frozen = _add_tensor(arguments, value, -1, b.symbols, name, True)
-    arguments.inputs[-1] = Constant(encode(value))
+    with real_tensors():
+        frozen = _add_tensor(arguments, value, -1, b.symbols, name, True)
+        arguments.inputs[-1] = Constant(encode(value))
     b.carried.update(arguments.carried)
     return frozen
 

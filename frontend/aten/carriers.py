@@ -87,11 +87,13 @@ def _copied(b: Builder, target: SSAValue, source: Any) -> SSAValue:
 
 
 def _along(row: Row, at: int = 1, default: int = 0) -> Row:
-    """`row`, whose argument number `at` is a dimension or a list of them."""
+    """`row`, whose argument number `at` is a dimension or a list of them; a number is one element."""
 
     def moved(b: Builder, *given: Any) -> Any:
         args: list[Any] = list(given) if len(given) > at else [*given, default]
         rank, dims = _rank(b, args[0]), args[at]
+        if rank == 0:
+            return args[0]
         if isinstance(dims, list | tuple):
             args[at] = [axis(d, rank) for d in cast("Sequence[Any]", dims)]
         else:
@@ -244,7 +246,15 @@ def _where(b: Builder, condition: SSAValue, x: Any, y: Any) -> SSAValue:
 
 MAKING: dict[str, Row] = {
     **strided.ON_CARRIERS,
-    **dict.fromkeys(("aten.clone.default", "aten.alias.default", "aten.detach.default"), _same),
+    **dict.fromkeys(
+        (
+            "aten.clone.default",
+            "aten.alias.default",
+            "aten.detach.default",
+            "aten.lift_fresh_copy.default",
+        ),
+        _same,
+    ),
     **dict.fromkeys(
         (
             "aten.zeros_like.default",

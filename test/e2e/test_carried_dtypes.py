@@ -91,6 +91,21 @@ def test_complex_arithmetic() -> None:
     assert not fall_backs(lambda x: (x * x, x.sum(), x.reshape(1)), numbers(), options=REFERENCE)
 
 
+def test_a_complex_number_is_one_element() -> None:
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        return x.flip(0), x.index_select(0, torch.tensor([0])), x.transpose(0, -1)
+
+    assert not fall_backs(function, numbers(), options=REFERENCE)
+
+
+@pytest.mark.parametrize("dtype", [torch.complex64, torch.uint16, torch.float8_e5m2])
+def test_constants_of_the_graph(dtype: torch.dtype) -> None:
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        return torch.tensor(2, dtype=dtype).expand(3).clone(), torch.tensor([1, 0], dtype=dtype)[x]
+
+    assert not fall_backs(function, torch.tensor([1, 1, 0]), options=REFERENCE)
+
+
 def test_complex_sizes_that_are_symbols() -> None:
     def function(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
         return x * y, x[1:].mT, x.sum(0), torch.cat([x, y])

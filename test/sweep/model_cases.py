@@ -49,20 +49,8 @@ def pair(batch: int, length: int) -> Arguments:
     return {**masked(batch, length), "decoder_input_ids": _ids(batch, length - 4)}
 
 
-def sound(batch: int, length: int) -> Arguments:
-    return {"input_values": torch.randn(batch, length)}
-
-
 def spectrogram(batch: int, length: int) -> Arguments:
     return {"input_features": torch.randn(batch, 10, 40), "decoder_input_ids": _ids(batch, length)}
-
-
-def image(batch: int, side: int) -> Arguments:
-    return {"pixel_values": torch.randn(batch, 3, side, side)}
-
-
-def image_and_text(batch: int, side: int) -> Arguments:
-    return {**image(batch, side), **masked(batch, 9)}
 
 
 def _ids(batch: int, length: int) -> Tensor:
@@ -77,7 +65,7 @@ _BERT = {
     "intermediate_size": 52,
     "max_position_embeddings": 64,
 }
-_BART = {
+BART = {
     "vocab_size": WORDS,
     "d_model": 32,
     "encoder_layers": 2,
@@ -92,7 +80,7 @@ _BART = {
     "eos_token_id": 2,
     "decoder_start_token_id": 1,
 }
-_NO_BART_DROPOUT = {"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}
+NO_BART_DROPOUT = {"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}
 _NO_BERT_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 _T5 = {
     "vocab_size": WORDS,
@@ -115,61 +103,19 @@ _LLAMA = {
     "pad_token_id": 0,
 }
 _MOE = {**_LLAMA, "moe_intermediate_size": 20, "num_experts": 4, "num_experts_per_tok": 2}
-_VIT = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 52,
-    "image_size": 32,
-    "patch_size": 8,
-}
-_SPEECH = {
-    "hidden_size": 32,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "intermediate_size": 52,
-    "conv_dim": (16, 16),
-    "conv_stride": (5, 2),
-    "conv_kernel": (10, 3),
-    "num_feat_extract_layers": 2,
-    "num_conv_pos_embeddings": 8,
-    "num_conv_pos_embedding_groups": 4,
-    "vocab_size": 30,
-}
-_NO_SPEECH_DROPOUT = {
-    "hidden_dropout": 0.0,
-    "attention_dropout": 0.0,
-    "activation_dropout": 0.0,
-    "feat_proj_dropout": 0.0,
-    "final_dropout": 0.0,
-    "layerdrop": 0.0,
-    "apply_spec_augment": False,
-}
-_CLIP_TEXT = {
-    "vocab_size": WORDS,
-    "hidden_size": 32,
-    "intermediate_size": 52,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "max_position_embeddings": 16,
-    "eos_token_id": 2,
-}
-
-CASES = (
+TEXTS = (
     # encoder and decoder
     Case("t5", "T5ForConditionalGeneration", "T5Config", _T5, pair, training={"dropout_rate": 0.0}),
-    Case("bart", "BartForConditionalGeneration", "BartConfig", _BART, pair, training=_NO_BART_DROPOUT),
-    Case("marian", "MarianMTModel", "MarianConfig", _BART, pair, training=_NO_BART_DROPOUT),
-    Case(
-        "pegasus", "PegasusForConditionalGeneration", "PegasusConfig", _BART, pair, training=_NO_BART_DROPOUT
-    ),
+    Case("bart", "BartForConditionalGeneration", "BartConfig", BART, pair, training=NO_BART_DROPOUT),
+    Case("marian", "MarianMTModel", "MarianConfig", BART, pair, training=NO_BART_DROPOUT),
+    Case("pegasus", "PegasusForConditionalGeneration", "PegasusConfig", BART, pair, training=NO_BART_DROPOUT),
     Case(
         "whisper",
         "WhisperForConditionalGeneration",
         "WhisperConfig",
-        {**_BART, "num_mel_bins": 10, "max_source_positions": 20, "max_target_positions": 64},
+        {**BART, "num_mel_bins": 10, "max_source_positions": 20, "max_target_positions": 64},
         spectrogram,
-        training=_NO_BART_DROPOUT,
+        training=NO_BART_DROPOUT,
     ),
     # decoders: experts, state spaces
     Case("mixtral", "MixtralForCausalLM", "MixtralConfig", {**_LLAMA, "num_local_experts": 4}, masked),
@@ -290,177 +236,5 @@ CASES = (
         },
         lambda batch, length: {"inputs": torch.randn(batch, length, 24)},
         training={"attention_probs_dropout_prob": 0.0},
-    ),
-    # images
-    Case(
-        "swin",
-        "SwinForImageClassification",
-        "SwinConfig",
-        {
-            "image_size": 32,
-            "patch_size": 4,
-            "embed_dim": 16,
-            "depths": [2, 2],
-            "num_heads": [2, 4],
-            "window_size": 4,
-        },
-        image,
-        lengths=(32, 32),
-        training={"drop_path_rate": 0.0},
-    ),
-    Case(
-        "segformer",
-        "SegformerForSemanticSegmentation",
-        "SegformerConfig",
-        {
-            "depths": [1, 1, 1, 1],
-            "hidden_sizes": [8, 16, 20, 24],
-            "num_attention_heads": [1, 2, 2, 4],
-            "decoder_hidden_size": 16,
-        },
-        image,
-        lengths=(64, 96),
-        training={"drop_path_rate": 0.0, "classifier_dropout_prob": 0.0},
-    ),
-    Case("dinov2", "Dinov2Model", "Dinov2Config", _VIT, image, lengths=(32, 48)),
-    Case(
-        "clip",
-        "CLIPModel",
-        "CLIPConfig",
-        {"text_config": _CLIP_TEXT, "vision_config": _VIT, "projection_dim": 20},
-        image_and_text,
-        lengths=(32, 32),
-    ),
-    Case(
-        "siglip",
-        "SiglipModel",
-        "SiglipConfig",
-        {"text_config": _CLIP_TEXT, "vision_config": _VIT},
-        image_and_text,
-        lengths=(32, 32),
-    ),
-    Case(
-        "mobilevit",
-        "MobileViTForImageClassification",
-        "MobileViTConfig",
-        {"image_size": 64, "hidden_sizes": [16, 20, 24], "neck_hidden_sizes": [8, 8, 12, 16, 20, 24, 32]},
-        image,
-        lengths=(64, 64),
-        training={
-            "hidden_dropout_prob": 0.0,
-            "attention_probs_dropout_prob": 0.0,
-            "classifier_dropout_prob": 0.0,
-        },
-    ),
-    Case(
-        "mobilenet-v2",
-        "MobileNetV2ForImageClassification",
-        "MobileNetV2Config",
-        {"image_size": 32, "depth_multiplier": 0.25},
-        image,
-        lengths=(32, 48),
-        training={"classifier_dropout_prob": 0.0},
-    ),
-    Case(
-        "efficientnet",
-        "EfficientNetForImageClassification",
-        "EfficientNetConfig",
-        {
-            "image_size": 32,
-            "width_coefficient": 0.25,
-            "depth_coefficient": 0.3,
-            "hidden_dim": 320,
-            "pooling_type": "mean",
-        },
-        image,
-        lengths=(32, 48),
-        training={"dropout_rate": 0.0, "drop_connect_rate": 0.0},
-    ),
-    Case(
-        "detr",
-        "DetrForObjectDetection",
-        "DetrConfig",
-        {
-            **_BART,
-            "num_queries": 7,
-            "use_timm_backbone": False,
-            "use_pretrained_backbone": False,
-            "backbone": None,
-            "backbone_config": {
-                "model_type": "resnet",
-                "embedding_size": 8,
-                "hidden_sizes": [8, 12, 16, 20],
-                "depths": [1, 1, 1, 1],
-                "layer_type": "basic",
-                "out_features": ["stage4"],
-            },
-        },
-        image,
-        lengths=(64, 96),
-        training=_NO_BART_DROPOUT,
-    ),
-    Case(
-        "beit",
-        "BeitForImageClassification",
-        "BeitConfig",
-        {**_VIT, "use_relative_position_bias": True},
-        image,
-        lengths=(32, 32),
-        training={"drop_path_rate": 0.0},
-    ),
-    Case(
-        "poolformer",
-        "PoolFormerForImageClassification",
-        "PoolFormerConfig",
-        {
-            "depths": [1, 1],
-            "hidden_sizes": [8, 16],
-            "num_encoder_blocks": 2,
-            "patch_sizes": [7, 3],
-            "strides": [4, 2],
-            "padding": [2, 1],
-        },
-        image,
-        lengths=(32, 48),
-        training={"drop_path_rate": 0.0},
-    ),
-    Case(
-        "regnet",
-        "RegNetForImageClassification",
-        "RegNetConfig",
-        {"embedding_size": 8, "hidden_sizes": [8, 16], "depths": [1, 2], "groups_width": 4},
-        image,
-        lengths=(32, 48),
-    ),
-    Case(
-        "cvt",
-        "CvtForImageClassification",
-        "CvtConfig",
-        {"embed_dim": [8, 16, 32], "num_heads": [1, 2, 4], "depth": [1, 2, 3]},
-        image,
-        lengths=(32, 48),
-        training={"drop_rate": [0.0] * 3, "attention_drop_rate": [0.0] * 3, "drop_path_rate": [0.0] * 3},
-    ),
-    # speech
-    Case(
-        "wav2vec2",
-        "Wav2Vec2ForCTC",
-        "Wav2Vec2Config",
-        _SPEECH,
-        sound,
-        lengths=(400, 520),
-        training=_NO_SPEECH_DROPOUT,
-    ),
-    Case(
-        "hubert",
-        "HubertForCTC",
-        "HubertConfig",
-        _SPEECH,
-        sound,
-        lengths=(400, 520),
-        training=_NO_SPEECH_DROPOUT,
-    ),
-    Case(
-        "wavlm", "WavLMForCTC", "WavLMConfig", _SPEECH, sound, lengths=(400, 520), training=_NO_SPEECH_DROPOUT
     ),
 )

@@ -24,7 +24,8 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from model_cases import CASES, Arguments, Case
+from image_cases import IMAGES_AND_SOUNDS
+from model_cases import TEXTS, Arguments, Case
 from torch import Tensor, nn
 from torch.utils._pytree import tree_leaves, tree_map
 
@@ -167,7 +168,7 @@ def main() -> int:
     for name in ("torch._dynamo", "transformers"):
         logging.getLogger(name).setLevel(logging.ERROR)
     counts: Counter[str] = Counter()
-    for case in CASES:
+    for case in (*TEXTS, *IMAGES_AND_SOUNDS):
         if not re.search(args.only, case.name):
             continue
         for kind, run in KINDS.items():
