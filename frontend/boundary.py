@@ -32,6 +32,7 @@ from tilewright.passes.result_memory import MEMORY
 
 from .aliases import Base, other_readings, storage_of
 from .aten.builder import Builder, FloatScalar
+from .devices import CPU
 from .dtypes import CARRIERS, ELEMENTS, encode
 from .errors import UnsupportedInput
 from .graph import Alias, Argument, Constant, Input, Literal, Output, Passed, Result, Size, SizeOf
@@ -226,9 +227,15 @@ class Results:
     """The results of @main, and how the caller's outputs are made of them."""
 
     def __init__(
-        self, b: Builder, arguments: Arguments, outputs: Sequence[Any], bases: Mapping[int, Base]
+        self,
+        b: Builder,
+        arguments: Arguments,
+        outputs: Sequence[Any],
+        bases: Mapping[int, Base],
+        device: torch.device,
     ) -> None:
         self.b = b
+        self.device = device
         self.arguments = arguments
         self._of_arguments = frozenset(_storages(arguments.index))
         bases = {**bases, **other_readings(outputs, self._of_arguments, bases, b.symbols)}
@@ -307,7 +314,8 @@ class Results:
         dtype = fake.dtype if fake.dtype in CARRIERS else None
         self.values.append(value)
         self.attrs.append(attrs)
-        return Result(len(self.values) - 1, dtype, expand)
+        moved = fake.device if self._is_moved(fake) else None
+        return Result(len(self.values) - 1, dtype, expand, moved)
 
     def _reported(self, fake: torch.Tensor, made: Output) -> tuple[int | torch.SymInt, ...]:
         """The strides that the caller will see; some traced layouts with gaps become row-major."""
@@ -316,14 +324,17 @@ class Results:
             return row_major(fake.shape)
         return tuple(fake.stride())
 
+    def _is_moved(self, fake: torch.Tensor) -> bool:
+        return fake.device == CPU != self.device
+
     def _keeps(self, fake: torch.Tensor, layout: Layout) -> bool:
         """Whether a result gets the layout that was traced, as a view where that has gaps.
 
         Views that together are most of a tensor (query, key and value of one product) come for free.
-        A view of little would keep alive what nobody needs, and is copied.
+        A view of little would keep alive what nobody needs, and is copied, as is what moves to the CPU.
         """
-        if layout.is_dense:
-            return True
+        if layout.is_dense or self._is_moved(fake):
+            return layout.is_dense
         return layout.is_apart and self._room.get(storage_of(fake), 1) <= 0
 
 

@@ -23,10 +23,7 @@ def make_call(graph: Boundary, run: Run) -> Callable[[list[Any]], Sequence[Any]]
     plain_in = all(
         isinstance(source, Argument) and source == Argument(i) for i, source in enumerate(graph.inputs)
     )
-    plain_out = all(
-        isinstance(out, Result) and out.index == i and out.dtype is None and out.expand is None
-        for i, out in enumerate(graph.outputs)
-    )
+    plain_out = all(isinstance(out, Result) and out == Result(i) for i, out in enumerate(graph.outputs))
     call = _direct(run, len(graph.inputs)) if plain_in and plain_out else _adapted(graph, run)
     call._boxed_call = True  # pyright: ignore[reportFunctionMemberAccess]
     return call
@@ -99,6 +96,8 @@ def _output(out: Output, results: Sequence[Any], args: Sequence[Any], env: dict[
 
 
 def _result(out: Result, value: torch.Tensor, env: dict[Var, int]) -> torch.Tensor:
+    if out.device is not None:
+        value = value.to(out.device)
     if out.expand is not None:
         value = value.expand([size.evaluate(env) for size in out.expand])
     return value if out.dtype is None else decode(value, out.dtype)

@@ -2,13 +2,14 @@
 
 Eager lets a CPU tensor without dimensions meet tensors of a GPU; so do graphs: such an argument
 is copied to the device in each call, such a constant once, and what is computed from them
-alone is computed on the device. What the graph makes must leave it on the device; an argument is given
-back as it came.
+alone is computed on the device. Results on the CPU are computed on the device and copied; an argument
+is given back as it came.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from torch.fx import GraphModule, Node
 
 from tilewright.targets.gpu_triton.host_errors import MixedDevices
 
+from .aliases import storage_of
 from .graph import Argument, Constant, Input
 from .locations import location_of, place_of
 from .torch_internals import is_operator, real_tensors, schema_of
@@ -65,10 +67,11 @@ def placement(gm: GraphModule) -> Placement:
     device = next((tensor.device for _, tensor in found if tensor.device != CPU), CPU)
     if device == CPU:
         return Placement(CPU)
+    shared = _shared_by_results(gm)
     for node, tensor in found:
         reason = ""
         if tensor.device == CPU:
-            reason = _stays(node, tensor)
+            reason = _stays(node, tensor, shared)
         elif tensor.device != device:
             reason = f"`{node.name}` is on another one"
         if reason:
@@ -94,13 +97,20 @@ def _tensors_of(value: Any) -> list[torch.Tensor]:
     return [item for item in items if isinstance(item, torch.Tensor)]
 
 
-def _stays(node: Node, tensor: torch.Tensor) -> str:
+def _shared_by_results(gm: GraphModule) -> frozenset[int]:
+    """The memory that several results have: copies of them would have none in common."""
+    results = {node: node.meta.get("val") for node in gm.graph.output_node().all_input_nodes}
+    counts = Counter(storage_of(tensor) for value in results.values() for tensor in _tensors_of(value))
+    return frozenset(memory for memory, count in counts.items() if count > 1)
+
+
+def _stays(node: Node, tensor: torch.Tensor, shared: Collection[int]) -> str:
     """Why a tensor of the CPU cannot come to the device; empty where it can."""
     if tensor.dim() > 0 and node.op == "placeholder" and not _only_moved(node):
         return f"`{node.name}` has dimensions, so that only a copy could bring it there"
     for user in node.users:
-        if user.op == "output" and node.op != "placeholder":  # an argument is given back as it came
-            return f"`{node.name}` is a result of the graph"
+        if user.op == "output" and node.op != "placeholder" and storage_of(tensor) in shared:
+            return f"`{node.name}` is a result that shares its memory with another"
         if is_operator(user.target) and schema_of(user.target).is_mutable and user.args[:1] == (node,):
             return f"`{node.name}` is written to"
         if tensor.dim() > 0 and _on_device(user) and str(user.target) not in _MIXING:

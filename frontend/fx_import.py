@@ -344,7 +344,7 @@ class _Importer:
         for write, value, place in self.writes:
             self.b.location = location_of(write)
             self.b.add(WriteOp(value, place))
-        results = Results(self.b, arguments, cast("Sequence[Any]", node.args[0]), self.views)
+        results = Results(self.b, arguments, cast("Sequence[Any]", node.args[0]), self.views, self.device)
         for output in node.args[0]:  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportOptionalIterable]
             results.add(output, self._value(output))
         block: Block = arguments.block

@@ -40,11 +40,15 @@ Input = Argument | SizeOf | Constant
 
 @dataclass(frozen=True)
 class Result:
-    """Result `index` of @main; `expand` brings back dimensions that only repeat elements."""
+    """Result `index` of @main; `expand` brings back dimensions that only repeat elements.
+
+    `dtype` where it travels in a carrier, `device` where it is copied.
+    """
 
     index: int
     dtype: torch.dtype | None = None
     expand: tuple[Expr, ...] | None = None
+    device: torch.device | None = None
 
 
 @dataclass(frozen=True)

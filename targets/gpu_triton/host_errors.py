@@ -68,7 +68,7 @@ class MixedDevices(CannotCompile):
     code = "TW2067"
     what = "the graph has tensors on {devices}"
     why = "a compiled graph runs on one device; {reason}"
-    fix = "move these tensors to one device before the compiled function (scalars may stay on the CPU)"
+    fix = "move these tensors to one device before they meet, inside of the function or before it"
 
 
 class NoDeviceTensor(CannotCompile):

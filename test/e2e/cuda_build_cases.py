@@ -122,6 +122,21 @@ def scalars_of_the_cpu_and_constants(gpu: EmulatedGpu) -> None:
     torch.testing.assert_close(run(x.cuda(), s).cpu(), x * s + torch.tensor([1.0, 2.0, 4.0]))
 
 
+def what_moves_between_devices(gpu: EmulatedGpu) -> None:
+    def loss(x: torch.Tensor, table: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        y = (x * table.to(x.device)).sin()
+        return y.mean().cpu(), y[torch.arange(2)].t().cpu()
+
+    x, table = torch.randn(5, 3, requires_grad=True), torch.randn(3)
+    there = x.detach().cuda().requires_grad_()
+    got, expected = compiled(loss)(there, table), loss(x, table)
+    torch.testing.assert_close(got, expected)
+    assert got[1].stride() == expected[1].stride()
+    sum(part.sum() for part in got).backward()
+    sum(part.sum() for part in expected).backward()
+    torch.testing.assert_close(there.grad.cpu(), x.grad)
+
+
 def an_index_out_of_range(gpu: EmulatedGpu) -> None:
     table = torch.randn(5, 3)
     run, there = compiled(lambda t, i: t[i] * 2), table.cuda()
@@ -152,6 +167,7 @@ CASES = (
     one_graph_for_all_sizes,
     many_threads,
     scalars_of_the_cpu_and_constants,
+    what_moves_between_devices,
     an_index_out_of_range,
     no_memory,
 )

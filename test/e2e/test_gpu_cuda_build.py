@@ -67,6 +67,7 @@ CASES = (
     "one_graph_for_all_sizes",
     "many_threads",
     "scalars_of_the_cpu_and_constants",
+    "what_moves_between_devices",
     "an_index_out_of_range",
     "no_memory",
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -108,14 +109,42 @@ def test_calls_of_aten_make_their_results_on_the_device() -> None:
         (lambda x, y: (x + 1, y + 1), ("meta", "cpu"), "has dimensions"),
         (lambda x, y: x + y.add(1).to("meta"), ("meta", "cpu"), "has dimensions"),
         (lambda x: kept_on_the_cpu(x, torch.ones(3)), ("meta",), "takes `ones` on the CPU"),
-        (lambda x: (x + torch.ones(3).to("meta"), torch.ones(3)), ("meta",), "is a result of the graph"),
-        (lambda x, s: (x * s, s + 1), ("meta", "scalar"), "is a result of the graph"),
+        (lambda x: (y := x.cpu(), y[1:]), ("meta",), "shares its memory with another"),
         (lambda x, s: s.copy_(s + 1) if x is None else (x * s.add_(1)), ("meta", "scalar"), "is written to"),
     ],
 )
 def test_what_must_be_moved_by_the_user(function: Any, devices: tuple[str, ...], why: str) -> None:
     with pytest.raises(MixedDevices, match=f"TW2067: the graph has tensors on meta and cpu(.|\n)*{why}"):
         placement(traced(function, *devices))
+
+
+@pytest.mark.parametrize(
+    ("function", "devices", "outputs"),
+    [
+        (lambda x: ((x + 1).cpu(),), ("meta",), (Result(0, device=CPU),)),
+        (
+            lambda x: (x * torch.ones(3).to("meta"), torch.ones(3)),
+            ("meta",),
+            (Result(0), Result(1, device=CPU)),
+        ),
+        (lambda x, s: (x * s, s + 1), ("meta", "scalar"), (Result(0), Result(1, device=CPU))),
+        (lambda x, s: (x * s, s), ("meta", "scalar"), (Result(0), Passed(1))),
+        (lambda x: ((x + 1).cpu()[::2],), ("meta",), (Result(0, device=CPU),)),
+    ],
+)
+def test_results_on_the_cpu(function: Any, devices: tuple[str, ...], outputs: tuple[Any, ...]) -> None:
+    gm = traced(function, *devices)
+    assert placement(gm).device == META
+    graph = import_fx(gm, device=META)
+    assert graph.outputs == outputs
+    assert "tw.strides" not in str(graph.main)
+
+
+def test_results_are_copied_after_each_call() -> None:
+    boundary = Boundary((Argument(0),), (Result(0, device=META), Result(0)), (), (), True)
+    copied, result = make_call(boundary, lambda args: [args[0] + 1])([torch.zeros(3)])
+    assert (copied.device, result.device) == (META, CPU)
+    assert make_call(replace(boundary, outputs=(Result(0, device=META),)), list)([torch.zeros(3)])[0].is_meta
 
 
 def test_arguments_are_copied_in_each_call() -> None:
