@@ -148,7 +148,7 @@ def _expression(w: Writer, op: Operation) -> None:
     if len(op.results) != 1:
         raise NoTritonLowering(op, reason="it has no row in the table of Triton statements")
     w.note_place(op.location)
-    text = rules.lower(op, w.operands(op.operands))
+    text = rules.lower(op, w.operands(op.operands, typed=rules.takes_types(op)))
     w.helpers.update(name for name in ("_power", "_random", "_floor_div") if text.startswith(name))
     w.assign(op.results[0], text, broadcast([w.shape(v) for v in op.operands]))
 

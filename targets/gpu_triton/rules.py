@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, StringAttr
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, StringAttr, f64
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
@@ -187,6 +187,12 @@ FUNCTIONS: Mapping[str, Rule] = {
     "arith.fptoui": _float_to_unsigned,
     CallOp.name: _call,
 }
+
+
+def takes_types(op: Operation) -> bool:
+    """Whether literals need a type: functions of libdevice are found by types, and a literal is f32."""
+    row = "libdevice." if isinstance(op, CallOp) else ROWS.get(op.name, "")
+    return row.startswith("libdevice.") and element_type(op.results[0].type) == f64
 
 
 def lower(op: Operation, args: Sequence[str]) -> str:

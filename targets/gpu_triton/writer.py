@@ -85,9 +85,9 @@ class Writer(KernelText):
             return name
         return f"tl.broadcast_to({name}, {shape_text(shape)})"
 
-    def operands(self, values: Sequence[SSAValue]) -> list[str]:
-        """Texts of the operands of an elementwise op, the first one no literal if all are."""
-        found = [self.names[v] for v in values]
+    def operands(self, values: Sequence[SSAValue], *, typed: bool = False) -> list[str]:
+        """Texts of the operands of an elementwise op; the first is no literal if all are, none if `typed`."""
+        found = [self.whole(v) if typed and v in self.literals else self.names[v] for v in values]
         if values and all(v in self.literals for v in values):
             found[0] = self.whole(values[0])
         return found

@@ -60,6 +60,16 @@ FUNCTIONS: dict[str, tuple[Any, Any]] = {
         lambda x: (x.cumprod(1), *x.cummax(1), *x.cummin(0), x.logcumsumexp(1)),
         lambda compiled: compiled(torch.randn(64, 1000)),
     ),
+    "functions of f64 and numbers": (
+        lambda x: (
+            x.pow(1.5),
+            torch.pow(2.5, x),
+            torch.atan2(x, 0 * x + 2),
+            x.copysign(-2),
+            x.hypot(0 * x + 3),
+        ),
+        lambda compiled: [compiled(torch.rand(64, n, dtype=torch.float64)) for n in (1000, 37)],
+    ),
     "float8": (
         lambda x: [(x / x.abs().amax(1, keepdim=True)).to(d) for d in _FLOAT8] + [x.to(d) for d in _FLOAT8],
         lambda compiled: [compiled(torch.randn(64, n)) for n in (1000, 37, 9000)],
