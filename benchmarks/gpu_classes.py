@@ -25,6 +25,7 @@ class KernelClass:
     """(elements of the largest input, dtype) -> inputs on the CPU, seeded."""
     floats: bool = True
     """Whether it is tried in half precision, too."""
+    differentiable: bool = True
 
 
 def matrix(columns: int, *, extra: int = 0) -> Make:
@@ -88,7 +89,7 @@ CLASSES: Sequence[KernelClass] = (
     KernelClass("sum-all", "reduction", lambda x: x.sum(), alike(1)),
     KernelClass("amax", "reduction", lambda x: x.amax(-1), matrix(1000)),
     KernelClass("variance", "reduction", lambda x: torch.var_mean(x, -1), matrix(1024)),
-    KernelClass("argmax", "search", lambda x: x.argmax(-1), matrix(1000)),
+    KernelClass("argmax", "search", lambda x: x.argmax(-1), matrix(1000), differentiable=False),
     KernelClass("cumsum", "scan", lambda x: x.cumsum(-1), matrix(512)),
     KernelClass("softmax", "norm", lambda x: torch.softmax(x, -1), matrix(1024)),
     KernelClass("log-softmax-long", "norm", lambda x: torch.log_softmax(x, -1), matrix(50257)),
@@ -105,9 +106,9 @@ CLASSES: Sequence[KernelClass] = (
     KernelClass("sort", "search", lambda x: x.sort(-1).values, matrix(200)),
     KernelClass("topk", "search", lambda x: x.topk(5, -1).values, matrix(200)),
     KernelClass("integers", "elementwise", lambda i, j: (i // 3 + j) % 7 - (i & j), lambda n, _: (
-        torch.randint(-1000, 1000, (n,)), torch.randint(0, 1000, (n,))), False),
+        torch.randint(-1000, 1000, (n,)), torch.randint(0, 1000, (n,))), False, False),
     KernelClass("int8", "elementwise", lambda q: (q.float() * 0.5).to(torch.int8), lambda n, _: (
-        torch.randint(-100, 100, (n,), dtype=torch.int8),), False),
+        torch.randint(-100, 100, (n,), dtype=torch.int8),), False, False),
     KernelClass("matmul", "product", lambda a, b, c: a @ b, _square),
     KernelClass("matmul-epilogue", "product", lambda a, b, c: F.gelu(a @ b + c), _square),
     KernelClass("matmul-prologue", "product", lambda a, b, c: F.silu(a) @ b, _square),

@@ -50,39 +50,43 @@ class Timings:
         return Spread.of([slow / fast for slow, fast in pairs])
 
 
+def per_call(call: Callable[[], Any], repeats: int) -> float:
+    """Seconds of one of some calls."""
+    began = time.perf_counter()
+    for _ in range(repeats):
+        call()
+    return (time.perf_counter() - began) / repeats
+
+
 def interleave(
-    contenders: Mapping[str, Callable[[], Any]], seconds: float, rounds: tuple[int, int] = (7, 500)
+    contenders: Mapping[str, Callable[[], Any]],
+    seconds: float,
+    rounds: tuple[int, int] = (7, 500),
+    per_call: Callable[[Callable[[], Any], int], float] = per_call,
 ) -> Timings:
     """Call the contenders in turns for about `seconds`, within the bounds on `rounds`.
 
     Each round starts with another contender. Calls under a millisecond are repeated
-    within a round, so that the clock does not matter.
+    within a round, so that the clock, `per_call`, does not matter.
     """
     names = list(contenders)
-    repeats = {name: _repeats(contenders[name]) for name in names}
+    repeats = {name: _repeats(contenders[name], per_call) for name in names}
     taken: dict[str, list[float]] = {name: [] for name in names}
     busy, began = _other_cpu_seconds(), time.perf_counter()
     number = 0
     while number < rounds[0] or (number < rounds[1] and time.perf_counter() - began < seconds):
         for offset in range(len(names)):
             name = names[(number + offset) % len(names)]
-            taken[name].append(_per_call(contenders[name], repeats[name]))
+            taken[name].append(per_call(contenders[name], repeats[name]))
         number += 1
     others = (_other_cpu_seconds() - busy) / (time.perf_counter() - began)
     return Timings(taken, max(0.0, others))
 
 
-def _repeats(call: Callable[[], Any]) -> int:
+def _repeats(call: Callable[[], Any], per_call: Callable[[Callable[[], Any], int], float]) -> int:
     call()
     call()
-    return max(1, int(1e-3 / max(_per_call(call, 1), 1e-7)))
-
-
-def _per_call(call: Callable[[], Any], repeats: int) -> float:
-    began = time.perf_counter()
-    for _ in range(repeats):
-        call()
-    return (time.perf_counter() - began) / repeats
+    return max(1, int(1e-3 / max(per_call(call, 1), 1e-7)))
 
 
 def _other_cpu_seconds() -> float:

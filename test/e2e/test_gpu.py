@@ -11,8 +11,8 @@ import torch
 from torch import nn
 
 from benchmarks import models, numerics
-from benchmarks.gpu import MODELS, _Module  # pyright: ignore[reportPrivateUsage]
 from benchmarks.gpu_classes import CLASSES, KernelClass
+from benchmarks.gpu_sections import MODELS, Module
 
 pytestmark = pytest.mark.gpu
 
@@ -33,7 +33,7 @@ def test_class_of_kernels(each: KernelClass, dtype: torch.dtype) -> None:
     if dtype != torch.float32 and not each.floats:
         pytest.skip("has no floating point inputs")
     inputs = tuple(x.cuda() for x in each.make(1 << 14, dtype))
-    verdict = numerics.check_model(compiled(each.run), _Module(each.run), inputs)
+    verdict = numerics.check_model(compiled(each.run), Module(each.run), inputs)
     assert verdict, verdict.why
 
 
