@@ -62,6 +62,7 @@ _FUSION_GPU = {
 }
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
+    "scatter-slices",
     "widen-scatters",
     "draw-together",
     "split-attention",

@@ -105,6 +105,8 @@ def _scatter_slice(
     first, count = _start(start, sizes[d]), sizes_of(source)[d]
     if count == sizes[d]:
         return source
+    if integer(step) != 1 and first.constant is not None and count * integer(step) == sizes[d]:
+        return _interleave(b, x, source, d, first, integer(step))
     if integer(step) != 1:
         positions = b.emit(IotaOp(i64, (count,), 0, first, integer(step)))
         return _scatter_at(b, x, source, d, positions)
@@ -115,6 +117,14 @@ def _scatter_slice(
     if rest != index_expr.ZERO:
         parts.append(take(b, x, d, first + count, rest))
     return b.emit(ConcatOp(parts, d))
+
+
+def _interleave(b: Builder, x: SSAValue, source: SSAValue, d: int, first: Expr, step: int) -> SSAValue:
+    """Replace every `step`-th element: in each group of so many, the one at `first`."""
+    sizes, taken = sizes_of(x), sizes_of(source)
+    groups = b.reshape(x, (*taken[: d + 1], as_expr(step), *sizes[d + 1 :]))
+    one = b.reshape(source, (*taken[: d + 1], index_expr.ONE, *taken[d + 1 :]))
+    return b.reshape(_scatter_slice(b, groups, one, d + 1, first), sizes)
 
 
 def _scatter_at(b: Builder, x: SSAValue, source: SSAValue, dim: int, positions: SSAValue) -> SSAValue:

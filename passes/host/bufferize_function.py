@@ -155,10 +155,10 @@ class Bufferizer:
 
     def _write_target(self, op: KernelOp, index: int, position: int, linearizer: Linearizer) -> Place | None:
         """The argument that `tw.write` stores result `index` to, if that may happen right here."""
-        argument = self.homes.targets.get(op.results[index])
-        if argument is None or self.homes.last_read.get(argument, -1) > position:
+        target = self.homes.targets.get(op.results[index])
+        if target is None or self.homes.last_read.get(target.argument, -1) > position:
             return None
-        place = self.places[argument]
+        place = Place(self.places[target.argument].storage, target.layout)
         readers = [i for i, v in enumerate(op.inputs) if self.places[v].storage is place.storage]
         if readers:
             linearizer.place(op.destinations[index], place.layout)

@@ -35,6 +35,14 @@ class Slice:
     """The views between the value and the operand of the concatenation."""
 
 
+@dataclass(frozen=True)
+class Target:
+    """An argument that a value is computed into, and the layout that it has there."""
+
+    argument: SSAValue
+    layout: Layout
+
+
 @dataclass
 class Homes:
     """What `find_homes` decided; a value in none of the tables gets a temporary."""
@@ -42,7 +50,7 @@ class Homes:
     results: dict[SSAValue, Strides] = field(default_factory=dict[SSAValue, Strides])
     """Values computed into a tensor that the caller will own, with its strides."""
     slices: dict[SSAValue, Slice] = field(default_factory=dict[SSAValue, Slice])
-    targets: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    targets: dict[SSAValue, Target] = field(default_factory=dict[SSAValue, "Target"])
     """Values computed into an argument (`tw.write`), if the argument is not read later."""
     last_read: dict[SSAValue, float] = field(default_factory=dict[SSAValue, float])
     """Argument -> position of the last op that reads it, or infinity."""
@@ -199,12 +207,12 @@ def _home_before_copy(
 
 
 def _home_write(homes: Homes, aliases: dict[SSAValue, Alias], op: WriteOp) -> None:
-    alias = aliases[op.value]
-    value, taken = alias.root, (homes.results, homes.slices, homes.targets)
-    if alias.views or not _is_placeable(value) or any(value in table for table in taken):
+    value, layout = _traced(aliases[op.value], aliases[op.target].layout)
+    taken = (homes.results, homes.slices, homes.targets)
+    if layout is None or not _is_placeable(value) or any(value in table for table in taken):
         return
-    if op.target not in homes.targets.values():
-        homes.targets[value] = op.target
+    if all(op.target is not other.argument for other in homes.targets.values()):
+        homes.targets[value] = Target(op.target, layout)
 
 
 def _note_reads(

@@ -21,6 +21,28 @@ func.func @into_the_argument(%x: tensor<4xf32>, %i: tensor<3xi64>, %v: tensor<3x
 
 // -----
 
+// A view of the argument is its memory: pages of a cache, seen as slots.
+
+// CHECK-LABEL: func.func @into_a_view_of_the_argument
+// CHECK-NEXT: th.launch @puts(%x, %i, %v) into(%x)
+// CHECK-NEXT: return
+func.func @into_a_view_of_the_argument(%x: tensor<2x3xf32>, %i: tensor<4xi64>, %v: tensor<4xf32>) {
+  %0 = tk.kernel [2, 3, 4] ins(%x, %i, %v : tensor<2x3xf32>, tensor<4xi64>, tensor<4xf32>) -> (tensor<6xf32>) attributes {tk.name = "puts"} {
+  ^bb0(%a: tensor<2x3xf32>, %at: tensor<4xi64>, %w: tensor<4xf32>, %o: tensor<6xf32>):
+    %2 = tk.load %a[d0, d1] : tensor<2x3xf32> -> f32
+    tk.store %2, %o[d0*3 + d1] : f32, tensor<6xf32>
+    %4 = tk.load %at[d2] : tensor<4xi64> -> i64
+    %5 = arith.index_cast %4 : i64 to index
+    %6 = tk.load %w[d2] : tensor<4xf32> -> f32
+    tk.store %6, %o[i0](%5) over [2] combine any : f32, tensor<6xf32>
+  }
+  %1 = tw.reshape %0 : tensor<6xf32> -> tensor<2x3xf32>
+  tw.write %1 into %x : tensor<2x3xf32>
+  func.return
+}
+
+// -----
+
 // The old value is needed later.
 
 // CHECK-LABEL: func.func @read_later

@@ -1,0 +1,164 @@
+"""scatter-slices: an argument of which a slice is assigned is written to there alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, i64
+from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.index_expr import ONE, ZERO, Expr, as_expr, parse_exprs
+from tilewright.dialects.tw.aten import WriteOp
+from tilewright.dialects.tw.base import ints
+from tilewright.dialects.tw.creation import FullOp, IotaOp
+from tilewright.dialects.tw.elementwise_binary import CompareOp, SelectOp
+from tilewright.dialects.tw.indexing import ScatterOp
+from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, ReshapeOp, SliceOp
+from tilewright.dialects.types import element_type_of, sizes_of
+
+from .driver import Rewrite, Rules, apply_rules
+from .splats import splat_of
+
+
+@dataclass(frozen=True)
+class ScatterSlicesPass(ModulePass):
+    """Scatter into an argument what is joined with the rest of it and written back.
+
+    Before:
+        %r = tw.slice %x starts "2, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<7x4xf32>
+        %c = tw.concat %v, %r dim 0 : (tensor<2x4xf32>, tensor<7x4xf32>) -> tensor<9x4xf32>
+        tw.write %c into %x : tensor<9x4xf32>
+    After:
+        %i = tw.iota dim 0 start "0" step "1" -> tensor<2xi64>
+        %c = tw.scatter %v into %x[%i] dims [0] at 0 strict : ... -> tensor<9x4xf32>
+        tw.write %c into %x : tensor<9x4xf32>
+
+    A scatter into an argument stores the new elements only (`drop-self-copies`): of a cache of keys, those of
+    the new tokens. Slices of slices are one scatter.
+    """
+
+    name = "scatter-slices"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_rules(op, _RULES, self.name)
+
+
+@dataclass(frozen=True)
+class _Assigned:
+    """What is assigned, and where it begins in the argument, per dimension."""
+
+    value: SSAValue
+    starts: Mapping[int, Expr]
+
+
+def _scatter_joined(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """Of a concatenation with what stands before and behind."""
+    assert isinstance(op, ConcatOp)
+    x = _written_to(op.result)
+    found = None if x is None else _assigned(op, x, {})
+    if x is None or found is None:
+        return None
+    result = _scatter(found[-1], x, rw)
+    for part in found[:-1]:
+        _read_there(part, op, result, rw)
+    return result
+
+
+def _scatter_selected(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """Of a select where the position along one dimension is a certain one."""
+    assert isinstance(op, SelectOp)
+    x, place = _written_to(op.result), _place(op.condition)
+    if x is None or op.on_false is not x or place is None:
+        return None
+    (dim,) = place
+    sizes = [ONE if d == dim else size for d, size in enumerate(sizes_of(x))]
+    value, splat = op.on_true.owner, splat_of(op.on_true)
+    if isinstance(value, BroadcastOp) and dim not in ints(value.dims):
+        one = rw.value(BroadcastOp(value.source, sizes, ints(value.dims)))
+    elif splat is not None:
+        one = rw.value(FullOp(splat, element_type_of(x), sizes))
+    else:
+        return None
+    return _scatter(_Assigned(one, place), x, rw)
+
+
+def _written_to(value: SSAValue) -> SSAValue | None:
+    """The one argument that `value` is written to."""
+    targets = [use.operation.target for use in value.uses if isinstance(use.operation, WriteOp)]
+    return targets[0] if len(targets) == 1 and isinstance(targets[0], BlockArgument) else None
+
+
+def _scatter(found: _Assigned, x: SSAValue, rw: Rewrite) -> SSAValue:
+    dims = range(min(found.starts), max(found.starts) + 1)
+    sizes = [sizes_of(found.value)[d] for d in dims]
+    indices: list[SSAValue] = []
+    for number, d in enumerate(dims):
+        positions = rw.value(IotaOp(i64, (sizes[number],), 0, found.starts.get(d, ZERO)))
+        if len(sizes) > 1:
+            positions = rw.value(BroadcastOp(positions, sizes, [number]))
+        indices.append(positions)
+    return rw.value(ScatterOp(x, indices, found.value, list(dims), dims[0], strict=True))
+
+
+def _assigned(op: ConcatOp, x: SSAValue, starts: Mapping[int, Expr]) -> list[_Assigned] | None:
+    """The one piece of a concatenation that is not what stands there in `x`; of that, if so, the same."""
+    dim, new = op.dim.value.data, list[_Assigned]()
+    for piece, start in zip(op.inputs, op.starts, strict=True):
+        place = {**starts, dim: starts.get(dim, ZERO) + start}
+        if not _stands_there(piece, x, place):
+            new.append(_Assigned(piece, place))
+    if len(new) != 1:
+        return None
+    inner = new[0].value.owner
+    deeper = _assigned(inner, x, new[0].starts) if isinstance(inner, ConcatOp) else None
+    return [*new, *(deeper or ())]
+
+
+def _stands_there(piece: SSAValue, x: SSAValue, starts: Mapping[int, Expr]) -> bool:
+    owner = piece.owner
+    if not isinstance(owner, SliceOp) or owner.source is not x:
+        return False
+    places, steps = parse_exprs(owner.starts.data), parse_exprs(owner.steps.data)
+    return all(step == ONE for step in steps) and all(
+        place == starts.get(d, ZERO) for d, place in enumerate(places)
+    )
+
+
+def _read_there(part: _Assigned, op: ConcatOp, result: SSAValue, rw: Rewrite) -> None:
+    """Let what comes after `op` and reads a part read it of the whole."""
+    uses = [use for use in part.value.uses if op.is_before_in_block(use.operation)]
+    if uses:
+        sizes = sizes_of(part.value)
+        starts = [part.starts.get(d, ZERO) for d in range(len(sizes))]
+        piece = rw.value(SliceOp(result, starts, sizes))
+        for use in uses:
+            use.operation.operands[use.index] = piece
+
+
+def _place(condition: SSAValue) -> dict[int, Expr] | None:
+    """The dimension of which a condition asks for one position, and that position."""
+    rank, repeated = len(sizes_of(condition)), condition.owner
+    if isinstance(repeated, BroadcastOp) and list(ints(repeated.dims)) == list(range(rank)):
+        condition = repeated.source
+    compare = condition.owner
+    if not isinstance(compare, CompareOp) or compare.predicate.data != "eq":
+        return None
+    found = [d for d, size in enumerate(sizes_of(condition)) if size != ONE]
+    positions, place = compare.lhs.owner, splat_of(compare.rhs)
+    if isinstance(positions, ReshapeOp):
+        positions = positions.source.owner
+    if not isinstance(positions, IotaOp) or len(sizes_of(positions.result)) != 1 or len(found) != 1:
+        return None
+    if (positions.start.data, positions.step.data) != ("0", "1") or not isinstance(place, int):
+        return None
+    return {found[0]: as_expr(place)} if _is_below(place, sizes_of(condition)[found[0]]) else None
+
+
+def _is_below(place: int, size: Expr) -> bool:
+    return size.constant is not None and 0 <= place < size.constant
+
+
+_RULES: Rules = {ConcatOp: (_scatter_joined,), SelectOp: (_scatter_selected,)}
