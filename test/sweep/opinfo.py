@@ -4,8 +4,9 @@
     python test/sweep/opinfo.py --ops '^(hypot|fmax)$' --dtypes float32,int64 --target reference
 
 Each operator and dtype is one graph over several samples. A line per trouble: `wrong` (a result
-breaks the float64 rule), `error` (the compile or the call raised), `fallback` (an ATen overload
-without a row). Exits with 1 where something is wrong or raised.
+breaks the float64 rule), `torch` (so it does with `aot_eager`, which runs torch's own graph), `error`
+(the compile or the call raised), `fallback` (an ATen overload without a row). Exits with 1 where
+something is wrong or raised.
 """
 
 from __future__ import annotations
@@ -90,17 +91,22 @@ def called(op: Callable[..., Any], case: tuple[Any, Any, Any]) -> Any:
 
 def compiled(op: Callable[..., Any], cases: Sequence[Any], target: str) -> tuple[Any, Record]:
     """All cases as one graph."""
-    torch._dynamo.reset()
     record = Record()
     options, environment = make_options({"target": target}), read_environment()
 
     def backend(gm: Any, inputs: Any) -> Any:
         return compile_captured(gm, inputs, options, environment, record)
 
+    return by_backend(backend, op, cases), record
+
+
+def by_backend(backend: Any, op: Callable[..., Any], cases: Sequence[Any]) -> list[Any]:
+    torch._dynamo.reset()
+
     def function(cases: Sequence[Any]) -> list[Any]:
         return [op(value, *args, **kwargs) for value, args, kwargs in cases]
 
-    return torch.compile(function, backend=backend, dynamic=False)(cases), record
+    return torch.compile(function, backend=backend, dynamic=False)(cases)
 
 
 WIDER = {
@@ -173,7 +179,9 @@ def examine(info: Any, name: str, target: str = "cpu_openmp", count: int = 6) ->
     by_aten = [str(t.by_aten).splitlines()[0] for t in record.traces if t.by_aten]
     for i, (case, value) in enumerate(zip(cases, got, strict=True)):
         if why := wrong(info.op, case, value):
-            return Finding(title, name, "wrong", f"sample {i}: {why}; {'; '.join(refused)}", overloads)
+            control = by_backend("aot_eager", info.op, tree_map(_fresh, cases))[i]
+            status = "torch" if wrong(info.op, case, control) else "wrong"
+            return Finding(title, name, status, f"sample {i}: {why}; {'; '.join(refused)}", overloads)
     if by_aten:
         return Finding(title, name, "whole graph by ATen", by_aten[0], overloads)
     status = "fallback" if overloads else "partly" if refused else "ok"
