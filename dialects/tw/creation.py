@@ -84,6 +84,11 @@ class ConstantOp(TwOp):
     def __init__(self, value: DenseIntOrFPElementsAttr[AnyDenseElement]) -> None:
         self._build((), (value.type,), {"value": value})
 
+    @property
+    def repeats(self) -> bool:
+        """Whether there are elements, all of them equal."""
+        return len(self.value) > 0 and self.value.is_splat()
+
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
         value = parser.parse_attribute()

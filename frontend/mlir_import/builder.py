@@ -82,7 +82,7 @@ class Builder:
         type_ = op.results[0].type
         element, sizes = known_element(op, type_), static_sizes(type_)
         values = attr.get_values()
-        if attr.is_splat() and len(values):
+        if len(values) and attr.is_splat():
             return self.full(plain(values[0], element), element, sizes)
         if any(isinstance(v, float) and not isfinite(v) for v in values):
             raise cannot(op, "some of its elements are infinite or NaN, which only a repeated one may be")

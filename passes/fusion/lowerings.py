@@ -38,7 +38,7 @@ Lowering = Callable[[Operation], KernelOp]
 def lowering_of(op: Operation) -> Lowering | None:
     """How `op` becomes a kernel, None where it does not."""
     if (own := LOWERINGS.get(type(op))) is not None:
-        return None if isinstance(op, creation.ConstantOp) and not _is_splat(op) else own
+        return None if isinstance(op, creation.ConstantOp) and not op.repeats else own
     if op.has_trait(Elementwise) and scalar_rules.has_rule(op):
         return lower_elementwise
     return foreign_lowering(op.name)
@@ -59,10 +59,6 @@ def lower_elementwise(op: Operation) -> KernelOp:
 
 
 # Creation
-
-
-def _is_splat(op: creation.ConstantOp) -> bool:
-    return op.value.is_splat()
 
 
 def _constant(op: Operation) -> KernelOp:

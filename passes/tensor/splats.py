@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import SSAValue
-from xdsl.utils.hints import isa
 
 from tilewright.dialects.tw.creation import ConstantOp, FullOp, as_element, splat_value
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, SliceOp, TransposeOp
@@ -19,10 +17,7 @@ def splat_of(value: SSAValue) -> float | int | None:
         owner = owner.source.owner
     if isinstance(owner, FullOp):
         return splat_value(owner)
-    if isinstance(owner, ConstantOp):
-        attr = owner.value
-        assert isa(attr, DenseIntOrFPElementsAttr)
-        if attr.is_splat():
-            first = attr.get_values()[0]
-            return as_element(first, value.type) if isinstance(first, int | float) else None
+    if isinstance(owner, ConstantOp) and owner.repeats:
+        first = owner.value.get_values()[0]
+        return as_element(first, value.type) if isinstance(first, int | float) else None
     return None

@@ -24,7 +24,7 @@ def _constant(w: Writer, op: Operation, args: Sequence[str]) -> str:
     element = element_type_of(op.result)
     numbers = [literal(as_element(v, op.result.type), element) for v in op.value.get_values()]  # pyright: ignore
     shape = [n.constant or 0 for n in sizes_of(op.result)]
-    text = numbers[0] if op.value.is_splat() and numbers else _nested(numbers, shape)
+    text = numbers[0] if op.repeats else _nested(numbers, shape)
     return w.value(f"arith.constant dense<{text}> : {spell(op.result.type)}")
 
 

@@ -298,6 +298,16 @@ func.func @nothing_can_fail_on_no_elements(%x: tensor<0xi64>, %y: tensor<i64>) -
 
 // -----
 
+// CHECK-LABEL: @a_constant_of_no_elements
+// CHECK-NEXT:  %[[C:.*]] = tw.full 0.000000e+00 : f32 -> tensor<0xf32>
+// CHECK-NEXT:  return %[[C]]
+func.func @a_constant_of_no_elements() -> tensor<0xf32> {
+  %c = tw.constant dense<> : tensor<0xf32>
+  func.return %c : tensor<0xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @division_of_one_element_stays
 // CHECK-NEXT:  tw.floor_div %x, %y
 func.func @division_of_one_element_stays(%x: tensor<1xi64>, %y: tensor<1xi64>) -> tensor<1xi64> {

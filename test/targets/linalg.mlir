@@ -46,3 +46,10 @@ func.func @no_value(%x: tensor<3xf64>) -> tensor<3xi1> {
   %0 = tw.isinf %x : tensor<3xf64> -> tensor<3xi1>
   func.return %0 : tensor<3xi1>
 }
+
+// CHECK-LABEL: func.func @no_elements
+// CHECK: arith.constant dense<> : tensor<0x3xf32>
+func.func @no_elements() -> tensor<0x3xf32> {
+  %0 = tw.constant dense<> : tensor<0x3xf32>
+  func.return %0 : tensor<0x3xf32>
+}

@@ -182,3 +182,10 @@ def test_what_cannot_be_imported_is_named() -> None:
         CannotImport, match=r'TW1031: `stablehlo\.cbrt` cannot be imported\n  where: loc\("model'
     ):
         import_text(text, "stablehlo", "test")
+
+
+def test_a_stablehlo_constant_of_no_elements() -> None:
+    text = f"""func.func @main(%x: {F}) -> ({F}, tensor<0xf32>) {{
+      %0 = stablehlo.constant dense<> : tensor<0xf32>
+      return %x, %0 : {F}, tensor<0xf32> }}"""
+    check(text, [FLOATS[0].astype(np.float32)])
