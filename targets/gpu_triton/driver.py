@@ -18,13 +18,15 @@ DEFAULT_SHARED = 48 << 10
 """Bytes of shared memory that a kernel gets without being given more."""
 
 # CUresult, CUdevice_attribute, CUfunction_attribute and CUfunc_cache of cuda.h.
-_NO_BINARY, _BAD_PTX, _NEWER_PTX, _OUT_OF_MEMORY = 209, 218, 222, 2
+_BAD_IMAGE, _NO_BINARY, _BAD_PTX, _NEWER_PTX, _OUT_OF_MEMORY = 200, 209, 218, 222, 2
 _CORES, _MAJOR, _MINOR, _SHARED_OPTIN = 16, 75, 76, 97
 _MAX_DYNAMIC_SHARED = 8
 _PREFER_SHARED = 1
 _PORTABLE_AND_MAPPED = 3
 
 _ADVICE = {
+    _BAD_IMAGE: "update the NVIDIA driver, which may be older than the ptxas that assembled it, or have"
+    " TRITON_PTXAS_PATH name an older one and clear the cache with `tilewright cache clear`",
     _NO_BINARY: "this device needs code of its own: clear the cache with `tilewright cache clear`",
     _BAD_PTX: "update the NVIDIA driver",
     _NEWER_PTX: "update the NVIDIA driver: it is older than the compiler that triton ships",

@@ -248,7 +248,7 @@ API(int, cuStreamIsCapturing, void* stream, int* status) { (void)stream; *status
 #endif
 API(int, cuGetErrorName, int status, const char** text) {
   *text = status == 2 ? "CUDA_ERROR_OUT_OF_MEMORY" : status == 209 ? "CUDA_ERROR_NO_BINARY_FOR_GPU"
-        : status == 222 ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" : status == 100 ? "CUDA_ERROR_NO_DEVICE"
+        : status == 200 ? "CUDA_ERROR_INVALID_IMAGE" : status == 222 ? "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" : status == 100 ? "CUDA_ERROR_NO_DEVICE"
         : status == 700 ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR_UNKNOWN";
   return 0;
 }

@@ -247,6 +247,7 @@ def test_a_check_that_fails_late_is_told_by_the_next_call(driver: stand_in.Stand
             209,
             r"TW2065: .* kernel square, .* sm_90(.|\n)*NO_BINARY_FOR_GPU(.|\n)*cache clear",
         ),
+        ("cuModuleLoadData", 200, r"TW2065(.|\n)*INVALID_IMAGE(.|\n)*TRITON_PTXAS_PATH"),
         ("cuModuleLoadData", 222, r"TW2065(.|\n)*UNSUPPORTED_PTX(.|\n)*update the NVIDIA driver"),
         ("cuModuleLoadData", 2, r"TW2065(.|\n)*OUT_OF_MEMORY(.|\n)*free memory"),
         ("cuLaunchKernel", 2, r"TW2062: no memory on the device(.|\n)*model.py:7"),

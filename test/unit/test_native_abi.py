@@ -135,6 +135,7 @@ def test_functions_of_the_driver_have_no_newer_version(cuda_h: Path) -> None:
         ("_L2_BYTES", "CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE"),
         ("_NON_BLOCKING", "CU_STREAM_NON_BLOCKING"),
         ("_PREFER_SHARED", "CU_FUNC_CACHE_PREFER_SHARED"),
+        ("_BAD_IMAGE", "CUDA_ERROR_INVALID_IMAGE"),
         ("_NO_BINARY", "CUDA_ERROR_NO_BINARY_FOR_GPU"),
         ("_BAD_PTX", "CUDA_ERROR_INVALID_PTX"),
         ("_NEWER_PTX", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"),
