@@ -9,7 +9,8 @@ Nothing that the caller can see differs from calls without recordings:
 
 - Results live in memory of the recording, which the next replay overwrites. Where a result of
   the last replay is still alive, the call runs without the recording: no tensor ever changes
-  under its owner. (torch's cudagraph trees overwrite it and raise when it is read.)
+  under its owner. (torch's cudagraph trees overwrite it and raise when it is read.) Such a result is
+  handed out as a copy from then on, so that `y = f(x)` in a loop has each but that one call replayed.
 - An argument that the graph writes to must stand at its address, or the call runs without.
 - Other sizes, or an argument that has moved, lead to another recording, up to MOST of them.
 - What cannot be recorded (an operation that waits for the device, say) never is again.
@@ -28,6 +29,7 @@ from typing import Any, Protocol
 import torch
 
 from .call import Run
+from .torch_internals import raw_stream
 
 LOGGER = logging.getLogger("tilewright.cuda_graphs")
 MOST = 8
@@ -35,6 +37,8 @@ MOST = 8
 _WARM = 2
 """Calls before a recording: kernels are loaded, libraries have their workspaces, addresses are compared."""
 
+_MOST_COPIED = 64 << 20
+"""Bytes of results that are handed out as copies; a copy of more may take longer than launches do."""
 _QUIET = 3
 """Replays after which copied arguments that have not moved count as staying."""
 
@@ -68,9 +72,10 @@ class _Recording:
     quiet: int = 0
     """So many replays, one after the other, at the same addresses."""
 
-    def busy(self) -> bool:
-        """Whether somebody still holds a result of the last replay."""
-        return any(_uses(r) > n for r, n in zip(self.results, self.uses, strict=True))
+    def alive(self) -> list[int]:
+        """The results of the last replay that somebody still holds."""
+        pairs = zip(self.results, self.uses, strict=True)
+        return [i for i, (result, uses) in enumerate(pairs) if _uses(result) > uses]
 
 
 @dataclass
@@ -83,6 +88,17 @@ class _Sizes:
     moved: set[int] = field(default_factory=set[int])
     """Arguments that did not stay where a recording used them: they are copied from then on."""
     recording: _Recording | None = None
+    copied: frozenset[int] = frozenset()
+    """Results that are handed out as copies."""
+
+    def keep(self, alive: Sequence[int], results: Sequence[Any]) -> None:
+        """Have copies made of results that outlive the next call: small ones, each with memory of its own."""
+        copied = self.copied | {*alive}
+        tensors = [results[i] for i in sorted(copied)]
+        shared = any(_shares(r, other) for r in tensors for other in results if r is not other)
+        size = sum(r.numel() * r.element_size() for r in tensors)
+        if size <= _MOST_COPIED and not shared and not any(map(_repeats, tensors)):
+            self.copied = copied
 
     def stay(self, addresses: Sequence[int]) -> None:
         """Take these addresses for those of arguments that stay, but for those that have moved before."""
@@ -134,14 +150,15 @@ class Recorded:
             known.moved.update(moved)
             known.stay(recording.addresses)
             return self._new(known, args)
-        if recording.busy():
+        if alive := recording.alive():
+            known.keep(alive, recording.results)
             return self._plain(args, "a result of its last call is still alive")
         settled = self._settled(recording, addresses)
         if settled and self._recordings < MOST:
             known.stay(addresses)
             if known.addresses != recording.addresses:
                 return self._new(known, args)
-        return self._replay(recording, args)
+        return self._replay(known, recording, args)
 
     def _watched(self, known: _Sizes, addresses: tuple[int, ...], args: list[Any]) -> Sequence[Any]:
         known.stay(_common(known.addresses, addresses) if known.seen else addresses)
@@ -188,9 +205,9 @@ class Recorded:
         recording = known.recording = _Recording(
             known.addresses, held, replay, results, tuple(map(_uses, results)), _addresses(args)
         )
-        return self._replay(recording, args)
+        return self._replay(known, recording, args)
 
-    def _replay(self, recording: _Recording, args: list[Any]) -> Sequence[Any]:
+    def _replay(self, known: _Sizes, recording: _Recording, args: list[Any]) -> Sequence[Any]:
         self.check()
         for there, given in zip(recording.memory, args, strict=True):
             if isinstance(there, torch.Tensor):
@@ -198,7 +215,7 @@ class Recorded:
         recording.replay()
         args.clear()
         self.counts["replayed"] = self.counts.get("replayed", 0) + 1
-        return tuple(r.detach() if isinstance(r, torch.Tensor) else r for r in recording.results)
+        return tuple(_handed(r, copied=i in known.copied) for i, r in enumerate(recording.results))
 
 
 def recorded(run: Run, device: int, written: Sequence[int], check: Callable[[], None]) -> Recorded:
@@ -211,7 +228,8 @@ class CudaRecorder:
 
     def __init__(self, device: int) -> None:
         self._device = torch.device("cuda", device)
-        self._last: tuple[Any, Any] | None = None
+        self._last: tuple[int, Any] | None = None
+        """The stream of the last replay, as the driver and as torch name it."""
 
     def possible(self) -> str:
         if torch.cuda.is_current_stream_capturing():
@@ -226,18 +244,26 @@ class CudaRecorder:
                 results = tuple(run(list(args)))
 
         def replay() -> None:
-            with torch.cuda.device(self._device):
-                self._in_order()
-                graph.replay()
+            self._in_order()
+            graph.replay()
 
-        return replay, results
+        def replay_there() -> None:
+            if torch.cuda.current_device() == self._device.index:
+                return replay()  # to enter a device takes longer than to replay
+            with torch.cuda.device(self._device):
+                replay()
+
+        return replay_there, results
 
     def _in_order(self) -> None:
         """Replays share memory: one on another stream waits for the last."""
+        now = raw_stream(self._device.index)
+        if self._last is not None and self._last[0] == now:
+            return
         stream = torch.cuda.current_stream()
-        if self._last is not None and self._last[0] != stream:
-            stream.wait_stream(self._last[0])
-        self._last = (stream, None)
+        if self._last is not None:
+            stream.wait_stream(self._last[1])
+        self._last = (now, stream)
 
 
 def _sizes(args: Sequence[Any]) -> tuple[object, ...]:
@@ -265,6 +291,13 @@ def _copy(tensor: torch.Tensor) -> torch.Tensor:
     """The same in memory of its own."""
     memory = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device)
     return memory.copy_(tensor)
+
+
+def _handed(result: Any, *, copied: bool) -> Any:
+    """A result as the caller gets it."""
+    if not isinstance(result, torch.Tensor):
+        return result
+    return _copy(result) if copied else result.detach()
 
 
 def _uses(result: Any) -> int:

@@ -136,6 +136,11 @@ def _no_loops_of_vmap() -> Generator[None]:
         c._set_vmap_fallback_enabled(before)
 
 
+def raw_stream(device: int) -> int:
+    """The current stream of a CUDA device as the driver names it (`torch.cuda.current_stream` is slow)."""
+    return torch._C._cuda_getCurrentRawStream(device)  # pyright: ignore
+
+
 def tracing_context() -> Any:
     """What AOTAutograd knows about the graph it is compiling, None outside of a compile."""
     return TracingContext.try_get()

@@ -93,6 +93,15 @@ def recorded_graphs(gpu: EmulatedGpu) -> None:
             x = torch.randn(rows, 8)
             torch.testing.assert_close(run(x.cuda()).cpu(), eager(x))
         assert gpu.driver.library.cudart_replays() >= 5
+        with torch.cuda.stream(torch.cuda.Stream()):
+            for _ in range(2):
+                torch.testing.assert_close(run(x.cuda()).cpu(), eager(x))
+        before = gpu.driver.library.cudart_replays()
+        for i in range(6):
+            got = run(torch.full((6, 8), float(i)).cuda())  # the one before is alive meanwhile
+            torch.testing.assert_close(got.cpu(), eager(torch.full((6, 8), float(i))))
+        assert gpu.driver.library.cudart_replays() == before + 5
+        del got
         kept = [run(torch.full((6, 8), float(i)).cuda()) for i in range(3)]
         for i, got in enumerate(kept):  # no result changes under its owner
             torch.testing.assert_close(got.cpu(), eager(torch.full((6, 8), float(i))))

@@ -10,7 +10,7 @@ import torch
 
 from tilewright.frontend import cuda_graphs
 from tilewright.frontend.call import Run
-from tilewright.frontend.cuda_graphs import MOST, Recorded
+from tilewright.frontend.cuda_graphs import MOST, CudaRecorder, Recorded
 from tilewright.frontend.options import make_options
 
 BUSY = "a result of its last call is still alive"
@@ -96,6 +96,48 @@ def test_a_result_that_is_alive_is_never_overwritten() -> None:
     del part
     torch.testing.assert_close(call([keep[4]])[0], keep[4] * 2)
     assert call.counts["replayed"] == 2
+
+
+def test_a_result_that_outlives_the_next_call_is_handed_out_as_a_copy() -> None:
+    call = Recorded(scaled, frozenset(), FakeRecorder())
+    weight, inputs = torch.randn(4), [torch.randn(4) for _ in range(12)]
+    for x in inputs:
+        y = call([weight, x])[0]  # the one before is alive meanwhile
+        torch.testing.assert_close(y, weight * x)
+    assert call.counts == {"its arguments are being watched": 2, "replayed": 9, BUSY: 1}
+
+
+@pytest.mark.parametrize("reason", ["large", "shared", "expanded"])
+def test_what_cannot_be_copied_runs_without_its_recording(
+    reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def run(args: list[Any]) -> Sequence[Any]:
+        y = args[0] * 2
+        return (y.expand(2, 3),) if reason == "expanded" else (y, y[1:]) if reason == "shared" else (y,)
+
+    class Shares(FakeRecorder):
+        """Results keep their layout, and their memory in common."""
+
+        def record(self, run: Run, args: Sequence[Any]) -> tuple[Callable[[], None], Sequence[Any]]:
+            self.made += 1
+            x = _alias(args[0])
+            results = run([x])
+
+            def replay() -> None:
+                y = x * 2
+                for there in results:
+                    there.as_strided(y[-there.shape[-1] :].shape, (1,)).copy_(y[-there.shape[-1] :])
+
+            return replay, results
+
+    if reason == "large":
+        monkeypatch.setattr(cuda_graphs, "_MOST_COPIED", 8)
+    call, x = Recorded(run, frozenset(), Shares()), torch.randn(3)
+    for factor in range(9):
+        x.fill_(factor)
+        y = call([x])[0]
+        torch.testing.assert_close(y, run([x])[0])
+    assert call.counts == {"its arguments are being watched": 2, "replayed": 4, BUSY: 3}
 
 
 @pytest.mark.parametrize("kept", [0, 1])
@@ -242,6 +284,21 @@ def test_modes_ask_for_recordings() -> None:
     assert not make_options(mode="max-autotune-no-cudagraphs").cuda_graphs
     assert not make_options().cuda_graphs
     assert not make_options({"cuda_graphs": False}, mode="reduce-overhead").cuda_graphs
+
+
+def test_a_replay_on_another_stream_waits_for_the_last(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Stream:
+        def wait_stream(self, other: object) -> None:
+            waits.append((self, other))
+
+    waits: list[tuple[object, object]] = []
+    a, b = Stream(), Stream()
+    recorder = CudaRecorder(0)
+    for now in (a, a, b, b, a):
+        monkeypatch.setattr(torch.cuda, "current_stream", lambda now=now: now)
+        monkeypatch.setattr(cuda_graphs, "raw_stream", lambda device, now=now: id(now))
+        recorder._in_order()  # pyright: ignore[reportPrivateUsage]
+    assert waits == [(b, a), (a, b)]
 
 
 def test_threads_do_not_wait_for_each_other() -> None:
