@@ -213,8 +213,8 @@ FAULTS = (
     Fault(
         "replay-busy",
         _F + "cuda_graphs.py",
-        "return any(_uses(r) > n for",
-        "return all(_uses(r) > n for",
+        "if _uses(result) > uses]",
+        "if _uses(result) > uses + 1]",
         "a replay writes over a result of the last one that is still in use",
     ),
     Fault(
