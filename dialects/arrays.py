@@ -147,6 +147,18 @@ class Arrays:
             return self.xp.asarray(getattr(self.xp, name)(value, axis=dim), dtype=self.xp.int64)
         return getattr(self.xp, name)(value, dim=dim)
 
+    def sorted_along(self, value: Array, dim: int, *, descending: bool) -> tuple[Array, Array]:
+        """Elements along `dim` in order, and their positions: equal ones keep theirs, NaN is the largest."""
+        if not self.is_numpy:
+            found = self.xp.sort(value, dim=dim, descending=descending, stable=True)
+            return found.values, found.indices
+        if descending:  # the last of equals first, then all of it the other way round
+            back = self.xp.argsort(self.xp.flip(value, dim), axis=dim, kind="stable")
+            order = value.shape[dim] - 1 - self.xp.flip(back, dim)
+        else:
+            order = self.xp.argsort(value, axis=dim, kind="stable")
+        return self.xp.take_along_axis(value, order, axis=dim), order
+
     def cumulate(self, name: str, value: Array, dim: int) -> Array:
         """`cumsum`, `cumprod`, `cummax`, `cummin` or `logcumsumexp`; of sums none is -0.0, as in ATen."""
         if self.is_numpy:

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import torch
 
+from tilewright.passes.pipeline import LONGEST_SORT
+
 
 @dataclass(frozen=True, kw_only=True)
 class EagerFacts:
@@ -23,6 +25,8 @@ class EagerFacts:
     """`cummax` and `cummin` branch once an element: in long rows faster than two scans without branches."""
     selects_the_first: bool
     """`topk` picks the few that are wanted: sorting all takes 4 to 25 times as long."""
+    longest_sort: int
+    """Elements of the longest row that ATen is not needed for; a quarter of it where they have 64 bits."""
     adds_pooled_gradients: bool
     """The gradient of max pooling is added at the positions; elsewhere each element looks for its windows."""
 
@@ -32,6 +36,7 @@ GPUS = EagerFacts(
     sums_exponentials_in_f64=False,
     branches_along_rows=False,
     selects_the_first=False,
+    longest_sort=LONGEST_SORT["gpu"],
     adds_pooled_gradients=False,
 )
 FACTS = {
@@ -40,6 +45,7 @@ FACTS = {
         sums_exponentials_in_f64=True,
         branches_along_rows=True,
         selects_the_first=True,
+        longest_sort=LONGEST_SORT["cpu"],
         adds_pooled_gradients=True,
     )
 }

@@ -51,11 +51,11 @@ FREEZE: tuple[str, ...] = (
 
 _KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=all attention=rows}"}
 
-LONGEST_SORT = 256
-"""Elements of a row that a kernel of a GPU sorts, which compares each of them with every other one."""
+LONGEST_SORT: Mapping[str, int] = {"cpu": 0, "gpu": 2048}
+"""Elements of a row that a kernel sorts; of 64 bits each, a quarter. A program of a GPU holds them."""
 
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
-_TENSOR_GPU = {"decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT} convolutions=true}}"}
+_TENSOR_GPU = {"decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']} convolutions=true}}"}
 _FUSION_GPU = {
     "fuse": "fuse{hold_back=true tile=128 far=true}",
     "fuse-siblings": "fuse-siblings{strangers=true}",

@@ -11,6 +11,7 @@ from .kernels import FuncOp, KernelOp
 from .loops import ForOp, TailOp, YieldOp
 from .moments import MomentsOp
 from .share import ShareOp
+from .sort import ArrangeOp, OrderOp, SortOp
 from .tiles import CollapseOp, CumulateOp, MmaOp
 from .turn import TurnOp
 
@@ -19,7 +20,7 @@ TK = Dialect(
     [
         KernelOp, FuncOp, LoadOp, StoreOp, IndexOp, LocalOp, ReduceOp, ArgReduceOp, ScanOp, RandomOp,
         ActiveOp, DotOp, AssertOp, CallOp, ForOp, TailOp, YieldOp, CollapseOp, CumulateOp, MmaOp, MomentsOp,
-        ShareOp, TurnOp,
+        ShareOp, TurnOp, SortOp, ArrangeOp, OrderOp,
     ],
     [MapAttr],
 )  # fmt: skip

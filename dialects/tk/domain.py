@@ -11,11 +11,15 @@ from ..ir_access import operands_of, ops_of
 from .access import IndexOp, LoadOp, StoreOp
 from .compute import ArgReduceOp, ReduceOp, ScanOp
 from .moments import MomentsOp
+from .sort import SortOp
 
 _ACCESSES = frozenset[type[Operation]]((LoadOp, StoreOp, IndexOp))
 REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, MomentsOp))
 """Asked of every op of a body, where `isinstance` of abstract classes costs ten times as much."""
-REDUCTIONS_AND_SCANS = REDUCTIONS | {ScanOp}
+ALONG = frozenset[type[Operation]]((ScanOp, SortOp))
+"""What runs along an axis as a whole, and leaves it."""
+REDUCTIONS_AND_SCANS = REDUCTIONS | ALONG
+Along = ScanOp | SortOp
 
 Axes = frozenset[int]
 _NONE: Axes = frozenset()
@@ -43,7 +47,7 @@ def reduced_axes(op: Operation) -> tuple[int, ...]:
 def axes_of_op(op: Operation, domains: dict[SSAValue, Axes]) -> Axes:
     """The axes over which `op` runs: before a reduction removes any."""
     axes = axes_of_exprs(exprs_of(op)).union(*(domains.get(v, _NONE) for v in operands_of(op)))
-    if type(op) is ScanOp:
+    if isinstance(op, Along):
         return axes | {op.along}
     if type(op) is StoreOp:
         return axes.union(op.over)
@@ -80,10 +84,10 @@ def axes_of(value: SSAValue) -> Axes:
 
 
 def levels_of(block: Block) -> dict[SSAValue, int]:
-    """How many reductions, one after the other, stand above each value."""
+    """How many reductions and sorts, one after the other, stand above each value."""
     levels: dict[SSAValue, int] = {}
     for op in block.ops:
         level = max((levels.get(v, 0) for v in op.operands), default=0)
         for result in op.results:
-            levels[result] = level + bool(reduced_axes(op))
+            levels[result] = level + bool(reduced_axes(op) or type(op) is SortOp)
     return levels

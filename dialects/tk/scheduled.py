@@ -22,6 +22,7 @@ from .memory import evaluate, failed, read, write
 from .scope import lanes_of, shape_of_lanes
 from .semantics_scalar import run_reduction, run_scalar
 from .share import ShareOp
+from .sort import ArrangeOp, OrderOp, run_sort
 from .tile_semantics import run_tile_op
 from .tiles import CollapseOp, CumulateOp, MmaOp
 from .turn import TurnOp, run_turn
@@ -71,6 +72,11 @@ class _Run:
             case TurnOp():
                 run_turn(op, self.values[op.source], self.values[op.target], self.places, self.machine)
                 return ()
+            case ArrangeOp():
+                return run_sort(op, self.values[op.value], op.dim.value.data, self.machine.arrays)
+            case OrderOp():
+                self._order(op)
+                return ()
             case AssertOp():
                 self._assert(op)
                 return ()
@@ -93,6 +99,11 @@ class _Run:
                 return run_tile_op(op, args, self.machine)
             case _:
                 return run_scalar(op, args, self.machine)
+
+    def _order(self, op: OrderOp) -> None:
+        values, positions = self.values[op.values], self.values[op.positions]
+        count = self._number(op.count.exprs[0])
+        values[:count], positions[:count] = run_sort(op, values[:count], 0, self.machine.arrays)
 
     def _number(self, expr: Expr) -> int:
         return expr.evaluate(self.places)

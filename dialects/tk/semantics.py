@@ -23,6 +23,7 @@ from .memory import evaluate, failed, read, write
 from .moments import MomentsOp
 from .scheduled import run_scheduled
 from .semantics_scalar import COMBINE, run_scalar
+from .sort import SortOp, run_sort
 
 _LAST = 2**63 - 1
 
@@ -78,6 +79,8 @@ class Grid:
                 return self._moments(op, args)
             case ScanOp():
                 return (self._scan(op, args[0]),)
+            case SortOp():
+                return run_sort(op, self._spread(args[0], (op.along,)), op.along, arrays)
             case arith.ConstantOp():
                 return (self._full_rank(run_scalar(op, args, self.machine)),)
             case _:

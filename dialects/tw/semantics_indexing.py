@@ -92,23 +92,9 @@ def run_scatter_along(op: ScatterAlongOp, args: Args, machine: Machine) -> Resul
 
 @semantics(SortOp)
 def run_sort(op: SortOp, args: Args, machine: Machine) -> Results:
-    """Each element goes to the place that is the number of elements before it."""
-    xp, arrays, dim = machine.xp, machine.arrays, op.dim.value.data
-    source = _index_to(machine, args[0], 1, dim, len(args[0].shape) - 1)
-    keys = arrays.cast(source, xp.int8) if source.dtype == xp.bool else source
-    one, other = keys[..., :, None], keys[..., None, :]
-    place = arrays.arange(source.shape[-1])
-    if op.descending is None:
-        first = (other < one) | ((one != one) & (other == other))
-    else:
-        first = (other > one) | ((other != other) & (one == one))
-    equal = (other == one) | ((one != one) & (other != other))
-    before = first | (equal & (place[None, :] < place[:, None]))
-    rank = arrays.reduce("sum", arrays.cast(before, xp.int64), (len(before.shape) - 1,))
-    count = machine.sizes([sizes_of(op.values)[dim]])[0]
-    there = rank[..., None, :] == arrays.arange(count)[:, None]
-    found = arrays.cast(there, xp.int64) * place
-    positions = arrays.reduce("sum", found, (len(found.shape) - 1,))
-    last = len(source.shape) - 1
-    values = source[_grids(machine, positions, last)]
-    return _index_to(machine, values, 1, last, dim), _index_to(machine, positions, 1, last, dim)
+    """All in order; of these the first ones."""
+    dim = op.dim.value.data
+    found = machine.arrays.sorted_along(args[0], dim, descending=op.descending is not None)
+    (count,) = machine.sizes([sizes_of(op.values)[dim]])
+    values, positions = (part[(slice(None),) * dim + (slice(0, count),)] for part in found)
+    return values, positions

@@ -16,7 +16,7 @@ from tilewright.dialects.tw.indexing import (
     SortOp,
 )
 from tilewright.dialects.types import sizes_of, ui8
-from tilewright.passes.pipeline import LONGEST_SORT
+from tilewright.passes.tensor.sort_by_library import is_sorted_by_kernels
 
 from ..errors import Unsupported
 from .builder import Builder, Row, axis, element_of
@@ -86,8 +86,7 @@ def _sorted(
     if not sizes:
         return x, b.full(0, i64, ())
     d = axis(dim, len(sizes))
-    length = sizes[d].constant
-    if length is None or length > LONGEST_SORT:
+    if not is_sorted_by_kernels(element_of(x), sizes[d], b.eager.longest_sort):
         raise Unsupported(f"rows of {sizes[d]} elements are sorted by ATen")
     b.add(op := SortOp(x, d, descending=descending, count=count))
     return tuple(op.results)

@@ -15,8 +15,8 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
 from tilewright.dialects.tk.calls import AssertOp
-from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
-from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
+from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import is_half
@@ -49,26 +49,26 @@ def rewrite_exprs(ops: Iterable[Operation], rewrite: Callable[[Expr], Expr]) -> 
 
 
 def reduced_axes(op: Operation) -> tuple[int, ...]:
-    """Axes that `op` reduces or scans."""
+    """Axes that `op` reduces, scans or sorts."""
     if type(op) not in REDUCTIONS_AND_SCANS:  # nearly always; `isinstance` of an op costs ten times as much
         return ()
     if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp):
         return op.over
-    return (op.along,) if isinstance(op, ScanOp) else ()
+    return (op.along,) if isinstance(op, Along) else ()
 
 
 def named_axes(op: Operation) -> tuple[int, ...]:
-    """Axes that a property of `op` names: it reduces, scans or stores over them."""
+    """Axes that a property of `op` names: it reduces, scans, sorts or stores over them."""
     return op.over if type(op) is StoreOp else reduced_axes(op)
 
 
 def rename_axes(ops: Iterable[Operation], names: Mapping[int, Sequence[int]]) -> None:
-    """Replace axis `a` of reductions, scans and stores `over` it by the axes `names[a]`."""
+    """Replace axis `a` of reductions, scans, sorts and stores `over` it by the axes `names[a]`."""
     for op in ops:
         axes = [new for a in named_axes(op) for new in names[a]]
         if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp) or (axes and type(op) is StoreOp):
             op.properties["axes"] = axes_attr(*sorted(axes))
-        elif isinstance(op, ScanOp):
+        elif isinstance(op, Along):
             op.properties["axis"] = IntegerAttr(axes[0], i64)
 
 
@@ -89,7 +89,7 @@ def split_axis(kernel: KernelOp, axis: int, inner: Expr, *, only_if_simpler: boo
     if outer is None or outer.constant == 1 or inner.constant == 1:
         return False
     ops = ops_of(kernel.body.block)
-    if any(isinstance(op, ScanOp) and op.along == axis for op in ops):
+    if any(isinstance(op, Along) and op.along == axis for op in ops):
         return False
     sizes = (*space[:axis], outer, inner, *space[axis + 1 :])
     moved = {Var("d", i): dim(i + 1) for i in range(axis + 1, len(space))}

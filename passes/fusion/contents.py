@@ -9,8 +9,8 @@ from functools import cached_property
 from xdsl.ir import Block, Operation
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.compute import ScanOp
 from tilewright.dialects.tk.contraction import Contraction, find_contraction, find_matrix_vector
+from tilewright.dialects.tk.domain import ALONG
 from tilewright.dialects.tk.kernels import KernelOp
 
 from .body import reduced_axes
@@ -25,12 +25,12 @@ class Contents:
     loads: tuple[LoadOp, ...]
     stores: tuple[StoreOp, ...]
     over: frozenset[tuple[int, ...]]
-    """The axes of each op that reduces or scans."""
+    """The axes of each op that reduces, scans or sorts."""
     scans: bool
 
     @cached_property
     def reduced(self) -> frozenset[int]:
-        """Every axis that some op reduces or scans."""
+        """Every axis that some op reduces, scans or sorts."""
         return frozenset(axis for axes in self.over for axis in axes)
 
     @property
@@ -103,6 +103,6 @@ def _contents_of(kernel: KernelOp) -> Contents:
             stores.append(op)
         elif axes := reduced_axes(op):
             over.add(axes)
-            scans = scans or type(op) is ScanOp
+            scans = scans or type(op) in ALONG
         op = op.next_op
     return Contents(kernel.body.block, count, tuple(loads), tuple(stores), frozenset(over), scans)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
-from tilewright.dialects.tk.domain import Axes, axes_of_op, domains_of
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
+from tilewright.dialects.tk.domain import Along, Axes, axes_of_op, domains_of
 from tilewright.dialects.tk.moments import MomentsOp
 
 Reduction = ReduceOp | ArgReduceOp | MomentsOp
@@ -88,7 +88,7 @@ def arranged(body: Body, loops: Sequence[int], ops: Iterable[Operation]) -> tupl
                 continue
             outer = body.domains[op.results[0]] & wanted
             inner: Iterable[int] = body.over[op]
-        elif isinstance(op, ScanOp):
+        elif isinstance(op, Along):
             outer, inner = (body.runs[op] & wanted) - {op.along}, (op.along,)
         else:
             continue

@@ -13,8 +13,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.scalars import is_number, predicate_of
-from tilewright.dialects.tk.compute import DISTINCT, ArgReduceOp, ReduceOp, ScanOp
-from tilewright.dialects.tk.domain import Axes, domains_of
+from tilewright.dialects.tk.compute import DISTINCT, ArgReduceOp, ReduceOp
+from tilewright.dialects.tk.domain import Along, Axes, domains_of
 from tilewright.dialects.tk.moments import MomentsOp
 
 
@@ -66,7 +66,7 @@ def find_chain(block: Block) -> Chain | None:
     reductions = [
         op
         for op in block.ops
-        if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp | ScanOp) and DISTINCT not in op.attributes
+        if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp | Along) and DISTINCT not in op.attributes
     ]
     if len(reductions) < 2 or not all(_is_plain(op) for op in reductions):
         return None

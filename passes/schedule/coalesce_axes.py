@@ -8,18 +8,19 @@ from itertools import permutations
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import axes_attr, map_attr
-from tilewright.dialects.tk.compute import ScanOp
-from tilewright.dialects.tk.domain import exprs_of, reduced_axes
+from tilewright.dialects.tk.domain import Along, exprs_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
+from tilewright.dialects.tk.sort import SortOp
 
+from ..fusion.scalar_builder import InsertingBuilder
 from ..rewrite import may_rewrite
 from .body import Reduction
 
@@ -67,7 +68,7 @@ def coalesce(func: FuncOp) -> None:
             values[Var("d", axis)] = ZERO
             axes.remove(axis)
     exprs = [e.substitute(values) for e in exprs]
-    scans = {op.along for op in ops if isinstance(op, ScanOp)}
+    scans = {op.along for op in ops if isinstance(op, Along)}
     while (pair := _mergeable(axes, sizes, exprs, groups, scans)) is not None:
         high, low = pair
         change = {Var("d", high): ZERO}
@@ -82,7 +83,7 @@ def coalesce(func: FuncOp) -> None:
 
 def _together(op: Operation) -> frozenset[int]:
     """The axes that `op` names beside its subscripts."""
-    if isinstance(op, ScanOp):
+    if isinstance(op, Along):
         return frozenset((op.along,))
     return frozenset(op.over if isinstance(op, StoreOp) else reduced_axes(op))
 
@@ -135,18 +136,20 @@ def _renumber(
             op.properties["axes"] = axes_attr(*left)
             if not left:
                 _forward(op)
-        elif isinstance(op, ScanOp):
+        elif isinstance(op, Along):
             if op.along in number:
                 op.properties["axis"] = IntegerAttr(number[op.along], i64)
             else:
                 _forward(op)
 
 
-def _forward(op: Reduction | ScanOp) -> None:
-    """A reduction over one element is that element."""
+def _forward(op: Reduction | Along) -> None:
+    """A reduction over one element is that element, which stands at position 0."""
     values = list(op.operands)
     if isinstance(op, MomentsOp):
         values[1] = _checked(op)
+    elif isinstance(op, SortOp):
+        values.append(InsertingBuilder(op).constant(0, i32))
     for result, operand in zip(op.results, values, strict=True):
         result.replace_all_uses_with(operand)
     op.detach()

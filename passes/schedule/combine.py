@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
+from math import inf, nan
 from typing import cast
 
 from xdsl.dialects import arith, math, vector
@@ -21,6 +21,7 @@ from tilewright.dialects.tk.arith import CONTRACTED, CmpFOp, CmpIOp, SelectOp, v
 from tilewright.dialects.tk.compute import LOG_ADD_EXP, ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.tk.sort import SortOp
 from tilewright.dialects.types import element_type, is_float
 
 Emit = Callable[[Operation], SSAValue]
@@ -73,6 +74,14 @@ def identities(op: Operation) -> list[FloatAttr[AnyFloat] | IntegerAttr[IntegerT
     assert isinstance(op, ReduceOp | ArgReduceOp | ScanOp)
     first = identity(op.kind.data, op.operands[0].type)
     return [first, last_position(op.index.type)] if isinstance(op, ArgReduceOp) else [first]
+
+
+def last_in_order(op: SortOp) -> FloatAttr[AnyFloat] | IntegerAttr[IntegerType]:
+    """What nothing stands behind, but for what is equal to it."""
+    element = op.value.type
+    if isinstance(element, AnyFloat):
+        return FloatAttr(nan if op.descending is None else -inf, element)
+    return identity("min" if op.descending is None else "max", element)
 
 
 def constant(value: FloatAttr[AnyFloat] | IntegerAttr[IntegerType]) -> Operation:

@@ -8,9 +8,9 @@ from math import prod
 from tilewright.dialects.index_expr import Expr, Var, as_expr
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.calls import AssertOp
-from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
 from tilewright.dialects.tk.contraction import find_contraction
-from tilewright.dialects.tk.domain import levels_of
+from tilewright.dialects.tk.domain import Along, levels_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import bytes_of, element_type
@@ -53,7 +53,7 @@ def _size(expr: Expr) -> int:
 
 def first_reductions(kernel: KernelOp, body: Body, programs: int) -> tuple[Splittable, ...] | str | None:
     """Reductions behind which to cut, since more is done along their axes; why not; None: split them."""
-    if any(isinstance(op, ArgReduceOp | ScanOp) for op in body.ops):
+    if any(isinstance(op, ArgReduceOp | Along) for op in body.ops):
         return "positions and running values are not combined from parts"
     reductions = [op for op in body.ops if isinstance(op, Splittable)]
     over = frozenset(reductions[0].over)

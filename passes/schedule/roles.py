@@ -9,9 +9,8 @@ from xdsl.dialects.builtin import f32, i32
 
 from tilewright.dialects.index_expr import Atom, Call, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.compute import ScanOp
 from tilewright.dialects.tk.contraction import Contraction, find_contraction
-from tilewright.dialects.tk.domain import Axes, domains_of, reduced_axes
+from tilewright.dialects.tk.domain import Along, Axes, domains_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import element_type
 
@@ -29,7 +28,7 @@ class Group:
     """Axes of one role, slowest first."""
 
     role: str
-    """`parallel`, `across` (contiguous for some accesses of a transpose), `reduced`, `scanned`;
+    """`parallel`, `across` (contiguous for some accesses of a transpose), `reduced`, `scanned` (or sorted);
     of a matrix product `batch`, `rows`, `columns`, `sum`."""
     axes: tuple[int, ...]
 
@@ -93,7 +92,7 @@ def _roles(func: FuncOp, weights: Mapping[int, int]) -> Mapping[int, tuple[str, 
     for number, op in enumerate(func.body.block.ops):
         for axis in reduced_axes(op):
             signatures[axis].append(number)
-        if isinstance(op, ScanOp):
+        if isinstance(op, Along):
             scanned.add(op.along)
     found: dict[int, tuple[str, object]] = {}
     for axis, numbers in signatures.items():

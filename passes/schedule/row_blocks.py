@@ -7,9 +7,9 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.compute import ScanOp
-from tilewright.dialects.tk.domain import levels_of
+from tilewright.dialects.tk.domain import Along, levels_of
 from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.tk.sort import SortOp
 
 from ..rewrite import skip
 from .blocks import Blocks, covers, limited, power_of_two
@@ -40,8 +40,9 @@ def row_blocks(
     """Rows (or columns) are the grid; what is reduced or scanned is held at once, or looped over."""
     outer = [a for g in groups if g.role == "parallel" for a in g.axes]
     axes = [a for g in inner for a in g.axes]
+    whole = {op.along for op in func.body.block.ops if isinstance(op, SortOp)}
     column = _lies_along(func, outer)
-    sizes = _inner_blocks(func, axes, single=_is_single_pass(func), column=column is not None)
+    sizes = _inner_blocks(func, axes, whole, single=_is_single_pass(func), column=column is not None)
     if any(not covers(size, func.space[axis]) for axis, size in sizes):
         skip(func, "rows do not stay in registers: reductions are loops over blocks")
     sizes = _fewer_at_a_time(func, sizes, lanes)
@@ -49,7 +50,8 @@ def row_blocks(
     varied = outer[-1:] if column is None else [column]
     sizes_out: list[tuple[int, int]] = []
     for axis in outer:
-        wanted = _rows(func, axis, held, column is not None, programs, lanes) if axis in varied else 1
+        bounds = _bounds(held, column=column is not None, sorts=bool(whole))
+        wanted = _rows(func, axis, held, bounds, programs, lanes) if axis in varied else 1
         sizes_out.append((axis, wanted))
         held *= wanted
     return Blocks(
@@ -82,7 +84,7 @@ def _axes(op: LoadOp) -> set[int]:
 def _is_single_pass(func: FuncOp) -> bool:
     """Whether nothing meets a reduction's result again along the reduced axes."""
     levels = levels_of(func.body.block)
-    scans = any(isinstance(op, ScanOp) for op in func.body.block.ops)
+    scans = any(isinstance(op, Along) for op in func.body.block.ops)
     return not scans and max(levels.values(), default=0) <= 1 and not _stores_inside(func)
 
 
@@ -94,8 +96,10 @@ def _stores_inside(func: FuncOp) -> bool:
     )
 
 
-def _inner_blocks(func: FuncOp, axes: list[int], *, single: bool, column: bool) -> list[tuple[int, int]]:
-    """The blocks of the reduced axes; the budget goes to the last ones first."""
+def _inner_blocks(
+    func: FuncOp, axes: list[int], whole: set[int], *, single: bool, column: bool
+) -> list[tuple[int, int]]:
+    """The blocks of the reduced axes, `whole` ones among them; the budget goes to the last ones first."""
     if column:
         budget = 128 if single else _PERSISTENT // 2 // _FEWEST_COLUMNS
     else:
@@ -103,7 +107,7 @@ def _inner_blocks(func: FuncOp, axes: list[int], *, single: bool, column: bool) 
     found: list[tuple[int, int]] = []
     for axis in reversed(axes):
         size = func.space[axis].constant
-        if size is not None and power_of_two(max(1, size)) <= budget:
+        if size is not None and (axis in whole or power_of_two(max(1, size)) <= budget):
             block = power_of_two(max(1, size))
         else:
             block = min(budget, 32 if column else _LOOP)
@@ -132,7 +136,7 @@ def _is_one_pass(body: Body, axis: int) -> bool:
     after: set[SSAValue] = set()
     for op in body.ops:
         needs = not after.isdisjoint(op.operands)
-        if axis in body.runs[op] and (needs or isinstance(op, ScanOp)):
+        if axis in body.runs[op] and (needs or isinstance(op, Along)):
             return False
         if needs or axis in body.over.get(op, frozenset()):
             after.update(op.results)
@@ -143,12 +147,21 @@ def _warps(held: int, lanes: int) -> int:
     return filled_warps(held, _EACH if held <= _TILE else 2 * _EACH, lanes, most=16)
 
 
-def _rows(func: FuncOp, axis: int, held: int, column: bool, programs: int, lanes: int) -> int:
+def _bounds(held: int, *, column: bool, sorts: bool) -> tuple[int, int]:
+    """The fewest and the most rows (columns) of a program, each of `held` elements."""
+    fewest, most, room = (_FEWEST_COLUMNS, 64, _TILE) if column else (1, 32, _LOOP)
+    if sorts:  # each round is written out for all that a lane holds
+        room = _LOOP
+        fewest = min(fewest, max(1, room // held))
+    return fewest, min(most, room // held)
+
+
+def _rows(func: FuncOp, axis: int, held: int, bounds: tuple[int, int], programs: int, lanes: int) -> int:
     """Rows (columns) per program: enough for the lanes of a warp, not so many that programs get few."""
-    limit = 64 if column else 32
+    fewest, most = bounds
     filled = power_of_two(elements_of_lane(func) * lanes // held)
-    least = max(_FEWEST_COLUMNS if column else 1, filled)
-    wanted = max(least, min(limit, (_TILE if column else _LOOP) // held))
+    least = max(fewest, filled)
+    wanted = max(least, most)
     count = estimate(func.space[axis])
     while wanted > least and count // wanted < programs:
         wanted //= 2

@@ -14,8 +14,8 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.index_expr import ONE, Var, as_expr
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.calls import AssertOp
-from tilewright.dialects.tk.compute import ReduceOp, ScanOp
-from tilewright.dialects.tk.domain import levels_of, reduced_axes
+from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.domain import Along, levels_of, reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..fusion.body import split_axis, store_to
@@ -148,7 +148,7 @@ def _summed_axes(kernel: KernelOp) -> tuple[int, ...]:
         return ()
     if any(isinstance(op, LoadOp) and _is_along(op, over) for op in body.ops):
         return ()
-    if any(isinstance(op, AssertOp | ScanOp) or body.runs[op] & set(over) for op in body.sinks()):
+    if any(isinstance(op, AssertOp | Along) or body.runs[op] & set(over) for op in body.sinks()):
         return ()
     if any(level > 1 for level in levels_of(kernel.body.block).values()):
         return ()

@@ -7,20 +7,22 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, UnitAttr
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, UnitAttr, i32
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tk.compute import ArgReduceOp, ScanOp
+from tilewright.dialects.tk.domain import Along
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.tk.sort import ArrangeOp, SortOp
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp
 from tilewright.dialects.types import element_type
 
 from .accumulate import Accumulators
 from .blocks import Blocks, covers
 from .body import Body, Reduction
-from .combine import combine, identities, last_position, match_positions
+from .combine import combine, identities, last_in_order, last_position, match_positions
 from .loop_writer import LoopWriter
 from .moments import Moments
 from .nest import NestBuilder
@@ -35,7 +37,7 @@ class TileAccumulators(Accumulators):
 
     writer: TileWriter
 
-    def _full(self, op: Reduction | ScanOp) -> tuple[int, ...]:
+    def _full(self, op: Reduction | Along) -> tuple[int, ...]:
         """The shape of what is combined."""
         return self.writer.shape(self.writer.full.runs[op])
 
@@ -172,6 +174,21 @@ class TileAccumulators(Accumulators):
             scope.running[op] = (combine(kind, total[0], part, emit),)
         scope.env[op.result] = running
 
+    def sort(self, scope: Scope, op: SortOp) -> None:
+        """Whole rows: what is inactive comes last, behind what is equal to it."""
+        self.writer.location = op.location
+        if op.along not in self.writer.frame:  # of one element
+            scope.env[op.values] = self.writer.value(scope, op.value)
+            scope.env[op.positions] = self.writer.constant(IntegerAttr(0, i32))
+            return
+        value = self.writer.stretch(scope, self.writer.value(scope, op.value), self._full(op))
+        last = self.writer.constant(last_in_order(op))
+        value = self.writer.masked_out(scope, value, last, frozenset((op.along,)))
+        dim = self.writer.frame.index(op.along)
+        found = ArrangeOp.make(value, dim, descending=op.descending is not None)
+        self.writer.put(scope, found)
+        scope.env.update(zip(op.results, found.results, strict=True))
+
 
 class TileLoops(LoopWriter):
     """One loop over the blocks of an axis."""
@@ -228,6 +245,8 @@ class TileNest(NestBuilder):
         """One op on one tile."""
         if isinstance(op, ScanOp):
             self.sums.scan(scope, op)
+        elif isinstance(op, SortOp):
+            self.sums.sort(scope, op)
         elif isinstance(op, Reduction) and self.tiles.full.over[op]:
             found = self.sums.collapsed(scope, op, self.sums.elements(scope, op), joined=False)
             scope.env.update(zip(op.results, found, strict=True))

@@ -8,12 +8,12 @@ from functools import partial
 from math import pi
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntAttr, IntegerAttr, ModuleOp, f32, i1, i64
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import parse_expr, product
-from tilewright.dialects.tw.aten import ArgAttr, AtenOp
+from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, RngNormalOp, RngUniformOp
 from tilewright.dialects.tw.elementwise import CosOp, Log1pOp, NegOp, SqrtOp
@@ -21,12 +21,13 @@ from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, DivOp, MulO
 from tilewright.dialects.tw.indexing import SortOp
 from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
 from tilewright.dialects.tw.reduction import MomentsOp, SumOp
-from tilewright.dialects.tw.view import BroadcastOp, SliceOp
-from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of, tensor_type
+from tilewright.dialects.tw.view import BroadcastOp
+from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of
 
 from .decompose_convolution import decompose_convolution, decompose_convolution_backward
 from .decompose_pooling import decompose_pooling
 from .driver import Rewrite, Rules, apply_rules
+from .sort_by_library import sort_by_library
 
 
 @dataclass(frozen=True)
@@ -42,11 +43,10 @@ class DecomposePass(ModulePass):
 
     Pooling becomes a reduction over `tw.window`. `tw.moments` becomes a mean and a sum of squared
     deviations, which is two passes over the data: the faster way where a cache holds them. With
-    `keep_moments` it stays, and one pass is enough. `tw.sort` becomes a call of ATen; kernels take it
-    where there are at most `sorts` elements, which each of them is compared with. A bias of integers is
-    added by itself. With `convolutions`, those of halves in which no
-    element of the image is in two windows (1 x 1, patches) become products, and so do their gradients.
-    What stands around them then fuses.
+    `keep_moments` it stays, and one pass is enough. `tw.sort` becomes a call of ATen; kernels take rows of
+    `sorts` elements at most, of 64 bits each a quarter of that. A bias of integers is added by itself.
+    With `convolutions`, those of halves in which no element of the image is in two windows (1 x 1,
+    patches) become products, and so do their gradients. What stands around them then fuses.
     """
 
     name = "decompose"
@@ -75,22 +75,6 @@ def normal_from_uniform(op: Operation, rw: Rewrite) -> SSAValue:
     v = rw.value(RngUniformOp(op.seed, sizes, offset + product(sizes)))
     radius = rw.value(SqrtOp(times(rw.value(Log1pOp(rw.value(NegOp(u)))), -2.0)))
     return rw.value(MulOp(radius, rw.value(CosOp(times(v, 2 * pi)))))
-
-
-def sort_by_library(limit: int, op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:
-    """The stable sort of everything: which of equals `aten::topk` takes is not defined."""
-    assert isinstance(op, SortOp)
-    dim, size = op.dim.value.data, sizes_of(op.source)[op.dim.value.data]
-    if size.constant is not None and size.constant <= limit:
-        return None
-    descending = IntegerAttr(int(op.descending is not None), i1)
-    args = [ArgAttr(IntAttr(0)), IntegerAttr(1, i1), IntegerAttr(dim, i64), descending]
-    sizes, taken = sizes_of(op.source), sizes_of(op.values)
-    types = [tensor_type(element_type_of(result), sizes) for result in op.results]
-    found = rw.insert(AtenOp("aten::sort.stable", [op.source], args, types)).results
-    if taken == sizes:
-        return found
-    return [rw.value(SliceOp(value, [0] * len(sizes), taken)) for value in found]
 
 
 def moments_in_two_passes(op: Operation, rw: Rewrite) -> Sequence[SSAValue]:

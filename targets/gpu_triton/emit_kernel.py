@@ -39,6 +39,7 @@ from tilewright.dialects.tk.lanes import axes_of_lanes
 from tilewright.dialects.tk.loops import ForOp, YieldOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.share import ShareOp
+from tilewright.dialects.tk.sort import ArrangeOp
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
 from tilewright.dialects.types import element_type
 
@@ -49,7 +50,7 @@ from .errors import NoBlocks, NoTritonLowering
 from .grid import Grid, grid_of, write_grid
 from .kernel import Parameter, TritonKernel
 from .spelling import comment, identifier, number, pointer
-from .tile_ops import collapse, cumulate, mma, share
+from .tile_ops import arrange, collapse, cumulate, mma, share
 from .writer import Writer, broadcast
 
 
@@ -227,6 +228,16 @@ def _share(w: Writer, op: Operation) -> None:
     w.assign(op.result, share(w, op), shape_of_lanes(op.result.type))
 
 
+def _arrange(w: Writer, op: Operation) -> None:
+    assert isinstance(op, ArrangeOp)
+    w.note_place(op.location)
+    call, back = arrange(w, op)
+    names = [w.fresh(result) for result in op.results]
+    w.line(f"{', '.join(names)} = {call}")
+    for name in names if back != "{0}" else ():
+        w.line(f"{name} = {back.format(name)}")
+
+
 def _mma(w: Writer, op: Operation) -> None:
     assert isinstance(op, MmaOp)
     w.note_place(op.location)
@@ -326,6 +337,7 @@ _STATEMENTS: Mapping[type[Operation], Callable[[Writer, Operation], None]] = {
     AssertOp: _assert,
     CollapseOp: _collapse,
     CumulateOp: _cumulate,
+    ArrangeOp: _arrange,
     MmaOp: _mma,
     ShareOp: _share,
     ForOp: _for,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from .sort_helpers import SORT_HELPERS
+
 _EXTREME = """
 @triton.jit
 def _atomic_{kind}_{width}(pointer, value, mask):
@@ -115,6 +117,7 @@ def _random(seed, counter):
     return (c0 >> 8).to(tl.float32) * 5.960464477539063e-08
 """,
     **{f"_atomic_{kind}_{width}": _extreme(kind, width) for kind in _NANS for width in (32, 64)},
+    **SORT_HELPERS,
 }
 """Name -> definition."""
 

@@ -8,9 +8,11 @@ from xdsl.dialects.builtin import f32, i1, i8
 
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.share import ShareOp
+from tilewright.dialects.tk.sort import ArrangeOp
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
-from tilewright.dialects.types import element_type, is_float, is_float8
+from tilewright.dialects.types import bytes_of, element_type, is_float, is_float8
 
+from .sort_helpers import helpers_of_sort
 from .writer import Writer
 
 _FLOATS: Mapping[str, str] = {
@@ -58,6 +60,25 @@ def cumulate(w: Writer, op: CumulateOp) -> str:
 def share(w: Writer, op: ShareOp) -> str:
     w.helpers.add("_shared")
     return f"_shared({w.whole(op.value)})"
+
+
+def arrange(w: Writer, op: ArrangeOp) -> tuple[str, str]:
+    """A call that gives values and positions, and how each of these is turned back, `{0}` where it is not.
+
+    The helpers sort along the last dimension.
+    """
+    shape, dim = shape_of_lanes(op.value.type), op.dim.value.data
+    element = element_type(op.value.type)
+    name, *others = helpers_of_sort(8 * bytes_of(element), floats=is_float(element))
+    w.helpers.update((name, *others))
+    order = [i for i in range(len(shape)) if i != dim] + [dim]
+    back = [order.index(i) for i in range(len(shape))]
+    turned = order != back or order != sorted(order)
+    text = w.whole(op.value)
+    if turned:
+        text = f"tl.permute({text}, {order})"
+    call = f"{name}({text}, {op.descending is not None}, {shape[dim].bit_length() - 1})"
+    return call, f"tl.permute({{0}}, {back})" if turned else "{0}"
 
 
 def mma(w: Writer, op: MmaOp) -> str:

@@ -34,6 +34,7 @@ def with_duplicates(*shape: int, dtype: torch.dtype) -> Tensor:
     return x
 
 
+@pytest.mark.usefixtures("like_cuda")
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_stable_sorts(dtype: torch.dtype) -> None:
     def function(x: Tensor) -> list[Tensor]:
@@ -47,7 +48,7 @@ def test_stable_sorts(dtype: torch.dtype) -> None:
 
 
 @pytest.mark.usefixtures("like_cuda")
-@pytest.mark.parametrize("size", [1, 2, 31, 127, 256])
+@pytest.mark.parametrize("size", [1, 2, 31, 127, 300])
 def test_the_first_of_rows(size: int) -> None:
     """The elements are distinct: which of equals torch takes is not defined."""
     count = min(size, 5)
@@ -72,10 +73,37 @@ def test_cpus_pick_the_first_without_sorting() -> None:
 
 @pytest.mark.usefixtures("like_cuda")
 def test_long_rows_are_left_to_aten() -> None:
-    x = torch.randn(3, 257)
+    x = torch.randn(3, 2049)
     same(compiled(lambda x: x.topk(3))(x), x.topk(3))
     with pytest.raises(Exception, match="TW1008: `aten::topk` has no native path"):
         compiled(lambda x: x.topk(3), fallback=False)(x)
+    with pytest.raises(Exception, match="rows of 513 elements are sorted by ATen"):
+        compiled(lambda x: x.long().sort(), fallback=False)(torch.randn(3, 513))
+
+
+@pytest.mark.usefixtures("like_cuda")
+@pytest.mark.parametrize(
+    "x",
+    [
+        with_duplicates(3, 2048, dtype=torch.float32),
+        with_duplicates(5, 511, dtype=torch.float64),
+        with_duplicates(5, 2 * 257, dtype=torch.bfloat16)[:, ::2],
+        with_duplicates(33, 7, dtype=torch.int64).t(),
+        with_duplicates(3, 7, dtype=torch.float32)[:, :1],
+        torch.empty(0, 7),
+        torch.empty(7, 0),
+        torch.tensor(2.0),
+        torch.tensor([[-0.0, 0.0, float("nan"), -0.0, -float("inf"), -float("nan"), float("inf")]] * 2),
+    ],
+    ids=lambda x: f"{list(x.shape)}",
+)
+def test_rows_of_any_size_and_layout(x: Tensor) -> None:
+    def function(x: Tensor) -> list[Tensor]:
+        return [*torch.sort(x, stable=True), *torch.sort(x, descending=True, stable=True)]
+
+    found, wanted = compiled(function, fallback=False)(x), function(x)
+    same(found, wanted)
+    same([t.nan_to_num().signbit() for t in found], [t.nan_to_num().signbit() for t in wanted])
 
 
 @pytest.mark.usefixtures("like_cuda")

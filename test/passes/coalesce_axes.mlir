@@ -81,6 +81,26 @@ tk.func @keeps_the_axis_of_a_scan [3, 5, 1] (%x: memref<15xf32>, %o: memref<15xf
   tk.store %1, %o[d0*5 + d1] : f32, memref<15xf32>
 }
 
+// CHECK-LABEL: @keeps_the_axis_of_a_sort [3, 5]
+// CHECK: tk.sort %{{.*}} along 1 descending : f32
+tk.func @keeps_the_axis_of_a_sort [3, 1, 5] (%x: memref<15xf32>, %o: memref<15xf32>) {
+  %0 = tk.load %x[d0*5 + d2] : memref<15xf32> -> f32
+  %1, %2 = tk.sort %0 along 2 descending : f32
+  tk.store %1, %o[d0*5 + d2] : f32, memref<15xf32>
+}
+
+// CHECK-LABEL: @forwards_one_sorted_number [4]
+// CHECK-NEXT: %[[V:.*]] = tk.load %x[d0] :
+// CHECK-NEXT: %[[P:.*]] = arith.constant 0 : i32
+// CHECK-NEXT: tk.store %[[V]], %o[d0] :
+// CHECK-NEXT: tk.store %[[P]], %p[d0] :
+tk.func @forwards_one_sorted_number [4, 1] (%x: memref<4xf32>, %o: memref<4xf32>, %p: memref<4xi32>) {
+  %0 = tk.load %x[d0 + d1] : memref<4xf32> -> f32
+  %1, %2 = tk.sort %0 along 1 : f32
+  tk.store %1, %o[d0 + d1] : f32, memref<4xf32>
+  tk.store %2, %p[d0 + d1] : i32, memref<4xi32>
+}
+
 // A sum that is not finite leaves no deviation, of one number either.
 // CHECK-LABEL: @forwards_moments_of_one_number [4]
 // CHECK-NEXT: %[[V:.*]] = tk.load %x[d0] :

@@ -88,23 +88,14 @@ func.func @moments(%x: tensor<?x4xbf16, #tw.shape<"s0, 4">>, %s0: index {tw.symb
 
 // -----
 
-// An element's place is the number of those before it; of equals the earlier comes first, NaN comes last.
 // CHECK-LABEL: @sort
 func.func @sort(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xi64>) {
-  // CHECK: tk.kernel [4, 6, 6]
-  // CHECK: %[[V:.*]] = tk.load %{{.*}}[d0, d1] : tensor<4x6xf32> -> f32
-  // CHECK: %[[O:.*]] = tk.load %{{.*}}[d0, d2] : tensor<4x6xf32> -> f32
-  // CHECK: %[[P:.*]] = tk.index "d1" : i64
-  // CHECK: %[[Q:.*]] = tk.index "d2" : i64
-  // CHECK: %[[N:.*]] = arith.cmpf ord, %[[O]], %[[O]] : f32
-  // CHECK: %[[L:.*]] = arith.cmpf ult, %[[O]], %[[V]] : f32
-  // CHECK: arith.andi %[[N]], %[[L]]
-  // CHECK: arith.cmpi slt, %[[Q]], %[[P]] : i64
-  // CHECK: %[[R:.*]] = tk.reduce add %{{.*}} over [2] : i32
-  // CHECK: %[[W:.*]] = arith.extsi %[[R]] : i32 to i64
-  // CHECK: %[[I:.*]] = arith.index_cast %[[W]] : i64 to index
-  // CHECK: tk.store %[[V]], %{{.*}}[d0, i0](%[[I]])
-  // CHECK: tk.store %[[P]], %{{.*}}[d0, i0](%[[I]])
+  // CHECK: tk.kernel [4, 6]
+  // CHECK: %[[X:.*]] = tk.load %{{.*}}[d0, d1] : tensor<4x6xf32> -> f32
+  // CHECK-NEXT: %[[V:.*]], %[[P:.*]] = tk.sort %[[X]] along 1 : f32
+  // CHECK-NEXT: tk.store %[[V]], %{{.*}}[d0, d1] : f32
+  // CHECK-NEXT: %[[I:.*]] = arith.extsi %[[P]] : i32 to i64
+  // CHECK-NEXT: tk.store %[[I]], %{{.*}}[d0, d1] : i64
   %v, %i = tw.sort %x dim 1 : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x6xi64>
   func.return %v, %i : tensor<4x6xf32>, tensor<4x6xi64>
 }
@@ -113,13 +104,24 @@ func.func @sort(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xi64>) {
 
 // CHECK-LABEL: @first_of_a_column
 func.func @first_of_a_column(%x: tensor<4x6xi1>) -> (tensor<2x6xi1>, tensor<2x6xi64>) {
-  // CHECK: tk.kernel [4, 6, 4]
-  // CHECK: %[[V:.*]] = tk.load %{{.*}}[d0, d1] : tensor<4x6xi1> -> i1
-  // CHECK: %[[O:.*]] = tk.load %{{.*}}[d2, d1] : tensor<4x6xi1> -> i1
-  // CHECK: arith.cmpi ult, %[[V]], %[[O]] : i1
-  // CHECK: %[[W:.*]] = arith.extsi
-  // CHECK: %[[M:.*]] = arith.cmpi slt, %[[W]], %{{.*}} : i64
-  // CHECK: tk.store %[[V]], %{{.*}}[i0, d1](%{{.*}}) if %[[M]]
+  // CHECK: tk.kernel [4, 6]
+  // CHECK: %[[X:.*]] = tk.load %{{.*}}[d0, d1] : tensor<4x6xi1> -> i1
+  // CHECK-NEXT: %[[K:.*]] = arith.extui %[[X]] : i1 to i32
+  // CHECK-NEXT: %[[S:.*]], %{{.*}} = tk.sort %[[K]] along 0 descending first 2 : i32
+  // CHECK-NEXT: %[[V:.*]] = arith.trunci %[[S]] : i32 to i1
+  // CHECK: %[[M:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : i64
+  // CHECK: tk.store %[[V]], %{{.*}}[d0, d1] if %[[M]] : i1
   %v, %i = tw.sort %x dim 0 descending : tensor<4x6xi1> -> tensor<2x6xi1>, tensor<2x6xi64>
   func.return %v, %i : tensor<2x6xi1>, tensor<2x6xi64>
+}
+
+// -----
+
+// Halves are compared as memory holds them, whatever they are fused with.
+// CHECK-LABEL: @keys_of_halves
+func.func @keys_of_halves(%x: tensor<4x6xbf16>) -> (tensor<4x6xbf16>, tensor<4x6xi64>) {
+  // CHECK: %[[K:.*]] = arith.extf %{{.*}} {tk.rounded} : bf16 to f32
+  // CHECK-NEXT: tk.sort %[[K]] along 1 : f32
+  %v, %i = tw.sort %x dim 1 : tensor<4x6xbf16> -> tensor<4x6xbf16>, tensor<4x6xi64>
+  func.return %v, %i : tensor<4x6xbf16>, tensor<4x6xi64>
 }

@@ -1,5 +1,6 @@
 // RUN: tilewright-opt %s -p decompose --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p 'decompose{sorts=6}' | filecheck %s --check-prefix=SORTS
+// RUN: tilewright-opt %s -p 'decompose{sorts=6}' --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p decompose{keep_moments=true} | filecheck %s --check-prefix=KEEP
 
 // CHECK-LABEL: @normal_from_two_draws
@@ -74,10 +75,21 @@ func.func @sort(%x: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xi64>, tenso
 // SORTS-LABEL: @sorts_longer_rows_by_library
 // SORTS-NEXT: tw.aten "aten::sort.stable"
 // SORTS-NEXT: tw.aten "aten::sort.stable"
+// REMARK: tw.sort at {{.*}}: sorted by ATen: rows of 7 elements are more than a kernel takes
 func.func @sorts_longer_rows_by_library(%x: tensor<7xi32>, %y: tensor<?xi32, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"}) -> (tensor<7xi64>, tensor<?xi64, #tw.shape<"(s0 floordiv 2)">>) {
   %v, %i = tw.sort %x dim 0 : tensor<7xi32> -> tensor<7xi32>, tensor<7xi64>
   %w, %j = tw.sort %y dim 0 descending : tensor<?xi32, #tw.shape<"s0">> -> tensor<?xi32, #tw.shape<"(s0 floordiv 2)">>, tensor<?xi64, #tw.shape<"(s0 floordiv 2)">>
   func.return %i, %j : tensor<7xi64>, tensor<?xi64, #tw.shape<"(s0 floordiv 2)">>
+}
+
+// Of 64 bits, a quarter as many.
+// SORTS-LABEL: @sorts_few_wide_numbers
+// SORTS-NEXT: tw.sort %x
+// SORTS-NEXT: tw.aten "aten::sort.stable"
+func.func @sorts_few_wide_numbers(%x: tensor<1xf64>, %y: tensor<2xi64>) -> (tensor<1xi64>, tensor<2xi64>) {
+  %v, %i = tw.sort %x dim 0 : tensor<1xf64> -> tensor<1xf64>, tensor<1xi64>
+  %w, %j = tw.sort %y dim 0 : tensor<2xi64> -> tensor<2xi64>, tensor<2xi64>
+  func.return %i, %j : tensor<1xi64>, tensor<2xi64>
 }
 
 // CHECK-LABEL: @bias_of_integers
