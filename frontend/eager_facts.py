@@ -23,10 +23,10 @@ class EagerFacts:
     """`logcumsumexp` of f32 adds up in f64."""
     branches_along_rows: bool
     """`cummax` and `cummin` branch once an element: in long rows faster than two scans without branches."""
-    selects_the_first: bool
-    """`topk` picks the few that are wanted: sorting all takes 4 to 25 times as long."""
     longest_sort: int
-    """Elements of the longest row that ATen is not needed for; a quarter of it where they have 64 bits."""
+    """Elements of the longest row that kernels sort; of 64 bits each, a quarter of that."""
+    longest_selection: int
+    """The same of `topk`: in longer rows ATen's picks the few that are wanted as fast, or faster."""
     adds_pooled_gradients: bool
     """The gradient of max pooling is added at the positions; elsewhere each element looks for its windows."""
 
@@ -35,8 +35,8 @@ GPUS = EagerFacts(
     sums_halves_in_f32=False,
     sums_exponentials_in_f64=False,
     branches_along_rows=False,
-    selects_the_first=False,
     longest_sort=LONGEST_SORT["gpu"],
+    longest_selection=LONGEST_SORT["gpu"],
     adds_pooled_gradients=False,
 )
 FACTS = {
@@ -44,8 +44,8 @@ FACTS = {
         sums_halves_in_f32=True,
         sums_exponentials_in_f64=True,
         branches_along_rows=True,
-        selects_the_first=True,
         longest_sort=LONGEST_SORT["cpu"],
+        longest_selection=1024,
         adds_pooled_gradients=True,
     )
 }

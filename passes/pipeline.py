@@ -49,10 +49,11 @@ FREEZE: tuple[str, ...] = (
 )
 """Splits off `@setup`, which runs once per version of the parameters."""
 
-_KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=all attention=rows}"}
-
-LONGEST_SORT: Mapping[str, int] = {"cpu": 0, "gpu": 2048}
+LONGEST_SORT: Mapping[str, int] = {"cpu": 16384, "gpu": 2048}
 """Elements of a row that a kernel sorts; of 64 bits each, a quarter. A program of a GPU holds them."""
+
+_TENSOR_CPU = {"decompose": f"decompose{{sorts={LONGEST_SORT['cpu']}}}"}
+_KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=all attention=rows}"}
 
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
 _TENSOR_GPU = {"decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']} convolutions=true}}"}
@@ -92,7 +93,7 @@ _GPU: tuple[str, ...] = (
 
 PIPELINES: Mapping[str, tuple[str, ...]] = {
     "cpu": (
-        *TENSOR,
+        *(_TENSOR_CPU.get(name, name) for name in TENSOR),
         *FREEZE,
         *(_KERNELS_CPU.get(name, name) for name in KERNELS[:_FUSED]),
         "drop-checks",

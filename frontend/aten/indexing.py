@@ -82,11 +82,13 @@ def with_rank(b: Builder, value: SSAValue) -> SSAValue:
 def _sorted(
     b: Builder, x: SSAValue, dim: int, *, descending: bool, count: Expr | None = None
 ) -> tuple[SSAValue, ...]:
+    """All in order, or the first ones."""
     sizes = sizes_of(x)
     if not sizes:
         return x, b.full(0, i64, ())
     d = axis(dim, len(sizes))
-    if not is_sorted_by_kernels(element_of(x), sizes[d], b.eager.longest_sort):
+    limit = b.eager.longest_sort if count is None else b.eager.longest_selection
+    if not is_sorted_by_kernels(element_of(x), sizes[d], limit):
         raise Unsupported(f"rows of {sizes[d]} elements are sorted by ATen")
     b.add(op := SortOp(x, d, descending=descending, count=count))
     return tuple(op.results)
@@ -106,8 +108,6 @@ def _topk(
     b: Builder, x: SSAValue, k: Any, dim: int = -1, largest: bool = True, sorted: bool = True
 ) -> tuple[SSAValue, ...]:
     """In order, whether asked for or not."""
-    if b.eager.selects_the_first:
-        raise Unsupported("ATen picks a few elements without sorting the others")
     return _sorted(b, x, dim, descending=largest, count=as_expr(k))
 
 

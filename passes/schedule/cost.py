@@ -16,6 +16,7 @@ from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp, ScanOp
 from tilewright.dialects.tk.domain import reduced_axes
+from tilewright.dialects.tk.sort import SortOp
 
 from .body import Body, Reduction
 from .collisions import goes_apart, scatters
@@ -36,6 +37,8 @@ MOST_WOVEN = 4
 """Of so many rows, which lie in memory one element of each at a time, vectors are permuted."""
 
 _EXPENSIVE_MATH = 12
+_SORT = 24
+"""Of each element of a row, whatever its length."""
 _CHEAP = frozenset(
     ("math.absf", "math.sqrt", "math.floor", "math.ceil", "math.trunc", "math.fma", "math.absi")
 )
@@ -49,6 +52,8 @@ def op_cost(op: Operation) -> int:
         return 40
     if op.name.startswith("math.") and op.name not in _CHEAP:
         return _EXPENSIVE_MATH
+    if isinstance(op, SortOp):
+        return _SORT
     return 4 if isinstance(op, arith.DivfOp) else 1
 
 
@@ -109,8 +114,8 @@ class Costs:
 
     @cached_property
     def inner(self) -> set[int]:
-        """The axes that something reduces."""
-        return {axis for op in self.body.ops for axis in reduced_axes(op)}
+        """The axes that something reduces, or sorts along."""
+        return {axis for op in self.body.ops for axis in reduced_axes(op)} | sorted_axes(self.body)
 
     @cached_property
     def scans(self) -> set[int]:
@@ -196,7 +201,7 @@ class Costs:
         total = Expr(())
         for op in self.body.ops:
             runs = self.body.runs[op]
-            scale = 1 if vector in runs else self.lanes
+            scale = 1 if vector in runs and not isinstance(op, SortOp) else self.lanes
             total = total + product(self.space[a] for a in sorted(runs)) * (op_cost(op) * scale)
         return total
 
@@ -219,6 +224,11 @@ def weaves(op: Operation, across: int, vector: int, space: Sequence[Expr]) -> bo
         return False
     stride = op.map.exprs[0].coefficient(Var("d", vector))
     return stride is not None and stride.constant == size
+
+
+def sorted_axes(body: Body) -> set[int]:
+    """The axes of rows that are sorted."""
+    return {op.along for op in body.ops if isinstance(op, SortOp)}
 
 
 def scanned_axis(body: Body, space: Sequence[Expr], lanes: int) -> int | None:

@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.compute import ScanOp
+from tilewright.dialects.tk.sort import SortOp
 
 from .accumulate import Accumulators
 from .arrays import ArrayAccumulators
@@ -18,6 +19,7 @@ from .errors import NoLoopOrder
 from .loop_writer import LoopWriter
 from .parts import reduce_in_parts
 from .plan import KEEP, Plan
+from .sorted_rows import SortedRows
 from .turned import TurnedAccesses
 from .work import Carry, Grow, Keep, Work
 from .writer import Known, Scope, Writer
@@ -50,6 +52,7 @@ class NestBuilder:
         self.loops = LoopWriter(self)
         self.arrays = ArrayAccumulators(self)
         self.turned = TurnedAccesses(self)
+        self.sorted: SortedRows | None = SortedRows(self)
 
     # Nests
 
@@ -57,6 +60,9 @@ class NestBuilder:
         """Do `work`, of which only the axes in `loops` are still unbound."""
         ops = self.needed(scope, work)
         order = arranged(self.body, loops, ops)
+        if order is not None and self.sorted is not None and self.sorted.before(scope, order, ops, work):
+            ops = self.needed(scope, work)
+            order = arranged(self.body, loops, ops)
         if order is None:
             for part in self._split(scope, loops, work):
                 self.nest(scope, loops, part)
@@ -238,6 +244,8 @@ class NestBuilder:
         if isinstance(op, ScanOp):
             scope.running[op] = self.partial.add(scope, op, scope.running[op])
             scope.env[op.result] = scope.running[op][0]
+        elif isinstance(op, SortOp) and self.sorted is not None:
+            self.sorted.fill(scope, op)
         elif isinstance(op, Reduction):  # over no axes
             for result, operand in zip(op.results, op.operands, strict=True):
                 scope.env[result] = self.writer.value(scope, operand)

@@ -17,7 +17,7 @@ from ..rewrite import may_rewrite, skip
 from .body import Body
 from .chains import Chain
 from .collisions import is_independent, mark_stores
-from .cost import Costs, computes_wide, estimate, scanned_axis
+from .cost import Costs, computes_wide, estimate, scanned_axis, sorted_axes
 from .kept import mark_kept
 from .plan import Plan
 from .row_chain import NAME as CHAIN
@@ -72,6 +72,7 @@ class _Scheduler:
         lanes = max(1, vector_bits // (64 if computes_wide(self.body, self.space) else 32))
         self.costs = Costs(self.body, self.space, lanes, scanned_axis(self.body, self.space, lanes))
         self.lanes = lanes
+        self.sorted = sorted_axes(self.body)
         self.free = {a for a in range(len(self.space)) if is_independent(self.body, self.space, a)}
 
     def decide(self) -> None:
@@ -120,12 +121,8 @@ class _Scheduler:
             worth=worth,
             unroll=self._unroll(order, vector),
         )
-        plan = with_square_tiles(plan, self.body, self.space, self.lanes)
-        plan = with_rows_of_scans(plan, self.body, self.space, self.costs.scanned)
-        plan = with_array_sums(plan, self.body, self.space, self.lanes)
-        plan = with_columns(plan, self.body, self.space, self.lanes)
-        if enough and not parallel:
-            plan = with_parts(plan, self.body, self.space, self.lanes)
+        if not self.sorted:
+            plan = self._tiled(plan, parts=enough and not parallel)
         if enough and not plan.parallel:
             skip(self.func, f"not parallel: axis {[*order, None][0]} is reduced or not independent")
         self.func.attributes.update(plan.attributes())
@@ -133,12 +130,23 @@ class _Scheduler:
         if not plan.arrays:
             mark_kept(self.func, self.body, self.costs.inner, self.costs)
 
+    def _tiled(self, plan: Plan, *, parts: bool) -> Plan:
+        """With what is done tile by tile; rows that are sorted are whole."""
+        plan = with_square_tiles(plan, self.body, self.space, self.lanes)
+        plan = with_rows_of_scans(plan, self.body, self.space, self.costs.scanned)
+        plan = with_array_sums(plan, self.body, self.space, self.lanes)
+        plan = with_columns(plan, self.body, self.space, self.lanes)
+        return with_parts(plan, self.body, self.space, self.lanes) if parts else plan
+
     def _vector(self) -> int | None:
         """The cheapest axis for lanes, None if scalars are cheaper still."""
         best, best_cost = None, self.costs.total(None)
         for axis in reversed(range(len(self.space))):
             if axis not in self.free:
                 skip(self.func, f"axis {axis} gets no lanes: its iterations depend on each other")
+                continue
+            if self.sorted and axis not in self.sorted:
+                skip(self.func, f"axis {axis} gets no lanes: one row after the other is sorted")
                 continue
             cost = self.costs.total(axis)
             if cost < best_cost:

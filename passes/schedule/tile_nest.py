@@ -227,6 +227,7 @@ class TileNest(NestBuilder):
         self.sums = TileAccumulators(writer.plan, writer, body)
         self.partial = self.sums
         self.loops = TileLoops(self)
+        self.sorted = None  # a tile holds whole rows
 
     def function(self, scope: Scope, work: Sequence[Work]) -> None:
         """The grid, then blocks that cover their axis, then loops around what `work` asks for."""

@@ -148,7 +148,7 @@ class Writer:
     def extents(self, scope: Scope, axes: Sequence[int]) -> list[Expr]:
         """How much scratch takes along each axis: that of a tile, if one is bound."""
         tiles = dict(self.plan.tiles)
-        return [as_expr(tiles[a]) if a in scope.bounds else self.space[a] for a in axes]
+        return [as_expr(tiles[a]) if a in scope.bounds and a in tiles else self.space[a] for a in axes]
 
     def place(self, scope: Scope, axes: tuple[int, ...]) -> Expr:
         """Where scratch holds the element of the bound axes."""

@@ -36,6 +36,7 @@ from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import UNEVEN, ForOp, TailOp, YieldOp
+from tilewright.dialects.tk.sort import OrderOp
 from tilewright.dialects.tk.turn import TurnOp
 
 from ..native.constants import numbers
@@ -185,6 +186,15 @@ def _turn(w: _Writer, op: Operation) -> None:
     w.line(access.turn(w, op))
 
 
+def _order(w: _Writer, op: Operation) -> None:
+    assert isinstance(op, OrderOp)
+    w.note_place(op.location)
+    count = expression(op.count.exprs[0])
+    first = count if op.first is None else op.first.value.data
+    order = "true" if op.descending is not None else "false"
+    w.line(f"tw::sort({w.names[op.values]}, {w.names[op.positions]}, {count}, {first}, {order});")
+
+
 def _active(w: _Writer, op: Operation) -> None:
     assert isinstance(op, ActiveOp)
     (result,) = op.results
@@ -292,6 +302,7 @@ _STATEMENTS: Mapping[type[Operation], Callable[[_Writer, Operation], None]] = {
     IndexOp: _index,
     LocalOp: _local,
     TurnOp: _turn,
+    OrderOp: _order,
     ActiveOp: _active,
     AssertOp: _assert,
     YieldOp: _yield,

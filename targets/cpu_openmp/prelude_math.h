@@ -8,6 +8,7 @@
 #include "prelude_dot.h"
 #include "prelude_gather.h"
 #include "prelude_random.h"
+#include "prelude_sort.h"
 #include "prelude_turn.h"
 
 namespace tw {

@@ -1,8 +1,9 @@
-"""Sorting short rows by kernels, from their Triton text: equal to eager's stable order, bit by bit."""
+"""Sorting rows by kernels of CPUs, and from their Triton text: equal to eager's stable order, bit by bit."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,9 +18,23 @@ DTYPES = (
 )  # fmt: skip
 
 
-def compiled(function: Callable[..., Any], **options: object) -> Callable[..., Any]:
-    torch._dynamo.reset()
-    return torch.compile(function, backend="mlir", options={"target": "gpu_emulated", **options})
+Compile = Callable[..., Callable[..., Any]]
+
+
+@pytest.fixture(params=["cpu_openmp", "gpu_emulated"])
+def target(request: pytest.FixtureRequest) -> str:
+    if request.param == "gpu_emulated":
+        request.getfixturevalue("like_cuda")
+    return request.param
+
+
+@pytest.fixture
+def compiled(target: str) -> Compile:
+    def compile_(function: Callable[..., Any], **options: object) -> Callable[..., Any]:
+        torch._dynamo.reset()
+        return torch.compile(function, backend="mlir", options={"target": target, **options})
+
+    return compile_
 
 
 def same(found: object, wanted: object) -> None:
@@ -34,9 +49,8 @@ def with_duplicates(*shape: int, dtype: torch.dtype) -> Tensor:
     return x
 
 
-@pytest.mark.usefixtures("like_cuda")
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-def test_stable_sorts(dtype: torch.dtype) -> None:
+def test_stable_sorts(compiled: Compile, dtype: torch.dtype) -> None:
     def function(x: Tensor) -> list[Tensor]:
         return [
             *torch.sort(x, dim=1, stable=True), *torch.sort(x, dim=0, descending=True, stable=True),
@@ -47,9 +61,8 @@ def test_stable_sorts(dtype: torch.dtype) -> None:
     same(compiled(function, fallback=False)(x), function(x))
 
 
-@pytest.mark.usefixtures("like_cuda")
 @pytest.mark.parametrize("size", [1, 2, 31, 127, 300])
-def test_the_first_of_rows(size: int) -> None:
+def test_the_first_of_rows(compiled: Compile, size: int) -> None:
     """The elements are distinct: which of equals torch takes is not defined."""
     count = min(size, 5)
 
@@ -65,14 +78,29 @@ def test_the_first_of_rows(size: int) -> None:
     torch.testing.assert_close(found[4:], wanted[4:])
 
 
-def test_cpus_pick_the_first_without_sorting() -> None:
-    found = tilewright.explain(lambda x: x.topk(2), torch.randn(5, 7))
+@pytest.mark.parametrize(("size", "calls"), [(1024, []), (1025, ["aten::topk"])])
+def test_cpus_pick_the_first_of_short_rows(size: int, calls: list[str]) -> None:
+    """Of longer ones ATen picks a few as fast, and sorts no others."""
+    found = tilewright.explain(lambda x: x.topk(2), torch.randn(5, size))
     (graph,) = found.graphs
-    assert list(graph.library_calls) == ["aten::topk"]
+    assert list(graph.library_calls) == calls
 
 
-@pytest.mark.usefixtures("like_cuda")
-def test_long_rows_are_left_to_aten() -> None:
+@pytest.mark.parametrize(("size", "count"), [(7, 2), (33, 2), (64, 5), (70, 20), (256, 16), (256, 17)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.int64, torch.bfloat16], ids=str)
+def test_the_first_few_by_each_way(compiled: Compile, size: int, count: int, dtype: torch.dtype) -> None:
+    """The same values, if not the same positions: which of equals torch takes is not defined."""
+    x = with_duplicates(5, size, dtype=dtype)
+    for largest in (True, False):
+        function = partial(torch.topk, k=count, dim=1, largest=largest)
+        values, positions = compiled(function, fallback=False)(x)
+        same(values, function(x).values)
+        same(values, x.gather(1, positions))
+        assert all(len(set(row)) == count for row in positions.tolist())
+
+
+@pytest.mark.parametrize("target", ["gpu_emulated"], indirect=True)
+def test_long_rows_are_left_to_aten(compiled: Compile) -> None:
     x = torch.randn(3, 2049)
     same(compiled(lambda x: x.topk(3))(x), x.topk(3))
     with pytest.raises(Exception, match="TW1008: `aten::topk` has no native path"):
@@ -81,7 +109,19 @@ def test_long_rows_are_left_to_aten() -> None:
         compiled(lambda x: x.long().sort(), fallback=False)(torch.randn(3, 513))
 
 
-@pytest.mark.usefixtures("like_cuda")
+def test_what_surrounds_a_sort_joins_it(compiled: Compile) -> None:
+    """Keys that are computed; two sorts of one tensor; a sort of what was sorted."""
+
+    def function(x: Tensor, y: Tensor) -> list[Tensor]:
+        twice = torch.sort(torch.sort(x, dim=1, stable=True).indices % 5, dim=0, descending=True, stable=True)
+        keys = torch.sort(x.exp() + y, dim=1, stable=True)
+        return [*twice, *keys, *torch.sort(y.expand(7, 19), stable=True), keys.values.cumsum(1), x.argsort(0)]
+
+    x = torch.arange(7 * 19).flip(0).reshape(7, 19).float() / 50
+    inputs = x[:, torch.randperm(19)], torch.arange(19).float()[None, :] / 3
+    torch.testing.assert_close(compiled(function, fallback=False)(*inputs), function(*inputs))
+
+
 @pytest.mark.parametrize(
     "x",
     [
@@ -97,7 +137,7 @@ def test_long_rows_are_left_to_aten() -> None:
     ],
     ids=lambda x: f"{list(x.shape)}",
 )
-def test_rows_of_any_size_and_layout(x: Tensor) -> None:
+def test_rows_of_any_size_and_layout(compiled: Compile, x: Tensor) -> None:
     def function(x: Tensor) -> list[Tensor]:
         return [*torch.sort(x, stable=True), *torch.sort(x, descending=True, stable=True)]
 
@@ -106,8 +146,7 @@ def test_rows_of_any_size_and_layout(x: Tensor) -> None:
     same([t.nan_to_num().signbit() for t in found], [t.nan_to_num().signbit() for t in wanted])
 
 
-@pytest.mark.usefixtures("like_cuda")
-def test_a_router_trains() -> None:
+def test_a_router_trains(compiled: Compile) -> None:
     """Experts chosen by the largest scores, and the gradient through the choice."""
 
     def router(x: Tensor, w: Tensor) -> Tensor:
