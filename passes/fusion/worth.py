@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float8, sizes_of
@@ -17,6 +17,9 @@ from .cost import BYTE_COST, MEMORY_BYTE_COST, POSITIONS, body_cost, conversions
 from .inline import Producer
 from .staying import reads_all
 
+_WIDENING = frozenset[type[Operation]](
+    (LoadOp, StoreOp, arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp, arith.BitcastOp)
+)
 POSITION_CHECKS = 6
 """Ops that wrap, check or widen a position; one computed in place has a known range (`narrow-integers`)."""
 
@@ -32,7 +35,9 @@ class Memory:
 
 
 def waits(producer: KernelOp, consumer: KernelOp) -> str | None:
-    """Why `consumer` should not join a matrix product before later kernels had their chance."""
+    """Why `consumer` should not join a producer before later kernels had their chance."""
+    if _only_widens(consumer) and any(isinstance(u.operation, KernelOp) for u in consumer.results[0].uses):
+        return "it only widens what is stored, as those that read it can"
     if find_contraction(producer.body.block) is None:
         return None
     if all(isinstance(use.operation, ReturnOp) for r in consumer.results for use in r.uses):
@@ -44,6 +49,15 @@ def waits(producer: KernelOp, consumer: KernelOp) -> str | None:
     if sum(bytes_of(element_type_of(r)) for r in inside) > freed:
         return "it is a matrix product, and its result is narrower"
     return None
+
+
+def _only_widens(kernel: KernelOp) -> bool:
+    """Whether all it does is to load elements, one at a time, and store them in a wider type."""
+    if len(kernel.results) != 1 or len(kernel.inputs) != 1:
+        return False
+    (source,), (result,) = kernel.inputs, kernel.results
+    narrower = bytes_of(element_type_of(source)) < bytes_of(element_type_of(result))
+    return narrower and all(type(op) in _WIDENING for op in kernel.body.block.ops)
 
 
 def recompute_costs_more(

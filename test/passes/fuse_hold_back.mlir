@@ -126,3 +126,23 @@ func.func @decoded_factors(%x: tensor<8192x64xi8>, %w: tensor<64x64xi8>) -> tens
   %2 = tw.matmul %0, %1 : (tensor<8192x64xf32>, tensor<64x64xf32>) -> tensor<8192x64xf32>
   func.return %2 : tensor<8192x64xf32>
 }
+
+// -----
+
+// What only widens waits for the product that takes the narrow elements: they are stored, not the wide ones.
+
+// CHECK-LABEL: @stores_bytes
+// CHECK: %m, %q = tk.kernel [8, 16] ins(%x {{.*}} -> (tensor<8xf32>, tensor<8x16xi8>)
+// CHECK: tk.kernel [8, 4, 16] ins(%q, %w : tensor<8x16xi8>, tensor<16x4xi8>)
+// AT-ONCE-LABEL: @stores_bytes
+// AT-ONCE: tk.kernel [8, 16] {{.*}} tensor<8x16xf32>)
+func.func @stores_bytes(%x: tensor<8x16xf32>, %w: tensor<16x4xi8>) -> tensor<8x4xf32> {
+  %m = tw.max %x over [1] : tensor<8x16xf32> -> tensor<8xf32>
+  %b = tw.broadcast %m dims [0] : tensor<8xf32> -> tensor<8x16xf32>
+  %d = tw.div %x, %b : tensor<8x16xf32>
+  %q = tw.encode_float8 %d to "e4m3fn" : tensor<8x16xf32> -> tensor<8x16xi8>
+  %f = tw.decode_float8 %q from "e4m3fn" : tensor<8x16xi8> -> tensor<8x16xf32>
+  %g = tw.decode_float8 %w from "e4m3fn" : tensor<16x4xi8> -> tensor<16x4xf32>
+  %r = tw.matmul %f, %g : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+  func.return %r : tensor<8x4xf32>
+}
