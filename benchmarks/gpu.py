@@ -25,6 +25,7 @@ import torch
 
 from benchmarks.gpu_bench import Row
 from benchmarks.gpu_sections import SECTIONS, summary
+from benchmarks.gpu_worker import share
 from benchmarks.machine import describe
 
 Command = Callable[[Mapping[str, Any], Path], Sequence[str]]
@@ -84,8 +85,8 @@ class Part:
     lines: Path
     errors: Path
     read: int = 0
-    item: str = ""
-    """What it measures just now."""
+    item: tuple[str, str] | None = None
+    """The section and name of what it measures just now."""
     rows: int = 0
     finished: bool = False
     since: float = field(default_factory=time.monotonic)
@@ -103,14 +104,14 @@ class Part:
 
 @dataclass
 class Runner:
-    """Runs the processes of one section."""
+    """Runs the processes of some sections."""
 
     results: Results
-    section: str
+    sections: Sequence[str]
     device: str
     folder: Path
     deadline: float
-    """Of the section: nothing begins after it."""
+    """Of these sections: nothing begins after it."""
     last: float
     """Of everything."""
     command: Command = worker
@@ -129,9 +130,9 @@ class Runner:
 
     def _start(self, part: int, parts: int) -> Part:
         self._started += 1
-        done = list(self.results.sections.get(self.section, {}))
+        done = {name: list(rows) for name, rows in self.results.sections.items() if name in self.sections}
         left = max(0.0, self.deadline - time.monotonic())
-        job = {"device": self.device, "section": self.section, "part": part, "parts": parts}
+        job = {"device": self.device, "sections": list(self.sections), "part": part, "parts": parts}
         job |= {"seconds": left, "done": done}
         lines, errors = (self.folder / f"{self._started}.{kind}" for kind in ("lines", "errors"))
         with errors.open("wb") as file:
@@ -156,21 +157,21 @@ class Runner:
             part.process.wait()
             why = f"no result after {now - part.since:.0f} s"
         if part.item or not part.rows:
-            name = part.item or f"process {part.job['part']}"
-            self.results.add(self.section, name, {"error": why})
+            section, name = part.item or (self.sections[0], f"process {part.job['part']}")
+            self.results.add(section, name, {"error": why})
         goes_on = now < self.last + GRACE and (part.item or part.rows)
         return self._start(part.job["part"], part.job["parts"]) if goes_on else None
 
     def _heard(self, part: Part, line: Mapping[str, Any]) -> None:
         if "begin" in line:
-            part.item = line["begin"]
+            part.item = line["section"], line["begin"]
         elif "facts" in line:
             self.results.about |= line["facts"]
         elif "finished" in line:
             part.finished = True
         else:
-            part.item, part.rows = "", part.rows + 1
-            self.results.add(self.section, line["name"], line["row"])
+            part.item, part.rows = None, part.rows + 1
+            self.results.add(line["section"], line["name"], line["row"])
 
 
 @click.command(help=__doc__)
@@ -190,19 +191,30 @@ def main(device: str, seconds: float, sections: str, path: Path | None, resume: 
     results = Results(path, {**describe(), "device": device})
     if resume:
         results.resume()
-    with tempfile.TemporaryDirectory() as folder:
-        for i, name in enumerate(names):
-            now, shares = time.monotonic(), [SECTIONS[each].share for each in names[i:]]
-            if now >= last:
+    for group in _groups(names):
+        now = time.monotonic()
+        if now >= last:
+            for name in group:
                 results.add(name, "everything", {"left out": "no time"})
-                continue
-            deadline = now + (last - now) * shares[0] / sum(shares)
-            within = Path(folder) / name
-            within.mkdir()
-            processes = min(SECTIONS[name].processes, (os.cpu_count() or 1) // 2) if on_gpu else 1
-            Runner(results, name, device, within, deadline, last).run(max(1, processes))
+            continue
+        deadline = now + share(names[names.index(group[0]) :], last - now, len(group))
+        processes = min(SECTIONS[group[0]].processes, (os.cpu_count() or 1) // 2) if on_gpu else 1
+        with tempfile.TemporaryDirectory() as folder:
+            Runner(results, group, device, Path(folder), deadline, last).run(max(1, processes))
     results.write()
     click.echo(json.dumps(summary(results.sections), indent=1))
+
+
+def _groups(names: Sequence[str]) -> list[list[str]]:
+    """Sections in their order; those for one process share it, since it takes a while to start."""
+    groups: list[list[str]] = []
+    for name in names:
+        alone = SECTIONS[name].processes > 1
+        if groups and not alone and SECTIONS[groups[-1][0]].processes == 1:
+            groups[-1].append(name)
+        else:
+            groups.append([name])
+    return groups
 
 
 if __name__ == "__main__":

@@ -144,12 +144,4 @@ def _three(spread: Spread, scale: float) -> list[float]:
 
 def compiled(function: Any, backend: str = "mlir") -> Any:
     """`torch.compile`d. (`torch._dynamo.reset()` comes before an item: what it compares stays compiled.)"""
-    run = torch.compile(function, **BACKENDS[backend])
-    if backend != "inductor-graphs":
-        return run
-
-    def step(*args: Any) -> Any:
-        torch.compiler.cudagraph_mark_step_begin()  # results of the call before may be overwritten
-        return run(*args)
-
-    return step
+    return torch.compile(function, **BACKENDS[backend])

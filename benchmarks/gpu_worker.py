@@ -1,7 +1,7 @@
-"""One process of `benchmarks.gpu`: measures the items of a section, and writes a line about each.
+"""One process of `benchmarks.gpu`: measures the items of some sections, and writes a line about each.
 
-    {"begin": "softmax"}
-    {"name": "softmax", "row": {"us": [12.1, 12.0, 12.3]}}
+    {"section": "tuned", "begin": "softmax"}
+    {"section": "tuned", "name": "softmax", "row": {"us": [12.1, 12.0, 12.3]}}
 
 An item that fails is a row like others. Where its failure has left the device unusable for this process
 (an illegal access does), the process ends, and another one goes on.
@@ -14,7 +14,7 @@ import json
 import os
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import Any
 import torch
 
 from benchmarks.gpu_bench import Bench, Row, failure
-from benchmarks.gpu_sections import SECTIONS, Section
+from benchmarks.gpu_sections import SECTIONS
 
 LOST = 3
 """The status of a process that cannot use its device any more."""
@@ -43,7 +43,7 @@ def main() -> None:
         device = torch.device(job["device"])
         bench = Bench(device, small=device.type == "cpu")
         write({"facts": _facts(bench)})
-        usable = measure(bench, SECTIONS[job["section"]], job, write)
+        usable = work(bench, job, write)
         if usable:
             write({"finished": True})
     if not usable:
@@ -59,26 +59,39 @@ def _facts(bench: Bench) -> Row:
     return found
 
 
-def measure(bench: Bench, section: Section, job: Mapping[str, Any], write: Write) -> bool:
+def work(bench: Bench, job: Mapping[str, Any], write: Write) -> bool:
     """The items of this part that are not done; False where the device is lost."""
-    deadline, done = time.monotonic() + job["seconds"], set(job["done"])
-    mine = [item for i, item in enumerate(section.items(bench)) if i % job["parts"] == job["part"]]
-    for name, item in mine:
-        if name in done:
-            continue
-        if time.monotonic() > deadline:
-            write({"name": name, "row": {"left out": "no time"}})
-            continue
-        write({"begin": name})
-        start = time.monotonic()
-        try:
-            row = item()
-        except Exception as error:
-            row = failure(error)
-        write({"name": name, "row": {**row, "seconds": round(time.monotonic() - start, 1)}})
-        if not _tidied(bench):
-            return False
+    last, names = time.monotonic() + job["seconds"], job["sections"]
+    for i, section in enumerate(names):
+        deadline = time.monotonic() + share(names[i:], last - time.monotonic())
+        items = enumerate(SECTIONS[section].items(bench))
+        mine = [item for k, item in items if k % job["parts"] == job["part"]]
+        for name, item in mine:
+            if name in job["done"].get(section, ()):
+                continue
+            if time.monotonic() >= deadline:
+                write({"section": section, "name": name, "row": {"left out": "no time"}})
+                continue
+            write({"section": section, "begin": name})
+            write({"section": section, "name": name, "row": _measured(item)})
+            if not _tidied(bench):
+                return False
     return True
+
+
+def share(sections: Sequence[str], seconds: float, first: int = 1) -> float:
+    """Of the time that is left for some sections, what the first ones may take."""
+    shares = [SECTIONS[name].share for name in sections]
+    return seconds * sum(shares[:first]) / sum(shares)
+
+
+def _measured(item: Callable[[], Row]) -> Row:
+    start = time.monotonic()
+    try:
+        row = item()
+    except Exception as error:
+        row = failure(error)
+    return {**row, "seconds": round(time.monotonic() - start, 1)}
 
 
 def _tidied(bench: Bench) -> bool:

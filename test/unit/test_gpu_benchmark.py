@@ -16,19 +16,23 @@ from click.testing import CliRunner
 from benchmarks import gpu, gpu_bench, gpu_sections, gpu_worker
 from benchmarks.gpu_bench import COMPARED, Bench, Row
 from benchmarks.gpu_classes import CLASSES
-from benchmarks.gpu_sections import SECTIONS, TUNED, Section, summary
+from benchmarks.gpu_sections import SECTIONS, TUNED, summary
 
 CPU = Bench(torch.device("cpu"), small=True)
-ALL = {"part": 0, "parts": 1, "seconds": 600.0, "done": ()}
+ALL = {"part": 0, "parts": 1, "seconds": 600.0, "done": {}}
 
 
-def measured(section: Section, **job: Any) -> dict[str, Row]:
+def measured(*sections: str, **job: Any) -> dict[str, dict[str, Row]]:
     lines: list[Mapping[str, Any]] = []
-    assert gpu_worker.measure(CPU, section, {**ALL, **job}, lines.append)
+    assert gpu_worker.work(CPU, {**ALL, "sections": sections, **job}, lines.append)
     assert [line["begin"] for line in lines if "begin" in line] == [
         line["name"] for line in lines if "row" in line and "left out" not in line["row"]
     ]
-    return {line["name"]: line["row"] for line in lines if "row" in line}
+    found: dict[str, dict[str, Row]] = {name: {} for name in sections}
+    for line in lines:
+        if "row" in line:
+            found[line["section"]][line["name"]] = line["row"]
+    return found
 
 
 @pytest.fixture
@@ -43,7 +47,7 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("few")
 def test_sections_measure_something() -> None:
-    found = {name: measured(SECTIONS[name]) for name in ("bandwidth", "gemm", "attention", "tuned")}
+    found = measured("bandwidth", "gemm", "attention", "tuned")
     rows = [row for section in found.values() for row in section.values()]
     assert [row for row in rows if "error" in row] == []
     assert list(found["bandwidth"]) == ["chain", "softmax"]
@@ -59,7 +63,7 @@ def test_sections_measure_something() -> None:
 @pytest.mark.usefixtures("few")
 def test_results_and_gradients_are_judged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gpu_sections, "MODELS", ())
-    found = measured(SECTIONS["correctness"])
+    found = measured("correctness")["correctness"]
     assert set(found) == {
         *(f"{name} {dtype}" for name in ("chain", "softmax", "argmax") for dtype in _FLOATS),
         *(f"{name} gradients" for name in ("chain", "softmax")),
@@ -77,7 +81,7 @@ def test_a_backend_that_fails_drops_out(monkeypatch: pytest.MonkeyPatch) -> None
         raise RuntimeError("no such kernel\nand more")
 
     monkeypatch.setitem(gpu_bench.BACKENDS, "inductor", {"backend": broken})
-    (row,) = measured(Section(gpu_sections.end_to_end, 1), parts=2).values()
+    (row,) = measured("end_to_end", parts=2)["end_to_end"].values()
     assert "no such kernel and more" in row["inductor"]["error"]
     assert row["mlir"]["over inductor"] is None
     assert row["mlir"]["over inductor-graphs"][0] > 0
@@ -92,6 +96,15 @@ def test_wrong_results_are_told() -> None:
     assert lines["wrong"] == {"exp float32": "output 0: RMSE"}
 
 
+def test_each_section_has_its_share_of_the_time() -> None:
+    assert gpu._groups(list(SECTIONS)) == [["correctness"], list(SECTIONS)[1:]]  # pyright: ignore
+    assert gpu_worker.share(["gemm", "cold"], 95.0) == 35.0
+    assert gpu_worker.share(["gemm", "cold"], 95.0, 2) == 95.0
+    left = measured("overhead", "tuned", seconds=0.0)
+    assert {str(row) for rows in left.values() for row in rows.values()} == {"{'left out': 'no time'}"}
+    assert all(left.values())
+
+
 def test_names_of_classes() -> None:
     assert set(TUNED) <= {each.name for each in CLASSES}
     assert set(COMPARED) <= set(gpu_bench.BACKENDS)
@@ -102,14 +115,15 @@ import json, os, signal, sys, time
 job, file = json.loads(sys.argv[1]), open(sys.argv[2], "a")
 def say(**line): print(json.dumps(line), file=file, flush=True)
 say(facts={"gpu": "none"})
-for name in [n for n in ITEMS if n not in job["done"]]:
-    say(begin=name)
+for name in [n for n in ITEMS if n not in job["done"].get("gemm", [])]:
+    say(section="gemm", begin=name)
     if name == "crashes":
         print("a last word", file=sys.stderr, flush=True)
         os.kill(os.getpid(), signal.SIGSEGV)
     if name == "hangs":
         time.sleep(600)
-    say(name=name, row={"error": "illegal access"} if name == "loses" else {"us": [1.0, 1.0, 1.0]})
+    row = {"error": "illegal access"} if name == "loses" else {"us": [1.0, 1.0, 1.0]}
+    say(section="gemm", name=name, row=row)
     if name == "loses":
         os._exit(3)
 say(finished=True)
@@ -121,7 +135,7 @@ def run(folder: Path, program: str, longest: float = 2.0, last: float = 60.0) ->
         return [sys.executable, "-c", program, json.dumps(job), str(lines)]
 
     now, results = time.monotonic(), gpu.Results(folder / "found.json")
-    gpu.Runner(results, "gemm", "cpu", folder, now + 60, now + last, command, longest).run(1)
+    gpu.Runner(results, ["gemm"], "cpu", folder, now + 60, now + last, command, longest).run(1)
     return results
 
 
