@@ -19,6 +19,7 @@ from .chains import Chain, Factors
 from .cost import is_expensive
 from .lanes_needed import lanes_needed
 from .listed import find_listing
+from .live import live_bits
 from .product_blocks import Limits
 
 _LEAST = 16
@@ -29,6 +30,9 @@ DEEPEST_GRAD = 128
 """The same where it holds two products and two sums: for gradients."""
 
 
+_REGISTERS = 256
+"""Of a lane: as many as instructions can name."""
+_MOST_WARPS = 8
 _TRUTHS = 64
 """Scalar registers for the truth values of a step, of 102: in warps of 64 lanes each takes a pair."""
 
@@ -49,6 +53,8 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
     if listing is not None:  # a block that is listed holds whole ones of rows and of steps
         rows, step = gcd(rows, *listing.rows(chain.row)), gcd(step, listing.size)
     warps = _warps(chain, rows * max(step, *held.values()), half, limits.lanes)
+    if half:
+        warps, step = _with_room(func, chain, held, (rows, step), warps, limits.lanes)
     if half and limits.lanes > 32:
         truths = 2 * _truths(func, {**held, **dict(lists), chain.row: rows, chain.along: step}, chain)
         while step > _LEAST and truths * rows * step > _TRUTHS * warps * limits.lanes:
@@ -88,6 +94,23 @@ def _sides(func: FuncOp, chain: Chain, held: dict[int, int], half: bool, shared:
     return _limited(rows, func.space[chain.row]), _limited(step, func.space[chain.along])
 
 
+def _with_room(
+    func: FuncOp, chain: Chain, held: dict[int, int], tile: tuple[int, int], warps: int, lanes: int
+) -> tuple[int, int]:
+    """More warps, or shorter steps, where sums and what is live of scores are more than registers hold."""
+    live = live_bits(Body.of(func.body.block), frozenset((chain.row, chain.along)))
+    sums = 32 * sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
+    rows, step = tile
+    while rows * (live * step + sums) > _REGISTERS * 32 * warps * lanes:
+        if warps < _MOST_WARPS and warps * _LEAST < rows:
+            warps *= 2
+        elif step > _LEAST:
+            step //= 2
+        else:
+            break
+    return warps, step
+
+
 def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:
     """How many truth values there are of each row and element of a step, what leads to a list's apart.
 
@@ -112,7 +135,7 @@ def _warps(chain: Chain, tile: int, half: bool, lanes: int) -> int:
     Matrix units take their tiles by warps, whatever the lanes of one; f32 is loaded by 16 bytes of each lane.
     """
     if half:
-        return 8 if tile >= 128 * 64 else 4
+        return _MOST_WARPS if tile >= 128 * 64 else 4
     most = 32 * 128 if len(chain.inner) == 1 else 16 * 64
     return max(4, 256 // lanes) if tile >= most else 4
 

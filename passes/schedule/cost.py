@@ -36,7 +36,8 @@ _PERMUTED = (-2, -1, 2)
 MOST_WOVEN = 4
 """Of so many rows, which lie in memory one element of each at a time, vectors are permuted."""
 
-_EXPENSIVE_MATH = 12
+EXPENSIVE = 12
+"""What a function of `math` costs."""
 _SORT = 24
 """Of each element of a row, whatever its length."""
 _CHEAP = frozenset(
@@ -51,7 +52,7 @@ def op_cost(op: Operation) -> int:
     if isinstance(op, RandomOp | CallOp):
         return 40
     if op.name.startswith("math.") and op.name not in _CHEAP:
-        return _EXPENSIVE_MATH
+        return EXPENSIVE
     if isinstance(op, SortOp):
         return _SORT
     return 4 if isinstance(op, arith.DivfOp) else 1
@@ -72,7 +73,7 @@ def _is_loaded(position: SSAValue) -> bool:
 
 def is_expensive(op: Operation) -> bool:
     """Whether reading a value back from scratch beats computing it again."""
-    return op_cost(op) >= _EXPENSIVE_MATH
+    return op_cost(op) >= EXPENSIVE
 
 
 def computes_wide(body: Body, space: Sequence[Expr]) -> bool:

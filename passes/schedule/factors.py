@@ -17,7 +17,7 @@ from tilewright.dialects.types import element_type, is_float8, is_half
 
 from .body import Body
 from .combine import identity
-from .cost import is_expensive
+from .cost import EXPENSIVE, op_cost
 from .tile_writer import TileWriter, tile_type
 from .writer import Known, Scope
 from .zeros import is_zero_when_inactive
@@ -46,10 +46,10 @@ def is_loaded(value: SSAValue, type_: Attribute) -> bool:
 
 
 def costs_much(body: Body, factor: SSAValue, axes: Axes) -> bool:
-    """Whether a costly function is computed for each element of a tile of `axes`."""
+    """Whether as much as a costly function is computed for each element of a tile of `axes`."""
     owner = factor.owner
     assert isinstance(owner, Operation)
-    return any(is_expensive(op) and axes <= body.runs[op] for op in body.closure([owner], ()))
+    return sum(op_cost(op) for op in body.closure([owner], ()) if axes <= body.runs[op]) >= EXPENSIVE
 
 
 def factor(

@@ -25,6 +25,8 @@ _WIDE = 144
 """KiB that three stages of a 128 x 256 tile of halves take."""
 _LARGEST = 128 * 256
 """Elements of a tile that 8 warps hold while they do nothing costly with them."""
+_MANY = 8
+"""Tiles beside the sums that an eighth of it has room for, and no more of it."""
 _LEAST = 16
 """Matrix units take no smaller sides."""
 _LINE = 128
@@ -71,7 +73,8 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
     count = 1
     for axis in batches:
         count *= estimate(func.space[axis])
-    area = _LARGEST >> max(0, min(2, _held(func, {row, column}, depth, limits) - 1))
+    held = _held(func, {row, column}, depth, limits)
+    area = _LARGEST >> (3 if held > _MANY else max(0, min(2, held - 1)))
     rows, columns = _sides(m, n, count, _tops(product, types, limits), limits.cores, area)
     least = _LEAST_BYTES if width == 1 else _LEAST
     deep = min(_LINE // width, power_of_two(max(least, sizes[2] or _LINE)))

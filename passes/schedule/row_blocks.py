@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from math import prod
 
+from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.domain import Along, levels_of
+from tilewright.dialects.tk.domain import Along, Axes, levels_of
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.sort import SortOp
 
 from ..rewrite import skip
 from .blocks import Blocks, covers, limited, power_of_two
 from .body import Body
-from .cost import estimate
+from .cost import estimate, is_expensive
 from .lanes import elements_of_lane, filled_warps
 from .live import live_bits
 from .roles import Group, contiguous_axis, groups_of
@@ -24,7 +25,7 @@ _TILE = 4096
 _EACH = 8
 """Elements of one lane; twice as many of a row that is longer than a tile."""
 _PERSISTENT = 16384
-"""Elements of a row that stay in registers between its reductions."""
+"""Elements of a row that stay in registers between its reductions, of one register each."""
 _FEWEST_COLUMNS = 16
 """Elements side by side that are worth a transaction of memory."""
 _LOOP = 2048
@@ -42,7 +43,8 @@ def row_blocks(
     axes = [a for g in inner for a in g.axes]
     whole = {op.along for op in func.body.block.ops if isinstance(op, SortOp)}
     column = _lies_along(func, outer)
-    sizes = _inner_blocks(func, axes, whole, single=_is_single_pass(func), column=column is not None)
+    stay = _PERSISTENT // _registers(func, frozenset(axes))
+    sizes = _inner_blocks(func, axes, whole, stay, single=_is_single_pass(func), column=column is not None)
     if any(not covers(size, func.space[axis]) for axis, size in sizes):
         skip(func, "rows do not stay in registers: reductions are loops over blocks")
     sizes = _fewer_at_a_time(func, sizes, lanes)
@@ -96,14 +98,21 @@ def _stores_inside(func: FuncOp) -> bool:
     )
 
 
+def _registers(func: FuncOp, axes: Axes) -> int:
+    """How many an element of a row wants: two of f64, two more where a costly function makes it."""
+    body = Body.of(func.body.block)
+    wide = [op for op in body.ops if axes <= body.runs[op] and any(r.type == f64 for r in op.results)]
+    return (4 if any(map(is_expensive, wide)) else 2) if wide else 1
+
+
 def _inner_blocks(
-    func: FuncOp, axes: list[int], whole: set[int], *, single: bool, column: bool
+    func: FuncOp, axes: list[int], whole: set[int], stay: int, *, single: bool, column: bool
 ) -> list[tuple[int, int]]:
-    """The blocks of the reduced axes, `whole` ones among them; the budget goes to the last ones first."""
+    """The blocks of reduced axes, `whole` ones too; of what may `stay` the last ones have theirs first."""
     if column:
-        budget = 128 if single else _PERSISTENT // 2 // _FEWEST_COLUMNS
+        budget = 128 if single else stay // 2 // _FEWEST_COLUMNS
     else:
-        budget = _TILE if single else _PERSISTENT
+        budget = _TILE if single else stay
     found: list[tuple[int, int]] = []
     for axis in reversed(axes):
         size = func.space[axis].constant

@@ -93,3 +93,45 @@ tk.func @needed_again [128, 8, 768] (%a: memref<786432xf32>, %b: memref<786432xf
   tk.store %11, %q[d0*6144 + d1*768 + d2] : f32, memref<786432xf32>
   tk.store %12, %r[d0*6144 + d1*768 + d2] : f32, memref<786432xf32>
 }
+
+// -----
+
+// A number of f64 takes two registers: half as many as of f32 stay in a program.
+
+// CHECK-LABEL: tk.func @half_a_row_stays
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 8192>
+tk.func @half_a_row_stays [4, 8192] (%x: memref<32768xf64>, %o: memref<32768xf64>) {
+  %0 = tk.load %x[d0*8192 + d1] : memref<32768xf64> -> f64
+  %1 = math.absf %0 : f64
+  %2 = tk.reduce max %1 over [1] : f64
+  %3 = arith.divf %1, %2 : f64
+  tk.store %3, %o[d0*8192 + d1] : f64, memref<32768xf64>
+}
+
+// -----
+
+// So not these, of which those of f32 would.
+
+// CHECK-LABEL: tk.func @a_row_is_read_again
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2048>
+tk.func @a_row_is_read_again [4, 16384] (%x: memref<65536xf64>, %o: memref<65536xf64>) {
+  %0 = tk.load %x[d0*16384 + d1] : memref<65536xf64> -> f64
+  %1 = math.absf %0 : f64
+  %2 = tk.reduce max %1 over [1] : f64
+  %3 = arith.divf %1, %2 : f64
+  tk.store %3, %o[d0*16384 + d1] : f64, memref<65536xf64>
+}
+
+// -----
+
+// A costly function of f64 takes two more for each.
+
+// CHECK-LABEL: tk.func @costly_rows_are_read_again
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2048>
+tk.func @costly_rows_are_read_again [4, 8192] (%x: memref<32768xf64>, %o: memref<32768xf64>) {
+  %0 = tk.load %x[d0*8192 + d1] : memref<32768xf64> -> f64
+  %1 = math.sin %0 : f64
+  %2 = tk.reduce max %1 over [1] : f64
+  %3 = arith.divf %1, %2 : f64
+  tk.store %3, %o[d0*8192 + d1] : f64, memref<32768xf64>
+}

@@ -122,6 +122,36 @@ tk.func @product [32, 16, 32] (%a: memref<1024xf16>, %b: memref<512xf16>, %o: me
 
 // -----
 
+// What is cheap costs as much as a function where there is enough of it: two divisions do not, three do.
+
+// CHECK-LABEL: tk.func @divided
+// CHECK:       {tk.factors = f16, tk.shared}
+// APPLY-LABEL: tk.func @divided
+// APPLY:       %[[B:.*]] = tk.share %{{.*}} : vector<32x16xf16>
+// APPLY-NEXT:  tk.mma %{{.*}}, %{{.*}}, %[[B]]
+tk.func @divided [32, 16, 32] (%a: memref<1024xf16>, %b: memref<512xf16>, %r: memref<32xf32>, %c: memref<16xf32>, %o: memref<512xf32>) {
+  %0 = tk.load %a[d0*32 + d2] : memref<1024xf16> -> f16
+  %1 = arith.extf %0 : f16 to f32
+  %2 = tk.load %r[d0] : memref<32xf32> -> f32
+  %3 = arith.divf %1, %2 : f32
+  %4 = arith.divf %2, %3 : f32
+  %5 = arith.truncf %4 {tk.rounded} : f32 to f16
+  %6 = arith.extf %5 : f16 to f32
+  %7 = tk.load %b[d2*16 + d1] : memref<512xf16> -> f16
+  %8 = arith.extf %7 : f16 to f32
+  %9 = tk.load %c[d1] : memref<16xf32> -> f32
+  %10 = arith.divf %8, %9 : f32
+  %11 = arith.divf %9, %10 : f32
+  %12 = arith.divf %11, %8 : f32
+  %13 = arith.truncf %12 {tk.rounded} : f32 to f16
+  %14 = arith.extf %13 : f16 to f32
+  %15 = arith.mulf %6, %14 : f32
+  %16 = tk.reduce add %15 over [2] {tk.factors = f16} : f32
+  tk.store %16, %o[d0*16 + d1] : f32, memref<512xf32>
+}
+
+// -----
+
 // No matrix unit multiplies f32.
 
 // CHECK-LABEL: tk.func @wide
