@@ -64,6 +64,7 @@ _FUSION_GPU = {
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
     "scatter-slices",
+    "reduce-rows-first",
     "widen-scatters",
     "draw-together",
     "split-attention",

@@ -1,0 +1,96 @@
+"""reduce-rows-first: where rows are reduced anyway, all of a tensor is reduced by way of its rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.index_expr import ONE
+from tilewright.dialects.tw.base import Elementwise, ints
+from tilewright.dialects.tw.reduction import (
+    AllOp,
+    AnyOp,
+    MaxOp,
+    MinOp,
+    MomentsOp,
+    ProdOp,
+    ReduceOp,
+    SumOp,
+)
+from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
+from tilewright.dialects.types import element_type_of, is_half, sizes_of
+
+from ..rewrite import skip
+from .driver import Rewrite, Rules, apply_rules
+
+_MAX_OPS = 64
+"""How far above a reduction to look."""
+
+
+@dataclass(frozen=True)
+class ReduceRowsFirstPass(ModulePass):
+    """Reduce each row first, where the rows that are reduced are made with a reduction of each.
+
+    Before:
+        %m = tw.max %x over [1] : tensor<8x128xf32> -> tensor<8xf32>
+        %b = tw.broadcast %m dims [0] : tensor<8xf32> -> tensor<8x128xf32>
+        %d = tw.sub %x, %b : tensor<8x128xf32>
+        %s = tw.sum %d over [0, 1] : tensor<8x128xf32> -> tensor<f32>
+    After:
+        ...
+        %r = tw.sum %d over [1] : tensor<8x128xf32> -> tensor<8xf32>
+        %s = tw.sum %r over [0] : tensor<8xf32> -> tensor<f32>
+
+    The kernel that reduces the rows to make %d reduces those of %d, too, which need not be stored for another
+    one: the largest element of what a norm makes, a divergence of two softmaxes.
+    """
+
+    name = "reduce-rows-first"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_rules(op, _RULES, self.name)
+
+
+def _split(op: Operation, rw: Rewrite) -> SSAValue | None:
+    assert isinstance(op, ReduceOp)
+    axes = sorted(ints(op.axes))
+    rows = next((r for r in _reduced_with(op.source) if r and set(r) < set(axes)), None)
+    if rows is None:
+        return None
+    if isinstance(op, SumOp | ProdOp) and is_half(element_type_of(op.source)):
+        return skip(op, "sums of rows would be rounded to halves")
+    first = rw.value(type(op)(op.source, rows))
+    return rw.value(type(op)(first, [axis for axis in axes if axis not in rows]))
+
+
+def _reduced_with(value: SSAValue) -> Iterator[list[int]]:
+    """The trailing axes of each reduction of as many rows that the elements of `value` are made with."""
+    sizes, seen, todo = sizes_of(value), set[SSAValue](), [value]
+    while todo and len(seen) < _MAX_OPS:
+        owner = (found := todo.pop()).owner
+        if found in seen or not isinstance(owner, Operation):
+            continue
+        seen.add(found)
+        if isinstance(owner, ReduceOp | MomentsOp):
+            axes = sorted(ints(owner.axes))
+            trailing = list(range(len(sizes) - len(axes), len(sizes)))
+            if axes == trailing and sizes_of(owner.source) == sizes:
+                yield axes
+        elif owner.has_trait(Elementwise) or _keeps_rows(owner):
+            todo += owner.operands
+
+
+def _keeps_rows(op: Operation) -> bool:
+    """Whether it repeats numbers, or drops and adds dimensions of size 1."""
+    if isinstance(op, ReshapeOp):
+        before, after = ([n for n in sizes_of(v) if n != ONE] for v in (op.source, op.result))
+        return before == after
+    return isinstance(op, BroadcastOp)
+
+
+_RULES: Rules = {kind: (_split,) for kind in (AllOp, AnyOp, MaxOp, MinOp, ProdOp, SumOp)}
