@@ -9,9 +9,10 @@ from functools import cached_property
 from xdsl.ir import Block, Operation
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.compute import ScanOp
 from tilewright.dialects.tk.contraction import Contraction, find_contraction, find_matrix_vector
-from tilewright.dialects.tk.domain import ALONG
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tk.sort import SortOp
 
 from .body import reduced_axes
 
@@ -27,6 +28,7 @@ class Contents:
     over: frozenset[tuple[int, ...]]
     """The axes of each op that reduces, scans or sorts."""
     scans: bool
+    sorts: bool
 
     @cached_property
     def reduced(self) -> frozenset[int]:
@@ -59,12 +61,21 @@ class Bodies:
     A walk over a kernel for each of its parts would make long kernels cost the square of their length.
     """
 
+    scans_join_sorts: bool = False
+    """Where a program holds whole rows: elsewhere a loop that scans has no lanes, and would take them all."""
+
     _known: dict[KernelOp, Contents] = field(default_factory=dict[KernelOp, Contents])
 
     def of(self, kernel: KernelOp) -> Contents:
         if (known := self._known.get(kernel)) is None:
             known = self._known[kernel] = _contents_of(kernel)
         return known
+
+    def may_scan(self, first: Contents, second: Contents) -> bool:
+        """Whether what scans in either may stand in one kernel with the other."""
+        if not first.scans and not second.scans:
+            return True
+        return self.scans_join_sorts and (first.sorts or second.sorts)
 
     def changed(self, kernel: KernelOp) -> None:
         self._known.pop(kernel, None)
@@ -84,7 +95,8 @@ class Bodies:
             tuple([load for load in (*first.loads, *second.loads) if load not in gone]),
             tuple([store for store in (*first.stores, *second.stores) if store not in gone]),
             frozenset([tuple(sorted(reduced))] if reduced else []),
-            scans=False,
+            scans=first.scans or second.scans,
+            sorts=first.sorts or second.sorts,
         )
 
 
@@ -93,7 +105,7 @@ def _contents_of(kernel: KernelOp) -> Contents:
     loads: list[LoadOp] = []
     stores: list[StoreOp] = []
     over: set[tuple[int, ...]] = set()
-    count, scans = 0, False
+    count, scans, sorts = 0, False, False
     op = kernel.body.block.first_op
     while op is not None:
         count += 1
@@ -103,6 +115,7 @@ def _contents_of(kernel: KernelOp) -> Contents:
             stores.append(op)
         elif axes := reduced_axes(op):
             over.add(axes)
-            scans = scans or type(op) in ALONG
+            scans = scans or type(op) is ScanOp
+            sorts = sorts or type(op) is SortOp
         op = op.next_op
-    return Contents(kernel.body.block, count, tuple(loads), tuple(stores), frozenset(over), scans)
+    return Contents(kernel.body.block, count, tuple(loads), tuple(stores), frozenset(over), scans, sorts)

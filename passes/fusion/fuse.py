@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -49,6 +49,7 @@ class FusePass(ModulePass):
     again to keep results out of it: factors of products may be widened, from bytes to halves, again for each
     tile, a small kernel is computed again by all that read it, where they wait for their memory longer than
     that takes, and reductions over a few elements are written out where that lets them be computed again.
+    Running sums join what is sorted along the same rows, which a program holds.
 
     Two ways: an elementwise producer is **inlined** (recomputed at each load, whatever the
     subscripts), or both kernels are **merged** into one iteration space, where nothing is
@@ -68,16 +69,16 @@ class FusePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                _Fuser(function.body.block, self, self.hold_back).run()
+                _Fuser(function.body.block, self, Bodies(scans_join_sorts=self.far), self.hold_back).run()
 
 
 @dataclass
 class _Fuser:
     block: Block
     options: FusePass
+    bodies: Bodies
     hold_back: bool
     held_back: bool = False
-    bodies: Bodies = field(default_factory=Bodies)
 
     def run(self) -> None:
         self._walk()

@@ -150,7 +150,7 @@ def complete_match(
 ) -> Match | str:
     """Place the producer's remaining axes, which it reduces, and check that both fit one loop nest."""
     of_p, of_c = bodies.of(producer), bodies.of(consumer)
-    if of_p.scans or of_c.scans:
+    if not bodies.may_scan(of_p, of_c):
         return "a scan stays alone"
     if not of_p.uniform or not of_c.uniform:
         return "it reduces over different axes"

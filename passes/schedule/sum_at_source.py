@@ -187,7 +187,7 @@ def _complete(parts: KernelOp, rest: KernelOp, place: int) -> Complete:
             return "one of its axes is not read"
         axes |= {a: rank + i for i, a in enumerate(own)}
         of_p = bodies.of(producer)
-        if of_p.scans or any(op.scatters for op in of_p.stores):
+        if of_p.scans or of_p.sorts or any(op.scatters for op in of_p.stores):
             return "it scans or scatters"
         for over in of_p.over:
             mapped = {axes[a] for a in over}

@@ -122,6 +122,17 @@ def test_what_surrounds_a_sort_joins_it(compiled: Compile) -> None:
     torch.testing.assert_close(compiled(function, fallback=False)(*inputs), function(*inputs))
 
 
+def test_a_nucleus_is_sampled_from_sorted_probabilities(compiled: Compile) -> None:
+    """A softmax, its order, sums along that and what they decide."""
+
+    def function(x: Tensor) -> tuple[Tensor, Tensor]:
+        p, tokens = torch.sort(x.softmax(-1), descending=True, stable=True)
+        return torch.where(p.cumsum(-1) - p > 0.7, 0.0, p), tokens
+
+    x = torch.randperm(5 * 101).reshape(5, 101) / 50
+    torch.testing.assert_close(compiled(function, fallback=False)(x), function(x))
+
+
 @pytest.mark.parametrize(
     "x",
     [
