@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import i1, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 
 from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, as_expr
@@ -16,6 +16,7 @@ from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReverseOp, SliceOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
+from tilewright.passes.tensor.splats import splat_of
 
 from ..errors import Unsupported
 from .builder import Builder, Row, axis, integer
@@ -98,7 +99,10 @@ def _select(b: Builder, x: SSAValue, dim: int, index: Any) -> SSAValue:
 def _scatter_slice(
     b: Builder, x: SSAValue, source: SSAValue, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> SSAValue:
-    """Replace a slice: join what stands before, the source and what stands behind."""
+    """Replace a slice: join what stands before, the source and what stands behind.
+
+    With steps in between, the source is spread, which fuses with what makes it and with what reads it.
+    """
     source = b.cast(source, b.element)
     sizes = sizes_of(x)
     d = axis(dim, len(sizes))
@@ -107,9 +111,16 @@ def _scatter_slice(
         return source
     if integer(step) != 1 and first.constant is not None and count * integer(step) == sizes[d]:
         return _interleave(b, x, source, d, first, integer(step))
-    if integer(step) != 1:
-        positions = b.emit(IotaOp(i64, (count,), 0, first, integer(step)))
-        return _scatter_at(b, x, source, d, positions)
+    if (stride := integer(step)) != 1:
+        spread = _spread(b, source, d, first, sizes[d], stride)
+        if spread is None:
+            positions = b.emit(IotaOp(i64, (count,), 0, first, stride))
+            return _scatter_at(b, x, source, d, positions)
+        if splat_of(x) == 0:
+            return spread
+        written = _spread(b, b.full(True, i1, sizes_of(source)), d, first, sizes[d], stride)
+        assert written is not None
+        return b.emit(SelectOp(written, spread, x))
     rest = sizes[d] - first - count
     parts = [source]
     if first != index_expr.ZERO:
@@ -125,6 +136,23 @@ def _interleave(b: Builder, x: SSAValue, source: SSAValue, d: int, first: Expr, 
     groups = b.reshape(x, (*taken[: d + 1], as_expr(step), *sizes[d + 1 :]))
     one = b.reshape(source, (*taken[: d + 1], index_expr.ONE, *taken[d + 1 :]))
     return b.reshape(_scatter_slice(b, groups, one, d + 1, first), sizes)
+
+
+def _spread(b: Builder, source: SSAValue, dim: int, first: Expr, size: Expr, step: int) -> SSAValue | None:
+    """Zeros of `size` along `dim`, with a source at `first, first + step, ...`; None for unknown sizes."""
+    sizes = list(sizes_of(source))
+    count, start, end = sizes[dim].constant, first.constant, size.constant
+    if count is None or start is None or end is None:
+        return None
+    apart = b.reshape(source, (*sizes[: dim + 1], index_expr.ONE, *sizes[dim + 1 :]))
+    behind = [0] * (len(sizes) + 1)
+    behind[dim + 1] = step - 1
+    apart = b.emit(PadOp(apart, [0] * len(behind), behind, 0))
+    sizes[dim] = as_expr(min(count * step, end - start))
+    joined = take(b, b.reshape(apart, (*sizes[:dim], count * step, *sizes[dim + 1 :])), dim, 0, sizes[dim])
+    low, high = ([0] * len(sizes) for _ in range(2))
+    low[dim], high[dim] = start, end - start - min(count * step, end - start)
+    return b.emit(PadOp(joined, low, high, 0)) if low[dim] or high[dim] else joined
 
 
 def _scatter_at(b: Builder, x: SSAValue, source: SSAValue, dim: int, positions: SSAValue) -> SSAValue:
@@ -238,11 +266,21 @@ def _diagonal(b: Builder, x: SSAValue, offset: int = 0, dim1: int = 0, dim2: int
 def _scatter_diagonal(
     b: Builder, x: SSAValue, source: SSAValue, offset: int = 0, dim1: int = 0, dim2: int = 1
 ) -> SSAValue:
+    """Elements are chosen by their place, which fuses; an argument is written to where it is."""
     rank = len(sizes_of(x))
     perm = _diagonal_last(rank, dim1, dim2)
-    places = _on_diagonal(b, sizes_of(source)[-1], offset)
-    source = b.cast(source, b.element)
-    filled = b.emit(ScatterOp(b.transpose(x, perm), places, source, [rank - 2, rank - 1], rank - 2))
+    turned, source, length = b.transpose(x, perm), b.cast(source, b.element), sizes_of(source)[-1]
+    if isinstance(x, BlockArgument):
+        places = _on_diagonal(b, length, offset)
+        filled = b.emit(ScatterOp(turned, places, source, [rank - 2, rank - 1], rank - 2))
+    elif length == index_expr.ZERO:
+        filled = turned
+    else:
+        sizes, first = sizes_of(turned), max(-offset, 0)
+        behind = sizes[-2] - first - length
+        rows = b.emit(PadOp(source, [0] * (rank - 2) + [first], [index_expr.ZERO] * (rank - 2) + [behind], 0))
+        across = b.emit(BroadcastOp(rows, sizes, list(range(rank - 1))))
+        filled = b.emit(SelectOp(_compared(b, sizes, offset, "eq"), across, turned))
     return b.transpose(filled, [perm.index(d) for d in range(rank)])
 
 
@@ -255,12 +293,16 @@ def _unfold(b: Builder, x: SSAValue, dim: int, size: int, step: int) -> SSAValue
     return b.emit(WindowOp(x, [axis(dim, len(sizes))], [size], [step], [1]))
 
 
+def _compared(b: Builder, sizes: Sequence[Expr], diagonal: int, predicate: str) -> SSAValue:
+    """How columns stand to rows, of the last two dimensions, shifted by `diagonal`."""
+    rows = b.emit(IotaOp(i64, sizes, len(sizes) - 2, diagonal, 1))
+    columns = b.emit(IotaOp(i64, sizes, len(sizes) - 1, 0, 1))
+    return b.emit(CompareOp(columns, rows, predicate))
+
+
 def _triangle(predicate: str) -> Row:
     def row(b: Builder, x: SSAValue, diagonal: int = 0) -> SSAValue:
-        rank = len(b.sizes)
-        rows = b.emit(IotaOp(i64, b.sizes, rank - 2, diagonal, 1))
-        columns = b.emit(IotaOp(i64, b.sizes, rank - 1, 0, 1))
-        kept = b.emit(CompareOp(columns, rows, predicate))
+        kept = _compared(b, b.sizes, diagonal, predicate)
         return b.emit(SelectOp(kept, x, b.full(0, b.element, b.sizes)))
 
     return row
