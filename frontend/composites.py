@@ -137,6 +137,76 @@ def _eye(
     return (down == across).to(dtype or torch.get_default_dtype())
 
 
+def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
+    """A part of two copies behind each other: views of one tensor, instead of torch's table of positions."""
+    if not dims:
+        return _roll(x.reshape(-1), shifts, (0,)).reshape(x.shape)
+    for shift, dim in zip(shifts, dims, strict=True):
+        size = x.shape[dim]
+        place = dim % x.dim()
+        if size:
+            twice = x.unsqueeze(place).expand(*x.shape[:place], 2, *x.shape[place:]).flatten(place, place + 1)
+            x = twice.narrow(place, (size - shift) % size, size)
+    return x.clone()
+
+
+def _searched(
+    sorted_sequence: Tensor,
+    values: Tensor | float,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
+    """How many numbers of a short sorted row come before each value."""
+    count = sorted_sequence.shape[-1] if sorted_sequence.dim() else 1
+    few = isinstance(count, int) and count <= MOST_COMPARED  # pyright: ignore[reportUnnecessaryIsInstance]
+    if sorter is not None or not few:
+        return NotImplemented
+    x = values if isinstance(values, Tensor) else torch.full((), values, device=sorted_sequence.device)
+    rows = sorted_sequence if sorted_sequence.dim() == 1 else sorted_sequence.unsqueeze(-2)
+    x = x.unsqueeze(-1)
+    after = rows > x if right or side == "right" else rows >= x
+    return (~after).sum(-1, dtype=torch.int32 if out_int32 else torch.int64)  # all come before NaN
+
+
+def _bucketize(
+    values: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
+) -> Tensor:
+    return _searched(boundaries, values, out_int32=out_int32, right=right)
+
+
+def _exponential(x: Tensor, lambd: float = 1, *, generator: torch.Generator | None = None) -> Tensor:
+    """Of a uniform number in (0, 1]; never exactly 0, as in eager mode on GPUs."""
+    if generator is not None or not x.is_floating_point():
+        return NotImplemented
+    uniform = 1 - torch.rand(x.shape, dtype=torch.float32, device=x.device)
+    most = 1 - torch.finfo(torch.float32).eps / 2
+    log = torch.where(uniform >= most, -torch.finfo(torch.float32).eps / 2, uniform.log())
+    return (log / -lambd).to(x.dtype)
+
+
+def _uniform(
+    x: Tensor, low: float = 0, high: float = 1, *, generator: torch.Generator | None = None
+) -> Tensor:
+    if generator is not None or not x.is_floating_point():
+        return NotImplemented
+    return (torch.rand(x.shape, dtype=torch.float32, device=x.device) * (high - low) + low).to(x.dtype)
+
+
+def _normal(
+    mean: Tensor | float, deviation: Tensor | float = 1, *, generator: torch.Generator | None = None
+) -> Tensor:
+    given = mean if isinstance(mean, Tensor) else deviation
+    if generator is not None or not isinstance(given, Tensor) or given.is_complex():
+        return NotImplemented
+    if isinstance(mean, Tensor) and isinstance(deviation, Tensor):
+        given, _ = _broadcast(mean, deviation)
+    drawn = torch.randn(given.shape, dtype=torch.float32, device=given.device)
+    return (drawn * deviation + mean).to(given.dtype)
+
+
 def composites() -> dict[OperatorBase, Callable[..., Any]]:
     """What replaces each of these operators, whatever torch's tables say."""
     aten = torch.ops.aten
@@ -153,6 +223,16 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.index_fill.int_Scalar: _index_fill,
         aten.index_fill.int_Tensor: _index_fill,
         aten.isin.Tensor_Tensor: _isin,
+        aten.roll.default: _roll,
+        aten.searchsorted.Tensor: _searched,
+        aten.searchsorted.Scalar: _searched,
+        aten.bucketize.Tensor: _bucketize,
+        aten.bucketize.Scalar: _bucketize,
+        aten.exponential.default: _exponential,
+        aten.uniform.default: _uniform,
+        aten.normal.Tensor_float: _normal,
+        aten.normal.float_Tensor: _normal,
+        aten.normal.Tensor_Tensor: _normal,
         aten._weight_norm_interface_backward.default: _weight_norm_backward,
     }
     return cast("dict[OperatorBase, Callable[..., Any]]", table)

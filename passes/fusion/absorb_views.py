@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.index_expr import (
     ZERO,
@@ -25,7 +26,9 @@ from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
-from ..rewrite import may_rewrite
+from ..host.layouts import Layout, dense
+from ..host.views import behind, is_view, view_layout
+from ..rewrite import carry_location, may_rewrite
 from .body import exprs_of, loads_of, remove_divisions, replace_input, set_exprs, simplify_body
 from .kernel_builder import KernelBuilder
 
@@ -45,15 +48,48 @@ class AbsorbViewsPass(ModulePass):
           %0 = tk.load %a[d1, d0] : tensor<8x4xf32> -> f32 ...
 
     A reshape may need an axis to be split in two, so that no subscript divides. Views
-    that only kernels used are left dead; views that library ops read stay.
+    that only kernels used are left dead; views that library ops read stay. Only a part of what a copy would
+    repeat is wanted of some (a tensor twice behind itself, from which a roll takes as much): that part is
+    what a kernel copies then, which fuses with what makes the tensor.
     """
 
     name = "absorb-views"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for part in op.walk(reverse=True):
+            if isinstance(part, view.SliceOp) and _repeats(part.source) and _is_stored(part.result):
+                _copy_part(part)
         for kernel in op.walk():
             if isinstance(kernel, KernelOp):
                 absorb_views(kernel)
+
+
+def _repeats(value: SSAValue) -> bool:
+    """Whether `value` is a view that only a copy can be, of more elements than it shows."""
+    root, views = behind(value)
+    layout: Layout | None = dense(sizes_of(root))
+    repeated = False
+    for shown in reversed(views):
+        repeated = repeated or isinstance(shown, view.BroadcastOp)
+        layout = view_layout(shown, layout)
+        if layout is None:
+            return repeated
+    return False
+
+
+def _is_stored(value: SSAValue) -> bool:
+    """Whether anything but a kernel reads it, as it is or through views."""
+    users = [use.operation for use in value.uses]
+    return any(
+        _is_stored(user.results[0]) if is_view(user) else not isinstance(user, KernelOp) for user in users
+    )
+
+
+def _copy_part(op: view.SliceOp) -> None:
+    kernel = view_kernel(op)
+    if kernel is not None and may_rewrite(op, "stores what it shows"):
+        carry_location(op, [kernel])
+        Rewriter.replace_op(op, kernel)
 
 
 def absorb_views(kernel: KernelOp) -> None:

@@ -240,11 +240,11 @@ _EFFECTS = frozenset[type[Operation]]((StoreOp, AssertOp))
 
 
 def simplify_body(kernel: KernelOp) -> None:
-    """Merge equal ops, drop roundings that are undone at once, drop dead ops and inputs."""
+    """Merge equal ops and checks, drop roundings that are undone at once, drop dead ops and inputs."""
     merge_equal_inputs(kernel)
     seen: dict[tuple[object, ...], Operation] = {}
     for op in ops_of(kernel.body.block):
-        if type(op) in _EFFECTS:
+        if type(op) in _EFFECTS and not isinstance(op, AssertOp):
             continue
         if (wide := _undone_rounding(op)) is not None:
             op.results[0].replace_all_uses_with(wide)
@@ -256,6 +256,9 @@ def simplify_body(kernel: KernelOp) -> None:
             continue
         for old, new in zip(op.results, known.results, strict=True):
             old.replace_all_uses_with(new)
+        if isinstance(op, AssertOp):
+            op.detach()
+            op.erase()
     for op in reversed(ops_of(kernel.body.block)):
         if type(op) not in _EFFECTS and all(r.first_use is None for r in op.results):
             op.detach()

@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var
 from tilewright.dialects.tk.descriptor import Descriptor
 from tilewright.dialects.tk.scope import shape_of_lanes
+from tilewright.dialects.types import element_type
 
 from ..native.text import KernelText
 from .spelling import dtype, expression, rounds_down, shape_text
@@ -86,10 +87,15 @@ class Writer(KernelText):
         return f"tl.broadcast_to({name}, {shape_text(shape)})"
 
     def operands(self, values: Sequence[SSAValue], *, typed: bool = False) -> list[str]:
-        """Texts of the operands of an elementwise op; the first is no literal if all are, none if `typed`."""
+        """Texts of the operands of an elementwise op, none of which is a literal if `typed`.
+
+        Of those of one type (all, but for the condition of a selection) the first is no literal if all are:
+        literals take the type of what they meet.
+        """
         found = [self.whole(v) if typed and v in self.literals else self.names[v] for v in values]
-        if values and all(v in self.literals for v in values):
-            found[0] = self.whole(values[0])
+        alike = [i for i, v in enumerate(values) if element_type(v.type) == element_type(values[-1].type)]
+        if alike and all(values[i] in self.literals for i in alike):
+            found[alike[0]] = self.whole(values[alike[0]])
         return found
 
     # Expressions

@@ -96,3 +96,36 @@ func.func @repeats_what_is_there_once(%x: tensor<3x1xf32>) -> tensor<3x4xf32> {
   %e = tw.exp %b : tensor<3x4xf32>
   func.return %e : tensor<3x4xf32>
 }
+
+// -----
+
+// Nobody reads all of what is repeated: the part is copied, not the whole.
+
+// CHECK-LABEL: @rolls_what_is_returned
+// CHECK-NEXT: %[[R:.*]] = tk.kernel [8, 4] ins(%x : tensor<8x4xf32>)
+// CHECK: tk.load {{.*}}[((d0 + 3) mod 8), d1]
+// CHECK: func.return %[[R]]
+func.func @rolls_what_is_returned(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %b = tw.broadcast %x dims [1, 2] : tensor<8x4xf32> -> tensor<2x8x4xf32>
+  %t = tw.reshape %b : tensor<2x8x4xf32> -> tensor<16x4xf32>
+  %r = tw.slice %t starts "3, 0" steps "1, 1" : tensor<16x4xf32> -> tensor<8x4xf32>
+  func.return %r : tensor<8x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_parts_of_views
+// CHECK-NEXT: tw.broadcast
+// CHECK-NEXT: tw.slice
+// CHECK-NEXT: tw.transpose
+// CHECK-NEXT: tw.reshape
+// CHECK-NEXT: tw.slice
+// CHECK-NEXT: func.return
+func.func @leaves_parts_of_views(%x: tensor<8x4xf32>) -> (tensor<2x3x4xf32>, tensor<16xf32>) {
+  %b = tw.broadcast %x dims [1, 2] : tensor<8x4xf32> -> tensor<2x8x4xf32>
+  %r = tw.slice %b starts "0, 1, 0" steps "1, 1, 1" : tensor<2x8x4xf32> -> tensor<2x3x4xf32>
+  %t = tw.transpose %x by [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32>
+  %f = tw.reshape %t : tensor<4x8xf32> -> tensor<32xf32>
+  %p = tw.slice %f starts "16" steps "1" : tensor<32xf32> -> tensor<16xf32>
+  func.return %r, %p : tensor<2x3x4xf32>, tensor<16xf32>
+}

@@ -357,3 +357,17 @@ func.func @keeps_positions_that_start_again(%i: tensor<5xi64>) -> tensor<5xi64> 
   %g = tw.gather %r[%i] dims [0] at 0 : (tensor<28xi64>, tensor<5xi64>) -> tensor<5xi64>
   func.return %g : tensor<5xi64>
 }
+
+// -----
+
+// CHECK-LABEL: @checks_one_index_once
+// CHECK: tk.assert
+// CHECK-NOT: tk.assert
+// CHECK: func.return
+func.func @checks_one_index_once(%x: tensor<8xf32>, %i: tensor<5xi64>) -> tensor<5xf32> {
+  %a = tw.gather %x[%i] dims [0] at 0 : (tensor<8xf32>, tensor<5xi64>) -> tensor<5xf32>
+  %e = tw.exp %x : tensor<8xf32>
+  %b = tw.gather %e[%i] dims [0] at 0 : (tensor<8xf32>, tensor<5xi64>) -> tensor<5xf32>
+  %s = tw.add %a, %b : tensor<5xf32>
+  func.return %s : tensor<5xf32>
+}

@@ -1,0 +1,117 @@
+"""Operators that are written out with others: rolls, searches in short rows, random numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from tilewright.frontend.explain import explain
+
+TARGETS = ("cpu_openmp", "gpu_emulated")
+INF, NAN = float("inf"), float("nan")
+
+
+def numbers(*sizes: int) -> Tensor:
+    return torch.randn(sizes, generator=torch.Generator().manual_seed(0))
+
+
+def rolls(x: Tensor) -> tuple[Tensor, ...]:
+    return (
+        x.roll(1, 0) + x.roll(-1, 1) * x,
+        x.roll(5),
+        x.roll((2, -30), (0, -1)).sin(),
+        x.roll(0, 0),
+        x[:0].roll(1, 0),
+        x[0, 0].roll(3),
+        x.bool().roll(1, 1),
+    )
+
+
+def searches(x: Tensor) -> tuple[Tensor, ...]:
+    bounds, rows = torch.linspace(-2, 2, 9), torch.linspace(-2, 2, 39).view(3, 13)
+    x = torch.cat([x.reshape(-1), bounds, torch.tensor([INF, -INF, NAN])])
+    return (
+        torch.bucketize(x, bounds),
+        torch.bucketize(x, bounds, right=True, out_int32=True),
+        torch.bucketize((x * 2).nan_to_num(0.0, 5.0, -5.0).int(), bounds),
+        torch.bucketize(x, torch.arange(-3, 4)),
+        torch.bucketize(0.3, bounds),
+        torch.searchsorted(rows, x[:30].view(3, 10), side="right"),
+        torch.searchsorted(bounds[:0], x),
+        torch.searchsorted(bounds, x.double()),
+    )
+
+
+@pytest.mark.filterwarnings("ignore:torch.searchsorted:UserWarning")
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("function", [rolls, searches])
+def test_as_in_eager(function: Callable[[Tensor], tuple[Tensor, ...]], target: str) -> None:
+    torch._dynamo.reset()
+    found = explain(function, numbers(5, 7), options={"target": target, "fallback": False})
+    assert not any(graph.library_calls for graph in found.graphs)
+    for got, want in zip(found.result, function(numbers(5, 7)), strict=True):
+        torch.testing.assert_close(got, want, equal_nan=True)
+
+
+def test_a_roll_is_a_subscript() -> None:
+    """Neither positions nor what stands twice behind itself are stored."""
+
+    def function(x: Tensor) -> Tensor:
+        x = torch.softmax(x, 1).roll((1, 2), (0, 1))
+        return x.view(4, 2, 3, 3).transpose(1, 2).reshape(12, 6).sin()
+
+    torch._dynamo.reset()
+    found = explain(function, numbers(8, 9), options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(found.result, function(numbers(8, 9)))
+    assert found.kernels == 2
+
+
+def test_long_rows_are_searched_by_aten() -> None:
+    torch._dynamo.reset()
+    found = explain(lambda x: torch.bucketize(x, torch.arange(65.0)), numbers(9))
+    assert [call for graph in found.graphs for call in graph.library_calls] == ["aten::bucketize.Tensor"]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_random_numbers_have_their_distribution(target: str) -> None:
+    def function(x: Tensor, scale: Tensor) -> tuple[Tensor, ...]:
+        return (
+            torch.empty_like(x).exponential_(2.0),
+            torch.empty_like(x).uniform_(-1, 3),
+            (torch.normal(x, 2.0) - x) / 2,
+            (torch.normal(1.0, scale) - 1) / scale,
+            (torch.normal(x, scale) - x) / scale,
+            F.gumbel_softmax(x.view(40, 100), tau=0.5),
+        )
+
+    torch._dynamo.reset()
+    torch.manual_seed(0)
+    compiled = torch.compile(function, backend="mlir", options={"target": target, "fallback": False})
+    x = numbers(4000)
+    exponential, uniform, *normals, gumbel = compiled(x, x.abs() + 0.5)
+    assert exponential.min() > 0
+    assert abs(exponential.mean() - 0.5) < 0.05
+    assert abs(exponential.std() - 0.5) < 0.05
+    assert uniform.min() >= -1
+    assert uniform.max() < 3
+    assert abs(uniform.mean() - 1) < 0.1
+    assert abs(uniform.var() - 16 / 12) < 0.1
+    for normal in normals:
+        assert abs(normal.mean()) < 0.1
+        assert abs(normal.std() - 1) < 0.1
+    torch.testing.assert_close(gumbel.sum(1), torch.ones(40))
+
+
+def test_a_choice_of_two_numbers_is_a_position() -> None:
+    """Triton gives two literals 32 bits, whatever reads them."""
+
+    def function(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        return y[torch.where(x > 0, 8, 3)], torch.where(x > 0, 0.1, 0.3).double() * y.double()[0]
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="mlir", options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(compiled(numbers(20), numbers(9)), function(numbers(20), numbers(9)))
