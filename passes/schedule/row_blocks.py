@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.domain import Along, Axes, levels_of
+from tilewright.dialects.tk.domain import Along, levels_of
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.sort import SortOp
 
 from ..rewrite import skip
 from .blocks import Blocks, covers, limited, power_of_two
 from .body import Body
-from .cost import estimate, is_expensive
+from .cost import estimate
 from .lanes import elements_of_lane, filled_warps
-from .live import live_bits
+from .live import in_order_of_need, live_bits, registers_wanted
 from .roles import Group, contiguous_axis, groups_of
 
 _TILE = 4096
@@ -30,6 +29,8 @@ _FEWEST_COLUMNS = 16
 """Elements side by side that are worth a transaction of memory."""
 _LOOP = 2048
 """Elements of a row that are read at a time where it does not stay."""
+_FILE = 2048 * 32
+"""Bits that the registers of a multiprocessor have, for each lane of a warp."""
 _ROOM = 96 * 32
 """Bits of a lane for values of its elements: its share of the registers that 16 warps have, less a quarter of
 them for addresses, masks and what is on its way from memory."""
@@ -43,8 +44,7 @@ def row_blocks(
     axes = [a for g in inner for a in g.axes]
     whole = {op.along for op in func.body.block.ops if isinstance(op, SortOp)}
     column = _lies_along(func, outer)
-    stay = _PERSISTENT // _registers(func, frozenset(axes))
-    sizes = _inner_blocks(func, axes, whole, stay, single=_is_single_pass(func), column=column is not None)
+    sizes = _roomy_blocks(func, axes, whole, lanes, column=column is not None)
     if any(not covers(size, func.space[axis]) for axis, size in sizes):
         skip(func, "rows do not stay in registers: reductions are loops over blocks")
     sizes = _fewer_at_a_time(func, sizes, lanes)
@@ -98,11 +98,32 @@ def _stores_inside(func: FuncOp) -> bool:
     )
 
 
-def _registers(func: FuncOp, axes: Axes) -> int:
-    """How many an element of a row wants: two of f64, two more where a costly function makes it."""
-    body = Body.of(func.body.block)
-    wide = [op for op in body.ops if axes <= body.runs[op] and any(r.type == f64 for r in op.results)]
-    return (4 if any(map(is_expensive, wide)) else 2) if wide else 1
+def _roomy_blocks(
+    func: FuncOp, axes: list[int], whole: set[int], lanes: int, *, column: bool
+) -> list[tuple[int, int]]:
+    """The blocks of reduced axes: rows stay where registers have room for all that is live of them.
+
+    Ops are put in another order where that is the only way, or makes less too much.
+    """
+    body, single = Body.of(func.body.block), _is_single_pass(func)
+    stay = _PERSISTENT // registers_wanted(body, frozenset(axes))
+    while True:
+        sizes = _inner_blocks(func, axes, whole, stay, single=single, column=column)
+        inner, held = frozenset(axis for axis, size in sizes if size > 1), prod(size for _, size in sizes)
+        if live_bits(body, inner) * held <= _FILE * lanes or stay <= _LOOP:
+            return sizes
+        if live_bits(ordered := in_order_of_need(body), inner) < live_bits(body, inner):
+            body = ordered
+            _rearrange(func, body)
+        else:
+            stay //= 2
+
+
+def _rearrange(func: FuncOp, body: Body) -> None:
+    """Put the ops of `func` into the order of `body`."""
+    for op in body.ops:
+        op.detach()
+    func.body.block.add_ops(body.ops)
 
 
 def _inner_blocks(

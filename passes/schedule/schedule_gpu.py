@@ -14,10 +14,12 @@ from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite
 from .blocks import Blocks, limited
+from .body import Body
 from .chain_blocks import chain_blocks
 from .chains import Chain, find_chain
 from .cost import estimate
 from .lanes import elements_of_lane, filled_warps
+from .live import registers_wanted
 from .offsets import index_bits
 from .product_blocks import Limits, product_blocks
 from .roles import Group, groups_of, matrix_product
@@ -25,6 +27,8 @@ from .row_blocks import row_blocks
 from .shared_factors import mark_shared
 from .variants import candidates
 
+_COSTLY = 8
+"""Registers that an element may want where a lane has eight of them."""
 _PER_CORE = 2
 """Programs per multiprocessor: with fewer, smaller blocks fill it better."""
 
@@ -122,7 +126,8 @@ def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int, lanes:
     if not outer:
         return Blocks((), 0, warps=1, index=bits)
     *rest_axes, axis = outer
-    block = limited(1024, func.space[axis])
+    most = 1024 if registers_wanted(Body.of(func.body.block)) < _COSTLY else 512
+    block = limited(most, func.space[axis])
     others = prod(estimate(func.space[a]) for a in rest_axes)
     while block > each * lanes and others * (estimate(func.space[axis]) // block) < wanted:
         block //= 2

@@ -46,6 +46,17 @@ def test_large_means_and_small_variances(case: str, mean: float) -> None:
     assert ((variance - truth).abs() <= truth * (32 * EPSILON + EPSILON * abs(mean) / 0.5)).all()
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_rows_of_sums_of_many_functions(dtype: torch.dtype) -> None:
+    """Ops in another order, so that the row stays; f64 is read again."""
+
+    def normed(x: Tensor, *others: Tensor) -> Tensor:
+        return nn.functional.layer_norm(sum((torch.tanh(t) for t in others), x), x.shape[1:])
+
+    inputs = [numbers(3, 9001, mean=0.1 * i, deviation=1.0).to(dtype) for i in range(8)]
+    torch.testing.assert_close(compiled(normed)(*inputs), normed(*inputs))
+
+
 def test_numbers_that_are_none() -> None:
     x = numbers(4, 20000, mean=1.0, deviation=1.0)
     x[0, 17], x[1, 3], x[2, 5], x[2, 19000] = float("nan"), float("inf"), -float("inf"), float("inf")

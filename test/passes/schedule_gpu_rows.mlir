@@ -124,7 +124,7 @@ tk.func @a_row_is_read_again [4, 16384] (%x: memref<65536xf64>, %o: memref<65536
 
 // -----
 
-// A costly function of f64 takes two more for each.
+// Costly ones of f64 are read again where there are more than 2048.
 
 // CHECK-LABEL: tk.func @costly_rows_are_read_again
 // CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2048>
@@ -134,4 +134,72 @@ tk.func @costly_rows_are_read_again [4, 8192] (%x: memref<32768xf64>, %o: memref
   %2 = tk.reduce max %1 over [1] : f64
   %3 = arith.divf %1, %2 : f64
   tk.store %3, %o[d0*8192 + d1] : f64, memref<32768xf64>
+}
+
+// -----
+
+// Six exponentials beside each other leave no room for a row, one after the other they do.
+
+// CHECK-LABEL:   tk.func @one_after_the_other
+// CHECK-SAME:    tk.blocks = array<i64: 0, 1, 1, 16384>
+// CHECK-COUNT-2: math.exp
+// CHECK-NEXT:    arith.addf
+// CHECK-NEXT:    tk.load
+// CHECK-NEXT:    math.exp
+// CHECK-NEXT:    arith.addf
+tk.func @one_after_the_other [4, 16384] (%a: memref<65536xf32>, %b: memref<65536xf32>, %c: memref<65536xf32>, %d: memref<65536xf32>, %e: memref<65536xf32>, %f: memref<65536xf32>, %o: memref<65536xf32>) {
+  %0 = tk.load %a[d0*16384 + d1] : memref<65536xf32> -> f32
+  %1 = math.exp %0 : f32
+  %2 = tk.load %b[d0*16384 + d1] : memref<65536xf32> -> f32
+  %3 = math.exp %2 : f32
+  %4 = tk.load %c[d0*16384 + d1] : memref<65536xf32> -> f32
+  %5 = math.exp %4 : f32
+  %6 = tk.load %d[d0*16384 + d1] : memref<65536xf32> -> f32
+  %7 = math.exp %6 : f32
+  %8 = tk.load %e[d0*16384 + d1] : memref<65536xf32> -> f32
+  %9 = math.exp %8 : f32
+  %10 = tk.load %f[d0*16384 + d1] : memref<65536xf32> -> f32
+  %11 = math.exp %10 : f32
+  %12 = arith.addf %1, %3 : f32
+  %13 = arith.addf %12, %5 : f32
+  %14 = arith.addf %13, %7 : f32
+  %15 = arith.addf %14, %9 : f32
+  %16 = arith.addf %15, %11 : f32
+  %17 = tk.reduce max %16 over [1] : f32
+  %18 = arith.divf %16, %17 : f32
+  tk.store %18, %o[d0*16384 + d1] : f32, memref<65536xf32>
+}
+
+// -----
+
+// All of them are needed again: the row is read twice.
+
+// CHECK-LABEL: tk.func @beside_each_other
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2048>
+tk.func @beside_each_other [4, 16384] (%a: memref<65536xf32>, %b: memref<65536xf32>, %c: memref<65536xf32>, %d: memref<65536xf32>, %e: memref<65536xf32>, %f: memref<65536xf32>, %o: memref<65536xf32>) {
+  %0 = tk.load %a[d0*16384 + d1] : memref<65536xf32> -> f32
+  %1 = math.exp %0 : f32
+  %2 = tk.load %b[d0*16384 + d1] : memref<65536xf32> -> f32
+  %3 = math.exp %2 : f32
+  %4 = tk.load %c[d0*16384 + d1] : memref<65536xf32> -> f32
+  %5 = math.exp %4 : f32
+  %6 = tk.load %d[d0*16384 + d1] : memref<65536xf32> -> f32
+  %7 = math.exp %6 : f32
+  %8 = tk.load %e[d0*16384 + d1] : memref<65536xf32> -> f32
+  %9 = math.exp %8 : f32
+  %10 = tk.load %f[d0*16384 + d1] : memref<65536xf32> -> f32
+  %11 = math.exp %10 : f32
+  %12 = arith.addf %1, %3 : f32
+  %13 = arith.addf %12, %5 : f32
+  %14 = arith.addf %13, %7 : f32
+  %15 = arith.addf %14, %9 : f32
+  %16 = arith.addf %15, %11 : f32
+  %17 = tk.reduce max %16 over [1] : f32
+  %18 = arith.mulf %17, %1 : f32
+  %19 = arith.mulf %18, %3 : f32
+  %20 = arith.mulf %19, %5 : f32
+  %21 = arith.mulf %20, %7 : f32
+  %22 = arith.mulf %21, %9 : f32
+  %23 = arith.mulf %22, %11 : f32
+  tk.store %23, %o[d0*16384 + d1] : f32, memref<65536xf32>
 }
