@@ -207,6 +207,12 @@ def _normal(
     return (drawn * deviation + mean).to(given.dtype)
 
 
+def _fill_normal(
+    x: Tensor, mean: float = 0, deviation: float = 1, *, generator: torch.Generator | None = None
+) -> Tensor:
+    return _normal(torch.full_like(x, mean), deviation, generator=generator)
+
+
 def composites() -> dict[OperatorBase, Callable[..., Any]]:
     """What replaces each of these operators, whatever torch's tables say."""
     aten = torch.ops.aten
@@ -233,6 +239,7 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.normal.Tensor_float: _normal,
         aten.normal.float_Tensor: _normal,
         aten.normal.Tensor_Tensor: _normal,
+        aten.normal_functional.default: _fill_normal,
         aten._weight_norm_interface_backward.default: _weight_norm_backward,
     }
     return cast("dict[OperatorBase, Callable[..., Any]]", table)

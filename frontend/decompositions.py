@@ -110,31 +110,6 @@ def _bernoulli(x: Tensor, *, generator: torch.Generator | None = None) -> Tensor
     return (torch.rand(x.shape, dtype=torch.float32, device=x.device) < x).to(x.dtype)
 
 
-def _exponential(x: Tensor, rate: float = 1.0, *, generator: torch.Generator | None = None) -> Tensor:
-    """-log(u) / rate for u in (0, 1], and as in torch's kernels never 0: samplers divide by it."""
-    if generator is not None or x.dtype == torch.float64:
-        return NotImplemented
-    drawn = 1.0 - torch.rand(x.shape, dtype=torch.float32, device=x.device)
-    least = torch.finfo(torch.float32).eps / 2
-    return (torch.where(drawn >= 1.0 - least, least, -drawn.log()) / rate).to(x.dtype)
-
-
-def _uniform(
-    x: Tensor, low: float = 0.0, high: float = 1.0, *, generator: torch.Generator | None = None
-) -> Tensor:
-    if generator is not None:
-        return NotImplemented
-    return torch.rand(x.shape, dtype=x.dtype, device=x.device) * (high - low) + low
-
-
-def _normal(
-    x: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: torch.Generator | None = None
-) -> Tensor:
-    if generator is not None:
-        return NotImplemented
-    return torch.randn(x.shape, dtype=x.dtype, device=x.device) * std + mean
-
-
 def _random_like(draw: Callable[..., Tensor]) -> Decomposition:
     def decomposed(
         x: Tensor, *, dtype: torch.dtype | None = None, device: torch.device | None = None, **_: object
@@ -244,9 +219,6 @@ def _own() -> Decompositions:
         aten.native_dropout.default: _native_dropout,
         aten.bernoulli.p: _bernoulli_p,
         aten.bernoulli.default: _bernoulli,
-        aten.exponential.default: _exponential,
-        aten.uniform.default: _uniform,
-        aten.normal_functional.default: _normal,
         aten.rand_like.default: _random_like(torch.rand),
         aten.randn_like.default: _random_like(torch.randn),
         aten._transformer_encoder_layer_fwd.default: _encoder_layer,

@@ -85,6 +85,7 @@ def test_random_numbers_have_their_distribution(target: str) -> None:
             (torch.normal(x, 2.0) - x) / 2,
             (torch.normal(1.0, scale) - 1) / scale,
             (torch.normal(x, scale) - x) / scale,
+            (torch.empty_like(x).normal_(3.0, 0.5) - 3) * 2,
             F.gumbel_softmax(x.view(40, 100), tau=0.5),
         )
 

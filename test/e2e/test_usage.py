@@ -148,28 +148,6 @@ def test_random_numbers_of_a_checkpoint(draw: Callable[[Tensor], Tensor], target
     assert not torch.equal(y, run(x)), "each call draws its own"
 
 
-FILLED: dict[str, tuple[Callable[[Tensor], Tensor], float, float]] = {
-    "exponential": (lambda x: x.exponential_(2.0), 0.5, 0.5),
-    "uniform": (lambda x: x.uniform_(1.0, 3.0), 2.0, 1 / 3**0.5),
-    "normal": (lambda x: x.normal_(3.0, 0.5), 3.0, 0.5),
-}
-
-
-@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
-@pytest.mark.parametrize("name", FILLED)
-def test_tensors_filled_with_random_numbers(name: str, target: str) -> None:
-    """Mean and deviation of as many numbers; a generator of the program's own is ATen's to draw from."""
-    fill, mean, deviation = FILLED[name]
-    options = {"target": target, "fallback": False}
-    torch._dynamo.reset()
-    found = torch.compile(lambda x: fill(torch.empty_like(x)), backend="mlir", options=options)(
-        torch.empty(20000)
-    )
-    assert abs(found.mean().item() - mean) < 0.03
-    assert abs(found.std().item() - deviation) < 0.03
-    assert name == "normal" or found.min() > 0.0
-
-
 @pytest.mark.parametrize("name", ["uniform", "normal"])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
 def test_numbers_of_a_seed_are_those_of_kernels(name: str, dtype: torch.dtype) -> None:
