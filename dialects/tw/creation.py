@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isfinite
+from math import copysign, inf, isfinite
 from typing import cast
 
 from xdsl.dialects.builtin import (
@@ -47,9 +47,13 @@ Scalar = bool | int | float
 
 
 def scalar_attr(value: Scalar, element: Attribute) -> Attribute:
-    """`value` as an attribute of element type `element`, rounded or wrapped to fit."""
+    """`value` as an attribute of element type `element`, rounded (to an infinity, too) or wrapped to fit."""
     if is_float(element):
-        return FloatAttr(float(value), cast(AnyFloat, element))
+        kind, number = cast(AnyFloat, element), float(value)
+        try:
+            return FloatAttr(number, kind)
+        except OverflowError:
+            return FloatAttr(copysign(inf, number), kind)
     assert isa(element, IntegerType)
     if element.width.data == 1:
         return IntegerAttr(int(bool(value)), element)

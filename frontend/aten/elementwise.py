@@ -197,8 +197,10 @@ def _divide(b: Builder, x: Operand, y: Operand, *, rounding_mode: str | None = N
 
 
 def _compare(predicate: str) -> Row:
+    """In the type of both operands: a Python number beside halves is one of them, so `half(0.1) == 0.1`."""
+
     def row(b: Builder, x: Operand, y: Operand) -> SSAValue:
-        element = b.working_element(promote([x, y]), [x, y])
+        element = promote([x, y])
         lhs, rhs = (b.operand(value, element, b.sizes) for value in (x, y))
         return b.emit(binary.CompareOp(lhs, rhs, predicate))
 

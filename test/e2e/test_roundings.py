@@ -110,6 +110,32 @@ def test_what_decides_is_rounded(half: torch.dtype) -> None:
     torch.testing.assert_close(compiled(function)(a, b), function(a, b), rtol=0, atol=0)
 
 
+@pytest.mark.parametrize("target", ["auto", "reference", "gpu_emulated"])
+@pytest.mark.parametrize("half", [torch.bfloat16, torch.float16], ids=str)
+def test_numbers_are_halves_beside_halves(half: torch.dtype, target: str) -> None:
+    """`half(0.1) == 0.1`, as eager compares; 2049 is 2048 as either half, and 1e5 an infinity as f16."""
+    numbers = (0.1, -1 / 3, 1e-8, 2049, 1e5)
+
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        found = [(x == n, x != n, x < n, x <= n, x > n, x >= n) for n in numbers]
+        return *(made for six in found for made in six), torch.where(x.clamp(max=0.1) == 0.1, 1, x)
+
+    x = torch.tensor([0.0, 6e4, -7.0, *numbers], dtype=torch.float64).to(half)
+    how = {"target": target, "fallback": False}
+    torch.compiler.reset()
+    for got, want in zip(torch.compile(function, backend="mlir", options=how)(x), function(x), strict=True):
+        assert torch.equal(got, want)
+
+
+def test_numbers_too_large_are_infinities() -> None:
+    def function(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        return x < 1e39, x - 1e39, torch.where(y > 0, y, -1e5), y.half() == 1e5
+
+    args = torch.tensor([0.0, -torch.inf, 3e38]), torch.tensor([1.0, 0.0, 6e4, torch.inf]).half()
+    for got, want in zip(compiled(function)(*args), function(*args), strict=True):
+        assert torch.equal(got, want)
+
+
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
 @pytest.mark.parametrize("size", [1, 3, 16, 37, 1000])
 def test_products_are_rounded_before_they_are_added(dtype: torch.dtype, size: int) -> None:
