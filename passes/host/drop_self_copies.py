@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
@@ -16,7 +16,8 @@ from tilewright.dialects.th.memory import BufferOp
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
 
-from ..rewrite import may_rewrite, skip
+from ..rewrite import may_rewrite
+from .outline import Names, twin
 
 
 @dataclass(frozen=True)
@@ -37,22 +38,46 @@ class DropSelfCopiesPass(ModulePass):
           tk.store %3, %o[i0](%2) : f32, memref<8xf32>
         }
 
-    In every launch of the kernel, input and output must be one buffer. Runs after `plan-memory`, which
-    gives an output the place of an input that dies; a kernel that does nothing else is left as it is.
+    Launches of which input and output are not one buffer keep the kernel as it was. Runs after `plan-memory`,
+    which gives an output the place of an input that dies; a kernel that does nothing else is left as it is.
     """
 
     name = "drop-self-copies"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [f for f in op.ops if isinstance(f, FuncOp)]
+        names = Names({f.sym_name.data: 1 for f in functions})
         launches: dict[str, list[LaunchOp]] = {}
         for launch in op.walk():
             if isinstance(launch, LaunchOp):
                 launches.setdefault(launch.kernel.string_value(), []).append(launch)
-        for function in op.ops:
-            if isinstance(function, FuncOp) and function.scheduled is None:
-                for copy in _self_copies(function, launches.get(function.sym_name.data, ())):
-                    if may_rewrite(copy.store, "stores what it has loaded from there"):
-                        copy.erase()
+        for function in functions:
+            if function.scheduled is None and (copies := _copies(function)):
+                _drop(function, copies, launches.get(function.sym_name.data, ()), names)
+
+
+def _drop(function: FuncOp, copies: Sequence[_Copy], launches: Sequence[LaunchOp], names: Names) -> None:
+    """Leave out the copies that launches do not need; a twin of `function` for each set of them but one."""
+    groups: dict[tuple[int, ...], list[LaunchOp]] = {}
+    for launch in launches:
+        own = tuple(i for i, copy in enumerate(copies) if copy.within(launch))
+        groups.setdefault(own, []).append(launch)
+    if not any(groups) or not may_rewrite(function, "stores what it has loaded from there"):
+        return
+    stays = () if () in groups else next(iter(groups))
+    for own, members in groups.items():
+        if own == stays:
+            continue
+        name = names.fresh(f"{function.sym_name.data}_in_place")
+        _erase(_copies(twin(function, name)), own)
+        for launch in members:
+            launch.properties["kernel"] = SymbolRefAttr(name)
+    _erase(copies, stays)
+
+
+def _erase(copies: Sequence[_Copy], own: Sequence[int]) -> None:
+    for i in own:
+        copies[i].erase()
 
 
 @dataclass(frozen=True)
@@ -60,27 +85,22 @@ class _Copy:
     load: LoadOp
     store: StoreOp
 
+    def within(self, launch: LaunchOp) -> bool:
+        """Whether a launch gives it one buffer."""
+        one, other = (launch.operands[_number(op.buffer)] for op in (self.load, self.store))
+        return _is_same(one, other)
+
     def erase(self) -> None:
         Rewriter.erase_op(self.store)
         if not self.load.result.uses:
             Rewriter.erase_op(self.load)
 
 
-def _self_copies(function: FuncOp, launches: Sequence[LaunchOp]) -> list[_Copy]:
-    """Plain stores of what was loaded at the same subscript of a buffer that is the same one."""
+def _copies(function: FuncOp) -> list[_Copy]:
+    """Plain stores of what was loaded at the same subscript, unless there are no others."""
     stores = [op for op in function.body.block.ops if isinstance(op, StoreOp)]
     copies = [copy for store in stores if (copy := _as_copy(store)) is not None]
-    if not launches or len(copies) == len(stores):
-        return []
-    found: list[_Copy] = []
-    for copy in copies:
-        one, other = _number(copy.load.buffer), _number(copy.store.buffer)
-        same = [_is_same(launch.operands[one], launch.operands[other]) for launch in launches]
-        if all(same):
-            found.append(copy)
-        elif any(same):
-            skip(copy.store, "other launches of this kernel copy between two buffers")
-    return found
+    return [] if len(copies) == len(stores) else copies
 
 
 def _number(buffer: SSAValue) -> int:

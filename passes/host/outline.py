@@ -17,6 +17,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import MapAttr, map_attr
 from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 
+from ..rewrite import carry_location
 from .layouts import Layout
 
 
@@ -121,3 +122,16 @@ def outline(kernel: KernelOp, name: str, types: Sequence[Attribute]) -> FuncOp:
     )
     function.location = kernel.location
     return function
+
+
+def twin(function: FuncOp, name: str) -> FuncOp:
+    """The same function under another name, before it."""
+    made = function.clone()
+    made.properties["sym_name"] = StringAttr(name)
+    carry_location(function, [made])
+    for op, copy in zip(function.body.block.ops, made.body.block.ops, strict=True):
+        copy.location = op.location
+    module = function.parent
+    assert module is not None
+    module.insert_op_before(made, function)
+    return made

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -15,9 +15,9 @@ from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.kernels import FuncOp
 
-from ..rewrite import carry_location, may_rewrite
+from ..rewrite import may_rewrite
 from .inplace import ATTRIBUTE
-from .outline import Names
+from .outline import Names, twin
 
 
 @dataclass(frozen=True)
@@ -72,15 +72,10 @@ def _fills(function: FuncOp) -> list[StoreOp]:
 
 def _split(function: FuncOp, fills: Sequence[StoreOp], launches: Sequence[LaunchOp], names: Names) -> None:
     """Put what fills into a function before `function`, and its launch before each launch."""
-    first = function.clone()
-    name = first.properties["sym_name"] = StringAttr(names.fresh(f"{function.sym_name.data}_fill"))
-    carry_location(function, [first])
-    module = function.parent
-    assert module is not None
-    module.insert_op_before(first, function)
+    name = names.fresh(f"{function.sym_name.data}_fill")
+    first = twin(function, name)
     pairs = list(zip(function.body.block.ops, first.body.block.ops, strict=True))
     for op, copy in pairs:
-        copy.location = op.location
         if op in fills:
             Rewriter.erase_op(op)
         elif not op.results:

@@ -122,8 +122,8 @@ FAULTS = (
     Fault(
         "self-copy-once",
         _H + "drop_self_copies.py",
-        "        if all(same):\n",
-        "        if any(same):\n",
+        "enumerate(copies) if copy.within(launch))",
+        "enumerate(copies) if any(copy.within(other) for other in launches))",
         "a copy is left out where one of several launches has two buffers",
     ),
     Fault(
