@@ -6,7 +6,7 @@
 Nothing runs: models are traced and lowered at benchmark sizes (`slim`: with one layer of each kind),
 and every kernel is compiled, equal ones once. Binaries stay in the folder `--cache`.
 A kernel is at fault where it spills registers, takes more shared memory than a program may
-have, or multiplies halves without a tensor-core instruction. The exit status counts them.
+have, or multiplies halves or bytes without a tensor-core instruction. The exit status counts them.
 """
 
 from __future__ import annotations
@@ -118,11 +118,10 @@ def text_of(unit: TritonUnit, kernel: TritonKernel) -> str:
     return found[0]
 
 
-def multiplies_halves(unit: TritonUnit, kernel: TritonKernel) -> bool:
-    """Whether the kernel has a product whose operands are halves: those of f32 state their precision."""
-    halves = any(p.type in ("*bf16", "*fp16") for p in kernel.parameters)
-    dots = [line for line in text_of(unit, kernel).splitlines() if "tl.dot(" in line]
-    return halves and any("input_precision" not in line for line in dots)
+def multiplies_narrow(unit: TritonUnit, kernel: TritonKernel) -> bool:
+    """Whether it has a product of less than f32, wherever the factors come from: f32 states its precision."""
+    dots = [line for line in text_of(unit, kernel).splitlines() if "tl.dot" in line]
+    return any("input_precision" not in line for line in dots)
 
 
 def faults_of(unit: TritonUnit, kernel: TritonKernel, binary: Binary) -> tuple[str, ...]:
@@ -132,7 +131,7 @@ def faults_of(unit: TritonUnit, kernel: TritonKernel, binary: Binary) -> tuple[s
         found.append(f"spills {binary.spills}")
     if binary.shared > architecture(binary.architecture).shared_per_block:
         found.append(f"{binary.shared} bytes of shared memory")
-    if multiplies_halves(unit, kernel) and not binary.tensor_core:
+    if multiplies_narrow(unit, kernel) and not binary.tensor_core:
         found.append("no tensor core")
     return tuple(found)
 

@@ -13,7 +13,16 @@ from click.testing import CliRunner
 from torch.nn import functional as F
 
 from benchmarks import gpu_static
-from benchmarks.gpu_static import TARGETS, faults_of, main, modules_of, rows_of, table, unit_of
+from benchmarks.gpu_static import (
+    TARGETS,
+    faults_of,
+    main,
+    modules_of,
+    multiplies_narrow,
+    rows_of,
+    table,
+    unit_of,
+)
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.capture import capture
 from tilewright.frontend.tool_io import chunks, parse_module
@@ -102,6 +111,36 @@ def test_faults_are_found(tmp_path: Path) -> None:
     assert faults_of(unit, product, replace(binary, spills=8)) == ("spills 8",)
     assert faults_of(unit, product, replace(binary, shared=1 << 20)) == ("1048576 bytes of shared memory",)
     assert faults_of(unit, product, replace(binary, assembly="fma.rn.f32")) == ("no tensor core",)
+
+
+@pytest.mark.parametrize("factors", ["i8", "f8E4M3FN", "bf16", "f32"])
+def test_products_of_all_narrow_factors_want_matrix_units(factors: str) -> None:
+    """Also where memory holds f32, which is narrowed on the way."""
+    module = parse_module(new_context(), _product(factors), "product.mlir")
+    (kernel,) = (unit := unit_of(module, "sm_90")).kernels
+    assert all(p.type in ("*fp32", "*i8", "*i32") for p in kernel.parameters)
+    assert multiplies_narrow(unit, kernel) == (factors != "f32")
+
+
+def _product(factors: str) -> str:
+    memory, sums = ("i8", "i32") if factors == "i8" else ("i8" if factors[1] == "8" else "f32", "f32")
+    narrow = {
+        "i8": "{1} = arith.extsi {0} : i8 to i32",
+        "f32": "{1} = arith.mulf {0}, {0} : f32",
+        "bf16": "{1}n = arith.truncf {0} : f32 to bf16\n  {1} = arith.extf {1}n : bf16 to f32",
+        "f8E4M3FN": "{1}n = arith.bitcast {0} : i8 to f8E4M3FN\n  {1} = arith.extf {1}n : f8E4M3FN to f32",
+    }[factors]
+    stated = {"f32": "", "f8E4M3FN": "{tk.factors = f16}"}.get(factors, f"{{tk.factors = {factors}}}")
+    arguments = f"%a: memref<4096x{memory}>, %b: memref<4096x{memory}>, %o: memref<4096x{sums}>"
+    return f"""tk.func @product [64, 64, 64] ({arguments}) {{
+  %0 = tk.load %a[d0*64 + d2] : memref<4096x{memory}> -> {memory}
+  %1 = tk.load %b[d2*64 + d1] : memref<4096x{memory}> -> {memory}
+  {narrow.format("%0", "%l")}
+  {narrow.format("%1", "%r")}
+  %p = arith.mul{sums[0]} %l, %r : {sums}
+  %s = tk.reduce add %p over [2] {stated} : {sums}
+  tk.store %s, %o[d0*64 + d1] : {sums}, memref<4096x{sums}>
+}}"""
 
 
 def test_a_stopped_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
