@@ -16,6 +16,24 @@ def _scan(combine: str, axis: int) -> Case:
     )
 
 
+def _sort(element: str, length: int, order: str = "") -> Case:
+    """Values and positions; behind the first ones, where there are such, zeros."""
+    kept, size = (length, 5 * length) if "first" not in order else (int(order.split()[-1]), 5 * length)
+    values = f"memref<{size}x{element}>"
+    return Case(
+        f"""tk.func @f [5, {length}] (%x: {values}, %o: {values}, %p: memref<{size}xi32>) {{
+          %0 = tk.load %x[d0*{length} + d1] : {values} -> {element}
+          %1, %2 = tk.sort %0 along 1 {order} : {element}
+          %3 = tk.index "d1" : i64
+          %4 = arith.constant {kept} : i64
+          %5 = arith.cmpi slt, %3, %4 : i64
+          tk.store %1, %o[d0*{length} + d1] if %5 : {element}, {values}
+          tk.store %2, %p[d0*{length} + d1] if %5 : i32, memref<{size}xi32>
+        }}""",
+        (f"{element} {size}{' < 40' * (element[0] == 'i')}", f"{element} {size} = 0", f"i32 {size} = 0"),
+    )
+
+
 CASES = {
     "elementwise": Case(
         """tk.func @f [3, 1, 7] (%x: memref<21xf32>, %o: memref<21xf32>) {
@@ -417,4 +435,9 @@ CASES = {
         }""",
         ("f32 63", "f32 123 = 0", "f32 123 = 0"),
     ),
+    "sort_few": _sort("f32", 5, "descending"),
+    "sort_by_ranks": _sort("f64", 37),
+    "sort_by_bytes": _sort("f32", 70, "descending"),
+    "sort_by_eight_bytes": _sort("i64", 70),
+    "sort_the_first": _sort("i32", 100, "first 3"),
 }

@@ -44,12 +44,13 @@ def buffers_of(case: Case, rng: np.random.Generator) -> list[np.ndarray]:
         size, _, value = size.partition("=")
         symbols = {Var("s", int(k[1:])): v for k, v in case.symbols.items()}
         count = parse_expr(size).evaluate(symbols)
-        dtype = {"i64": np.int64, "i1": np.bool_, "i32": np.int32, "i8": np.int8}.get(kind, np.float32)
+        known = {"i64": np.int64, "i1": np.bool_, "i32": np.int32, "i8": np.int8, "f64": np.float64}
+        dtype = known.get(kind, np.float32)
         if value:
             array = np.full(count, float(value))
         elif limit:
             array = rng.integers(0, int(limit), count)
-        elif kind == "f32":
+        elif kind in ("f32", "f64"):
             array = rng.standard_normal(count)
         elif kind == "bf16":
             array = Arrays(np).store(rng.standard_normal(count), bf16)
