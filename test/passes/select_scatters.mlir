@@ -37,7 +37,7 @@ func.func @adds_to_what_stands_there(%v: tensor<1x8xf32>, %i: tensor<1x8xi64>, %
 
 // CHECK-LABEL: @leaves_what_is_no_constant
 // CHECK-NEXT: tw.scatter_along
-// REMARK: tw.scatter_along at {{.*}}: its target is no constant
+// REMARK: tw.scatter_along at {{.*}}: its target is no constant: what stands there would all be copied
 func.func @leaves_what_is_no_constant(%t: tensor<8x128xf32>, %v: tensor<8x1xf32>, %i: tensor<8x1xi64>) -> tensor<8x128xf32> {
   %r = tw.scatter_along %t, %i, %v dim 1 reduce none : (tensor<8x128xf32>, tensor<8x1xi64>, tensor<8x1xf32>) -> tensor<8x128xf32>
   func.return %r : tensor<8x128xf32>
