@@ -14,7 +14,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import is_pure
 
 from ..rewrite import insert_arguments, take_results
-from .body import merge_equal_inputs, rename_axes, rewrite_exprs, store_to
+from .body import merge_equal_inputs, rename_axes, rewrite_exprs
 from .contents import Bodies
 from .match import Match, links
 from .naming import NAME, fused_name
@@ -99,7 +99,8 @@ def drop_destinations(producer: KernelOp, internal: set[OpResult]) -> list[Opera
     for destination, result in list(zip(producer.destinations, producer.results, strict=True)):
         if result not in internal:
             continue
-        if (store := store_to(destination)) is not None:
+        for store in [use.operation for use in destination.uses]:
+            assert isinstance(store, StoreOp), f"{store.name} reads what is dropped"
             store.detach()
             store.erase()
             gone.append(store)

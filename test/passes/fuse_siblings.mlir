@@ -94,3 +94,27 @@ func.func @one_reads_less(%x: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<6x8xf
   %b = tw.tanh %s : tensor<6x8xf32>
   func.return %a, %b : tensor<8x8xf32>, tensor<6x8xf32>
 }
+
+// -----
+
+// Nobody reads the second result of the first kernel, which two masked stores write: both go.
+
+// CHECK-LABEL: @unread_and_stored_in_parts
+// CHECK-NEXT:  %{{.*}}, %{{.*}} = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>) -> (tensor<8xf32>, tensor<8xf32>)
+// CHECK-NOT:   if %
+func.func @unread_and_stored_in_parts(%x: tensor<64x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %a, %u = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>) -> (tensor<8xf32>, tensor<64x8xi64>) {
+  ^bb0(%p: tensor<64x8xf32>, %o: tensor<8xf32>, %q: tensor<64x8xi64>):
+    %0 = tk.load %p[d0, d1] : tensor<64x8xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<8xf32>
+    %2 = tk.index "d0" : i64
+    %3 = tk.index "d1" : i64
+    %4 = arith.cmpi slt, %2, %3 : i64
+    %5 = arith.cmpi sge, %2, %3 : i64
+    tk.store %2, %q[d0, d1] if %4 : i64, tensor<64x8xi64>
+    tk.store %3, %q[d0, d1] if %5 : i64, tensor<64x8xi64>
+  }
+  %b = tw.max %x over [0] : tensor<64x8xf32> -> tensor<8xf32>
+  func.return %a, %b : tensor<8xf32>, tensor<8xf32>
+}
