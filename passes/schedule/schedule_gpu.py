@@ -28,7 +28,7 @@ from .shared_factors import mark_shared
 from .variants import candidates
 
 _COSTLY = 8
-"""Registers that an element may want where a lane has eight of them."""
+"""Registers of an element of which lanes have half as many."""
 _PER_CORE = 2
 """Programs per multiprocessor: with fewer, smaller blocks fill it better."""
 
@@ -116,18 +116,18 @@ def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int, lanes:
     across = next((g.axes[0] for g in groups if g.role == "across"), None)
     last = next((g.axes[0] for g in groups if g.role == "last"), None)
     outer = [a for g in groups if g.role == "parallel" for a in g.axes]
+    half = 2 if registers_wanted(Body.of(func.body.block)) >= _COSTLY else 1
     if across is not None and last is not None:
         side = 8 * each
         tile = tuple((a, limited(side, func.space[a])) for a in (across, last))
         rest = tuple((a, 1) for a in outer)
-        warps = filled_warps(tile[0][1] * tile[1][1], 8, lanes, most=8)
+        warps = filled_warps(tile[0][1] * tile[1][1], 8 // half, lanes, most=8)
         varied = (across, last)
         return Blocks((*rest, *tile), len(rest) + 2, warps=warps, index=bits, kind="turned", varied=varied)
     if not outer:
         return Blocks((), 0, warps=1, index=bits)
     *rest_axes, axis = outer
-    most = 1024 if registers_wanted(Body.of(func.body.block)) < _COSTLY else 512
-    block = limited(most, func.space[axis])
+    block = limited(1024 // half, func.space[axis])
     others = prod(estimate(func.space[a]) for a in rest_axes)
     while block > each * lanes and others * (estimate(func.space[axis]) // block) < wanted:
         block //= 2

@@ -203,3 +203,17 @@ tk.func @beside_each_other [4, 16384] (%a: memref<65536xf32>, %b: memref<65536xf
   %23 = arith.mulf %22, %11 : f32
   tk.store %23, %o[d0*16384 + d1] : f32, memref<65536xf32>
 }
+
+// -----
+
+// Tiles that turn have eight warps for four, where functions of f64 are costly.
+
+// CHECK-LABEL: tk.func @turned
+// CHECK-SAME:  tk.blocks = array<i64: 0, 32, 1, 32>, tk.grid = 2 : i64, tk.warps = 8
+tk.func @turned [64, 96] (%x: memref<6144xf64>, %y: memref<6144xf64>, %o: memref<6144xf64>) {
+  %0 = tk.load %x[d0 + d1*64] : memref<6144xf64> -> f64
+  %1 = tk.load %y[d0*96 + d1] : memref<6144xf64> -> f64
+  %2 = math.sin %0 : f64
+  %3 = arith.addf %2, %1 : f64
+  tk.store %3, %o[d0*96 + d1] : f64, memref<6144xf64>
+}
