@@ -26,7 +26,6 @@ NOT_RUN = {
     "bufferize_errors": "no pass accepts it",
     "bufferize_narrow_products": "no pass accepts it",
     "schedule_gpu_masks": "long attention; test/e2e/test_gpu_masks.py runs what is like it",
-    "schedule_gpu_rows": "long rows; test/e2e/test_gpu_sums_at_source.py runs what is like it",
 }
 """Files of which no function is run, and why."""
 
