@@ -27,6 +27,7 @@ from tilewright.dialects.tk.access import IndexOp, LocalOp, StoreOp
 from tilewright.dialects.tk.sort import OrderOp, SortOp
 from tilewright.dialects.types import flat_memref
 
+from .body import Reduction
 from .work import Work
 from .writer import Scope
 
@@ -46,7 +47,7 @@ class SortedRows:
     def before(self, scope: Scope, loops: Collection[int], ops: Sequence[Operation], work: Work) -> bool:
         """Sort the rows of which all but the own axis is bound; whether there are any.
 
-        Loops around nothing but stores of the first values are no longer than these.
+        When all are sorted, loops around nothing but stores of the first values are no longer than these.
         """
         found = [
             op
@@ -57,10 +58,15 @@ class SortedRows:
         ]
         for op in found:
             self._sort(scope, op)
-            if op.first is not None and all(stores_first(op, sink) for sink in work.ops()):
-                size = minimum(op.first.value.data, self.nests.space[op.along])
-                scope.bounds[op.along] = (as_expr(0), size)
+        if found and not any(isinstance(op, Reduction) for op in self.nests.needed(scope, work)):
+            for op in found:
+                self._shorten(scope, op, work)
         return bool(found)
+
+    def _shorten(self, scope: Scope, op: SortOp, work: Work) -> None:
+        if op.first is not None and all(stores_first(op, sink) for sink in work.ops()):
+            size = minimum(op.first.value.data, self.nests.space[op.along])
+            scope.bounds[op.along] = (as_expr(0), size)
 
     def fill(self, scope: Scope, op: SortOp) -> None:
         """One element of a row."""

@@ -88,7 +88,7 @@ FALLEN_BACK: dict[str, tuple[Callable[..., Any], tuple[Any, ...], str]] = {
         (torch.randn(4, 8),),
         "prims::convert_element_type",
     ),
-    "long sort": (lambda x: x.sort().values * 2, (torch.randn(3000),), "aten::sort"),
+    "long sort": (lambda x: x.sort().values * 2, (torch.randn(20000),), "aten::sort"),
 }
 
 

@@ -100,6 +100,51 @@ tk.func @behind_the_first [6, 8] (%x: memref<48xf32>, %o: memref<48xf32>) {
 
 // -----
 
+// Nor what sorts after the first sort, and sums, go along the first ones only.
+// APPLY-LABEL: tk.func @two_sorts_and_a_sum
+// APPLY: tk.for 1 = "0" to "8" step 4 {
+// APPLY: tk.order %{{.*}} into %{{.*}} count "8" first 3
+// APPLY: tk.for 1 = "0" to "8" step 4 {
+// APPLY: tk.order %{{.*}} into %{{.*}} count "8" descending first 3
+// APPLY: tk.for 1 = "0" to "8" step 4 iter
+// APPLY: tk.for 1 = "0" to "8" step 4 {
+tk.func @two_sorts_and_a_sum [6, 8] (%x: memref<48xf32>, %o: memref<18xf32>, %p: memref<18xf32>) {
+  %0 = tk.load %x[d0*8 + d1] : memref<48xf32> -> f32
+  %1, %2 = tk.sort %0 along 1 first 3 : f32
+  %k = math.exp %0 : f32
+  %3, %4 = tk.sort %k along 1 descending first 3 : f32
+  %s = tk.reduce add %0 over [1] : f32
+  %5 = tk.index "d1" : i64
+  %6 = arith.constant 3 : i64
+  %7 = arith.cmpi slt, %5, %6 : i64
+  %8 = arith.mulf %3, %s : f32
+  tk.store %1, %o[d0*3 + d1] if %7 : f32, memref<18xf32>
+  tk.store %8, %p[d0*3 + d1] if %7 : f32, memref<18xf32>
+}
+
+// -----
+
+// What is stored of the first ones by each of two sorts.
+// APPLY-LABEL: tk.func @two_sorts
+// APPLY: tk.for 1 = "0" to "8" step 4 {
+// APPLY: tk.order %{{.*}} into %{{.*}} count "8" first 3
+// APPLY: tk.for 1 = "0" to "8" step 4 {
+// APPLY: tk.order %{{.*}} into %{{.*}} count "8" descending first 3
+// APPLY-NEXT: tk.tail 1 = "0" count "3" {
+tk.func @two_sorts [6, 8] (%x: memref<48xf32>, %o: memref<18xf32>, %p: memref<18xf32>) {
+  %0 = tk.load %x[d0*8 + d1] : memref<48xf32> -> f32
+  %1, %2 = tk.sort %0 along 1 first 3 : f32
+  %k = math.exp %0 : f32
+  %3, %4 = tk.sort %k along 1 descending first 3 : f32
+  %5 = tk.index "d1" : i64
+  %6 = arith.constant 3 : i64
+  %7 = arith.cmpi slt, %5, %6 : i64
+  tk.store %1, %o[d0*3 + d1] if %7 : f32, memref<18xf32>
+  tk.store %3, %p[d0*3 + d1] if %7 : f32, memref<18xf32>
+}
+
+// -----
+
 // A key that is alike along the row is one, too.
 // APPLY-LABEL: tk.func @alike
 // APPLY: tk.for 1 = "0" to "8" step 4 {
