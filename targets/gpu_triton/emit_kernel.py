@@ -50,7 +50,7 @@ from .errors import NoBlocks, NoTritonLowering
 from .grid import Grid, grid_of, write_grid
 from .kernel import Parameter, TritonKernel
 from .spelling import comment, identifier, number, pointer
-from .tile_ops import arrange, collapse, cumulate, mma, share
+from .tile_ops import arrange, tile_text
 from .writer import Writer, broadcast
 
 
@@ -210,24 +210,6 @@ def _assert(w: Writer, op: Operation) -> None:
     w.line(f"tl.store({target}, {code}, mask={condition} == 0)")
 
 
-def _collapse(w: Writer, op: Operation) -> None:
-    assert isinstance(op, CollapseOp)
-    w.note_place(op.location)
-    w.assign(op.result, collapse(w, op), shape_of_lanes(op.result.type))
-
-
-def _cumulate(w: Writer, op: Operation) -> None:
-    assert isinstance(op, CumulateOp)
-    w.note_place(op.location)
-    w.assign(op.result, cumulate(w, op), shape_of_lanes(op.result.type))
-
-
-def _share(w: Writer, op: Operation) -> None:
-    assert isinstance(op, ShareOp)
-    w.note_place(op.location)
-    w.assign(op.result, share(w, op), shape_of_lanes(op.result.type))
-
-
 def _arrange(w: Writer, op: Operation) -> None:
     assert isinstance(op, ArrangeOp)
     w.note_place(op.location)
@@ -238,10 +220,10 @@ def _arrange(w: Writer, op: Operation) -> None:
         w.line(f"{name} = {back.format(name)}")
 
 
-def _mma(w: Writer, op: Operation) -> None:
-    assert isinstance(op, MmaOp)
+def _tile(w: Writer, op: Operation) -> None:
+    assert isinstance(op, CollapseOp | CumulateOp | MmaOp | ShareOp)
     w.note_place(op.location)
-    w.assign(op.result, mma(w, op), shape_of_lanes(op.result.type))
+    w.assign(op.result, tile_text(w, op), shape_of_lanes(op.result.type))
 
 
 # Loops
@@ -335,11 +317,8 @@ _STATEMENTS: Mapping[type[Operation], Callable[[Writer, Operation], None]] = {
     IndexOp: _index,
     ActiveOp: _active,
     AssertOp: _assert,
-    CollapseOp: _collapse,
-    CumulateOp: _cumulate,
     ArrangeOp: _arrange,
-    MmaOp: _mma,
-    ShareOp: _share,
+    **dict.fromkeys((CollapseOp, CumulateOp, MmaOp, ShareOp), _tile),
     ForOp: _for,
     YieldOp: _yield,
 }

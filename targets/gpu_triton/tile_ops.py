@@ -26,7 +26,21 @@ _INTEGERS: Mapping[str, str] = {"mul": "_multiply", "and": "_and", "or": "_or"}
 _NAMED: Mapping[str, str] = {"add": "tl.sum", "max": "tl.max", "min": "tl.min"}
 
 
-def collapse(w: Writer, op: CollapseOp) -> str:
+def tile_text(w: Writer, op: CollapseOp | CumulateOp | MmaOp | ShareOp) -> str:
+    """The value of an op on tiles that has one result."""
+    match op:
+        case CollapseOp():
+            return _collapse(w, op)
+        case CumulateOp():
+            return _cumulate(w, op)
+        case MmaOp():
+            return _mma(w, op)
+        case ShareOp():
+            w.helpers.add("_shared")
+            return f"_shared({w.whole(op.value)})"
+
+
+def _collapse(w: Writer, op: CollapseOp) -> str:
     """One call per dimension, the last one first."""
     shape = shape_of_lanes(op.value.type)
     text, kind = w.whole(op.value), op.kind.data
@@ -48,18 +62,13 @@ def _along(w: Writer, text: str, kind: str, dim: int, *, floats: bool, keep: boo
     return f"tl.reduce({text}, {dim}, {helper}{kept})"
 
 
-def cumulate(w: Writer, op: CumulateOp) -> str:
+def _cumulate(w: Writer, op: CumulateOp) -> str:
     text, dim = w.whole(op.value), op.dim.value.data
     if op.kind.data == "add":
         return f"tl.cumsum({text}, {dim})"
     helper = _FLOATS[op.kind.data]
     w.helpers.add(helper)
     return f"tl.associative_scan({text}, {dim}, {helper})"
-
-
-def share(w: Writer, op: ShareOp) -> str:
-    w.helpers.add("_shared")
-    return f"_shared({w.whole(op.value)})"
 
 
 def arrange(w: Writer, op: ArrangeOp) -> tuple[str, str]:
@@ -81,7 +90,7 @@ def arrange(w: Writer, op: ArrangeOp) -> tuple[str, str]:
     return call, f"tl.permute({{0}}, {back})" if turned else "{0}"
 
 
-def mma(w: Writer, op: MmaOp) -> str:
+def _mma(w: Writer, op: MmaOp) -> str:
     """The precision concerns f32 factors; sums of 8-bit floats are f32 beyond one step if told so.
 
     Before 3.8 or so, Triton takes sums for f32 unless told otherwise.
