@@ -99,28 +99,15 @@ def _select(b: Builder, x: SSAValue, dim: int, index: Any) -> SSAValue:
 def _scatter_slice(
     b: Builder, x: SSAValue, source: SSAValue, dim: int = 0, start: Any = None, end: Any = None, step: int = 1
 ) -> SSAValue:
-    """Replace a slice: join what stands before, the source and what stands behind.
-
-    With steps in between, the source is spread, which fuses with what makes it and with what reads it.
-    """
+    """Replace a slice: without steps in it, join what stands before, the source and what stands behind."""
     source = b.cast(source, b.element)
     sizes = sizes_of(x)
     d = axis(dim, len(sizes))
     first, count = _start(start, sizes[d]), sizes_of(source)[d]
     if count == sizes[d]:
         return source
-    if integer(step) != 1 and first.constant is not None and count * integer(step) == sizes[d]:
-        return _interleave(b, x, source, d, first, integer(step))
     if (stride := integer(step)) != 1:
-        spread = _spread(b, source, d, first, sizes[d], stride)
-        if spread is None:
-            positions = b.emit(IotaOp(i64, (count,), 0, first, stride))
-            return _scatter_at(b, x, source, d, positions)
-        if splat_of(x) == 0:
-            return spread
-        written = _spread(b, b.full(True, i1, sizes_of(source)), d, first, sizes[d], stride)
-        assert written is not None
-        return b.emit(SelectOp(written, spread, x))
+        return _scatter_steps(b, x, source, d, first, stride)
     rest = sizes[d] - first - count
     parts = [source]
     if first != index_expr.ZERO:
@@ -128,6 +115,24 @@ def _scatter_slice(
     if rest != index_expr.ZERO:
         parts.append(take(b, x, d, first + count, rest))
     return b.emit(ConcatOp(parts, d))
+
+
+def _scatter_steps(b: Builder, x: SSAValue, source: SSAValue, d: int, first: Expr, step: int) -> SSAValue:
+    """Replace every `step`-th element, beginning with `first`.
+
+    The source is spread, which fuses with what makes it and with what reads it; unknown sizes scatter.
+    """
+    size, count = sizes_of(x)[d], sizes_of(source)[d]
+    if first.constant is not None and count * step == size:
+        return _interleave(b, x, source, d, first, step)
+    spread = _spread(b, source, d, first, size, step)
+    if spread is None:
+        return _scatter_at(b, x, source, d, b.emit(IotaOp(i64, (count,), 0, first, step)))
+    if splat_of(x) == 0:
+        return spread
+    written = _spread(b, b.full(True, i1, sizes_of(source)), d, first, size, step)
+    assert written is not None
+    return b.emit(SelectOp(written, spread, x))
 
 
 def _interleave(b: Builder, x: SSAValue, source: SSAValue, d: int, first: Expr, step: int) -> SSAValue:
