@@ -134,6 +134,11 @@ def rank_of_type(type_: Attribute) -> int:
     return type_.get_num_dims()
 
 
+def same_but_along(dim: int, one: Sequence[Expr], other: Sequence[Expr]) -> bool:
+    """Whether sizes of one rank are the same in every dimension but `dim`."""
+    return all(a == b for d, (a, b) in enumerate(zip(one, other, strict=True)) if d != dim)
+
+
 def numel_of(value: SSAValue) -> int | None:
     """Number of elements, None where a size is symbolic."""
     return static_product(sizes_of(value))

@@ -14,7 +14,7 @@ from tilewright.dialects.tw.base import Elementwise, ints
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.indexing import GatherAlongOp
 from tilewright.dialects.tw.view import BroadcastOp
-from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
+from tilewright.dialects.types import element_type_of, same_but_along, sizes_of, tensor_type
 
 from ..rewrite import skip
 from .driver import Rewrite, Rules, apply_rules
@@ -55,7 +55,7 @@ def _gather_operands(op: Operation, rw: Rewrite) -> SSAValue | None:
         return None
     sizes, dim = sizes_of(op.source), op.dim.value.data
     taken = sizes_of(op.index)
-    if any(a != b for d, (a, b) in enumerate(zip(taken, sizes, strict=True)) if d != dim):
+    if not same_but_along(dim, taken, sizes):
         return skip(op, "it gathers from a part of the rows")
     of, by = sizes[dim].constant, taken[dim].constant
     if by is None or (of is None and by > 1) or (of is not None and of < by * _SHARE):

@@ -14,7 +14,7 @@ from tilewright.dialects.tw.creation import FullOp, IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, CompareOp, SelectOp
 from tilewright.dialects.tw.indexing import Combine, GatherOp, ScatterAlongOp
 from tilewright.dialects.tw.view import BroadcastOp
-from tilewright.dialects.types import element_type_of, sizes_of
+from tilewright.dialects.types import element_type_of, same_but_along, sizes_of
 
 from ..rewrite import skip
 from .driver import Rewrite, Rules, apply_rules
@@ -51,7 +51,7 @@ def _select(op: Operation, rw: Rewrite) -> SSAValue | None:
     constant, combine = splat_of(op.target), op.combine.data
     if constant is None:
         return skip(op, "its target is no constant: what stands there would all be copied")
-    if few[dim] != ONE or any(a != b for d, (a, b) in enumerate(zip(few, sizes, strict=True)) if d != dim):
+    if few[dim] != ONE or not same_but_along(dim, few, sizes):
         return skip(op, "it does not give one number to each row")
     if combine not in (Combine.NONE, Combine.ADD):
         return skip(op, f"it combines by {combine.value}")
