@@ -15,8 +15,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ import torch
 
 from benchmarks.gpu_bench import Bench, Row, failure
 from benchmarks.gpu_sections import SECTIONS
+from tilewright.targets.gpu_triton.compiler import triton_version
 
 LOST = 3
 """The status of a process that cannot use its device any more."""
@@ -51,9 +50,7 @@ def main() -> None:
 
 
 def _facts(bench: Bench) -> Row:
-    found: Row = {"torch": torch.__version__}
-    with suppress(Exception):
-        found["triton"] = version("triton")
+    found: Row = {"torch": torch.__version__, "triton": triton_version()}
     if bench.on_gpu:
         found |= {"gpu": torch.cuda.get_device_name(bench.device), "cuda": torch.version.cuda}
     return found
