@@ -190,6 +190,7 @@ def _exponential(x: Tensor, lambd: float = 1, *, generator: torch.Generator | No
 def _uniform(
     x: Tensor, low: float = 0, high: float = 1, *, generator: torch.Generator | None = None
 ) -> Tensor:
+    """`aten.uniform`: numbers of [low, high) with the sizes of `x`, drawn in f32 and rounded to its type."""
     if generator is not None or not x.is_floating_point():
         return NotImplemented
     return (torch.rand(x.shape, dtype=torch.float32, device=x.device) * (high - low) + low).to(x.dtype)
@@ -198,6 +199,7 @@ def _uniform(
 def _normal(
     mean: Tensor | float, deviation: Tensor | float = 1, *, generator: torch.Generator | None = None
 ) -> Tensor:
+    """`aten.normal`: a number of each mean and standard deviation, drawn in f32 and rounded to their type."""
     given = mean if isinstance(mean, Tensor) else deviation
     if generator is not None or not isinstance(given, Tensor) or given.is_complex():
         return NotImplemented
