@@ -29,6 +29,8 @@ class Contents:
     """The axes of each op that reduces, scans or sorts."""
     scans: bool
     sorts: bool
+    folds: bool
+    """Whether some op reduces: what it makes is there only when its axis was walked."""
 
     @cached_property
     def reduced(self) -> frozenset[int]:
@@ -61,8 +63,8 @@ class Bodies:
     A walk over a kernel for each of its parts would make long kernels cost the square of their length.
     """
 
-    scans_join_sorts: bool = False
-    """Where a program holds whole rows: elsewhere a loop that scans has no lanes, and would take them all."""
+    scans_join: bool = False
+    """Where lanes scan together: elsewhere a loop that scans has no lanes, and would take those of others."""
 
     _known: dict[KernelOp, Contents] = field(default_factory=dict[KernelOp, Contents])
 
@@ -73,9 +75,7 @@ class Bodies:
 
     def may_scan(self, first: Contents, second: Contents) -> bool:
         """Whether what scans in either may stand in one kernel with the other."""
-        if not first.scans and not second.scans:
-            return True
-        return self.scans_join_sorts and (first.sorts or second.sorts)
+        return self.scans_join or not (first.scans or second.scans)
 
     def changed(self, kernel: KernelOp) -> None:
         self._known.pop(kernel, None)
@@ -97,6 +97,7 @@ class Bodies:
             frozenset([tuple(sorted(reduced))] if reduced else []),
             scans=first.scans or second.scans,
             sorts=first.sorts or second.sorts,
+            folds=first.folds or second.folds,
         )
 
 
@@ -105,7 +106,7 @@ def _contents_of(kernel: KernelOp) -> Contents:
     loads: list[LoadOp] = []
     stores: list[StoreOp] = []
     over: set[tuple[int, ...]] = set()
-    count, scans, sorts = 0, False, False
+    count, scans, sorts, folds = 0, False, False, False
     op = kernel.body.block.first_op
     while op is not None:
         count += 1
@@ -117,5 +118,7 @@ def _contents_of(kernel: KernelOp) -> Contents:
             over.add(axes)
             scans = scans or type(op) is ScanOp
             sorts = sorts or type(op) is SortOp
+            folds = folds or type(op) not in (ScanOp, SortOp)
         op = op.next_op
-    return Contents(kernel.body.block, count, tuple(loads), tuple(stores), frozenset(over), scans, sorts)
+    over_all = frozenset(over)
+    return Contents(kernel.body.block, count, tuple(loads), tuple(stores), over_all, scans, sorts, folds)

@@ -49,7 +49,7 @@ class FusePass(ModulePass):
     again to keep results out of it: factors of products may be widened, from bytes to halves, again for each
     tile, a small kernel is computed again by all that read it, where they wait for their memory longer than
     that takes, and reductions over a few elements are written out where that lets them be computed again.
-    Running sums join what is sorted along the same rows, which a program holds.
+    Running sums join what reads them, and what reduces or sorts the same rows.
 
     Two ways: an elementwise producer is **inlined** (recomputed at each load, whatever the
     subscripts), or both kernels are **merged** into one iteration space, where nothing is
@@ -69,7 +69,7 @@ class FusePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                _Fuser(function.body.block, self, Bodies(scans_join_sorts=self.far), self.hold_back).run()
+                _Fuser(function.body.block, self, Bodies(scans_join=self.far), self.hold_back).run()
 
 
 @dataclass

@@ -50,7 +50,8 @@ class FuseSiblingsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
-                _fuse_block(function.body.block, KernelSizes(self.max_ops, Bodies()), self.reach)
+                bodies = Bodies(scans_join=self.strangers)
+                _fuse_block(function.body.block, KernelSizes(self.max_ops, bodies), self.reach)
                 if self.strangers:
                     _fuse_strangers(function.body.block, self)
 
@@ -90,7 +91,7 @@ _NEAR = 16
 
 
 def _fuse_strangers(block: Block, limits: FuseSiblingsPass) -> None:
-    op, sizes = block.first_op, KernelSizes(limits.max_ops, Bodies())
+    op, sizes = block.first_op, KernelSizes(limits.max_ops, Bodies(scans_join=True))
     while op is not None:
         if isinstance(op, KernelOp):
             op = _absorb_strangers(op, limits, sizes)

@@ -19,6 +19,8 @@ from .cost import count, extent, is_contiguous
 PARALLEL_WORK = 32768
 """Elements from which on a kernel should have several independent rows."""
 MIN_ROWS = 4
+_LONG, _MANY_ROWS = 16384, 64
+"""Where that many rows that are longer fill a device, or nearly so, nothing is won by parts of them."""
 _FEW = 64
 """Rows of so many elements stay in the nearest cache, whichever way they are read."""
 
@@ -172,7 +174,17 @@ def complete_match(
         if any(body.contraction is not None for body in (of_p, of_c)):
             return "a matrix product takes no second reduction"
     result = Match(axes, tuple(space), moved_p | of_c.reduced)
-    return _check_coverage(of_p, of_c, result) or result
+    return _few_scanned_rows(of_p, of_c, result) or _check_coverage(of_p, of_c, result) or result
+
+
+def _few_scanned_rows(producer: Contents, consumer: Contents, m: Match) -> str | None:
+    """Reductions of few long rows are split in parts, which scans are not."""
+    if not (producer.scans or consumer.scans) or not (producer.folds or consumer.folds):
+        return None
+    rows = count([size for a, size in enumerate(m.space) if a not in m.reduced])
+    if extent_of(m) <= _LONG or rows >= _MANY_ROWS:
+        return None
+    return f"a scan of {rows} long rows cannot be split as what reduces them can"
 
 
 def _check_coverage(producer: Contents, consumer: Contents, m: Match) -> str | None:
@@ -229,7 +241,7 @@ def drawback(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -
     walked_again = any(not m.reduced.isdisjoint(_axes(op.subscripts)) for op in (*of_c.loads, *of_c.stores))
     if extent_of(m) <= _FEW:
         return None
-    if walked_again and not _reduces_contiguously(of_p, m):
+    if walked_again and of_p.folds and not _reduces_contiguously(of_p, m):
         return "its reduction runs across rows, which would be walked twice with a stride"
     if of_p.reduced and of_c.reduced and _runs_along_rows(of_p) != _runs_along_rows(of_c):
         return "one of the two reduces along rows, the other one across them"

@@ -66,7 +66,14 @@ _FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.
 FUNCTIONS: dict[str, tuple[Any, Any]] = {
     "max_pooling": (lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), _pool),
     "scans": (
-        lambda x: (x.cumprod(1), *x.cummax(1), *x.cummin(0), x.logcumsumexp(1)),
+        lambda x: (
+            x.cumprod(1),
+            *x.cummax(1),
+            *x.cummin(0),
+            x.logcumsumexp(1),
+            (x.softmax(1).cumsum(1) * x).sum(1),
+            x.cumsum(0) * x - x.amax(0),
+        ),
         lambda compiled: compiled(torch.randn(64, 1000)),
     ),
     "functions of f64 and numbers": (

@@ -68,3 +68,21 @@ def test_gradients(target: str) -> None:
         call(given).square().sum().backward()
         gradients.append(given.grad)
     torch.testing.assert_close(*gradients)
+
+
+def around(x: Tensor) -> tuple[Tensor, ...]:
+    """Reductions before and behind, rows and columns."""
+    sums = x.softmax(1).cumsum(1)
+    first = (sums > 0.5).int().argmax(1)
+    return sums.log(), (sums * x).sum(1), first, x.cumsum(0) * 2 - x, x.exp().logcumsumexp(0).relu()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "kernels"), [((64, 301), 2), ((65, 17001), 2), ((3, 20001), None)], ids=str
+)
+def test_what_stands_around_scans_joins_them_on_gpus(sizes: tuple[int, int], kernels: int | None) -> None:
+    x = torch.randn(sizes, generator=torch.Generator().manual_seed(0)) / 4
+    found = explain(around, x, options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(found.result, around(x), rtol=1e-5, atol=1e-5)
+    if kernels is not None:
+        assert [sum(graph.kernels.values()) for graph in found.graphs] == [kernels]
