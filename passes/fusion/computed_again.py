@@ -23,7 +23,7 @@ def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: M
     loads = loads_of(source)
     kernel = value.op
     assert isinstance(kernel, KernelOp)
-    everywhere = memory.far and vanishes(kernel)
+    everywhere = memory.far and vanishes(kernel, memory.tile)
     if not everywhere and not remarks_wanted() and stays(value, consumer, loads, bodies):
         return "it is a reduction, or recomputing it costs more"  # which is a longer question
     producer = producer_of(value)

@@ -22,6 +22,9 @@ BYTE_COST = 0.5
 MEMORY_BYTE_COST = 16
 """Moving one byte between a GPU's memory and its cores: 60 T operations and 3 to 4 TB each second."""
 
+NEAR_BYTE_COST = 8
+"""Moving one byte between a GPU's cache and its cores: 60 T operations and 7 TB each second."""
+
 _EXPENSIVE: Mapping[type[Operation], float] = {
     math.SqrtOp: 4,
     math.RsqrtOp: 4,
@@ -74,12 +77,17 @@ def count(sizes: Sequence[Expr]) -> int:
     return total
 
 
+def axes_read(subscripts: Sequence[Expr], space: Sequence[Expr]) -> set[int]:
+    """The axes along which a value that is read at `subscripts` varies; gather indices may vary along all."""
+    found = {v for e in subscripts for v in e.variables()}
+    if any(v.kind == "i" for v in found):
+        return set(range(len(space)))
+    return {v.index for v in found if v.kind == "d"}
+
+
 def evaluations(subscripts: Sequence[Expr], space: Sequence[Expr]) -> int:
     """How often a value that is read at `subscripts` is needed: once per point of its axes."""
-    axes = {v.index for e in subscripts for v in e.variables() if v.kind == "d"}
-    if any(v.kind == "i" for e in subscripts for v in e.variables()):
-        axes = set(range(len(space)))
-    return count([space[a] for a in sorted(axes)])
+    return count([space[a] for a in sorted(axes_read(subscripts, space))])
 
 
 def is_contiguous(load: LoadOp, axis: int) -> bool:

@@ -49,7 +49,9 @@ class FusePass(ModulePass):
     again to keep results out of it: factors of products may be widened, from bytes to halves, again for each
     tile, a small kernel is computed again by all that read it, where they wait for their memory longer than
     that takes, and reductions over a few elements are written out where that lets them be computed again.
-    Running sums join what reads them, and what reduces or sorts the same rows.
+    What several programs would each compute for themselves, such as keys of attention for each block of rows,
+    is written where that takes longer. Running sums join what reads them, and what reduces or sorts the same
+    rows.
 
     Two ways: an elementwise producer is **inlined** (recomputed at each load, whatever the
     subscripts), or both kernels are **merged** into one iteration space, where nothing is

@@ -2,40 +2,56 @@
 
 from __future__ import annotations
 
-from xdsl.ir import OpResult, SSAValue
+from dataclasses import dataclass
+
+from xdsl.ir import OpResult
 
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
 from .body import loads_of
-from .cost import MEMORY_BYTE_COST, body_cost, count, evaluations
+from .cost import body_cost, evaluations
 from .inline import axis_values, producer_of
+from .repeats import affordable, computed, hidden, size_in_bytes
 
 _LARGEST = 1 << 20
 """Bytes that a GPU moves in less time than it needs to begin a kernel."""
-_HIDDEN = 0.5
-"""What part of the time that its memory takes a kernel may compute more, and take no longer."""
 
 
-def vanishes(kernel: KernelOp) -> bool:
+@dataclass(frozen=True)
+class _Work:
+    """What a reader computes for a kernel that is left out."""
+
+    once: float = 0
+    """For each element that it reads."""
+    in_programs: float = 0
+    """By all of its programs."""
+
+    def __add__(self, other: _Work) -> _Work:
+        return _Work(self.once + other.once, self.in_programs + other.in_programs)
+
+
+def vanishes(kernel: KernelOp, tile: int) -> bool:
     """Whether each reader of its results can compute them again, and nobody needs them in memory."""
-    if sum(_bytes(result) for result in kernel.results) > _LARGEST:
+    if sum(size_in_bytes(result) for result in kernel.results) > _LARGEST:
         return False
-    work: dict[KernelOp, float] = {}
+    work: dict[KernelOp, _Work] = {}
     for result in kernel.results:
         for use in result.uses:
             reader = use.operation
             if not isinstance(reader, KernelOp):
                 return False
-            again = _computed_again(result, reader, use.index)
+            again = _computed_again(result, reader, use.index, tile)
             if again is None:
                 return False
-            work[reader] = work.get(reader, 0) + again
-    return all(more <= _HIDDEN * MEMORY_BYTE_COST * _moved(reader) for reader, more in work.items())
+            work[reader] = work.get(reader, _Work()) + again
+    return all(
+        more.once <= hidden(reader) and more.in_programs <= affordable(reader)
+        for reader, more in work.items()
+    )
 
 
-def _computed_again(value: OpResult, reader: KernelOp, operand: int) -> float | None:
+def _computed_again(value: OpResult, reader: KernelOp, operand: int, tile: int) -> _Work | None:
     """What it costs, None where it cannot be."""
     producer = producer_of(value)
     if isinstance(producer, str) or find_contraction(reader.body.block) is not None:
@@ -43,12 +59,8 @@ def _computed_again(value: OpResult, reader: KernelOp, operand: int) -> float | 
     loads = loads_of(reader.sources[operand])
     if any(isinstance(axis_values(producer, load, reader.space), str) for load in loads):
         return None
-    return body_cost(producer.ops) * sum(evaluations(load.subscripts, reader.space) for load in loads)
-
-
-def _moved(kernel: KernelOp) -> int:
-    return sum(map(_bytes, (*kernel.operands, *kernel.results)))
-
-
-def _bytes(value: SSAValue) -> int:
-    return count(sizes_of(value)) * bytes_of(element_type_of(value))
+    each = body_cost(producer.ops)
+    return _Work(
+        each * sum(evaluations(load.subscripts, reader.space) for load in loads),
+        each * sum(computed(load, reader, tile) for load in loads),
+    )

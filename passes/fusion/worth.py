@@ -13,8 +13,18 @@ from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float8, sizes_of
 
-from .cost import BYTE_COST, MEMORY_BYTE_COST, POSITIONS, body_cost, conversions, count, evaluations
+from .cost import (
+    BYTE_COST,
+    MEMORY_BYTE_COST,
+    NEAR_BYTE_COST,
+    POSITIONS,
+    body_cost,
+    conversions,
+    count,
+    evaluations,
+)
 from .inline import Producer
+from .repeats import affordable, computed
 from .staying import reads_all
 
 _WIDENING = frozenset[type[Operation]](
@@ -91,17 +101,35 @@ def recompute_costs_more(
             saved += 2 * size * element * MEMORY_BYTE_COST
     else:
         extra, saved = work * evaluated + reads, read_back
+    if memory.far:
+        extra += _in_each_program(work, producer, consumer, [op for op in loads if op not in factors], memory)
     if extra > saved:
         return f"recomputing it costs {extra:.0f} and saves {saved:.0f}"
     return None
 
 
+def _in_each_program(
+    work: float, producer: Producer, consumer: KernelOp, loads: list[LoadOp], memory: Memory
+) -> float:
+    """What it costs that programs which need the same elements compute them for themselves."""
+    repeats = sum(
+        computed(op, consumer, memory.tile) - evaluations(op.subscripts, consumer.space) for op in loads
+    )
+    read = sum(map(_load_bytes, _loaded_once(producer))) - bytes_of(element_type_of(producer.value))
+    again = repeats * max(0.0, work + read * NEAR_BYTE_COST)
+    return max(0.0, again - affordable(consumer))
+
+
 def _widens(producer: Producer, element: int) -> bool:
     """Whether less is read per element than it has bytes, but for what serves many of them."""
+    return sum(map(_load_bytes, _loaded_once(producer))) < element
+
+
+def _loaded_once(producer: Producer) -> list[LoadOp]:
+    """The loads of which each element has its own."""
     space = producer.kernel.space
-    once = [op for op in producer.ops if isinstance(op, LoadOp)]
-    once = [op for op in once if evaluations(op.subscripts, space) == count(space)]
-    return sum(map(_load_bytes, once)) < element
+    loads = [op for op in producer.ops if isinstance(op, LoadOp)]
+    return [op for op in loads if evaluations(op.subscripts, space) == count(space)]
 
 
 def _widened_in_tiles(work: float, size: int, evaluated: int, element: int) -> str | None:

@@ -1,0 +1,74 @@
+"""How often a GPU computes what a kernel reads: programs share nothing, so each makes it for itself."""
+
+from __future__ import annotations
+
+from xdsl.ir import Block, SSAValue
+
+from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.contraction import find_contraction
+from tilewright.dialects.tk.domain import Axes, axes_of_op, domains_of, reduced_axes
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
+
+from ..schedule.chains import find_chain
+from .cost import MEMORY_BYTE_COST, axes_read, count, evaluations, extent
+
+_HIDDEN = 0.5
+"""What part of the time that its memory takes a kernel may compute more, and take no longer."""
+_LAUNCH = 60e6
+"""What a GPU computes in the microsecond that it takes to begin one more kernel."""
+
+
+def computed(load: LoadOp, reader: KernelOp, tile: int) -> int:
+    """How often programs compute what is loaded, once per point of a program's own axes.
+
+    A value that lacks an axis of programs is made again along it: one of `[4096, 64]` in `[8, 4096, 64]`
+    eight times. Of chained products a program has `tile` rows, so that keys are made again for so many. What
+    belongs to pairs of a row and a key is not counted: masks that are computed bound the loop along keys.
+    """
+    space, block = reader.space, reader.body.block
+    own = evaluations(load.subscripts, space)
+    axes = axes_read(load.subscripts, space)
+    if len(axes) == len(space) or find_contraction(block) is not None:
+        return own
+    chain = find_chain(block)
+    if chain is None:
+        return own * count([space[axis] for axis in sorted(_needed_along(load, block) - axes)])
+    if axes >= {chain.row, chain.along}:
+        return own
+    others = set(range(len(space))) - axes - {chain.along, chain.row, *chain.held}
+    blocks = 1 if chain.row in axes else -(-extent(space[chain.row]) // tile)
+    return own * blocks * count([space[axis] for axis in sorted(others)])
+
+
+def _needed_along(load: LoadOp, block: Block) -> Axes:
+    """The axes of what is made of a loaded value, without what is reduced: a program has all of it."""
+    domains, reached = domains_of(block), {load.result}
+    axes, reduced = set[int](), set[int]()
+    for op in block.ops:
+        reduced.update(reduced_axes(op))
+        if not reached.isdisjoint(op.operands):
+            reached.update(op.results)
+            axes |= axes_of_op(op, domains)
+    return frozenset(axes - reduced)
+
+
+def affordable(kernel: KernelOp) -> float:
+    """What programs may compute more: while another kernel would begin, or while they wait for memory.
+
+    Products do not wait for it.
+    """
+    block = kernel.body.block
+    waits = find_contraction(block) is None and find_chain(block) is None
+    return max(_LAUNCH, hidden(kernel)) if waits else _LAUNCH
+
+
+def hidden(kernel: KernelOp) -> float:
+    """What is computed while a kernel waits for memory."""
+    moved = sum(map(size_in_bytes, (*kernel.operands, *kernel.results)))
+    return _HIDDEN * MEMORY_BYTE_COST * moved
+
+
+def size_in_bytes(value: SSAValue) -> int:
+    """All of a tensor."""
+    return count(sizes_of(value)) * bytes_of(element_type_of(value))
