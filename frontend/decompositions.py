@@ -20,7 +20,9 @@ from torch.nn.functional import linear
 from . import dropout_attention
 from .aten import foreign_rows
 from .composites import composites
+from .grid_sampling import samplings
 from .pooling import poolings
+from .special_functions import special_functions
 from .torch_internals import Operator
 
 Decomposition = Callable[..., Any]
@@ -225,6 +227,8 @@ def _own() -> Decompositions:
         aten.mkldnn_rnn_layer.default: _lstm_layer,
         **composites(),
         **poolings(),
+        **samplings(),
+        **special_functions(),
         **dropout_attention.decompositions(),
     }
 
