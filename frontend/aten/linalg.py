@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import f32, i1, i32
+from xdsl.dialects.builtin import f16, f32, i1, i32
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import ONE, format_exprs, product
@@ -46,10 +46,12 @@ def _added_matmul(
     row = sizes_of(bias)
     if beta == 1 and alpha == 1 and row == sizes[-1:]:
         return b.emit(MatmulOp(x, y, bias))
+    if alpha != 1 and b.element == f16:  # the product may be beyond f16, and is not where it is scaled
+        bias, x, y = (b.cast(value, f32) for value in (bias, x, y))
     product = _scaled(b, _matmul(b, x, y), alpha)
-    if beta == 0:
-        return product
-    return b.emit(AddOp(b.broadcast(_scaled(b, bias, beta), sizes), product))
+    if beta != 0:
+        product = b.emit(AddOp(b.broadcast(_scaled(b, bias, beta), sizes), product))
+    return b.cast(product, b.element)
 
 
 def _scaled_matmul(

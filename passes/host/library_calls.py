@@ -290,11 +290,20 @@ def _rng_seed(op: RngSeedOp, layout_of: LayoutOf, results: Sequence[Layout]) -> 
 
 
 def _aten(op: AtenOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call | None:
-    """What takes memory for elements of another size must find them in order, as eager's program has them."""
+    """Some kernels take it for granted that operands lie in order, as eager's program brings them."""
     ins = tuple((v, layout_of(v)) for v in op.inputs)
-    if op.callee.data in ("aten::view.dtype", "aten::view_copy.dtype") and not ins[0][1].is_dense:
+    if not all(layout.is_dense for _, layout in ins[_in_order(op.callee.data)]):
         return None
     return Call(op.callee.data, ins, tuple(op.args.data), tuple(results))
+
+
+def _in_order(callee: str) -> slice:
+    """Which operands ATen's kernel reads as contiguous memory without a check."""
+    if callee in ("aten::view.dtype", "aten::view_copy.dtype"):  # memory for elements of another size
+        return slice(0, 1)
+    if callee.startswith("aten::_embedding_bag"):  # positions, and where bags begin
+        return slice(1, 3)
+    return slice(0)
 
 
 OUT_VARIANTS: Mapping[type[Operation], Row] = {

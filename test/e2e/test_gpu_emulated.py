@@ -228,6 +228,7 @@ def test_strides_of_arguments_and_results() -> None:
     x = floats(7, 9, 11).permute(2, 0, 1)
     exactly(lambda x: (x + 1, x[:, 1:, ::2] * 2), x)
     exactly(lambda x, y: x + y, x.to(torch.float64), floats(9).expand(11, 7, 9).to(torch.float64))
+    exactly(lambda x: x + 1, torch.tensor([[5, 6]], dtype=torch.int32)[..., ::2])
 
 
 def test_arguments_that_are_written() -> None:

@@ -96,3 +96,14 @@ def test_dynamic_rows() -> None:
         for m in (5, 17, 32):
             x = torch.randn(m, 48).to(torch.bfloat16)
             assert check_model(compiled, model, (x,))
+
+
+def test_a_scaled_product_may_be_larger_than_f16_before() -> None:
+    def function(c: Tensor, a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.addmm(c, a, b, alpha=0.01, beta=0.5), torch.baddbmm(
+            c[None], a[None], b[None], alpha=0.01
+        )
+
+    given = torch.randn(9, 17).half(), torch.full((9, 64), 40.0).half(), torch.full((64, 17), 40.0).half()
+    for got, want in zip(torch.compile(function, backend="mlir")(*given), function(*given), strict=True):
+        torch.testing.assert_close(got, want)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 COUNTS = torch.arange(36.0)
@@ -88,3 +89,19 @@ def test_elements_of_another_size_lie_in_order(dtype: torch.dtype) -> None:
     x = torch.randn(6, 6, generator=torch.Generator().manual_seed(0))
     for got, expected in zip(torch.compile(function, backend="mlir")(x), function(x), strict=True):
         assert torch.equal(got, expected)
+
+
+def test_bags_read_their_positions_in_order() -> None:
+    """ATen's kernel takes it for granted, as `F.embedding_bag` copies them first."""
+
+    def function(table: Tensor, indices: Tensor, offsets: Tensor) -> list[Tensor]:
+        return [F.embedding_bag(indices, table, offsets, mode=mode) for mode in ("sum", "mean", "max")]
+
+    given = (
+        torch.randn(10, 5),
+        torch.tensor([1, 0, 5, 0, 4, 0, 5, 0, 9, 0])[::2],
+        torch.tensor([0, 7, 3, 7])[::2],
+    )
+    torch._dynamo.reset()
+    for got, want in zip(torch.compile(function, backend="mlir")(*given), function(*given), strict=True):
+        torch.testing.assert_close(got, want)

@@ -58,4 +58,4 @@ def _copy(value: Any) -> Any:
 
 def _bits(value: torch.Tensor) -> torch.Tensor:
     """What tells NaN from NaN."""
-    return value.contiguous().view(torch.uint8) if value.dim() else value.reshape(1).view(torch.uint8)
+    return value.reshape(-1).clone(memory_format=torch.contiguous_format).view(torch.uint8)
