@@ -241,7 +241,7 @@ def drawback(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -
     walked_again = any(not m.reduced.isdisjoint(_axes(op.subscripts)) for op in (*of_c.loads, *of_c.stores))
     if extent_of(m) <= _FEW:
         return None
-    if walked_again and of_p.folds and not _reduces_contiguously(of_p, m):
+    if walked_again and not _reduces_contiguously(of_p, m) and (of_p.folds or not of_p.scans):
         return "its reduction runs across rows, which would be walked twice with a stride"
     if of_p.reduced and of_c.reduced and _runs_along_rows(of_p) != _runs_along_rows(of_c):
         return "one of the two reduces along rows, the other one across them"

@@ -24,6 +24,8 @@ _SHORT = 4096
 """A part is at least so long: what one program reduces in a few steps."""
 _SMALL = 1 << 17
 """Fewer elements are reduced before a second kernel has started."""
+_EACH = 1 << 14
+"""So many of one program are, too, whatever others do meanwhile."""
 _UNKNOWN = 1 << 18
 """What a symbolic size is taken to be."""
 _COLUMNS = 32
@@ -91,6 +93,9 @@ def _of_rows(
     axis = max(over, key=lambda a: _size(space[a]))
     if busy * 2 > programs:
         return f"{busy} programs keep a GPU busy"
+    each = rows * length // busy
+    if each * (programs - 2 * busy) <= _EACH * programs:
+        return f"{busy} programs reduce {each} elements each before others have started"
     count = min(power_of_two(programs // busy), power_of_two(max(1, length // _SHORT)), 1024)
     return _parts(kernel, reductions, axis, kept, count)
 

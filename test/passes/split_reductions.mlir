@@ -286,3 +286,20 @@ func.func @what_meets_the_sums_of_columns(%x: tensor<1048576x4xf32>) -> tensor<1
   }
   func.return %r : tensor<1048576x4xf32>
 }
+
+// -----
+
+// As long as a program needs for its row, a launch takes.
+// CHECK-LABEL: @fewer_than_programs
+// CHECK-COUNT-1: = tk.kernel
+// CHECK-NOT: = tk.kernel
+// REMARK: not split: 64 programs reduce 20000 elements each before others have started
+func.func @fewer_than_programs(%x: tensor<64x20000xf32>) -> tensor<64xf32> {
+  %r = tk.kernel [64, 20000] ins(%x : tensor<64x20000xf32>) -> (tensor<64xf32>) {
+  ^bb0(%a: tensor<64x20000xf32>, %o: tensor<64xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<64x20000xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    tk.store %1, %o[d0] : f32, tensor<64xf32>
+  }
+  func.return %r : tensor<64xf32>
+}

@@ -1,0 +1,113 @@
+"""A kernel in two: one that reduces rows, and one that makes the rest of what these are reduced to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from tilewright.dialects.index_expr import dim
+from tilewright.dialects.tk.access import StoreOp
+from tilewright.dialects.tk.calls import AssertOp
+from tilewright.dialects.tk.domain import Along
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import tensor_type
+
+from ..fusion.kernel_builder import KernelBuilder
+from ..fusion.naming import NAME
+from .body import Body, Reduction
+from .cut_levels import Env, copied, named, sources_of
+
+
+def statistics_of(body: Body, stores: Sequence[StoreOp]) -> list[SSAValue] | str:
+    """What `stores` need of reductions, each the same along all that is reduced; or why that is not all."""
+    over = frozenset(axis for op in body.ops if isinstance(op, Reduction) for axis in op.over)
+    reduced: set[SSAValue] = set()
+    for op in body.ops:
+        if isinstance(op, Reduction) or not reduced.isdisjoint(op.operands):
+            reduced.update(op.results)
+    found: list[SSAValue] = []
+    todo: list[SSAValue] = [store.value for store in stores]
+    seen: set[SSAValue] = set()
+    while todo:
+        value = todo.pop()
+        owner = value.owner
+        if value in seen or not isinstance(owner, Operation):
+            continue
+        seen.add(value)
+        if value in reduced and body.domains[value].isdisjoint(over):
+            found.append(value)
+        elif isinstance(owner, Reduction | Along):
+            return "more than elementwise ops lie behind what is reduced"
+        else:
+            todo += owner.operands
+    return sorted(found, key=lambda value: _order(body, value))
+
+
+def _order(body: Body, value: SSAValue) -> tuple[int, int]:
+    assert isinstance(value, OpResult)
+    return body.position[value.op], value.index
+
+
+def divided(
+    kernel: KernelOp, body: Body, stores: Sequence[StoreOp], found: Sequence[SSAValue]
+) -> tuple[KernelOp, KernelOp]:
+    """A kernel with the results of `kernel` that are not stored by `stores`, and one with those that are.
+
+    Results are in the order of those of `kernel`; in the first one `found` comes behind them.
+    """
+    at = [sorted(body.domains[value]) for value in found]
+    first = _first(kernel, body, stores, found, at)
+    apart = {store.buffer for store in stores}
+    wide = [(r, d) for r, d in zip(kernel.results, kernel.destinations, strict=True) if d in apart]
+    ops = body.closure(stores, frozenset(found))
+    used = sources_of(kernel, ops)
+    inputs = [*first.results[len(kernel.results) - len(wide) :], *(kernel.operands[i] for i in used)]
+    b = KernelBuilder(kernel.location, kernel.space, inputs, [r.type for r, _ in wide])
+    env: Env = {kernel.sources[i]: b.kernel.sources[len(found) + n] for n, i in enumerate(used)}
+    env.update((d, new) for (_, d), new in zip(wide, b.kernel.destinations, strict=True))
+    for i, value in enumerate(found):
+        b.location = stores[0].location
+        env[value] = b.load(i, [dim(a) for a in at[i]])
+    _copy(b, ops, env)
+    b.kernel.attributes.update(kernel.attributes)
+    return first, b.kernel
+
+
+def _first(
+    kernel: KernelOp,
+    body: Body,
+    stores: Sequence[StoreOp],
+    found: Sequence[SSAValue],
+    at: Sequence[Sequence[int]],
+) -> KernelOp:
+    apart = {store.buffer for store in stores}
+    stays = [(r, d) for r, d in zip(kernel.results, kernel.destinations, strict=True) if d not in apart]
+    made = [v.op for v in found if isinstance(v, OpResult)]
+    sinks = [op for op in body.sinks() if op not in stores]
+    ops = body.closure([*sinks, *made], frozenset[SSAValue]())
+    used = sources_of(kernel, ops)
+    sizes = [[kernel.space[a] for a in axes] for axes in at]
+    types = [tensor_type(value.type, size) for value, size in zip(found, sizes, strict=True)]
+    operands = [kernel.operands[i] for i in used]
+    b = KernelBuilder(kernel.location, kernel.space, operands, [*(r.type for r, _ in stays), *types])
+    env: Env = {kernel.sources[i]: b.kernel.sources[n] for n, i in enumerate(used)}
+    env.update((d, new) for (_, d), new in zip(stays, b.kernel.destinations, strict=False))
+    _copy(b, ops, env)
+    for i, value in enumerate(found):
+        b.store(env[value], [dim(a) for a in at[i]], len(stays) + i)
+    b.kernel.attributes.update(kernel.attributes)
+    b.kernel.attributes[NAME] = named(kernel, "statistics")
+    return b.kernel
+
+
+def _copy(b: KernelBuilder, ops: Sequence[Operation], env: Env) -> None:
+    for op in ops:
+        new = copied(op, env, {})
+        b.block.add_op(new)
+        env.update(zip(op.results, new.results, strict=True))
+
+
+def checks(body: Body) -> bool:
+    """Whether something fails, which would have to be said once."""
+    return any(isinstance(op, AssertOp) for op in body.ops)

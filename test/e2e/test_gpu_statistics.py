@@ -1,0 +1,52 @@
+"""Statistics of rows that are stored for the kernel that reads what is made of them (emulated)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from drawn import tensor
+from torch import Tensor
+from torch.nn import functional as F
+
+from tilewright.frontend.explain import explain
+
+
+def pooled(x: Tensor) -> Tensor:
+    return F.max_pool2d(F.relu(F.group_norm(x, 2)), 2)
+
+
+def averaged(x: Tensor) -> Tensor:
+    return F.layer_norm(x, x.shape[3:]).mean(2)
+
+
+def overlaps(x: Tensor) -> Tensor:
+    """Two results of one kernel, of softmax and its mask, for one that sums both."""
+    p = x.softmax(1)
+    return (p * (x > 0)).sum((2, 3)) / p.sum((2, 3))
+
+
+def padded(x: Tensor) -> Tensor:
+    """Read under a mask, and beyond its end."""
+    return F.avg_pool2d(F.pad(F.instance_norm(x), (1, 1, 0, 1), value=2.0), 2)
+
+
+@pytest.mark.parametrize("function", [pooled, averaged, overlaps, padded])
+def test_what_is_normed_is_not_written(function: Callable[[Tensor], Tensor]) -> None:
+    x = tensor(3, 4, 12, 70)
+    found = explain(function, x, options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(found.result, function(x))
+    (graph,) = found.graphs
+    assert [name.endswith("statistics") for name in graph.kernels] == [True, False]
+
+
+def test_what_is_returned_is() -> None:
+    def both(x: Tensor) -> tuple[Tensor, Tensor]:
+        y = F.layer_norm(x, x.shape[3:])
+        return y, y.mean(2)
+
+    x = tensor(3, 4, 12, 70)
+    found = explain(both, x, options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(found.result, both(x))
+    assert not any("statistics" in name for graph in found.graphs for name in graph.kernels)

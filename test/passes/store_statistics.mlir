@@ -1,0 +1,148 @@
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,dce,fuse,store-statistics --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,dce,fuse,store-statistics --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p "convert-tw-to-tk,absorb-views,dce,fuse,store-statistics{max-ops=5}" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=SMALL
+// RUN: tilewright-opt %s -p "convert-tw-to-tk,absorb-views,dce,fuse,store-statistics{max-inputs=1}" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=NARROW
+
+// CHECK-LABEL: @sums_columns_of_softmax
+// CHECK: %[[M:.*]], %[[S:.*]] = tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+// CHECK: tk.reduce max %{{.*}} over [1]
+// CHECK: tk.reduce add %{{.*}} over [1]
+// CHECK: tk.kernel [64, 48] ins(%[[M]], %[[S]], %x : tensor<64xf32>, tensor<64xf32>, tensor<64x48xf32>) -> (tensor<48xf32>)
+// CHECK: math.exp
+// CHECK: arith.divf
+// CHECK: tk.reduce add %{{.*}} over [0]
+// CHECK-NOT: tk.kernel
+// SMALL: what it makes of its reductions is stored: its reader would have more than 5 ops
+// NARROW: what it makes of its reductions is stored: its reader would read more than 1 tensors
+func.func @sums_columns_of_softmax(%x: tensor<64x48xf32>) -> tensor<48xf32> {
+  %m = tw.max %x over [1] : tensor<64x48xf32> -> tensor<64xf32>
+  %b = tw.broadcast %m dims [0] : tensor<64xf32> -> tensor<64x48xf32>
+  %d = tw.sub %x, %b : tensor<64x48xf32>
+  %e = tw.exp %d : tensor<64x48xf32>
+  %s = tw.sum %e over [1] : tensor<64x48xf32> -> tensor<64xf32>
+  %t = tw.broadcast %s dims [0] : tensor<64xf32> -> tensor<64x48xf32>
+  %p = tw.div %e, %t : tensor<64x48xf32>
+  %r = tw.sum %p over [0] : tensor<64x48xf32> -> tensor<48xf32>
+  func.return %r : tensor<48xf32>
+}
+
+// -----
+
+// What it stores beside stays where it is made.
+// CHECK-LABEL: @keeps_other_results
+// CHECK: %[[E:.*]], %[[M:.*]] = tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xf32>, tensor<64xf32>)
+// CHECK: tk.kernel [64, 48] ins(%[[M]], %x
+// CHECK: return %{{.*}}, %[[E]]
+func.func @keeps_other_results(%x: tensor<64x48xf32>) -> (tensor<48xf32>, tensor<64x48xf32>) {
+  %e = tw.exp %x : tensor<64x48xf32>
+  %m = tw.max %e over [1] : tensor<64x48xf32> -> tensor<64xf32>
+  %b = tw.broadcast %m dims [0] : tensor<64xf32> -> tensor<64x48xf32>
+  %d = tw.sub %e, %b : tensor<64x48xf32>
+  %r = tw.sum %d over [0] : tensor<64x48xf32> -> tensor<48xf32>
+  func.return %r, %e : tensor<48xf32>, tensor<64x48xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @others_read_it
+// CHECK: tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xf32>)
+func.func @others_read_it(%x: tensor<64x48xf32>) -> (tensor<48xf32>, tensor<64x48xf32>) {
+  %m = tw.max %x over [1] : tensor<64x48xf32> -> tensor<64xf32>
+  %b = tw.broadcast %m dims [0] : tensor<64xf32> -> tensor<64x48xf32>
+  %d = tw.sub %x, %b : tensor<64x48xf32>
+  %r = tw.sum %d over [0] : tensor<64x48xf32> -> tensor<48xf32>
+  func.return %r, %d : tensor<48xf32>, tensor<64x48xf32>
+}
+
+// -----
+
+// Halves are written and read for less than what they were made of is read again.
+// CHECK-LABEL: @narrower_than_its_source
+// CHECK: tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xbf16>)
+// REMARK: what it makes of its reductions is stored: to make it again would move 12800 bytes of 12288
+func.func @narrower_than_its_source(%x: tensor<64x48xf32>) -> tensor<48xbf16> {
+  %m = tw.max %x over [1] : tensor<64x48xf32> -> tensor<64xf32>
+  %b = tw.broadcast %m dims [0] : tensor<64xf32> -> tensor<64x48xf32>
+  %d = tw.sub %x, %b : tensor<64x48xf32>
+  %h = tw.cast %d : tensor<64x48xf32> -> tensor<64x48xbf16>
+  %r = tw.max %h over [0] : tensor<64x48xbf16> -> tensor<48xbf16>
+  func.return %r : tensor<48xbf16>
+}
+
+// -----
+
+// Running sums of the rows are not made again.
+// CHECK-LABEL: @scans
+// CHECK: tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xf32>)
+// REMARK: what it makes of its reductions is stored: more than elementwise ops lie behind what is reduced
+func.func @scans(%x: tensor<64x48xf32>) -> tensor<48xf32> {
+  %k = tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xf32>) {
+  ^bb0(%a: tensor<64x48xf32>, %o: tensor<64x48xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<64x48xf32> -> f32
+    %1 = tk.reduce max %0 over [1] : f32
+    %2 = arith.subf %0, %1 : f32
+    %3 = tk.scan add %2 along 1 : f32
+    tk.store %3, %o[d0, d1] : f32, tensor<64x48xf32>
+  }
+  %r = tw.sum %k over [0] : tensor<64x48xf32> -> tensor<48xf32>
+  func.return %r : tensor<48xf32>
+}
+
+// -----
+
+// Seven times as many sines as there are elements take longer than to write them.
+// CHECK-LABEL: @costs_more
+// CHECK: tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xf32>)
+// REMARK: what it makes of its reductions is stored: making it again costs 331296 and saves 188416
+func.func @costs_more(%x: tensor<64x48xf32>) -> tensor<58x48xf32> {
+  %m = tw.max %x over [1] : tensor<64x48xf32> -> tensor<64xf32>
+  %b = tw.broadcast %m dims [0] : tensor<64xf32> -> tensor<64x48xf32>
+  %d = tw.sub %x, %b : tensor<64x48xf32>
+  %e = tw.sin %d : tensor<64x48xf32>
+  %w = tw.window %e dims [0] sizes [7] strides [1] dilation [1] : tensor<64x48xf32> -> tensor<58x48x7xf32>
+  %r = tw.sum %w over [2] : tensor<58x48x7xf32> -> tensor<58x48xf32>
+  func.return %r : tensor<58x48xf32>
+}
+
+// -----
+
+// A check that fails is to be said where it is made.
+// CHECK-LABEL: @checks
+// CHECK: tk.kernel [64, 48] ins(%x, %t : tensor<64x48xf32>, tensor<64xi64>) -> (tensor<64x48xf32>)
+// REMARK: what it makes of its reductions is stored: it checks indices
+func.func @checks(%x: tensor<64x48xf32>, %t: tensor<64xi64>) -> tensor<48xf32> {
+  %k = tk.kernel [64, 48] ins(%x, %t : tensor<64x48xf32>, tensor<64xi64>) -> (tensor<64x48xf32>) {
+  ^bb0(%a: tensor<64x48xf32>, %p: tensor<64xi64>, %o: tensor<64x48xf32>):
+    %end = arith.constant 48 : i64
+    %0 = tk.load %a[d0, d1] : tensor<64x48xf32> -> f32
+    %1 = tk.reduce max %0 over [1] : f32
+    %2 = tk.load %p[d0] : tensor<64xi64> -> i64
+    %3 = arith.cmpi ult, %2, %end : i64
+    tk.assert %3 "index out of range" : i1
+    %4 = arith.subf %0, %1 : f32
+    tk.store %4, %o[d0, d1] : f32, tensor<64x48xf32>
+  }
+  %r = tw.sum %k over [0] : tensor<64x48xf32> -> tensor<48xf32>
+  func.return %r : tensor<48xf32>
+}
+
+// -----
+
+// Each tile of a product would normalise its rows again.
+// CHECK-LABEL: @products
+// CHECK: tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xf32>)
+// REMARK: what it makes of its reductions is stored: a product reads it, or makes it
+func.func @products(%x: tensor<64x48xf32>, %w: tensor<48x32xf32>) -> tensor<64x32xf32> {
+  %m = tw.max %x over [1] : tensor<64x48xf32> -> tensor<64xf32>
+  %b = tw.broadcast %m dims [0] : tensor<64xf32> -> tensor<64x48xf32>
+  %d = tw.sub %x, %b : tensor<64x48xf32>
+  %r = tk.kernel [64, 32, 48] ins(%d, %w : tensor<64x48xf32>, tensor<48x32xf32>) -> (tensor<64x32xf32>) {
+  ^bb0(%a: tensor<64x48xf32>, %c: tensor<48x32xf32>, %o: tensor<64x32xf32>):
+    %0 = tk.load %a[d0, d2] : tensor<64x48xf32> -> f32
+    %1 = tk.load %c[d2, d1] : tensor<48x32xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = tk.reduce add %2 over [2] : f32
+    tk.store %3, %o[d0, d1] : f32, tensor<64x32xf32>
+  }
+  func.return %r : tensor<64x32xf32>
+}
