@@ -17,6 +17,7 @@ from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
 from .body import remove_divisions, simplify_body
 from .computed_again import compute_again, compute_written_out
 from .contents import Bodies
+from .in_place import reads_what_changes
 from .match import Undo, drawback, match, plain_match
 from .merge import merge, users_to_sink
 from .naming import NAME, fused_name
@@ -125,6 +126,8 @@ class _Fuser:
         assert isinstance(producer, KernelOp)
         if (why := self._too_big(producer, consumer)) is not None:
             return why
+        if self.options.far and reads_what_changes(value, consumer):
+            return "it reads what the scatter that reads it changes, which could not be done in place"
         if self.hold_back and (why := waits(producer, consumer)) is not None:
             self.held_back = True
             return why

@@ -17,6 +17,7 @@ from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
+from .inplace import inplace_pairs
 from .layouts import Layout, overlaps_itself, same_strides
 from .library_calls import is_call
 from .storage import layout_of_result
@@ -53,7 +54,7 @@ class Homes:
     targets: dict[SSAValue, Target] = field(default_factory=dict[SSAValue, "Target"])
     """Values computed into an argument (`tw.write`), if the argument is not read later."""
     last_read: dict[SSAValue, float] = field(default_factory=dict[SSAValue, float])
-    """Argument -> position of the last op that reads it, or infinity."""
+    """What is no view -> position of the last op that reads it, or infinity."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +91,9 @@ def find_homes(
                 _note_reads(homes, aliases, op.operands, inf if op is ret else position)
             case _:
                 pass  # a view reads nothing by itself
+    positions = {op: position for position, op in enumerate(block.ops)}
+    for value, target in list(homes.targets.items()):
+        _home_before_update(homes, aliases, value, target, positions)
     return homes
 
 
@@ -215,9 +219,43 @@ def _home_write(homes: Homes, aliases: dict[SSAValue, Alias], op: WriteOp) -> No
         homes.targets[value] = Target(op.target, layout)
 
 
+def _home_before_update(
+    homes: Homes,
+    aliases: dict[SSAValue, Alias],
+    value: SSAValue,
+    target: Target,
+    positions: Mapping[Operation, int],
+) -> None:
+    """What `value`, which goes to an argument, is an update of in place goes there, too, and so on.
+
+    Of a cache to which two tokens are written one after the other nothing is copied.
+    """
+    while isinstance(op := value.owner, KernelOp):
+        number = op.results.index(value)
+        pairs = inplace_pairs(tuple(op.body.block.ops), op.space, op.sources, op.destinations)
+        before = [_traced(aliases[op.inputs[i]], target.layout) for i, o in pairs if o == number]
+        taken = {*homes.results, *homes.slices, *homes.targets}
+        found = next(
+            (
+                (root, layout)
+                for root, layout in before
+                if layout is not None
+                and isinstance(root.owner, KernelOp)
+                and root not in taken
+                and homes.last_read[root] <= positions[op]
+            ),
+            None,
+        )
+        if found is None:
+            return
+        value, target = found[0], Target(target.argument, found[1])
+        homes.targets[value] = target
+
+
 def _note_reads(
     homes: Homes, aliases: dict[SSAValue, Alias], operands: Sequence[SSAValue], when: float
 ) -> None:
     for operand in operands:
-        if operand in aliases and isinstance(root := aliases[operand].root, BlockArgument):
+        if operand in aliases:
+            root = aliases[operand].root
             homes.last_read[root] = max(homes.last_read.get(root, 0), when)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -10,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import ONE, ZERO, Expr, as_expr, parse_exprs
+from tilewright.dialects.index_expr import ONE, ZERO, Expr, as_expr
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, IotaOp
@@ -19,8 +18,12 @@ from tilewright.dialects.tw.indexing import ScatterOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, ReshapeOp, SliceOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
+from .assigned_slices import Assigned, assigned
 from .driver import Rewrite, Rules, apply_rules
 from .splats import splat_of
+
+_MOST = 4
+"""Parts that are written one by one; more are joined and written with all the rest."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +40,7 @@ class ScatterSlicesPass(ModulePass):
         tw.write %c into %x : tensor<9x4xf32>
 
     A scatter into an argument stores the new elements only (`drop-self-copies`): of a cache of keys, those of
-    the new tokens. Slices of slices are one scatter.
+    the new tokens. Slices of slices are one scatter; up to four slices are one each.
     """
 
     name = "scatter-slices"
@@ -46,24 +49,18 @@ class ScatterSlicesPass(ModulePass):
         apply_rules(op, _RULES, self.name)
 
 
-@dataclass(frozen=True)
-class _Assigned:
-    """What is assigned, and where it begins in the argument, per dimension."""
-
-    value: SSAValue
-    starts: Mapping[int, Expr]
-
-
 def _scatter_joined(op: Operation, rw: Rewrite) -> SSAValue | None:
     """Of a concatenation with what stands before and behind."""
     assert isinstance(op, ConcatOp)
     x = _written_to(op.result)
-    found = None if x is None else _assigned(op, x, {})
-    if x is None or found is None:
+    found = None if x is None else assigned(op, x, {})
+    if x is None or found is None or len(found.parts) > _MOST:
         return None
-    result = _scatter(found[-1], x, rw)
-    for part in found[:-1]:
-        _read_there(part, op, result, rw)
+    result = x
+    for part in found.parts:
+        result = _scatter(part, result, rw)
+    for whole in found.wholes:
+        _read_there(whole, op, result, rw)
     return result
 
 
@@ -82,7 +79,7 @@ def _scatter_selected(op: Operation, rw: Rewrite) -> SSAValue | None:
         one = rw.value(FullOp(splat, element_type_of(x), sizes))
     else:
         return None
-    return _scatter(_Assigned(one, place), x, rw)
+    return _scatter(Assigned(one, place), x, rw)
 
 
 def _written_to(value: SSAValue) -> SSAValue | None:
@@ -91,7 +88,7 @@ def _written_to(value: SSAValue) -> SSAValue | None:
     return targets[0] if len(targets) == 1 and isinstance(targets[0], BlockArgument) else None
 
 
-def _scatter(found: _Assigned, x: SSAValue, rw: Rewrite) -> SSAValue:
+def _scatter(found: Assigned, x: SSAValue, rw: Rewrite) -> SSAValue:
     dims = range(min(found.starts), max(found.starts) + 1)
     sizes = [sizes_of(found.value)[d] for d in dims]
     indices: list[SSAValue] = []
@@ -103,31 +100,7 @@ def _scatter(found: _Assigned, x: SSAValue, rw: Rewrite) -> SSAValue:
     return rw.value(ScatterOp(x, indices, found.value, list(dims), dims[0], strict=True))
 
 
-def _assigned(op: ConcatOp, x: SSAValue, starts: Mapping[int, Expr]) -> list[_Assigned] | None:
-    """The one piece of a concatenation that is not what stands there in `x`; of that, if so, the same."""
-    dim, new = op.dim.value.data, list[_Assigned]()
-    for piece, start in zip(op.inputs, op.starts, strict=True):
-        place = {**starts, dim: starts.get(dim, ZERO) + start}
-        if not _stands_there(piece, x, place):
-            new.append(_Assigned(piece, place))
-    if len(new) != 1:
-        return None
-    inner = new[0].value.owner
-    deeper = _assigned(inner, x, new[0].starts) if isinstance(inner, ConcatOp) else None
-    return [*new, *(deeper or ())]
-
-
-def _stands_there(piece: SSAValue, x: SSAValue, starts: Mapping[int, Expr]) -> bool:
-    owner = piece.owner
-    if not isinstance(owner, SliceOp) or owner.source is not x:
-        return False
-    places, steps = parse_exprs(owner.starts.data), parse_exprs(owner.steps.data)
-    return all(step == ONE for step in steps) and all(
-        place == starts.get(d, ZERO) for d, place in enumerate(places)
-    )
-
-
-def _read_there(part: _Assigned, op: ConcatOp, result: SSAValue, rw: Rewrite) -> None:
+def _read_there(part: Assigned, op: ConcatOp, result: SSAValue, rw: Rewrite) -> None:
     """Let what comes after `op` and reads a part read it of the whole."""
     uses = [use for use in part.value.uses if op.is_before_in_block(use.operation)]
     if uses:

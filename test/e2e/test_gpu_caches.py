@@ -41,7 +41,24 @@ def in_the_middle(cache: Tensor, new: Tensor, at: Tensor) -> Tensor:
     return cache + 1
 
 
-@pytest.mark.parametrize("write", [pages, first_batches, to_the_end, one_position, in_the_middle])
+def one_after_the_other(cache: Tensor, new: Tensor, at: Tensor) -> Tensor:
+    flat = cache.view(-1, 2, 8)
+    flat[at[:1]] = new[0, :1]
+    sums = cache.sum(1)
+    flat[at[1:2]] = sums[:1] + flat[3:4]
+    return cache[1] * 2
+
+
+def two_slices(cache: Tensor, new: Tensor, at: Tensor) -> Tensor:
+    cache[:, :1] = new[0, :1]
+    cache[:, 2:4] = new[1, :2] * 2
+    return cache.sum(1)
+
+
+WRITES = (pages, first_batches, to_the_end, one_position, in_the_middle, one_after_the_other, two_slices)
+
+
+@pytest.mark.parametrize("write", WRITES)
 def test_only_what_is_new_is_stored(write: Callable[..., Any]) -> None:
     tokens = 7 if write is first_batches else 5
     given = tensor(3, tokens, 2, 8), tensor(2, 5, 2, 8, seed=1), torch.tensor([13, 2, 7])

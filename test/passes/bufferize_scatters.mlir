@@ -126,3 +126,67 @@ func.func @transposed_copy(%x: tensor<2x2xf32>, %i: tensor<1xi64>) -> tensor<2x2
   }
   func.return %0 : tensor<2x2xf32>
 }
+
+// -----
+
+// One after the other, both where the argument lies; nobody reads the first result after the second scatter.
+
+// CHECK-LABEL: func.func @twice_into_the_argument
+// CHECK: th.launch @put(%x, %i) into(%x)
+// CHECK: th.launch @put_1(%x, %j) into(%x)
+// CHECK-NOT: th.launch
+// CHECK-LABEL: func.func @read_after_the_second
+// CHECK: th.launch @put_2(%x, %i) into(%[[T:.*]]) :
+// CHECK: th.launch @put_3(%[[T]], %j) into(%x)
+builtin.module {
+  func.func @twice_into_the_argument(%x: tensor<4xf32>, %i: tensor<1xi64>, %j: tensor<1xi64>) {
+    %0 = tk.kernel [4, 1] ins(%x, %i : tensor<4xf32>, tensor<1xi64>) -> (tensor<4xf32>) attributes {tk.name = "put"} {
+    ^bb0(%a: tensor<4xf32>, %at: tensor<1xi64>, %o: tensor<4xf32>):
+      %2 = tk.load %a[d0] : tensor<4xf32> -> f32
+      tk.store %2, %o[d0] : f32, tensor<4xf32>
+      %4 = tk.load %at[d1] : tensor<1xi64> -> i64
+      %5 = arith.index_cast %4 : i64 to index
+      %6 = arith.constant 1.0 : f32
+      tk.store %6, %o[i0](%5) combine add : f32, tensor<4xf32>
+    }
+    %1 = tk.kernel [4, 1] ins(%0, %j : tensor<4xf32>, tensor<1xi64>) -> (tensor<4xf32>) attributes {tk.name = "put"} {
+    ^bb0(%a: tensor<4xf32>, %at: tensor<1xi64>, %o: tensor<4xf32>):
+      %2 = tk.load %a[d0] : tensor<4xf32> -> f32
+      tk.store %2, %o[d0] : f32, tensor<4xf32>
+      %4 = tk.load %at[d1] : tensor<1xi64> -> i64
+      %5 = arith.index_cast %4 : i64 to index
+      %6 = arith.constant 1.0 : f32
+      tk.store %6, %o[i0](%5) combine add : f32, tensor<4xf32>
+    }
+    tw.write %1 into %x : tensor<4xf32>
+    func.return
+  }
+  func.func @read_after_the_second(%x: tensor<4xf32>, %i: tensor<1xi64>, %j: tensor<1xi64>) -> tensor<4xf32> {
+    %0 = tk.kernel [4, 1] ins(%x, %i : tensor<4xf32>, tensor<1xi64>) -> (tensor<4xf32>) attributes {tk.name = "put"} {
+    ^bb0(%a: tensor<4xf32>, %at: tensor<1xi64>, %o: tensor<4xf32>):
+      %2 = tk.load %a[d0] : tensor<4xf32> -> f32
+      tk.store %2, %o[d0] : f32, tensor<4xf32>
+      %4 = tk.load %at[d1] : tensor<1xi64> -> i64
+      %5 = arith.index_cast %4 : i64 to index
+      %6 = arith.constant 1.0 : f32
+      tk.store %6, %o[i0](%5) combine add : f32, tensor<4xf32>
+    }
+    %1 = tk.kernel [4, 1] ins(%0, %j : tensor<4xf32>, tensor<1xi64>) -> (tensor<4xf32>) attributes {tk.name = "put"} {
+    ^bb0(%a: tensor<4xf32>, %at: tensor<1xi64>, %o: tensor<4xf32>):
+      %2 = tk.load %a[d0] : tensor<4xf32> -> f32
+      tk.store %2, %o[d0] : f32, tensor<4xf32>
+      %4 = tk.load %at[d1] : tensor<1xi64> -> i64
+      %5 = arith.index_cast %4 : i64 to index
+      %6 = arith.constant 1.0 : f32
+      tk.store %6, %o[i0](%5) combine add : f32, tensor<4xf32>
+    }
+    tw.write %1 into %x : tensor<4xf32>
+    %3 = tk.kernel [4] ins(%0 : tensor<4xf32>) -> (tensor<4xf32>) attributes {tk.name = "exp"} {
+    ^bb0(%a: tensor<4xf32>, %o: tensor<4xf32>):
+      %2 = tk.load %a[d0] : tensor<4xf32> -> f32
+      %4 = math.exp %2 : f32
+      tk.store %4, %o[d0] : f32, tensor<4xf32>
+    }
+    func.return %3 : tensor<4xf32>
+  }
+}

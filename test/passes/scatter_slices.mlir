@@ -95,7 +95,7 @@ func.func @leaves_other_selects(%x: tensor<9xf32>, %y: tensor<9xf32>, %z: tensor
 
 // -----
 
-// Another argument's rest, a rest from elsewhere, and two new pieces.
+// Another argument's rest, a rest from elsewhere, and two pieces of which neither stood there.
 // CHECK-LABEL: @leaves_other_concats
 // CHECK-NOT: tw.scatter
 func.func @leaves_other_concats(%x: tensor<9xf32>, %y: tensor<9xf32>, %z: tensor<9xf32>, %v: tensor<2xf32>) {
@@ -103,10 +103,53 @@ func.func @leaves_other_concats(%x: tensor<9xf32>, %y: tensor<9xf32>, %z: tensor
   %0 = tw.concat %v, %a dim 0 : (tensor<2xf32>, tensor<7xf32>) -> tensor<9xf32>
   %b = tw.slice %y starts "0" steps "1" : tensor<9xf32> -> tensor<7xf32>
   %1 = tw.concat %v, %b dim 0 : (tensor<2xf32>, tensor<7xf32>) -> tensor<9xf32>
-  %c = tw.slice %z starts "2" steps "1" : tensor<9xf32> -> tensor<5xf32>
-  %2 = tw.concat %v, %c, %v dim 0 : (tensor<2xf32>, tensor<5xf32>, tensor<2xf32>) -> tensor<9xf32>
+  %c = tw.slice %z starts "2" steps "1" : tensor<9xf32> -> tensor<7xf32>
+  %2 = tw.concat %c, %v dim 0 : (tensor<7xf32>, tensor<2xf32>) -> tensor<9xf32>
   tw.write %0 into %x : tensor<9xf32>
   tw.write %1 into %y : tensor<9xf32>
   tw.write %2 into %z : tensor<9xf32>
   func.return
+}
+
+// -----
+
+// Two, the second of which was assigned to what the first one made.
+// CHECK-LABEL: @scatters_two
+// CHECK: %[[I:.*]] = tw.iota dim 0 start "1" step "1" -> tensor<1xi64>
+// CHECK: %[[A:.*]] = tw.scatter %v into %x[%[[I]]] dims [0] at 0 strict
+// CHECK: %[[J:.*]] = tw.iota dim 0 start "5" step "1" -> tensor<2xi64>
+// CHECK: %[[B:.*]] = tw.scatter %w into %[[A]][%[[J]]] dims [0] at 0 strict
+// CHECK-NEXT: tw.write %[[B]] into %x
+func.func @scatters_two(%x: tensor<9x4xf32>, %v: tensor<1x4xf32>, %w: tensor<2x4xf32>) {
+  %a = tw.slice %x starts "0, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<1x4xf32>
+  %b = tw.slice %x starts "2, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<7x4xf32>
+  %c = tw.concat %a, %v, %b dim 0 : (tensor<1x4xf32>, tensor<1x4xf32>, tensor<7x4xf32>) -> tensor<9x4xf32>
+  %d = tw.slice %c starts "0, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<5x4xf32>
+  %e = tw.slice %x starts "7, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<2x4xf32>
+  %f = tw.concat %d, %w, %e dim 0 : (tensor<5x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<9x4xf32>
+  tw.write %f into %x : tensor<9x4xf32>
+  func.return
+}
+
+// -----
+
+// Where what was assigned is what stood there again, nothing is scattered; nor where others read what the first one made.
+// CHECK-LABEL: @leaves_what_is_restored
+// CHECK-NOT: tw.scatter
+func.func @leaves_what_is_restored(%x: tensor<9x4xf32>, %y: tensor<9x4xf32>, %v: tensor<1x4xf32>, %w: tensor<2x4xf32>) -> tensor<9x4xf32> {
+  %a = tw.slice %x starts "0, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<1x4xf32>
+  %b = tw.slice %x starts "2, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<7x4xf32>
+  %c = tw.concat %a, %v, %b dim 0 : (tensor<1x4xf32>, tensor<1x4xf32>, tensor<7x4xf32>) -> tensor<9x4xf32>
+  %d = tw.slice %c starts "5, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<4x4xf32>
+  %e = tw.slice %x starts "0, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<3x4xf32>
+  %f = tw.concat %e, %w, %d dim 0 : (tensor<3x4xf32>, tensor<2x4xf32>, tensor<4x4xf32>) -> tensor<9x4xf32>
+  tw.write %f into %x : tensor<9x4xf32>
+  %g = tw.slice %y starts "0, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<1x4xf32>
+  %h = tw.slice %y starts "2, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<7x4xf32>
+  %i = tw.concat %g, %v, %h dim 0 : (tensor<1x4xf32>, tensor<1x4xf32>, tensor<7x4xf32>) -> tensor<9x4xf32>
+  %j = tw.slice %i starts "0, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<5x4xf32>
+  %k = tw.slice %i starts "7, 0" steps "1, 1" : tensor<9x4xf32> -> tensor<2x4xf32>
+  %l = tw.concat %j, %w, %k dim 0 : (tensor<5x4xf32>, tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<9x4xf32>
+  tw.write %l into %y : tensor<9x4xf32>
+  func.return %i : tensor<9x4xf32>
 }
