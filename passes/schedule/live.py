@@ -8,32 +8,73 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.tk.access import IndexOp, LoadOp
-from tilewright.dialects.tk.domain import Axes
+from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.compute import RandomOp, ScanOp
+from tilewright.dialects.tk.domain import Along, Axes
 
 from .body import Body
 from .cost import is_expensive, size_of_element
+
+_STATE = 4 * 32
+"""Bits of the state of Philox: each of its rounds is done for all elements of a lane before the next one."""
+_SCANNED = 2
+"""Elements that a scan has beside its operand and its result: totals of lanes, of which it needs some."""
 
 
 def live_bits(body: Body, axes: Axes) -> int:
     """The most bits of values that vary over all of `axes` and are live at the same op, per element.
 
-    Ops run in their order, but for loads, which run where they are first read. Both an op's operands and its
-    results are live at it. Numbers and positions are none: they are made again.
+    Ops run in their order, but for loads, which run where they are first read, and random numbers with what
+    is made of nothing else, which come before what reads them first. Both an op's operands and its results
+    are live at it, and what it works with. Stores wait for loads. Numbers and positions are none: they are
+    made again.
     """
-    last = {value: number for number, op in enumerate(body.ops) for value in op.operands}
+    last, drawn = _last_readers(body), _drawn(body, axes)
     live: dict[SSAValue, int] = {}
     most = 0
     for number, op in enumerate(body.ops):
+        if not drawn.isdisjoint(op.results):
+            continue
+        if not drawn.isdisjoint(op.operands):
+            most = max(most, sum(live.values()) + _STATE)
+            drawn = drawn.difference(op.operands)
         here = [*op.operands, *(() if isinstance(op, LoadOp) else op.results)]
         for value in here:
-            if axes <= body.domains.get(value, frozenset()) and not isinstance(
-                value.owner, arith.ConstantOp | IndexOp
-            ):
+            if axes <= body.domains.get(value, frozenset()) and not _is_made_again(value):
                 live[value] = size_of_element(value.type)
-        most = max(most, sum(live.values()))
+        beside = 0
+        if isinstance(op, ScanOp) and axes <= body.runs[op]:
+            beside = _SCANNED * size_of_element(op.result.type)
+        most = max(most, sum(live.values()) + beside)
         live = {value: bits for value, bits in live.items() if last.get(value, -1) > number}
     return most
+
+
+def _last_readers(body: Body) -> dict[SSAValue, int]:
+    """The number of the op that reads a value last; of what is stored before a load that of none."""
+    loads = max((number for number, op in enumerate(body.ops) if isinstance(op, LoadOp)), default=0)
+    last: dict[SSAValue, int] = {}
+    for number, op in enumerate(body.ops):
+        done = len(body.ops) if isinstance(op, StoreOp) and number < loads else number
+        last.update({value: max(done, last.get(value, 0)) for value in op.operands})
+    return last
+
+
+def _drawn(body: Body, axes: Axes) -> frozenset[SSAValue]:
+    """Random numbers of each element, and what is made of them and of numbers that elements share."""
+    found = set[SSAValue]()
+    for op in body.ops:
+        varying = {
+            v for v in op.operands if body.domains.get(v, frozenset()) & axes and not _is_made_again(v)
+        }
+        alone = varying and varying <= found and not (isinstance(op, LoadOp | Along) or body.over.get(op))
+        if (alone or isinstance(op, RandomOp)) and axes <= body.runs[op]:
+            found.update(op.results)
+    return frozenset(found)
+
+
+def _is_made_again(value: SSAValue) -> bool:
+    return isinstance(value.owner, arith.ConstantOp | IndexOp)
 
 
 def registers_wanted(body: Body, axes: Axes = frozenset()) -> int:

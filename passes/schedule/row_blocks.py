@@ -110,9 +110,10 @@ def _roomy_blocks(
     while True:
         sizes = _inner_blocks(func, axes, whole, stay, single=single, column=column)
         inner, held = frozenset(axis for axis, size in sizes if size > 1), prod(size for _, size in sizes)
-        if live_bits(body, inner) * held <= _FILE * lanes or stay <= _LOOP:
+        live = live_bits(body, inner)
+        if live * held <= _FILE * lanes or stay <= _LOOP:
             return sizes
-        if live_bits(ordered := in_order_of_need(body), inner) < live_bits(body, inner):
+        if live_bits(ordered := in_order_of_need(body), inner) < live:
             body = ordered
             _rearrange(func, body)
         else:

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, UnitAttr, i3
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, product
+from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ScanOp
 from tilewright.dialects.tk.domain import Along
 from tilewright.dialects.tk.moments import MomentsOp
@@ -241,6 +242,26 @@ class TileNest(NestBuilder):
         loops = tuple(a for a, _ in self.blocks.sizes if a not in grid and a not in held)
         for part in work:
             self.nest(scope, loops, part)
+
+    def _leaf(self, scope: Scope, ops: list[Operation], work: Work) -> None:
+        """Values, then stores; before lanes meet for the last time, also what can be stored by then.
+
+        `y = f(x); z = scan(y)`: `y` need not stay in registers beside the scan, unless more is loaded for it.
+        """
+        meet = max((n for n, op in enumerate(ops) if self._lanes_meet(op)), default=0)
+        loads = max((n for n, op in enumerate(ops) if isinstance(op, LoadOp)), default=-1)
+        early = {op for op in work.effects if op in ops[loads + 1 : meet]}
+        if early and not (work.carries or work.grows):
+            for op in ops[:meet]:
+                if op.results or op in early:
+                    self.write(scope, op)
+            ops, work = ops[meet:], Work([op for op in work.effects if op not in early], [], work.keeps)
+        super()._leaf(scope, ops, work)
+
+    def _lanes_meet(self, op: Operation) -> bool:
+        return isinstance(op, ScanOp | SortOp) or (
+            isinstance(op, Reduction) and bool(self.tiles.full.over[op])
+        )
 
     def write(self, scope: Scope, op: Operation) -> None:
         """One op on one tile."""

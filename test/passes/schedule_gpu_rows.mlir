@@ -217,3 +217,82 @@ tk.func @turned [64, 96] (%x: memref<6144xf64>, %y: memref<6144xf64>, %o: memref
   %3 = arith.addf %2, %1 : f64
   tk.store %3, %o[d0*96 + d1] : f64, memref<6144xf64>
 }
+
+// -----
+
+// Each round of Philox is done for all elements of a lane: its state is live beside them.
+
+// CHECK-LABEL: tk.func @numbers_drawn_beside
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2048>
+tk.func @numbers_drawn_beside [4, 16384] (%x: memref<65536xf32>, %s: memref<1xi64>, %o: memref<65536xf32>) {
+  %half = arith.constant 5.0e-01 : f32
+  %zero = arith.constant 0.0 : f32
+  %0 = tk.load %x[d0*16384 + d1] : memref<65536xf32> -> f32
+  %1 = tk.reduce max %0 over [1] : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = math.exp %2 : f32
+  %4 = tk.reduce add %3 over [1] : f32
+  %5 = arith.divf %3, %4 : f32
+  %6 = tk.load %s[0] : memref<1xi64> -> i64
+  %7 = tk.index "d0*16384 + d1" : i64
+  %8 = tk.random %6, %7 : f32
+  %9 = arith.cmpf oge, %8, %half : f32
+  %10 = arith.select %9, %5, %zero : f32
+  tk.store %10, %o[d0*16384 + d1] : f32, memref<65536xf32>
+}
+
+// -----
+
+// Nothing else is live while these are drawn.
+
+// CHECK-LABEL: tk.func @numbers_drawn_first
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 16384>
+tk.func @numbers_drawn_first [4, 16384] (%x: memref<65536xf32>, %s: memref<1xi64>, %o: memref<65536xf32>) {
+  %0 = tk.load %s[0] : memref<1xi64> -> i64
+  %1 = tk.index "d0*16384 + d1" : i64
+  %2 = tk.random %0, %1 : f32
+  %3 = math.log %2 : f32
+  %4 = tk.load %x[d0*16384 + d1] : memref<65536xf32> -> f32
+  %5 = arith.addf %3, %4 : f32
+  %6 = tk.reduce max %5 over [1] : f32
+  %7 = arith.subf %5, %6 : f32
+  tk.store %7, %o[d0*16384 + d1] : f32, memref<65536xf32>
+}
+
+// -----
+
+// What is stored and scanned is stored first.
+
+// CHECK-LABEL: tk.func @stored_before_it_is_scanned
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 16384>
+// APPLY-LABEL: tk.func @stored_before_it_is_scanned
+// APPLY:       %[[E:.*]] = math.exp
+// APPLY-NEXT:  tk.store %[[E]], %o
+// APPLY-NEXT:  %{{.*}} = tk.cumulate add %[[E]]
+tk.func @stored_before_it_is_scanned [4, 16384] (%x: memref<65536xf32>, %o: memref<65536xf32>, %p: memref<65536xf32>) {
+  %0 = tk.load %x[d0*16384 + d1] : memref<65536xf32> -> f32
+  %1 = math.exp %0 : f32
+  tk.store %1, %o[d0*16384 + d1] : f32, memref<65536xf32>
+  %2 = tk.scan add %1 along 1 : f32
+  tk.store %2, %p[d0*16384 + d1] : f32, memref<65536xf32>
+}
+
+// -----
+
+// What is loaded after it may be what it writes: it waits, and both are too much beside what a scan works with.
+
+// CHECK-LABEL: tk.func @loaded_after_it
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2048>
+// APPLY-LABEL: tk.func @loaded_after_it
+// APPLY:       %[[E:.*]] = math.exp
+// APPLY:       %{{.*}} = tk.cumulate add
+// APPLY:       tk.store %[[E]], %o
+tk.func @loaded_after_it [4, 16384] (%x: memref<65536xf32>, %y: memref<65536xf32>, %o: memref<65536xf32>, %p: memref<65536xf32>) {
+  %0 = tk.load %x[d0*16384 + d1] : memref<65536xf32> -> f32
+  %1 = math.exp %0 : f32
+  tk.store %1, %o[d0*16384 + d1] : f32, memref<65536xf32>
+  %2 = tk.load %y[d0*16384 + d1] : memref<65536xf32> -> f32
+  %3 = arith.addf %1, %2 : f32
+  %4 = tk.scan add %3 along 1 : f32
+  tk.store %4, %p[d0*16384 + d1] : f32, memref<65536xf32>
+}
