@@ -6,7 +6,7 @@ Written with tensor functions, which AOTAutograd traces in their place; NotImple
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from string import ascii_lowercase
 from typing import Any, cast
 
@@ -15,7 +15,9 @@ from torch import Tensor
 from torch._ops import OperatorBase
 
 MOST_COMPARED = 64
-"""Among so many numbers `isin` looks by comparing with each."""
+"""Among so many numbers `isin` and searches look by comparing with each."""
+LONGEST_SEARCH = 40
+"""Steps of a search by halves where the length is a symbol."""
 
 
 def _addbmm(x: Tensor, first: Tensor, second: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
@@ -159,16 +161,37 @@ def _searched(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Tensor:
-    """How many numbers of a short sorted row come before each value."""
+    """How many numbers of a sorted row come before each value; all come before NaN."""
     count = sorted_sequence.shape[-1] if sorted_sequence.dim() else 1
-    few = isinstance(count, int) and count <= MOST_COMPARED  # pyright: ignore[reportUnnecessaryIsInstance]
-    if sorter is not None or not few:
-        return NotImplemented
+    known = isinstance(count, int)  # pyright: ignore[reportUnnecessaryIsInstance]
     x = values if isinstance(values, Tensor) else torch.full((), values, device=sorted_sequence.device)
-    rows = sorted_sequence if sorted_sequence.dim() == 1 else sorted_sequence.unsqueeze(-2)
-    x = x.unsqueeze(-1)
-    after = rows > x if right or side == "right" else rows >= x
-    return (~after).sum(-1, dtype=torch.int32 if out_int32 else torch.int64)  # all come before NaN
+    if sorter is not None:
+        sorted_sequence = sorted_sequence.gather(-1, sorter)
+    after = torch.gt if right or side == "right" else torch.ge
+    result = torch.int32 if out_int32 else torch.int64
+    if known and count <= MOST_COMPARED:
+        rows = sorted_sequence if sorted_sequence.dim() == 1 else sorted_sequence.unsqueeze(-2)
+        return (~after(rows, x.unsqueeze(-1))).sum(-1, dtype=result)
+    flat = x if sorted_sequence.dim() > 1 else x.reshape(-1)
+    found = torch.zeros_like(flat, dtype=torch.int64)
+    if known:
+        for step in _halves(count):
+            later = found + step
+            found = torch.where(after(sorted_sequence.gather(-1, later - 1), flat), found, later)
+    else:
+        for bit in reversed(range(LONGEST_SEARCH)):
+            later = found + (1 << bit)
+            number = sorted_sequence.gather(-1, later.clamp(max=count) - 1)
+            found = torch.where((later > count) | after(number, flat), found, later)
+    return found.reshape(x.shape).to(result)
+
+
+def _halves(count: int) -> Iterator[int]:
+    """Steps whose sums are all numbers up to `count`, of which none leads beyond it."""
+    while count > 1:
+        yield count // 2
+        count -= count // 2
+    yield 1
 
 
 def _bucketize(

@@ -21,6 +21,7 @@ from . import dropout_attention
 from .aten import foreign_rows
 from .composites import composites
 from .grid_sampling import samplings
+from .order_statistics import order_statistics
 from .pooling import poolings
 from .special_functions import special_functions
 from .torch_internals import Operator
@@ -229,6 +230,7 @@ def _own() -> Decompositions:
         **poolings(),
         **samplings(),
         **special_functions(),
+        **order_statistics(),
         **dropout_attention.decompositions(),
     }
 

@@ -17,6 +17,7 @@ from torch._ops import OperatorBase
 from torch._prims_common import suggest_memory_format
 from torch.nn import functional
 
+from .adaptive_pooling import adaptive_averages, read_windows, trailing, uneven_windows
 from .eager_facts import facts_of
 
 
@@ -121,10 +122,7 @@ def _behind_corner(x: Tensor, windows: Windows, strides: Sequence[Any]) -> tuple
     place: Any = 0
     for d in range(rank):
         place = place + _along(d, rank, _line(x, 0, windows.dilation[d] * strides[d], windows.sizes[d], wide))
-    largest = found == values[(..., *[None] * rank)]
-    key = torch.where(largest, place, torch.iinfo(wide).max)
-    key = torch.where(found.isnan(), ~place, key).amin(dims)
-    key = torch.where(key < 0, ~key, key)
+    key = _place_of(values, found, place)
     if any(windows.low):  # where all are -inf, the first that is no padding
         inside: Any = 0
         for d, (step, low) in enumerate(zip(windows.dilation, windows.low, strict=True)):
@@ -134,6 +132,15 @@ def _behind_corner(x: Tensor, windows: Windows, strides: Sequence[Any]) -> tuple
         key = torch.maximum(key, inside)
     small = torch.int16 if _known(farthest) and farthest < 1 << 15 else wide
     return values, key.to(small)
+
+
+def _place_of(values: Tensor, found: Tensor, place: Tensor) -> Tensor:
+    """Of each maximum in its window: the first of equals, the last NaN."""
+    rank = found.dim() - values.dim()
+    largest = found == values[(..., *[None] * rank)]
+    key = torch.where(largest, place, torch.iinfo(place.dtype).max)
+    key = torch.where(found.isnan(), ~place, key).amin(tuple(range(-rank, 0)))
+    return torch.where(key < 0, ~key, key)
 
 
 def _strides(sizes: Sequence[Any]) -> list[Any]:
@@ -155,13 +162,11 @@ def _pooled(x: Tensor, windows: Windows | None) -> tuple[Tensor, Tensor]:
 
 def _gradient(gradient: Tensor, x: Tensor, indices: Tensor, rank: int, windows: Windows | None) -> Tensor:
     order = suggest_memory_format(x)
-    if facts_of(gradient.device).adds_pooled_gradients:
+    if windows is None or facts_of(gradient.device).adds_pooled_gradients:
         first = x.dim() - rank
         zeros = gradient.new_zeros((*x.shape[:first], prod(x.shape[first:])))
         found = zeros.scatter_add(first, indices.flatten(first), gradient.flatten(first)).reshape(x.shape)
         return found.contiguous(memory_format=order)
-    if windows is None:
-        return NotImplemented
     own: Any = 0
     for d, stride in enumerate(_strides(x.shape[-rank:])):
         own = own + _along(d, rank, _line(x, 0, stride, x.shape[d - rank]))
@@ -211,7 +216,16 @@ def _max_pool_backward(rank: int) -> Callable[..., Any]:
 
 
 def _adaptive_max_pool(x: Tensor, result: Sequence[int]) -> tuple[Tensor, Tensor]:
-    return _pooled(x, _even_windows(x, result))
+    if (windows := _even_windows(x, result)) is not None:
+        return _pooled(x, windows)
+    uneven = uneven_windows(x.shape[x.dim() - len(result) :], result)
+    if uneven is None or not x.is_floating_point():
+        return NotImplemented
+    found, place = read_windows(x, uneven, -inf)
+    values = found.amax(trailing(uneven))
+    order = suggest_memory_format(x)
+    indices = _place_of(values, found, place).contiguous(memory_format=order)
+    return values.contiguous(memory_format=order), indices
 
 
 def _adaptive_max_pool_backward(rank: int) -> Callable[..., Any]:
@@ -219,6 +233,41 @@ def _adaptive_max_pool_backward(rank: int) -> Callable[..., Any]:
         return _gradient(gradient, x, indices, rank, _even_windows(x, gradient.shape[-rank:]))
 
     return gradient
+
+
+def _avg_pool3d_backward(
+    gradient: Tensor,
+    x: Tensor,
+    window: Sequence[int],
+    strides: Sequence[int] = (),
+    padding: int | Sequence[int] = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """Each element looks at the windows that hold it."""
+    windows = _windows(x, 3, window, strides, padding, 1, ceil_mode)
+    if windows is None:
+        return NotImplemented
+    sizes = x.shape[-3:]
+    divisor: Any = divisor_override or 1
+    for d, (n, k, low) in enumerate(zip(sizes, windows.sizes, windows.low, strict=True)):
+        first = _line(x, -low, windows.strides[d], windows.counts[d])
+        last = (first + k).clamp(max=n + low)
+        if not count_include_pad:
+            first, last = first.clamp(min=0), last.clamp(max=n)
+        if not divisor_override:
+            divisor = divisor * _along(d, 3, last - first)
+    shares = gradient.to(torch.promote_types(x.dtype, torch.float32)) / divisor
+    found = _of_elements(shares, 0, sizes, windows)
+    for d, (n, step, low) in enumerate(zip(sizes, windows.strides, windows.low, strict=True)):
+        most = windows.reach(d) // step + 1
+        behind = (_line(x, low, 1, n) % step).unsqueeze(-1) + _line(x, (most - 1) * step, -step, most)
+        shape = [1] * 6
+        shape[d], shape[3 + d] = n, most
+        found = torch.where((behind < windows.sizes[d]).reshape(shape), found, 0.0)
+    found = found.sum((-3, -2, -1))
+    return found.to(x.dtype).contiguous(memory_format=suggest_memory_format(x))
 
 
 _ROWS: Mapping[str, Callable[..., Any]] = {
@@ -236,5 +285,9 @@ MAX_POOLING = frozenset(f"aten::{name}" for name in _ROWS)
 
 
 def poolings() -> dict[OperatorBase, Callable[..., Any]]:
-    """Max pooling of planes and volumes (lines are planes of one row), and the gradients."""
-    return {getattr(torch.ops.aten, name).default: row for name, row in _ROWS.items()}
+    """Pooling of planes and volumes (lines are planes of one row), and the gradients."""
+    table: dict[OperatorBase, Callable[..., Any]] = {
+        getattr(torch.ops.aten, name).default: row for name, row in _ROWS.items()
+    }
+    table[torch.ops.aten.avg_pool3d_backward.default] = _avg_pool3d_backward
+    return {**table, **adaptive_averages()}

@@ -21,6 +21,7 @@ from .in_place import reads_what_changes
 from .match import Undo, drawback, match, plain_match
 from .merge import merge, users_to_sink
 from .naming import NAME, fused_name
+from .sizes import distinct_ops
 from .staying import only_reader
 from .unread import drop_unread
 from .worth import Memory, waits
@@ -159,7 +160,7 @@ class _Fuser:
 
     def _too_big(self, producer: KernelOp, consumer: KernelOp) -> str | None:
         ops = self.bodies.of(producer).ops + self.bodies.of(consumer).ops
-        if ops > (limit := self.options.max_ops):
+        if ops > (limit := self.options.max_ops) and (ops := distinct_ops(producer, consumer)) > limit:
             return f"the kernel would have {ops} ops, max-ops is {limit}"
         inputs = len({*producer.operands, *consumer.operands}) - 1
         if inputs > (limit := self.options.max_inputs):

@@ -4,10 +4,31 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from xdsl.ir import SSAValue
+
+from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 
 from .body import simplify_body
 from .contents import Bodies
+
+
+def distinct_ops(first: KernelOp, second: KernelOp) -> int:
+    """How many ops both have together, where those that compute the same from the same operands are one.
+
+    Axes count by their numbers, which may stand for others in the other kernel: a size, not a proof.
+    """
+    seen: dict[tuple[object, ...], tuple[SSAValue, ...]] = {}
+    meant: dict[SSAValue, SSAValue] = {}
+    for kernel in (first, second):
+        meant.update(zip(kernel.sources, kernel.operands, strict=True))
+        for op in kernel.body.block.ops:
+            attributes = frozenset((*op.properties.items(), *op.attributes.items()))
+            operands = tuple(meant.get(value, value) for value in operands_of(op))
+            key = (type(op), operands, attributes, tuple(result.type for result in op.results))
+            known = seen.setdefault(key, tuple(op.results))
+            meant.update(zip(op.results, known, strict=True))
+    return len(seen)
 
 
 @dataclass

@@ -46,9 +46,26 @@ def searches(x: Tensor) -> tuple[Tensor, ...]:
     )
 
 
+def long_searches(x: Tensor) -> tuple[Tensor, ...]:
+    """By halves: in rows of more numbers than are compared with each value."""
+    bounds, rows = torch.linspace(-2, 2, 129), torch.linspace(-2, 2, 300).view(3, 100)
+    mixed = x[:3].repeat(1, 10).cumsum(1)
+    x = torch.cat([x.reshape(-1), bounds[::9], torch.tensor([INF, -INF, NAN])])
+    return (
+        torch.bucketize(x, bounds),
+        torch.bucketize(x, bounds[:127], right=True, out_int32=True),
+        torch.bucketize(
+            (x * 20).nan_to_num(0.0, 500.0, -500.0).int(), torch.arange(-99, 99, dtype=torch.int32)
+        ),
+        torch.bucketize(0.3, bounds),
+        torch.searchsorted(rows, x[:30].view(3, 10), side="right"),
+        torch.searchsorted(mixed, x[:30].view(3, 10), sorter=mixed.argsort(stable=True, dim=-1)),
+    )
+
+
 @pytest.mark.filterwarnings("ignore:torch.searchsorted:UserWarning")
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("function", [rolls, searches])
+@pytest.mark.parametrize("function", [rolls, searches, long_searches])
 def test_as_in_eager(function: Callable[[Tensor], tuple[Tensor, ...]], target: str) -> None:
     torch._dynamo.reset()
     found = explain(function, numbers(5, 7), options={"target": target, "fallback": False})
@@ -70,10 +87,24 @@ def test_a_roll_is_a_subscript() -> None:
     assert found.kernels == 2
 
 
-def test_long_rows_are_searched_by_aten() -> None:
+def test_a_search_is_one_kernel() -> None:
+    """Its steps read what they found so far twice, and are counted once."""
     torch._dynamo.reset()
-    found = explain(lambda x: torch.bucketize(x, torch.arange(65.0)), numbers(9))
-    assert [call for graph in found.graphs for call in graph.library_calls] == ["aten::bucketize.Tensor"]
+    found = explain(
+        torch.bucketize, numbers(50), numbers(9999).sort().values, options={"target": "gpu_emulated"}
+    )
+    assert torch.equal(found.result, torch.bucketize(numbers(50), numbers(9999).sort().values))
+    assert found.kernels == 1
+
+
+def test_a_length_that_is_a_symbol() -> None:
+    def function(x: Tensor) -> Tensor:
+        return torch.bucketize(x, x.sort().values)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="mlir", dynamic=True, options={"target": "cpu_openmp"})
+    for count in (70, 5, 129):
+        assert torch.equal(compiled(numbers(count)), function(numbers(count)))
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -86,11 +86,6 @@ def test_dtypes(dtype: torch.dtype, target: str) -> None:
     check(POOLINGS["overlapping"], numbers(dtype), target)
 
 
-def test_uneven_windows_are_left_to_aten() -> None:
-    found = explain(lambda x: F.adaptive_max_pool2d(x, (5, 7), return_indices=True), numbers(torch.float32))
-    assert [call for graph in found.graphs for call in graph.library_calls] == ["aten::adaptive_max_pool2d"]
-
-
 def test_sizes_of_symbols() -> None:
     torch._dynamo.reset()
     compiled = torch.compile(POOLINGS["overlapping"], backend="mlir", dynamic=True, fullgraph=True)

@@ -1,0 +1,75 @@
+"""Adaptive pooling with windows of different sizes, and gradients of averages, against eager."""
+
+from __future__ import annotations
+
+from math import inf, nan
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from tilewright.frontend.explain import explain
+from tilewright.frontend.pooling import poolings
+
+PLANES = [((2, 3, 9, 11), (4, 5)), ((3, 7, 5), (9, 2)), ((2, 3, 6, 4), (3, 4)), ((1, 2, 6, 7, 8), (4, 3, 5))]
+WINDOWS: list[tuple[Any, ...]] = [
+    ((3, 2, 2), (), 0, False, True, None),
+    ((3, 3, 3), (2, 2, 2), 1, True, True, None),
+    ((3, 3, 3), (2, 1, 2), 1, True, False, None),
+    ((2, 3, 3), (2, 3, 2), (1, 1, 0), True, True, 7),
+    ((2, 2, 2), (3, 3, 3), 0, False, True, None),
+]
+
+
+def random(*sizes: int) -> Tensor:
+    return torch.randn(sizes, generator=torch.Generator().manual_seed(0))
+
+
+@pytest.mark.parametrize(("sizes", "result"), PLANES, ids=str)
+def test_as_written_out(sizes: tuple[int, ...], result: tuple[int, ...]) -> None:
+    """Before any of it is compiled."""
+    rows = {str(op): row for op, row in poolings().items()}
+    rank, aten = len(result), torch.ops.aten
+    x = random(*sizes)
+    want = getattr(aten, f"_adaptive_avg_pool{rank}d")(x, result)
+    even = all(n % count == 0 for n, count in zip(sizes[-rank:], result, strict=True))
+    found = rows[f"aten._adaptive_avg_pool{rank}d.default"](x, result)
+    assert even == (found is NotImplemented)
+    if not even:
+        torch.testing.assert_close(found, want)
+    w = random(*want.shape)
+    found = rows[f"aten._adaptive_avg_pool{rank}d_backward.default"](w, x)
+    torch.testing.assert_close(found, getattr(aten, f"_adaptive_avg_pool{rank}d_backward")(w, x))
+    x[..., 2, 1], x[..., 4, 2], x[0, 1] = nan, nan, -inf
+    pair = getattr(aten, f"adaptive_max_pool{rank}d")(x, result)
+    for got, expected in zip(rows[f"aten.adaptive_max_pool{rank}d.default"](x, result), pair, strict=True):
+        torch.testing.assert_close(got, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("how", WINDOWS, ids=str)
+def test_gradients_of_averages_of_volumes(how: tuple[Any, ...]) -> None:
+    rows = {str(op): row for op, row in poolings().items()}
+    x = random(1, 2, 6, 7, 8)
+    w = random(*torch.ops.aten.avg_pool3d(x, *how).shape)
+    found = rows["aten.avg_pool3d_backward.default"](w, x, *how)
+    torch.testing.assert_close(found, torch.ops.aten.avg_pool3d_backward(w, x, *how))
+
+
+def test_no_call_of_aten() -> None:
+    def function(x: Tensor, y: Tensor) -> list[Tensor]:
+        with torch.enable_grad():
+            x, y = x.detach().requires_grad_(), y.detach().requires_grad_()
+            made = [F.adaptive_avg_pool2d(x, (3, 4)), F.adaptive_max_pool2d(x, 5), F.avg_pool3d(y, 3, 2, 1)]
+            found = torch.autograd.grad(sum(t.square().sum() for t in made), (x, y))
+            return [*(t.detach() for t in made), *found]
+
+    for target in ("cpu_openmp", "gpu_emulated"):
+        torch._dynamo.reset()
+        given = random(2, 2, 7, 9).contiguous(memory_format=torch.channels_last), random(1, 2, 5, 5, 4)
+        found = explain(function, *given, options={"target": target, "fallback": False})
+        assert not any(graph.library_calls for graph in found.graphs)
+        for got, want in zip(found.result, function(*given), strict=True):
+            torch.testing.assert_close(got, want)
+            assert got.stride() == want.stride()

@@ -1,0 +1,61 @@
+"""Medians, elements of a given rank and the commonest number, against eager: kernels that sort."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from tilewright.frontend.explain import explain
+
+NAN = float("nan")
+
+
+def values() -> Tensor:
+    """Without equal numbers; some rows hold NaN, one of them nothing else."""
+    x = torch.randperm(4 * 9 * 5, generator=torch.Generator().manual_seed(0)).float().view(4, 9, 5) - 50
+    x[0, 3, 1:3], x[1, :, 2], x[2, 1:3, 1], x[3, :8, 3] = NAN, NAN, NAN, NAN
+    return x
+
+
+def ranks(x: Tensor) -> list[Tensor]:
+    found = [*x[:1, :, 3:].kthvalue(3, 1), *x.kthvalue(1, 2, keepdim=True), x.kthvalue(9, 1).values]
+    found += [x[0, 0].median()]
+    found += [*x.median(1), *x.median(-1, keepdim=True), *x[2:].nanmedian(1, keepdim=True)]
+    found += [*x.nanmedian(0), x.nanmedian(1).values]
+    found += [x.nanmedian(), x.median(), *x[0, 0, 0].median(0), x.to(torch.bfloat16).nanmedian(1).values]
+    found += [x[:2].double().median(2).values, (x.nan_to_num(7.0).long() % 8).median(1).values]
+    found += [torch.nanquantile(x, 0.3, 1), x[:1].nan_to_num(4.0).quantile(torch.tensor([0.5, 0.25]), 2)]
+    return found
+
+
+def commonest(x: Tensor) -> list[Tensor]:
+    few = x.nan_to_num(7.0) % 4
+    return [*few.mode(1), *few.mode(0, keepdim=True), *few.long().mode(), *few[0, 0, 0].mode()]
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+def test_as_in_eager(target: str) -> None:
+    torch._dynamo.reset()
+    x = values()
+    found = explain(lambda x: [*ranks(x), *commonest(x)], x, options={"target": target, "fallback": False})
+    assert not any(graph.library_calls for graph in found.graphs)
+    for i, (got, want) in enumerate(zip(found.result, [*ranks(x), *commonest(x)], strict=True)):
+        torch.testing.assert_close(got, want, equal_nan=True, msg=lambda text, i=i: f"{i}: {text}")
+
+
+def test_gradients_and_long_rows() -> None:
+    """The gradient goes where the element was; one of many elements is found by ATen."""
+
+    def function(x: Tensor) -> Tensor:
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            return torch.autograd.grad(x.median(1).values.sum() + x.kthvalue(2).values.square().sum(), x)[0]
+
+    torch._dynamo.reset()
+    x = values().nan_to_num(99.5)
+    compiled = torch.compile(function, backend="mlir", options={"target": "cpu_openmp", "fallback": False})
+    torch.testing.assert_close(compiled(x), function(x))
+    torch._dynamo.reset()
+    found = explain(lambda x: x.median(0), torch.randn(1025), options={"target": "cpu_openmp"})
+    assert [call for graph in found.graphs for call in graph.library_calls] == ["aten::median.dim"]
