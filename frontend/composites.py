@@ -13,6 +13,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 from torch._ops import OperatorBase
+from torch.nn import functional
 
 MOST_COMPARED = 64
 """Among so many numbers `isin` and searches look by comparing with each."""
@@ -152,6 +153,24 @@ def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     return x.clone()
 
 
+def _replication_pad_backward(gradient: Tensor, x: Tensor, padding: Sequence[int]) -> Tensor:
+    """The first and the last element along each dimension had copies, whose gradients they get too."""
+    wide = gradient.to(torch.promote_types(x.dtype, torch.float32))
+    for d, (low, high) in enumerate(zip(padding[::2], padding[1::2], strict=True), start=1):
+        room = wide.shape[-d]
+        before, behind = max(low, 0), max(high, 0)
+        kept = wide.narrow(-d, before, room - before - behind)
+        outer = [0, 0] * (d - 1)  # the pairs of dimensions behind this one come first
+        if low > 0:
+            first = wide.narrow(-d, 0, before).sum(-d, keepdim=True)
+            kept = kept + functional.pad(first, [*outer, 0, kept.shape[-d] - 1])
+        if high > 0:
+            last = wide.narrow(-d, room - behind, behind).sum(-d, keepdim=True)
+            kept = kept + functional.pad(last, [*outer, kept.shape[-d] - 1, 0])
+        wide = functional.pad(kept, [*outer, max(-low, 0), max(-high, 0)])
+    return wide.to(x.dtype)
+
+
 def _searched(
     sorted_sequence: Tensor,
     values: Tensor | float,
@@ -254,6 +273,9 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.index_fill.int_Scalar: _index_fill,
         aten.index_fill.int_Tensor: _index_fill,
         aten.isin.Tensor_Tensor: _isin,
+        aten.replication_pad1d_backward.default: _replication_pad_backward,
+        aten.replication_pad2d_backward.default: _replication_pad_backward,
+        aten.replication_pad3d_backward.default: _replication_pad_backward,
         aten.roll.default: _roll,
         aten.searchsorted.Tensor: _searched,
         aten.searchsorted.Scalar: _searched,

@@ -20,6 +20,7 @@ from torch.nn.functional import linear
 from . import dropout_attention
 from .aten import foreign_rows
 from .composites import composites
+from .distances import distance_functions
 from .grid_sampling import samplings
 from .order_statistics import order_statistics
 from .pooling import poolings
@@ -231,6 +232,7 @@ def _own() -> Decompositions:
         **samplings(),
         **special_functions(),
         **order_statistics(),
+        **distance_functions(),
         **dropout_attention.decompositions(),
     }
 

@@ -130,10 +130,20 @@ def _float_unary(op: UnaryClass) -> Row:
 def _rounding(op: UnaryClass) -> Row:
     def row(b: Builder, x: Operand, *, decimals: int = 0) -> SSAValue:
         if decimals:
-            raise Unsupported("rounding to decimals")
+            return _rounded_to_decimals(b, op, x, decimals)
         return b.elementwise(op, [x]) if is_float(b.element) else as_tensor(x)
 
     return row
+
+
+def _rounded_to_decimals(b: Builder, op: UnaryClass, x: Operand, decimals: int) -> SSAValue:
+    """Scaled by a power of ten, whole, and scaled back, as ATen does."""
+    if not is_float(b.element):
+        raise Unsupported("rounding integers to decimals")
+    work = f32 if is_half(b.element) else b.element
+    value, power = (b.operand(v, work, b.sizes) for v in (x, 10.0 ** abs(decimals)))
+    there, back = (binary.MulOp, binary.DivOp) if decimals > 0 else (binary.DivOp, binary.MulOp)
+    return b.cast(b.emit(back(b.emit(op(b.emit(there(value, power)))), power)), b.element)
 
 
 def _signed(op: UnaryClass) -> Row:
