@@ -17,7 +17,7 @@ from xdsl.utils.hints import isa
 from .arrays import Array, Arrays
 from .diagnostics import TilewrightError
 from .index_expr import Var
-from .semantics import Machine, semantics_of
+from .semantics import FUNCTIONS, Machine, semantics_of
 from .types import element_type, sizes_of_type
 
 
@@ -59,18 +59,29 @@ def interpret(
     """
     function = _entry(module, entry)
     machine = Machine(Arrays(xp, float64=float64), dict(symbols or {}), aten, draw_seed, observe)
-    block = function.body.block
-    bind_symbols(function, args, machine)
-    values: dict[SSAValue, Any] = {}
-    for index, (parameter, arg) in enumerate(zip(block.args, args, strict=True)):
-        values[parameter] = _argument(function, index, parameter.type, arg, machine)
-    results = list(run_block(block, values, machine))
+    machine.state[FUNCTIONS] = functions_of(module)
+    results = list(run_function(function, args, machine))
     writes = machine.state.get("writes", [])
     if writes:  # results may alias the arguments
         results = [machine.arrays.copy(r) if hasattr(r, "shape") else r for r in results]
     for target, value in writes:
         _store(args[target], value, machine)
     return results
+
+
+def functions_of(module: ModuleOp) -> dict[str, FuncOp]:
+    """The functions of a module by name."""
+    return {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+
+
+def run_function(function: FuncOp, args: Sequence[Any], machine: Machine) -> Sequence[Any]:
+    """What `function` returns, as arrays that may share memory with `args`."""
+    block = function.body.block
+    bind_symbols(function, args, machine)
+    values: dict[SSAValue, Any] = {}
+    for index, (parameter, arg) in enumerate(zip(block.args, args, strict=True)):
+        values[parameter] = _argument(function, index, parameter.type, arg, machine)
+    return run_block(block, values, machine)
 
 
 def _entry(module: ModuleOp, name: str) -> FuncOp:

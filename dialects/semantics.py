@@ -22,6 +22,8 @@ from .arrays import Array, Arrays
 from .diagnostics import TilewrightError
 from .index_expr import Expr, Var, evaluate_all
 
+FUNCTIONS = "functions"
+"""In `Machine.state`: the functions of the module by name."""
 Args = Sequence[Any]
 Results = Sequence[Any]
 
@@ -73,12 +75,12 @@ Semantics = Callable[[Any, Args, Machine], Results]
 _REGISTRY: dict[type[Operation], Semantics] = {}
 _TW_FAMILIES = (
     *("elementwise", "creation", "view", "reduction", "indexing"),
-    *("linalg", "attention", "packing", "float8", "aten"),
+    *("linalg", "attention", "packing", "float8", "aten", "control_flow"),
 )
 _MODULES: dict[str, tuple[str, ...]] = {
     "tw": tuple(f"tilewright.dialects.tw.semantics_{family}" for family in _TW_FAMILIES),
     "tk": ("tilewright.dialects.tk.semantics",),
-    "th": ("tilewright.dialects.th.semantics",),
+    "th": ("tilewright.dialects.th.semantics", "tilewright.dialects.th.semantics_control_flow"),
 }
 """Dialect -> the modules that register its semantics, imported when first needed."""
 

@@ -95,7 +95,7 @@ def import_arguments(
             if i in defined:
                 arguments.add_symbol(defined[i], Argument(i))
             arguments.values[node] = symbols.expr(fake)
-        elif fake is None or isinstance(fake, bool | int | float | str):
+        elif fake is None or isinstance(fake, bool | int | float | str | torch.SymBool):
             arguments.values[node] = fake
         else:
             reason = "only tensors, integers and constants can enter a graph"
@@ -192,7 +192,7 @@ def _name(node: Node, names: Sequence[str]) -> str:
 def constant_of(b: Builder, gm: GraphModule, node: Node, arguments: Arguments) -> Any:
     """What hangs on the graph module: a tensor is in the IR if small, else a frozen argument.
 
-    Anything else (a graph for `torch.cond`) is for calls that stay in Python.
+    Anything else is a graph that a node takes: see control_flow.py.
     """
     value: Any = gm
     for part in str(node.target).split("."):
@@ -378,8 +378,8 @@ def _without(layout: Layout, repeated: Sequence[int]) -> Layout:
     return Layout(sizes, layout.strides)
 
 
-def make_module(arguments: Arguments, results: Results) -> ModuleOp:
-    """`func.func @main` around the imported ops."""
+def make_module(arguments: Arguments, results: Results, functions: Iterable[FuncOp]) -> ModuleOp:
+    """`func.func @main` around the imported ops, then the functions that these call."""
     block = arguments.block
     back = ReturnOp(*results.values)
     back.location = results.b.location if results.b.ops else UNKNOWN
@@ -391,7 +391,7 @@ def make_module(arguments: Arguments, results: Results) -> ModuleOp:
         arg_attrs=_attributes(arguments.attrs),
         res_attrs=_attributes(results.attrs) if any(results.attrs) else None,
     )
-    return ModuleOp([main])
+    return ModuleOp([main, *functions])
 
 
 def _attributes(attrs: Sequence[Mapping[str, Attribute]]) -> ArrayAttr[DictionaryAttr]:

@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import ArenaOp
 from tilewright.dialects.tk.kernels import FuncOp as KernelOp
 
@@ -31,6 +32,8 @@ class GraphReport:
     """How often each kernel is launched, by name."""
     library_calls: Mapping[str, int]
     """How often each ATen operator is called, fall-backs included."""
+    control: Mapping[str, int]
+    """How many conditions and loops of each kind the host decides, wherever they stand."""
     fallbacks: tuple[Fallback, ...]
     """Operations for which ATen stands in: id, operator, place in the model, reason."""
     by_aten: str | None
@@ -55,6 +58,7 @@ class GraphReport:
         lines = [f"{self.kind}: {len(self.kernels)} kernels in {launches} launches, {calls} library calls"]
         lines += _counted("kernels", self.kernels)
         lines += _counted("library", self.library_calls)
+        lines += _counted("control", self.control)
         lines.append(f"  arena:   {self.arena_bytes} bytes (without sharing: {self.requested_bytes})")
         if self.derived:
             types = Counter(self.derived)
@@ -87,6 +91,7 @@ def report_of(trace: Trace) -> GraphReport:
         kind=trace.kind,
         kernels=_kernels(ops),
         library_calls=Counter(op.callee.data for op in ops if isinstance(op, CallOp | ExternOp)),
+        control=Counter(op.kind.data for op in ops if isinstance(op, ControlOp)),
         fallbacks=tuple(f for f in fallbacks if f.code != BY_DESIGN),
         by_aten=None if trace.by_aten is None else str(trace.by_aten),
         arena_bytes=arena.size.data if arena is not None else "0",

@@ -9,20 +9,24 @@ from typing import Any, cast
 import torch
 from torch.fx import GraphModule, Node
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.dialects.diagnostics import CannotCompile
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.types import element_type, element_type_of, sizes_of_type
 from tilewright.passes.tensor.decompose_pooling import POOLING
 
 from .aliases import Base
+from .asserting_nodes import IGNORED
 from .aten import READS_CARRIERS, row_of
 from .aten.aten import call_aten, callee_of, result_type
 from .aten.builder import Builder, Row
 from .aten.carriers import on_carriers
 from .aten.numbers import NUMBERS
 from .boundary import Arguments, Results, constant_of, import_arguments, make_module
-from .devices import CPU
+from .control_flow import Body, Caller, form_of
+from .devices import CPU, placement
 from .dtypes import CARRIERS, element_of_dtype
 from .errors import FallbackRefused, Unsupported, UnsupportedNode, UnsupportedSize
 from .graph import Fallback, Graph
@@ -32,19 +36,8 @@ from .pooling import MAX_POOLING
 from .python_call import call_python, name_of
 from .symbols import Symbols
 from .torch_internals import WITH_EFFECTS, Operator, guarded_truth, is_operator
+from .true_types import correct_types
 
-# Nodes that assert facts about sizes, which Dynamo's guards have checked already; and tokens of effects.
-IGNORED = frozenset(
-    f"aten.{name}.{overload}"
-    for name, overload in (
-        ("_assert_scalar", "default"),
-        ("_assert_tensor_metadata", "default"),
-        ("sym_constrain_range", "default"),
-        ("sym_constrain_range_for_size", "default"),
-        ("_assert_async", "msg"),
-        ("_functional_assert_async", "msg"),
-    )
-) | {"prims._make_token.default", "prims._sink_tokens.default"}
 NO_VIEWS: Mapping[int, Base] = {}
 NO_ROW = "tw has no op for it yet"
 NO_OPERATOR = "it works on graphs or Python functions, which torch runs"
@@ -110,6 +103,7 @@ class _Importer:
         self.values: dict[Node, Any] = {}
         self.writes: list[tuple[Node, SSAValue, SSAValue]] = []
         self.fallbacks: list[Fallback] = []
+        self.functions: dict[str, FuncOp] = {}
         self.in_python: str = ""
 
     def run(self, names: Sequence[str], static: Sequence[int]) -> Graph:
@@ -118,13 +112,17 @@ class _Importer:
         self.arguments: Arguments = arguments
         self.values.update(arguments.values)
         self.b.carried.update(arguments.carried)
-        for node in nodes:
+        return self._finish(self.walk())
+
+    def walk(self) -> Node:
+        """Import every node; gives that of the results."""
+        for node in self.gm.graph.nodes:
             if node.op == "call_function":
                 self._call(node)
             elif node.op == "get_attr":
                 self._constant(self.gm, node)
             elif node.op == "output":
-                return self._finish(node)
+                return node
         raise AssertionError("an FX graph ends with an output node")
 
     # Nodes
@@ -161,7 +159,7 @@ class _Importer:
         except Unsupported as reason:
             expansion, why = None, reason
         if expansion is None:
-            return self._call_python(node, why)
+            return self._call_functions(node, why)
         given = iter(expansion.arguments)
         for inner in expansion.graph.graph.nodes:
             if inner.op == "placeholder":
@@ -173,6 +171,41 @@ class _Importer:
             else:
                 return self._checked(self._as_traced(self._value(inner.args[0]), fake), fake)
         raise AssertionError("an FX graph ends with an output node")
+
+    def _call_functions(self, node: Node, why: Unsupported) -> Any:
+        """An op that calls the node's graphs, which become functions; else a call in Python."""
+        known, noted, start = len(self.functions), len(self.fallbacks), len(self.b.ops)
+        try:
+            if (form := form_of(node)) is not None:
+                caller = Caller(self.b, self.arguments, self._plain, self._import_body, self.functions)
+                return self._carry(caller.call(form), self.b.fake)
+        except Unsupported as reason:
+            why = Unsupported(reason.reason, "TW1105")
+        except CannotCompile as error:
+            why = Unsupported(f"cannot compile its graphs: {str(error).splitlines()[0]}", "TW1105")
+        for name in list(self.functions)[known:]:
+            del self.functions[name]
+        del self.fallbacks[noted:], self.b.ops[start:]
+        return self._call_python(node, why)
+
+    def _import_body(self, body: Body) -> tuple[Sequence[Operation], Sequence[Any]]:
+        """The ops of a function, and what it returns."""
+        correct_types(body.graph)
+        if placement(body.graph).device not in (CPU, self.device):
+            raise Unsupported("one of its graphs computes on another device")
+        inner = _Importer(body.graph, (), fallback=self.fallback, views={}, device=self.device)
+        inner.symbols, inner.arguments, inner.functions = self.symbols, body.arguments, self.functions
+        inner.b, inner.fallbacks = Builder(self.symbols), self.fallbacks
+        inner.values.update(body.values)
+        inner.b.carried.update(body.carried)
+        count = len(body.arguments.inputs)
+        returned: Any = inner._plain(inner.walk().args[0])
+        if inner.writes:
+            raise Unsupported("one of its graphs writes to an operand")
+        if len(body.arguments.inputs) > count:
+            raise Unsupported("a large constant hangs on one of its graphs: pass it as an operand")
+        self.in_python = self.in_python or inner.in_python
+        return inner.b.ops, cast("Sequence[Any]", returned if isinstance(returned, list) else [returned])
 
     def _as_traced(self, value: Any, fake: Any) -> Any:
         """Of the dtypes that the caller was traced with: torch's two accounts of an operator may differ."""
@@ -315,6 +348,12 @@ class _Importer:
             return self.symbols.expr(arg)
         return self.device if isinstance(arg, torch.device) and arg == CPU else arg
 
+    def _plain(self, arg: Any) -> Any:
+        """As `_value`; a comparison of sizes remains one."""
+        if isinstance(arg, Node) and isinstance(self.values[arg], torch.SymBool):
+            return self.values[arg]
+        return self._value(arg)
+
     def _decided(self, value: torch.SymBool) -> bool:
         """A comparison of sizes as what it is now, which a guard keeps: the IR has no such scalars."""
         truth = guarded_truth(value)
@@ -350,7 +389,7 @@ class _Importer:
         block: Block = arguments.block
         block.add_ops(self.b.ops)
         return Graph(
-            module=make_module(arguments, results),
+            module=make_module(arguments, results, self.functions.values()),
             inputs=tuple(arguments.inputs),
             outputs=tuple(results.outputs),
             symbols=tuple(arguments.symbols),

@@ -14,6 +14,7 @@ import torch
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.passes.manager import Fact
 from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.gpu_triton.compile_errors import UnknownArchitecture
@@ -190,10 +191,14 @@ def workers_of(request: Request) -> int:
 
 
 def _can_record(graph: Graph) -> bool:
-    """A replay runs kernels only: no Python function, which may look at data and choose."""
-    if graph.in_python:
-        LOGGER.info("a graph runs without CUDA graphs: `%s` runs in Python", graph.in_python)
-    return not graph.in_python
+    """A replay runs the same kernels each time: no Python function, and nothing that depends on data."""
+    reason = f"`{graph.in_python}` runs in Python" if graph.in_python else ""
+    for op in graph.main.body.block.ops:
+        if isinstance(op, ControlOp):
+            reason = f"the host decides what runs in `{op.kind.data}` of @{op.function_names[0]}"
+    if reason:
+        LOGGER.info("a graph runs without CUDA graphs: %s", reason)
+    return not reason
 
 
 def _tuner(driver: Driver, device: int, request: Request) -> Tuner | None:

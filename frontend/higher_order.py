@@ -8,7 +8,7 @@ node's arguments look like, it is a graph of operators, which is imported in pla
       ->  scores = bmm(q, k^T) * 0.125; where(rows >= columns, scores + bias[heads], -inf); ...
 
 The table names those for which this is so. `cond` and loops, whose graphs run as often as data says, are not
-among them.
+among them: see control_flow.py.
 """
 
 from __future__ import annotations
@@ -145,6 +145,7 @@ _DEFINED: Mapping[str, Callable[[Any], Definition]] = {
     "flex_attention": _flex_attention,
     "flex_attention_backward": _flex_attention_backward,
     "invoke_subgraph": _inlined,
+    "associative_scan": composite_kernel,
 }
 
 

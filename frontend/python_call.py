@@ -1,8 +1,8 @@
 """Calls that no operator describes: higher-order operators, Python functions, arguments of any kind.
 
-`torch.cond` takes two graphs. Such a node of an FX graph becomes `tw.aten` like any other
+A `while_loop` that counts in Python (control_flow.py has the others) becomes `tw.aten` like any other
 operator without an op: what it computes with is bound in Python and registered with
-torch.library as `tilewright::cond_1f0c...(Tensor t0, SymInt n1, ...) -> (Tensor, ...)`.
+torch.library as `tilewright::while_loop_1f0c...(Tensor t0, SymInt n1, ...) -> (Tensor, ...)`.
 So targets need no special case, and all that stands around the node is compiled.
 
 The registration lives as long as the process, as does the name: no other process knows it, and

@@ -54,7 +54,14 @@ class Symbols:
     def exprs(self, values: Sequence[Size]) -> tuple[Expr, ...]:
         return tuple(self.expr(value) for value in values)
 
-    def _node(self, value: torch.SymInt) -> Any:
+    def comparison(self, value: torch.SymBool) -> tuple[Expr, str, Expr] | None:
+        """A comparison of sizes, `lt`, `eq`, ...; None for any other truth."""
+        node = self._node(value)
+        name = _COMPARISONS.get(getattr(node, "rel_op", ""))
+        sides = [self._find(side) for side in node.args] if name is not None else []
+        return (sides[0], name, sides[1]) if name and sides[0] is not None and sides[1] is not None else None
+
+    def _node(self, value: torch.SymInt | torch.SymBool) -> Any:
         if self._equal is None:
             self._equal = _known_equalities(shape_environment(value))
         return size_expression(value)
@@ -102,6 +109,8 @@ def _power(parts: Sequence[Expr]) -> Expr | None:
     return index_expr.product([base] * exponent.constant)
 
 
+_COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+"""SymPy's names of what `tw.compare` does."""
 _ROUNDED: Mapping[str, str] = {"CeilToInt": "CeilDiv", "FloorToInt": "FloorDiv"}
 """`math.ceil(n / 32)` of integers, which Python divides as floats."""
 

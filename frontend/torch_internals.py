@@ -38,12 +38,12 @@ def find_operator(callee: str) -> Operator | None:
     return getattr(packet, overload or "default", None)
 
 
-def size_expression(value: torch.SymInt) -> Any:
-    """The sympy expression of a symbolic size."""
+def size_expression(value: torch.SymInt | torch.SymBool) -> Any:
+    """The sympy expression of a symbolic size, or of a comparison of such."""
     return value.node.expr  # pyright: ignore
 
 
-def shape_environment(value: torch.SymInt) -> Any:
+def shape_environment(value: torch.SymInt | torch.SymBool) -> Any:
     """Where the guards of a symbolic size are kept."""
     return value.node.shape_env  # pyright: ignore
 

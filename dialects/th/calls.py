@@ -134,15 +134,22 @@ class CallOp(SelfContained, IRDLOperation):
     def verify_(self) -> None:
         _check_callee(self.name, self.callee)
         _check_args(self.name, self.args, len(self.operands))
-        for what, texts in (("sizes", self.sizes), ("strides", self.strides)):
-            if len(texts) != len(self.outs):
-                raise VerifyException(f"{self.name}: {len(self.outs)} results but {len(texts)} {what}")
+        check_layouts(self.name, self.sizes, self.strides, len(self.outs))
         if self.returns is not None and len(self.positions) != len(self.outs):
             raise VerifyException(f"{self.name}: {len(self.outs)} results but returns {self.positions}")
-        for size, stride in zip(self.sizes, self.strides, strict=True):
-            sizes, strides = exprs_of(self.name, "sizes", size), exprs_of(self.name, "strides", stride)
-            if len(sizes) != len(strides):
-                raise VerifyException(f"{self.name}: {len(sizes)} sizes but {len(strides)} strides")
+
+
+def check_layouts(
+    name: str, all_sizes: ArrayAttr[StringAttr], all_strides: ArrayAttr[StringAttr], results: int
+) -> None:
+    """One list of sizes and one of strides per result, equally long."""
+    for what, texts in (("sizes", all_sizes), ("strides", all_strides)):
+        if len(texts) != results:
+            raise VerifyException(f"{name}: {results} results but {len(texts)} {what}")
+    for size, stride in zip(all_sizes, all_strides, strict=True):
+        sizes, strides = exprs_of(name, "sizes", size), exprs_of(name, "strides", stride)
+        if len(sizes) != len(strides):
+            raise VerifyException(f"{name}: {len(sizes)} sizes but {len(strides)} strides")
 
 
 def _check_callee(name: str, callee: StringAttr) -> None:

@@ -3,6 +3,7 @@
 from xdsl.ir import Dialect
 
 from .calls import CallOp, ExternOp, LaunchOp
+from .control_flow import ControlOp
 from .memory import AllocOp, ArenaOp, BufferOp, ConstantOp, DataOp, EmptyOp, FreeOp, ViewOp
 from .types import TensorType
 
@@ -14,6 +15,7 @@ TH = Dialect(
         BufferOp,
         CallOp,
         ConstantOp,
+        ControlOp,
         DataOp,
         EmptyOp,
         ExternOp,

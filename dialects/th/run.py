@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from ..arrays import Array, Arrays
 from ..index_expr import Expr, Var, parse_exprs
-from ..interpreter import NoEntry, WrongArgument, bind_symbols, run_block
-from ..semantics import Machine
+from ..interpreter import NoEntry, WrongArgument, bind_symbols, functions_of, run_block
+from ..semantics import FUNCTIONS, Machine
 from ..tk.kernels import FuncOp as KernelFunction
 from ..types import element_type_of
 from .memory import EmptyOp
@@ -38,13 +38,20 @@ def run_plan(
     the latter it returns the new contents of `outs`. `symbols` and `observe` are as in `interpret`.
     `state` is for what an op's semantics look up in the machine, such as `th.semantics.LAUNCH`.
     """
-    function = next((f for f in module.ops if isinstance(f, FuncOp) and f.sym_name.data == entry), None)
+    functions = functions_of(module)
+    function = functions.get(entry)
     if function is None:
         raise NoEntry(module, name=entry)
     machine = Machine(Arrays(xp, float64=float64), dict(symbols or {}), aten, draw_seed, observe)
     machine.state.update(state or {})
+    machine.state[FUNCTIONS] = functions
     machine.state[KERNELS] = {f.sym_name.data: f for f in module.ops if isinstance(f, KernelFunction)}
-    block = function.body.block
+    return run_plan_function(function, args, machine)
+
+
+def run_plan_function(function: FuncOp, args: Sequence[Any], machine: Machine) -> list[Any]:
+    """The results of one function of the plan; arguments get what it writes to them."""
+    xp, block = machine.xp, function.body.block
     bind_symbols(function, args, machine)
     values: dict[SSAValue, Any] = {}
     tensors: dict[SSAValue, Strided] = {}

@@ -17,6 +17,7 @@ from ..tk.kernels import FuncOp
 from ..tk.semantics import run_func
 from ..types import bytes_of, element_type_of
 from .calls import CallOp, ExternOp, LaunchOp
+from .control_flow import ControlOp
 from .memory import AllocOp, ArenaOp, BufferOp, ConstantOp, DataOp, EmptyOp, FreeOp, ViewOp
 from .types import element_of_handle
 
@@ -164,8 +165,12 @@ def run_call(op: CallOp, args: Args, machine: Machine) -> Results:
     """The results are brought into the layout that the op states, as the targets do."""
     if machine.aten is None:
         raise NoCallback(op, name="aten")
+    return as_stated(op, machine.aten(op, [arg.array(machine.xp) for arg in args]), machine)
+
+
+def as_stated(op: CallOp | ControlOp, arrays: Sequence[Array], machine: Machine) -> list[Strided]:
+    """Copies in the layouts that the op states."""
     results: list[Strided] = []
-    arrays = machine.aten(op, [arg.array(machine.xp) for arg in args])
     for i, array in enumerate(arrays):
         sizes, strides = _exprs(op.sizes.data[i], machine), _exprs(op.strides.data[i], machine)
         count = 0 if 0 in sizes else 1 + sum((n - 1) * s for n, s in zip(sizes, strides, strict=True))

@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from ..types import ShapeAttr
 from .aten import ATEN_OPS, ArgAttr, SizeAttr
 from .attention import ATTENTION_OPS
+from .control_flow import CONTROL_OPS
 from .creation import CREATION_OPS
 from .elementwise import UNARY_OPS
 from .elementwise_binary import ELEMENTWISE_OPS, PredicateAttr
@@ -33,6 +34,7 @@ TW = Dialect(
         *PACKING_OPS,
         *PACKED_CONVOLUTION_OPS,
         *ATEN_OPS,
+        *CONTROL_OPS,
     ],
     [ShapeAttr, PredicateAttr, CombineAttr, ArgAttr, SizeAttr],
 )

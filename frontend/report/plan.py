@@ -12,6 +12,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Var, parse_exprs
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import ArenaOp, BufferOp, DataOp, ViewOp
 from tilewright.dialects.th.types import element_of_handle
 from tilewright.dialects.tk.kernels import FuncOp
@@ -31,7 +32,7 @@ class Step:
     number: int
     name: str
     kind: str
-    """`kernel` or `library`."""
+    """`kernel`, `library`, or `functions` for a condition or a loop that calls some."""
     places: tuple[Place, ...]
     """The user's lines in it; the first is its own."""
     after: tuple[int, ...]
@@ -70,7 +71,7 @@ def plan_of(module: ModuleOp, works: Mapping[str, Work], symbols: Symbols) -> Pl
     reader = _Reader(works, {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}, symbols)
     arena = requested = 0
     for op in main.body.block.ops:
-        if isinstance(op, LaunchOp | ExternOp | CallOp):
+        if isinstance(op, LaunchOp | ExternOp | CallOp | ControlOp):
             reader.step(op)
         elif isinstance(op, ArenaOp):
             arena, requested = reader.number(op.size.data), reader.number(_requested(op))
@@ -101,20 +102,25 @@ class _Reader:
     def number(self, text: str) -> int:
         return parse_exprs(text)[0].evaluate(self.symbols)
 
-    def step(self, op: LaunchOp | ExternOp | CallOp) -> None:
+    def step(self, op: LaunchOp | ExternOp | CallOp | ControlOp) -> None:
         number, outs = len(self.steps), [_root(v) for v in op.outs]
         reads = dict.fromkeys(_root(v) for v in op.ins)
         after = tuple(sorted({self.writers[v] for v in reads if v in self.writers}))
-        kernel = isinstance(op, LaunchOp)
-        name = op.kernel.string_value() if kernel else op.callee.data
-        flops, moved = self._kernel_work(op) if isinstance(op, LaunchOp) else self._library_work(op)
-        places = tuple(self._places(op))
-        self.steps.append(Step(number, name, "kernel" if kernel else "library", places, after, flops, moved))
+        flops = moved = None
+        if isinstance(op, ControlOp):
+            kind, name = "functions", op.kind.data
+        elif isinstance(op, LaunchOp):
+            kind, name = "kernel", op.kernel.string_value()
+            flops, moved = self._kernel_work(op)
+        else:
+            kind, name = "library", op.callee.data
+            flops, moved = self._library_work(op)
+        self.steps.append(Step(number, name, kind, tuple(self._places(op)), after, flops, moved))
         for value in (*reads, *outs):
             self.used[value] = (self.used.get(value, (number, number))[0], number)
         self.writers.update(dict.fromkeys(outs, number))
 
-    def _places(self, op: LaunchOp | ExternOp | CallOp) -> Iterator[Place]:
+    def _places(self, op: LaunchOp | ExternOp | CallOp | ControlOp) -> Iterator[Place]:
         found = [place_in(op.location)]
         if isinstance(op, LaunchOp) and (kernel := self.kernels.get(op.kernel.string_value())) is not None:
             found += [place_in(inner.location) for inner in kernel.body.walk()]
@@ -143,7 +149,7 @@ class _Reader:
         owner: Operation | object = value.owner
         if isinstance(owner, ViewOp):
             return [e.evaluate(self.symbols) for e in parse_exprs(owner.sizes.data)]
-        if isinstance(owner, CallOp):
+        if isinstance(owner, CallOp | ControlOp):
             text = next(s.data for s, out in zip(owner.sizes, owner.outs, strict=True) if out is value)
             return [e.evaluate(self.symbols) for e in parse_exprs(text)]
         return None

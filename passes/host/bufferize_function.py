@@ -12,13 +12,15 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.th.calls import CallOp, ExternOp
+from tilewright.dialects.th.control_flow import ControlOp as PlannedControlOp
 from tilewright.dialects.th.types import TensorType as Handle
 from tilewright.dialects.th.types import span
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import AtenOp, WriteOp
-from tilewright.dialects.tw.base import exprs_attr, ints, text
+from tilewright.dialects.tw.base import exprs_attr, int_attr, ints, text
+from tilewright.dialects.tw.control_flow import ControlOp
 from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, sizes_of
@@ -67,6 +69,8 @@ class Bufferizer:
                 self.places[op.result] = self.plan.constant(op.value, sizes_of(op.result))
             case WriteOp():
                 self.writes.append(op)
+            case ControlOp():
+                self._control(op)
             case ReturnOp():
                 self.boundary.leave(self.plan, op, self.writes)
             case _ if type(op) in OUT_VARIANTS:
@@ -214,21 +218,44 @@ class Bufferizer:
                 break
         assert call is not None, "every call takes dense operands"
         ins = [self.plan.handle_of(Place(places[v].storage, layout)) for v, layout in call.ins]
-        elements = [element_type_of(result) for result in op.results]
-        properties: dict[str, Attribute] = {
-            "callee": text(call.callee),
-            "args": ArrayAttr(call.args),
-            "sizes": ArrayAttr([exprs_attr(layout.sizes) for layout in call.outs]),
-            "strides": ArrayAttr([exprs_attr(layout.strides) for layout in call.outs]),
-        }
+        properties: dict[str, Attribute] = {"callee": text(call.callee), "args": ArrayAttr(call.args)}
         if isinstance(op, AtenOp) and op.returns is not None:
             properties["returns"] = op.returns
-        types = [Handle(element) for element in elements]
-        new = self.plan.add(CallOp.create(operands=ins, result_types=types, properties=properties))
-        for i, layout in enumerate(call.outs):
+        new = CallOp.create(
+            operands=ins,
+            result_types=[Handle(element_type_of(result)) for result in op.results],
+            properties={**properties, **_stated(call.outs)},
+        )
+        self._have_results(op, self.plan.add(new), call.outs)
+        for result, layout in zip(op.results, call.results, strict=False):
+            self.places[result] = Place(self.places[result].storage, layout)
+
+    def _control(self, op: ControlOp) -> None:
+        """Functions see row-major memory."""
+        places = [self.places[v] for v in op.inputs]
+        copied = [p if p.layout.is_dense else self.plan.copied(p) for p in places]
+        outs = [dense(sizes_of(result)) for result in op.results]
+        properties: dict[str, Attribute] = {
+            "kind": text(op.KIND),
+            "functions": ArrayAttr(op.functions),
+            "carried": int_attr(op.carried),
+            "scanned": int_attr(op.scanned),
+        }
+        if op.symbols is not None:
+            properties["symbols"] = op.symbols
+        new = PlannedControlOp.create(
+            operands=[self.plan.handle_of(place) for place in copied],
+            result_types=[Handle(element_type_of(result)) for result in op.results],
+            properties={**properties, **_stated(outs)},
+        )
+        self._have_results(op, self.plan.add(new), outs)
+
+    def _have_results(self, op: Operation, new: Operation, layouts: Sequence[Layout]) -> None:
+        """The results of `op` are tensors that `new` makes."""
+        for result, made, layout in zip(op.results, new.results, layouts, strict=True):
             size = span(layout.sizes, layout.strides)
-            storage = Storage("call", elements[i], layout, size, handle=new.results[i])
-            self.places[op.results[i]] = Place(storage, call.results[i] if call.results else layout)
+            storage = Storage("call", element_type_of(result), layout, size, handle=made)
+            self.places[result] = Place(storage, layout)
 
     def _check_call(self, op: Operation) -> None:
         for value in (*op.operands, *op.results):
@@ -242,6 +269,14 @@ class Bufferizer:
             place = self.places[op.operands[index]]
             if place.storage.kind == "constant" or place.layout.has_negative_stride:
                 self.places[op.operands[index]] = self.plan.copied(place)
+
+
+def _stated(layouts: Sequence[Layout]) -> dict[str, Attribute]:
+    """What an op says of the tensors that it makes."""
+    return {
+        "sizes": ArrayAttr([exprs_attr(layout.sizes) for layout in layouts]),
+        "strides": ArrayAttr([exprs_attr(layout.strides) for layout in layouts]),
+    }
 
 
 def _subsets(values: Sequence[SSAValue]) -> Iterator[tuple[SSAValue, ...]]:

@@ -29,6 +29,7 @@ from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tw.aten import ArgAttr, AtenOp
 from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp
 from tilewright.dialects.tw.base import ints
+from tilewright.dialects.tw.control_flow import ControlOp
 from tilewright.dialects.tw.creation import RngSeedOp
 from tilewright.dialects.tw.indexing import (
     Combine,
@@ -325,5 +326,5 @@ FUNCTIONS: Mapping[type[Operation], Row] = {
 
 
 def is_call(op: Operation) -> bool:
-    """True where ATen allocates the results of `op`."""
-    return type(op) in FUNCTIONS
+    """True where what `op` calls allocates its results."""
+    return type(op) in FUNCTIONS or isinstance(op, ControlOp)

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, parse_expr, parse_exprs
 from tilewright.dialects.th.calls import CallOp, LaunchOp
+from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import AllocOp, DataOp, EmptyOp, ViewOp
 from tilewright.dialects.th.types import span
 from tilewright.dialects.types import bytes_of, element_type_of
@@ -36,7 +37,7 @@ class Block:
 
 
 def lifetimes(function: FuncOp) -> dict[SSAValue, Lifetime]:
-    """For what `th.alloc`, `th.empty` and `th.call` make; values never touched are absent."""
+    """For what `th.alloc`, `th.empty`, `th.call` and `th.control` make; values never touched are absent."""
     roots: dict[SSAValue, SSAValue] = {}
     lives: dict[SSAValue, Lifetime] = {}
     for position, op in enumerate(function.body.block.ops):
@@ -48,7 +49,7 @@ def lifetimes(function: FuncOp) -> dict[SSAValue, Lifetime]:
             if source in roots:
                 roots[op.results[0]] = roots[source]
             continue
-        for result in op.results if isinstance(op, CallOp) else ():
+        for result in op.results if isinstance(op, CallOp | ControlOp) else ():
             roots[result] = result
             lives[result] = Lifetime(position, position)
         for operand in op.operands:
@@ -133,11 +134,11 @@ def _merges(
 
 
 def last_uses(function: FuncOp, lives: Mapping[SSAValue, Lifetime]) -> list[tuple[Operation, SSAValue]]:
-    """(op, result of a th.call) for every result that is last touched by `op` and not returned."""
+    """(op, result of a call) for every result that is last touched by `op` and not returned."""
     ops = list(function.body.block.ops)
     found = [
         (life.end, value)
         for value, life in lives.items()
-        if isinstance(value.owner, CallOp) and life.end != len(ops) - 1
+        if isinstance(value.owner, CallOp | ControlOp) and life.end != len(ops) - 1
     ]
     return [(ops[end], value) for end, value in sorted(found, key=lambda item: item[0])]

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.ir_access import operands_of, ops_of, type_of
 from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.base import is_pure
+from tilewright.dialects.tw.control_flow import ControlOp
 from tilewright.dialects.tw.creation import ConstantOp, FullOp, IotaOp
 from tilewright.dialects.types import ShapeAttr
 
@@ -31,7 +32,8 @@ def frozen_arguments(function: FuncOp) -> list[SSAValue]:
 def frozen_values(function: FuncOp) -> dict[SSAValue, bool]:
     """Values that stay the same while parameters do; true where a parameter is behind one.
 
-    Tensors of static shape only: what depends on a symbol changes from call to call.
+    Tensors of static shape only: what depends on a symbol changes from call to call. What calls operators
+    of ATen or functions of the module stays where it is.
     """
     found: dict[SSAValue, bool] = dict.fromkeys(frozen_arguments(function), True)
     for op in ops_of(function.body.block):
@@ -42,7 +44,7 @@ def frozen_values(function: FuncOp) -> dict[SSAValue, bool]:
             known = any(found[v] for v in operands)
         else:
             continue
-        if type(op) is not AtenOp and is_pure(op) and _is_static(op):
+        if not isinstance(op, AtenOp | ControlOp) and is_pure(op) and _is_static(op):
             found.update(dict.fromkeys(op.results, known))
     return found
 

@@ -6,18 +6,17 @@ from collections.abc import Sequence
 from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp as MainOp
 
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..native.cpp import comment, expression, identifier
-from ..native.emit_host import emit_host
+from ..native.emit_host import emit_hosts
 from ..native.host_calls import Available
-from ..native.host_writer import HostPlan, HostStyle, HostWriter
+from ..native.host_writer import HostStyle, HostWriter
 from ..native.places import Places
 from ..native.text import place
-from ..native.unit import Unit, entry, ranges, shim_pointers
+from ..native.unit import Unit, entry, make_unit, ranges, shim_pointers
 from .emit_kernel import emit_kernel, has_checks
 
 
@@ -33,18 +32,15 @@ def emit_unit(module: ModuleOp, available: Available) -> Unit:
     written = [emit_kernel(op, places) for op in kernels]
     vectors = dict.fromkeys(name for _, names in written for name in names)
     body = [text for text, _ in written]
-    plan: HostPlan | None = None
-    host = ""
-    main = next((op for op in module.ops if isinstance(op, MainOp) and op.body.blocks), None)
-    if main is not None:
-        checked = frozenset(op.sym_name.data for op in kernels if has_checks(op))
-        host, plan = emit_host(main, places, available, HostStyle(partial(_launch, checked)))
+    checked = frozenset(op.sym_name.data for op in kernels if has_checks(op))
+    host, plans = emit_hosts(module, places, available, lambda: HostStyle(partial(_launch, checked)))
+    plan = next(iter(plans.values()), None)
     parts = ['#include "prelude_math.h"' + ('\n#include "prelude_host.h"' if plan else "")]
     parts += [_vector_types(list(vectors))] if vectors else []
     parts += body
     if plan is not None:
-        parts += [places.table(), ranges(plan), shim_pointers(plan), host, entry(plan)]
-    return Unit("\n\n".join(part for part in parts if part) + "\n", plan)
+        parts += [places.table(), ranges(plan), shim_pointers(plan), host, entry(list(plans.values()))]
+    return make_unit(parts, plans)
 
 
 def _launch(checked: frozenset[str], w: HostWriter, op: LaunchOp) -> None:

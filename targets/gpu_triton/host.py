@@ -32,31 +32,34 @@ from tilewright.dialects.th.types import element_of_handle
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..native.cpp import comment, expression
-from ..native.emit_host import emit_host
+from ..native.emit_host import emit_hosts
 from ..native.host_calls import DTYPES, Available, element_name
 from ..native.host_writer import HostStyle, HostWriter, exprs
 from ..native.places import Places
 from ..native.text import place
-from ..native.unit import Unit, entry, ranges, shim_pointers
+from ..native.unit import Unit, entry, make_unit, ranges, shim_pointers
 from .kernel import TritonKernel, TritonUnit
 
 
 def emit_host_unit(module: ModuleOp, kernels: TritonUnit, available: Available, shims: str) -> Unit:
-    """The C++ of `module`'s @main; `shims` is the prefix of libtorch's functions on this device."""
-    main = next(op for op in module.ops if isinstance(op, MainOp) and op.body.blocks)
+    """The C++ of `module`'s host functions; `shims` is the prefix of libtorch's functions on this device."""
     symbols = {op.sym_name.data: op.symbols.exprs for op in module.ops if isinstance(op, FuncOp)}
     places = Places()
     checks = [places.add_text(what, where) for what, where in kernels.places]
-    writer = _Writer(kernels, symbols)
-    style = HostStyle(
-        writer.launch,
-        call="tw::CudaCall<{owned}> call(self, inputs, PLACES, CHECKS);",
-        begin="call.begin()",
-        argument=writer.argument,
-        finish=writer.finish,
-        shims=("aoti_torch_cpu_", shims),
-    )
-    host, plan = emit_host(main, places, available, style)
+
+    def style() -> HostStyle:
+        writer = _Writer(kernels, symbols)
+        return HostStyle(
+            writer.launch,
+            call="tw::CudaCall<{owned}> call(self, inputs, PLACES, CHECKS);",
+            begin="call.begin()",
+            argument=writer.argument,
+            finish=writer.finish,
+            shims=("aoti_torch_cpu_", shims),
+        )
+
+    host, plans = emit_hosts(module, places, available, style)
+    plan = next(iter(plans.values()))
     table = f"static const int CHECKS[] = {{{', '.join(map(str, [*checks, -1]))}}};"
     opened = "if (const char* missing = tw::open_device(setup)) return tw::lacks(missing);"
     parts = [
@@ -66,9 +69,9 @@ def emit_host_unit(module: ModuleOp, kernels: TritonUnit, available: Available, 
         ranges(plan),
         shim_pointers(plan),
         host,
-        entry(plan, [opened]),
+        entry(list(plans.values()), [opened]),
     ]
-    return Unit("\n\n".join(part for part in parts if part) + "\n", plan)
+    return make_unit(parts, plans)
 
 
 @dataclass

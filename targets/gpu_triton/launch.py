@@ -206,4 +206,4 @@ def load_unit(
     given = os.environ if environment is None else environment
     folder = default_cache_dir(given) if cache_dir is None else cache_dir
     graph = native.bind(unit, build_host(unit, cache_dir=folder, environment=given), pooled=False, on=place)
-    return CudaGraph(graph.source, graph.library, graph.call, graph.native, checks, state)
+    return CudaGraph(graph.source, graph.library, graph.call, graph.native, graph.functions, checks, state)

@@ -180,7 +180,7 @@ _KEYWORDS = frozenset(
 )
 # What the prelude and the emitted code declare: types, namespaces, variables.
 _DECLARED = re.compile(
-    r"(main|tw|tw_\w+|free|posix_memalign|dl\w+|PLACES|METHOD|Py\w*|_.*|[a-z]{1,2}\d+(x\d+)?)"
+    r"(main|tw|tw_\w+|free|posix_memalign|dl\w+|PLACES|METHODS|SLOTS|Py\w*|_.*|[a-z]{1,2}\d+(x\d+)?)"
 )
 
 

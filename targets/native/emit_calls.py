@@ -11,11 +11,12 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import DataOp, FreeOp, ViewOp
 from tilewright.dialects.th.types import element_of_handle
 
 from .cpp import comment, expression
-from .fallback import Fallback, Result
+from .fallback import Control, Fallback, Result
 from .host_calls import DTYPES, NoCForm, PythonArguments, ShimArguments, element_name
 from .host_writer import HostWriter, Root, exprs, fail, handle, make_view
 from .shims import SHIMS, Shim
@@ -33,7 +34,7 @@ def extern(w: HostWriter, op: Operation) -> None:
     shim = _shim(w, op.callee.data)
     if shim is not None and shim.outs and _shim_call(w, op, shim, op.args, handles, None):
         return
-    _python_call(w, op, op.callee.data, op.args, handles, (), None)
+    _python_call(w, op, op.callee.data, op.args, handles, None)
 
 
 def call(w: HostWriter, op: Operation) -> None:
@@ -44,15 +45,47 @@ def call(w: HostWriter, op: Operation) -> None:
     shim = _shim(w, op.callee.data)
     native = shim is not None and shim.results > max(op.positions, default=-1) and not shim.outs
     if not native or shim is None or not _shim_call(w, op, shim, op.args, handles, first):
-        _python_call(w, op, op.callee.data, op.args, handles, tuple(layouts), first)
+        _python_call(w, op, op.callee.data, op.args, handles, first)
         native = False
+    if not native:
+        _have_results(w, op, first)
+        return
     for i, (result, (sizes, strides)) in enumerate(zip(op.outs, layouts, strict=True)):
-        w.roots[result] = Root("owned", first + i, ZERO)
-        w.pointers[result] = f"call.owned[{first + i}].data"
-        if native:
-            _adopt(w, op, result, first + i, sizes, strides)
-        elif any(not isinstance(use.operation, ReturnOp | FreeOp | DataOp | ViewOp) for use in result.uses):
-            layout, fixed = w.layout(sizes, strides)
+        _own_result(w, result, first + i)
+        _adopt(w, op, result, first + i, sizes, strides)
+
+
+def control(w: HostWriter, op: Operation) -> None:
+    """The functions are called in Python, which reads conditions and holds the state."""
+    assert isinstance(op, ControlOp)
+    handles = [handle(w, v) for v in op.ins]
+    first, integers = w.own(len(op.outs)), list(op.symbol_values)
+    carried, scanned, _ = op.counts
+    planned = Control(
+        callee=op.kind.data,
+        functions=tuple(op.function_names),
+        carried=carried,
+        scanned=scanned,
+        symbols=len(integers),
+        tensors=len(handles),
+        results=_results(op, integers),
+        where=place(op.location),
+    )
+    _through_python(w, op, planned, handles, integers, first)
+    _have_results(w, op, first)
+
+
+def _own_result(w: HostWriter, result: SSAValue, slot: int) -> None:
+    w.roots[result] = Root("owned", slot, ZERO)
+    w.pointers[result] = f"call.owned[{slot}].data"
+
+
+def _have_results(w: HostWriter, op: CallOp | ControlOp, first: int) -> None:
+    """What Python returned, and handles on it where somebody takes them."""
+    for i, result in enumerate(op.outs):
+        _own_result(w, result, first + i)
+        if any(not isinstance(use.operation, ReturnOp | FreeOp | DataOp | ViewOp) for use in result.uses):
+            layout, fixed = w.layout(exprs(op.sizes.data[i]), exprs(op.strides.data[i]))
             dtype = DTYPES[element_name(element_of_handle(result.type))]
             name = w.names[result] = w.fresh("t")
             make_view(w, op, name, w.pointers[result], f"{layout}, {dtype}, {'true' if fixed else 'false'}")
@@ -112,29 +145,46 @@ def _shim_call(
 
 def _python_call(
     w: HostWriter,
-    op: Operation,
+    op: CallOp | ExternOp,
     callee: str,
     args: ArrayAttr[Attribute],
     handles: Sequence[str],
-    layouts: Sequence[tuple[Sequence[Expr], Sequence[Expr]]],
     first: int | None,
 ) -> None:
     made = PythonArguments(op)
     converted = tuple(made.convert(arg) for arg in args.data)
+    results = _results(op, made.integers) if isinstance(op, CallOp) else ()
+    planned = Fallback(callee, converted, len(handles), results, place(op.location))
+    _through_python(w, op, planned, handles, made.integers, first)
+
+
+def _results(op: CallOp | ControlOp, integers: list[Expr]) -> tuple[Result, ...]:
+    """What is to be returned; sizes and strides are added to the integers."""
     results: list[Result] = []
-    for value, (sizes, strides) in zip(op.results, layouts, strict=True):
-        element = element_name(element_of_handle(value.type))
-        results.append(Result(element, len(sizes), len(made.integers)))
-        made.integers += [*sizes, *strides]
-    where = place(op.location)
-    w.plan.fallbacks.append(Fallback(callee, converted, len(handles), tuple(results), where))
-    prefix = w.fresh("q")
-    integers = ", ".join(expression(e) for e in made.integers) or "0"
+    for value, size, stride in zip(op.outs, op.sizes, op.strides, strict=True):
+        sizes, element = exprs(size), element_name(element_of_handle(value.type))
+        results.append(Result(element, len(sizes), len(integers)))
+        integers += [*sizes, *exprs(stride)]
+    return tuple(results)
+
+
+def _through_python(
+    w: HostWriter,
+    op: Operation,
+    planned: Fallback | Control,
+    handles: Sequence[str],
+    integers: Sequence[Expr],
+    first: int | None,
+) -> None:
+    w.plan.fallbacks.append(planned)
+    prefix, callee = w.fresh("q"), planned.callee
+    values = ", ".join(expression(e) for e in integers) or "0"
     w.line(f"const Handle {prefix}_tensors[] = {{{', '.join(handles) or 'nullptr'}}};")
-    w.line(f"const i64 {prefix}_integers[] = {{{integers}}};")
+    w.line(f"const i64 {prefix}_integers[] = {{{values}}};")
     number = len(w.plan.fallbacks) - 1
-    values = f"{prefix}_tensors, {len(handles)}, {prefix}_integers, {len(made.integers)}"
+    given = f"{prefix}_tensors, {len(handles)}, {prefix}_integers, {len(integers)}"
+    results = len(planned.results)
     w.line(
-        f"{w.range(callee, op)} if (!call.fallback({number}, {values}, {first or 0}, {len(results)}))"
+        f"{w.range(callee, op)} if (!call.fallback({number}, {given}, {first or 0}, {results}))"
         f" return nullptr;  {comment(callee)}"
     )

@@ -1,4 +1,4 @@
-"""The plan, `func.func @main` of th ops, as one C++ function that CPython calls.
+"""The plan, functions of th ops, as C++ functions that CPython calls: `@main` first.
 
     %o = th.empty sizes "8" strides "1" : memref<8xf32>
     th.launch @k0(%x) into(%o) : (memref<8xf32>) into (memref<8xf32>)
@@ -16,12 +16,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from xdsl.dialects.builtin import IndexType, MemRefType, StringAttr
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import ArenaOp, BufferOp, ConstantOp, DataOp, EmptyOp, FreeOp, ViewOp
 from tilewright.dialects.th.types import element_of_handle, span
 from tilewright.dialects.types import bytes_of
@@ -33,22 +34,37 @@ from .errors import NoHostLowering
 from .host_calls import DTYPES, Available, element_name
 from .host_writer import HostPlan, HostStyle, HostWriter, Root, exprs, fail, pointer
 from .places import Places
+from .unit import entry_name
 
 
-def emit_host(main: FuncOp, places: Places, available: Available, style: HostStyle) -> tuple[str, HostPlan]:
-    """The text of `tw_main`."""
-    w = HostWriter(HostPlan(), places, available, style)
-    _arguments(w, main)
-    for op in main.body.block.ops:
+def emit_hosts(
+    module: ModuleOp, places: Places, available: Available, style: Callable[[], HostStyle]
+) -> tuple[str, dict[str, HostPlan]]:
+    """The text of `tw_main` and of the functions that it calls, and their plans by name."""
+    texts: list[str] = []
+    plans: dict[str, HostPlan] = {}
+    main = HostPlan()
+    functions = [f for f in module.ops if isinstance(f, FuncOp) and f.body.blocks]
+    for function in functions:
+        plan = HostPlan(shims=main.shims, ranges=main.ranges) if plans else main
+        w = HostWriter(plan, places, available, style())
+        texts.append(_emit_host(w, function, entry_name(len(plans))))
+        plans[function.sym_name.data] = plan
+    return "\n\n".join(texts), plans
+
+
+def _emit_host(w: HostWriter, function: FuncOp, name: str) -> str:
+    _arguments(w, function)
+    for op in function.body.block.ops:
         statement = _STATEMENTS.get(type(op))
         if statement is None:
             raise NoHostLowering(op, reason="it is not an op of the host plan")
         statement(w, op)
     head = [
-        "static PyObject* tw_main(PyObject* self, PyObject* inputs) {",
-        "  " + style.call.format(owned=w.plan.owned),
+        f"static PyObject* {name}(PyObject* self, PyObject* inputs) {{",
+        "  " + w.style.call.format(owned=w.plan.owned),
     ]
-    return "\n".join([*head, *w.lines, "}"]), w.plan
+    return "\n".join([*head, *w.lines, "}"])
 
 
 def _arguments(w: HostWriter, main: FuncOp) -> None:
@@ -185,5 +201,6 @@ _STATEMENTS: Mapping[type[Operation], Callable[[HostWriter, Operation], None]] =
     LaunchOp: emit_calls.launch,
     ExternOp: emit_calls.extern,
     CallOp: emit_calls.call,
+    ControlOp: emit_calls.control,
     ReturnOp: _return,
 }

@@ -39,6 +39,22 @@ class Result:
 
 
 @dataclass(frozen=True)
+class Control:
+    """One `th.control`: the functions of the unit that it calls, as `run_control` says."""
+
+    callee: str
+    """Its kind."""
+    functions: tuple[str, ...]
+    carried: int
+    scanned: int
+    symbols: int
+    """So many integers come first, which each function takes after its tensors."""
+    tensors: int
+    results: tuple[Result, ...]
+    where: str
+
+
+@dataclass(frozen=True)
 class Fallback:
     """One call through Python: `callee(*args)` -> tensors laid out as `results` say."""
 

@@ -14,7 +14,7 @@ from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import element_of_handle
 
 from .cpp import buffer_type, expression
-from .fallback import Fallback
+from .fallback import Control, Fallback
 from .host_calls import DTYPES, Available, element_name
 from .places import Places
 from .text import place
@@ -32,10 +32,10 @@ class Root:
 
 @dataclass
 class HostPlan:
-    """What the emitted host function needs besides its text."""
+    """What one emitted host function needs besides its text; all of a unit share `shims` and `ranges`."""
 
     constants: list[bytes] = field(default_factory=list[bytes])
-    fallbacks: list[Fallback] = field(default_factory=list[Fallback])
+    fallbacks: list[Fallback | Control] = field(default_factory=list[Fallback | Control])
     shims: dict[str, str] = field(default_factory=dict[str, str])
     """C name -> declaration."""
     ranges: list[str] = field(default_factory=list[str])

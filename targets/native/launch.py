@@ -13,24 +13,13 @@ from typing import Any
 import torch
 
 from .build import Recipe, build, default_cache_dir
-from .errors import LibraryUnloadable, UnexpectedResult, call_error, unknown_operator
-from .fallback import Argument, Dtype, Fallback, Integer, Operand
+from .errors import LibraryUnloadable, call_error
+from .fallback import Control
+from .host_writer import HostPlan
+from .launch_calls import Called, control_call, python_call
 from .unit import Unit
 
 _TORCH_LIB = Path(torch.__file__).parent / "lib"
-
-DTYPES: Mapping[str, torch.dtype] = {
-    "f64": torch.float64,
-    "f32": torch.float32,
-    "bf16": torch.bfloat16,
-    "f16": torch.float16,
-    "i64": torch.int64,
-    "i32": torch.int32,
-    "i16": torch.int16,
-    "i8": torch.int8,
-    "ui8": torch.uint8,
-    "i1": torch.bool,
-}
 
 
 class _Setup(ctypes.Structure):
@@ -69,16 +58,18 @@ class CompiledGraph:
 
     source: str
     library: Path
-    call: Callable[[list[Any]], tuple[Any, ...]]
+    call: Called
     """The builtin function itself, the fastest way to call."""
     native: ctypes.PyDLL
+    functions: tuple[Called, ...]
+    """Those of the graph that `call` calls."""
 
     def __call__(self, inputs: list[Any]) -> tuple[Any, ...]:
         return self.call(inputs)
 
     def trim(self) -> int:
         """Give the memory that is kept between calls back to the system; returns its bytes."""
-        return self.native.tw_trim(self.call.__self__)  # pyright: ignore
+        return sum(self.native.tw_trim(call.__self__) for call in (self.call, *self.functions))  # pyright: ignore
 
     def prober(self, tensors: Sequence[torch.Tensor]) -> Callable[[], int]:
         """A function whose result changes when the memory of `tensors` was written (sampled); keeps them."""
@@ -181,12 +172,42 @@ def load_unit(
 
 def bind(unit: Unit, library: Path, *, pooled: bool = True, on: Place = CPU) -> CompiledGraph:
     """The callable of a library that was built from `unit`."""
-    plan = unit.plan
-    assert plan is not None, "the module has no @main"
-    native = _open(library)
+    assert unit.plan is not None, "the module has no @main"
+    native, plans = _open(library), {**unit.functions, "": unit.plan}
+    made: dict[str, Called] = {}
+
+    def function(name: str) -> Called:
+        if name not in made:
+            calls = [
+                control_call(f, [function(inner) for inner in f.functions], on.device)
+                if isinstance(f, Control)
+                else python_call(f, on.device)
+                for f in plans[name].fallbacks
+            ]
+            number = list(unit.functions).index(name) + 1 if name else 0
+            try:
+                made[name] = _new(native, plans[name], number, tuple(calls), pooled=pooled, on=on)
+            except ImportError as error:
+                reason = f"libtorch {torch.__version__} has no {error}"
+                raise LibraryUnloadable(file=library, folder=library.parent, reason=reason) from error
+        return made[name]
+
+    call = function("")
+    return CompiledGraph(unit.text, library, call, native, tuple(f for name, f in made.items() if name))
+
+
+def _new(
+    native: ctypes.PyDLL,
+    plan: HostPlan,
+    number: int,
+    fallbacks: tuple[Callable[..., Any], ...],
+    *,
+    pooled: bool,
+    on: Place,
+) -> Called:
+    """One host function of a library."""
     addresses, constants = on.constants(plan.constants)
     table = (ctypes.c_void_p * max(len(addresses), 1))(*addresses)
-    fallbacks = tuple(_python_call(f, on.device) for f in plan.fallbacks)
     setup = _Setup(
         on.library()._handle,
         _data_address(),
@@ -203,12 +224,7 @@ def bind(unit: Unit, library: Path, *, pooled: bool = True, on: Place = CPU) -> 
         None if on.state is None else ctypes.addressof(on.state),
         (fallbacks, table, constants, on),
     )
-    try:
-        function = native.tw_new(ctypes.byref(setup))
-    except ImportError as error:
-        reason = f"libtorch {torch.__version__} has no {error}"
-        raise LibraryUnloadable(file=library, folder=library.parent, reason=reason) from error
-    return CompiledGraph(unit.text, library, function, native)
+    return native.tw_new(ctypes.byref(setup), number)
 
 
 @cache
@@ -219,6 +235,7 @@ def _open(library: Path) -> ctypes.PyDLL:
     except OSError as error:
         raise LibraryUnloadable(file=library, folder=library.parent, reason=str(error)) from error
     native.tw_new.restype = ctypes.py_object
+    native.tw_new.argtypes = [ctypes.c_void_p, ctypes.c_int64]
     native.tw_trim.restype = ctypes.c_int64
     native.tw_probe.restype = ctypes.c_uint64
     native.tw_probe.argtypes = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64]
@@ -249,96 +266,3 @@ def _restride(base: torch.Tensor, offset: int, *layout: int) -> torch.Tensor:
     rank = len(layout) // 2
     with torch.no_grad():
         return base.as_strided(layout[:rank], layout[rank:], base.storage_offset() + offset)
-
-
-# Calls through Python
-
-
-def _python_call(fallback: Fallback, device: torch.device) -> Callable[..., tuple[torch.Tensor, ...]]:
-    """The function for `fallback`: (tensors..., integers...) -> results as planned, on `device`."""
-    overload = resolve(fallback.callee)
-    arguments = overload._schema.arguments
-    keyword_only = [argument.name for argument in arguments if argument.kwarg_only]
-    positional = len(arguments) - len(keyword_only)
-    split = fallback.tensors
-    # What makes tensors from nothing makes them on the CPU unless it is told. Plans name no device.
-    told = {"device": device} if device.type != "cpu" and "device" in keyword_only else {}
-
-    def call(*given: Any) -> tuple[torch.Tensor, ...]:
-        tensors, integers = given[:split], given[split:]
-        args = [_value(arg, tensors, integers) for arg in fallback.args]
-        named = {**dict(zip(keyword_only, args[positional:], strict=False)), **told}
-        try:
-            made = overload(*args[:positional], **named)
-        except Exception as error:
-            error.add_note(f"TW2111: {fallback.callee} failed\n  where: {fallback.where or 'unknown'}")
-            raise
-        return _conform(made, fallback, integers, device)
-
-    return call
-
-
-def resolve(callee: str) -> Any:
-    """`aten::mm.out` -> torch.ops.aten.mm.out."""
-    namespace, _, rest = callee.partition("::")
-    name, _, overload = rest.partition(".")
-    packet = getattr(getattr(torch.ops, namespace), name, None)
-    found = getattr(packet, overload or "default", None)
-    if found is None:
-        raise unknown_operator(callee)
-    return found
-
-
-def _value(arg: Argument, tensors: Sequence[torch.Tensor], integers: Sequence[int]) -> Any:
-    match arg:
-        case Operand():
-            return tensors[arg.index]
-        case Integer():
-            return integers[arg.index]
-        case Dtype():
-            return DTYPES[arg.name]
-        case tuple():
-            return [_value(item, tensors, integers) for item in arg]
-        case _:
-            return arg
-
-
-def _conform(
-    made: Any, fallback: Fallback, integers: Sequence[int], device: torch.device
-) -> tuple[torch.Tensor, ...]:
-    """The results with the planned strides; another dtype, size or type of device is an error."""
-    if not fallback.results:
-        return ()
-    made = (made,) if isinstance(made, torch.Tensor) else made
-    tensors = [value for value in made if isinstance(value, torch.Tensor)]  # numbers were known before
-    results: list[torch.Tensor] = []
-    if len(tensors) < len(fallback.results):
-        raise RuntimeError(
-            f"TW2112: {fallback.callee} failed\n  where: {fallback.where or 'unknown'}\n"
-            f"  why:   it returned {len(tensors)} tensors, the graph was compiled for {len(fallback.results)}"
-        )
-    for tensor, planned in zip(tensors, fallback.results, strict=False):
-        middle = planned.first + planned.rank
-        sizes, strides = integers[planned.first : middle], integers[middle : middle + planned.rank]
-        if tensor.dim() == 0 and tensor.device.type == "cpu":
-            tensor = tensor.to(device)  # ATen leaves some scalars of GPU functions on the CPU (seeds)
-        asked = (tuple(sizes), DTYPES[planned.element], device.type)
-        if (tuple(tensor.shape), tensor.dtype, tensor.device.type) != asked:
-            found = f"{tensor.dtype} {list(tensor.shape)} on {tensor.device.type}"
-            wanted = f"{DTYPES[planned.element]} {list(sizes)} on {device.type}"
-            why = f"it returned {found}, the graph was compiled for {wanted}"
-            raise UnexpectedResult(where=fallback.where or None, what=fallback.callee, why=why)
-        fits = _same_strides(tensor, strides) and (device.type == "cpu" or tensor.data_ptr() % 16 == 0)
-        results.append(tensor if fits else _restrided(tensor, strides))
-    return tuple(results)
-
-
-def _same_strides(tensor: torch.Tensor, strides: Sequence[int]) -> bool:
-    if tensor.numel() == 0:
-        return True
-    return all(n == 1 or a == b for n, a, b in zip(tensor.shape, tensor.stride(), strides, strict=True))
-
-
-def _restrided(tensor: torch.Tensor, strides: Sequence[int]) -> torch.Tensor:
-    copy = torch.empty_strided(tuple(tensor.shape), tuple(strides), dtype=tensor.dtype, device=tensor.device)
-    return copy.copy_(tensor)

@@ -67,3 +67,17 @@ func.func @main(%v: tensor<3x4xf32> {tw.frozen}, %s0: index {tw.symbol = "s0"}) 
   %r = tw.exp %t : tensor<2x4xf32>
   func.return %r : tensor<2x4xf32>
 }
+
+// -----
+
+// A function of the module would not be beside @setup.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:  tw.scan @step
+// CHECK-NOT:   @setup
+func.func @main(%v: tensor<3x4xf32> {tw.frozen}) -> tensor<3x4xf32> {
+  %r = tw.scan @step(%v) carrying 0 over 1 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  func.return %r : tensor<3x4xf32>
+}
+func.func @step(%v: tensor<4xf32>) -> tensor<4xf32> {
+  func.return %v : tensor<4xf32>
+}

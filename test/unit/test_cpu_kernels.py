@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from tilewright.dialects.philox import uniform
-from tilewright.targets.native.launch import DTYPES
+from tilewright.targets.native.launch_calls import DTYPES
 
 
 def run(

@@ -16,7 +16,12 @@ BELOW = {
     "targets": {"dialects", "passes"},
     "frontend": {"dialects", "passes", "targets"},
 }
-TORCH_ALLOWED = ("frontend/*", "targets/*/launch.py", "targets/gpu_triton/emulator/*")
+TORCH_ALLOWED = (
+    "frontend/*",
+    "targets/*/launch*.py",
+    "targets/native/launch_calls.py",
+    "targets/gpu_triton/emulator/*",
+)
 TORCH_FORBIDDEN = (
     "frontend/opt_tool.py",
     "frontend/translate_tool.py",

@@ -14,7 +14,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from tilewright.dialects.dominance import verify_dominance
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.types import ELEMENT_TYPES, tensor_type
-from tilewright.targets.native.launch import DTYPES as TORCH_DTYPES
+from tilewright.targets.native.launch_calls import DTYPES as TORCH_DTYPES
 
 NAMES = {dtype: name for name, dtype in TORCH_DTYPES.items()}
 FLOATS = ("f64", "f32", "bf16", "f16")
