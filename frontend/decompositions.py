@@ -18,6 +18,7 @@ from torch.nn import functional
 from torch.nn.functional import linear
 
 from . import dropout_attention
+from .antialiasing import resizings
 from .aten import foreign_rows
 from .composites import composites
 from .distances import distance_functions
@@ -233,6 +234,7 @@ def _own() -> Decompositions:
         **special_functions(),
         **order_statistics(),
         **distance_functions(),
+        **resizings(),
         **dropout_attention.decompositions(),
     }
 
