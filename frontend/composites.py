@@ -84,6 +84,22 @@ def _masked_scatter_backward(gradient: Tensor, mask: Tensor, sizes: Sequence[int
     return filled[:count].reshape(tuple(sizes))
 
 
+def _nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """Each of the first so many gets its place in the list by a running count."""
+    if not x.numel():
+        return torch.full((size, x.dim()), fill_value, dtype=torch.int64, device=x.device)
+    flat = (x != 0).reshape(-1)
+    place = torch.where(flat, _taken(flat, size), size).clamp(max=size)
+    numbers = torch.where(flat, torch.arange(1, flat.shape[0] + 1, device=x.device), 0)
+    room = torch.zeros(size + 1, dtype=torch.int64, device=x.device).scatter_add(0, place, numbers)
+    position = room[:size] - 1
+    columns: list[Tensor] = []
+    for n in reversed(x.shape):
+        columns.append(torch.where(position < 0, fill_value, position % n))
+        position = torch.where(position < 0, position, position // n)
+    return torch.stack(columns[::-1], 1) if columns else position.new_empty((size, 0))
+
+
 def _put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     flat = x.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
     return flat.reshape(x.shape)
@@ -266,6 +282,7 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.angle.default: _angle,
         aten.masked_scatter.default: _masked_scatter,
         aten.masked_scatter_backward.default: _masked_scatter_backward,
+        aten.nonzero_static.default: _nonzero_static,
         aten.put.default: _put,
         aten.eye.default: _eye,
         aten.eye.m: _eye,

@@ -63,9 +63,21 @@ def long_searches(x: Tensor) -> tuple[Tensor, ...]:
     )
 
 
+def places(x: Tensor) -> tuple[Tensor, ...]:
+    """Of what is not zero, as many as are asked for."""
+    return (
+        torch.nonzero_static(x > 0, size=40),
+        torch.nonzero_static(x.relu(), size=3, fill_value=7),
+        torch.nonzero_static(x.view(5, 7, 1) < 0, size=9),
+        torch.nonzero_static(x[:0], size=2),
+        torch.nonzero_static(x[0, 0], size=2),
+        torch.nonzero_static(x[0], size=0),
+    )
+
+
 @pytest.mark.filterwarnings("ignore:torch.searchsorted:UserWarning")
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("function", [rolls, searches, long_searches])
+@pytest.mark.parametrize("function", [rolls, searches, long_searches, places])
 def test_as_in_eager(function: Callable[[Tensor], tuple[Tensor, ...]], target: str) -> None:
     torch._dynamo.reset()
     found = explain(function, numbers(5, 7), options={"target": target, "fallback": False})
