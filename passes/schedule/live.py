@@ -15,6 +15,8 @@ from tilewright.dialects.tk.domain import Along, Axes
 from .body import Body
 from .cost import is_expensive, size_of_element
 
+COSTLY = 8
+"""Registers of an element of which lanes have half as many."""
 _STATE = 4 * 32
 """Bits of the state of Philox: each of its rounds is done for all elements of a lane before the next one."""
 _SCANNED = 2
@@ -80,7 +82,7 @@ def _is_made_again(value: SSAValue) -> bool:
 def registers_wanted(body: Body, axes: Axes = frozenset()) -> int:
     """How many an element wants that varies over `axes`: two of f64, four times that where it is costly."""
     wide = [op for op in body.ops if axes <= body.runs[op] and any(r.type == f64 for r in op.results)]
-    return (8 if any(map(is_expensive, wide)) else 2) if wide else 1
+    return (COSTLY if any(map(is_expensive, wide)) else 2) if wide else 1
 
 
 def in_order_of_need(body: Body) -> Body:

@@ -16,7 +16,7 @@ from .blocks import Blocks, covers, limited, power_of_two
 from .body import Body
 from .cost import estimate
 from .lanes import elements_of_lane, filled_warps
-from .live import in_order_of_need, live_bits, registers_wanted
+from .live import COSTLY, in_order_of_need, live_bits, registers_wanted
 from .roles import Group, contiguous_axis, groups_of
 
 _TILE = 4096
@@ -59,7 +59,7 @@ def row_blocks(
     return Blocks(
         (*sizes_out, *sizes),
         len(outer),
-        warps=_warps(held, lanes),
+        warps=_warps(func, held, lanes),
         index=bits,
         kind="rows",
         varied=tuple(varied),
@@ -155,7 +155,7 @@ def _fewer_at_a_time(func: FuncOp, sizes: list[tuple[int, int]], lanes: int) -> 
     live = live_bits(body, frozenset(axis for axis, size in sizes if size > 1))
     held = prod(found.values())
     for axis in [a for a, _ in sizes if _is_one_pass(body, a)]:
-        while found[axis] > 1 and live * held >= _ROOM * lanes * _warps(held, lanes):
+        while found[axis] > 1 and live * held >= _ROOM * lanes * _warps(func, held, lanes):
             skip(func, f"fewer of axis {axis} at a time: of {held} elements {live} bits each are live")
             found[axis] //= 2
             held //= 2
@@ -174,8 +174,11 @@ def _is_one_pass(body: Body, axis: int) -> bool:
     return True
 
 
-def _warps(held: int, lanes: int) -> int:
-    return filled_warps(held, _EACH if held <= _TILE else 2 * _EACH, lanes, most=16)
+def _warps(func: FuncOp, held: int, lanes: int) -> int:
+    """Warps that have enough to do, with half as much for each lane where a function of f64 is costly."""
+    each = _EACH if held <= _TILE else 2 * _EACH
+    half = 2 if registers_wanted(Body.of(func.body.block)) >= COSTLY else 1
+    return filled_warps(held, each // half, lanes, most=16)
 
 
 def _bounds(held: int, *, column: bool, sorts: bool) -> tuple[int, int]:

@@ -19,7 +19,7 @@ from .chain_blocks import chain_blocks
 from .chains import Chain, find_chain
 from .cost import estimate
 from .lanes import elements_of_lane, filled_warps
-from .live import registers_wanted
+from .live import COSTLY, registers_wanted
 from .offsets import index_bits
 from .product_blocks import Limits, product_blocks
 from .roles import Group, groups_of, matrix_product
@@ -27,8 +27,6 @@ from .row_blocks import row_blocks
 from .shared_factors import mark_shared
 from .variants import candidates
 
-_COSTLY = 8
-"""Registers of an element of which lanes have half as many."""
 _PER_CORE = 2
 """Programs per multiprocessor: with fewer, smaller blocks fill it better."""
 
@@ -116,7 +114,7 @@ def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int, lanes:
     across = next((g.axes[0] for g in groups if g.role == "across"), None)
     last = next((g.axes[0] for g in groups if g.role == "last"), None)
     outer = [a for g in groups if g.role == "parallel" for a in g.axes]
-    half = 2 if registers_wanted(Body.of(func.body.block)) >= _COSTLY else 1
+    half = 2 if registers_wanted(Body.of(func.body.block)) >= COSTLY else 1
     if across is not None and last is not None:
         side = 8 * each
         tile = tuple((a, limited(side, func.space[a])) for a in (across, last))

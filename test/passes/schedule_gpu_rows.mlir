@@ -127,7 +127,7 @@ tk.func @a_row_is_read_again [4, 16384] (%x: memref<65536xf64>, %o: memref<65536
 // Costly ones of f64 are read again where there are more than 2048.
 
 // CHECK-LABEL: tk.func @costly_rows_are_read_again
-// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2048>
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2048>, tk.grid = 1 : i64, tk.warps = 16
 tk.func @costly_rows_are_read_again [4, 8192] (%x: memref<32768xf64>, %o: memref<32768xf64>) {
   %0 = tk.load %x[d0*8192 + d1] : memref<32768xf64> -> f64
   %1 = math.sin %0 : f64
