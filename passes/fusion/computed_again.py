@@ -10,7 +10,7 @@ from ..rewrite import remarks_wanted
 from .body import loads_of, simplify_body
 from .contents import Bodies
 from .inline import axis_values, inline_at, producer_of
-from .staying import stays
+from .staying import reads_all, stays
 from .unread import drop_unread
 from .vanishing import vanishes
 from .worth import Memory, recompute_costs_more
@@ -44,14 +44,19 @@ def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: M
 
 
 def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> bool:
-    """Inline what reduces few elements, whose terms are written out first."""
+    """Inline what reduces few elements, whose terms are written out first.
+
+    `consumer` is all that reads it, or all that do can.
+    """
     kernel = value.op
     assert isinstance(kernel, KernelOp)
-    if (copy := written_out(kernel, consumer)) is None:
+    alone = reads_all(kernel, consumer)
+    if (copy := written_out(kernel)) is None:
         return False
     for old, new in zip(kernel.results, copy.results, strict=True):
         old.replace_all_uses_with(new)
-    inlined = compute_again(copy.results[value.index], consumer, bodies, memory) is None
+    inlined = alone or vanishes(copy, memory.tile)
+    inlined = inlined and compute_again(copy.results[value.index], consumer, bodies, memory) is None
     if not inlined:
         for old, new in zip(kernel.results, copy.results, strict=True):
             new.replace_all_uses_with(old)

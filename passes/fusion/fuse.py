@@ -23,6 +23,7 @@ from .merge import merge, users_to_sink
 from .naming import NAME, fused_name
 from .sizes import distinct_ops
 from .staying import only_reader
+from .unit_axes import drop_unit_axes
 from .unread import drop_unread
 from .worth import Memory, waits
 
@@ -51,6 +52,7 @@ class FusePass(ModulePass):
     again to keep results out of it: factors of products may be widened, from bytes to halves, again for each
     tile, a small kernel is computed again by all that read it, where they wait for their memory longer than
     that takes, and reductions over a few elements are written out where that lets them be computed again.
+    Axes of one point are left out, so that kernels over the same elements walk equal spaces.
     What several programs would each compute for themselves, such as keys of attention for each block of rows,
     is written where that takes longer. Running sums join what reads them, and what reduces or sorts the same
     rows.
@@ -92,6 +94,8 @@ class _Fuser:
         for kernel in self.block.ops:
             if isinstance(kernel, KernelOp):
                 simplify_body(kernel)
+                if self.options.far:
+                    drop_unit_axes(kernel)
 
     def _walk(self) -> None:
         op = self.block.first_op

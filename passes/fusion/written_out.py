@@ -19,20 +19,17 @@ from tilewright.dialects.tk.kernels import KernelOp
 
 from ..schedule.combine import combine
 from .body import exprs_of, reduced_axes, set_exprs
-from .staying import reads_all
 
 _FEW = 8
 """Terms of one result."""
 _MOST_OPS = 128
 
 
-def written_out(kernel: KernelOp, reader: KernelOp) -> KernelOp | None:
+def written_out(kernel: KernelOp) -> KernelOp | None:
     """A copy of `kernel` without its reductions, which stands before it, if there is one.
 
-    `reader` must be all that reads `kernel`, and reductions all be over the same few elements.
+    All reductions must be over the same few elements.
     """
-    if not reads_all(kernel, reader):
-        return None
     ops = ops_of(kernel.body.block)
     over = {axes for op in ops if (axes := reduced_axes(op))}
     if len(over) != 1 or find_contraction(kernel.body.block) is not None:
@@ -40,9 +37,10 @@ def written_out(kernel: KernelOp, reader: KernelOp) -> KernelOp | None:
     (axes,) = over
     sizes = [kernel.space[a].constant for a in axes]
     terms = prod(size or 0 for size in sizes)
-    if not 0 < terms <= _FEW or terms * len(ops) > _MOST_OPS:
-        return None
     domains = domains_of(kernel.body.block)
+    repeated = sum(not axes_of_op(op, domains).isdisjoint(axes) for op in ops)
+    if not 0 < terms <= _FEW or terms * repeated > _MOST_OPS:
+        return None
     if any(not isinstance(op, ReduceOp) for op in ops if reduced_axes(op)) or any(
         not axes_of_op(op, domains).isdisjoint(axes) for op in ops if isinstance(op, StoreOp)
     ):

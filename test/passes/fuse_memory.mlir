@@ -144,3 +144,36 @@ func.func @stores_what_is_read(%x: tensor<16x9x64xf32>) -> tensor<16x64xf32> {
   %u = tw.add %r, %q : tensor<16x64xf32>
   func.return %u : tensor<16x64xf32>
 }
+
+// -----
+
+// All that read sums of a few numbers compute them, where these are little beside what is read.
+// CHECK-LABEL: @writes_sums_out_for_all
+// CHECK:      tk.kernel [16, 64]
+// CHECK-COUNT-3: tk.load
+// CHECK:      tk.reduce max
+// CHECK:      tk.kernel [16, 64]
+// CHECK-COUNT-3: tk.load
+// CHECK:      tk.reduce max
+// CHECK-NOT:  tk.kernel
+// CACHE-LABEL: @writes_sums_out_for_all
+// CACHE-COUNT-3: = tk.kernel
+func.func @writes_sums_out_for_all(%x: tensor<16x3x64xf32>) -> (tensor<16xf32>, tensor<64xf32>) {
+  %s = tw.sum %x over [1] : tensor<16x3x64xf32> -> tensor<16x64xf32>
+  %a = tw.max %s over [1] : tensor<16x64xf32> -> tensor<16xf32>
+  %b = tw.max %s over [0] : tensor<16x64xf32> -> tensor<64xf32>
+  func.return %a, %b : tensor<16xf32>, tensor<64xf32>
+}
+
+// -----
+
+// An axis of one point keeps nothing apart: the columns of both are reduced by one kernel.
+// CHECK-LABEL: @drops_axes_of_one
+// CHECK:      tk.kernel [16, 64]
+// CHECK:      tk.store {{.*}}[d0, 0]
+// CHECK-NOT:  tk.kernel
+func.func @drops_axes_of_one(%x: tensor<16x1x64xf32>) -> tensor<16x1xf32> {
+  %e = tw.exp %x : tensor<16x1x64xf32>
+  %a = tw.sum %e over [2] : tensor<16x1x64xf32> -> tensor<16x1xf32>
+  func.return %a : tensor<16x1xf32>
+}

@@ -4,7 +4,7 @@
 // Programs share nothing: each block of 128 rows would compute the sines of all keys.
 
 // CHECK-LABEL: @sines_of_keys
-// CHECK:       tk.kernel [1, 8, 4096, 64]
+// CHECK:       tk.kernel [8, 4096, 64]
 // CHECK:       math.sin
 // CHECK:       tk.kernel [1, 8, 4096, 64, 4096, 64]
 // CHECK-NOT:   math.sin
