@@ -175,10 +175,15 @@ def _is_one_pass(body: Body, axis: int) -> bool:
 
 
 def _warps(func: FuncOp, held: int, lanes: int) -> int:
-    """Warps that have enough to do, with half as much for each lane where a function of f64 is costly."""
+    """Warps that have enough to do; where a function of f64 is costly, half as much for each lane.
+
+    Not beyond eight of them: lanes of sixteen have half of the registers, too.
+    """
     each = _EACH if held <= _TILE else 2 * _EACH
-    half = 2 if registers_wanted(Body.of(func.body.block)) >= COSTLY else 1
-    return filled_warps(held, each // half, lanes, most=16)
+    filled = filled_warps(held, each, lanes, most=16)
+    if registers_wanted(Body.of(func.body.block)) < COSTLY:
+        return filled
+    return max(filled, filled_warps(held, each // 2, lanes, most=8))
 
 
 def _bounds(held: int, *, column: bool, sorts: bool) -> tuple[int, int]:

@@ -127,13 +127,26 @@ tk.func @a_row_is_read_again [4, 16384] (%x: memref<65536xf64>, %o: memref<65536
 // Costly ones of f64 are read again where there are more than 2048.
 
 // CHECK-LABEL: tk.func @costly_rows_are_read_again
-// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2048>, tk.grid = 1 : i64, tk.warps = 16
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2048>, tk.grid = 1 : i64, tk.warps = 8
 tk.func @costly_rows_are_read_again [4, 8192] (%x: memref<32768xf64>, %o: memref<32768xf64>) {
   %0 = tk.load %x[d0*8192 + d1] : memref<32768xf64> -> f64
   %1 = math.sin %0 : f64
   %2 = tk.reduce max %1 over [1] : f64
   %3 = arith.divf %1, %2 : f64
   tk.store %3, %o[d0*8192 + d1] : f64, memref<32768xf64>
+}
+
+// -----
+
+// Lanes have four of them, not eight, where that takes no more than eight warps.
+// CHECK-LABEL: tk.func @few_costly_ones_of_each_lane
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 1024>, tk.grid = 1 : i64, tk.warps = 8
+tk.func @few_costly_ones_of_each_lane [1, 1024] (%x: memref<1024xf64>, %o: memref<1024xf64>) {
+  %0 = tk.load %x[d0*1024 + d1] : memref<1024xf64> -> f64
+  %1 = math.sin %0 : f64
+  %2 = tk.reduce max %1 over [1] : f64
+  %3 = arith.subf %1, %2 : f64
+  tk.store %3, %o[d0*1024 + d1] : f64, memref<1024xf64>
 }
 
 // -----
