@@ -83,6 +83,7 @@ BART = {
 NO_BART_DROPOUT = {"dropout": 0.0, "attention_dropout": 0.0, "activation_dropout": 0.0}
 _NO_BERT_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
 _T5 = {
+    "decoder_start_token_id": 0,
     "vocab_size": WORDS,
     "d_model": 32,
     "d_kv": 8,
