@@ -11,7 +11,7 @@ Here it is applied to our plans, in benchmarks/gpu_compare_worker.py to Inductor
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
@@ -20,12 +20,13 @@ from xdsl.dialects.func import FuncOp as MainOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
-from tilewright.dialects.index_expr import Expr, parse_exprs
+from tilewright.dialects.index_expr import Expr, Var, parse_exprs
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
 from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import TensorType
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.domain import axes_of_exprs, domains_of
+from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 
@@ -47,33 +48,59 @@ def touched(accesses: Iterable[tuple[Hashable, int]], size: int) -> int:
 
 def calls_of(module: ModuleOp) -> list[Call]:
     """Every launch of a module that is planned (`plan-memory`) and whose kernels have no loops yet."""
-    kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    kernels = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp | GroupOp)}
     main = next(op for op in module.ops if isinstance(op, MainOp))
     found: list[Call] = []
     for op in main.body.block.ops:
         if isinstance(op, LaunchOp):
-            found.append(_launch(kernels[op.kernel.string_value()]))
+            found.append(_launch(kernels[op.kernel.string_value()], kernels))
         elif isinstance(op, ExternOp | CallOp):
             found.append(_library(op))
     return found
 
 
-def _launch(kernel: FuncOp) -> Call:
-    space = [_number(size) for size in kernel.space]
-    block = kernel.body.block
-    domains = domains_of(block)
-    accesses: dict[tuple[str, SSAValue], list[tuple[Hashable, int]]] = {}
-    for op in block.ops:
-        if isinstance(op, LoadOp | StoreOp):
-            axes = axes_of_exprs(op.subscripts).union(*(domains[v] for v in op.dynamic))
-            way = "read" if isinstance(op, LoadOp) else "written"
-            what = (op.map, *op.dynamic)
-            accesses.setdefault((way, op.buffer), []).append((what, prod(space[a] for a in axes)))
+Accesses = dict[tuple[str, SSAValue], list[tuple[Hashable, int]]]
+"""What is done to which buffer: where, and to how many elements."""
+
+
+def _launch(kernel: FuncOp | GroupOp, kernels: Mapping[str, FuncOp | GroupOp]) -> Call:
+    if isinstance(kernel, FuncOp):
+        accesses = _accesses(kernel, {})
+    else:
+        accesses = _accesses_of_parts(kernel, kernels)
     moved = [(way, buffer.type, touched(found, _room(buffer))) for (way, buffer), found in accesses.items()]
     parts = tuple(f"{way} {count} {_element(type_)}" for way, type_, count in moved)
     name = kernel.attributes.get("tk.name")
     title = f"{kernel.sym_name.data} {name or ''}".strip()
     return Call(title, False, sum(count * _width(type_) for _, type_, count in moved), parts)
+
+
+def _accesses(kernel: FuncOp, symbols: Mapping[Var, Expr]) -> Accesses:
+    space = [_number(size.substitute(symbols)) for size in kernel.space]
+    block = kernel.body.block
+    domains = domains_of(block)
+    accesses: Accesses = {}
+    for op in block.ops:
+        if isinstance(op, LoadOp | StoreOp):
+            axes = axes_of_exprs(op.subscripts).union(*(domains[v] for v in op.dynamic))
+            way = "read" if isinstance(op, LoadOp) else "written"
+            what = (*(e.substitute(symbols) for e in op.subscripts), *op.dynamic)
+            accesses.setdefault((way, op.buffer), []).append((what, prod(space[a] for a in axes)))
+    return accesses
+
+
+def _accesses_of_parts(group: GroupOp, kernels: Mapping[str, FuncOp | GroupOp]) -> Accesses:
+    """Buffers are those of the group; what several parts read is read once, if they do it alike."""
+    accesses: Accesses = {}
+    for part in group.parts:
+        kernel = kernels[part.kernel.string_value()]
+        assert isinstance(kernel, FuncOp)
+        values = zip(kernel.symbols.exprs, part.symbol_values, strict=True)
+        symbols = {var: value for symbol, value in values for var in symbol.variables()}
+        given: dict[SSAValue, SSAValue] = dict(zip(kernel.body.block.args, part.arguments, strict=True))
+        for (way, buffer), found in _accesses(kernel, symbols).items():
+            accesses.setdefault((way, given[buffer]), []).extend(found)
+    return accesses
 
 
 def _library(op: ExternOp | CallOp) -> Call:

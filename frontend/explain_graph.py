@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import ArenaOp
+from tilewright.dialects.tk.group import GroupOp, PartOp
 from tilewright.dialects.tk.kernels import FuncOp as KernelOp
 
 from .graph import Fallback
@@ -111,7 +112,10 @@ def _operations(trace: Trace) -> list[Operation]:
 
 
 def _kernels(ops: list[Operation]) -> dict[str, int]:
-    names = {op.sym_name.data: 0 for op in ops if isinstance(op, KernelOp)}
+    parts = {op.kernel.string_value() for op in ops if isinstance(op, PartOp)}
+    launched = {op.kernel.string_value() for op in ops if isinstance(op, LaunchOp)}
+    found = [op.sym_name.data for op in ops if isinstance(op, KernelOp | GroupOp)]
+    names = {name: 0 for name in found if name in launched or name not in parts}
     for op in ops:
         if isinstance(op, LaunchOp):
             names[op.kernel.string_value()] += 1

@@ -84,6 +84,7 @@ _GPU: tuple[str, ...] = (
     "copy-together",
     "bufferize",
     "dedupe-kernels{offsets=false}",
+    "group-launches",
     *KERNELS[_AFTER_FUSION + 3 : -1],
     "split-scatters",
     KERNELS[-1],

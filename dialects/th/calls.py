@@ -39,12 +39,13 @@ _HANDLE = BaseAttr(TensorType)
 
 @irdl_op_definition
 class LaunchOp(SelfContained, IRDLOperation):
-    """Run a kernel: it reads `ins`, writes `outs` and nothing else.
+    """Run a kernel, or a group of them: it reads `ins`, writes `outs` and nothing else.
 
     th.launch @k0(%x, %w) into(%o) symbols "s0, s1*2" : (memref<8xf32>, memref<8xf32>) into (memref<8xf32>)
 
     `symbols` are the values of the kernel's symbols, in the order of its symbol list. An
-    output may be the same buffer as an input; then the kernel is safe to run in place.
+    output may be the same buffer as an input; then the kernel is safe to run in place. What parts of a
+    `tk.group` write, one of them may read as well.
     """
 
     name = "th.launch"

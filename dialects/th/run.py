@@ -13,6 +13,7 @@ from ..arrays import Array, Arrays
 from ..index_expr import Expr, Var, parse_exprs
 from ..interpreter import NoEntry, WrongArgument, bind_symbols, functions_of, run_block
 from ..semantics import FUNCTIONS, Machine
+from ..tk.group import GroupOp
 from ..tk.kernels import FuncOp as KernelFunction
 from ..types import element_type_of
 from .memory import EmptyOp
@@ -45,7 +46,9 @@ def run_plan(
     machine = Machine(Arrays(xp, float64=float64), dict(symbols or {}), aten, draw_seed, observe)
     machine.state.update(state or {})
     machine.state[FUNCTIONS] = functions
-    machine.state[KERNELS] = {f.sym_name.data: f for f in module.ops if isinstance(f, KernelFunction)}
+    machine.state[KERNELS] = {
+        f.sym_name.data: f for f in module.ops if isinstance(f, KernelFunction | GroupOp)
+    }
     return run_plan_function(function, args, machine)
 
 

@@ -13,8 +13,9 @@ from xdsl.ir import Attribute, SSAValue
 from ..arrays import Array
 from ..index_expr import parse_exprs
 from ..semantics import Args, Machine, NoCallback, Results, semantics
+from ..tk.group import GroupOp
 from ..tk.kernels import FuncOp
-from ..tk.semantics import run_func
+from ..tk.semantics import run_func, run_group
 from ..types import bytes_of, element_type_of
 from .calls import CallOp, ExternOp, LaunchOp
 from .control_flow import ControlOp
@@ -22,7 +23,7 @@ from .memory import AllocOp, ArenaOp, BufferOp, ConstantOp, DataOp, EmptyOp, Fre
 from .types import element_of_handle
 
 KERNELS = "th.kernels"
-"""In `Machine.state`: the functions of the module by name."""
+"""In `Machine.state`: the functions of the module, and their groups, by name."""
 LAUNCH = "th.launch"
 """In `Machine.state`, optional: runs a kernel, `(name, buffers, symbols)`, in place of the interpreter."""
 _POISON = 0x7FFF
@@ -150,11 +151,14 @@ def run_free(op: FreeOp, args: Args, machine: Machine) -> Results:
 @semantics(LaunchOp)
 def run_launch(op: LaunchOp, args: Args, machine: Machine) -> Results:
     name = op.kernel.string_value()
-    function: FuncOp = machine.state[KERNELS][name]
+    functions: Mapping[str, FuncOp | GroupOp] = machine.state[KERNELS]
+    function = functions[name]
     values = machine.sizes(op.symbol_values)
     symbols = {var: n for e, n in zip(function.symbols.exprs, values, strict=True) for var in e.variables()}
     if (launch := machine.state.get(LAUNCH)) is not None:
         launch(name, args, symbols)
+    elif isinstance(function, GroupOp):
+        run_group(function, functions, args, symbols, machine)
     else:
         run_func(function, args, symbols, machine)
     return ()

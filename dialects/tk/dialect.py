@@ -7,6 +7,7 @@ from .attributes import MapAttr
 from .calls import AssertOp, CallOp
 from .compute import ActiveOp, ArgReduceOp, RandomOp, ReduceOp, ScanOp
 from .dot import DotOp
+from .group import GroupOp, PartOp
 from .kernels import FuncOp, KernelOp
 from .loops import ForOp, TailOp, YieldOp
 from .moments import MomentsOp
@@ -20,7 +21,7 @@ TK = Dialect(
     [
         KernelOp, FuncOp, LoadOp, StoreOp, IndexOp, LocalOp, ReduceOp, ArgReduceOp, ScanOp, RandomOp,
         ActiveOp, DotOp, AssertOp, CallOp, ForOp, TailOp, YieldOp, CollapseOp, CumulateOp, MmaOp, MomentsOp,
-        ShareOp, TurnOp, SortOp, ArrangeOp, OrderOp,
+        ShareOp, TurnOp, SortOp, ArrangeOp, OrderOp, GroupOp, PartOp,
     ],
     [MapAttr],
 )  # fmt: skip

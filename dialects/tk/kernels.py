@@ -143,7 +143,7 @@ class KernelOp(SelfContained, IRDLOperation):
         )
 
 
-def _located_argument(parser: Parser) -> Parser.Argument:
+def located_argument(parser: Parser) -> Parser.Argument:
     """`%a: memref<8xf32> loc("m.py":1:2)`: printing with debug info writes the location."""
     argument = parser.parse_argument()
     return replace(argument, location=parser.parse_optional_location())
@@ -233,7 +233,7 @@ class FuncOp(SelfContained, IRDLOperation):
     def parse(cls, parser: Parser) -> FuncOp:
         properties: dict[str, Attribute] = {"sym_name": parser.parse_symbol_name()}
         properties["sizes"] = parse_bracketed_exprs(parser)
-        args = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _located_argument(parser))
+        args = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: located_argument(parser))
         properties["symbols"] = map_attr(())
         if parser.parse_optional_keyword("symbols"):
             properties["symbols"] = parse_bracketed_exprs(parser)

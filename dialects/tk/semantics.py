@@ -18,6 +18,7 @@ from .access import IndexOp, LoadOp, StoreOp
 from .calls import AssertOp
 from .compute import LOG_ADD_EXP, ArgReduceOp, ReduceOp, ScanOp
 from .domain import axes_of_exprs
+from .group import GroupOp
 from .kernels import FuncOp, KernelOp
 from .memory import evaluate, failed, read, write
 from .moments import MomentsOp
@@ -219,3 +220,20 @@ def run_func(func: FuncOp, buffers: Sequence[Array], symbols: Mapping[Var, int],
         run_scheduled(func.body.block, values, machine)
     else:
         Grid(machine.sizes(func.space), machine).run(func.body.block, values)
+
+
+def run_group(
+    group: GroupOp,
+    functions: Mapping[str, FuncOp | GroupOp],
+    buffers: Sequence[Array],
+    symbols: Mapping[Var, int],
+    machine: Machine,
+) -> None:
+    """Launch the parts of a group, the last one first, to show that order is free."""
+    values = dict(zip(group.body.block.args, buffers, strict=True))
+    for part in reversed(group.parts):
+        function = functions[part.kernel.string_value()]
+        assert isinstance(function, FuncOp), "parts are functions"
+        found = [e.evaluate(symbols) for e in part.symbol_values]
+        own = {var: n for e, n in zip(function.symbols.exprs, found, strict=True) for var in e.variables()}
+        run_func(function, [values[v] for v in part.arguments], own, machine)

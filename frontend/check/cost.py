@@ -10,6 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Var, evaluate_all
 from tilewright.dialects.th.calls import LaunchOp
+from tilewright.dialects.tk.group import GroupOp, PartOp
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.loops import ForOp, TailOp
@@ -39,18 +40,21 @@ def seconds(module: ModuleOp, entry: Entry, symbols: Symbols) -> float:
     function = function_named(module, entry.name)
     if function is None:
         return 0.0
-    kernels = {f.sym_name.data: f for f in module.ops if isinstance(f, KernelFunction)}
+    kernels = {f.sym_name.data: f for f in module.ops if isinstance(f, KernelFunction | GroupOp)}
     return sum(_host_op(op, kernels, symbols) for op in function.body.block.ops)
 
 
-def _host_op(op: Operation, kernels: Mapping[str, KernelFunction], symbols: Symbols) -> float:
-    if isinstance(op, LaunchOp):
+def _host_op(op: Operation, kernels: Mapping[str, KernelFunction | GroupOp], symbols: Symbols) -> float:
+    if isinstance(op, LaunchOp | PartOp):
         kernel = kernels.get(op.kernel.string_value())
         if kernel is None:
             return 0.0
         given = [e.evaluate(symbols) for e in op.symbol_values]
         names = [var for e in kernel.symbols.exprs for var in e.variables()]
-        return _kernel(kernel, dict(zip(names, given, strict=True)))
+        own = dict(zip(names, given, strict=True))
+        if isinstance(kernel, GroupOp):
+            return sum(_host_op(part, kernels, own) for part in kernel.parts)
+        return _kernel(kernel, own)
     if isinstance(op, KernelOp):
         return _grid(op, symbols)
     work = sum(_numel(r, symbols) for r in op.results)

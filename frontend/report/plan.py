@@ -10,11 +10,12 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp as MainOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from tilewright.dialects.index_expr import Var, parse_exprs
+from tilewright.dialects.index_expr import Expr, Var, parse_exprs
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import ArenaOp, BufferOp, DataOp, ViewOp
 from tilewright.dialects.th.types import element_of_handle
+from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import bytes_of
 
@@ -68,7 +69,8 @@ def plan_of(module: ModuleOp, works: Mapping[str, Work], symbols: Symbols) -> Pl
     main = next((op for op in module.ops if isinstance(op, MainOp) and op.body.blocks), None)
     if main is None:
         return Plan(symbols=symbols)
-    reader = _Reader(works, {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}, symbols)
+    kernels = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp | GroupOp)}
+    reader = _Reader(works, kernels, symbols)
     arena = requested = 0
     for op in main.body.block.ops:
         if isinstance(op, LaunchOp | ExternOp | CallOp | ControlOp):
@@ -90,10 +92,15 @@ def _root(value: SSAValue) -> SSAValue:
     return value
 
 
+def _sum(numbers: Sequence[int | None]) -> int | None:
+    known = [n for n in numbers if n is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
 @dataclass
 class _Reader:
     works: Mapping[str, Work]
-    kernels: Mapping[str, FuncOp]
+    kernels: Mapping[str, FuncOp | GroupOp]
     symbols: Symbols
     steps: list[Step] = field(default_factory=list[Step])
     writers: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
@@ -104,7 +111,8 @@ class _Reader:
 
     def step(self, op: LaunchOp | ExternOp | CallOp | ControlOp) -> None:
         number, outs = len(self.steps), [_root(v) for v in op.outs]
-        reads = dict.fromkeys(_root(v) for v in op.ins)
+        grouped = isinstance(op, LaunchOp) and isinstance(self.kernels.get(op.kernel.string_value()), GroupOp)
+        reads = dict.fromkeys(_root(v) for v in (op.operands if grouped else op.ins))
         after = tuple(sorted({self.writers[v] for v in reads if v in self.writers}))
         flops = moved = None
         if isinstance(op, ControlOp):
@@ -123,16 +131,26 @@ class _Reader:
     def _places(self, op: LaunchOp | ExternOp | CallOp | ControlOp) -> Iterator[Place]:
         found = [place_in(op.location)]
         if isinstance(op, LaunchOp) and (kernel := self.kernels.get(op.kernel.string_value())) is not None:
-            found += [place_in(inner.location) for inner in kernel.body.walk()]
+            parts = kernel.parts if isinstance(kernel, GroupOp) else ()
+            names = dict.fromkeys(part.kernel.string_value() for part in parts)
+            bodies = [kernel.body, *(self.kernels[name].body for name in names)]
+            found += [place_in(inner.location) for body in bodies for inner in body.walk()]
         yield from dict.fromkeys(place for place in found if place is not None)
 
     def _kernel_work(self, op: LaunchOp) -> tuple[int | None, int | None]:
-        name = op.kernel.string_value()
+        return self._work(op.kernel.string_value(), op.symbol_values, self.symbols)
+
+    def _work(self, name: str, given: Sequence[Expr], symbols: Symbols) -> tuple[int | None, int | None]:
+        """Of a function, or of all parts of a group."""
         work, kernel = self.works.get(name), self.kernels.get(name)
-        if work is None or kernel is None:
+        if kernel is None or (work is None and isinstance(kernel, FuncOp)):
             return None, None
-        values = [e.evaluate(self.symbols) for e in op.symbol_values]
+        values = [e.evaluate(symbols) for e in given]
         env = {var: n for e, n in zip(kernel.symbols.exprs, values, strict=True) for var in e.variables()}
+        if isinstance(kernel, GroupOp):
+            found = [self._work(part.kernel.string_value(), part.symbol_values, env) for part in kernel.parts]
+            return _sum([flops for flops, _ in found]), _sum([moved for _, moved in found])
+        assert work is not None
         return work.flops(env), work.bytes(env)
 
     def _library_work(self, op: ExternOp | CallOp) -> tuple[int | None, int | None]:

@@ -14,6 +14,7 @@ from xdsl.rewriter import Rewriter
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.th.memory import BufferOp
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.group import PartOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite
@@ -38,7 +39,8 @@ class DropSelfCopiesPass(ModulePass):
           tk.store %3, %o[i0](%2) : f32, memref<8xf32>
         }
 
-    Launches of which input and output are not one buffer keep the kernel as it was. Runs after `plan-memory`,
+    Launches of which input and output are not one buffer keep the kernel as it was, and so do parts of a
+    `tk.group`. Runs after `plan-memory`,
     which gives an output the place of an input that dies; a kernel that does nothing else is left as it is.
     """
 
@@ -51,14 +53,21 @@ class DropSelfCopiesPass(ModulePass):
         for launch in op.walk():
             if isinstance(launch, LaunchOp):
                 launches.setdefault(launch.kernel.string_value(), []).append(launch)
+        parts = {part.kernel.string_value() for part in op.walk() if isinstance(part, PartOp)}
         for function in functions:
             if function.scheduled is None and (copies := _copies(function)):
-                _drop(function, copies, launches.get(function.sym_name.data, ()), names)
+                name = function.sym_name.data
+                _drop(function, copies, launches.get(name, ()), names, as_it_is=name in parts)
 
 
-def _drop(function: FuncOp, copies: Sequence[_Copy], launches: Sequence[LaunchOp], names: Names) -> None:
-    """Leave out the copies that launches do not need; a twin of `function` for each set of them but one."""
-    groups: dict[tuple[int, ...], list[LaunchOp]] = {}
+def _drop(
+    function: FuncOp, copies: Sequence[_Copy], launches: Sequence[LaunchOp], names: Names, *, as_it_is: bool
+) -> None:
+    """Leave out the copies that launches do not need; a twin of `function` for each set of them but one.
+
+    `as_it_is`: somebody needs them all.
+    """
+    groups: dict[tuple[int, ...], list[LaunchOp]] = {(): []} if as_it_is else {}
     for launch in launches:
         own = tuple(i for i, copy in enumerate(copies) if copy.within(launch))
         groups.setdefault(own, []).append(launch)

@@ -15,6 +15,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, Monomial
 from tilewright.dialects.th.memory import AllocOp, ArenaOp, BufferOp, EmptyOp, FreeOp
 from tilewright.dialects.th.types import ARENA_TYPE
+from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.tw.base import text
 
@@ -54,7 +55,7 @@ class PlanMemoryPass(ModulePass):
     name = "plan-memory"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        inplace = {f.sym_name.data: attached(f) for f in op.ops if isinstance(f, KernelFunction)}
+        inplace = {f.sym_name.data: attached(f) for f in op.ops if isinstance(f, KernelFunction | GroupOp)}
         for function in op.ops:
             if isinstance(function, FuncOp) and not function.is_declaration:
                 if may_rewrite(function, "its memory was planned"):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
-from tilewright.dialects.index_expr import Bounds, Call, Expr
+from tilewright.dialects.index_expr import Bounds, Call, Expr, as_expr
 from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
 
@@ -14,11 +14,22 @@ _LIMIT = 2**31 - 2**16
 """Blocks may hang over the end by less than what is missing to 2**31."""
 
 
+MOST = "tk.most"
+"""Attribute of a `tk.func` of one axis, a symbol: neither that nor a buffer is larger than this."""
+
+
+def known_space(func: FuncOp) -> tuple[Expr, ...]:
+    """The sizes of the axes, or what they are at most where that is known."""
+    most = func.attributes.get(MOST)
+    return (as_expr(most.value.data),) if isinstance(most, IntegerAttr) else func.space
+
+
 def index_bits(func: FuncOp) -> int:
     """32 where no buffer, axis or divided expression can reach 2**31."""
     counts = [count for arg in func.body.block.args for count in shape_of_buffer(arg)]
     extents = [-1 if size.constant is None else size.constant for size in func.space]
-    if not all(0 <= n < _LIMIT for n in (*counts, *extents)):
+    known = MOST in func.attributes
+    if not all(0 <= n < _LIMIT or (n < 0 and known) for n in (*counts, *extents)):
         return 64
     bounds = Bounds(func.space)
     whole = all(_divides_small(e, bounds) for op in func.body.block.ops for e in exprs_of(op))

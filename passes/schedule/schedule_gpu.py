@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.th.calls import LaunchOp
+from tilewright.dialects.tk.attributes import int64
 from tilewright.dialects.tk.contraction import Contraction
+from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite
@@ -18,9 +22,10 @@ from .body import Body
 from .chain_blocks import chain_blocks
 from .chains import Chain, find_chain
 from .cost import estimate
+from .group_kinds import Kind, kind_of
 from .lanes import elements_of_lane, filled_warps
 from .live import COSTLY, registers_wanted
-from .offsets import index_bits
+from .offsets import index_bits, known_space
 from .product_blocks import Limits, product_blocks
 from .roles import Group, groups_of, matrix_product
 from .row_blocks import row_blocks
@@ -29,6 +34,8 @@ from .variants import candidates
 
 _PER_CORE = 2
 """Programs per multiprocessor: with fewer, smaller blocks fill it better."""
+_MOST, _MOST_FOR_SMALL = 32, 4
+"""Warps of a program; those that a group has for the sake of its small parts."""
 
 
 @dataclass(frozen=True)
@@ -79,12 +86,37 @@ class ScheduleGpuPass(ModulePass):
             self.sums_apart,
             self.lanes,
         )
+        groups = [group for group in op.ops if isinstance(group, GroupOp)]
+        parts = {part.kernel.string_value() for group in groups for part in group.parts}
+        launched = {launch.kernel.string_value() for launch in op.walk() if isinstance(launch, LaunchOp)}
+        kinds = {
+            f.sym_name.data: kind_of(f) for f in op.ops if isinstance(f, FuncOp) and f.sym_name.data in parts
+        }
         for func in op.body.block.ops:
             if isinstance(func, FuncOp) and func.scheduled is None and may_rewrite(func, "given blocks"):
                 found = decide(func, limits)
                 func.attributes.update(found.attributes())
-                if self.candidates:
+                if self.candidates and (func.sym_name.data in launched or func.sym_name.data not in parts):
                     func.attributes.update(candidates(func, found))
+        for group in groups:
+            _decide_group(group, op, kinds)
+
+
+def _decide_group(group: GroupOp, module: ModuleOp, kinds: Mapping[str, Kind | str]) -> None:
+    """The warps of all parts of a group: those that the large ones want, a few at least if small ones do."""
+    functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}
+    names = {part.kernel.string_value() for part in group.parts} & functions.keys()
+    small = {name for name in names if isinstance(kind := kinds[name], Kind) and kind.small}
+    most = [_MOST_FOR_SMALL if name in small and small != names else _MOST for name in names]
+    warps = [min(n, _number(functions[name], "tk.warps")) for n, name in zip(most, names, strict=True)]
+    group.attributes["tk.warps"] = int64(max(warps, default=1))
+    stages = [_number(functions[name], "tk.stages") for name in names]
+    group.attributes["tk.stages"] = int64(max(stages, default=1))
+
+
+def _number(func: FuncOp, name: str) -> int:
+    found = func.attributes.get(name)
+    return found.value.data if isinstance(found, IntegerAttr) else 1
 
 
 def decide(func: FuncOp, limits: Limits) -> Blocks:
@@ -125,9 +157,10 @@ def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int, lanes:
     if not outer:
         return Blocks((), 0, warps=1, index=bits)
     *rest_axes, axis = outer
-    block = limited(1024 // half, func.space[axis])
-    others = prod(estimate(func.space[a]) for a in rest_axes)
-    while block > each * lanes and others * (estimate(func.space[axis]) // block) < wanted:
+    space = known_space(func)
+    block = limited(1024 // half, space[axis])
+    others = prod(estimate(space[a]) for a in rest_axes)
+    while block > each * lanes and others * (estimate(space[axis]) // block) < wanted:
         block //= 2
     return Blocks(
         (*((a, 1) for a in rest_axes), (axis, block)),

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from tilewright.dialects.th.calls import LaunchOp
+from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 
+from .emit_group import emit_group
 from .emit_kernel import emit_kernel
 from .errors import NoTritonLowering
 from .helpers import definitions
@@ -29,9 +32,20 @@ def emit_triton(module: ModuleOp) -> str:
 def emit_unit(module: ModuleOp) -> TritonUnit:
     """The Triton source, and what a host must know of the kernels in it."""
     places: dict[tuple[str, str], int] = {}
-    emitted = [emit_kernel(op, places) for op in module.ops if isinstance(op, FuncOp)]
-    helpers = definitions(name for kernel in emitted for name in kernel.helpers)
-    parts = [_IMPORTS, *helpers, *(kernel.text for kernel in emitted)]
+    groups = [op for op in module.ops if isinstance(op, GroupOp)]
+    called = {part.kernel.string_value() for group in groups for part in group.parts}
+    launched = {op.kernel.string_value() for op in module.walk() if isinstance(op, LaunchOp)}
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    own = [op for name, op in functions.items() if name in launched or name not in called]
+    inner = {name: emit_kernel(op, places, part=True) for name, op in functions.items() if name in called}
+    emitted = [emit_kernel(op, places) for op in own] + [emit_group(group, inner) for group in groups]
+    helpers = definitions(name for kernel in (*inner.values(), *emitted) for name in kernel.helpers)
+    parts = [
+        _IMPORTS,
+        *helpers,
+        *(part.text for part in inner.values()),
+        *(kernel.text for kernel in emitted),
+    ]
     return TritonUnit(
         text="\n\n\n".join(parts) + "\n",
         kernels=tuple(kernel.kernel for kernel in emitted),

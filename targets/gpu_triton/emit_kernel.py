@@ -63,8 +63,12 @@ class Emitted:
     kernel: TritonKernel
 
 
-def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int]) -> Emitted:
-    """The Triton function of `func`; numbers of its checks are added to `places`."""
+def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int], *, part: bool = False) -> Emitted:
+    """The Triton function of `func`; numbers of its checks are added to `places`.
+
+    As a `part` of a group it is a function that kernels call, with the number of the program as its last
+    argument.
+    """
     if func.scheduled is None:
         raise NoBlocks(func, name=func.sym_name.data)
     wide = _attribute(func, "tk.index", 64) > 32
@@ -73,6 +77,10 @@ def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int]) -> Emitted:
     checks = any(isinstance(op, AssertOp) for op in func.body.walk())
     names = [p.name for p in parameters] + (["failure"] if checks else [])
     name = identifier(func.sym_name.data)
+    if part:
+        w.program = "program"
+        names.append(w.program)
+        name = part_name(func.sym_name.data)
     head = ["@triton.jit", f"def {name}({', '.join(names)}):"]
     head.append("    " + comment(f"[{func.sizes.text.data}] {place(func.location)}".rstrip()))
     grid = grid_of(func)
@@ -86,6 +94,11 @@ def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int]) -> Emitted:
         checks=checks,
     )
     return Emitted("\n".join([*head, *w.lines]), frozenset(w.helpers), kernel)
+
+
+def part_name(kernel: str) -> str:
+    """What the function of a kernel is called that is a part of others: kernels have no such names."""
+    return f"_part_{identifier(kernel)}"
 
 
 def _bounds(func: FuncOp) -> Bounds:

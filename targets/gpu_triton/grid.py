@@ -53,7 +53,7 @@ def write_grid(w: Writer, grid: Grid) -> None:
     if not grid.loops:
         return
     counts = [operand(count, w.axes, w.bounds) for count in grid.counts]
-    number = "tl.program_id(0)" + (".to(tl.int64)" if w.wide else "")
+    number = w.program + (".to(tl.int64)" if w.wide else "")
     if len(grid.loops) == 1:
         _first_place(w, grid.loops[0], number)
         return

@@ -29,6 +29,7 @@ from tilewright.dialects.index_expr import Expr, Var
 from tilewright.dialects.th.calls import ExternOp, LaunchOp
 from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import element_of_handle
+from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..native.cpp import comment, expression
@@ -43,7 +44,7 @@ from .kernel import TritonKernel, TritonUnit
 
 def emit_host_unit(module: ModuleOp, kernels: TritonUnit, available: Available, shims: str) -> Unit:
     """The C++ of `module`'s host functions; `shims` is the prefix of libtorch's functions on this device."""
-    symbols = {op.sym_name.data: op.symbols.exprs for op in module.ops if isinstance(op, FuncOp)}
+    symbols = {op.sym_name.data: op.symbols.exprs for op in module.ops if isinstance(op, FuncOp | GroupOp)}
     places = Places()
     checks = [places.add_text(what, where) for what, where in kernels.places]
 

@@ -53,6 +53,8 @@ class Writer(KernelText):
     )
     """The loads that are by tensor descriptor, and the descriptor's name."""
     helpers: set[str] = field(default_factory=set[str])
+    program: str = "tl.program_id(0)"
+    """The number of this program among those of the function."""
 
     # Lines
 

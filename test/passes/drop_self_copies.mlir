@@ -89,3 +89,28 @@ tk.func @only [16] (%a: memref<16xf32>, %o: memref<16xf32>) {
   %0 = tk.load %a[d0] : memref<16xf32> -> f32
   tk.store %0, %o[d0] : f32, memref<16xf32>
 }
+
+// -----
+
+// A part of a group keeps the copy: what the launch alone does without is a function of its own.
+// CHECK-LABEL: func.func @part
+// CHECK-NEXT:  th.launch @both_in_place(%x) into(%x, %y)
+// CHECK-NEXT:  th.launch @g(%x) into(%y, %z)
+// CHECK:       tk.func @both_in_place
+// CHECK-NOT:     tk.store %{{.*}}, %o[
+// CHECK:       tk.func @both [
+// CHECK:         tk.store %{{.*}}, %o[d0]
+func.func @part(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
+  th.launch @both(%x) into(%x, %y) : (memref<8xf32>) into (memref<8xf32>, memref<8xf32>)
+  th.launch @g(%x) into(%y, %z) : (memref<8xf32>) into (memref<8xf32>, memref<8xf32>)
+  func.return
+}
+tk.group @g (%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>) {
+  tk.part @both(%x, %y, %z)
+}
+tk.func @both [8] (%a: memref<8xf32>, %o: memref<8xf32>, %p: memref<8xf32>) {
+  %0 = tk.load %a[d0] : memref<8xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<8xf32>
+  %1 = arith.negf %0 : f32
+  tk.store %1, %p[d0] : f32, memref<8xf32>
+}

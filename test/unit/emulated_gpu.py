@@ -16,6 +16,7 @@ import torch
 from torch._functorch import config as functorch
 from xdsl.dialects.builtin import ModuleOp
 
+from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.frontend import gpu_runtime
 from tilewright.targets.gpu_triton import emit
@@ -72,7 +73,8 @@ class EmulatedGpu:
     def compiled(self, unit: TritonUnit) -> tuple[KernelCode, ...]:
         number, emulator = len(self.units), Emulator(unit)
         self.units.append(unit)
-        functions = {op.sym_name.data: op for op in self._modules.pop(id(unit)).ops if isinstance(op, FuncOp)}
+        ops = self._modules.pop(id(unit)).ops
+        functions = {op.sym_name.data: op for op in ops if isinstance(op, FuncOp | GroupOp)}
         codes: list[KernelCode] = []
         for kernel in unit.kernels:
             entry = f"{number}:{kernel.name}"
@@ -99,7 +101,7 @@ class EmulatedGpu:
         known.emulator.run(known.kernel.name, arguments, grid)
 
 
-def _sizes(function: FuncOp) -> list[int | None]:
+def _sizes(function: FuncOp | GroupOp) -> list[int | None]:
     found: list[int | None] = []
     for arg in function.body.block.args:
         text = re.search(r"memref<(\d+)x", str(arg.type))

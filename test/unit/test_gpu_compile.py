@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 from gpu_harness import kernel, unit
 from gpu_samples import TEXT
+from lit_modules import modules
 
+from tilewright.dialects.registry import new_context
 from tilewright.frontend.environment import assembler
+from tilewright.passes.manager import parse_pipeline, run_pipeline
 from tilewright.targets.gpu_triton import compiler
 from tilewright.targets.gpu_triton.architectures import ARCHITECTURES, architecture
 from tilewright.targets.gpu_triton.binary import Binary, resources_of_amdgcn
@@ -26,6 +29,7 @@ from tilewright.targets.gpu_triton.compile_errors import (
     WorkerLost,
 )
 from tilewright.targets.gpu_triton.compiler import compile_kernel, compile_unit, job, source_of
+from tilewright.targets.gpu_triton.emit import emit_unit
 from tilewright.targets.gpu_triton.kernel import TritonUnit
 from tilewright.targets.gpu_triton.workers import compile_each
 
@@ -149,6 +153,18 @@ def test_a_kernel_takes_its_helpers_along() -> None:
     assert re.findall(r"def (\w+)", source) == ["helper", "copy"]
     assert "import triton.language as tl" in source
     assert re.findall(r"def (\w+)", source_of(BOTH.text, "product")) == ["product"]
+
+
+@pytest.mark.parametrize("target", ["sm_90", "gfx942"])
+def test_parts_of_groups_agree_in_types_and_load_widely(target: str, tmp_path: Path) -> None:
+    (module,) = modules(Path(__file__).parent.parent / "targets" / "gpu_groups.mlir")
+    run_pipeline(new_context(), module, parse_pipeline("schedule-gpu,apply-schedule"))
+    groups = emit_unit(module)
+    for group in groups.kernels:
+        assert compile_kernel(groups.text, group, target, cache_dir=tmp_path).spills == 0
+    (steps,) = (group for group in groups.kernels if group.name == "steps")
+    wide = r"ld\.global\S*\.v4|global_load_dwordx4"
+    assert re.search(wide, compile_kernel(groups.text, steps, target, cache_dir=tmp_path).assembly)
 
 
 def test_options_reach_the_backend(tmp_path: Path) -> None:

@@ -42,3 +42,24 @@ def test_a_launch_moves_what_its_accesses_touch() -> None:
 def test_a_buffer_is_not_moved_twice() -> None:
     assert touched([("a", 6), ("b", 6), ("a", 6)], 100) == 12
     assert touched([("a", 6), ("b", 6)], 10) == 10
+
+
+def test_parts_of_a_group_move_what_they_touch() -> None:
+    group = """
+  tk.func @k0 [s0*2] (%a: memref<?xf32>, %b: memref<1xf32>, %o: memref<?xf32>) symbols [s0] {
+    %0 = tk.load %a[d0] : memref<?xf32> -> f32
+    %1 = tk.load %b[0] : memref<1xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    tk.store %2, %o[d0] : f32, memref<?xf32>
+  }
+  tk.group @g (%b: memref<1xf32>, %x: memref<8xf32>, %y: memref<6xf32>) {
+    tk.part @k0(%x, %b, %x) symbols [4]
+    tk.part @k0(%y, %b, %y) symbols [3]
+  }
+  func.func @main(%b: memref<1xf32>, %x: memref<8xf32>, %y: memref<6xf32>) {
+    th.launch @g(%b) into(%x, %y) : (memref<1xf32>) into (memref<8xf32>, memref<6xf32>)
+    func.return
+  }
+"""
+    (launch,) = calls_of(Parser(new_context(), group).parse_module())
+    assert launch.bytes == 4 * (2 * 8 + 2 * 6 + 1)  # the factor is read once

@@ -1,0 +1,194 @@
+"""group-launches: launches that need not wait for each other are one launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.utils.hints import isa
+
+from tilewright.dialects.ir_access import ops_of
+from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.memory import AllocOp, EmptyOp
+from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
+from tilewright.dialects.types import bytes_of, element_type_of
+
+from ..rewrite import may_rewrite, skip
+from ..schedule.group_kinds import Kind, kind_of
+from .group_builder import GroupBuilder
+from .launch_order import LaunchOrder
+from .outline import Names
+from .sized_functions import SizedFunctions
+
+
+@dataclass(frozen=True)
+class GroupLaunchesPass(ModulePass):
+    """Run kernels of different iteration spaces by one launch, where none must wait for another.
+
+    Before:
+        th.launch @decay(%a) into(%a) : (memref<4096xf32>) into(memref<4096xf32>)
+        th.launch @decay_1(%b) into(%b) : (memref<64xf32>) into(memref<64xf32>)
+        tk.func @decay [4096] (%x: memref<4096xf32>, %o: memref<4096xf32>) {...}
+        tk.func @decay_1 [64] (%x: memref<64xf32>, %o: memref<64xf32>) {...}
+    After:
+        th.launch @decay_group() into(%a, %b) : () into(memref<4096xf32>, memref<64xf32>)
+        tk.func @decay_of_any_size [s0*16] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {...}
+        tk.group @decay_group (%a: memref<4096xf32>, %b: memref<64xf32>) {
+          tk.part @decay_of_any_size(%a, %a) symbols [256]
+          tk.part @decay_of_any_size(%b, %b) symbols [4]
+        }
+
+    Each launch goes up to the first one behind all that it depends on, through memory and values, if the two
+    suit each other: elementwise work, reductions of rows of like length, and beside those whatever is small.
+    Products, scatters, scans and sorts stay alone, and what would hold much memory for long. Elementwise
+    work on tensors of several static sizes is one function of the size. A group has `parameters` arguments,
+    `kernels` different functions and `ops` ops in these at most; the next one begins where it is full. A
+    launch that writes no element is left out. Runs before `plan-memory`: what runs at once shares no memory.
+    """
+
+    name = "group-launches"
+
+    parameters: int = 480
+    """CUDA takes 4 KB of arguments, eight bytes each."""
+    kernels: int = 16
+    ops: int = 1024
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = {f.sym_name.data: f for f in op.ops if isinstance(f, KernelFunction)}
+        sized = SizedFunctions(Names(dict.fromkeys(functions, 1)))
+        builder = GroupBuilder(op, functions, sized)
+        for function in op.ops:
+            if isinstance(function, FuncOp) and not function.is_declaration:
+                _drop_empty(function)
+                for group in _Groups(self, functions, sized).of(function):
+                    if len(group.launches) > 1 and may_rewrite(group.launches[0], "launched with others"):
+                        builder.build(group.launches)
+        builder.drop_unused()
+
+
+def _drop_empty(function: FuncOp) -> None:
+    """Leave out launches that write tensors without elements only: nothing else depends on them."""
+    for op in [op for op in function.body.block.ops if isinstance(op, LaunchOp)]:
+        if all(_elements(value) == 0 for value in op.outs) and may_rewrite(
+            op, "left out: it writes no elements"
+        ):
+            Rewriter.erase_op(op)
+
+
+_NEAR = 16
+"""Launches and calls that a launch may move past, whatever memory it takes."""
+_LITTLE = 1 << 20
+"""Bytes that may be taken earlier than need be, however much."""
+
+
+@dataclass
+class _Group:
+    """Launches at the place of the first one."""
+
+    position: int
+    steps: int
+    """Launches and calls before it."""
+    kind: Kind
+    launches: list[LaunchOp]
+    buffers: set[object] = field(default_factory=set[object])
+    kernels: dict[object, int] = field(default_factory=dict[object, int])
+    """Ops of each of its functions, those of all sizes being one."""
+
+
+@dataclass
+class _Groups:
+    limits: GroupLaunchesPass
+    functions: dict[str, KernelFunction]
+    sized: SizedFunctions
+    _kinds: dict[str, Kind | str] = field(default_factory=dict[str, "Kind | str"])
+    _found: list[_Group] = field(default_factory=list[_Group])
+
+    def of(self, function: FuncOp) -> list[_Group]:
+        """Every launch that may share, in a group of its own at least."""
+        order, steps = LaunchOrder(self.functions), 0
+        for position, op in enumerate(ops_of(function.body.block)):
+            place = position
+            if isinstance(op, LaunchOp):
+                place = self._place(op, position, steps, order)
+            order.note(op, place)
+            steps += isinstance(op, LaunchOp | ExternOp | CallOp)
+        return self._found
+
+    def _place(self, op: LaunchOp, position: int, steps: int, order: LaunchOrder) -> int:
+        """Put a launch into the first group that takes it, or into a new one; where it stands then."""
+        kind = self._kind(op)
+        if isinstance(kind, str):
+            skip(op, f"launched alone: {kind}")
+            return position
+        after, full = order.last_conflict(op), False
+        bytes_ = _bytes_made(op)
+        for group in self._found:
+            if group.position <= after or not group.kind.suits(kind):
+                continue
+            if steps - group.steps > _NEAR and (bytes_ is None or bytes_ > _LITTLE):
+                continue
+            if self._takes(group, op):
+                self._add(group, op, kind)
+                return group.position
+            full = True
+        if full:
+            skip(op, "not launched with those before: they are as much as one launch may be")
+        group = _Group(position, steps, kind, [])
+        self._found.append(group)
+        self._add(group, op, kind)
+        return position
+
+    def _kind(self, op: LaunchOp) -> Kind | str:
+        name = op.kernel.string_value()
+        if name not in self._kinds:
+            function = self.functions.get(name)
+            self._kinds[name] = kind_of(function) if function is not None else "its kernel is not known"
+        return self._kinds[name]
+
+    def _key(self, op: LaunchOp) -> tuple[object, int]:
+        """What functions of one body have in common, and how many ops they have."""
+        function = self.functions[op.kernel.string_value()]
+        sized = self.sized.of(function)
+        return function if sized is None else sized.key, len(ops_of(function.body.block))
+
+    def _takes(self, group: _Group, op: LaunchOp) -> bool:
+        key, count = self._key(op)
+        kernels = {**group.kernels, key: count}
+        buffers = len(group.buffers.union(op.operands)) + len(group.launches) + 1
+        symbols = sum(len(launch.symbol_values) for launch in (*group.launches, op))
+        return (
+            buffers + symbols <= self.limits.parameters
+            and len(kernels) <= self.limits.kernels
+            and sum(kernels.values()) <= self.limits.ops
+        )
+
+    def _add(self, group: _Group, op: LaunchOp, kind: Kind) -> None:
+        key, count = self._key(op)
+        group.launches.append(op)
+        group.buffers.update(op.operands)
+        group.kernels[key] = count
+        if group.kind.small:
+            group.kind = kind
+
+
+def _bytes_made(op: LaunchOp) -> int | None:
+    """Of the memory that is there for its results only; None where nobody knows."""
+    total = 0
+    for value in op.outs:
+        if isinstance(value.owner, AllocOp | EmptyOp):
+            count = _elements(value)
+            if count is None:
+                return None
+            total += count * bytes_of(element_type_of(value))
+    return total
+
+
+def _elements(value: SSAValue) -> int | None:
+    type_: Attribute = value.type
+    count = type_.get_shape()[0] if isa(type_, MemRefType[Attribute]) else -1
+    return count if count >= 0 else None

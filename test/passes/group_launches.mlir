@@ -1,0 +1,200 @@
+// RUN: tilewright-opt %s -p group-launches --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p 'group-launches{parameters=7}' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+
+// Elementwise work on several lengths is one function of the length, counted in sixteens where these divide it;
+// a length that is alone stays as it is. The launch goes to the place of the first one, and what it writes is
+// named before that. What reads that, and writes what was read, comes after it.
+// CHECK-LABEL: func.func @sizes
+// CHECK-NEXT:  %[[C:.*]] = th.alloc "77"
+// CHECK-NEXT:  th.launch @neg_group(%x, %p, %z) into(%y, %q, %[[C]]) : (memref<64xf32>, memref<128xf32>, memref<77xf32>) into(memref<64xf32>, memref<128xf32>, memref<77xf32>) loc("m.py":3:0)
+// CHECK-NEXT:  th.launch @neg_2(%[[C]]) into(%z)
+// CHECK-NEXT:  return
+// CHECK:       tk.func @neg_of_any_size [s0*16] (%a: memref<?xf32>{{.*}}, %o: memref<?xf32>{{.*}}) symbols [s0] attributes {tk.most = 128 : i64} {
+// CHECK-NEXT:    tk.load %a[d0] : memref<?xf32> -> f32
+// CHECK-NOT:   tk.func @neg [
+// CHECK:       tk.func @neg_2 [7, 11]
+// CHECK:       tk.group @neg_group (%[[X:.*]]: memref<64xf32>{{.*}}, %[[P:.*]]: memref<128xf32>{{.*}}, %[[Z:.*]]: memref<77xf32>{{.*}}, %[[Y:.*]]: memref<64xf32>{{.*}}, %[[Q:.*]]: memref<128xf32>{{.*}}, %[[W:.*]]: memref<77xf32>{{.*}}) {
+// CHECK-NEXT:    tk.part @neg_of_any_size(%[[X]], %[[Y]]) symbols [4] loc("m.py":3:0)
+// CHECK-NEXT:    tk.part @neg_of_any_size(%[[P]], %[[Q]]) symbols [8] loc("m.py":3:0)
+// CHECK-NEXT:    tk.part @neg_2(%[[Z]], %[[W]]) loc("m.py":3:0)
+// CHECK-NEXT:  } loc("m.py":3:0)
+// REMARK: th.launch at loc("m.py":5:0): not launched with those before: they are as much as one launch may be
+func.func @sizes(%x: memref<64xf32>, %y: memref<64xf32>, %p: memref<128xf32>, %q: memref<128xf32>, %z: memref<77xf32>) {
+  th.launch @neg(%x) into(%y) : (memref<64xf32>) into (memref<64xf32>) loc("m.py":3:0)
+  th.launch @neg_1(%p) into(%q) : (memref<128xf32>) into (memref<128xf32>) loc("m.py":4:0)
+  %c = th.alloc "77" : memref<77xf32>
+  th.launch @neg_2(%z) into(%c) : (memref<77xf32>) into (memref<77xf32>) loc("m.py":5:0)
+  th.launch @neg_2(%c) into(%z) : (memref<77xf32>) into (memref<77xf32>) loc("m.py":6:0)
+  func.return
+}
+tk.func @neg [64] (%a: memref<64xf32>, %o: memref<64xf32>) {
+  %0 = tk.load %a[d0] : memref<64xf32> -> f32
+  %1 = arith.negf %0 : f32
+  tk.store %1, %o[d0] : f32, memref<64xf32>
+}
+tk.func @neg_1 [8, 16] (%a: memref<128xf32>, %o: memref<128xf32>) {
+  %0 = tk.load %a[d0*16 + d1] : memref<128xf32> -> f32
+  %1 = arith.negf %0 : f32
+  tk.store %1, %o[d0*16 + d1] : f32, memref<128xf32>
+}
+tk.func @neg_2 [7, 11] (%a: memref<77xf32>, %o: memref<77xf32>) {
+  %0 = tk.load %a[d0*11 + d1] : memref<77xf32> -> f32
+  %1 = arith.negf %0 : f32
+  tk.store %1, %o[d0*11 + d1] : f32, memref<77xf32>
+}
+
+// -----
+
+// Two halves of one buffer are apart; all of it, which a third one reads, is not, and what that reads may not be
+// written before. Symbols of the launches are those of the group, equal ones being one. What writes no element is
+// left out.
+// CHECK-LABEL: func.func @halves
+// CHECK-NEXT:  th.launch @low_group(%x, %s) into(%y, %t) symbols "s0*2" : (memref<4xf32>, memref<?xf32>) into(memref<8xf32>, memref<?xf32>)
+// CHECK-NEXT:  th.launch @all(%y) into(%x)
+// CHECK-NEXT:  return
+// CHECK-NOT:   @nothing
+// CHECK:       tk.group @low_group (%[[X:.*]]: memref<4xf32>{{.*}}, %[[S:.*]]: memref<?xf32>{{.*}}, %[[Y:.*]]: memref<8xf32>{{.*}}, %[[T:.*]]: memref<?xf32>{{.*}}) symbols [s0] {
+// CHECK-NEXT:    tk.part @low(%[[X]], %[[Y]])
+// CHECK-NEXT:    tk.part @high(%[[X]], %[[Y]])
+// CHECK-NEXT:    tk.part @long(%[[S]], %[[T]]) symbols [s0]
+func.func @halves(%x: memref<4xf32>, %y: memref<8xf32>, %e: memref<0xf32>, %s: memref<?xf32> {th.sizes = "s0*2", th.strides = "1"}, %t: memref<?xf32> {th.sizes = "s0*2", th.strides = "1"}) {
+  th.launch @low(%x) into(%y) : (memref<4xf32>) into (memref<8xf32>)
+  th.launch @high(%x) into(%y) : (memref<4xf32>) into (memref<8xf32>)
+  th.launch @all(%y) into(%x) : (memref<8xf32>) into (memref<4xf32>)
+  th.launch @nothing(%x) into(%e) : (memref<4xf32>) into (memref<0xf32>)
+  th.launch @long(%s) into(%t) symbols "s0*2" : (memref<?xf32>) into (memref<?xf32>)
+  func.return
+}
+tk.func @low [4] (%a: memref<4xf32>, %o: memref<8xf32>) {
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<8xf32>
+}
+tk.func @high [4] (%a: memref<4xf32>, %o: memref<8xf32>) {
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  %1 = arith.negf %0 : f32
+  tk.store %1, %o[d0 + 4] : f32, memref<8xf32>
+}
+tk.func @all [4] (%a: memref<8xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0*2] : memref<8xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<4xf32>
+}
+tk.func @nothing [0] (%a: memref<4xf32>, %o: memref<0xf32>) {
+  %0 = tk.load %a[0] : memref<4xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<0xf32>
+}
+tk.func @long [s0] (%a: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
+  %0 = tk.load %a[d0] : memref<?xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<?xf32>
+}
+
+// -----
+
+// What a library's function writes is written before it is read, and what it reads stays as long. Around it,
+// launches of two layers are the same two groups.
+// CHECK-LABEL: func.func @around_a_call
+// CHECK-NEXT:  th.launch @half_group() into(%x, %w)
+// CHECK-NEXT:  th.view
+// CHECK-NEXT:  th.view
+// CHECK-NEXT:  th.view
+// CHECK-NEXT:  th.extern "aten::mm.out"
+// CHECK-NEXT:  th.launch @half_group() into(%y, %v)
+// CHECK-NEXT:  return
+func.func @around_a_call(%x: memref<4xf32>, %y: memref<4xf32>, %w: memref<6xf32>, %v: memref<6xf32>) {
+  th.launch @half(%x) into(%x) : (memref<4xf32>) into (memref<4xf32>)
+  %a = th.view %x offset "0" sizes "2, 2" strides "2, 1" : memref<4xf32> -> !th.tensor<f32>
+  %b = th.view %v offset "0" sizes "2, 2" strides "2, 1" : memref<6xf32> -> !th.tensor<f32>
+  %c = th.view %y offset "0" sizes "2, 2" strides "2, 1" : memref<4xf32> -> !th.tensor<f32>
+  th.extern "aten::mm.out"(%a, %b) into(%c) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>]} : (!th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
+  th.launch @half(%y) into(%y) : (memref<4xf32>) into (memref<4xf32>)
+  th.launch @half_1(%v) into(%v) : (memref<6xf32>) into (memref<6xf32>)
+  th.launch @half_1(%w) into(%w) : (memref<6xf32>) into (memref<6xf32>)
+  func.return
+}
+tk.func @half [4] (%a: memref<4xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  %1 = arith.constant 0.5 : f32
+  %2 = arith.mulf %0, %1 : f32
+  tk.store %2, %o[d0] : f32, memref<4xf32>
+}
+tk.func @half_1 [6] (%a: memref<6xf32>, %o: memref<6xf32>) {
+  %0 = tk.load %a[d0] : memref<6xf32> -> f32
+  %1 = arith.constant 0.5 : f32
+  %2 = arith.mulf %0, %1 : f32
+  tk.store %2, %o[d0] : f32, memref<6xf32>
+}
+
+// -----
+
+// A reduction of rows, turned tiles and elementwise work that are large want other programs each; what is small
+// goes with any.
+// CHECK-LABEL: func.func @kinds
+// CHECK-NEXT:  th.launch @copy_group(%x) into(%y, %z)
+// CHECK-NEXT:  th.launch @sum(%x) into(%r)
+// CHECK-NEXT:  return
+func.func @kinds(%x: memref<65536xf32>, %y: memref<65536xf32>, %r: memref<256xf32>, %z: memref<3xf32>) {
+  th.launch @copy(%x) into(%y) : (memref<65536xf32>) into (memref<65536xf32>)
+  th.launch @sum(%x) into(%r) : (memref<65536xf32>) into (memref<256xf32>)
+  th.launch @few(%x) into(%z) : (memref<65536xf32>) into (memref<3xf32>)
+  func.return
+}
+tk.func @copy [65536] (%a: memref<65536xf32>, %o: memref<65536xf32>) {
+  %0 = tk.load %a[d0] : memref<65536xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<65536xf32>
+}
+tk.func @sum [256, 256] (%a: memref<65536xf32>, %o: memref<256xf32>) {
+  %0 = tk.load %a[d0*256 + d1] : memref<65536xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<256xf32>
+}
+tk.func @few [3, 5] (%a: memref<65536xf32>, %o: memref<3xf32>) {
+  %0 = tk.load %a[d0*5 + d1] : memref<65536xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @alone
+// CHECK-NEXT:  th.launch @put
+// CHECK-NEXT:  th.launch @running
+// CHECK-NEXT:  th.launch @product
+// CHECK-NEXT:  th.launch @done
+// CHECK-NEXT:  return
+// CHECK-NOT:   tk.group
+// REMARK: th.launch at loc("m.py":7:0): launched alone: it stores at positions that it loads, or combines what it stores
+// REMARK: th.launch at loc("m.py":8:0): launched alone: it sorts or scans rows
+// REMARK: th.launch at loc("m.py":9:0): launched alone: it is a product
+// REMARK: th.launch at loc("m.py":10:0): launched alone: its loops are explicit already
+func.func @alone(%x: memref<4xf32>, %i: memref<4xi64>, %y: memref<4xf32>, %z: memref<4xf32>, %w: memref<4xf32>, %v: memref<4xf32>) {
+  th.launch @put(%x, %i) into(%y) : (memref<4xf32>, memref<4xi64>) into (memref<4xf32>) loc("m.py":7:0)
+  th.launch @running(%x) into(%z) : (memref<4xf32>) into (memref<4xf32>) loc("m.py":8:0)
+  th.launch @product(%x, %x) into(%w) : (memref<4xf32>, memref<4xf32>) into (memref<4xf32>) loc("m.py":9:0)
+  th.launch @done(%x) into(%v) : (memref<4xf32>) into (memref<4xf32>) loc("m.py":10:0)
+  func.return
+}
+tk.func @put [4] (%a: memref<4xf32>, %i: memref<4xi64>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  %1 = tk.load %i[d0] : memref<4xi64> -> i64
+  %2 = arith.constant 3 : i64
+  %3 = arith.andi %1, %2 : i64
+  %4 = arith.index_cast %3 : i64 to index
+  tk.store %0, %o[i0](%4) combine add : f32, memref<4xf32>
+}
+tk.func @running [4] (%a: memref<4xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  %1 = tk.scan add %0 along 0 : f32
+  tk.store %1, %o[d0] : f32, memref<4xf32>
+}
+tk.func @product [2, 2, 2] (%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0*2 + d2] : memref<4xf32> -> f32
+  %1 = tk.load %b[d1 + d2*2] : memref<4xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2] : f32
+  tk.store %3, %o[d0*2 + d1] : f32, memref<4xf32>
+}
+tk.func @done [4] (%a: memref<4xf32>, %o: memref<4xf32>) scheduled {
+  tk.for 0 = "0" to "4" step 1 {
+    %0 = tk.load %a[d0] : memref<4xf32> -> f32
+    tk.store %0, %o[d0] : f32, memref<4xf32>
+  }
+}
