@@ -56,7 +56,10 @@ _TENSOR_CPU = {"decompose": f"decompose{{sorts={LONGEST_SORT['cpu']}}}"}
 _KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=all attention=rows}"}
 
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
-_TENSOR_GPU = {"decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']} convolutions=true}}"}
+_TENSOR_GPU = {
+    "decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']} convolutions=true}}",
+    "select-scatters": "select-scatters{numbers=8}",
+}
 _FUSION_GPU = {
     "fuse": "fuse{hold_back=true tile=128 far=true}",
     "fuse-siblings": "fuse-siblings{strangers=true}",

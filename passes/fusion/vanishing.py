@@ -1,16 +1,17 @@
-"""Small kernels that need not run: what reads them can compute what they make while it waits for memory."""
+"""Kernels that need not run: what reads them can compute what they make while it waits for memory."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import OpResult
+from xdsl.ir import Operation, OpResult
 
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import sizes_of
 
 from .body import loads_of
-from .cost import body_cost, evaluations
+from .cost import body_cost, count, evaluations
 from .inline import axis_values, producer_of
 from .repeats import affordable, computed, hidden, size_in_bytes
 
@@ -32,8 +33,12 @@ class _Work:
 
 
 def vanishes(kernel: KernelOp, tile: int) -> bool:
-    """Whether each reader of its results can compute them again, and nobody needs them in memory."""
-    if sum(size_in_bytes(result) for result in kernel.results) > _LARGEST:
+    """Whether each reader of its results can compute them again, and nobody needs them in memory.
+
+    Of those that are not small, only such do as enlarge what they read, and give no reader more to read.
+    """
+    small = sum(size_in_bytes(result) for result in kernel.results) <= _LARGEST
+    if not small and not (enlarges(kernel) and not any(_reads_more(r, kernel) for r in _readers(kernel))):
         return False
     work: dict[KernelOp, _Work] = {}
     for result in kernel.results:
@@ -49,6 +54,23 @@ def vanishes(kernel: KernelOp, tile: int) -> bool:
         more.once <= hidden(reader) and more.in_programs <= affordable(reader)
         for reader, more in work.items()
     )
+
+
+def enlarges(kernel: KernelOp) -> bool:
+    """Whether it makes more elements than anything has that it reads: pairs of rows and columns."""
+    most = max((count(sizes_of(value)) for value in kernel.operands), default=0)
+    return all(count(sizes_of(result)) > most for result in kernel.results)
+
+
+def _readers(kernel: KernelOp) -> list[Operation]:
+    return list(dict.fromkeys(use.operation for result in kernel.results for use in result.uses))
+
+
+def _reads_more(reader: Operation, kernel: KernelOp) -> bool:
+    """Whether the inputs of `kernel` are more for it than the results."""
+    now = {value for value in reader.operands if value.owner is kernel}
+    then = {value for value in kernel.operands if value not in reader.operands}
+    return sum(map(size_in_bytes, then)) > sum(map(size_in_bytes, now))
 
 
 def _computed_again(value: OpResult, reader: KernelOp, operand: int, tile: int) -> _Work | None:

@@ -26,6 +26,7 @@ from .cost import (
 from .inline import Producer
 from .repeats import affordable, computed
 from .staying import reads_all
+from .vanishing import enlarges, vanishes
 
 _WIDENING = frozenset[type[Operation]](
     (LoadOp, StoreOp, arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp, arith.BitcastOp)
@@ -44,10 +45,12 @@ class Memory:
     """They go through the memory of a device, not through a cache."""
 
 
-def waits(producer: KernelOp, consumer: KernelOp) -> str | None:
+def waits(producer: KernelOp, consumer: KernelOp, tile: int) -> str | None:
     """Why `consumer` should not join a producer before later kernels had their chance."""
     if _only_widens(consumer) and any(isinstance(u.operation, KernelOp) for u in consumer.results[0].uses):
         return "it only widens what is stored, as those that read it can"
+    if enlarges(consumer) and vanishes(consumer, tile):
+        return "it only enlarges what is stored, as those that read it can"
     if find_contraction(producer.body.block) is None:
         return None
     if all(isinstance(use.operation, ReturnOp) for r in consumer.results for use in r.uses):

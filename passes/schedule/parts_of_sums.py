@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from tilewright.dialects.index_expr import Expr, Var, as_expr
-from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
 from tilewright.dialects.tk.contraction import find_contraction
@@ -47,6 +47,8 @@ class Split:
     length: Expr
     even: bool
     """Whether the parts cover the axis exactly."""
+    beside: tuple[StoreOp, ...] = ()
+    """What is stored along the reduced axes as well: parts do it as they go."""
 
 
 def _size(expr: Expr) -> int:
@@ -65,11 +67,27 @@ def first_reductions(kernel: KernelOp, body: Body, programs: int) -> tuple[Split
         return "it checks along the reduced axes"
     levels = levels_of(kernel.body.block)
     early = tuple(op for op in reductions if levels[op.results[0]] == 1)
-    if len(early) == len(reductions) and not any(body.runs[op] & over for op in body.sinks()):
+    if len(early) == len(reductions) and stores_beside(kernel, body, over) is not None:
         return None
     kept = tuple(a for a in range(len(kernel.space)) if a not in over)
     worth = _of_rows(kernel, early, kept, programs)
     return worth if isinstance(worth, str) else early
+
+
+def stores_beside(kernel: KernelOp, body: Body, over: frozenset[int]) -> tuple[StoreOp, ...] | None:
+    """What is stored along the reduced axes `over`; None where parts cannot do it, which do all of a result
+    and know no result of a reduction."""
+    levels = levels_of(kernel.body.block)
+    along = [op for op in body.sinks() if body.runs[op] & over]
+    stores = tuple(op for op in along if isinstance(op, StoreOp) and not op.scatters)
+    if not stores and not along:
+        return ()
+    if len(stores) < len(along) or find_contraction(kernel.body.block) is not None:
+        return None
+    buffers = {op.buffer for op in stores}
+    if any(isinstance(op, StoreOp) and op.buffer in buffers and op not in stores for op in body.sinks()):
+        return None
+    return None if any(levels.get(v, 0) for op in stores for v in op.operands) else stores
 
 
 def split_of(kernel: KernelOp, body: Body, programs: int) -> Split | str:
@@ -79,7 +97,9 @@ def split_of(kernel: KernelOp, body: Body, programs: int) -> Split | str:
     kept = tuple(a for a in range(len(kernel.space)) if a not in over)
     if find_contraction(kernel.body.block) is not None:
         return _of_product(kernel, reductions, kept, programs)
-    return _of_rows(kernel, reductions, kept, programs)
+    found = _of_rows(kernel, reductions, kept, programs)
+    beside = stores_beside(kernel, body, frozenset(over))
+    return found if isinstance(found, str) or not beside else replace(found, beside=beside)
 
 
 def _of_rows(

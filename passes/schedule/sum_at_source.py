@@ -15,6 +15,7 @@ from tilewright.dialects.index_expr import ONE, Var, as_expr
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.domain import Along, levels_of, reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
 
@@ -49,8 +50,7 @@ class SumAtSourcePass(ModulePass):
         %s = tk.kernel [16, 768] ins(%p : ...) -> (tensor<768xf32>) {... tk.reduce add %0 over [0] ...}
 
     So are gradients of biases, and of the weights of norms, whose kernels reduce each row as well: a program
-    then holds whole rows. A sum that a matrix product which reads the same rows can take along is left to
-    `fuse-siblings`. `programs` is how many are wanted at least. All in a fixed order.
+    then holds whole rows. `programs` is how many are wanted at least. All in a fixed order.
     """
 
     name = "sum-at-source"
@@ -89,9 +89,6 @@ class _Sum:
         """Sum where `value` is made; why not."""
         kernel, producer = self.kernel, value.op
         assert isinstance(producer, KernelOp)
-        readers = [use.operation for use in value.uses]
-        if any(isinstance(r, KernelOp) and self.bodies.of(r).contraction is not None for r in readers):
-            return "a product that reads them may take the sum along"
         if len({*producer.operands, *kernel.operands}) > self.max_inputs:
             return "one kernel would read too many tensors"
         part = self._part(value, over)
@@ -139,6 +136,8 @@ class _Sum:
 
 def _summed_axes(kernel: KernelOp) -> tuple[int, ...]:
     """The axes along which `kernel` sums columns and does nothing else; none where it is no such sum."""
+    if find_contraction(kernel.body.block) is not None:
+        return ()
     body = Body.of(kernel.body.block)
     reductions = [op for op in body.ops if reduced_axes(op)]
     if not reductions or not all(isinstance(op, ReduceOp) for op in reductions):

@@ -177,3 +177,39 @@ func.func @drops_axes_of_one(%x: tensor<16x1x64xf32>) -> tensor<16x1xf32> {
   %a = tw.sum %e over [2] : tensor<16x1x64xf32> -> tensor<16x1xf32>
   func.return %a : tensor<16x1xf32>
 }
+
+// -----
+
+// Sums of each row and each column's number are computed where they are reduced, by both readers: nothing of all
+// pairs is stored beside the row maxima, however large it is, since the readers read no more for it.
+// CHECK-LABEL: @pairs_of_rows_and_columns
+// CHECK: %[[M:.*]] = tk.kernel [64, 2048] ins(%{{.*}} : tensor<64x2048xf32>) -> (tensor<64xf32>)
+// CHECK: tk.kernel [64, 16384] ins(%[[M]], %t : tensor<64xf32>, tensor<16384xf32>) -> (tensor<64xf32>)
+// CHECK-NOT: tk.kernel
+// CACHE-LABEL: @pairs_of_rows_and_columns
+// CACHE: -> (tensor<64x16384xf32>
+func.func @pairs_of_rows_and_columns(%x: tensor<64x2048xf32>, %t: tensor<16384xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %m = tw.max %x over [1] : tensor<64x2048xf32> -> tensor<64xf32>
+  %b = tw.broadcast %m dims [0] : tensor<64xf32> -> tensor<64x16384xf32>
+  %c = tw.broadcast %t dims [1] : tensor<16384xf32> -> tensor<64x16384xf32>
+  %p = tw.add %b, %c : tensor<64x16384xf32>
+  %n = tw.max %p over [1] : tensor<64x16384xf32> -> tensor<64xf32>
+  %r = tw.broadcast %n dims [0] : tensor<64xf32> -> tensor<64x16384xf32>
+  %d = tw.sub %p, %r : tensor<64x16384xf32>
+  %e = tw.exp %d : tensor<64x16384xf32>
+  %s = tw.sum %e over [1] : tensor<64x16384xf32> -> tensor<64xf32>
+  func.return %m, %s : tensor<64xf32>, tensor<64xf32>
+}
+
+// -----
+
+// Sums that one reader must have from memory are stored.
+// CHECK-LABEL: @pairs_that_are_returned
+// CHECK: -> (tensor<64x16384xf32>
+func.func @pairs_that_are_returned(%m: tensor<64xf32>, %t: tensor<16384xf32>) -> (tensor<64x16384xf32>, tensor<64xf32>) {
+  %b = tw.broadcast %m dims [0] : tensor<64xf32> -> tensor<64x16384xf32>
+  %c = tw.broadcast %t dims [1] : tensor<16384xf32> -> tensor<64x16384xf32>
+  %p = tw.add %b, %c : tensor<64x16384xf32>
+  %n = tw.max %p over [1] : tensor<64x16384xf32> -> tensor<64xf32>
+  func.return %p, %n : tensor<64x16384xf32>, tensor<64xf32>
+}

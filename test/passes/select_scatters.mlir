@@ -1,4 +1,5 @@
 // RUN: tilewright-opt %s -p select-scatters,dce --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p 'select-scatters{numbers=2},dce' --split-input-file | filecheck %s --check-prefix=FEW
 // RUN: tilewright-opt %s -p select-scatters --split-input-file --remarks | filecheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: @compares_positions
@@ -47,7 +48,19 @@ func.func @leaves_what_is_no_constant(%t: tensor<8x128xf32>, %v: tensor<8x1xf32>
 
 // CHECK-LABEL: @leaves_several_of_a_row
 // CHECK: tw.scatter_along
-// REMARK: tw.scatter_along at {{.*}}: it does not give one number to each row
+// The first of several is overwritten by the second where both are for one place.
+// FEW-LABEL: @leaves_several_of_a_row
+// FEW: %[[Z:.*]] = tw.full 0.0
+// FEW: %[[N:.*]] = tw.iota dim 0 start "0" step "1" -> tensor<128xi64>
+// FEW: %[[C:.*]] = tw.gather %[[N]][%i] dims [0] at 0 strict
+// FEW: %[[S:.*]] = tw.cast %[[C]] : tensor<8x2xi64> -> tensor<8x2xi32>
+// FEW: %[[V:.*]] = tw.slice %v starts "0, 0"
+// FEW: tw.slice %[[S]] starts "0, 0"
+// FEW: %[[A:.*]] = tw.select %{{.*}}, %{{.*}}, %[[Z]]
+// FEW: tw.slice %v starts "0, 1"
+// FEW: tw.slice %[[S]] starts "0, 1"
+// FEW: tw.select %{{.*}}, %{{.*}}, %[[A]]
+// REMARK: tw.scatter_along at {{.*}}: it does not give each row a number, or 1 at most
 func.func @leaves_several_of_a_row(%v: tensor<8x2xf32>, %i: tensor<8x2xi64>) -> tensor<8x128xf32> {
   %zero = tw.full 0.0 : f32 -> tensor<8x128xf32>
   %r = tw.scatter_along %zero, %i, %v dim 1 reduce none : (tensor<8x128xf32>, tensor<8x2xi64>, tensor<8x2xf32>) -> tensor<8x128xf32>
@@ -58,7 +71,7 @@ func.func @leaves_several_of_a_row(%v: tensor<8x2xf32>, %i: tensor<8x2xi64>) -> 
 
 // CHECK-LABEL: @leaves_some_rows
 // CHECK: tw.scatter_along
-// REMARK: tw.scatter_along at {{.*}}: it does not give one number to each row
+// REMARK: tw.scatter_along at {{.*}}: it leaves rows as they are
 func.func @leaves_some_rows(%v: tensor<7x1xf32>, %i: tensor<7x1xi64>) -> tensor<8x128xf32> {
   %zero = tw.full 0.0 : f32 -> tensor<8x128xf32>
   %r = tw.scatter_along %zero, %i, %v dim 1 reduce none : (tensor<8x128xf32>, tensor<7x1xi64>, tensor<7x1xf32>) -> tensor<8x128xf32>
@@ -74,4 +87,18 @@ func.func @leaves_extremes(%v: tensor<8x1xf32>, %i: tensor<8x1xi64>) -> tensor<8
   %zero = tw.full 0.0 : f32 -> tensor<8x128xf32>
   %r = tw.scatter_along %zero, %i, %v dim 1 reduce max : (tensor<8x128xf32>, tensor<8x1xi64>, tensor<8x1xf32>) -> tensor<8x128xf32>
   func.return %r : tensor<8x128xf32>
+}
+
+// -----
+
+// FEW-LABEL: @adds_several_in_turn
+// FEW: %[[Z:.*]] = tw.full 3.0
+// FEW: %[[A:.*]] = tw.add %[[Z]],
+// FEW: %[[B:.*]] = tw.select %{{.*}}, %[[A]], %[[Z]]
+// FEW: %[[D:.*]] = tw.add %[[B]],
+// FEW: tw.select %{{.*}}, %[[D]], %[[B]]
+func.func @adds_several_in_turn(%v: tensor<2x8xf32>, %i: tensor<2x8xi64>) -> tensor<16x8xf32> {
+  %three = tw.full 3.0 : f32 -> tensor<16x8xf32>
+  %r = tw.scatter_along %three, %i, %v dim 0 reduce add : (tensor<16x8xf32>, tensor<2x8xi64>, tensor<2x8xf32>) -> tensor<16x8xf32>
+  func.return %r : tensor<16x8xf32>
 }

@@ -303,3 +303,28 @@ func.func @fewer_than_programs(%x: tensor<64x20000xf32>) -> tensor<64xf32> {
   }
   func.return %r : tensor<64xf32>
 }
+
+// -----
+
+// What else is stored along the reduced axes is stored by the parts: nothing is read again for it.
+// CHECK-LABEL: @stores_beside
+// CHECK: %[[P:.*]], %[[E:.*]] = tk.kernel [4, 64, 15626] ins(%x : tensor<4x1000003xf32>) -> (tensor<64x4xf32>, tensor<4x1000003xf32>)
+// CHECK: %[[M:.*]] = arith.cmpi slt
+// CHECK: %[[V:.*]] = math.absf
+// CHECK-NEXT: tk.store %[[V]], %{{.*}}[d0, d1*15626 + d2] if %[[M]] : f32, tensor<4x1000003xf32> loc("m.py":1:0)
+// CHECK: tk.reduce add %{{.*}} over [2]
+// CHECK: %[[R:.*]], %[[S:.*]] = tk.kernel [4, 64] ins(%[[P]] : tensor<64x4xf32>) -> (tensor<4xf32>, tensor<4xf32>)
+// CHECK: return %[[R]], %[[E]], %[[S]]
+func.func @stores_beside(%x: tensor<4x1000003xf32>) -> (tensor<4xf32>, tensor<4x1000003xf32>, tensor<4xf32>) {
+  %r, %e, %s = tk.kernel [4, 1000003] ins(%x : tensor<4x1000003xf32>) -> (tensor<4xf32>, tensor<4x1000003xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<4x1000003xf32>, %p: tensor<4xf32>, %o: tensor<4x1000003xf32>, %q: tensor<4xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x1000003xf32> -> f32
+    %1 = math.absf %0 : f32 loc("m.py":1:0)
+    tk.store %1, %o[d0, d1] : f32, tensor<4x1000003xf32> loc("m.py":1:0)
+    %2 = tk.reduce add %1 over [1] : f32 loc("m.py":2:0)
+    tk.store %2, %p[d0] : f32, tensor<4xf32> loc("m.py":2:0)
+    %3 = math.sqrt %2 : f32
+    tk.store %3, %q[d0] : f32, tensor<4xf32>
+  }
+  func.return %r, %e, %s : tensor<4xf32>, tensor<4x1000003xf32>, tensor<4xf32>
+}

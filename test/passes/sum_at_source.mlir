@@ -159,3 +159,39 @@ func.func @another_path(%x: tensor<128x3xf32>, %w: tensor<3x3xf32>) -> (tensor<3
   %a = tw.sum %m over [1] : tensor<128x3xf32> -> tensor<128xf32>
   func.return %s, %a : tensor<3xf32>, tensor<128xf32>
 }
+
+// -----
+
+// A product of ours that reads the rows as well leaves the sum to what makes them; it is no sum of columns itself.
+// CHECK-LABEL: @rows_of_a_product
+// CHECK:      %e, %[[P:.*]] = tk.kernel [2, 64, 3] ins(%x : tensor<128x3xf32>) -> (tensor<128x3xbf16>, tensor<2x3xf32>)
+// CHECK:      tk.reduce add %{{.*}} over [1] : f32
+// CHECK:      tk.kernel [3, 5, 128] ins(%e, %y :
+// CHECK:      tk.kernel [2, 3] ins(%[[P]] :
+func.func @rows_of_a_product(%x: tensor<128x3xf32>, %y: tensor<128x5xbf16>) -> (tensor<3x5xf32>, tensor<3xf32>) {
+  %e = tk.kernel [128, 3] ins(%x : tensor<128x3xf32>) -> (tensor<128x3xbf16>) {
+  ^bb0(%a: tensor<128x3xf32>, %o: tensor<128x3xbf16>):
+    %0 = tk.load %a[d0, d1] : tensor<128x3xf32> -> f32
+    %1 = math.exp %0 : f32
+    %2 = arith.truncf %1 : f32 to bf16
+    tk.store %2, %o[d0, d1] : bf16, tensor<128x3xbf16>
+  }
+  %m = tk.kernel [3, 5, 128] ins(%e, %y : tensor<128x3xbf16>, tensor<128x5xbf16>) -> (tensor<3x5xf32>) {
+  ^bb0(%a: tensor<128x3xbf16>, %b: tensor<128x5xbf16>, %o: tensor<3x5xf32>):
+    %0 = tk.load %a[d2, d0] : tensor<128x3xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.load %b[d2, d1] : tensor<128x5xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<3x5xf32>
+  }
+  %s = tk.kernel [128, 3] ins(%e : tensor<128x3xbf16>) -> (tensor<3xf32>) {
+  ^bb0(%a: tensor<128x3xbf16>, %o: tensor<3xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<128x3xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.reduce add %1 over [0] : f32
+    tk.store %2, %o[d1] : f32, tensor<3xf32>
+  }
+  func.return %m, %s : tensor<3x5xf32>, tensor<3xf32>
+}

@@ -1,0 +1,45 @@
+"""What gradients and losses read once, where it was stored for two kernels or read by two."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from test_gpu_emulated import Function, check, floats
+from torch import Tensor
+
+from tilewright.frontend.explain import explain
+
+
+def gate(g: Tensor, y: Tensor, s: Tensor) -> tuple[Tensor, Tensor]:
+    """Gradients of a branch and of the one number that it is multiplied by."""
+    return g * s, (g * y).sum()
+
+
+def pairs(a: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+    """Two steps of a recurrence over all pairs of states, the first of which is kept."""
+    first = torch.logsumexp(a[:, :, None] + t, 1)
+    return first, torch.logsumexp(first[:, :, None] + t, 1)
+
+
+def router(logits: Tensor) -> Tensor:
+    """The two largest weights of each row, at their places, and their sum at one place of another row."""
+    weights, places = torch.softmax(logits, -1).topk(2)
+    chosen = torch.zeros_like(logits).scatter(1, places, weights / weights.sum(-1, keepdim=True))
+    return chosen + torch.zeros_like(logits).scatter_add(1, places[:, :1].expand(-1, 2), weights)
+
+
+CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], int]] = {
+    "gate": (gate, ((33, 4099), (33, 4099), (1,)), 2),
+    "pairs": (pairs, ((3, 17), (17, 17)), 2),
+    "router": (router, ((33, 9),), 3),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_kernels(name: str) -> None:
+    function, shapes, kernels = CASES[name]
+    inputs = [floats(*shape, seed=i) for i, shape in enumerate(shapes)]
+    check(function, *inputs)
+    torch.compiler.reset()
+    (graph,) = explain(function, *inputs, options={"target": "gpu_emulated", "fallback": False}).graphs
+    assert len(graph.kernels) == kernels
