@@ -4,7 +4,7 @@ torch would save the state of the generator around each random operator that a c
 operator on a function, which no graph of ours holds. So a seed is drawn before, and kept; from it both passes
 draw the same numbers. Seeds of attention with dropout are kept, too; without, it draws none (`undrawn.py`).
 What is kept of attention that the program writes out: `recomputed_weights.py`; of repetitions:
-`repetitions.py`.
+`repetitions.py`; of positions: `counted_positions.py`.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
+from .counted_positions import recompute_positions
 from .dropout_operators import operators
 from .joint_nodes import argument
 from .recomputed_weights import recompute_weights
@@ -49,6 +50,7 @@ def partition(
     if again(joint):
         recompute_weights(joint, how["num_fwd_outputs"])
     keep_shorter(joint, _ATTENTION)
+    recompute_positions(joint)
     _draw_from_seeds(joint)
     _forget_seeds(joint)
     hide_operators(joint)

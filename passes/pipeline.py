@@ -10,6 +10,7 @@ TENSOR: tuple[str, ...] = (
     "dce",
     "decompose",
     "simplify-views",
+    "slice-gathers",
     "canonicalize",
     "fold-biases",
     "merge-products",

@@ -1,4 +1,4 @@
-"""select-scatters: a few numbers per row that are scattered into a constant are chosen by position instead."""
+"""select-scatters: few numbers per row that are scattered into a constant are chosen by position instead."""
 
 from __future__ import annotations
 

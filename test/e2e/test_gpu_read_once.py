@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 from test_gpu_emulated import Function, check, floats
-from torch import Tensor
+from torch import Tensor, nn
 
 from tilewright.frontend.explain import explain
 
@@ -43,3 +43,34 @@ def test_kernels(name: str) -> None:
     torch.compiler.reset()
     (graph,) = explain(function, *inputs, options={"target": "gpu_emulated", "fallback": False}).graphs
     assert len(graph.kernels) == kernels
+
+
+class Positions(nn.Module):
+    """Learned positions from the second row on, and tokens, all normed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens, self.positions, self.norm = nn.Embedding(19, 12), nn.Embedding(9, 12), nn.LayerNorm(12)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return self.norm(self.tokens(tokens) + self.positions(torch.arange(tokens.shape[1]) + 2))
+
+
+def test_positions_are_slices() -> None:
+    torch.compiler.reset()
+    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
+    model, tokens, weights = Positions(), torch.randint(0, 19, (3, 7)), floats(3, 7, 12)
+
+    def step(tokens: Tensor, weights: Tensor) -> Tensor:
+        loss = (model(tokens) * weights).sum()
+        loss.backward()
+        return loss
+
+    step(tokens, weights)
+    expected = [p.grad for p in model.parameters()]
+    model.zero_grad()
+    found = explain(step, tokens, weights, options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close([p.grad for p in model.parameters()], expected)
+    forward, backward = found.graphs
+    assert not any("iota" in name for graph in (forward, backward) for name in graph.kernels)
+    assert sum("scatter" in name for name in backward.kernels) == 2  # of tokens: filled, then added to

@@ -1,0 +1,43 @@
+"""Positions that are counted are no tensors worth keeping, nor is what is looked up there.
+
+    positions = arange(n) + 2;  table[positions]                 kept: the table
+
+torch would keep both for the backward pass. It computes positions again there, of which the passes see that
+they are counted: then a table is sliced, and its gradient needs no index (`slice-gathers`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tag
+from torch.fx import GraphModule, Node
+from torch.utils.checkpoint import CheckpointPolicy
+
+from .torch_internals import is_operator
+
+_ATEN = torch.ops.aten
+_COUNTS = (torch.ops.prims.iota.default, _ATEN.arange.default, _ATEN.arange.start, _ATEN.arange.start_step)
+_VIEWS = (_ATEN.view.default, _ATEN.unsqueeze.default, _ATEN.expand.default)
+_LOOK_UPS = (_ATEN.embedding.default, _ATEN.index.Tensor)
+
+
+def recompute_positions(joint: GraphModule) -> None:
+    """Of a joint graph: what is made of counted positions alone, and look-ups there."""
+    counted: set[Node] = set()
+    for node in joint.graph.nodes:
+        if node.op != "call_function" or not isinstance(node.meta.get("val"), torch.Tensor):
+            continue
+        target: Any = node.target
+        tensors = [a for a in node.all_input_nodes if isinstance(a.meta.get("val"), torch.Tensor)]
+        same = all(a in counted for a in tensors)
+        if target in _COUNTS or (tensors and same and _keeps(target)):
+            counted.add(node)
+        elif target not in _LOOK_UPS or tensors[0].op != "placeholder" or not counted.issuperset(tensors[1:]):
+            continue
+        node.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+
+
+def _keeps(target: Any) -> bool:
+    return target in _VIEWS or (is_operator(target) and Tag.pointwise in target.tags)
