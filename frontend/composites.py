@@ -187,6 +187,29 @@ def _replication_pad_backward(gradient: Tensor, x: Tensor, padding: Sequence[int
     return wide.to(x.dtype)
 
 
+def _reflection_pad_backward(gradient: Tensor, x: Tensor, padding: Sequence[int]) -> Tensor:
+    """What follows the first element along each dimension was read before it, too, in reverse; so at the end.
+
+    torch's own reads each of nine areas of an image at computed positions.
+    """
+    wide = gradient.to(torch.promote_types(x.dtype, torch.float32))
+    for d, (low, high) in enumerate(zip(padding[::2], padding[1::2], strict=True), start=1):
+        size, room = x.shape[-d], wide.shape[-d]
+        before, behind = max(low, 0), max(high, 0)
+        outer = [0, 0] * (d - 1)  # the pairs of dimensions behind this one come first
+        whole = wide.narrow(-d, before, room - before - behind)
+        if low < 0 or high < 0:
+            whole = functional.pad(whole, [*outer, max(-low, 0), max(-high, 0)])
+        if low > 0:
+            first = wide.narrow(-d, 0, before).flip(-d)
+            whole = whole + functional.pad(first, [*outer, 1, size - 1 - low])
+        if high > 0:
+            last = wide.narrow(-d, room - behind, behind).flip(-d)
+            whole = whole + functional.pad(last, [*outer, size - 1 - high, 1])
+        wide = whole
+    return wide.to(x.dtype)
+
+
 def _searched(
     sorted_sequence: Tensor,
     values: Tensor | float,
@@ -290,6 +313,9 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.index_fill.int_Scalar: _index_fill,
         aten.index_fill.int_Tensor: _index_fill,
         aten.isin.Tensor_Tensor: _isin,
+        aten.reflection_pad1d_backward.default: _reflection_pad_backward,
+        aten.reflection_pad2d_backward.default: _reflection_pad_backward,
+        aten.reflection_pad3d_backward.default: _reflection_pad_backward,
         aten.replication_pad1d_backward.default: _replication_pad_backward,
         aten.replication_pad2d_backward.default: _replication_pad_backward,
         aten.replication_pad3d_backward.default: _replication_pad_backward,

@@ -218,6 +218,5 @@ def test_gradients_of_tied_tables() -> None:
     torch.testing.assert_close(gradients(), expected, rtol=1e-4, atol=1e-4)
     (backward,) = (graph for graph in found.graphs if graph.kind == "backward")
     assert set(backward.library_calls) == {"aten::mm.out"}
-    fills = [name for name in backward.kernels if name.endswith("_fill")]
-    assert fills == ["sum_scatter_add_fill"]  # of places
+    assert not [name for name in backward.kernels if name.endswith("_fill")]  # places are a slice
     assert "add" not in backward.kernels
