@@ -10,7 +10,9 @@ from xdsl.dialects.builtin import StringAttr, f32, i1
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import (
+    ONE,
     Expr,
+    as_expr,
     dim,
     gathered,
     linearize,
@@ -140,21 +142,33 @@ _SCANS: Mapping[type[Operation], str] = {
 def _reduce(op: Operation) -> KernelOp:
     assert isinstance(op, reduction.ReduceOp)
     b = _builder(op, op.source)
-    axes, kind = ints(op.axes), _KINDS[type(op)]
-    value = b.load(0, b.axes)
+    axes, kind = _longer(op), _KINDS[type(op)]
+    value = b.load(0, _places(b, op))
     if scalar_type(element_type_of(op.source)) == value.type and value.type == i1:
         kind = _I1_KINDS.get(kind, kind)
     if axes:
         value = b.add(ReduceOp.make(kind, value, axes)).results[0]
-    b.store(value, [d for i, d in enumerate(b.axes) if i not in axes])
+    b.store(value, [d for i, d in enumerate(b.axes) if i not in ints(op.axes)])
     return b.kernel
+
+
+def _longer(op: reduction.ReduceOp | reduction.MomentsOp) -> tuple[int, ...]:
+    """The axes to reduce without those of size 1, unless these are all: so it joins others that have none."""
+    axes, sizes = ints(op.axes), sizes_of(op.source)
+    return tuple(a for a in axes if sizes[a] != ONE) or axes
+
+
+def _places(b: KernelBuilder, op: reduction.ReduceOp | reduction.MomentsOp) -> list[Expr]:
+    """Where the source is read: along reduced axes of size 1 there is one place."""
+    still = set(ints(op.axes)).difference(_longer(op))
+    return [as_expr(0) if a in still else d for a, d in enumerate(b.axes)]
 
 
 def _moments(op: Operation) -> KernelOp:
     assert isinstance(op, reduction.MomentsOp)
     b = _builder(op, op.source)
-    axes = ints(op.axes)
-    x = b.load(0, b.axes)
+    axes = _longer(op)
+    x = b.load(0, _places(b, op))
     group = (x, b.constant(0.0, x.type), b.constant(1.0, x.type))
     total, squares, _ = b.add(MomentsOp.make(group, axes)).results
     number = product(b.kernel.space[a] for a in axes)
@@ -162,7 +176,7 @@ def _moments(op: Operation) -> KernelOp:
         count = scalar_rules.convert(b, b.index(number), x.type)
     else:
         count = b.constant(float(number.constant), x.type)
-    kept = [d for i, d in enumerate(b.axes) if i not in axes]
+    kept = [d for i, d in enumerate(b.axes) if i not in ints(op.axes)]
     b.store(b.op(arith.DivfOp, total, count), kept)
     b.store(squares, kept, 1)
     return b.kernel

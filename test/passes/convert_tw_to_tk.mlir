@@ -125,3 +125,24 @@ func.func @keys_of_halves(%x: tensor<4x6xbf16>) -> (tensor<4x6xbf16>, tensor<4x6
   %v, %i = tw.sort %x dim 1 : tensor<4x6xbf16> -> tensor<4x6xbf16>, tensor<4x6xi64>
   func.return %v, %i : tensor<4x6xbf16>, tensor<4x6xi64>
 }
+
+// -----
+
+// Along a reduced axis of size 1 there is nothing to combine; where all have that size, one is.
+// CHECK-LABEL: @reduced_axes_of_one_element
+// CHECK: tk.kernel [1, 4, 8]
+// CHECK: tk.load %{{.*}}[0, d1, d2]
+// CHECK: tk.reduce add %{{.*}} over [2] : f32
+// CHECK: tk.store %{{.*}}, %{{.*}}[d1]
+// CHECK: tk.kernel [1, 4, 8]
+// CHECK: tk.load %{{.*}}[0, d1, d2]
+// CHECK: tk.moments {{.*}} over [2]
+// CHECK: tk.kernel [1, 4, 8]
+// CHECK: tk.load %{{.*}}[d0, d1, d2]
+// CHECK: tk.reduce max %{{.*}} over [0] : f32
+func.func @reduced_axes_of_one_element(%x: tensor<1x4x8xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x8xf32>) {
+  %s = tw.sum %x over [0, 2] : tensor<1x4x8xf32> -> tensor<4xf32>
+  %m, %q = tw.moments %x over [0, 2] : tensor<1x4x8xf32> -> tensor<4xf32>
+  %t = tw.max %x over [0] : tensor<1x4x8xf32> -> tensor<4x8xf32>
+  func.return %s, %m, %t : tensor<4xf32>, tensor<4xf32>, tensor<4x8xf32>
+}
