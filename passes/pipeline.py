@@ -82,6 +82,7 @@ _GPU: tuple[str, ...] = (
     "sum-at-source",
     _FUSION_GPU["fuse-siblings"],
     "store-statistics",
+    "leave-products",
     *KERNELS[_FUSED + 1 : _AFTER_FUSION],
     "split-reductions",
     "duplicate-results",

@@ -1,0 +1,51 @@
+"""Products of halves that a library does on GPUs (emulated): as eager mode has them, forward and backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import pytest
+import torch
+from drawn import tensor
+from torch import Tensor
+from torch.nn import functional as F
+
+from benchmarks.numerics import judge
+from tilewright.frontend.explain import explain
+from tilewright.passes.pipeline import pipeline_text
+
+LEFT = {
+    "target": "gpu_emulated",
+    "fallback": False,
+    "pipeline": pipeline_text("gpu").replace("leave-products", "leave-products{least=1}"),
+}
+
+
+def linear(x: Tensor, w: Tensor, b: Tensor) -> Tensor:
+    """With the bias in the library's product, in the layout of heads."""
+    return F.linear(x, w, b).view(*x.shape[:2], 4, 3).transpose(1, 2)
+
+
+def batches(x: Tensor, y: Tensor) -> Tensor:
+    return x @ y.transpose(1, 2) @ x
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(
+    ("function", "sizes"),
+    [(linear, ((3, 5, 7), (12, 7), (12,))), (batches, ((3, 5, 7), (3, 5, 7)))],
+    ids=["linear", "batches"],
+)
+def test_products_and_gradients(
+    function: Callable[..., Tensor], sizes: Sequence[Sequence[int]], dtype: torch.dtype
+) -> None:
+    inputs = [tensor(*each, seed=i).to(dtype).requires_grad_() for i, each in enumerate(sizes)]
+    wide = [x.detach().double().requires_grad_() for x in inputs]
+    found = explain(function, *inputs, options=LEFT)
+    got, wanted, truth = (
+        [y, *torch.autograd.grad(y.sum(), given)]
+        for y, given in ((found.result, inputs), (function(*inputs), inputs), (function(*wide), wide))
+    )
+    assert (verdict := judge(got, wanted, truth)), verdict.why
+    forward, *_ = found.graphs
+    assert not forward.kernels
