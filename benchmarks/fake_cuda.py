@@ -96,6 +96,11 @@ class _Driver:
         def get_device_properties(_: int) -> dict[str, int]:
             return _COMPUTE
 
+        @staticmethod
+        def load_binary(*_: Any) -> tuple[int, int, int, int, int]:
+            """Module, function, registers, spills and the most threads of a program."""
+            return 1, 1, 0, 0, 1024
+
     def get_current_target(self) -> Any:
         from triton.backends.compiler import GPUTarget
 
@@ -113,6 +118,10 @@ class _Driver:
     @staticmethod
     def is_active() -> bool:
         return True
+
+    @staticmethod
+    def launcher_cls(source: Any, metadata: Any) -> None:
+        """Nothing is launched."""
 
 
 class _OnCpu(TorchDispatchMode):

@@ -3,10 +3,10 @@
 python -m benchmarks.gpu_compare_worker bert bf16 bench training inductor
 """
 
-# ruff: noqa: I001 (fake_cuda goes before torch)
+# ruff: noqa: I001 (fake_models goes before torch)
 from __future__ import annotations
 
-from benchmarks import fake_cuda
+from benchmarks.fake_models import FakeCase, stop
 
 import json
 import re
@@ -18,16 +18,14 @@ from types import SimpleNamespace
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 from torch._inductor import config, ir
 from torch._inductor.dependencies import MemoryDep
 from torch._inductor.graph import GraphLowering
 from torch._inductor.scheduler import BaseSchedulerNode, ExternKernelSchedulerNode
 from torch._inductor.scheduler import NopKernelSchedulerNode
-from torch._subclasses.fake_tensor import FakeTensorMode
 
 from benchmarks.gpu_traffic import Call, calls_of, touched
-from benchmarks.models import BY_NAME, load
 from tilewright.frontend.graph import Graph
 from tilewright.frontend.lower import lower
 from tilewright.passes.pipeline import PIPELINES
@@ -38,17 +36,13 @@ _FOUND: list[tuple[str, list[Call]]] = []
 _PIPELINE = PIPELINES["gpu"]
 
 
-class Stop(Exception):
-    """A compiled graph is called, with tensors that hold nothing."""
-
-
 def ours() -> Callable[[nn.Module], Any]:
     """Our backend, up to the plan: what follows schedules each kernel for itself."""
 
     def build(graph: Graph, request: Any) -> Any:
         lower(graph, request)
         _FOUND.append((request.kind, calls_of(graph.module)))
-        return _stop
+        return stop
 
     planned = _PIPELINE[: _PIPELINE.index("flatten-axes")]
     register_target(Target(name="gpu_planned", build=build, pipeline=planned))
@@ -68,16 +62,12 @@ def inductor() -> Callable[[nn.Module], Any]:
         if launches < len(calls):
             raise AssertionError(f"{launches} launches in the text, {len(calls)} in the schedule")
         _FOUND.append(("backward" if self.is_backward else "forward", calls))
-        return SimpleNamespace(__file__=__file__, call=_stop)
+        return SimpleNamespace(__file__=__file__, call=stop)
 
     GraphLowering.compile_to_module = compiled
     config.shape_padding = False
     config.force_disable_caches = True
     return lambda model: torch.compile(model, backend="inductor")
-
-
-def _stop(args: Any) -> Any:
-    raise Stop
 
 
 _LAUNCH = re.compile(
@@ -173,47 +163,10 @@ def _view(item: Any) -> tuple[int, torch.dtype] | None:
     return count, item.get_dtype()
 
 
-def on_device(model: nn.Module, inputs: Iterable[Tensor]) -> tuple[nn.Module, list[Tensor]]:
-    """The model and its inputs, as tensors of the GPU that hold nothing."""
-    mode = FakeTensorMode()
-    made: dict[Tensor, Tensor] = {}
-
-    def moved(tensor: Tensor) -> Tensor:
-        if tensor not in made:
-            with mode:
-                new = torch.empty_strided(tensor.shape, tensor.stride(), dtype=tensor.dtype, device="cuda")
-                if isinstance(tensor, nn.Parameter):
-                    new = nn.Parameter(new, requires_grad=tensor.requires_grad)
-            made[tensor] = new
-        return made[tensor]
-
-    for module in model.modules():
-        for held in (module._parameters, module._buffers):
-            for name, tensor in held.items():
-                if tensor is not None:
-                    held[name] = moved(tensor)  # type: ignore[assignment]
-    for module in model.modules():
-        if isinstance(module, nn.RNNBase):
-            module._init_flat_weights()  # it would ask cuDNN about a real tensor while Dynamo traces
-    return model, [moved(tensor) for tensor in inputs]
-
-
 def main() -> None:
     name, dtype, scale, kind, backend = sys.argv[1:]
-    fake_cuda.install()
-    torch._functorch.config.force_non_lazy_backward_lowering = True
-    torch._functorch.config.enable_autograd_cache = False
-    training = kind == "training"
-    case = load(name, scale, 2 if scale == "tiny" else 8, dtype, training=training)
-    model, inputs = on_device(case.model, case.inputs)
-    compile_ = {"mlir": ours, "inductor": inductor}[backend]()
-    with torch._dynamo.config.patch(dict(BY_NAME[name].dynamo)), torch.set_grad_enabled(training):
-        try:
-            compile_(model)(*inputs)
-        except Stop:
-            pass
-        else:
-            raise AssertionError("nothing was compiled")
+    compiler = {"mlir": ours, "inductor": inductor}[backend]()
+    FakeCase.load(name, dtype, scale, kind).first_call(compiler)
     print(json.dumps([{"kind": kind, "calls": [asdict(call) for call in calls]} for kind, calls in _FOUND]))
 
 
