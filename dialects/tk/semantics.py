@@ -230,7 +230,7 @@ def run_group(
     machine: Machine,
 ) -> None:
     """Launch the parts of a group, the last one first, to show that order is free."""
-    values = dict(zip(group.body.block.args, buffers, strict=True))
+    values: dict[SSAValue, Array] = dict(zip(group.body.block.args, buffers, strict=True))
     for part in reversed(group.parts):
         function = functions[part.kernel.string_value()]
         assert isinstance(function, FuncOp), "parts are functions"

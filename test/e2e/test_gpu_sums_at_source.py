@@ -49,7 +49,8 @@ def test_gradients_of_norms_and_biases(rows: tuple[int, ...], width: int, inner:
     found = explain(step, x, options={"target": "gpu_emulated", "fallback": False})
     torch.testing.assert_close(gradients(), expected, rtol=1e-4, atol=1e-3)
     (backward,) = (graph for graph in found.graphs if graph.kind == "backward")
-    assert len(backward.kernels) == 6  # three that make rows and sum them in parts, three that add up parts
+    # Three make rows and sum them in parts, three add up parts, most of which are launched in groups.
+    assert len(backward.kernels) in (3, 4)
 
 
 def norm_gradient(
