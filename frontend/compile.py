@@ -19,7 +19,7 @@ from .aliases import made_anew
 from .aten_runtime import run_by_aten, warn_once
 from .call import Boxed, make_call, no_work
 from .collector import collector_paused
-from .decompositions import decompositions
+from .decompositions.table import decompositions
 from .devices import placement
 from .environment import Environment
 from .errors import NoTargetForDevice

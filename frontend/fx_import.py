@@ -26,13 +26,13 @@ from .aten.carriers import on_carriers
 from .aten.numbers import NUMBERS
 from .boundary import Arguments, Results, constant_of, import_arguments, make_module
 from .control_flow import Body, Caller, form_of
+from .decompositions.pooling import MAX_POOLING
 from .devices import CPU, placement
 from .dtypes import CARRIERS, element_of_dtype
 from .errors import FallbackRefused, Unsupported, UnsupportedNode, UnsupportedSize
 from .graph import Fallback, Graph
 from .higher_order import expand
 from .locations import location_of, place_of
-from .pooling import MAX_POOLING
 from .python_call import call_python, name_of
 from .symbols import Symbols
 from .torch_internals import WITH_EFFECTS, Operator, guarded_truth, is_operator

@@ -24,7 +24,7 @@ from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from .block_masks import with_lists
-from .decompositions import Decompositions, decompositions
+from .decompositions.table import Decompositions, decompositions
 from .errors import Unsupported
 from .torch_internals import composite_kernel, fake_mode_of, higher_order_name, trace_fake
 

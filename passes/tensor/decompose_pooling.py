@@ -25,7 +25,7 @@ from .pooling_geometry import Geometry, geometry_of
 
 
 def decompose_pooling(op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:
-    """Averages; maxima are written with windows before import (`frontend/pooling.py`)."""
+    """Averages; maxima are written with windows before import (`frontend/decompositions/pooling.py`)."""
     assert isinstance(op, AtenOp)
     if (row := _ROWS.get(op.callee.data)) is None or not is_float(element_type_of(op.operands[0])):
         return None

@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tilewright.frontend.decompositions.pooling import poolings
 from tilewright.frontend.explain import explain
-from tilewright.frontend.pooling import poolings
 
 PLANES = [((2, 3, 9, 11), (4, 5)), ((3, 7, 5), (9, 2)), ((2, 3, 6, 4), (3, 4)), ((1, 2, 6, 7, 8), (4, 3, 5))]
 WINDOWS: list[tuple[Any, ...]] = [

@@ -7,7 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tilewright.frontend.antialiasing import resizings
+from tilewright.frontend.decompositions.antialiasing import resizings
 from tilewright.frontend.explain import explain
 
 SIZES = [((9, 11), (5, 4)), ((6, 7), (13, 9)), ((37, 20), (5, 3)), ((9, 9), (1, 1)), ((5, 6), (5, 6))]

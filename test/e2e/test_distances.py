@@ -10,8 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tilewright.frontend.composites import composites
-from tilewright.frontend.distances import distance_functions
+from tilewright.frontend.decompositions.composites import composites
+from tilewright.frontend.decompositions.distances import distance_functions
 from tilewright.frontend.explain import explain
 
 ORDERS = (0.0, 0.5, 1.0, 1.5, 2.0, 3.0, inf)

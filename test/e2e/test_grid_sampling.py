@@ -9,8 +9,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tilewright.frontend.decompositions.grid_sampling import samplings
 from tilewright.frontend.explain import explain
-from tilewright.frontend.grid_sampling import samplings
 
 TARGETS = ("cpu_openmp", "gpu_emulated")
 INF, NAN = float("inf"), float("nan")

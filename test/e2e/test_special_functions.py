@@ -8,8 +8,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from tilewright.frontend.decompositions.special_functions import special_functions
 from tilewright.frontend.explain import explain
-from tilewright.frontend.special_functions import special_functions
 
 INF, NAN = float("inf"), float("nan")
 FUNCTIONS: dict[str, Callable[[Tensor], Tensor]] = {

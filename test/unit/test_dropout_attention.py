@@ -18,7 +18,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp, dropout_of
 from tilewright.dialects.tw.creation import RngSeedOp
-from tilewright.frontend.decompositions import decompositions
+from tilewright.frontend.decompositions.table import decompositions
 from tilewright.frontend.dropout_operators import operators
 from tilewright.frontend.fx_import import import_fx
 

@@ -17,8 +17,8 @@ from torch._ops import OperatorBase
 from torch._prims_common import suggest_memory_format
 from torch.nn import functional
 
+from ..eager_facts import facts_of
 from .adaptive_pooling import adaptive_averages, read_windows, trailing, uneven_windows
-from .eager_facts import facts_of
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,6 @@
-"""Derive the tables of `special_coefficients.py`: `python -m tilewright.frontend.fit_special_functions`.
+"""Derive the tables of `special_coefficients.py`.
+
+    python -m tilewright.frontend.decompositions.fit_special_functions
 
 Each function is reduced to a smooth `g(t)` on [-1, 1], interpolated at Chebyshev points in 60 digits, and cut
 where the rest of its Chebyshev series is below the precision. Needs mpmath, which the compiler does not.

@@ -17,16 +17,16 @@ from torch._ops import OperatorBase
 from torch.nn import functional
 from torch.nn.functional import linear
 
-from . import dropout_attention
+from .. import dropout_attention
+from ..aten import foreign_rows
+from ..torch_internals import Operator
 from .antialiasing import resizings
-from .aten import foreign_rows
 from .composites import composites
 from .distances import distance_functions
 from .grid_sampling import samplings
 from .order_statistics import order_statistics
 from .pooling import poolings
 from .special_functions import special_functions
-from .torch_internals import Operator
 
 Decomposition = Callable[..., Any]
 Decompositions = dict[OperatorBase, Decomposition]

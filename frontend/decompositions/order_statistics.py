@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch._ops import OperatorBase
 
-from .eager_facts import facts_of
+from ..eager_facts import facts_of
 
 Pair = tuple[Tensor, Tensor]
 
