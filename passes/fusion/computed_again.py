@@ -10,6 +10,7 @@ from ..rewrite import remarks_wanted
 from .body import loads_of, simplify_body
 from .contents import Bodies
 from .inline import axis_values, inline_at, producer_of
+from .searches import find_table
 from .staying import reads_all, stays
 from .unread import drop_unread
 from .vanishing import vanishes
@@ -46,12 +47,12 @@ def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: M
 def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> bool:
     """Inline what reduces few elements, whose terms are written out first.
 
-    `consumer` is all that reads it, or all that do can.
+    `consumer` is all that reads it, or all that do can. Searches of lists stay: `walk-lists` goes along them.
     """
     kernel = value.op
     assert isinstance(kernel, KernelOp)
     alone = reads_all(kernel, consumer)
-    if (copy := written_out(kernel)) is None:
+    if find_table(value) is not None or (copy := written_out(kernel)) is None:
         return False
     for old, new in zip(kernel.results, copy.results, strict=True):
         old.replace_all_uses_with(new)

@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import OpResult, SSAValue
 
-from tilewright.dialects.index_expr import Var
+from tilewright.dialects.index_expr import ZERO, Var
 from tilewright.dialects.scalars import predicate_of
 from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.compute import ReduceOp
@@ -34,8 +34,8 @@ class Table:
     column: int
     """The axis of what is looked for."""
     searches: tuple[Search, ...]
-    stored: tuple[int, ...]
-    """The axes of its dimensions."""
+    stored: tuple[int | None, ...]
+    """The axes of its dimensions; none for one of a single element."""
 
 
 def find_table(value: SSAValue) -> Table | None:
@@ -43,9 +43,10 @@ def find_table(value: SSAValue) -> Table | None:
     if not isinstance(value, OpResult) or not isinstance(value.op, KernelOp):
         return None
     store = store_to(value.op.destinations[value.index])
-    axes = [plain_axis(e) for e in store.subscripts] if store is not None else [None]
-    stored = tuple(axis for axis in axes if axis is not None)
-    if store is None or len(stored) < len(axes):
+    if store is None:
+        return None
+    stored = tuple(plain_axis(e) for e in store.subscripts)
+    if any(axis is None and e != ZERO for axis, e in zip(stored, store.subscripts, strict=True)):
         return None
     found = [_search(condition) for condition in _either(store.value)]
     searches = [pair for pair in found if pair is not None]

@@ -10,6 +10,7 @@ from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 
+from ..rewrite import may_rewrite
 from .body import named_axes, reduced_axes, rename_axes, rewrite_exprs
 
 
@@ -24,7 +25,7 @@ def drop_unit_axes(kernel: KernelOp) -> None:
         return
     named = {axis for op in ops for axis in named_axes(op)}
     kept = [a for a, size in enumerate(space) if size != ONE or a in named]
-    if len(kept) == len(space):
+    if len(kept) == len(space) or not may_rewrite(kernel, "without its axes of one point"):
         return
     at: dict[Var, Expr] = {Var("d", a): ZERO for a in range(len(space))}
     at.update((Var("d", old), dim(new)) for new, old in enumerate(kept))

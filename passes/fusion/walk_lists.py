@@ -80,7 +80,8 @@ def _walk(kernel: KernelOp, chain: Chain) -> None:
         table = find_table(kernel.operands[list(kernel.sources).index(load.buffer)])
         if table is None:
             continue
-        at = {Var("d", axis): place for axis, place in zip(table.stored, load.subscripts, strict=True)}
+        places = zip(table.stored, load.subscripts, strict=True)
+        at = {Var("d", axis): place for axis, place in places if axis is not None}
         column = at[Var("d", table.column)]
         size = block_size(column.terms, chain.along)
         if size is None:

@@ -158,12 +158,12 @@ def test_real_machine_code(
 def test_long_sums_of_products_load_by_descriptor(gpu: EmulatedGpu) -> None:
     """The driver says sm_90, whose row of the table has descriptors; odd addresses are copied before."""
     torch.manual_seed(0)
-    model = nn.Linear(2048, 1032, dtype=torch.bfloat16).requires_grad_(False)
-    run, x = compiled(model), torch.randn(1027 * 2048 + 1).bfloat16()
+    linear = nn.Linear(2048, 1032, dtype=torch.bfloat16).requires_grad_(False)
+    run, x = compiled(nn.Sequential(linear, nn.ReLU())), torch.randn(1027 * 2048 + 1).bfloat16()
     for first in (0, 1):
         view = x[first : first + 1027 * 2048].view(1027, 2048)
-        expected = nn.functional.linear(view.double(), model.weight.double(), model.bias.double())
-        torch.testing.assert_close(run(view).double(), expected, rtol=2**-8, atol=1e-4)
+        expected = nn.functional.linear(view.double(), linear.weight.double(), linear.bias.double())
+        torch.testing.assert_close(run(view).double(), expected.relu(), rtol=2**-8, atol=1e-4)
     assert [unit.text.count("tl.make_tensor_descriptor(") for unit in gpu.units] == [2]
 
 
@@ -175,7 +175,8 @@ def test_descriptors_in_real_machine_code(
     torch._dynamo.reset()
     library.reset()
     monkeypatch.setenv("TILEWRIGHT_GPU_STAND_IN", str(library.path))
-    model = nn.Linear(2048, 1032, dtype=torch.bfloat16).requires_grad_(False)
+    linear = nn.Linear(2048, 1032, dtype=torch.bfloat16).requires_grad_(False)
+    model = nn.Sequential(linear, nn.ReLU())  # without it a library does the product
     compiled(model, cache_dir=str(tmp_path))(torch.randn(1027, 2048).bfloat16())
     (launch,) = library.launches()
     assert launch.grid == (17 * 9, 1, 1)

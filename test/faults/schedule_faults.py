@@ -205,7 +205,7 @@ FAULTS = (
     ),
     Fault(
         "split-identity",
-        _S + "split_reductions.py",
+        _S + "split_kernels.py",
         "env[operand] = self.b.select(inside, env[operand], nothing.results[0])",
         "env[operand] = self.b.select(inside, env[operand], env[operand])",
         "the end of the last part of a long reduction is no identity",
@@ -234,8 +234,8 @@ FAULTS = (
     Fault(
         "offsets-of-32-bits",
         _S + "offsets.py",
-        "if not all(0 <= n < _LIMIT for n in (*counts, *extents)):",
-        "if not all(0 <= n for n in (*counts, *extents)):",
+        "if not all(0 <= n < _LIMIT or (n < 0 and known) for n in (*counts, *extents)):",
+        "if not all(0 <= n or known for n in (*counts, *extents)):",
         "offsets into a buffer of 2**31 elements have 32 bits",
     ),
     Fault(

@@ -150,8 +150,8 @@ FAULTS = (
     Fault(
         "python-call-layout",
         _N + "emit_calls.py",
-        "made.integers += [*sizes, *strides]",
-        "made.integers += [*strides, *sizes]",
+        "integers += [*sizes, *exprs(stride)]",
+        "integers += [*exprs(stride), *sizes]",
         "sizes and strides of what ATen returns are exchanged",
     ),
     Fault(

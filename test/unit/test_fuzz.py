@@ -96,6 +96,9 @@ def test_strides_of_torchs_trace_are_no_find() -> None:
 
 
 NEVER_DRAWN = {
+    "tw.cond": "calls functions, which random graphs have none of",
+    "tw.while": "calls functions",
+    "tw.scan": "calls functions",
     "tw.attention_query_grad": "split-attention makes it, for GPUs",
     "tw.attention_key_grad": "split-attention makes it, for GPUs",
 }
