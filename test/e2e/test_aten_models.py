@@ -180,17 +180,15 @@ def unexpected(record: Record) -> list[str]:
     return [str(f) for _, graph in record.graphs for f in graph.fallbacks if f.code != "TW1100"]
 
 
-@pytest.mark.parametrize("dynamic", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("name", MODELS)
-def test_inference(name: str, dtype: torch.dtype, dynamic: bool) -> None:
-    if dynamic and dtype is torch.bfloat16:
-        pytest.skip("one dtype is enough for sizes")
+def test_inference(name: str, dtype: torch.dtype) -> None:
+    """Of one size; training is of any size, too."""
     model, (args, kwargs) = made(name, dtype)
     model.eval()
     record = Record()
     with torch.no_grad():
-        got = tensors(torch.compile(model, backend=backend(record), dynamic=dynamic)(*args, **kwargs))
+        got = tensors(torch.compile(model, backend=backend(record), dynamic=False)(*args, **kwargs))
         want = tensors(model(*args, **kwargs))
     assert not unexpected(record)
     for a, b in zip(got, want, strict=True):
