@@ -102,7 +102,8 @@ def main(models: str, dtypes: str, kinds: str, scale: str, rounds: int, output: 
         driver = Path(folder) / "libcuda_stand_in.so"
         compiler = [os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", str(STUB), "-o", str(driver)]
         subprocess.run(compiler, check=True)
-        rows = [measured(case, rounds, driver) for case in track(cases, "compiling", Console(stderr=True))]
+        shown = track(cases, "compiling", console=Console(stderr=True))
+        rows = [measured(case, rounds, driver) for case in shown]
     Console(width=150).print(table(rows))
     for name, words in (("seconds", "wall"), ("cpu", "CPU")):
         print(f"{words} time, geometric mean: {geomean([row[name]['ratio'][0] for row in rows]):.2f}x")
