@@ -23,10 +23,10 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from tilewright.dialects.index_expr import Expr, sym
 from tilewright.dialects.tw.base import is_pure
-from tilewright.dialects.tw.control_flow import CondOp, ScanOp, WhileOp
+from tilewright.dialects.tw.control_flow import CondOp, ScanOp, WhileOp, row_type
 from tilewright.dialects.tw.elementwise_binary import CompareOp
 from tilewright.dialects.tw.view import ReshapeOp
-from tilewright.dialects.types import element_type, sizes_of, sizes_of_type, tensor_type
+from tilewright.dialects.types import sizes_of, tensor_type
 
 from .aten.aten import result_type
 from .aten.builder import Builder
@@ -204,7 +204,7 @@ class Caller:
                 body.values[node] = value
                 continue
             operand = cast("SSAValue", value)
-            type_ = _row(operand.type) if i in function.row_of else operand.type
+            type_ = row_type(operand.type) if i in function.row_of else operand.type
             fake = node.meta["val"]
             if not isinstance(fake, torch.Tensor) or result_type(fake, self.b.symbols) != type_:
                 raise Unsupported("its graph was traced with other sizes than it is called with")
@@ -227,12 +227,8 @@ class Caller:
             wanted: list[Any] = [_CONDITION]
         else:
             types = [None if f is None else result_type(f, self.b.symbols) for f in function.returns]
-            wanted = [_row(t) if t is not None and i in function.rows else t for i, t in enumerate(types)]
+            wanted = [row_type(t) if t is not None and i in function.rows else t for i, t in enumerate(types)]
         returned: list[SSAValue | None] = [v if isinstance(v, SSAValue) else None for v in outputs]
         if [None if value is None else value.type for value in returned] != wanted:
             raise Unsupported("one of its graphs returns other types than were traced")
         return [value for value in returned if value is not None]
-
-
-def _row(type_: Attribute) -> Attribute:
-    return tensor_type(element_type(type_), sizes_of_type(type_)[1:])

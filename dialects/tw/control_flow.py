@@ -65,6 +65,8 @@ class ControlOp(IRDLOperation, ABC):
     """
 
     KIND: ClassVar[str]
+    CALLEES: ClassVar[tuple[str, ...]]
+    """The properties that name what it calls, in the order of `run_control`."""
 
     inputs = var_operand_def(TENSOR)
     symbols = opt_prop_def(StringAttr)
@@ -73,10 +75,31 @@ class ControlOp(IRDLOperation, ABC):
 
     traits = traits_def(ControlEffect())
 
+    def __init__(
+        self,
+        functions: Sequence[str],
+        inputs: Sequence[SSAValue],
+        results: Sequence[Attribute],
+        symbols: Sequence[Expr] = (),
+        *,
+        impure: bool = False,
+        counts: Mapping[str, int] | None = None,
+    ) -> None:
+        """`counts` are the properties of a kind of its own."""
+        callees = zip(self.CALLEES, functions, strict=True)
+        properties: dict[str, Attribute] = {callee: SymbolRefAttr(name) for callee, name in callees}
+        properties |= {name: int_attr(count) for name, count in (counts or {}).items()}
+        if symbols:
+            properties["symbols"] = exprs_attr(symbols)
+        if impure:
+            properties["impure"] = UnitAttr()
+        super().__init__(operands=[inputs], result_types=[results], properties=properties)
+
     @property
-    @abstractmethod
     def functions(self) -> tuple[SymbolRefAttr, ...]:
         """What it calls, in the order of `run_control`."""
+        found = [self.properties[callee] for callee in self.CALLEES]
+        return tuple(name for name in found if isinstance(name, SymbolRefAttr))
 
     @property
     @abstractmethod
@@ -91,21 +114,6 @@ class ControlOp(IRDLOperation, ABC):
     @property
     def symbol_values(self) -> tuple[Expr, ...]:
         return () if self.symbols is None else parse_exprs(self.symbols.data)
-
-    def _make(
-        self,
-        inputs: Sequence[SSAValue],
-        results: Sequence[Attribute],
-        symbols: Sequence[Expr],
-        properties: dict[str, Attribute],
-        *,
-        impure: bool,
-    ) -> None:
-        if symbols:
-            properties["symbols"] = exprs_attr(symbols)
-        if impure:
-            properties["impure"] = UnitAttr()
-        Operation.__init__(self, operands=inputs, result_types=results, properties=properties)
 
     @abstractmethod
     def calls(self) -> Iterator[tuple[Sequence[Attribute], Sequence[Attribute]]]:
@@ -177,7 +185,8 @@ def _with(type_: Attribute, symbols: Mapping[Var, Expr]) -> Attribute:
     return tensor_type(element_type(type_), [n.substitute(symbols) for n in sizes_of_type(type_)])
 
 
-def _row(type_: Attribute) -> Attribute:
+def row_type(type_: Attribute) -> Attribute:
+    """Of one element along the first dimension, without that dimension."""
     return tensor_type(element_type(type_), sizes_of_type(type_)[1:])
 
 
@@ -197,6 +206,7 @@ class CondOp(ControlOp):
 
     name = "tw.cond"
     KIND: ClassVar[str] = COND
+    CALLEES: ClassVar[tuple[str, ...]] = ("then", "otherwise")
 
     then = prop_def(SymbolRefAttr)
     otherwise = prop_def(SymbolRefAttr)
@@ -205,22 +215,6 @@ class CondOp(ControlOp):
         "$then `else` $otherwise `(` $inputs `)` (`symbols` $symbols^)? (`impure` $impure^)? attr-dict"
         " `:` functional-type($inputs, $outputs)"
     )
-
-    def __init__(
-        self,
-        functions: Sequence[str],
-        inputs: Sequence[SSAValue],
-        results: Sequence[Attribute],
-        symbols: Sequence[Expr] = (),
-        *,
-        impure: bool = False,
-    ) -> None:
-        then, otherwise = (SymbolRefAttr(name) for name in functions)
-        self._make(inputs, results, symbols, {"then": then, "otherwise": otherwise}, impure=impure)
-
-    @property
-    def functions(self) -> tuple[SymbolRefAttr, ...]:
-        return self.then, self.otherwise
 
     def calls(self) -> Iterator[tuple[Sequence[Attribute], Sequence[Attribute]]]:
         for _ in self.functions:
@@ -252,6 +246,7 @@ class WhileOp(ControlOp):
 
     name = "tw.while"
     KIND: ClassVar[str] = WHILE
+    CALLEES: ClassVar[tuple[str, ...]] = ("more", "body")
 
     more = prop_def(SymbolRefAttr)
     body = prop_def(SymbolRefAttr)
@@ -260,22 +255,6 @@ class WhileOp(ControlOp):
         "$more `do` $body `(` $inputs `)` (`symbols` $symbols^)? (`impure` $impure^)? attr-dict"
         " `:` functional-type($inputs, $outputs)"
     )
-
-    def __init__(
-        self,
-        functions: Sequence[str],
-        inputs: Sequence[SSAValue],
-        results: Sequence[Attribute],
-        symbols: Sequence[Expr] = (),
-        *,
-        impure: bool = False,
-    ) -> None:
-        more, body = (SymbolRefAttr(name) for name in functions)
-        self._make(inputs, results, symbols, {"more": more, "body": body}, impure=impure)
-
-    @property
-    def functions(self) -> tuple[SymbolRefAttr, ...]:
-        return self.more, self.body
 
     def calls(self) -> Iterator[tuple[Sequence[Attribute], Sequence[Attribute]]]:
         given = [v.type for v in self.inputs]
@@ -305,6 +284,7 @@ class ScanOp(ControlOp):
 
     name = "tw.scan"
     KIND: ClassVar[str] = SCAN
+    CALLEES: ClassVar[tuple[str, ...]] = ("body",)
 
     body = prop_def(SymbolRefAttr)
     state = prop_def(IntegerAttr.constr(i64))
@@ -326,27 +306,18 @@ class ScanOp(ControlOp):
         scanned: int,
         impure: bool = False,
     ) -> None:
-        (body,) = functions
-        properties: dict[str, Attribute] = {
-            "body": SymbolRefAttr(body),
-            "state": int_attr(carried),
-            "rows": int_attr(scanned),
-        }
-        self._make(inputs, results, symbols, properties, impure=impure)
-
-    @property
-    def functions(self) -> tuple[SymbolRefAttr, ...]:
-        return (self.body,)
+        counts = {"state": carried, "rows": scanned}
+        super().__init__(functions, inputs, results, symbols, impure=impure, counts=counts)
 
     def calls(self) -> Iterator[tuple[Sequence[Attribute], Sequence[Attribute]]]:
         given, made = [v.type for v in self.inputs], [v.type for v in self.outputs]
         first = self.carried + self.scanned
-        rows = map(_row, given[self.carried : first])
+        rows = map(row_type, given[self.carried : first])
         yield (
             [*given[: self.carried], *rows, *given[first:]],
             [
                 *made[: self.carried],
-                *map(_row, made[self.carried :]),
+                *map(row_type, made[self.carried :]),
             ],
         )
 
