@@ -26,7 +26,6 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr
-from ..types import rank_of
 from ..verification import SelfContained
 from .attributes import (
     MapAttr,
@@ -36,7 +35,7 @@ from .attributes import (
     print_exprs,
     print_values,
 )
-from .kernels import located_argument
+from .kernels import located_argument, verify_known, verify_launched
 
 
 @irdl_op_definition
@@ -126,22 +125,13 @@ class GroupOp(SelfContained, IRDLOperation):
         return tuple(op for op in self.body.block.ops if isinstance(op, PartOp))
 
     def verify_(self) -> None:
-        known = [str(e) for e in self.symbols.exprs]
-        for symbol in self.symbols.exprs:
-            if len(symbol.variables()) != 1 or str(symbol) != str(next(iter(symbol.variables()))):
-                raise VerifyException(f"tk.group: `symbols` lists plain symbols, got {symbol}")
+        verify_launched(self.name, self.symbols, self.body.block)
         if not self.body.block.ops:
             raise VerifyException("tk.group: it has no parts")
         for op in self.body.block.ops:
             if not isinstance(op, PartOp):
                 raise VerifyException(f"tk.group: holds `tk.part`s only, got {op.name}")
-            for var in sorted({v for e in op.symbol_values for v in e.variables()}, key=str):
-                if str(var) not in known:
-                    raise VerifyException(f"tk.group: symbol {var} of a part is not among {known}")
-        for arg in self.body.block.args:
-            type_: Attribute = arg.type
-            if not isinstance(arg.type, MemRefType) or rank_of(arg) != 1:
-                raise VerifyException(f"tk.group: arguments are rank-1 memrefs, got {type_}")
+            verify_known(self.name, "a part", op.symbol_values, self.symbols)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

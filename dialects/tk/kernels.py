@@ -143,6 +143,25 @@ class KernelOp(SelfContained, IRDLOperation):
         )
 
 
+def verify_launched(name: str, symbols: MapAttr, block: Block) -> None:
+    """What is launched takes buffers, and then plain symbols. Raises VerifyException."""
+    for symbol in symbols.exprs:
+        if len(symbol.variables()) != 1 or str(symbol) != str(next(iter(symbol.variables()))):
+            raise VerifyException(f"{name}: `symbols` lists plain symbols, got {symbol}")
+    for arg in block.args:
+        type_: Attribute = arg.type
+        if not isinstance(arg.type, MemRefType) or rank_of(arg) != 1:
+            raise VerifyException(f"{name}: arguments are rank-1 memrefs, got {type_}")
+
+
+def verify_known(name: str, what: str, exprs: Sequence[Expr], symbols: MapAttr) -> None:
+    """Expressions use listed symbols only. Raises VerifyException."""
+    known = [str(e) for e in symbols.exprs]
+    for var in sorted({v for e in exprs for v in e.variables()}, key=str):
+        if str(var) not in known:
+            raise VerifyException(f"{name}: symbol {var} of {what} is not among {known}")
+
+
 def located_argument(parser: Parser) -> Parser.Argument:
     """`%a: memref<8xf32> loc("m.py":1:2)`: printing with debug info writes the location."""
     argument = parser.parse_argument()
@@ -200,17 +219,8 @@ class FuncOp(SelfContained, IRDLOperation):
 
     def verify_(self) -> None:
         _verify_sizes(self)
-        known = [str(e) for e in self.symbols.exprs]
-        for symbol in self.symbols.exprs:
-            if len(symbol.variables()) != 1 or str(symbol) != str(next(iter(symbol.variables()))):
-                raise VerifyException(f"tk.func: `symbols` lists plain symbols, got {symbol}")
-        for var in sorted({v for size in self.sizes.exprs for v in size.variables()}, key=str):
-            if str(var) not in known:
-                raise VerifyException(f"tk.func: symbol {var} of the sizes is not among {known}")
-        for arg in self.body.block.args:
-            type_: Attribute = arg.type
-            if not isinstance(arg.type, MemRefType) or rank_of(arg) != 1:
-                raise VerifyException(f"tk.func: arguments are rank-1 memrefs, got {type_}")
+        verify_launched(self.name, self.symbols, self.body.block)
+        verify_known(self.name, "the sizes", self.sizes.exprs, self.symbols)
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
