@@ -52,6 +52,22 @@ def test_in_place_and_nothing_to_add() -> None:
     assert not calls(check(function, tensor(9, 17), positions(9, 21), tensor(21, 17)))
 
 
+def test_scatters_to_one_target_are_one_kernel() -> None:
+    """What they add is computed where it is added, from what all of them read; extremes take turns."""
+
+    def function(x: Tensor, i: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, Tensor]:
+        sums = torch.zeros_like(x).index_put((i,), y * z, accumulate=True)
+        for n in range(1, 4):
+            sums = sums.index_put(((i + n) % 7,), y * (z + n), accumulate=True)
+        along = i[:, None].expand(-1, 5)
+        larger = x.scatter_reduce(0, along, y, "amax").scatter_reduce(0, along, y + z, "amax")
+        return sums, larger.scatter_add(0, along, z)
+
+    found = check(function, tensor(7, 5), positions(7, 40), tensor(40, 5, seed=1), tensor(40, 5, seed=2))
+    assert not calls(found)
+    assert len(found.graphs[0].kernels) == 2 + 3  # each target is filled, sums are added to one of them
+
+
 HALVES = (torch.bfloat16, torch.float16)
 
 
