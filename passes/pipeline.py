@@ -86,6 +86,7 @@ _GPU: tuple[str, ...] = (
     "store-statistics",
     "leave-products",
     *KERNELS[_FUSED + 1 : _AFTER_FUSION],
+    "reduce-online",
     "split-reductions",
     "duplicate-results",
     "copy-together",
@@ -97,6 +98,7 @@ _GPU: tuple[str, ...] = (
     KERNELS[-1],
     "flatten-axes",
     "expand-float8",
+    "reduce-online",
     "schedule-gpu",
     "apply-schedule",
 )

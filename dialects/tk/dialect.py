@@ -13,6 +13,7 @@ from .loops import ForOp, TailOp, YieldOp
 from .moments import MomentsOp
 from .share import ShareOp
 from .sort import ArrangeOp, OrderOp, SortOp
+from .sumexp import SumExpOp
 from .tiles import CollapseOp, CumulateOp, MmaOp
 from .turn import TurnOp
 
@@ -21,7 +22,7 @@ TK = Dialect(
     [
         KernelOp, FuncOp, LoadOp, StoreOp, IndexOp, LocalOp, ReduceOp, ArgReduceOp, ScanOp, RandomOp,
         ActiveOp, DotOp, AssertOp, CallOp, ForOp, TailOp, YieldOp, CollapseOp, CumulateOp, MmaOp, MomentsOp,
-        ShareOp, TurnOp, SortOp, ArrangeOp, OrderOp, GroupOp, PartOp,
+        ShareOp, TurnOp, SortOp, ArrangeOp, OrderOp, GroupOp, PartOp, SumExpOp,
     ],
     [MapAttr],
 )  # fmt: skip

@@ -12,13 +12,15 @@ from .access import IndexOp, LoadOp, StoreOp
 from .compute import ArgReduceOp, ReduceOp, ScanOp
 from .moments import MomentsOp
 from .sort import SortOp
+from .sumexp import SumExpOp
 
 _ACCESSES = frozenset[type[Operation]]((LoadOp, StoreOp, IndexOp))
-REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, MomentsOp))
+REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, MomentsOp, SumExpOp))
 """Asked of every op of a body, where `isinstance` of abstract classes costs ten times as much."""
 ALONG = frozenset[type[Operation]]((ScanOp, SortOp))
 """What runs along an axis as a whole, and leaves it."""
 REDUCTIONS_AND_SCANS = REDUCTIONS | ALONG
+Reduction = ReduceOp | ArgReduceOp | MomentsOp | SumExpOp
 Along = ScanOp | SortOp
 
 Axes = frozenset[int]
@@ -41,7 +43,7 @@ def reduced_axes(op: Operation) -> tuple[int, ...]:
     """The axes that `op` removes, () for any other op."""
     if type(op) not in REDUCTIONS:
         return ()
-    return op.over if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp) else ()
+    return op.over if isinstance(op, Reduction) else ()
 
 
 def axes_of_op(op: Operation, domains: dict[SSAValue, Axes]) -> Axes:

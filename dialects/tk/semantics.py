@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -25,6 +25,7 @@ from .moments import MomentsOp
 from .scheduled import run_scheduled
 from .semantics_scalar import COMBINE, run_scalar
 from .sort import SortOp, run_sort
+from .sumexp import SumExpOp
 
 _LAST = 2**63 - 1
 
@@ -76,8 +77,8 @@ class Grid:
                 return (self._reduce(op, args[0]),)
             case ArgReduceOp():
                 return self._arg_reduce(op, *args)
-            case MomentsOp():
-                return self._moments(op, args)
+            case MomentsOp() | SumExpOp():
+                return self._join_groups(op, args)
             case ScanOp():
                 return (self._scan(op, args[0]),)
             case SortOp():
@@ -156,24 +157,39 @@ class Grid:
             [1 if a in op.over else n for a, n in enumerate(places.shape)]
         )
 
-    def _moments(self, op: MomentsOp, args: Sequence[Array]) -> Sequence[Array]:
-        """The mean of all first, then deviations from it: two passes, the most exact order."""
-        arrays, xp = self.machine.arrays, self.machine.xp
+    def _join_groups(self, op: MomentsOp | SumExpOp, args: Sequence[Array]) -> Sequence[Array]:
+        arrays = self.machine.arrays
         shape = [max(sizes) if 0 not in sizes else 0 for sizes in zip(*(a.shape for a in args), strict=True)]
         shape = [self.sizes[a] if a in op.over else n for a, n in enumerate(shape)]
         kept = [1 if a in op.over else n for a, n in enumerate(shape)]
-        sums, squares, counts = (arrays.broadcast_to(value, shape) for value in args)
+        parts = [arrays.broadcast_to(value, shape) for value in args]
 
-        def total(value: Array) -> Array:
-            return arrays.reduce("sum", value, op.over).reshape(kept)
+        def over(kind: str, value: Array) -> Array:
+            return arrays.reduce(kind, value, op.over).reshape(kept)
+
+        with self.machine.quiet():
+            if isinstance(op, MomentsOp):
+                return self._moments(parts, over)
+            if 0 in [self.sizes[a] for a in op.over]:
+                return arrays.full(kept, -inf, args[0].dtype), arrays.full(kept, 0.0, args[1].dtype)
+            return self._sum_exp(parts, over)
+
+    def _moments(self, parts: Sequence[Array], over: Callable[[str, Array], Array]) -> Sequence[Array]:
+        """The mean of all first, then deviations from it: two passes, the most exact order."""
+        xp, (sums, squares, counts) = self.machine.xp, parts
 
         def mean(sum_: Array, count: Array) -> Array:
             return sum_ / xp.where(count == 0, xp.ones_like(count), count)
 
-        with self.machine.quiet():
-            sum_, count = total(sums), total(counts)
-            apart = mean(sums, counts) - mean(sum_, count)
-            return sum_, total(squares + counts * apart * apart) + (sum_ - sum_), count
+        sum_, count = over("sum", sums), over("sum", counts)
+        apart = mean(sums, counts) - mean(sum_, count)
+        return sum_, over("sum", squares + counts * apart * apart) + (sum_ - sum_), count
+
+    def _sum_exp(self, parts: Sequence[Array], over: Callable[[str, Array], Array]) -> Sequence[Array]:
+        """The largest of all first, then the sums relative to it."""
+        xp, (largest, sums) = self.machine.xp, parts
+        best = over("amax", largest)
+        return best, over("sum", xp.where(largest == best, sums, sums * xp.exp(largest - best)))
 
     def _scan(self, op: ScanOp, value: Array) -> Array:
         value = self._spread(value, (op.along,))

@@ -12,10 +12,9 @@ from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Expr, Var
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
-from tilewright.dialects.tk.domain import axes_of_exprs, axes_of_op, domains_of
+from tilewright.dialects.tk.compute import ScanOp
+from tilewright.dialects.tk.domain import Reduction, axes_of_exprs, axes_of_op, domains_of
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float
 
 _FREE = frozenset({"arith.constant", "arith.select", "arith.extf", "arith.truncf"})
@@ -89,6 +88,4 @@ def _traffic(arg: SSAValue) -> Traffic:
 def _computes(op: Operation) -> bool:
     if not op.results or op.name in _FREE or not is_float(op.results[0].type):
         return False
-    return isinstance(op, ReduceOp | ArgReduceOp | MomentsOp | ScanOp) or op.name.startswith(
-        ("arith.", "math.", "tk.call")
-    )
+    return isinstance(op, Reduction | ScanOp) or op.name.startswith(("arith.", "math.", "tk.call"))

@@ -15,10 +15,8 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
 from tilewright.dialects.tk.calls import AssertOp
-from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
-from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along
+from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import is_half
 
 
@@ -52,7 +50,7 @@ def reduced_axes(op: Operation) -> tuple[int, ...]:
     """Axes that `op` reduces, scans or sorts."""
     if type(op) not in REDUCTIONS_AND_SCANS:  # nearly always; `isinstance` of an op costs ten times as much
         return ()
-    if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp):
+    if isinstance(op, Reduction):
         return op.over
     return (op.along,) if isinstance(op, Along) else ()
 
@@ -66,7 +64,7 @@ def rename_axes(ops: Iterable[Operation], names: Mapping[int, Sequence[int]]) ->
     """Replace axis `a` of reductions, scans, sorts and stores `over` it by the axes `names[a]`."""
     for op in ops:
         axes = [new for a in named_axes(op) for new in names[a]]
-        if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp) or (axes and type(op) is StoreOp):
+        if isinstance(op, Reduction) or (axes and type(op) is StoreOp):
             op.properties["axes"] = axes_attr(*sorted(axes))
         elif isinstance(op, Along):
             op.properties["axis"] = IntegerAttr(axes[0], i64)

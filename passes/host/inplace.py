@@ -14,11 +14,12 @@ from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp, CallOp
 from tilewright.dialects.tk.compute import RandomOp, ReduceOp
 from tilewright.dialects.tk.moments import MomentsOp
+from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import element_type_of
 
 ATTRIBUTE = "tk.inplace"
 _POINTWISE = ("arith", "math")
-_REDUCTIONS = frozenset[type[Operation]]((ReduceOp, MomentsOp))
+_REDUCTIONS = frozenset[type[Operation]]((ReduceOp, MomentsOp, SumExpOp))
 _UNDERSTOOD = _REDUCTIONS | {LoadOp, StoreOp, IndexOp, RandomOp, CallOp, AssertOp}
 
 

@@ -12,8 +12,10 @@ from tilewright.dialects.tk.access import IndexOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import lanes_of
+from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import is_float
 
+from . import exponentials
 from .body import Body, Reduction
 from .combine import (
     Emit,
@@ -82,6 +84,8 @@ class Accumulators:
         self.writer.location = op.location
         if isinstance(op, MomentsOp):
             return self.moments(scope, op).join(acc, new)
+        if isinstance(op, SumExpOp):
+            return exponentials.join(acc, new, self._emit(scope))
         if isinstance(op, ArgReduceOp):
             return combine_positions(op.kind.data, (acc[0], acc[1]), (new[0], new[1]), self._emit(scope))
         return (combine(op.kind.data, acc[0], new[0], self._emit(scope)),)
@@ -108,6 +112,12 @@ class Accumulators:
             elif isinstance(op, MomentsOp):
                 moments = self.moments(scope, op)
                 values = moments.whole(values, lambda v: over_lanes("add", v, emit))
+            elif isinstance(op, SumExpOp):
+
+                def over(kind: str, value: SSAValue) -> SSAValue:
+                    return over_lanes(kind, value, emit)
+
+                values = exponentials.over_all(values, over, lambda v: self.writer.widen(scope, v), emit)
             else:
                 values = (over_lanes(op.kind.data, values[0], emit),)
         elif isinstance(op, MomentsOp):

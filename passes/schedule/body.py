@@ -7,11 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
-from tilewright.dialects.tk.domain import Along, Axes, axes_of_op, domains_of
-from tilewright.dialects.tk.moments import MomentsOp
-
-Reduction = ReduceOp | ArgReduceOp | MomentsOp
+from tilewright.dialects.tk.domain import Along, Axes, Reduction, axes_of_op, domains_of
 
 
 @dataclass(frozen=True)

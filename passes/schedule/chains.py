@@ -13,9 +13,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.scalars import is_number, predicate_of
-from tilewright.dialects.tk.compute import DISTINCT, ArgReduceOp, ReduceOp
-from tilewright.dialects.tk.domain import Along, Axes, domains_of
-from tilewright.dialects.tk.moments import MomentsOp
+from tilewright.dialects.tk.compute import DISTINCT, ReduceOp
+from tilewright.dialects.tk.domain import Along, Axes, Reduction, domains_of
 
 
 @dataclass(frozen=True)
@@ -64,9 +63,7 @@ class Chain:
 def find_chain(block: Block) -> Chain | None:
     """The chain of products that a kernel is, None of any other."""
     reductions = [
-        op
-        for op in block.ops
-        if isinstance(op, ReduceOp | ArgReduceOp | MomentsOp | Along) and DISTINCT not in op.attributes
+        op for op in block.ops if isinstance(op, Reduction | Along) and DISTINCT not in op.attributes
     ]
     if len(reductions) < 2 or not all(_is_plain(op) for op in reductions):
         return None

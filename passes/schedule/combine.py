@@ -22,6 +22,7 @@ from tilewright.dialects.tk.compute import LOG_ADD_EXP, ArgReduceOp, ReduceOp, S
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.sort import SortOp
+from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import element_type, is_float
 
 Emit = Callable[[Operation], SSAValue]
@@ -71,6 +72,8 @@ def identities(op: Operation) -> list[FloatAttr[AnyFloat] | IntegerAttr[IntegerT
     """What a reduction or scan starts from, a value per result."""
     if isinstance(op, MomentsOp):
         return [identity("add", value.type) for value in op.operands]
+    if isinstance(op, SumExpOp):
+        return [identity("max", op.largest.type), identity("add", op.sum.type)]
     assert isinstance(op, ReduceOp | ArgReduceOp | ScanOp)
     first = identity(op.kind.data, op.operands[0].type)
     return [first, last_position(op.index.type)] if isinstance(op, ArgReduceOp) else [first]
@@ -108,7 +111,7 @@ def _log_add_exp(lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
 
     low, high = op(arith.MinimumfOp, lhs, rhs), op(arith.MaximumfOp, lhs, rhs)
     total = op(arith.AddfOp, op(math.Log1pOp, op(math.ExpOp, op(arith.SubfOp, low, high))), high)
-    number, equal = _compare("ord", total, total, emit), _compare("oeq", low, high, emit)
+    number, equal = compare("ord", total, total, emit), compare("oeq", low, high, emit)
     return select(number, total, select(equal, high, total, emit), emit)
 
 
@@ -143,7 +146,8 @@ def select(cond: SSAValue, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue
     return emit(SelectOp.create(operands=[cond, lhs, rhs], result_types=[lhs.type]))
 
 
-def _compare(predicate: str, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
+def compare(predicate: str, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
+    """`lhs predicate rhs`, of floats (`oeq`) or integers (`eq`)."""
     lanes = shape_of_lanes(lhs.type)
     result = vector_of(i1, *lanes) if lanes else i1
     cls = CmpFOp if is_float(element_type(lhs.type)) else CmpIOp
@@ -168,8 +172,8 @@ def combine_positions(
     better = _better(kind, acc[0], new[0], emit)
     if ordered:
         return select(better, new[0], acc[0], emit), select(better, new[1], acc[1], emit)
-    equal = _compare("oeq" if is_float(element_type(new[0].type)) else "eq", new[0], acc[0], emit)
-    earlier = _compare("slt", new[1], acc[1], emit)
+    equal = compare("oeq" if is_float(element_type(new[0].type)) else "eq", new[0], acc[0], emit)
+    earlier = compare("slt", new[1], acc[1], emit)
     tie = emit(arith.AndIOp.create(operands=[equal, earlier], result_types=[equal.type]))
     take = emit(arith.OrIOp.create(operands=[better, tie], result_types=[tie.type]))
     return select(take, new[0], acc[0], emit), select(take, new[1], acc[1], emit)
@@ -177,11 +181,11 @@ def combine_positions(
 
 def _better(kind: str, acc: SSAValue, new: SSAValue, emit: Emit) -> SSAValue:
     if element_type(new.type) == i1:
-        return _compare("ugt" if kind == "max" else "ult", new, acc, emit)
+        return compare("ugt" if kind == "max" else "ult", new, acc, emit)
     if not is_float(element_type(new.type)):
-        return _compare("sgt" if kind == "max" else "slt", new, acc, emit)
-    beyond = _compare("ugt" if kind == "max" else "ult", new, acc, emit)  # true if either is NaN
-    number = _compare("ord", acc, acc, emit)
+        return compare("sgt" if kind == "max" else "slt", new, acc, emit)
+    beyond = compare("ugt" if kind == "max" else "ult", new, acc, emit)  # true if either is NaN
+    number = compare("ord", acc, acc, emit)
     return emit(arith.AndIOp.create(operands=[beyond, number], result_types=[beyond.type]))
 
 
@@ -200,9 +204,9 @@ def positions_over_lanes(
 def match_positions(acc: tuple[SSAValue, SSAValue], best: SSAValue, last: SSAValue, emit: Emit) -> SSAValue:
     """The positions of lanes that hold the best value (all NaN if that is NaN), else `last`."""
     if is_float(element_type(best.type)):
-        equal = _compare("oeq", acc[0], best, emit)
-        nan = _compare("uno", acc[0], acc[0], emit)
+        equal = compare("oeq", acc[0], best, emit)
+        nan = compare("uno", acc[0], acc[0], emit)
         match = emit(arith.OrIOp.create(operands=[equal, nan], result_types=[equal.type]))
     else:
-        match = _compare("eq", acc[0], best, emit)
+        match = compare("eq", acc[0], best, emit)
     return select(match, acc[1], last, emit)

@@ -12,10 +12,8 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim, product
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import axes_attr, map_attr
-from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
-from tilewright.dialects.tk.domain import Along, exprs_of
+from tilewright.dialects.tk.domain import Along, Reduction, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.dialects.tk.moments import MomentsOp
 
 from ..rewrite import may_rewrite, skip
 from .coalesce_axes import is_through
@@ -86,7 +84,7 @@ def _rewrite(func: FuncOp, sizes: Sequence[Expr], merges: Sequence[Merge], numbe
             op.properties["map"] = map_attr(flat)
             if isinstance(op, StoreOp) and op.over:
                 op.properties["axes"] = axes_attr(*sorted({number[a] for a in op.over}))
-        elif isinstance(op, ReduceOp | ArgReduceOp | MomentsOp):
+        elif isinstance(op, Reduction):
             op.properties["axes"] = axes_attr(*sorted({number[a] for a in op.over}))
         elif isinstance(op, Along):
             op.properties["axis"] = IntegerAttr(number[op.along], i64)

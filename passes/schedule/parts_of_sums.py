@@ -13,12 +13,13 @@ from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.domain import Along, levels_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
+from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import bytes_of, element_type
 
 from .blocks import power_of_two
 from .body import Body
 
-Splittable = ReduceOp | MomentsOp
+Splittable = ReduceOp | MomentsOp | SumExpOp
 
 _SHORT = 4096
 """A part is at least so long: what one program reduces in a few steps."""
@@ -123,13 +124,14 @@ def _of_rows(
 def _parts(
     kernel: KernelOp, reductions: tuple[Splittable, ...], axis: int, kept: tuple[int, ...], count: int
 ) -> Split | str:
-    """`count` parts, or a few less or more if these are of equal length."""
+    """`count` parts, or a few less or more if these are of equal length; best where all begin aligned."""
     size = kernel.space[axis]
     others = tuple(a for a in reductions[0].over if a != axis)
     if size.constant is not None:
         count = min(count, size.constant)
         near = sorted(range(max(2, count // 2), count * 2), key=lambda n: (abs(n - count), n))
-        count = next((n for n in near if size.constant % n == 0), count)
+        lengths = (1,) if _lies_along(kernel, kept) else (16, 8, 4, 1)
+        count = next((n for m in lengths for n in near if size.constant % (n * m) == 0), count)
     if count < 2:
         return "its parts would be short"
     length = (size + (count - 1)) // count

@@ -44,7 +44,8 @@ def row_blocks(
     axes = [a for g in inner for a in g.axes]
     whole = {op.along for op in func.body.block.ops if isinstance(op, SortOp)}
     column = _lies_along(func, outer)
-    sizes = _roomy_blocks(func, axes, whole, lanes, column=column is not None)
+    sizes, body = _roomy_blocks(func, axes, whole, lanes, column=column is not None)
+    _rearrange(func, body)
     if any(not covers(size, func.space[axis]) for axis, size in sizes):
         skip(func, "rows do not stay in registers: reductions are loops over blocks")
     sizes = _fewer_at_a_time(func, sizes, lanes)
@@ -64,6 +65,17 @@ def row_blocks(
         kind="rows",
         varied=tuple(varied),
     )
+
+
+def rows_stay(func: FuncOp, lanes: int) -> bool:
+    """Whether a program holds its rows (or columns) between one reduction along them and the next."""
+    groups = groups_of(func, tiled=False)
+    inner = [a for g in groups if g.role in ("reduced", "scanned") for a in g.axes]
+    outer = [a for g in groups if g.role == "parallel" for a in g.axes]
+    whole = {op.along for op in func.body.block.ops if isinstance(op, SortOp)}
+    column = _lies_along(func, outer) is not None
+    sizes, _ = _roomy_blocks(func, inner, whole, lanes, column=column)
+    return all(covers(size, func.space[axis]) for axis, size in sizes)
 
 
 def _lies_along(func: FuncOp, outer: list[int]) -> int | None:
@@ -100,10 +112,10 @@ def _stores_inside(func: FuncOp) -> bool:
 
 def _roomy_blocks(
     func: FuncOp, axes: list[int], whole: set[int], lanes: int, *, column: bool
-) -> list[tuple[int, int]]:
+) -> tuple[list[tuple[int, int]], Body]:
     """The blocks of reduced axes: rows stay where registers have room for all that is live of them.
 
-    Ops are put in another order where that is the only way, or makes less too much.
+    Ops are in another order, that of the body, where that is the only way, or makes less too much.
     """
     body, single = Body.of(func.body.block), _is_single_pass(func)
     stay = _PERSISTENT // registers_wanted(body, frozenset(axes))
@@ -112,16 +124,17 @@ def _roomy_blocks(
         inner, held = frozenset(axis for axis, size in sizes if size > 1), prod(size for _, size in sizes)
         live = live_bits(body, inner)
         if live * held <= _FILE * lanes or stay <= _LOOP:
-            return sizes
+            return sizes, body
         if live_bits(ordered := in_order_of_need(body), inner) < live:
             body = ordered
-            _rearrange(func, body)
         else:
             stay //= 2
 
 
 def _rearrange(func: FuncOp, body: Body) -> None:
     """Put the ops of `func` into the order of `body`."""
+    if body.ops == tuple(func.body.block.ops):
+        return
     for op in body.ops:
         op.detach()
     func.body.block.add_ops(body.ops)

@@ -12,6 +12,7 @@ from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
+from tilewright.dialects.tk.sumexp import SumExpOp
 
 from ..rewrite import may_rewrite, skip
 from .body import Body
@@ -187,7 +188,7 @@ class _Scheduler:
     def _unroll(self, order: tuple[int, ...], vector: int | None) -> int:
         """Accumulators per innermost reduction loop: enough to hide the latency of an add."""
         reductions = [op for op in self.body.ops if isinstance(op, ReduceOp)]
-        if not reductions or any(isinstance(op, ArgReduceOp | MomentsOp) for op in self.body.ops):
+        if not reductions or any(isinstance(op, ArgReduceOp | MomentsOp | SumExpOp) for op in self.body.ops):
             return 1
         size = self.space[order[-1]].constant
         weight = sum(order[-1] in self.body.runs[op] for op in self.body.ops)

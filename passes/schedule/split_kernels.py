@@ -12,7 +12,6 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import axes_attr
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import tensor_type
 
 from ..fusion.kernel_builder import KernelBuilder
@@ -125,10 +124,10 @@ def whole(kernel: KernelOp, body: Body, plan: Split, parts: KernelOp, stored: Se
     for op in plan.reductions:
         b.location = op.location
         values = [b.load(next(parts_of), _place_of_part(rank)) for _ in op.results]
-        if isinstance(op, MomentsOp):
-            new = b.add(MomentsOp.make(values, (rank,)))
-        else:
+        if isinstance(op, ReduceOp):
             new = b.add(ReduceOp.make(op.kind.data, values[0], (rank,)))
+        else:
+            new = b.add(op.make(values, (rank,)))
         env.update(zip(op.results, new.results, strict=True))
     for op in ops:
         new = copied(op, env, change)

@@ -12,14 +12,16 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tk.access import LoadOp
-from tilewright.dialects.tk.compute import ArgReduceOp, ScanOp
+from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import Along
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.sort import ArrangeOp, SortOp
+from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp
 from tilewright.dialects.types import element_type
 
+from . import exponentials
 from .accumulate import Accumulators
 from .blocks import Blocks, covers
 from .body import Body, Reduction
@@ -77,7 +79,8 @@ class TileAccumulators(Accumulators):
         over = self.writer.full.over[op]
         if isinstance(op, MomentsOp):
             return self._groups(scope, op, values)
-        if op.kind.data == "add" and is_zero_when_inactive(op.operands[0], over, self.writer.full):
+        adds = isinstance(op, ReduceOp) and op.kind.data == "add"
+        if adds and is_zero_when_inactive(op.operands[0], over, self.writer.full):
             return values
         nothing = self._nothing(scope, op, ())
         return [self.writer.masked_out(scope, v, n, over) for v, n in zip(values, nothing, strict=True)]
@@ -112,6 +115,13 @@ class TileAccumulators(Accumulators):
             return self._whole(scope, op, values, dims, joined)
         if not dims:
             return values
+        if isinstance(op, SumExpOp):
+            return exponentials.over_all(
+                values,
+                lambda kind, value: self._collapse(scope, kind, value, dims),
+                lambda value: self.writer.stretch(scope, value, shape),
+                self._emit(scope),
+            )
         best = self._collapse(scope, op.kind.data, values[0], dims)
         if not isinstance(op, ArgReduceOp):
             return (best,)

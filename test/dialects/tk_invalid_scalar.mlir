@@ -403,3 +403,27 @@ tk.func @f [8] (%a: memref<8xf32>) {
   %x = "test.op"() : () -> f32
   %0, %1, %2 = tk.moments %x, %x, %x over [1] : f32
 }
+
+// -----
+
+// CHECK: tk.sumexp: operands and results are all f32 or all f64, got f32, f64, f32, f64
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x, %y = "test.op"() : () -> (f32, f64)
+  %0, %1 = tk.sumexp %x, %y over [0] : f32
+}
+
+// -----
+
+// CHECK: tk.sumexp: combines over one axis at least
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x = "test.op"() : () -> f32
+  %0, %1 = tk.sumexp %x, %x over [] : f32
+}
+
+// -----
+
+// CHECK: tk.sumexp: axis 1 is outside of the iteration space of rank 1
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x = "test.op"() : () -> f32
+  %0, %1 = tk.sumexp %x, %x over [1] : f32
+}

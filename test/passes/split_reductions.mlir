@@ -328,3 +328,27 @@ func.func @stores_beside(%x: tensor<4x1000003xf32>) -> (tensor<4xf32>, tensor<4x
   }
   func.return %r, %e, %s : tensor<4xf32>, tensor<4x1000003xf32>, tensor<4xf32>
 }
+
+// -----
+
+// The maximum and the sum of exponentials of each part, then of all. Parts of 4000 begin at multiples of 16 elements;
+// 64 of 3125 would not.
+// CHECK-LABEL: @softmax_in_one_pass
+// CHECK: %[[P:.*]], %[[Q:.*]] = tk.kernel [2, 50, 4000] ins(%x : tensor<2x200000xf32>) -> (tensor<50x2xf32>, tensor<50x2xf32>)
+// CHECK: %[[M:.*]], %[[S:.*]] = tk.sumexp %{{.*}}, %{{.*}} over [2] : f32 loc("m.py":1:0)
+// CHECK: tk.kernel [2, 50] ins(%[[P]], %[[Q]] : tensor<50x2xf32>, tensor<50x2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+// CHECK: tk.sumexp %{{.*}}, %{{.*}} over [1] : f32 loc("m.py":1:0)
+// CHECK: tk.kernel [2, 200000]
+func.func @softmax_in_one_pass(%x: tensor<2x200000xf32>) -> tensor<2x200000xf32> {
+  %r = tk.kernel [2, 200000] ins(%x : tensor<2x200000xf32>) -> (tensor<2x200000xf32>) {
+  ^bb0(%a: tensor<2x200000xf32>, %o: tensor<2x200000xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<2x200000xf32> -> f32
+    %c = arith.constant 1.0 : f32
+    %1, %2 = tk.sumexp %0, %c over [1] : f32 loc("m.py":1:0)
+    %3 = arith.subf %0, %1 : f32
+    %4 = math.exp %3 : f32
+    %5 = arith.divf %4, %2 : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<2x200000xf32>
+  }
+  func.return %r : tensor<2x200000xf32>
+}

@@ -296,6 +296,29 @@ CASES = {
         }""",
         ("f32 123", "f32 123", "i64 41 < 9", "f32 3 = 0", "f32 3 = 0"),
     ),
+    "sumexp": Case(
+        """tk.func @f [5, s0] (%x: memref<?xf32>, %m: memref<5xf32>, %o: memref<5xf32>) symbols [s0] {
+          %0 = tk.load %x[d0*s0 + d1] : memref<?xf32> -> f32
+          %u = arith.constant 1.0 : f32
+          %1, %s = tk.sumexp %0, %u over [1] : f32
+          tk.store %1, %m[d0] : f32, memref<5xf32>
+          tk.store %s, %o[d0] : f32, memref<5xf32>
+        }""",
+        ("f32 s0*5", "f32 5 = 0", "f32 5 = 0"),
+        {"s0": 133},
+    ),
+    "sumexp_of_columns": Case(
+        """tk.func @f [19, 21] (%x: memref<399xf32>, %j: memref<19xi64>,
+                                %m: memref<21xf32>, %o: memref<21xf32>) {
+          %0 = tk.load %x[d0*21 + d1] : memref<399xf32> -> f32
+          %1 = tk.load %j[d0] : memref<19xi64> -> i64
+          %2 = arith.sitofp %1 : i64 to f32
+          %3, %s = tk.sumexp %0, %2 over [0] : f32
+          tk.store %3, %m[d1] : f32, memref<21xf32>
+          tk.store %s, %o[d1] : f32, memref<21xf32>
+        }""",
+        ("f32 399", "i64 19 < 9", "f32 21 = 0", "f32 21 = 0"),
+    ),
     "cumsum": _scan("add", 1),
     "logcumsumexp": _scan("logaddexp", 1),
     "cumsum_of_columns": _scan("add", 0),
