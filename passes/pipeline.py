@@ -97,6 +97,7 @@ _GPU: tuple[str, ...] = (
     "split-scatters",
     KERNELS[-1],
     "flatten-axes",
+    "split-lanes",
     "expand-float8",
     "reduce-online",
     "schedule-gpu",

@@ -156,16 +156,22 @@ def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int, lanes:
         return Blocks((*rest, *tile), len(rest) + 2, warps=warps, index=bits, kind="turned", varied=varied)
     if not outer:
         return Blocks((), 0, warps=1, index=bits)
-    *rest_axes, axis = outer
     space = known_space(func)
-    block = limited(1024 // half, space[axis])
+    *rest_axes, axis = outer
+    inner, room = list[tuple[int, int]](), 1024 // half
+    while rest_axes and space[axis].constant == limited(room // 2, space[axis]):
+        inner.insert(0, (axis, limited(room, space[axis])))
+        room //= inner[0][1]
+        *rest_axes, axis = rest_axes
+    held = prod(n for _, n in inner)
+    block = limited(room, space[axis])
     others = prod(estimate(space[a]) for a in rest_axes)
-    while block > each * lanes and others * (estimate(space[axis]) // block) < wanted:
+    while held * block > each * lanes and block > 1 and others * (estimate(space[axis]) // block) < wanted:
         block //= 2
     return Blocks(
-        (*((a, 1) for a in rest_axes), (axis, block)),
-        len(outer),
-        warps=filled_warps(block, each, lanes, most=4),
+        (*((a, 1) for a in rest_axes), (axis, block), *inner),
+        len(outer) - len(inner),
+        warps=filled_warps(held * block, each, lanes, most=4),
         index=bits,
         kind="pointwise",
         varied=(axis,),

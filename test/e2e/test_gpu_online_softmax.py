@@ -10,7 +10,6 @@ import torch
 from torch import Tensor
 
 SHAPES: dict[str, tuple[tuple[int, ...], int, bool]] = {
-    "looped": ((3, 20001), 1, False),
     "parts": ((2, 160000), 1, False),
     "unknown_length": ((3, 700), 1, True),
 }
