@@ -26,7 +26,9 @@ class EagerFacts:
     longest_sort: int
     """Elements of the longest row that kernels sort; of 64 bits each, a quarter of that."""
     longest_selection: int
-    """The same of `topk`: in longer rows ATen's picks the few that are wanted as fast, or faster."""
+    """The same of `topk`, for all of a row at once."""
+    selects_in_parts: bool
+    """`topk` of longer rows is that of their parts, then of these; elsewhere ATen's."""
     adds_pooled_gradients: bool
     """The gradient of max pooling is added at the positions; elsewhere each element looks for its windows."""
 
@@ -37,6 +39,7 @@ GPUS = EagerFacts(
     branches_along_rows=False,
     longest_sort=LONGEST_SORT["gpu"],
     longest_selection=LONGEST_SORT["gpu"],
+    selects_in_parts=True,
     adds_pooled_gradients=False,
 )
 FACTS = {
@@ -46,6 +49,7 @@ FACTS = {
         branches_along_rows=True,
         longest_sort=LONGEST_SORT["cpu"],
         longest_selection=1024,
+        selects_in_parts=False,
         adds_pooled_gradients=True,
     )
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from tilewright.dialects import index_expr
@@ -15,11 +15,13 @@ from tilewright.dialects.tw.indexing import (
     GatherOp,
     SortOp,
 )
-from tilewright.dialects.types import sizes_of, ui8
+from tilewright.dialects.types import sizes_of
+from tilewright.passes.tensor.select_in_parts import is_selected_in_parts
 from tilewright.passes.tensor.sort_by_library import is_sorted_by_kernels
 
 from ..errors import Unsupported
 from .builder import Builder, Row, axis, element_of
+from .masks import is_mask
 
 
 def _embedding(b: Builder, table: SSAValue, indices: SSAValue, *_: object) -> SSAValue:
@@ -41,7 +43,7 @@ def _common_shape(indices: Sequence[SSAValue]) -> tuple[Expr, ...]:
 def positions(b: Builder, indices: Sequence[SSAValue | None]) -> tuple[list[SSAValue], list[int], int]:
     """Index tensors of one shape, the dimensions they index, and where that shape stands."""
     given = [(d, index) for d, index in enumerate(indices) if index is not None]
-    if any(element_of(index) in (i1, ui8) for _, index in given):
+    if any(is_mask(index) for _, index in given):
         raise Unsupported("masks as indices (the result size depends on data)")
     dims = [d for d, _ in given]
     shape = _common_shape([index for _, index in given])
@@ -88,7 +90,9 @@ def _sorted(
         return x, b.full(0, i64, ())
     d = axis(dim, len(sizes))
     limit = b.eager.longest_sort if count is None else b.eager.longest_selection
-    if not is_sorted_by_kernels(element_of(x), sizes[d], limit):
+    few = count is not None and is_selected_in_parts(element_of(x), sizes[d], count, limit)
+    in_parts = few and b.eager.selects_in_parts
+    if not in_parts and not is_sorted_by_kernels(element_of(x), sizes[d], limit):
         raise Unsupported(f"rows of {sizes[d]} elements are sorted by ATen")
     b.add(op := SortOp(x, d, descending=descending, count=count))
     return tuple(op.results)

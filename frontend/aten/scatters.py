@@ -12,13 +12,14 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tw.base import TwOp
-from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, DivOp, FloorDivOp, MulOp, SelectOp
+from tilewright.dialects.tw.elementwise_binary import CompareOp, DivOp, FloorDivOp, MulOp, SelectOp
 from tilewright.dialects.tw.indexing import ScatterAddOp, ScatterAlongOp, ScatterOp
 from tilewright.dialects.types import is_float, is_half, sizes_of, ui8
 
 from ..errors import Unsupported
 from .builder import Builder, Operand, Row, axis, element_of
 from .indexing import positions, with_rank
+from .masks import masked_put, only_mask
 from .view import take
 
 
@@ -52,8 +53,9 @@ def _index_put(
     accumulate: bool = False,
     unsafe: bool = False,
 ) -> SSAValue:
-    if _is_mask(x, indices):
-        return _masked_put(b, x, indices, values, accumulate)
+    if (before := only_mask(indices)) is not None:
+        (mask,) = (index for index in indices if index is not None)
+        return masked_put(b, x, mask, before, values, accumulate=accumulate)
     tensors, dims, at = positions(b, indices)
     kept = [size for d, size in enumerate(sizes_of(x)) if d not in dims]
     shape = (*kept[:at], *sizes_of(tensors[0]), *kept[at:])
@@ -98,27 +100,6 @@ def _working(b: Builder, element: Attribute, combine: str) -> Attribute:
         return f32
     narrow = (i1,) if combine == "add" else (i1, i8, ui8, i16)
     return i32 if element in narrow and combine != "none" else element
-
-
-def _is_mask(x: SSAValue, indices: Sequence[SSAValue | None]) -> bool:
-    return len(indices) == 1 and indices[0] is not None and element_of(indices[0]) == i1
-
-
-def _masked_put(
-    b: Builder, x: SSAValue, indices: Sequence[SSAValue | None], values: SSAValue, accumulate: bool
-) -> SSAValue:
-    """`x[mask] = value` with one value for all is a select."""
-    (mask,) = indices
-    assert mask is not None
-    if index_expr.product(sizes_of(values)).constant != 1:
-        raise Unsupported("several values at masked positions (the count depends on data)")
-    sizes = sizes_of(x)
-    ones = [index_expr.ONE] * (len(sizes) - len(sizes_of(mask)))
-    where = b.broadcast(b.reshape(mask, (*sizes_of(mask), *ones)), sizes)
-    value = b.broadcast(b.reshape(b.cast(values, element_of(x)), ()), sizes)
-    if accumulate:
-        value = b.emit(AddOp(x, value))
-    return b.emit(SelectOp(where, value, x))
 
 
 class _Along:

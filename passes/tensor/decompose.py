@@ -27,6 +27,7 @@ from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_
 from .decompose_convolution import decompose_convolution, decompose_convolution_backward
 from .decompose_pooling import decompose_pooling
 from .driver import Rewrite, Rules, apply_rules
+from .select_in_parts import select_in_parts
 from .sort_by_library import sort_by_library
 
 
@@ -43,10 +44,11 @@ class DecomposePass(ModulePass):
 
     Pooling becomes a reduction over `tw.window`. `tw.moments` becomes a mean and a sum of squared
     deviations, which is two passes over the data: the faster way where a cache holds them. With
-    `keep_moments` it stays, and one pass is enough. `tw.sort` becomes a call of ATen; kernels take rows of
-    `sorts` elements at most, of 64 bits each a quarter of that. A bias of integers is added by itself.
-    With `convolutions`, those of halves in which no element of the image is in two windows (1 x 1,
-    patches) become products, and so do their gradients. What stands around them then fuses.
+    `keep_moments` it stays, and one pass is enough. Kernels sort rows of `sorts` elements at most, of 64 bits
+    each a quarter of that; of longer rows the first few are those of their parts, and all are sorted by ATen.
+    A bias of integers is added by itself. With `convolutions`, those of halves in which no element of the
+    image is in two windows (1 x 1, patches) become products, and so do their gradients. What stands around
+    them then fuses.
     """
 
     name = "decompose"
@@ -60,7 +62,7 @@ class DecomposePass(ModulePass):
         if self.convolutions:
             rules[ConvolutionOp] = (decompose_convolution,)
             rules[AtenOp] = (*RULES[AtenOp], decompose_convolution_backward)
-        apply_rules(op, {**rules, SortOp: (partial(sort_by_library, self.sorts),)}, self.name)
+        apply_rules(op, {**rules, SortOp: [partial(rule, self.sorts) for rule in _SORTS]}, self.name)
 
 
 def normal_from_uniform(op: Operation, rw: Rewrite) -> SSAValue:
@@ -106,6 +108,9 @@ def split_integer_bias(op: Operation, rw: Rewrite) -> SSAValue | None:
     bias = rw.value(BroadcastOp(op.bias, sizes, [len(sizes) - 1]))
     return rw.value(AddOp(rw.value(MatmulOp(op.lhs, op.rhs, element=element_type_of(op.result))), bias))
 
+
+_SORTS = (select_in_parts, sort_by_library)
+"""Each is given the longest row of a kernel."""
 
 RULES: Rules = {
     RngNormalOp: (normal_from_uniform,),

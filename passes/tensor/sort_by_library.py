@@ -17,10 +17,14 @@ from ..rewrite import note
 from .driver import Rewrite
 
 
+def longest_row(element: Attribute, limit: int) -> int:
+    """Elements of a row that a kernel sorts: a quarter of `limit` where keys have 64 bits."""
+    return limit if bytes_of(compute_type(element)) < 8 else limit // 4
+
+
 def is_sorted_by_kernels(element: Attribute, length: Expr, limit: int) -> bool:
-    """Whether rows are no longer than `limit`; a quarter of it where keys have 64 bits."""
-    most = limit if bytes_of(compute_type(element)) < 8 else limit // 4
-    return length.constant is not None and length.constant <= most
+    """Whether rows are no longer than that."""
+    return length.constant is not None and length.constant <= longest_row(element, limit)
 
 
 def sort_by_library(limit: int, op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:

@@ -102,11 +102,49 @@ def test_the_first_few_by_each_way(compiled: Compile, size: int, count: int, dty
 @pytest.mark.parametrize("target", ["gpu_emulated"], indirect=True)
 def test_long_rows_are_left_to_aten(compiled: Compile) -> None:
     x = torch.randn(3, 2049)
-    same(compiled(lambda x: x.topk(3))(x), x.topk(3))
+    same(compiled(lambda x: x.topk(513))(x), x.topk(513))
     with pytest.raises(Exception, match="TW1008: `aten::topk` has no native path"):
-        compiled(lambda x: x.topk(3), fallback=False)(x)
+        compiled(lambda x: x.topk(513), fallback=False)(x)
     with pytest.raises(Exception, match="rows of 513 elements are sorted by ATen"):
         compiled(lambda x: x.long().sort(), fallback=False)(torch.randn(3, 513))
+
+
+@pytest.mark.parametrize("target", ["gpu_emulated"], indirect=True)
+@pytest.mark.parametrize(
+    ("shape", "dim", "count", "dtype"),
+    [
+        ((3, 2049), 1, 3, torch.float32),
+        ((2, 9001), 1, 512, torch.bfloat16),
+        ((5000, 3), 0, 7, torch.float16),
+        ((2, 4096), 1, 9, torch.int32),
+        ((2, 3001), 1, 5, torch.uint8),
+        ((2, 3001), 1, 5, torch.int8),
+        ((2, 1030), 1, 9, torch.int64),
+        ((2, 1030), 1, 128, torch.float64),
+        ((2, 50257), 1, 64, torch.float32),
+    ],
+    ids=str,
+)
+def test_the_first_of_long_rows(
+    compiled: Compile, shape: tuple[int, ...], dim: int, count: int, dtype: torch.dtype
+) -> None:
+    """Of parts, then of what these are: in 50257 elements twice. What pads the last part is never taken."""
+    x = torch.randint(-120, 121, shape, generator=torch.Generator().manual_seed(0))
+    x = (x - x.amin()) // 2 if dtype == torch.uint8 else x
+    x = x.to(dtype)
+    if dtype.is_floating_point:
+        x.view(-1)[::5], x.view(-1)[1::400], x.view(-1)[2::9] = float("inf"), float("nan"), -float("inf")
+        x[(slice(None),) * dim + (slice(count // 2, None),)] = -float("inf")
+    for largest in (True, False):
+        if not largest and dtype.is_floating_point:
+            x = torch.where(x == -float("inf"), float("nan"), x)
+        values, positions = compiled(partial(torch.topk, k=count, dim=dim, largest=largest), fallback=False)(
+            x
+        )
+        same(values, x.sort(dim, descending=largest).values.narrow(dim, 0, count))
+        same(values, x.gather(dim, positions))
+        rows = positions.movedim(dim, -1).reshape(-1, count).tolist()
+        assert all(len(set(row)) == count for row in rows)
 
 
 def test_what_surrounds_a_sort_joins_it(compiled: Compile) -> None:
