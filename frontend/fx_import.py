@@ -45,6 +45,7 @@ NO_OPERATOR = "it works on graphs or Python functions, which torch runs"
 LIBRARY = frozenset(
     (
         "aten::convolution_backward",
+        "aten::_grouped_mm",
         "aten::avg_pool2d_backward",
         "aten::_adaptive_avg_pool2d_backward",
         *POOLING,

@@ -33,6 +33,13 @@ def _integer_matmul(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.emit(MatmulOp(x, y, element=i32))
 
 
+def _grouped_matmul(b: Builder, x: SSAValue, y: SSAValue, ends: SSAValue | None = None, *_: Any) -> SSAValue:
+    """A batch of products where no group ends at a row, a column or an element that is known at run time."""
+    if ends is not None:
+        raise Unsupported("groups whose ends are known at run time are a library's")
+    return b.cast(b.emit(MatmulOp(x, y)), b.element)
+
+
 def _scaled(b: Builder, value: SSAValue, factor: Any) -> SSAValue:
     if factor == 1:
         return value
@@ -159,6 +166,7 @@ ROWS: dict[str, Row] = {
     "aten.mm.dtype": _matmul_in,
     "aten.bmm.dtype": _matmul_in,
     "aten._int_mm.default": _integer_matmul,
+    "aten._grouped_mm.default": _grouped_matmul,
     "aten._scaled_mm.default": _scaled_matmul,
     "aten._scaled_mm_v2.default": _scaled_matmul_by_recipes,
     "aten.addmm.default": _added_matmul,

@@ -36,9 +36,8 @@ def _at(ordered: Any, place: int | Tensor, dim: int, keepdim: bool) -> Pair:
 
 
 def _kth(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Pair:
-    """Of equal integers eager's position depends on how it goes about finding one."""
     known = isinstance(k, int)  # pyright: ignore[reportUnnecessaryIsInstance]
-    if not known or not x.is_floating_point() or not _is_sorted_here(x, dim):
+    if not known or not _is_sorted_here(x, dim):
         return NotImplemented
     return _of_rank(x, k - 1, dim, keepdim)
 

@@ -122,7 +122,7 @@ def _behind_corner(x: Tensor, windows: Windows, strides: Sequence[Any]) -> tuple
     place: Any = 0
     for d in range(rank):
         place = place + _along(d, rank, _line(x, 0, windows.dilation[d] * strides[d], windows.sizes[d], wide))
-    key = _place_of(values, found, place)
+    key = place_of(values, found, place)
     if any(windows.low):  # where all are -inf, the first that is no padding
         inside: Any = 0
         for d, (step, low) in enumerate(zip(windows.dilation, windows.low, strict=True)):
@@ -134,7 +134,7 @@ def _behind_corner(x: Tensor, windows: Windows, strides: Sequence[Any]) -> tuple
     return values, key.to(small)
 
 
-def _place_of(values: Tensor, found: Tensor, place: Tensor) -> Tensor:
+def place_of(values: Tensor, found: Tensor, place: Tensor) -> Tensor:
     """Of each maximum in its window: the first of equals, the last NaN."""
     rank = found.dim() - values.dim()
     largest = found == values[(..., *[None] * rank)]
@@ -224,7 +224,7 @@ def _adaptive_max_pool(x: Tensor, result: Sequence[int]) -> tuple[Tensor, Tensor
     found, place = read_windows(x, uneven, -inf)
     values = found.amax(trailing(uneven))
     order = suggest_memory_format(x)
-    indices = _place_of(values, found, place).contiguous(memory_format=order)
+    indices = place_of(values, found, place).contiguous(memory_format=order)
     return values.contiguous(memory_format=order), indices
 
 

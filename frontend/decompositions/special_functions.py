@@ -15,6 +15,8 @@ import torch
 from torch import Tensor
 from torch._ops import OperatorBase
 
+from .bessel_functions import BESSEL_FUNCTIONS
+from .horner import horner
 from .special_coefficients import COEFFICIENTS
 
 INF, NAN = math.inf, math.nan
@@ -38,12 +40,7 @@ def _computed(function: Unary) -> Unary:
 def _polynomial(t: Tensor, name: str) -> Tensor:
     """One that was fitted, for `t` between -1 and 1."""
     powers = COEFFICIENTS[name]["f64" if t.dtype == torch.float64 else "f32"]
-    return _horner(t, powers)
-
-
-def _horner(t: Tensor, powers: Any) -> Tensor:
-    *lower, last = powers
-    return reduce(lambda total, c: total * t + c, reversed(lower), torch.full_like(t, last))
+    return horner(t, powers)
 
 
 # Modified Bessel functions of the first kind
@@ -132,7 +129,7 @@ def _right_of_zero(n: int, x: Tensor) -> Tensor:
     factors = [
         b * math.factorial(2 * k + n - 1) / math.factorial(2 * k) for k, b in enumerate(_bernoulli(8), 1)
     ]
-    rest = _horner(inverse * inverse, [float(f) for f in factors]) * _power(inverse, n + 2)
+    rest = horner(inverse * inverse, [float(f) for f in factors]) * _power(inverse, n + 2)
     if n:
         lead = _power(inverse, n) * math.factorial(n - 1) + _power(inverse, n + 1) * (math.factorial(n) / 2)
     else:
@@ -160,7 +157,7 @@ def _polygamma_of(n: int, x: Tensor) -> Tensor:
     cotangent = 1 / (away * math.pi).tan()
     powers = _slopes_of_cotangent(n)
     first = next(k for k, c in enumerate(powers) if c)
-    slope = _horner(cotangent * cotangent, [float(c) for c in powers[first::2]]) * math.pi ** (n + 1)
+    slope = horner(cotangent * cotangent, [float(c) for c in powers[first::2]]) * math.pi ** (n + 1)
     mirrored = right * (-1) ** n - (slope * cotangent if first else slope)
     found = torch.where(x > 0, right, mirrored)
     if n:
@@ -177,6 +174,7 @@ def _polygamma(n: int, x: Tensor) -> Tensor:
 
 
 _UNARY: dict[str, Unary] = {
+    **BESSEL_FUNCTIONS,
     "i0": _bessel(0),
     "special_i0e": _scaled_bessel(0),
     "special_i1": _bessel(1),

@@ -23,7 +23,9 @@ from ..torch_internals import Operator
 from .antialiasing import resizings
 from .composites import composites
 from .distances import distance_functions
+from .fractional_pooling import fractional_poolings
 from .grid_sampling import samplings
+from .histograms import histograms
 from .order_statistics import order_statistics
 from .pooling import poolings
 from .special_functions import special_functions
@@ -230,9 +232,11 @@ def _own() -> Decompositions:
         aten.mkldnn_rnn_layer.default: _lstm_layer,
         **composites(),
         **poolings(),
+        **fractional_poolings(),
         **samplings(),
         **special_functions(),
         **order_statistics(),
+        **histograms(),
         **distance_functions(),
         **resizings(),
         **dropout_attention.decompositions(),

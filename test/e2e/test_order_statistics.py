@@ -44,6 +44,22 @@ def test_as_in_eager(target: str) -> None:
         torch.testing.assert_close(got, want, equal_nan=True, msg=lambda text, i=i: f"{i}: {text}")
 
 
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int32, torch.uint8], ids=str)
+def test_positions_of_equal_integers(dtype: torch.dtype, target: str) -> None:
+    """Any of theirs is right: torch's own depends on how it goes about finding one."""
+    torch._dynamo.reset()
+    x = torch.randint(0, 9, (7, 33), generator=torch.Generator().manual_seed(0)).to(dtype)
+    options = {"target": target, "fallback": False}
+    found = explain(lambda x: (*x.kthvalue(9), *x.kthvalue(2, 0, True)), x, options=options)
+    assert not any(graph.library_calls for graph in found.graphs)
+    values, positions, columns, places = found.result
+    assert torch.equal(values, x.kthvalue(9).values)
+    assert torch.equal(values, x.gather(1, positions.unsqueeze(1)).squeeze(1))
+    assert torch.equal(columns, x.kthvalue(2, 0, True).values)
+    assert torch.equal(columns, x.gather(0, places))
+
+
 def test_gradients_and_long_rows() -> None:
     """The gradient goes where the element was; one of many elements is found by ATen."""
 
