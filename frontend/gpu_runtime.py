@@ -14,6 +14,7 @@ import torch
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.passes.manager import Fact
 from tilewright.targets.gpu_triton.architectures import architecture
@@ -136,6 +137,7 @@ def build_gpu(graph: Graph, request: Request) -> Run:
         raise NoDeviceTensor(device=graph.device.type)
     driver, device = found.open_driver(), graph.device.index or 0
     written = written_arguments(graph)
+    _start_workers(graph, request)
     lowered = lower(graph, request, _tuner(driver, device, request))
     with trace.stage("emit Triton"):
         kernels = emit_unit(graph.module)
@@ -180,6 +182,21 @@ def compile_kernels(unit: TritonUnit, architecture: str, request: Request) -> tu
     return tuple(
         KernelCode(b.image, b.entry, b.threads, b.shared, b.scratch, b.architecture) for b in binaries
     )
+
+
+_OPS_PER_KERNEL = 8
+"""That fusion joins, roughly."""
+
+
+def _start_workers(graph: Graph, request: Request) -> None:
+    """Let the processes that will compile the kernels begin while passes run: imports take them a while."""
+    from tilewright.targets.gpu_triton.compiler import triton_version
+
+    workers = min(workers_of(request), len(ops_of(graph.main.body.block)) // _OPS_PER_KERNEL)
+    if workers > 1 and triton_version():
+        from tilewright.targets.gpu_triton.workers import POOL  # subprocess and threads, needed here alone
+
+        POOL.start(workers)
 
 
 def workers_of(request: Request) -> int:

@@ -2,11 +2,13 @@
 
 A worker runs `main` in a Python that finds modules where this one does (programs change `sys.path`): it
 reads pickled jobs from its input and answers each with the kind and text of the error that it raised, or
-None. Nothing is forked.
+None. Nothing is forked. Workers stay for the next graph: what they import takes as long as a kernel.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
 import pickle
 import queue
 import subprocess
@@ -14,6 +16,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
@@ -23,6 +26,8 @@ from .compile_errors import AssemblerFailed, WorkerLost
 from .compiler import Job, compile_job
 
 _MAIN = f"from {__name__} import main; main()"
+IDLE_SECONDS = 60.0
+"""After so long without a graph, workers end."""
 
 
 def compile_all(jobs: Sequence[Job], cache_dir: Path, workers: int) -> None:
@@ -37,10 +42,11 @@ def compile_each(
 ) -> dict[int, TilewrightError]:
     """Fill the store with the binaries of all jobs that compile; the errors of the others, by position.
 
-    `done` is called after each job, by any thread.
+    The longest are begun first, so that none is waited for at the end. `done` is called after each job, by
+    any thread.
     """
     waiting: queue.SimpleQueue[tuple[int, Job]] = queue.SimpleQueue()
-    for numbered in enumerate(jobs):
+    for numbered in sorted(enumerate(jobs), key=lambda numbered: -_work(numbered[1])):
         waiting.put(numbered)
     errors: dict[int, TilewrightError] = {}
 
@@ -56,6 +62,11 @@ def compile_each(
     return errors
 
 
+def _work(task: Job) -> int:
+    """What compiling takes, roughly: products and what is behind them are written out per fragment."""
+    return len(task.source) * (1 + 4 * task.source.count("tl.dot"))
+
+
 def _serve(
     waiting: queue.SimpleQueue[tuple[int, Job]],
     cache_dir: Path,
@@ -63,37 +74,24 @@ def _serve(
     done: Callable[[], object],
 ) -> bool:
     """One process: feed it jobs until none is left, or until it ends; then True."""
-    command = [sys.executable, "-c", f"import sys; sys.path[:] = {sys.path!r}; {_MAIN}"]
-    with (
-        tempfile.TemporaryFile() as output,  # a pipe that nobody reads would fill up
-        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output) as process,
-    ):
-        assert process.stdin is not None
-        assert process.stdout is not None
-        while True:
-            try:
-                number, task = waiting.get_nowait()
-            except queue.Empty:
-                process.stdin.close()
-                return False
-            try:
-                _send(process.stdin, (task, cache_dir))
-                answer = pickle.load(process.stdout)
-            except (EOFError, OSError, pickle.UnpicklingError):
-                errors[number] = _lost(process, output, task)
-                done()
-                return True
-            if answer is not None:
-                errors[number] = _revived(*answer)
+    worker: _Worker | None = None
+    while True:
+        try:
+            number, task = waiting.get_nowait()
+        except queue.Empty:
+            if worker is not None:
+                POOL.give_back(worker)
+            return False
+        worker = worker or POOL.take()
+        try:
+            answer = worker.ask((task, cache_dir))
+        except (EOFError, OSError, pickle.UnpicklingError):
+            errors[number] = WorkerLost(kernel=task.kernel, **worker.lost())
             done()
-
-
-def _lost(process: subprocess.Popen[bytes], output: IO[bytes], task: Job) -> WorkerLost:
-    process.kill()
-    process.communicate()
-    output.seek(0)
-    reason = output.read().decode(errors="replace").strip()[-2000:] or "it said nothing"
-    return WorkerLost(kernel=task.kernel, status=process.returncode, reason=reason)
+            return True
+        if answer is not None:
+            errors[number] = _revived(*answer)
+        done()
 
 
 def _revived(kind: type[TilewrightError], text: str) -> TilewrightError:
@@ -101,6 +99,124 @@ def _revived(kind: type[TilewrightError], text: str) -> TilewrightError:
     error = kind.__new__(kind)
     Exception.__init__(error, text)
     return error
+
+
+@dataclass(frozen=True)
+class _Surroundings:
+    """What a process inherits that may change what it does: it is not asked again where that is different."""
+
+    executable: str
+    path: tuple[str, ...]
+    environment: tuple[tuple[str, str], ...]
+
+    @staticmethod
+    def now() -> _Surroundings:
+        return _Surroundings(sys.executable, tuple(sys.path), tuple(os.environ.items()))
+
+
+class _Worker:
+    """A process that compiles one job at a time."""
+
+    def __init__(self, surroundings: _Surroundings) -> None:
+        self.surroundings = surroundings
+        path = list(surroundings.path)
+        command = [surroundings.executable, "-c", f"import sys; sys.path[:] = {path!r}; {_MAIN}"]
+        self._output = tempfile.TemporaryFile()  # a pipe that nobody reads would fill up
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._output
+        )
+
+    def ask(self, message: tuple[Job, Path]) -> tuple[type[TilewrightError], str] | None:
+        """The answer to a job; EOFError, OSError or UnpicklingError where the process ended."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        _send(self._process.stdin, message)
+        return pickle.load(self._process.stdout)
+
+    def lives(self) -> bool:
+        """False where the system, say, ended it while it waited."""
+        return self._process.poll() is None
+
+    def lost(self) -> dict[str, Any]:
+        """How the process ended, and what it said."""
+        self._process.kill()
+        self._process.communicate()
+        self._output.seek(0)
+        reason = self._output.read().decode(errors="replace").strip()[-2000:] or "it said nothing"
+        self._output.close()
+        return {"status": self._process.returncode, "reason": reason}
+
+    def end(self) -> None:
+        """End the process, which has no job."""
+        self._process.kill()
+        self._process.communicate()
+        self._output.close()
+
+
+@dataclass
+class Pool:
+    """Workers that wait for jobs."""
+
+    _idle: list[_Worker] = field(default_factory=list[_Worker])
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _timer: threading.Timer | None = None
+
+    def start(self, count: int) -> None:
+        """Have so many workers at hand soon: they import while the caller goes on."""
+        with self._lock:
+            now = self._keep_only(_Surroundings.now())
+            self._idle += [_Worker(now) for _ in range(count - len(self._idle))]
+            self._watch()
+
+    def take(self) -> _Worker:
+        """A worker that nobody else has."""
+        with self._lock:
+            now = self._keep_only(_Surroundings.now())
+            while self._idle:
+                worker = self._idle.pop()
+                if worker.lives():
+                    return worker
+                worker.end()
+            return _Worker(now)
+
+    def give_back(self, worker: _Worker) -> None:
+        """Keep a worker for the next job."""
+        with self._lock:
+            self._idle.append(worker)
+            self._watch()
+
+    def end(self) -> None:
+        """End all that wait."""
+        with self._lock:
+            for worker in self._idle:
+                worker.end()
+            self._idle.clear()
+
+    def forget(self) -> None:
+        """In a process that was forked: the workers are its parent's."""
+        self._idle, self._lock, self._timer = [], threading.Lock(), None
+
+    def _keep_only(self, surroundings: _Surroundings) -> _Surroundings:
+        for worker in [worker for worker in self._idle if worker.surroundings != surroundings]:
+            self._idle.remove(worker)
+            worker.end()
+        return surroundings
+
+    def _watch(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = threading.Timer(IDLE_SECONDS, self.end)
+        self._timer.daemon = True
+        self._timer.start()
+
+
+POOL = Pool()
+atexit.register(POOL.end)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=POOL.forget)
+
+
+# In a worker
 
 
 def _send(stream: IO[bytes], message: Any) -> None:

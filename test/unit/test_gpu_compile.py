@@ -6,6 +6,8 @@ import json
 import os
 import re
 import sys
+import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,7 +20,7 @@ from lit_modules import modules
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.environment import assembler
 from tilewright.passes.manager import parse_pipeline, run_pipeline
-from tilewright.targets.gpu_triton import compiler
+from tilewright.targets.gpu_triton import compiler, workers
 from tilewright.targets.gpu_triton.architectures import ARCHITECTURES, architecture
 from tilewright.targets.gpu_triton.binary import Binary, resources_of_amdgcn
 from tilewright.targets.gpu_triton.compile_errors import (
@@ -28,10 +30,10 @@ from tilewright.targets.gpu_triton.compile_errors import (
     UnknownArchitecture,
     WorkerLost,
 )
-from tilewright.targets.gpu_triton.compiler import compile_kernel, compile_unit, job, source_of
+from tilewright.targets.gpu_triton.compiler import Job, compile_kernel, compile_unit, job, source_of
 from tilewright.targets.gpu_triton.emit import emit_unit
 from tilewright.targets.gpu_triton.kernel import TritonUnit
-from tilewright.targets.gpu_triton.workers import compile_each
+from tilewright.targets.gpu_triton.workers import Pool, compile_each
 
 COPY = """@triton.jit
 def helper(v):
@@ -314,6 +316,77 @@ def test_another_worker_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     errors = compile_each(tasks, tmp_path, 1, lambda: done.append(1))
     assert {n: type(error) for n, error in errors.items()} == dict.fromkeys(range(3), WorkerLost)
     assert len(done) == 3
+
+
+@pytest.fixture
+def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
+    """Its workers wait for ever."""
+    fake = tmp_path / "python"
+    fake.write_text("#!/bin/sh\nexec cat\n")
+    fake.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(fake))
+    made = Pool()
+    yield made
+    made.end()
+
+
+def test_workers_stay_for_the_next_graph(pool: Pool) -> None:
+    pool.start(2)
+    first, second = pool.take(), pool.take()
+    pool.give_back(first)
+    pool.start(1)
+    assert pool.take() is first
+    assert pool.take() not in (first, second)
+
+
+def test_workers_of_other_surroundings_end(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    worker = pool.take()
+    pool.give_back(worker)
+    monkeypatch.setenv("TRITON_PTXAS_PATH", "/another")
+    assert pool.take() is not worker
+    assert not worker.lives()
+
+
+def test_a_worker_that_died_while_it_waited_is_not_asked(pool: Pool) -> None:
+    worker = pool.take()
+    pool.give_back(worker)
+    worker.end()
+    assert pool.take().lives()
+
+
+def test_idle_workers_end(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers, "IDLE_SECONDS", 0.01)
+    worker = pool.take()
+    pool.give_back(worker)
+    deadline = time.monotonic() + 30
+    while worker.lives() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not worker.lives()
+
+
+def test_a_forked_process_has_workers_of_its_own(pool: Pool) -> None:
+    worker = pool.take()
+    pool.give_back(worker)
+    pool.forget()
+    assert pool.take() is not worker
+    worker.end()
+
+
+def test_the_longest_compile_begins_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+
+    class Recorder(Pool):
+        def take(self) -> Any:
+            return self
+
+        def give_back(self, worker: Any) -> None: ...
+
+        def ask(self, message: tuple[Job, Path]) -> None:
+            begun.append(message[0].kernel)
+
+    monkeypatch.setattr(workers, "POOL", Recorder())
+    compile_each([job(BOTH.text, kernel, "sm_90") for kernel in BOTH.kernels], tmp_path, 1)
+    assert begun == ["product", "copy"]
 
 
 def test_occupancy() -> None:
