@@ -12,7 +12,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test bench lint lit pytest docs sweep fuzz faults clean
+.PHONY: demo test test-long bench lint lit pytest docs sweep fuzz faults clean
 
 demo: $(READY)
 	$(BIN)/python -m benchmarks.demo
@@ -39,6 +39,10 @@ lit: $(READY)
 
 pytest: $(READY)
 	$(BIN)/pytest -n $(PYTEST_WORKERS)
+
+# What `make test` leaves out: variants that take long (test/long_tests.txt).
+test-long: $(READY)
+	$(BIN)/pytest -n $(PYTEST_WORKERS) -m long
 
 # Random graphs and programs against the interpreter and eager; goes on where it ended.
 fuzz: $(READY)

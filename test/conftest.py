@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +61,7 @@ def flex_gradients_on_cpus(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "gpu: needs a CUDA device; skipped, with the reason, without one")
+    config.addinivalue_line("markers", "long: named in long_tests.txt, and left to `make test-long`")
     if hasattr(config, "workerinput"):  # xdist workers inherit the session's folder
         return
     folder = tempfile.mkdtemp(prefix="tilewright-pytest-")
@@ -66,7 +70,29 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
+def long_tests() -> list[str]:
+    """An expression per line of long_tests.txt, for whole node ids."""
+    lines = (Path(__file__).parent / "long_tests.txt").read_text().splitlines()
+    wanted = (f"test/{line}" for line in lines if line and not line.startswith("#"))
+    return [re.escape(line).replace(r"\*", ".*") for line in wanted]
+
+
+def pytest_collection_finish() -> None:
+    """What is imported by now stays: collections need not look through it again and again."""
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    """At exit modules are collected again, or libraries complain of leaks."""
+    gc.unfreeze()
+
+
+@pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    long = re.compile("|".join(long_tests()))
+    for item in items:
+        if long.fullmatch(item.nodeid):
+            item.add_marker("long")
     marked = [item for item in items if item.get_closest_marker("gpu") is not None]
     if not marked:
         return

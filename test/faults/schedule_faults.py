@@ -17,15 +17,15 @@ FAULTS = (
     Fault(
         "argmax-nan",
         _S + "combine.py",
-        'number = _compare("ord", acc, acc, emit)',
-        'number = _compare("ord", new, new, emit)',
+        'number = compare("ord", acc, acc, emit)',
+        'number = compare("ord", new, new, emit)',
         "a NaN is not the largest element, and a number replaces one that was found",
     ),
     Fault(
         "argmax-tie",
         _S + "combine.py",
-        'earlier = _compare("slt", new[1], acc[1], emit)',
-        'earlier = _compare("sgt", new[1], acc[1], emit)',
+        'earlier = compare("slt", new[1], acc[1], emit)',
+        'earlier = compare("sgt", new[1], acc[1], emit)',
         "of equal elements the last one is found",
     ),
     Fault(
@@ -157,7 +157,7 @@ FAULTS = (
     Fault(
         "tile-maximum-mask",
         _S + "tile_nest.py",
-        'if op.kind.data == "add" and is_zero_when_inactive(',
+        "if adds and is_zero_when_inactive(",
         "if is_zero_when_inactive(",
         "lanes beyond the end take part in a maximum as zeros",
     ),

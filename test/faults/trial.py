@@ -189,7 +189,9 @@ def _child(tree: Path, tests: Sequence[str], recorder: _Recorder, cpu_seconds: f
     os.environ.update(_environment(tree))
     sys.dont_write_bytecode = True
     sys.path[:] = [str(tree / "test/importroot"), *(p for p in sys.path if not _is_ours(p))]
-    pytest.main(["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *tests], plugins=[recorder])
+    pytest.main(
+        ["-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", "-m", "", *tests], plugins=[recorder]
+    )
     os._exit(0)
 
 
