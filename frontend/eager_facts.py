@@ -31,6 +31,8 @@ class EagerFacts:
     """`topk` of longer rows is that of their parts, then of these; elsewhere ATen's."""
     adds_pooled_gradients: bool
     """The gradient of max pooling is added at the positions; elsewhere each element looks for its windows."""
+    spreads_averages: bool
+    """The gradient of averages of planes is ATen's; elsewhere each element looks for its windows."""
 
 
 GPUS = EagerFacts(
@@ -41,6 +43,7 @@ GPUS = EagerFacts(
     longest_selection=LONGEST_SORT["gpu"],
     selects_in_parts=True,
     adds_pooled_gradients=False,
+    spreads_averages=False,
 )
 FACTS = {
     "cpu": EagerFacts(
@@ -51,6 +54,7 @@ FACTS = {
         longest_selection=1024,
         selects_in_parts=False,
         adds_pooled_gradients=True,
+        spreads_averages=True,
     )
 }
 """By torch device type; every other device is a GPU."""

@@ -1,4 +1,4 @@
-"""Max pooling whose positions are read, and its gradient, in tensor functions: what fuses, and is kept small.
+"""Max pooling whose positions are read, and gradients of pooling, in tensor functions: what fuses.
 
 The forward pass keeps how far each maximum lies behind the corner of its window, in as few bytes as hold it;
 the positions that torch returns are that and the place of the corner, which the backward pass adds again.
@@ -235,39 +235,60 @@ def _adaptive_max_pool_backward(rank: int) -> Callable[..., Any]:
     return gradient
 
 
-def _avg_pool3d_backward(
-    gradient: Tensor,
-    x: Tensor,
-    window: Sequence[int],
-    strides: Sequence[int] = (),
-    padding: int | Sequence[int] = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """Each element looks at the windows that hold it."""
-    windows = _windows(x, 3, window, strides, padding, 1, ceil_mode)
-    if windows is None:
-        return NotImplemented
-    sizes = x.shape[-3:]
-    divisor: Any = divisor_override or 1
-    for d, (n, k, low) in enumerate(zip(sizes, windows.sizes, windows.low, strict=True)):
+def _avg_pool_backward(rank: int) -> Callable[..., Any]:
+    def gradient(
+        gradient: Tensor,
+        x: Tensor,
+        window: Sequence[int],
+        strides: Sequence[int] = (),
+        padding: int | Sequence[int] = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> Tensor:
+        """Each element looks at the windows that hold it."""
+        if rank == 2 and facts_of(gradient.device).spreads_averages:
+            return NotImplemented
+        windows = _windows(x, rank, window, strides, padding, 1, ceil_mode)
+        if windows is None:
+            return NotImplemented
+        divisor = divisor_override or _numbers_averaged(x, windows, padded=count_include_pad)
+        shares = gradient.to(torch.promote_types(x.dtype, torch.float32)) / divisor
+        found = _of_elements(shares, 0, x.shape[-rank:], windows)
+        for d in range(rank):
+            if windows.sizes[d] % windows.strides[d]:
+                found = torch.where(_within(x, windows, d), found, 0.0)
+        found = found.sum(tuple(range(-rank, 0)))
+        return found.to(x.dtype).contiguous(memory_format=suggest_memory_format(x))
+
+    return gradient
+
+
+def _numbers_averaged(x: Tensor, windows: Windows, *, padded: bool) -> Any:
+    """How many numbers each window has; `padded` where those of the padding count."""
+    divisor: Any = 1
+    for d, (n, k, low) in enumerate(zip(x.shape[-windows.rank :], windows.sizes, windows.low, strict=True)):
+        end = (windows.counts[d] - 1) * windows.strides[d] + k - low
+        if _known(n, end) and end <= (n + low if padded else n) and (padded or not low):
+            divisor = divisor * k
+            continue
         first = _line(x, -low, windows.strides[d], windows.counts[d])
         last = (first + k).clamp(max=n + low)
-        if not count_include_pad:
+        if not padded:
             first, last = first.clamp(min=0), last.clamp(max=n)
-        if not divisor_override:
-            divisor = divisor * _along(d, 3, last - first)
-    shares = gradient.to(torch.promote_types(x.dtype, torch.float32)) / divisor
-    found = _of_elements(shares, 0, sizes, windows)
-    for d, (n, step, low) in enumerate(zip(sizes, windows.strides, windows.low, strict=True)):
-        most = windows.reach(d) // step + 1
-        behind = (_line(x, low, 1, n) % step).unsqueeze(-1) + _line(x, (most - 1) * step, -step, most)
-        shape = [1] * 6
-        shape[d], shape[3 + d] = n, most
-        found = torch.where((behind < windows.sizes[d]).reshape(shape), found, 0.0)
-    found = found.sum((-3, -2, -1))
-    return found.to(x.dtype).contiguous(memory_format=suggest_memory_format(x))
+        divisor = divisor * _along(d, windows.rank, last - first)
+    return divisor
+
+
+def _within(x: Tensor, windows: Windows, d: int) -> Tensor:
+    """Whether each element is in each of the windows that may hold it, along `d`."""
+    n, step, rank = x.shape[d - windows.rank], windows.strides[d], windows.rank
+    most = windows.reach(d) // step + 1
+    place = _line(x, windows.low[d], 1, n) % step
+    behind = place.unsqueeze(-1) + _line(x, (most - 1) * step, -step, most)
+    shape = [1] * (2 * rank)
+    shape[d], shape[rank + d] = n, most
+    return (behind < windows.sizes[d]).reshape(shape)
 
 
 _ROWS: Mapping[str, Callable[..., Any]] = {
@@ -289,5 +310,6 @@ def poolings() -> dict[OperatorBase, Callable[..., Any]]:
     table: dict[OperatorBase, Callable[..., Any]] = {
         getattr(torch.ops.aten, name).default: row for name, row in _ROWS.items()
     }
-    table[torch.ops.aten.avg_pool3d_backward.default] = _avg_pool3d_backward
+    table[torch.ops.aten.avg_pool2d_backward.default] = _avg_pool_backward(2)
+    table[torch.ops.aten.avg_pool3d_backward.default] = _avg_pool_backward(3)
     return {**table, **adaptive_averages()}

@@ -48,13 +48,34 @@ def test_as_written_out(sizes: tuple[int, ...], result: tuple[int, ...]) -> None
         torch.testing.assert_close(got, expected, equal_nan=True)
 
 
+@pytest.mark.usefixtures("like_cuda")
 @pytest.mark.parametrize("how", WINDOWS, ids=str)
-def test_gradients_of_averages_of_volumes(how: tuple[Any, ...]) -> None:
-    rows = {str(op): row for op, row in poolings().items()}
+def test_gradients_of_averages(how: tuple[Any, ...]) -> None:
+    rows, aten = {str(op): row for op, row in poolings().items()}, torch.ops.aten
     x = random(1, 2, 6, 7, 8)
-    w = random(*torch.ops.aten.avg_pool3d(x, *how).shape)
+    w = random(*aten.avg_pool3d(x, *how).shape)
     found = rows["aten.avg_pool3d_backward.default"](w, x, *how)
-    torch.testing.assert_close(found, torch.ops.aten.avg_pool3d_backward(w, x, *how))
+    torch.testing.assert_close(found, aten.avg_pool3d_backward(w, x, *how))
+    of_planes = tuple(value[1:] if isinstance(value, tuple) else value for value in how)
+    w = random(*aten.avg_pool2d(x[0], *of_planes).shape)
+    found = rows["aten.avg_pool2d_backward.default"](w, x[0], *of_planes)
+    torch.testing.assert_close(found, aten.avg_pool2d_backward(w, x[0], *of_planes))
+
+
+@pytest.mark.usefixtures("like_cuda")
+def test_gradients_of_averages_of_planes_fuse() -> None:
+    """With what stands before and behind: ATen has no part in it on a GPU."""
+
+    def function(x: Tensor) -> list[Tensor]:
+        with torch.enable_grad():
+            x = x.detach().requires_grad_()
+            made = F.avg_pool2d(x.exp(), 2).square().sum(), F.avg_pool2d(x.exp(), 3, 2, 1).square().sum()
+            return list(torch.autograd.grad(made, x))
+
+    x = random(2, 2, 6, 10)
+    found = explain(function, x, options={"target": "gpu_emulated", "fallback": False})
+    assert not any(graph.library_calls for graph in found.graphs)
+    torch.testing.assert_close(found.result, function(x))
 
 
 def test_no_call_of_aten() -> None:
