@@ -8,8 +8,7 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import dim
 from tilewright.dialects.tk.access import StoreOp
-from tilewright.dialects.tk.calls import AssertOp
-from tilewright.dialects.tk.domain import Along
+from tilewright.dialects.tk.domain import Along, Axes
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import tensor_type
 
@@ -21,11 +20,7 @@ from .cut_levels import Env, copied, named, sources_of
 
 def statistics_of(body: Body, stores: Sequence[StoreOp]) -> list[SSAValue] | str:
     """What `stores` need of reductions, each the same along all that is reduced; or why that is not all."""
-    over = frozenset(axis for op in body.ops if isinstance(op, Reduction) for axis in op.over)
-    reduced: set[SSAValue] = set()
-    for op in body.ops:
-        if isinstance(op, Reduction) or not reduced.isdisjoint(op.operands):
-            reduced.update(op.results)
+    behind = _reduced_behind(body)
     found: list[SSAValue] = []
     todo: list[SSAValue] = [store.value for store in stores]
     seen: set[SSAValue] = set()
@@ -35,13 +30,23 @@ def statistics_of(body: Body, stores: Sequence[StoreOp]) -> list[SSAValue] | str
         if value in seen or not isinstance(owner, Operation):
             continue
         seen.add(value)
-        if value in reduced and body.domains[value].isdisjoint(over):
+        if value in behind and body.domains[value].isdisjoint(behind[value]):
             found.append(value)
         elif isinstance(owner, Reduction | Along):
             return "more than elementwise ops lie behind what is reduced"
         else:
             todo += owner.operands
     return sorted(found, key=lambda value: _order(body, value))
+
+
+def _reduced_behind(body: Body) -> dict[SSAValue, Axes]:
+    """Of each value that depends on reductions: the axes of these."""
+    behind: dict[SSAValue, Axes] = {}
+    for op in body.ops:
+        axes = body.over.get(op, frozenset()).union(*(behind.get(v, frozenset()) for v in op.operands))
+        if axes:
+            behind.update((result, axes) for result in op.results)
+    return behind
 
 
 def _order(body: Body, value: SSAValue) -> tuple[int, int]:
@@ -106,8 +111,3 @@ def _copy(b: KernelBuilder, ops: Sequence[Operation], env: Env) -> None:
         new = copied(op, env, {})
         b.block.add_op(new)
         env.update(zip(op.results, new.results, strict=True))
-
-
-def checks(body: Body) -> bool:
-    """Whether something fails, which would have to be said once."""
-    return any(isinstance(op, AssertOp) for op in body.ops)

@@ -22,7 +22,7 @@ from ..fusion.naming import NAME, fused_name
 from ..fusion.worth import Memory
 from ..rewrite import may_rewrite, skip
 from .body import Body
-from .statistics_of_rows import checks, divided, statistics_of
+from .statistics_of_rows import divided, statistics_of
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,9 @@ class StoreStatisticsPass(ModulePass):
           %3 = tk.reduce add %2 over [0] : f32 ...
 
     The rows are read twice and not written at all, where they were read, written and read: so with pooling
-    behind a norm of groups, an average of tokens behind one of rows, a loss of what a softmax makes. Left
-    alone is what others read as well, what a matrix product reads, and what costs more to compute again.
+    behind a norm of groups, an average of tokens behind one of rows, a loss of what a softmax makes. What
+    only the rest reads is not read by the first any more, and counts as such. Left alone is what others
+    read as well, what a matrix product reads, and what costs more to compute again.
     """
 
     name = "store-statistics"
@@ -105,8 +106,6 @@ class _Norm:
         found = statistics_of(body, stores)
         if isinstance(found, str):
             return found
-        if checks(body):
-            return "it checks indices"
         if any(self.bodies.of(k).contraction is not None for k in (kernel, reader)):
             return "a product reads it, or makes it"
         ops = body.closure(stores, frozenset(found))
@@ -114,7 +113,8 @@ class _Norm:
             return f"its reader would have more than {self.limits.max_ops} ops"
         if len({*reader.operands, *kernel.operands}) + len(found) > self.limits.max_inputs:
             return f"its reader would read more than {self.limits.max_inputs} tensors"
-        if (why := _costs_more(kernel, wide, reader, body, found, ops)) is not None:
+        spared = _spared(kernel, body, stores, found)
+        if (why := _costs_more(kernel, wide, reader, body, found, ops, spared)) is not None:
             return why
         if not may_rewrite(kernel, "its statistics are stored"):
             return ""
@@ -167,14 +167,18 @@ def _costs_more(
     body: Body,
     found: list[SSAValue],
     ops: list[Operation],
+    spared: int,
 ) -> str | None:
-    """Compare what is moved, and what is computed again, with writing `wide` and reading it."""
+    """Compare what is moved, and what is computed again, with writing `wide` and reading it.
+
+    `spared` are the bytes that are read for `wide` alone.
+    """
     written = sum(count(sizes_of(value)) * bytes_of(element_type_of(value)) for value in wide)
     statistics = sum(
         count([kernel.space[a] for a in sorted(body.domains[value])]) * bytes_of(value.type)
         for value in found
     )
-    moved = 2 * statistics + _read(kernel, reader, [op for op in ops if isinstance(op, LoadOp)])
+    moved = 2 * statistics + _read(kernel, reader, [op for op in ops if isinstance(op, LoadOp)]) - spared
     if moved * 10 > 2 * written * 9:
         return f"to make it again would move {moved} bytes of {2 * written}"
     sources = [reader.sources[list(reader.operands).index(value)] for value in wide]
@@ -184,14 +188,27 @@ def _costs_more(
     return f"making it again costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
 
 
+def _spared(kernel: KernelOp, body: Body, stores: list[StoreOp], found: list[SSAValue]) -> int:
+    """Bytes that `kernel` reads for nothing but `stores`, what these take of reductions apart."""
+    others = [op for op in body.sinks() if op not in stores]
+    others += [value.op for value in found if isinstance(value, OpResult)]
+    stays = {op.buffer for op in body.closure(others, frozenset[SSAValue]()) if isinstance(op, LoadOp)}
+    return sum(_touched(kernel, source, loads_of(source)) for source in kernel.sources if source not in stays)
+
+
 def _read(kernel: KernelOp, reader: KernelOp, loads: list[LoadOp]) -> int:
     """Bytes that `loads` of `kernel` touch of what `reader` does not read yet."""
     operands = dict(zip(kernel.sources, kernel.operands, strict=True))
-    total = 0
-    for source in dict.fromkeys(load.buffer for load in loads):
-        operand = operands[source]
-        if operand not in reader.operands:
-            places = {load.map: load for load in loads if load.buffer is source}
-            touched = sum(evaluations(load.subscripts, kernel.space) for load in places.values())
-            total += min(touched, count(sizes_of(operand))) * bytes_of(element_type_of(operand))
-    return total
+    sources = dict.fromkeys(load.buffer for load in loads)
+    return sum(
+        _touched(kernel, source, [load for load in loads if load.buffer is source])
+        for source in sources
+        if operands[source] not in reader.operands
+    )
+
+
+def _touched(kernel: KernelOp, source: SSAValue, loads: list[LoadOp]) -> int:
+    """Bytes of `source` that `loads` read, each place once."""
+    places = {load.map: load for load in loads}
+    elements = sum(evaluations(load.subscripts, kernel.space) for load in places.values())
+    return min(elements, count(sizes_of(source))) * bytes_of(element_type_of(source))

@@ -50,3 +50,29 @@ def test_what_is_returned_is() -> None:
     found = explain(both, x, options={"target": "gpu_emulated", "fallback": False})
     torch.testing.assert_close(found.result, both(x))
     assert not any("statistics" in name for graph in found.graphs for name in graph.kernels)
+
+
+def test_rows_then_columns_of_the_same() -> None:
+    """Sinkhorn's iteration sums a matrix both ways: nothing of its size is stored in between."""
+
+    def step(c: Tensor) -> Tensor:
+        v = torch.logsumexp(c, 0)
+        return torch.logsumexp(c - torch.logsumexp(c - v, 1)[:, None], 0)
+
+    x = tensor(512, 256)
+    found = explain(step, x, options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(found.result, step(x))
+    assert sum("statistics" in name for graph in found.graphs for name in graph.kernels) == 1
+
+
+def test_an_index_is_checked_where_statistics_are_stored() -> None:
+    def losses(x: Tensor, t: Tensor) -> tuple[Tensor, Tensor]:
+        return F.cross_entropy(x, t), x.softmax(1).sum((0, 2))
+
+    x, t = tensor(4, 21, 64), torch.arange(256).reshape(4, 64) % 21
+    found = explain(losses, x, t, options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(found.result, losses(x, t))
+    assert any("statistics" in name for graph in found.graphs for name in graph.kernels)
+    t[1, 2] = 21
+    with pytest.raises(Exception, match="TW2237"):
+        explain(losses, x, t, options={"target": "gpu_emulated", "fallback": False})

@@ -106,13 +106,17 @@ func.func @costs_more(%x: tensor<64x48xf32>) -> tensor<58x48xf32> {
 
 // -----
 
-// A check that fails is to be said where it is made.
+// A check that fails is said where it was made; what nothing else takes is read by the reader alone.
 // CHECK-LABEL: @checks
-// CHECK: tk.kernel [64, 48] ins(%x, %t : tensor<64x48xf32>, tensor<64xi64>) -> (tensor<64x48xf32>)
-// REMARK: what it makes of its reductions is stored: it checks indices
-func.func @checks(%x: tensor<64x48xf32>, %t: tensor<64xi64>) -> tensor<48xf32> {
-  %k = tk.kernel [64, 48] ins(%x, %t : tensor<64x48xf32>, tensor<64xi64>) -> (tensor<64x48xf32>) {
-  ^bb0(%a: tensor<64x48xf32>, %p: tensor<64xi64>, %o: tensor<64x48xf32>):
+// CHECK: %[[M:.*]] = tk.kernel [64, 48] ins(%x, %t : tensor<64x48xf32>, tensor<64xi64>) -> (tensor<64xf32>)
+// CHECK: tk.assert
+// CHECK: tk.kernel [64, 48] ins(%[[M]], %x, %w : tensor<64xf32>, tensor<64x48xf32>, tensor<64x48xf32>)
+// CHECK-NOT: tk.assert
+// CHECK: return
+func.func @checks(%x: tensor<64x48xf32>, %t: tensor<64xi64>, %w: tensor<64x48xf32>) -> tensor<48xf32> {
+  %k = tk.kernel [64, 48] ins(%x, %t, %w : tensor<64x48xf32>, tensor<64xi64>, tensor<64x48xf32>)
+      -> (tensor<64x48xf32>) {
+  ^bb0(%a: tensor<64x48xf32>, %p: tensor<64xi64>, %b: tensor<64x48xf32>, %o: tensor<64x48xf32>):
     %end = arith.constant 48 : i64
     %0 = tk.load %a[d0, d1] : tensor<64x48xf32> -> f32
     %1 = tk.reduce max %0 over [1] : f32
@@ -120,9 +124,40 @@ func.func @checks(%x: tensor<64x48xf32>, %t: tensor<64xi64>) -> tensor<48xf32> {
     %3 = arith.cmpi ult, %2, %end : i64
     tk.assert %3 "index out of range" : i1
     %4 = arith.subf %0, %1 : f32
-    tk.store %4, %o[d0, d1] : f32, tensor<64x48xf32>
+    %5 = tk.load %b[d0, d1] : tensor<64x48xf32> -> f32
+    %6 = arith.mulf %4, %5 : f32
+    tk.store %6, %o[d0, d1] : f32, tensor<64x48xf32>
   }
   %r = tw.sum %k over [0] : tensor<64x48xf32> -> tensor<48xf32>
+  func.return %r : tensor<48xf32>
+}
+
+// -----
+
+// Another axis is reduced as well, in parts: what was reduced along the rows may vary along it.
+// CHECK-LABEL: @reduces_columns_in_parts
+// CHECK: %[[P:.*]], %[[M:.*]] = tk.kernel [16, 4, 48] ins(%x : tensor<64x48xf32>) -> (tensor<16x48xf32>, tensor<16x4xf32>)
+// CHECK: tk.kernel [48, 64] ins(%{{.*}}, %[[M]], %x : tensor<48xf32>, tensor<16x4xf32>, tensor<64x48xf32>)
+func.func @reduces_columns_in_parts(%x: tensor<64x48xf32>) -> tensor<48xf32> {
+  %k, %p = tk.kernel [16, 4, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xf32>, tensor<16x48xf32>) {
+  ^bb0(%a: tensor<64x48xf32>, %o: tensor<64x48xf32>, %q: tensor<16x48xf32>):
+    %0 = tk.load %a[d0*4 + d1, d2] : tensor<64x48xf32> -> f32
+    %1 = tk.reduce max %0 over [2] : f32
+    %2 = arith.subf %0, %1 : f32
+    tk.store %2, %o[d0*4 + d1, d2] : f32, tensor<64x48xf32>
+    %3 = tk.reduce max %2 over [1] : f32
+    tk.store %3, %q[d0, d2] : f32, tensor<16x48xf32>
+  }
+  %m = tw.max %p over [0] : tensor<16x48xf32> -> tensor<48xf32>
+  %r = tk.kernel [48, 64] ins(%k, %m : tensor<64x48xf32>, tensor<48xf32>) -> (tensor<48xf32>) {
+  ^bb0(%a: tensor<64x48xf32>, %b: tensor<48xf32>, %o: tensor<48xf32>):
+    %0 = tk.load %a[d1, d0] : tensor<64x48xf32> -> f32
+    %1 = tk.load %b[d0] : tensor<48xf32> -> f32
+    %2 = arith.subf %0, %1 : f32
+    %3 = math.exp %2 : f32
+    %4 = tk.reduce add %3 over [1] : f32
+    tk.store %4, %o[d0] : f32, tensor<48xf32>
+  }
   func.return %r : tensor<48xf32>
 }
 
