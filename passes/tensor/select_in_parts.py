@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr, as_expr
-from tilewright.dialects.tw.creation import IotaOp
-from tilewright.dialects.tw.elementwise_binary import AddOp
+from tilewright.dialects.tw.creation import FullOp
+from tilewright.dialects.tw.elementwise_binary import AddOp, FloorDivOp, MulOp
 from tilewright.dialects.tw.indexing import GatherAlongOp, SortOp
 from tilewright.dialects.tw.view import PadOp, ReshapeOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float, sizes_of, ui8
@@ -37,7 +37,7 @@ def select_in_parts(limit: int, op: Operation, rw: Rewrite) -> Sequence[SSAValue
     After, where kernels sort eight:
         %p = tw.reshape %x : tensor<40xf32> -> tensor<5x8xf32>
         %w, %j = tw.sort %p dim 1 descending : tensor<5x8xf32> -> tensor<5x2xf32>, tensor<5x2xi64>
-        ... and of these ten, in order of parts, the first two, and where they were
+        ... of these ten, in order of parts, the first two, and where they were: place / 2 is the part
 
     Equal elements keep their order. What pads the last part comes last there.
     """
@@ -47,6 +47,7 @@ def select_in_parts(limit: int, op: Operation, rw: Rewrite) -> Sequence[SSAValue
     if not is_selected_in_parts(element, length, count, limit):
         return None
     assert length.constant is not None
+    assert count.constant is not None
     parts = -(-length.constant // longest_row(element, limit))
     each = -(-length.constant // parts)
     descending = op.descending is not None
@@ -57,12 +58,14 @@ def select_in_parts(limit: int, op: Operation, rw: Rewrite) -> Sequence[SSAValue
     before, behind = sizes[:dim], sizes[dim + 1 :]
     x = rw.value(ReshapeOp(x, (*before, as_expr(parts), as_expr(each), *behind)))
     taken = rw.insert(SortOp(x, dim + 1, descending=descending, count=count))
-    found = sizes_of(taken.indices)
-    places = rw.value(AddOp(taken.indices, rw.value(IotaOp(i64, found, dim, step=each))))
     line = (*before, as_expr(parts) * count, *behind)
-    firsts, places = (rw.value(ReshapeOp(value, line)) for value in (taken.values, places))
+    firsts, places = (rw.value(ReshapeOp(value, line)) for value in taken.results)
     chosen = rw.insert(SortOp(firsts, dim, descending=descending, count=count))
-    return chosen.values, rw.value(GatherAlongOp(places, chosen.indices, dim))
+    found = sizes_of(chosen.indices)
+    part = rw.value(FloorDivOp(chosen.indices, rw.value(FullOp(count.constant, i64, found))))
+    start = rw.value(MulOp(part, rw.value(FullOp(each, i64, found))))
+    inside = rw.value(GatherAlongOp(places, chosen.indices, dim))
+    return chosen.values, rw.value(AddOp(start, inside))
 
 
 def _last(element: Attribute, *, descending: bool) -> bool | int | float:

@@ -114,7 +114,7 @@ def test_long_rows_are_left_to_aten(compiled: Compile) -> None:
     ("shape", "dim", "count", "dtype"),
     [
         ((3, 2049), 1, 3, torch.float32),
-        ((2, 9001), 1, 512, torch.bfloat16),
+        ((2, 5001), 1, 512, torch.bfloat16),
         ((5000, 3), 0, 7, torch.float16),
         ((2, 4096), 1, 9, torch.int32),
         ((2, 3001), 1, 5, torch.uint8),
@@ -145,6 +145,15 @@ def test_the_first_of_long_rows(
         same(values, x.gather(dim, positions))
         rows = positions.movedim(dim, -1).reshape(-1, count).tolist()
         assert all(len(set(row)) == count for row in rows)
+
+
+@pytest.mark.parametrize("target", ["gpu_emulated"], indirect=True)
+def test_parts_are_two_sorts_and_a_look_up(target: str) -> None:
+    torch._dynamo.reset()
+    x = torch.randperm(2 * 2100, generator=torch.Generator().manual_seed(0)).view(2, 2100).float()
+    found = tilewright.explain(lambda x: x.topk(3), x, options={"target": target})
+    same(found.result, x.topk(3))
+    assert found.kernels == 3
 
 
 def test_what_surrounds_a_sort_joins_it(compiled: Compile) -> None:

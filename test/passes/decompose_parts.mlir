@@ -4,12 +4,15 @@
 // CHECK-LABEL: @first_of_parts
 // CHECK-NEXT: %[[P:.*]] = tw.reshape %x : tensor<2x24xf32> -> tensor<2x3x8xf32> loc("m.py":4:0)
 // CHECK-NEXT: %[[V:.*]], %[[I:.*]] = tw.sort %[[P]] dim 2 descending : tensor<2x3x8xf32> -> tensor<2x3x2xf32>, tensor<2x3x2xi64> loc("m.py":4:0)
-// CHECK-NEXT: %[[C:.*]] = tw.iota dim 1 start "0" step "8" -> tensor<2x3x2xi64>
-// CHECK-NEXT: %[[A:.*]] = tw.add %[[I]], %[[C]]
 // CHECK-NEXT: %[[F:.*]] = tw.reshape %[[V]] : tensor<2x3x2xf32> -> tensor<2x6xf32>
-// CHECK-NEXT: %[[B:.*]] = tw.reshape %[[A]] : tensor<2x3x2xi64> -> tensor<2x6xi64>
+// CHECK-NEXT: %[[B:.*]] = tw.reshape %[[I]] : tensor<2x3x2xi64> -> tensor<2x6xi64>
 // CHECK-NEXT: %[[W:.*]], %[[J:.*]] = tw.sort %[[F]] dim 1 descending : tensor<2x6xf32> -> tensor<2x2xf32>, tensor<2x2xi64>
-// CHECK-NEXT: %[[R:.*]] = tw.gather_along %[[B]], %[[J]] dim 1
+// CHECK-NEXT: %[[K:.*]] = tw.full 2 : i64
+// CHECK-NEXT: %[[P:.*]] = tw.floor_div %[[J]], %[[K]]
+// CHECK-NEXT: %[[L:.*]] = tw.full 8 : i64
+// CHECK-NEXT: %[[S:.*]] = tw.mul %[[P]], %[[L]]
+// CHECK-NEXT: %[[G:.*]] = tw.gather_along %[[B]], %[[J]] dim 1
+// CHECK-NEXT: %[[R:.*]] = tw.add %[[S]], %[[G]]
 // CHECK-NEXT: func.return %[[W]], %[[R]]
 func.func @first_of_parts(%x: tensor<2x24xf32>) -> (tensor<2x2xf32>, tensor<2x2xi64>) {
   %v, %i = tw.sort %x dim 1 descending : tensor<2x24xf32> -> tensor<2x2xf32>, tensor<2x2xi64> loc("m.py":4:0)
