@@ -20,6 +20,7 @@ from .aten_runtime import run_by_aten, warn_once
 from .call import Boxed, make_call, no_work
 from .collector import collector_paused
 from .decompositions.table import decompositions
+from .decompositions.upsampling import resized_images
 from .devices import placement
 from .environment import Environment
 from .errors import NoTargetForDevice
@@ -31,7 +32,7 @@ from .kept_graph import Compiled, keeping, key_of
 from .locations import argument_name
 from .options import Options
 from .request import Request, build
-from .torch_internals import tokens_inside, tracing_context
+from .torch_internals import tokens_inside, traced_as, tracing_context
 from .trace import Record, Trace
 from .true_types import correct_types
 
@@ -69,7 +70,8 @@ def compile_captured(
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
-    with collector_paused(), tokens_inside(), nullcontext() if key is None else our_entries():
+    ours = traced_as(resized_images())
+    with collector_paused(), tokens_inside(), ours, nullcontext() if key is None else our_entries():
         return driver(gm, list(example_inputs))
 
 

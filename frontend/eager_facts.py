@@ -33,6 +33,8 @@ class EagerFacts:
     """The gradient of max pooling is added at the positions; elsewhere each element looks for its windows."""
     spreads_averages: bool
     """The gradient of averages of planes is ATen's; elsewhere each element looks for its windows."""
+    adds_resized_gradients: bool
+    """That of resized images is, at the elements that were read; elsewhere each looks for what reads it."""
 
 
 GPUS = EagerFacts(
@@ -44,6 +46,7 @@ GPUS = EagerFacts(
     selects_in_parts=True,
     adds_pooled_gradients=False,
     spreads_averages=False,
+    adds_resized_gradients=False,
 )
 FACTS = {
     "cpu": EagerFacts(
@@ -55,6 +58,7 @@ FACTS = {
         selects_in_parts=False,
         adds_pooled_gradients=True,
         spreads_averages=True,
+        adds_resized_gradients=True,
     )
 }
 """By torch device type; every other device is a GPU."""

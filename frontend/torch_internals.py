@@ -136,6 +136,37 @@ def _no_loops_of_vmap() -> Generator[None]:
         c._set_vmap_fallback_enabled(before)
 
 
+@contextmanager
+def traced_as(rows: Mapping[Operator, Callable[[Callable[..., Any]], Callable[..., Any]]]) -> Generator[None]:
+    """Trace these operators as a row makes of what torch itself writes for them, gradients included.
+
+    Inside of transforms (`vmap`, `jvp`) they stay as they are.
+    """
+    c: Any = cast("Any", torch._C)  # pyright: ignore[reportPrivateUsage]
+    keys = (c.DispatchKey.Autograd, c.DispatchKey.CompositeImplicitAutograd)
+    kept: list[tuple[Any, dict[Any, Any]]] = []
+    for op, row in rows.items():
+        kernels: Any = op.py_kernels  # pyright: ignore[reportUnknownMemberType]
+        own = {key: kernels[key] for key in keys if key in kernels}
+        kept.append((op, own))
+        kernels.update({key: _outside_of_transforms(row(kernel), kernel) for key, kernel in own.items()})
+        op._dispatch_cache.clear()  # pyright: ignore
+    try:
+        yield
+    finally:
+        for op, own in kept:
+            op.py_kernels.update(own)
+            op._dispatch_cache.clear()
+
+
+def _outside_of_transforms(ours: Callable[..., Any], own: Callable[..., Any]) -> Callable[..., Any]:
+    def kernel(*args: Any, **named: Any) -> Any:
+        inside = cast("Any", torch._C)._functorch.maybe_current_level() is not None  # pyright: ignore
+        return (own if inside else ours)(*args, **named)
+
+    return kernel
+
+
 def raw_stream(device: int) -> int:
     """The current stream of a CUDA device as the driver names it (`torch.cuda.current_stream` is slow)."""
     return torch._C._cuda_getCurrentRawStream(device)  # pyright: ignore

@@ -47,7 +47,7 @@ def uneven_windows(sizes: Sequence[Any], counts: Sequence[Any]) -> list[Uneven] 
     return [Uneven(size, count) for size, count in zip(sizes, counts, strict=True)]
 
 
-def _spread(line: Tensor, d: int, rank: int) -> Tensor:
+def spread(line: Tensor, d: int, rank: int) -> Tensor:
     """`line`, whose dimensions are those of dimension `d`, beside the other ones."""
     shape = [1] * (rank * line.dim())
     for place, n in enumerate(line.shape):
@@ -65,7 +65,7 @@ def read_windows(x: Tensor, windows: Sequence[Uneven], beyond: float) -> tuple[T
         x = x.index_select(leading + d, places.flatten())
         x = x.reshape(*x.shape[: leading + d], line.count, line.longest, *x.shape[leading + d + 1 :])
         x = x.movedim(leading + d + 1, -1)
-        own, within = _spread(places, d, rank), _spread(within, d, rank)
+        own, within = spread(places, d, rank), spread(within, d, rank)
         place = own if place is None else place * line.size + own
         inside = within if inside is None else inside & within
     assert inside is not None
@@ -73,7 +73,7 @@ def read_windows(x: Tensor, windows: Sequence[Uneven], beyond: float) -> tuple[T
     return torch.where(inside, x, beyond), place
 
 
-def trailing(windows: Sequence[Uneven]) -> tuple[int, ...]:
+def trailing(windows: Sequence[Any]) -> tuple[int, ...]:
     return tuple(range(-len(windows), 0))
 
 
@@ -81,7 +81,7 @@ def _areas(windows: Sequence[Uneven], device: torch.device) -> Tensor:
     """How many elements each window has."""
     area: Any = 1
     for d, line in enumerate(windows):
-        area = area * _spread(line.lengths(device), d, len(windows))
+        area = area * spread(line.lengths(device), d, len(windows))
     return area
 
 
