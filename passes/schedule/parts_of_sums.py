@@ -22,7 +22,7 @@ from .body import Body
 Splittable = ReduceOp | MomentsOp | SumExpOp
 
 _SHORT = 4096
-"""A part is at least so long: what one program reduces in a few steps."""
+"""A part has at least so many elements: what one program reduces in a few steps."""
 _SMALL = 1 << 17
 """Fewer elements are reduced before a second kernel has started."""
 _EACH = 1 << 14
@@ -110,14 +110,15 @@ def _of_rows(
     rows, length = prod(_size(space[a]) for a in kept), prod(_size(space[a]) for a in over)
     if rows * length < _SMALL:
         return "it is short"
-    busy = -(-rows // (_COLUMNS if _lies_along(kernel, kept) else 1))
+    beside = _COLUMNS if _lies_along(kernel, kept) else 1
+    busy = -(-rows // beside)
     axis = max(over, key=lambda a: _size(space[a]))
     if busy * 2 > programs:
         return f"{busy} programs keep a GPU busy"
     each = rows * length // busy
     if each * (programs - 2 * busy) <= _EACH * programs:
         return f"{busy} programs reduce {each} elements each before others have started"
-    count = min(power_of_two(programs // busy), power_of_two(max(1, length // _SHORT)), 1024)
+    count = min(power_of_two(programs // busy), power_of_two(max(1, length * beside // _SHORT)), 1024)
     return _parts(kernel, reductions, axis, kept, count)
 
 

@@ -57,6 +57,9 @@ def row_blocks(
         wanted = _rows(func, axis, held, bounds, programs, lanes) if axis in varied else 1
         sizes_out.append((axis, wanted))
         held *= wanted
+    if column is not None:
+        sizes = _deeper(func, sizes, sizes_out, programs)
+        held = prod(size for _, size in (*sizes_out, *sizes))
     return Blocks(
         (*sizes_out, *sizes),
         len(outer),
@@ -65,6 +68,22 @@ def row_blocks(
         kind="rows",
         varied=tuple(varied),
     )
+
+
+def _deeper(
+    func: FuncOp, sizes: list[tuple[int, int]], outer: list[tuple[int, int]], programs: int
+) -> list[tuple[int, int]]:
+    """More of columns at a time that are looped over, where programs have few of them: what a step loads is
+    on its way at once, and no more than that."""
+    columns = prod(size for _, size in outer)
+    running = prod(-(-estimate(func.space[axis]) // size) for axis, size in outer)
+    room = (_TILE if running < programs else _LOOP) // columns
+    found = dict(sizes)
+    for axis, size in sizes:
+        others = prod(found.values()) // size
+        if not covers(size, func.space[axis]):
+            found[axis] = max(size, limited(room // others, func.space[axis]))
+    return list(found.items())
 
 
 def rows_stay(func: FuncOp, lanes: int) -> bool:

@@ -116,7 +116,8 @@ def index(w: Writer, op: IndexOp) -> tuple[str, Shape]:
 
 
 def _fits(w: Writer, expr: Expr) -> bool:
-    """Whether the value, and what it is made of, stays below 2**31."""
-    upper = w.bounds.upper(expr)
-    constant = None if upper is None else upper.constant
-    return constant is not None and w.bounds.is_nonnegative(expr) and constant < _LIMIT - 2**16
+    """Whether the value, and what it is made of, has 32 bits: what is added up and what is subtracted."""
+    plus = Expr(tuple((monomial, c) for monomial, c in expr.terms if c > 0))
+    uppers = [w.bounds.upper(part) for part in (plus, plus - expr) if w.bounds.is_nonnegative(part)]
+    limits = [None if upper is None else upper.constant for upper in uppers]
+    return len(limits) == 2 and all(n is not None and n < _LIMIT - 2**16 for n in limits)

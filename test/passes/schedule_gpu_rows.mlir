@@ -309,3 +309,25 @@ tk.func @loaded_after_it [4, 16384] (%x: memref<65536xf32>, %y: memref<65536xf32
   %4 = tk.scan add %3 along 1 : f32
   tk.store %4, %p[d0*16384 + d1] : f32, memref<65536xf32>
 }
+
+// -----
+
+// Few columns: programs have few of them, and as many rows of these at a time as lanes can ask for at once.
+// CHECK-LABEL: @few_columns
+// CHECK-SAME: tk.blocks = array<i64: 0, 16, 1, 256>, tk.grid = 1 : i64, tk.warps = 16
+tk.func @few_columns [16, 4096] (%x: memref<65536xf32>, %o: memref<16xf32>) {
+  %0 = tk.load %x[d1*16 + d0] : memref<65536xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<16xf32>
+}
+
+// -----
+
+// Enough columns for all programs.
+// CHECK-LABEL: @many_columns
+// CHECK-SAME: tk.blocks = array<i64: 0, 64, 1, 32>, tk.grid = 1 : i64, tk.warps = 8
+tk.func @many_columns [512, 4096] (%x: memref<2097152xf32>, %o: memref<512xf32>) {
+  %0 = tk.load %x[d1*512 + d0] : memref<2097152xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<512xf32>
+}

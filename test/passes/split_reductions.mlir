@@ -352,3 +352,19 @@ func.func @softmax_in_one_pass(%x: tensor<2x200000xf32>) -> tensor<2x200000xf32>
   }
   func.return %r : tensor<2x200000xf32>
 }
+
+// -----
+
+// Parts of columns are as many elements as parts of rows, and so shorter.
+// CHECK-LABEL: @columns_in_parts
+// CHECK: tk.kernel [512, 16, 256] ins(%x : tensor<4096x512xf32>) -> (tensor<16x512xf32>)
+// CHECK: tk.kernel [512, 16] ins
+func.func @columns_in_parts(%x: tensor<4096x512xf32>) -> tensor<512xf32> {
+  %r = tk.kernel [512, 4096] ins(%x : tensor<4096x512xf32>) -> (tensor<512xf32>) {
+  ^bb0(%a: tensor<4096x512xf32>, %o: tensor<512xf32>):
+    %0 = tk.load %a[d1, d0] : tensor<4096x512xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    tk.store %1, %o[d0] : f32, tensor<512xf32>
+  }
+  func.return %r : tensor<512xf32>
+}

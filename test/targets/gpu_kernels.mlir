@@ -203,3 +203,19 @@ tk.func @lambda [] (%o: memref<1xf32>) {
   %0 = arith.constant 1.0 : f32
   tk.store %0, %o[0] : f32, memref<1xf32>
 }
+
+// -----
+
+// Positions in a padded window have 32 bits, although they begin below 0; differences that 32 bits do not hold have 64.
+
+// CHECK-LABEL: def positions(
+// CHECK: v1 = (x0 * 2 - 1).to(tl.int64)
+// CHECK: v2 = x0.to(tl.int64) * 3000000000 - 1
+tk.func @positions [1000] (%o: memref<2000xi64>) scheduled attributes {tk.index = 32 : i64} {
+  tk.for 0 = "0" to "1000" step 128 masked parallel {
+    %0 = tk.index "d0*2 - 1" lanes 0 : vector<128xi64>
+    %1 = tk.index "d0*3000000000 - 1" lanes 0 : vector<128xi64>
+    tk.store %0, %o[d0] lanes 0 : vector<128xi64>, memref<2000xi64>
+    tk.store %1, %o[d0 + 1000] lanes 0 : vector<128xi64>, memref<2000xi64>
+  }
+}
