@@ -41,7 +41,8 @@ class DropChecksPass(ModulePass):
           %5 = tk.load %a[d0] : tensor<?xi64> -> i64 ...
 
     That a position is below the size of its axis holds for any size. A mask of attention that reads a tensor
-    at the numbers of rows and columns has no check then, and blocks may be left out.
+    at the numbers of rows and columns has no check then, and blocks may be left out. So it is known that a
+    number is not zero: division by it checks nothing.
     """
 
     name = "drop-checks"
@@ -90,6 +91,11 @@ def _known(op: Operation, positions: Positions, bounds: Bounds) -> SSAValue | No
 
 def _decided(predicate: str, left: Expr, right: Expr, bounds: Bounds) -> bool | None:
     """What a comparison comes to at all positions, None where that differs or is not known."""
+    if predicate in ("eq", "ne"):
+        apart = (left - right).constant
+        if apart is None and not (bounds.is_below(left, right) or bounds.is_below(right, left)):
+            return None
+        return (apart == 0) == (predicate == "eq")
     if predicate in ("sgt", "ugt", "sle", "ule"):  # a > b is b < a
         left, right = right, left
     if predicate[0] == "u" and not (bounds.is_nonnegative(left) and bounds.is_nonnegative(right)):

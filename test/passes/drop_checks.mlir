@@ -89,3 +89,82 @@ func.func @loaded(%x: tensor<?xi64, #tw.shape<"s0">>, %i: tensor<8xi64>) -> tens
   }
   func.return %r : tensor<?xi64, #tw.shape<"s0">>
 }
+
+// -----
+
+// A number is not zero, nor minus one: what is loaded is divided by it without a check.
+// CHECK-LABEL: @divided_by_a_number
+// CHECK: %[[S:.*]] = arith.constant 64 : i32
+// CHECK-NEXT: %[[V:.*]] = tk.load
+// CHECK-NEXT: %[[Q:.*]] = arith.divsi %[[V]], %[[S]]
+// CHECK-NEXT: tk.store %[[Q]]
+func.func @divided_by_a_number(%x: tensor<8xi32>) -> tensor<8xi32> {
+  %r = tk.kernel [8] ins(%x : tensor<8xi32>) -> (tensor<8xi32>) {
+  ^bb0(%a: tensor<8xi32>, %o: tensor<8xi32>):
+    %s = arith.constant 64 : i32
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %minus = arith.constant -1 : i32
+    %0 = tk.load %a[d0] : tensor<8xi32> -> i32
+    %1 = arith.cmpi ne, %s, %zero : i32
+    tk.assert %1 "division by zero" : i1
+    %2 = arith.select %1, %s, %one : i32
+    %3 = arith.cmpi eq, %2, %minus : i32
+    %4 = arith.select %3, %one, %2 : i32
+    %5 = arith.divsi %0, %4 : i32
+    tk.store %5, %o[d0] : i32, tensor<8xi32>
+  }
+  func.return %r : tensor<8xi32>
+}
+
+// -----
+
+// CHECK-LABEL: @divided_by_what_is_loaded
+// CHECK: arith.cmpi ne
+// CHECK: tk.assert
+// CHECK: arith.cmpi eq
+func.func @divided_by_what_is_loaded(%x: tensor<8xi32>) -> tensor<8xi32> {
+  %r = tk.kernel [8] ins(%x : tensor<8xi32>) -> (tensor<8xi32>) {
+  ^bb0(%a: tensor<8xi32>, %o: tensor<8xi32>):
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %minus = arith.constant -1 : i32
+    %0 = tk.load %a[d0] : tensor<8xi32> -> i32
+    %1 = arith.cmpi ne, %0, %zero : i32
+    tk.assert %1 "division by zero" : i1
+    %2 = arith.select %1, %0, %one : i32
+    %3 = arith.cmpi eq, %2, %minus : i32
+    %4 = arith.select %3, %one, %2 : i32
+    %5 = arith.divsi %0, %4 : i32
+    tk.store %5, %o[d0] : i32, tensor<8xi32>
+  }
+  func.return %r : tensor<8xi32>
+}
+
+// -----
+
+// A position may be a number of the axis, and is none beyond; it may be where another one is.
+// CHECK-LABEL: @positions_that_are_or_are_not_equal
+// CHECK: arith.cmpi ne, %{{.*}}, %last
+// CHECK-NEXT: arith.constant true
+// CHECK-NEXT: arith.cmpi eq
+// CHECK-NOT: arith.cmpi
+// CHECK: func.return
+func.func @positions_that_are_or_are_not_equal(%x: tensor<8x8xi1>) -> tensor<8x8xi1> {
+  %r = tk.kernel [8, 8] ins(%x : tensor<8x8xi1>) -> (tensor<8x8xi1>) {
+  ^bb0(%a: tensor<8x8xi1>, %o: tensor<8x8xi1>):
+    %last = arith.constant 7 : i64
+    %beyond = arith.constant 8 : i64
+    %0 = tk.index "d0" : i64
+    %1 = tk.index "d1" : i64
+    %2 = tk.load %a[d0, d1] : tensor<8x8xi1> -> i1
+    tk.assert %2 "false" : i1
+    %3 = arith.cmpi ne, %0, %last : i64
+    %4 = arith.cmpi ne, %0, %beyond : i64
+    %5 = arith.cmpi eq, %0, %1 : i64
+    %6 = arith.andi %3, %4 : i1
+    %7 = arith.andi %5, %6 : i1
+    tk.store %7, %o[d0, d1] : i1, tensor<8x8xi1>
+  }
+  func.return %r : tensor<8x8xi1>
+}
