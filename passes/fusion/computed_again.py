@@ -30,7 +30,7 @@ def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: M
     producer = producer_of(value)
     if isinstance(producer, str):
         return producer
-    plans = [(load, axis_values(producer, load, consumer.space)) for load in loads]
+    plans = [(load, axis_values(producer, load, consumer.space, checks=memory.far)) for load in loads]
     for _, plan in plans:
         if isinstance(plan, str):
             return plan

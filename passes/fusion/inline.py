@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import ONE, ZERO, Bounds, Expr, Var, gathered
@@ -48,8 +49,10 @@ def producer_of(value: SSAValue) -> Producer | str:
     return Producer(kernel, store.value, store.subscripts, tuple(reversed(ops)))
 
 
-def axis_values(producer: Producer, load: LoadOp, space: tuple[Expr, ...]) -> dict[int, Expr] | str:
-    """The producer's axes at `load`, or why the load cannot be replaced."""
+def axis_values(
+    producer: Producer, load: LoadOp, space: tuple[Expr, ...], *, checks: bool
+) -> dict[int, Expr] | str:
+    """The producer's axes at `load`, or why the load cannot be replaced; `checks` may move under masks."""
     values = solve_axes(producer.stored_at, load.subscripts, producer.kernel.space)
     if values is None:
         return "its store cannot be inverted"
@@ -59,7 +62,7 @@ def axis_values(producer: Producer, load: LoadOp, space: tuple[Expr, ...]) -> di
         isinstance(op, IndexOp) and not _is_linear(op.expr.substitute(_at(values))) for op in producer.ops
     ):
         return "it depends on its position and is read at gathered positions"
-    if load.mask is not None and any(isinstance(op, AssertOp) for op in producer.ops):
+    if not checks and load.mask is not None and any(isinstance(op, AssertOp) for op in producer.ops):
         return "it checks indices and is read under a mask"
     return values
 
@@ -86,6 +89,8 @@ def inline_at(consumer: KernelOp, load: LoadOp, producer: Producer, values: Mapp
         copy = op.clone(copies)
         copy.location = op.location
         block.insert_op_before(copy, load)
+        if isinstance(copy, AssertOp) and load.mask is not None:
+            _check_where(load.mask, copy)
         placed = _move_to(consumer, copy, load, values)
         copies.update(zip(op.results, placed.results, strict=True))
     value = copies.get(producer.value, producer.value)
@@ -99,6 +104,19 @@ def inline_at(consumer: KernelOp, load: LoadOp, producer: Producer, values: Mapp
     load.result.replace_all_uses_with(value)
     load.detach()
     load.erase()
+
+
+def _check_where(mask: SSAValue, check: AssertOp) -> None:
+    """Let a check hold where the mask is false."""
+    block = check.parent_block()
+    assert block is not None
+    true = constant_op(1, i1)
+    outside = arith.XOrIOp.create(operands=[mask, true.result], result_types=[i1])
+    either = arith.OrIOp.create(operands=[check.condition, outside.result], result_types=[i1])
+    for op in (true, outside, either):
+        op.location = check.location
+        block.insert_op_before(op, check)
+    check.operands[0] = either.result
 
 
 def input_of(kernel: KernelOp, value: SSAValue) -> SSAValue:

@@ -79,7 +79,7 @@ def _computed_again(value: OpResult, reader: KernelOp, operand: int, tile: int) 
     if isinstance(producer, str) or find_contraction(reader.body.block) is not None:
         return None
     loads = loads_of(reader.sources[operand])
-    if any(isinstance(axis_values(producer, load, reader.space), str) for load in loads):
+    if any(isinstance(axis_values(producer, load, reader.space, checks=True), str) for load in loads):
         return None
     each = body_cost(producer.ops)
     return _Work(

@@ -57,7 +57,7 @@ def test_what_stays_costs_more(monkeypatch: pytest.MonkeyPatch) -> None:
         found, producer = stays(value, consumer, loads, bodies), producer_of(value)
         asked[found] += 1
         if found and not isinstance(producer, str):
-            places = [axis_values(producer, load, consumer.space) for load in loads]
+            places = [axis_values(producer, load, consumer.space, checks=True) for load in loads]
             if all(not isinstance(place, str) for place in places):
                 for memory in (Memory(1, far=False), Memory(128, far=True)):
                     assert recompute_costs_more(value, producer, consumer, loads, memory)

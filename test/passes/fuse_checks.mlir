@@ -1,0 +1,44 @@
+// RUN: tilewright-opt %s -p 'fuse{far=true},dce' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{concats=true},fuse{far=true},dce' --split-input-file --check-semantics
+// RUN: tilewright-opt %s -p 'fuse{far=true},dce' --split-input-file --verify-locations
+
+// What is read under a mask is checked there: of a concatenation each piece is gathered where it is stored.
+// CHECK-LABEL: @checked_under_a_mask
+// CHECK:      tk.kernel [6]
+// CHECK:      %[[M:.*]] = arith.cmpi slt, %{{.*}}, %{{.*}} : i64
+// CHECK:      %[[X:.*]] = tk.load %{{.*}}[d0] if %[[M]] else %{{.*}} : tensor<4xi64> -> i64
+// CHECK:      %[[OK:.*]] = arith.cmpi slt, %[[X]], %{{.*}} : i64
+// CHECK:      %[[OUT:.*]] = arith.xori %[[M]], %{{.*}} : i1
+// CHECK:      %[[BOTH:.*]] = arith.ori %[[OK]], %[[OUT]] : i1
+// CHECK:      tk.assert %[[BOTH]] "index out of range"
+// CHECK:      arith.select %[[M]], %[[X]], %{{.*}} : i64
+// CHECK-NOT:  tk.kernel
+func.func @checked_under_a_mask(%x: tensor<4xi64>) -> tensor<6xi64> {
+  %p = tk.kernel [4] ins(%x : tensor<4xi64>) -> (tensor<4xi64>) {
+  ^bb0(%a: tensor<4xi64>, %o: tensor<4xi64>):
+    %end = arith.constant 9 : i64
+    %0 = tk.load %a[d0] : tensor<4xi64> -> i64
+    %1 = arith.cmpi slt, %0, %end : i64
+    tk.assert %1 "index out of range" : i1
+    tk.store %0, %o[d0] : i64, tensor<4xi64>
+  }
+  %r = tk.kernel [6] ins(%p : tensor<4xi64>) -> (tensor<6xi64>) {
+  ^bb0(%a: tensor<4xi64>, %o: tensor<6xi64>):
+    %zero = arith.constant 0 : i64
+    %end = arith.constant 4 : i64
+    %0 = tk.index "d0" : i64
+    %1 = arith.cmpi slt, %0, %end : i64
+    %2 = tk.load %a[d0] if %1 else %zero : tensor<4xi64> -> i64
+    tk.store %2, %o[d0] : i64, tensor<6xi64>
+  }
+  func.return %r : tensor<6xi64>
+}
+
+// -----
+
+func.func @gathered_and_concatenated(%x: tensor<9x4xf32>, %i: tensor<6xi64>, %j: tensor<6xi64>) -> tensor<6x8xf32> {
+  %a = tw.gather %x[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<6xi64>) -> tensor<6x4xf32>
+  %b = tw.gather %x[%j] dims [0] at 0 : (tensor<9x4xf32>, tensor<6xi64>) -> tensor<6x4xf32>
+  %c = tw.concat %a, %b dim 1 : (tensor<6x4xf32>, tensor<6x4xf32>) -> tensor<6x8xf32>
+  func.return %c : tensor<6x8xf32>
+}
