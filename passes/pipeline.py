@@ -82,6 +82,7 @@ _GPU: tuple[str, ...] = (
     "sum-in-chains",
     "walk-lists",
     "sum-at-source",
+    "scatter-at-source",
     _FUSION_GPU["fuse-siblings"],
     "store-statistics",
     "leave-products",

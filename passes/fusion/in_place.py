@@ -17,9 +17,14 @@ def reads_what_changes(value: OpResult, scatter: KernelOp) -> bool:
 
     In one kernel, elements would be read while others change, so that all of the target had to be copied.
     """
-    read = {behind(operand)[0] for operand in value.op.operands}
-    targets = {behind(target)[0] for target in _targets(scatter) if target is not value}
-    return any(_may_change(root) and root in read for root in targets)
+    changed = changed_by(scatter, but=value)
+    return any(behind(operand)[0] in changed for operand in value.op.operands)
+
+
+def changed_by(scatter: KernelOp, but: SSAValue | None = None) -> set[SSAValue]:
+    """What `scatter` may change in place: the memory of its targets, `but` of this one."""
+    roots = {behind(target)[0] for target in _targets(scatter) if target is not but}
+    return {root for root in roots if _may_change(root)}
 
 
 def _targets(kernel: KernelOp) -> list[SSAValue]:

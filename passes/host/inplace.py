@@ -33,16 +33,16 @@ def inplace_pairs(
     elements already written. The latter holds with a single store, which every load
     precedes, and for kernels without reductions whose store uses every axis. Of several
     stores one may stand between the loads: it shares with none that are read after it.
-    Stores at loaded positions have loops of their own, which load again: only where all that follow
-    one plain store are of this kind, and none of them loads that input, its copy may be the input itself.
+    Stores at loaded positions have loops of their own, which load again: where one plain store fills what
+    they change, and nothing else needs an input that it loads, its copy may be the input itself.
     """
     if not all(_is_understood(op) for op in ops):
         return []
     stores = [op for op in ops if isinstance(op, StoreOp)]
-    if (update := _update(ops, stores)) is not None:
-        return _updated_in_place(update, ins, outs)
+    if any(store.scatters for store in stores):
+        return [pair for update in _updates(ops, stores) for pair in _updated_in_place(update, ins, outs)]
     order = {op: number for number, op in enumerate(ops)}
-    again = any(type(op) in _REDUCTIONS for op in ops) or any(store.scatters for store in stores)
+    again = any(type(op) in _REDUCTIONS for op in ops)
     pairs: list[tuple[int, int]] = []
     for o, out in enumerate(outs):
         subscript = _stored_at(out)
@@ -59,23 +59,25 @@ def inplace_pairs(
 
 @dataclass(frozen=True)
 class _Update:
-    """A kernel that fills its only result by one plain store and then scatters to it."""
+    """One plain store that fills a result, and stores that scatter to it later."""
 
     fill: StoreOp
-    loads: frozenset[Operation]
-    """Those on which the scattering stores and the checks depend."""
+    others: frozenset[Operation]
+    """Loads on which other stores and the checks depend."""
 
 
-def _update(ops: Sequence[Operation], stores: Sequence[StoreOp]) -> _Update | None:
-    if len(stores) < 2 or any(type(op) in _REDUCTIONS for op in ops):
-        return None
-    fill, *later = stores
-    if fill.scatters or fill.mask is not None:
-        return None
-    if not all(store.scatters and store.buffer is fill.buffer for store in later):
-        return None
-    checks = [op for op in ops if isinstance(op, AssertOp)]
-    return _Update(fill, _loads_behind([*later, *checks]))
+def _updates(ops: Sequence[Operation], stores: Sequence[StoreOp]) -> list[_Update]:
+    """Of each result that is scattered to; none where it is not filled first, or by what is reduced."""
+    found: list[_Update] = []
+    effects = [op for op in ops if isinstance(op, StoreOp | AssertOp)]
+    for buffer in dict.fromkeys(store.buffer for store in stores if store.scatters):
+        fill, *later = (store for store in stores if store.buffer is buffer)
+        if fill.scatters or fill.mask is not None or not all(store.scatters for store in later):
+            continue
+        if any(type(op) in _REDUCTIONS for op in _behind([fill])):
+            continue
+        found.append(_Update(fill, _loads_behind([op for op in effects if op is not fill])))
+    return found
 
 
 def _updated_in_place(
@@ -87,19 +89,24 @@ def _updated_in_place(
         for i, value in enumerate(ins)
         if element_type_of(value) == element
         and _read_only_at(value, update.fill.subscripts)
-        and update.loads.isdisjoint(_accesses(value))
+        and update.others.isdisjoint(_accesses(value))
     ]
 
 
 def _loads_behind(ops: Sequence[Operation]) -> frozenset[Operation]:
     """The loads of which `ops` are made."""
+    return frozenset(op for op in _behind(ops) if isinstance(op, LoadOp))
+
+
+def _behind(ops: Sequence[Operation]) -> set[Operation]:
+    """All of which `ops` are made."""
     found, todo = set[Operation](), list(ops)
     while todo:
         for operand in todo.pop().operands:
             if isinstance(owner := operand.owner, Operation) and owner not in found:
                 found.add(owner)
                 todo.append(owner)
-    return frozenset(op for op in found if isinstance(op, LoadOp))
+    return found
 
 
 def _accesses(buffer: SSAValue) -> list[Operation]:

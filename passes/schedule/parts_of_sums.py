@@ -17,7 +17,7 @@ from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import bytes_of, element_type
 
 from .blocks import power_of_two
-from .body import Body
+from .body import Body, Reduction
 
 Splittable = ReduceOp | MomentsOp | SumExpOp
 
@@ -101,6 +101,15 @@ def split_of(kernel: KernelOp, body: Body, programs: int) -> Split | str:
     found = _of_rows(kernel, reductions, kept, programs)
     beside = stores_beside(kernel, body, frozenset(over))
     return found if isinstance(found, str) or not beside else replace(found, beside=beside)
+
+
+def reduces_in_parts(kernel: KernelOp, programs: int) -> bool:
+    """Whether reductions of `kernel` are worth splitting, or cutting off."""
+    body = Body.of(kernel.body.block)
+    if not any(isinstance(op, Reduction) for op in body.ops):
+        return False
+    early = first_reductions(kernel, body, programs)
+    return isinstance(early, tuple) or (early is None and isinstance(split_of(kernel, body, programs), Split))
 
 
 def _of_rows(

@@ -101,14 +101,14 @@ FAULTS = (
     Fault(
         "in-place-scatter",
         _H + "inplace.py",
-        " or any(store.scatters for store in stores)",
-        "",
+        "if any(store.scatters for store in stores):",
+        "if all(store.scatters for store in stores):",
         "the loop that scatters reads again what the loop before it has overwritten",
     ),
     Fault(
         "in-place-update",
         _H + "inplace.py",
-        "        and update.loads.isdisjoint(_accesses(value))\n",
+        "        and update.others.isdisjoint(_accesses(value))\n",
         "",
         "a scatter to an argument adds what an earlier addition has changed",
     ),

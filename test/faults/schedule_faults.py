@@ -428,6 +428,13 @@ FAULTS = (
         "an axis that the sum does not read is taken for one of size 1",
     ),
     Fault(
+        "scattered-several-times",
+        _S + "scatter_at_source.py",
+        "if any(consumer.space[a] != ONE for a in scattered.difference(axes.values())):",
+        "if any(consumer.space[a] == ONE for a in scattered.difference(axes.values())):",
+        "what is scattered to many places is scattered once, by the kernel that makes it",
+    ),
+    Fault(
         "split-of-two-axes",
         _S + "parts_of_sums.py",
         "others = tuple(a for a in sizes if a != axis)",

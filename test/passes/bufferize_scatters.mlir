@@ -190,3 +190,59 @@ builtin.module {
     func.return %3 : tensor<4xf32>
   }
 }
+
+// -----
+
+// The same kernel makes what it adds, of rows that it reduces, and stores that, too.
+
+// CHECK-LABEL: func.func @made_where_it_is_added
+// CHECK: th.launch @adds(%x, %i, %v) into(%x, %{{.*}})
+// CHECK: tk.func @adds [4, 2, 3] {{.*}} attributes {tk.inplace = [array<i64: 0, 0>]}
+func.func @made_where_it_is_added(%x: tensor<4x2xf32>, %i: tensor<3xi64>, %v: tensor<3x2xf32>) -> tensor<3x2xf32> {
+  %0, %1 = tk.kernel [4, 2, 3] ins(%x, %i, %v : tensor<4x2xf32>, tensor<3xi64>, tensor<3x2xf32>) -> (tensor<4x2xf32>, tensor<3x2xf32>) attributes {tk.name = "adds"} {
+  ^bb0(%a: tensor<4x2xf32>, %at: tensor<3xi64>, %w: tensor<3x2xf32>, %o: tensor<4x2xf32>, %p: tensor<3x2xf32>):
+    %2 = tk.load %w[d2, d1] : tensor<3x2xf32> -> f32
+    %3 = tk.reduce add %2 over [1] : f32
+    %4 = arith.subf %2, %3 : f32
+    tk.store %4, %p[d2, d1] : f32, tensor<3x2xf32>
+    %5 = tk.load %a[d0, d1] : tensor<4x2xf32> -> f32
+    tk.store %5, %o[d0, d1] : f32, tensor<4x2xf32>
+    %6 = tk.load %at[d2] : tensor<3xi64> -> i64
+    %7 = arith.index_cast %6 : i64 to index
+    tk.store %4, %o[i0, d1](%7) combine add : f32, tensor<4x2xf32>
+  }
+  tw.write %0 into %x : tensor<4x2xf32>
+  func.return %1 : tensor<3x2xf32>
+}
+
+// -----
+
+// Another result needs the old value, too, or the copy is of what is reduced.
+
+// CHECK-LABEL: func.func @two_need_it
+// CHECK: tk.func @twice [4, 3] ({{.*}}) {
+// CHECK: tk.func @reduced [4, 3] ({{.*}}) {
+func.func @two_need_it(%x: tensor<4xf32>, %y: tensor<4x3xf32>, %i: tensor<3xi64>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4x3xf32>) {
+  %0, %1 = tk.kernel [4, 3] ins(%x, %i : tensor<4xf32>, tensor<3xi64>) -> (tensor<4xf32>, tensor<4xf32>) attributes {tk.name = "twice"} {
+  ^bb0(%a: tensor<4xf32>, %at: tensor<3xi64>, %o: tensor<4xf32>, %p: tensor<4xf32>):
+    %2 = tk.load %a[d0] : tensor<4xf32> -> f32
+    tk.store %2, %o[d0] : f32, tensor<4xf32>
+    %3 = arith.negf %2 : f32
+    tk.store %3, %p[d0] : f32, tensor<4xf32>
+    %4 = tk.load %at[d1] : tensor<3xi64> -> i64
+    %5 = arith.index_cast %4 : i64 to index
+    tk.store %3, %o[i0](%5) combine add : f32, tensor<4xf32>
+  }
+  %2 = tk.kernel [4, 3] ins(%y, %i : tensor<4x3xf32>, tensor<3xi64>) -> (tensor<4x3xf32>) attributes {tk.name = "reduced"} {
+  ^bb0(%a: tensor<4x3xf32>, %at: tensor<3xi64>, %o: tensor<4x3xf32>):
+    %3 = tk.load %a[d0, d1] : tensor<4x3xf32> -> f32
+    %4 = tk.reduce add %3 over [1] : f32
+    %5 = arith.subf %3, %4 : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<4x3xf32>
+    %6 = tk.load %at[d1] : tensor<3xi64> -> i64
+    %7 = arith.index_cast %6 : i64 to index
+    %8 = arith.constant 1.0 : f32
+    tk.store %8, %o[d0, i0](%7) combine add : f32, tensor<4x3xf32>
+  }
+  func.return %0, %1, %2 : tensor<4xf32>, tensor<4xf32>, tensor<4x3xf32>
+}

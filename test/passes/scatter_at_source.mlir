@@ -1,0 +1,145 @@
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half scatters=any},absorb-views,dce,fuse{hold_back=true far=true},scatter-at-source' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half scatters=any},absorb-views,dce,fuse{hold_back=true far=true},scatter-at-source' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half scatters=any},absorb-views,dce,fuse{hold_back=true far=true},scatter-at-source{max-ops=9}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=OPS
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half scatters=any},absorb-views,dce,fuse{hold_back=true far=true},scatter-at-source{max-inputs=2}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=INPUTS
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half scatters=any},absorb-views,dce,fuse{hold_back=true far=true},scatter-at-source' --split-input-file --verify-locations
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half scatters=any},absorb-views,dce,fuse{hold_back=true far=true},scatter-at-source' --split-input-file --check-semantics
+
+// Rows that are reduced as well: nothing else reads them, so they are not written.
+
+// OPS: tk.kernel at {{.*}}: not scattered where it is made: one kernel would have more than 9 ops
+// INPUTS: tk.kernel at {{.*}}: not scattered where it is made: one kernel would read more than 2 tensors
+// CHECK-LABEL: @rows
+// CHECK:      tk.kernel [9, 4, 6] ins(%x, %t, %i : tensor<6x4xf32>, tensor<9x4xf32>, tensor<6xi64>) -> (tensor<9x4xf32>)
+// CHECK:      %[[X:.*]] = tk.load %{{.*}}[d2, d1]
+// CHECK:      tk.reduce add %[[X]] over [1]
+// CHECK:      %[[Y:.*]] = arith.subf
+// CHECK:      tk.store %{{.*}}, %[[O:.*]][d0, d1]
+// CHECK:      tk.store %[[Y]], %[[O]][i0, d1](%{{.*}}) over [2] if %{{.*}} combine add
+// CHECK-NOT:  tk.kernel
+func.func @rows(%x: tensor<6x4xf32>, %t: tensor<9x4xf32>, %i: tensor<6xi64>) -> tensor<9x4xf32> {
+  %s = tw.sum %x over [1] : tensor<6x4xf32> -> tensor<6xf32>
+  %b = tw.broadcast %s dims [0] : tensor<6xf32> -> tensor<6x4xf32>
+  %y = tw.sub %x, %b : tensor<6x4xf32>
+  %r = tw.scatter_add %y into %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<9x4xf32>
+  func.return %r : tensor<9x4xf32>
+}
+
+// -----
+
+// What others read, too, is written, and not read again by either of two scatters. Places are those of two axes.
+
+// CHECK-LABEL: @beside_other_readers
+// CHECK:      %y, %{{.*}}, %{{.*}} = tk.kernel {{.*}} -> (tensor<6x4xf32>, tensor<9x4xf32>, tensor<4x3x5xf32>)
+// CHECK:      tk.store %[[Y:.*]], %{{.*}} : f32, tensor<6x4xf32>
+// CHECK:      %[[S:.*]] = math.sin %[[Y]]
+// CHECK:      tk.store %[[Y]], %{{.*}}[i0, d{{.*}}](%{{.*}}) {{.*}} combine add : f32, tensor<9x4xf32>
+// CHECK:      tk.store %[[S]], %{{.*}}[d{{.*}}, i0, i1](%{{.*}}, %{{.*}}) {{.*}} combine any : f32, tensor<4x3x5xf32>
+// CHECK:      tw.matmul %y
+func.func @beside_other_readers(%x: tensor<6x4xf32>, %t: tensor<9x4xf32>, %u: tensor<4x3x5xf32>, %i: tensor<6xi64>, %j: tensor<2x3xi64>, %k: tensor<2x3xi64>, %w: tensor<4x2xf32>) -> (tensor<9x4xf32>, tensor<4x3x5xf32>, tensor<6x2xf32>) {
+  %s = tw.sum %x over [1] : tensor<6x4xf32> -> tensor<6xf32>
+  %b = tw.broadcast %s dims [0] : tensor<6xf32> -> tensor<6x4xf32>
+  %y = tw.sub %x, %b : tensor<6x4xf32>
+  %r = tw.scatter_add %y into %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<9x4xf32>
+  %z = tw.sin %y : tensor<6x4xf32>
+  %v = tw.reshape %z : tensor<6x4xf32> -> tensor<2x3x4xf32>
+  %q = tw.scatter %v into %u[%j, %k] dims [1, 2] at 0 : (tensor<4x3x5xf32>, tensor<2x3x4xf32>, tensor<2x3xi64>, tensor<2x3xi64>) -> tensor<4x3x5xf32>
+  %m = tw.matmul %y, %w : (tensor<6x4xf32>, tensor<4x2xf32>) -> tensor<6x2xf32>
+  func.return %r, %q, %m : tensor<9x4xf32>, tensor<4x3x5xf32>, tensor<6x2xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not scattered where it is made: each of its elements is scattered several times
+// CHECK-LABEL: @several_times
+// CHECK-COUNT-2: = tk.kernel
+func.func @several_times(%x: tensor<4x70xf32>, %t: tensor<9x4xf32>, %i: tensor<6xi64>) -> tensor<9x4xf32> {
+  %s = tw.sum %x over [1] : tensor<4x70xf32> -> tensor<4xf32>
+  %b = tw.broadcast %s dims [1] : tensor<4xf32> -> tensor<6x4xf32>
+  %r = tw.scatter_add %b into %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<9x4xf32>
+  func.return %r : tensor<9x4xf32>
+}
+
+// -----
+
+// Of two kernels that reduce along different axes one scatters what both make.
+
+// REMARK: tk.kernel at {{.*}}: not scattered where it is made: the scatter reduces, too
+// CHECK-LABEL: @of_two
+// CHECK-COUNT-2: = tk.kernel
+// CHECK-NOT:     = tk.kernel
+func.func @of_two(%x: tensor<6x4xf32>, %y: tensor<6x4xf32>, %t: tensor<9x4xf32>, %i: tensor<6xi64>) -> tensor<9x4xf32> {
+  %s = tw.sum %x over [1] : tensor<6x4xf32> -> tensor<6xf32>
+  %b = tw.broadcast %s dims [0] : tensor<6xf32> -> tensor<6x4xf32>
+  %c = tw.sub %x, %b : tensor<6x4xf32>
+  %d = tw.sum %y over [0] : tensor<6x4xf32> -> tensor<4xf32>
+  %e = tw.broadcast %d dims [1] : tensor<4xf32> -> tensor<6x4xf32>
+  %f = tw.sub %y, %e : tensor<6x4xf32>
+  %g = tw.mul %c, %f : tensor<6x4xf32>
+  %r = tw.scatter_add %g into %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<9x4xf32>
+  func.return %r : tensor<9x4xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not scattered where it is made: a product makes it
+// CHECK-LABEL: @of_a_product
+// CHECK-COUNT-2: = tk.kernel
+func.func @of_a_product(%x: tensor<6x8xbf16>, %y: tensor<8x4xbf16>, %t: tensor<9x4xbf16>, %i: tensor<6xi64>) -> tensor<9x4xbf16> {
+  %m = tw.matmul %x, %y : (tensor<6x8xbf16>, tensor<8x4xbf16>) -> tensor<6x4xbf16>
+  %r = tw.scatter %m into %t[%i] dims [0] at 0 : (tensor<9x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
+  func.return %r : tensor<9x4xbf16>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not scattered where it is made: it is made by a scan or a sort
+// CHECK-LABEL: @of_a_scan
+// CHECK-COUNT-2: = tk.kernel
+func.func @of_a_scan(%x: tensor<6x4xf32>, %t: tensor<9x4xf32>, %i: tensor<6xi64>) -> tensor<9x4xf32> {
+  %c = tw.cumsum %x dim 1 : tensor<6x4xf32>
+  %r = tw.scatter_add %c into %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<9x4xf32>
+  func.return %r : tensor<9x4xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not scattered where it is made: its kernel reduces few long rows, in parts
+// CHECK-LABEL: @of_long_rows
+// CHECK-COUNT-2: = tk.kernel
+func.func @of_long_rows(%x: tensor<2x65536xf32>, %t: tensor<9xf32>, %i: tensor<2xi64>) -> tensor<9xf32> {
+  %s = tw.sum %x over [1] : tensor<2x65536xf32> -> tensor<2xf32>
+  %r = tw.scatter_add %s into %t[%i] dims [0] at 0 : (tensor<9xf32>, tensor<2xf32>, tensor<2xi64>) -> tensor<9xf32>
+  func.return %r : tensor<9xf32>
+}
+
+// -----
+
+// Of an argument that changes nothing is read in the kernel that changes it, and nothing behind it.
+
+// REMARK: tk.kernel at {{.*}}: not scattered where it is made: its kernel reads what the scatter changes, which could not be done in place
+// CHECK-LABEL: @of_what_changes
+// CHECK-COUNT-2: = tk.kernel
+func.func @of_what_changes(%t: tensor<6x4xf32>, %i: tensor<6xi64>) {
+  %s = tw.sum %t over [1] : tensor<6x4xf32> -> tensor<6xf32>
+  %b = tw.broadcast %s dims [0] : tensor<6xf32> -> tensor<6x4xf32>
+  %y = tw.sub %t, %b : tensor<6x4xf32>
+  %r = tw.scatter_add %y into %t[%i] dims [0] at 0 : (tensor<6x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<6x4xf32>
+  tw.write %r into %t : tensor<6x4xf32>
+  func.return
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not scattered where it is made: what the scatter changes is read by others, which would come later
+// CHECK-LABEL: @read_between
+// CHECK-COUNT-2: = tk.kernel
+func.func @read_between(%x: tensor<6x4xf32>, %t: tensor<4x4xf32>, %i: tensor<6xi64>) -> tensor<6x4xf32> {
+  %s = tw.sum %x over [1] : tensor<6x4xf32> -> tensor<6xf32>
+  %b = tw.broadcast %s dims [0] : tensor<6xf32> -> tensor<6x4xf32>
+  %y = tw.sub %x, %b : tensor<6x4xf32>
+  %m = tw.matmul %y, %t : (tensor<6x4xf32>, tensor<4x4xf32>) -> tensor<6x4xf32>
+  %r = tw.scatter_add %y into %t[%i] dims [0] at 0 : (tensor<4x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<4x4xf32>
+  tw.write %r into %t : tensor<4x4xf32>
+  func.return %m : tensor<6x4xf32>
+}
