@@ -12,7 +12,7 @@ from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.domain import domains_of
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.dialects.types import bytes_of, is_float8, is_half
+from tilewright.dialects.types import bytes_of, element_type, is_float8, is_half
 
 from ..rewrite import skip
 from .blocks import Blocks, power_of_two
@@ -102,13 +102,15 @@ def _held(func: FuncOp, tile: set[int], depth: int, limits: Limits) -> int:
     """Tiles that are read after the sum, and twice the costly functions: what wants registers, too.
 
     Random numbers are the costliest, where registers also hold factors. A tile of sums that comes from
-    elsewhere comes as one more.
+    elsewhere comes as one more. What is read of more than halves is as large as the sums: two tiles.
     """
     domains = domains_of(func.body.block)
     after = [op for op in func.body.block.ops if op.results and tile <= domains[op.results[0]]]
     after = [op for op in after if depth not in domains[op.results[0]]]
     held = sum(2 if is_expensive(op) else isinstance(op, LoadOp) for op in after)
     held += sum(isinstance(op, RandomOp) for op in after) if not limits.from_shared else 0
+    if any(isinstance(op, LoadOp) and bytes_of(element_type(op.buffer.type)) > 2 for op in after):
+        held = max(held, 2)
     return held + 1 if held and limits.sums_apart else held
 
 

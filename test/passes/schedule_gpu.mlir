@@ -94,9 +94,9 @@ tk.func @looped_rows [4096, s0] (%x: memref<?xf32>, %o: memref<4096xf32>) symbol
 
 // Lanes along columns where these are contiguous.
 // CHECK-LABEL: tk.func @columns
-// CHECK-SAME: tk.blocks = array<i64: 0, 32, 1, 32>, tk.grid = 1 : i64
+// CHECK-SAME: tk.blocks = array<i64: 0, 32, 1, 64>, tk.grid = 1 : i64
 // APPLY-LABEL: tk.func @columns
-// APPLY: tk.collapse add %{{.*}} dims [1] : vector<32x32xf32> -> vector<32x1xf32>
+// APPLY: tk.collapse add %{{.*}} dims [1] : vector<32x64xf32> -> vector<32x1xf32>
 tk.func @columns [10000, 512] (%x: memref<5120000xf32>, %o: memref<10000xf32>) {
   %0 = tk.load %x[d0 + d1*10000] : memref<5120000xf32> -> f32
   %1 = tk.reduce add %0 over [1] : f32

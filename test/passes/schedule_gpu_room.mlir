@@ -181,3 +181,42 @@ tk.func @beside_sums_of_rows [512, 64, 512, 64, 64] (%q: memref<32768xf32>, %k: 
   %15 = tk.reduce add %14 over [2] : f32
   tk.store %15, %o[d0*64 + d1] : f32, memref<32768xf32>
 }
+
+// -----
+
+// A tile of f32 that is added takes as many registers as the sums of 128 x 256: half as many columns.
+// CHECK-LABEL: @adds_f32
+// CHECK-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 64>
+// SHARED-LABEL: @adds_f32
+// SHARED-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 64>
+tk.func @adds_f32 [512, 512, 256] (%a: memref<131072xbf16>, %b: memref<131072xbf16>, %c: memref<262144xf32>, %o: memref<262144xbf16>) {
+  %0 = tk.load %a[d0*256 + d2] : memref<131072xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %b[d2*512 + d1] : memref<131072xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+  %6 = tk.load %c[d0*512 + d1] : memref<262144xf32> -> f32
+  %7 = arith.addf %5, %6 : f32
+  %8 = arith.truncf %7 : f32 to bf16
+  tk.store %8, %o[d0*512 + d1] : bf16, memref<262144xbf16>
+}
+
+// -----
+
+// One of halves does not.
+// CHECK-LABEL: @adds_halves
+// CHECK-SAME: tk.blocks = array<i64: 0, 128, 1, 256, 2, 64>
+tk.func @adds_halves [512, 512, 256] (%a: memref<131072xbf16>, %b: memref<131072xbf16>, %c: memref<262144xbf16>, %o: memref<262144xbf16>) {
+  %0 = tk.load %a[d0*256 + d2] : memref<131072xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %b[d2*512 + d1] : memref<131072xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+  %6 = tk.load %c[d0*512 + d1] : memref<262144xbf16> -> bf16
+  %7 = arith.extf %6 : bf16 to f32
+  %8 = arith.addf %5, %7 : f32
+  %9 = arith.truncf %8 : f32 to bf16
+  tk.store %9, %o[d0*512 + d1] : bf16, memref<262144xbf16>
+}
