@@ -210,7 +210,7 @@ def _reflection_pad_backward(gradient: Tensor, x: Tensor, padding: Sequence[int]
     return wide.to(x.dtype)
 
 
-def _searched(
+def searched(
     sorted_sequence: Tensor,
     values: Tensor | float,
     *,
@@ -255,7 +255,7 @@ def _halves(count: int) -> Iterator[int]:
 def _bucketize(
     values: Tensor | float, boundaries: Tensor, *, out_int32: bool = False, right: bool = False
 ) -> Tensor:
-    return _searched(boundaries, values, out_int32=out_int32, right=right)
+    return searched(boundaries, values, out_int32=out_int32, right=right)
 
 
 def _exponential(x: Tensor, lambd: float = 1, *, generator: torch.Generator | None = None) -> Tensor:
@@ -320,8 +320,8 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.replication_pad2d_backward.default: _replication_pad_backward,
         aten.replication_pad3d_backward.default: _replication_pad_backward,
         aten.roll.default: _roll,
-        aten.searchsorted.Tensor: _searched,
-        aten.searchsorted.Scalar: _searched,
+        aten.searchsorted.Tensor: searched,
+        aten.searchsorted.Scalar: searched,
         aten.bucketize.Tensor: _bucketize,
         aten.bucketize.Scalar: _bucketize,
         aten.exponential.default: _exponential,

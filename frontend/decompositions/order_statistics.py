@@ -14,6 +14,7 @@ from torch import Tensor
 from torch._ops import OperatorBase
 
 from ..eager_facts import facts_of
+from .composites import searched
 
 Pair = tuple[Tensor, Tensor]
 
@@ -76,7 +77,7 @@ def _of_all(median: Callable[..., Pair]) -> Callable[[Tensor], Tensor]:
 
 
 LONGEST_COMPARISON = 64
-"""Elements of the longest row whose pairs are all compared."""
+"""Elements of the longest row whose pairs are all compared; in longer ones equal numbers are searched for."""
 
 
 def _mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Pair:
@@ -85,11 +86,12 @@ def _mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Pair:
         return NotImplemented
     if not x.dim():
         return x.clone(), torch.zeros_like(x, dtype=torch.int64)
-    if x.shape[dim] > LONGEST_COMPARISON:
-        return NotImplemented
     ordered = torch.sort(x, dim=dim, stable=True)
     rows = ordered.values.movedim(dim, -1)
-    times = (rows.unsqueeze(-1) == rows.unsqueeze(-2)).sum(-1).clamp(min=1)
+    if x.shape[dim] <= LONGEST_COMPARISON:
+        times = (rows.unsqueeze(-1) == rows.unsqueeze(-2)).sum(-1).clamp(min=1)
+    else:
+        times = torch.where(rows == rows, searched(rows, rows, right=True) - searched(rows, rows), 1)
     first = times.argmax(-1, keepdim=True)
     last = first + times.gather(-1, first) - 1
     return _at(ordered, last.movedim(-1, dim), dim, keepdim)

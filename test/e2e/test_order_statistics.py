@@ -60,6 +60,26 @@ def test_positions_of_equal_integers(dtype: torch.dtype, target: str) -> None:
     assert torch.equal(columns, x.gather(0, places))
 
 
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+def test_the_commonest_of_longer_rows(target: str) -> None:
+    """The least of those that are there most often, and a place where it stands."""
+
+    def function(x: Tensor, whole: Tensor) -> list[Tensor]:
+        return [*x.mode(), *whole.mode(0, keepdim=True)]
+
+    torch._dynamo.reset()
+    x = torch.randint(0, 30, (9, 100), generator=torch.Generator().manual_seed(0)).float()
+    x[3], x[4, 7:9], x[5] = torch.arange(100.0), NAN, -torch.inf
+    whole = x.nan_to_num(3.0, neginf=4.0).long().t()
+    found = explain(function, x, whole, options={"target": target, "fallback": False})
+    assert not any(graph.library_calls for graph in found.graphs)
+    values, positions, least, places = found.result
+    assert torch.equal(values, x.mode().values)
+    assert torch.equal(values, x.gather(1, positions.unsqueeze(1)).squeeze(1))
+    assert torch.equal(least, whole.mode(0, keepdim=True).values)
+    assert torch.equal(least, whole.gather(0, places))
+
+
 def test_gradients_and_long_rows() -> None:
     """The gradient goes where the element was; one of many elements is found by ATen."""
 
