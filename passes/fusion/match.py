@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -162,7 +162,7 @@ def complete_match(
             continue
         if axis not in of_p.reduced and producer.space[axis].constant != 1:
             return "one of its axes is not read"
-        target = _counterpart(producer.space[axis], consumer, (of_p, of_c), axis, axes)
+        target = counterpart(producer.space[axis], consumer, (of_p, of_c), axis, axes)
         if target is None:
             target = len(space)
             space.append(producer.space[axis])
@@ -204,16 +204,22 @@ def _axes(exprs: tuple[Expr, ...]) -> frozenset[int]:
     return frozenset(v.index for e in exprs for v in e.variables() if v.kind == "d")
 
 
-def _counterpart(
-    size: Expr, consumer: KernelOp, bodies: tuple[Contents, Contents], axis: int, axes: Mapping[int, int]
+def counterpart(
+    size: Expr,
+    consumer: KernelOp,
+    bodies: tuple[Contents, Contents],
+    axis: int,
+    axes: Mapping[int, int],
+    among: Set[int] | None = None,
 ) -> int | None:
-    """A free axis of the consumer to run along the producer's reduced `axis`, None for a new one.
+    """A free axis of the consumer, of those `among`, for the producer's reduced `axis`; None for a new one.
 
     What tiles have summed is not walked again.
     """
     if bodies[0].tiled:
         return None
     free = [c for c, other in enumerate(consumer.space) if c not in axes.values() and other == size]
+    free = [c for c in free if among is None or c in among]
     if len(free) < 2:
         return free[0] if free else None
     along = {

@@ -18,7 +18,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from ..fusion.body import loads_of, simplify_body
 from ..fusion.contents import Bodies
 from ..fusion.in_place import changed_by, reads_what_changes
-from ..fusion.match import Match, Undo, match
+from ..fusion.match import Match, Undo, counterpart, drawback, match
 from ..fusion.merge import merge, users_to_sink
 from ..host.views import behind
 from ..rewrite import may_rewrite, skip
@@ -143,15 +143,23 @@ class _Scatter:
 
 
 def _complete(producer: KernelOp, consumer: KernelOp, bodies: Bodies, axes: dict[int, int]) -> Match | str:
-    """Each element is made once and scattered once; the producer's other axes are new ones."""
-    if bodies.of(consumer).over:
+    """Each element is made once and scattered once; the producer's other axes are new ones.
+
+    What it reduces may be an axis along which elements are scattered: they are made of the results.
+    """
+    of_p, of_c = bodies.of(producer), bodies.of(consumer)
+    if of_c.over:
         return "the scatter reduces, too"
     runs = Body.of(consumer.body.block).runs
     scattered = {a for op, own in runs.items() if isinstance(op, StoreOp) and op.scatters for a in own}
+    space = list(consumer.space)
+    for axis, size in enumerate(producer.space):
+        if axis not in axes:
+            along = axis in of_p.reduced
+            place = counterpart(size, consumer, (of_p, of_c), axis, axes, scattered) if along else None
+            axes[axis] = len(space) if place is None else place
+            space += [size] if place is None else []
     if any(consumer.space[a] != ONE for a in scattered.difference(axes.values())):
         return "each of its elements is scattered several times"
-    own = [a for a in range(len(producer.space)) if a not in axes]
-    rank = len(consumer.space)
-    axes |= {a: rank + i for i, a in enumerate(own)}
-    reduced = frozenset(axes[a] for a in bodies.of(producer).reduced)
-    return Match(axes, (*consumer.space, *(producer.space[a] for a in own)), reduced)
+    found = Match(axes, tuple(space), frozenset(axes[a] for a in of_p.reduced))
+    return drawback(producer, consumer, bodies, found) or found

@@ -50,6 +50,41 @@ func.func @beside_other_readers(%x: tensor<6x4xf32>, %t: tensor<9x4xf32>, %u: te
 
 // -----
 
+// What is scattered is made of rows and of what they are reduced to: both are walked at once.
+
+// CHECK-LABEL: @of_reduced_rows
+// CHECK:      = tk.kernel [9, 4, 6] ins(%x, %t, %i : tensor<6x4xf32>, tensor<9x4xf32>, tensor<6xi64>) -> (tensor<6xf32>, tensor<9x4xf32>)
+// CHECK:      tk.reduce add %{{.*}} over [1]
+// CHECK:      tk.store %{{.*}}, %{{.*}}[i0, d1](%{{.*}}) combine add
+// CHECK-NOT:  tk.kernel
+func.func @of_reduced_rows(%x: tensor<6x4xf32>, %t: tensor<9x4xf32>, %i: tensor<6xi64>) -> (tensor<6xf32>, tensor<9x4xf32>) {
+  %s = tk.kernel [6, 4] ins(%x : tensor<6x4xf32>) -> (tensor<6xf32>) {
+  ^bb0(%a: tensor<6x4xf32>, %o: tensor<6xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<6x4xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    tk.store %1, %o[d0] : f32, tensor<6xf32>
+  }
+  %r = tk.kernel [9, 4, 6] ins(%x, %s, %t, %i : tensor<6x4xf32>, tensor<6xf32>, tensor<9x4xf32>, tensor<6xi64>) -> (tensor<9x4xf32>) {
+  ^bb0(%a: tensor<6x4xf32>, %b: tensor<6xf32>, %c: tensor<9x4xf32>, %at: tensor<6xi64>, %o: tensor<9x4xf32>):
+    %0 = tk.load %c[d0, d1] : tensor<9x4xf32> -> f32
+    tk.store %0, %o[d0, d1] : f32, tensor<9x4xf32>
+    %1 = tk.load %at[d2] : tensor<6xi64> -> i64
+    %n = arith.constant 9 : i64
+    %z = arith.constant 0 : i64
+    %ok = arith.cmpi ult, %1, %n : i64
+    tk.assert %ok "index out of range" : i1
+    %p = arith.select %ok, %1, %z : i64
+    %2 = arith.index_cast %p : i64 to index
+    %3 = tk.load %a[d2, d1] : tensor<6x4xf32> -> f32
+    %4 = tk.load %b[d2] : tensor<6xf32> -> f32
+    %5 = arith.subf %3, %4 : f32
+    tk.store %5, %o[i0, d1](%2) combine add : f32, tensor<9x4xf32>
+  }
+  func.return %s, %r : tensor<6xf32>, tensor<9x4xf32>
+}
+
+// -----
+
 // REMARK: tk.kernel at {{.*}}: not scattered where it is made: each of its elements is scattered several times
 // CHECK-LABEL: @several_times
 // CHECK-COUNT-2: = tk.kernel
