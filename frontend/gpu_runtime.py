@@ -137,7 +137,7 @@ def build_gpu(graph: Graph, request: Request) -> Run:
         raise NoDeviceTensor(device=graph.device.type)
     driver, device = found.open_driver(), graph.device.index or 0
     written = written_arguments(graph)
-    _start_workers(graph, request)
+    start_workers(graph, request)
     lowered = lower(graph, request, _tuner(driver, device, request))
     with trace.stage("emit Triton"):
         kernels = emit_unit(graph.module)
@@ -188,7 +188,7 @@ _OPS_PER_KERNEL = 8
 """That fusion joins, roughly."""
 
 
-def _start_workers(graph: Graph, request: Request) -> None:
+def start_workers(graph: Graph, request: Request) -> None:
     """Let the processes that will compile the kernels begin while passes run: imports take them a while."""
     from tilewright.targets.gpu_triton.compiler import triton_version
 

@@ -10,9 +10,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+
+if TYPE_CHECKING:
+    from emulated_gpu import EmulatedGpu
+    from stand_in import StandIn
 
 _CACHES = ("TILEWRIGHT_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
 
@@ -47,6 +51,26 @@ def like_cuda(monkeypatch: pytest.MonkeyPatch) -> None:
     from tilewright.frontend.eager_facts import FACTS, GPUS
 
     monkeypatch.setitem(FACTS, "cpu", GPUS)
+
+
+@pytest.fixture(scope="module")
+def cuda_stand_in(tmp_path_factory: pytest.TempPathFactory) -> StandIn:
+    """What stands in for libcuda."""
+    from stand_in import build
+
+    return build(tmp_path_factory.mktemp("driver"))
+
+
+@pytest.fixture
+def gpu(cuda_stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedGpu]:
+    """A GPU whose launches run the text of kernels on CPU tensors."""
+    import torch
+    from emulated_gpu import emulated_gpu
+
+    torch._dynamo.reset()
+    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
+    with emulated_gpu(cuda_stand_in, monkeypatch) as found:
+        yield found
 
 
 @pytest.fixture

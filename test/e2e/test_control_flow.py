@@ -1,13 +1,12 @@
 """`cond`, loops, scans and maps: their graphs are compiled, and an op of the plan calls them."""
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-import stand_in
 import torch
-from emulated_gpu import EmulatedGpu, emulated_gpu
+from emulated_gpu import EmulatedGpu
 from torch import Tensor
 from torch._higher_order_ops import map as torch_map
 from torch._higher_order_ops.scan import scan
@@ -102,13 +101,6 @@ def test_gradients(f: Callable[[Tensor], Tensor], target: str) -> None:
     run = compiled(both, target)
     for rows, sign in ((4, 1), (6, -1)):
         same_gradients(run, both, torch.rand(rows, 5).double() * sign)
-
-
-@pytest.fixture
-def gpu(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedGpu]:
-    driver = stand_in.build(tmp_path_factory.mktemp("driver"))
-    with emulated_gpu(driver, monkeypatch) as found:
-        yield found
 
 
 def test_native_host_functions_for_gpus(gpu: EmulatedGpu, caplog: pytest.LogCaptureFixture) -> None:

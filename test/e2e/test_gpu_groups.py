@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import pytest
-import stand_in
 import torch
-from emulated_gpu import EmulatedGpu, emulated_gpu
+from emulated_gpu import EmulatedGpu, compiled
 from torch import Tensor, nn
 
 from tilewright.frontend.explain import explain
 
 SHAPES = ((16, 24), (24,), (33, 7), (77,), (), (0,), (16, 24), (40, 16))
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> stand_in.StandIn:
-    return stand_in.build(tmp_path_factory.mktemp("driver"))
-
-
-@pytest.fixture
-def gpu(library: stand_in.StandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedGpu]:
-    torch._dynamo.reset()
-    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
-    with emulated_gpu(library, monkeypatch) as found:
-        yield found
-
-
-def compiled(function: Any, **options: Any) -> Any:
-    return torch.compile(
-        function, backend="mlir", options={"target": "gpu_triton", "fallback": False}, **options
-    )
 
 
 def tensors(*dtypes: torch.dtype) -> list[Tensor]:

@@ -4,36 +4,18 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 import stand_in
 import torch
-from emulated_gpu import EmulatedGpu, emulated_gpu
+from emulated_gpu import EmulatedGpu, compiled
 from torch import nn
 
 import tilewright
 from tilewright.frontend.aten_runtime import RunsByAten, forget_warnings
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> stand_in.StandIn:
-    return stand_in.build(tmp_path_factory.mktemp("driver"))
-
-
-@pytest.fixture
-def gpu(library: stand_in.StandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[EmulatedGpu]:
-    torch._dynamo.reset()
-    with emulated_gpu(library, monkeypatch) as found:
-        yield found
-
-
-def compiled(function: Any, **options: Any) -> Any:
-    return torch.compile(
-        function, backend="mlir", options={"target": "gpu_triton", "fallback": False, **options}
-    )
 
 
 def check(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -140,16 +122,16 @@ def test_parameters_that_change_are_seen(gpu: EmulatedGpu) -> None:
 
 
 def test_real_machine_code(
-    library: stand_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cuda_stand_in: stand_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """Nothing is emulated here: the kernels are compiled for sm_90, and their launches are recorded."""
     pytest.importorskip("triton")
     torch._dynamo.reset()
-    library.reset()
-    monkeypatch.setenv("TILEWRIGHT_GPU_STAND_IN", str(library.path))
+    cuda_stand_in.reset()
+    monkeypatch.setenv("TILEWRIGHT_GPU_STAND_IN", str(cuda_stand_in.path))
     run = compiled(lambda x: torch.softmax(x, -1), cache_dir=str(tmp_path))
     run(torch.randn(3, 300))
-    (launch,) = library.launches()
+    (launch,) = cuda_stand_in.launches()
     assert launch.grid == (3, 1, 1)
     kinds = {file.read_text().split()[0] for file in tmp_path.rglob("manifest")}
     assert {"kernel", "library"} <= kinds
@@ -168,39 +150,39 @@ def test_long_sums_of_products_load_by_descriptor(gpu: EmulatedGpu) -> None:
 
 
 def test_descriptors_in_real_machine_code(
-    library: stand_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cuda_stand_in: stand_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A launch hands over 128 bytes for each descriptor of each program."""
     pytest.importorskip("triton")
     torch._dynamo.reset()
-    library.reset()
-    monkeypatch.setenv("TILEWRIGHT_GPU_STAND_IN", str(library.path))
+    cuda_stand_in.reset()
+    monkeypatch.setenv("TILEWRIGHT_GPU_STAND_IN", str(cuda_stand_in.path))
     linear = nn.Linear(2048, 1032, dtype=torch.bfloat16).requires_grad_(False)
     model = nn.Sequential(linear, nn.ReLU())  # without it a library does the product
     compiled(model, cache_dir=str(tmp_path))(torch.randn(1027, 2048).bfloat16())
-    (launch,) = library.launches()
+    (launch,) = cuda_stand_in.launches()
     assert launch.grid == (17 * 9, 1, 1)
     assert [json.loads(file.read_text())["scratch"] for file in tmp_path.rglob("facts.json")] == [256]
 
 
 def test_a_choice_among_configurations(
-    library: stand_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    cuda_stand_in: stand_in.StandIn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """`autotune` times what triton made of each candidate; another process would find the choice."""
     pytest.importorskip("triton")
     torch._dynamo.reset()
-    library.reset()
-    library.clock(lambda name, programs, threads: programs / threads)  # large programs of many threads
-    monkeypatch.setenv("TILEWRIGHT_GPU_STAND_IN", str(library.path))
+    cuda_stand_in.reset()
+    cuda_stand_in.clock(lambda name, programs, threads: programs / threads)  # large programs of many threads
+    monkeypatch.setenv("TILEWRIGHT_GPU_STAND_IN", str(cuda_stand_in.path))
     options = {"target": "gpu_triton", "fallback": False, "cache_dir": str(tmp_path), "autotune": True}
     found = tilewright.explain(lambda x: x * 2, torch.randn(1 << 20), options=options)
     assert found.seconds["autotune"] > 0
     (why,) = [r.why for r in found.remarks if "autotune" in r.why]
     assert why.startswith("autotune: 4 of 0-5, blocks 4096, 8 warps, 1 stages (0: ")
-    *timed, last = library.launches()
+    *timed, last = cuda_stand_in.launches()
     assert len(timed) > 6 * 10
     assert (last.grid, last.threads) == ((256, 1, 1), 256)
-    assert library.count("held") == 0
+    assert cuda_stand_in.count("held") == 0
     kinds = {file.read_text().split()[0] for file in tmp_path.rglob("manifest")}
     assert "choice" in kinds
 

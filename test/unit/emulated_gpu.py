@@ -146,6 +146,12 @@ def _mapped(address: int) -> int:
     raise AssertionError(f"{address:#x} is not mapped")
 
 
+def compiled(function: Any, *, dynamic: bool | None = None, **options: Any) -> Any:
+    """For the GPU; where no option allows it, nothing may run by way of ATen."""
+    options = {"target": "gpu_triton", "fallback": False, **options}
+    return torch.compile(function, backend="mlir", dynamic=dynamic, options=options)
+
+
 @contextmanager
 def emulated_gpu(
     driver: stand_in.StandIn, monkeypatch: Any, *, torch_is_real: bool = False
@@ -161,7 +167,7 @@ def emulated_gpu(
     def emitted(module: ModuleOp) -> TritonUnit:
         return gpu.emitted(module, real(module))
 
-    def compiled(unit: TritonUnit, architecture: str, request: Any) -> tuple[KernelCode, ...]:
+    def in_python(unit: TritonUnit, architecture: str, request: Any) -> tuple[KernelCode, ...]:
         return gpu.compiled(unit)
 
     build_host = gpu_runtime._build_host  # pyright: ignore[reportPrivateUsage]
@@ -172,7 +178,8 @@ def emulated_gpu(
 
     with (
         mock.patch.object(emit, "emit_unit", emitted),
-        mock.patch.object(gpu_runtime, "compile_kernels", compiled),
+        mock.patch.object(gpu_runtime, "compile_kernels", in_python),
+        mock.patch.object(gpu_runtime, "start_workers"),
         mock.patch.object(gpu_runtime, "_build_host", built),
         functorch.patch(enable_autograd_cache=False),  # entries would name kernels of other tests
     ):

@@ -50,23 +50,18 @@ func.func @main(%n: index {tw.symbol = "s0"}, %x: memref<?xf32> {th.sizes = "s0"
 
 
 @pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> stand_in.StandIn:
-    return stand_in.build(tmp_path_factory.mktemp("driver"))
-
-
-@pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """One cache for all: they compile few different host functions."""
     return tmp_path_factory.mktemp("cache")
 
 
 @pytest.fixture
-def driver(library: stand_in.StandIn) -> Iterator[stand_in.StandIn]:
-    library.reset()
-    library.work(square)
-    yield library
-    assert library.count("guards") == 0, "a guard was left behind"
-    assert library.raised == []
+def driver(cuda_stand_in: stand_in.StandIn) -> Iterator[stand_in.StandIn]:
+    cuda_stand_in.reset()
+    cuda_stand_in.work(square)
+    yield cuda_stand_in
+    assert cuda_stand_in.count("guards") == 0, "a guard was left behind"
+    assert cuda_stand_in.raised == []
 
 
 def square(name: str, grid: tuple[int, int, int], parameters: Any) -> None:

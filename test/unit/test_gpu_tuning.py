@@ -207,16 +207,11 @@ def test_the_default_stays_unless_clearly_slower() -> None:
     assert fastest({2: 1.0, 3: 1.1}) == 2
 
 
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> stand_in.StandIn:
-    return stand_in.build(tmp_path_factory.mktemp("driver"))
-
-
 @pytest.fixture
-def clock(library: stand_in.StandIn) -> Iterator[Clock]:
-    library.reset()
-    yield Clock(open_driver(str(library.path)), 1)
-    assert library.count("held") == 0, "memory, streams or events were left behind"
+def clock(cuda_stand_in: stand_in.StandIn) -> Iterator[Clock]:
+    cuda_stand_in.reset()
+    yield Clock(open_driver(str(cuda_stand_in.path)), 1)
+    assert cuda_stand_in.count("held") == 0, "memory, streams or events were left behind"
 
 
 def kernel_of(text: str, **attributes: int) -> TritonKernel:
@@ -228,7 +223,7 @@ def kernel_of(text: str, **attributes: int) -> TritonKernel:
     return replace(emit_unit(module).kernels[0], **attributes)
 
 
-def test_launches_between_events(library: stand_in.StandIn, clock: Clock) -> None:
+def test_launches_between_events(cuda_stand_in: stand_in.StandIn, clock: Clock) -> None:
     seen: list[tuple[float, int]] = []
     scratch: list[tuple[int, int]] = []
 
@@ -239,41 +234,41 @@ def test_launches_between_events(library: stand_in.StandIn, clock: Clock) -> Non
         seen.append((values[3], stand_in.floats(stand_in.pointer(parameters, 1), 1)[0] == 0.0))
         scratch.append((stand_in.pointer(parameters, 3) % 128, stand_in.pointer(parameters, 4)))
 
-    library.work(work)
-    library.clock(lambda name, programs, threads: programs * threads / 1e6)
+    cuda_stand_in.work(work)
+    cuda_stand_in.clock(lambda name, programs, threads: programs * threads / 1e6)
     binary = replace(BINARY, shared=100 << 10, scratch=128)
     seconds = clock.seconds(kernel_of(COPY), binary, [4 << 20, 512, 4 << 20])
     assert seconds == pytest.approx(1024 * 128 / 1e9)
-    launches = library.launches()
+    launches = cuda_stand_in.launches()
     assert {(x.grid, x.threads, x.shared, x.device) for x in launches} == {((1024, 1, 1), 128, 100 << 10, 1)}
     assert len({x.stream for x in launches}) == 1
     assert all(value == pytest.approx(0.0115, rel=0.01) and zero for value, zero in seen)
     assert set(scratch) == {(0, 0)}, "that of profilers is none"
-    assert library.raised == []
+    assert cuda_stand_in.raised == []
 
 
-def test_an_idle_device_is_kept_busy_first(library: stand_in.StandIn, clock: Clock) -> None:
+def test_an_idle_device_is_kept_busy_first(cuda_stand_in: stand_in.StandIn, clock: Clock) -> None:
     waits: list[int] = []
     for _ in range(2):
-        before = library.count("synchronized")
+        before = cuda_stand_in.count("synchronized")
         clock.seconds(kernel_of(COPY), BINARY, [4 << 20, 512, 4 << 20])
-        waits.append(library.count("synchronized") - before)
+        waits.append(cuda_stand_in.count("synchronized") - before)
     assert waits[0] > 10
     assert waits[1] == 1, "it was busy until now"
 
 
 @pytest.mark.parametrize("function", ["cuMemAlloc_v2", "cuEventCreate", "cuLaunchKernel", "cuModuleLoadData"])
-def test_failures_leave_nothing_behind(library: stand_in.StandIn, clock: Clock, function: str) -> None:
-    library.fail(function, 2, after=0 if function == "cuModuleLoadData" else 1)
+def test_failures_leave_nothing_behind(cuda_stand_in: stand_in.StandIn, clock: Clock, function: str) -> None:
+    cuda_stand_in.fail(function, 2, after=0 if function == "cuModuleLoadData" else 1)
     code = replace(BINARY, image=f"{function} 5".encode())
     with pytest.raises((LaunchFailed, Exception), match="CUDA_ERROR_OUT_OF_MEMORY"):
         clock.seconds(kernel_of(COPY), code, [4 << 20, 512, 4 << 20])
 
 
 @pytest.mark.skipif(not triton_version(), reason="triton is not installed")
-def test_compiled_and_timed(library: stand_in.StandIn, clock: Clock, tmp_path: Path) -> None:
+def test_compiled_and_timed(cuda_stand_in: stand_in.StandIn, clock: Clock, tmp_path: Path) -> None:
     """Real machine code in worker processes; the clock is a made-up one."""
-    library.clock(lambda name, programs, threads: programs / threads)
+    cuda_stand_in.clock(lambda name, programs, threads: programs / threads)
     module, remarks = module_of(COPY), list[Remark]()
     with remarks_to(remarks.append):
         Tuner("sm_90", "H", tmp_path, 2, clock.seconds)(module)
