@@ -45,7 +45,11 @@ def masked_put(
     behind = len(sizes) - before - covered
     there = b.cast(b.conform(mask, sizes[before : before + covered]), i1)
     values = b.cast(values, element)
+    if product(sizes_of(values)).constant == 1:  # of any rank
+        values = b.reshape(values, ())
     own = sizes_of(values)
+    if len(own) > before + 1 + behind:
+        raise Unsupported("values of more dimensions than what they are assigned to")
     at = len(own) - behind - 1  # the dimension along which there is a value for each position
     if at >= 0 and own[at].constant != 1:
         values = _next_for_each(b, there, values, at)

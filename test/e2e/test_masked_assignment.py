@@ -32,6 +32,7 @@ def of_one_value(x: Tensor, mask: Tensor) -> list[Tensor]:
         assigned(x, everywhere, mask[0], value=x[:, 0, :1]),
         assigned(x.transpose(0, 2), mask.transpose(0, 2), value=x[0, 0, 0]),
         x.index_put((mask,), x[0, 0, :1], accumulate=True),
+        x.index_put((mask,), x[:1, :1, :1, None]),
         x.index_put((mask[:, 0, 0],), x[0], accumulate=True),
         assigned(x[:0], mask[:0], value=1),
         assigned(line, mask[0, 0], value=1),
@@ -107,6 +108,16 @@ def test_the_mask_counts_other_than_there_are_values(target: str) -> None:
     for mask in ([True] * 3 + [False], [True] + [False] * 3, [False] * 4):
         with pytest.raises(Exception, match="index out of range"):
             compiled(x, torch.tensor(mask), values)
+
+
+def test_values_of_too_many_dimensions_are_an_error_of_aten() -> None:
+    torch._dynamo.reset()
+    x, mask = torch.arange(3.0), torch.tensor([True, False, True])
+    compiled = torch.compile(
+        lambda *args: torch.ops.aten.index_put(args[0], [args[1]], args[2]), backend="mlir"
+    )
+    with pytest.raises(Exception, match="shape mismatch"):
+        compiled(x, mask, torch.ones(1, 2))
 
 
 def test_one_select_is_one_kernel() -> None:
