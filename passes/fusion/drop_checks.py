@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -20,6 +21,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from ..rewrite import may_rewrite
 from ..schedule.fold_positions import at_expressions
 from ..schedule.positions import Positions
+from ..schedule.ranges import Range, decided, range_of
 from .body import simplify_body
 from .scalar_builder import constant_op
 
@@ -42,7 +44,8 @@ class DropChecksPass(ModulePass):
 
     That a position is below the size of its axis holds for any size. A mask of attention that reads a tensor
     at the numbers of rows and columns has no check then, and blocks may be left out. So it is known that a
-    number is not zero: division by it checks nothing.
+    number is not zero: division by it checks nothing. What floats make of positions of a known number lies
+    between two numbers, too: where an image is read that is resized.
     """
 
     name = "drop-checks"
@@ -59,20 +62,24 @@ def _simplify(kernel: KernelOp) -> None:
     ops = [op for op in kernel.body.block.ops if isinstance(op, AssertOp)]
     if not ops:
         return
-    bounds, positions = Bounds(kernel.space), Positions(kernel.space)
+    bounds, positions, ranges = Bounds(kernel.space), Positions(kernel.space), dict[SSAValue, Range]()
     for op in list(kernel.body.block.ops):
+        if len(op.results) == 1 and (found := range_of(op, [*map(ranges.get, op.operands)], kernel.space)):
+            ranges[op.results[0]] = found
         if isinstance(op, AssertOp):
             if number_of(op.condition) and may_rewrite(op, "cannot fail"):
                 op.detach()
                 op.erase()
         elif isinstance(op, LoadOp) and (known := positions.known(op.dynamic)):
             at_expressions(op, known)
-        elif (value := _known(op, positions, bounds)) is not None:
+        elif (value := _known(op, positions, bounds, ranges)) is not None:
             op.results[0].replace_all_uses_with(value)
     simplify_body(kernel)
 
 
-def _known(op: Operation, positions: Positions, bounds: Bounds) -> SSAValue | None:
+def _known(
+    op: Operation, positions: Positions, bounds: Bounds, ranges: Mapping[SSAValue, Range]
+) -> SSAValue | None:
     """The value that the result of `op` always equals."""
     if isinstance(op, arith.SelectOp) and (which := number_of(op.cond)) is not None:
         return op.lhs if which else op.rhs
@@ -80,6 +87,8 @@ def _known(op: Operation, positions: Positions, bounds: Bounds) -> SSAValue | No
         return None
     left, right = positions.of(op.lhs), positions.of(op.rhs)
     found = None if left is None or right is None else _decided(predicate_of(op), left, right, bounds)
+    if found is None:
+        found = decided(predicate_of(op), ranges.get(op.lhs), ranges.get(op.rhs))
     block = op.parent_block()
     if found is None or block is None:
         return None

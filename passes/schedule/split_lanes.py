@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Bounds, Expr, Var, as_expr, dim
-from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import axes_attr, map_attr
 from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
@@ -41,8 +41,8 @@ class SplitLanesPass(ModulePass):
         }
 
     A lane then loads what belongs to a row or a channel once for the 16 bytes that it moves, with one
-    division for its place, and computes once what is made of that alone; an index that is gathered at, too,
-    whose row it then reads as a whole. Run `flatten-axes` before, which merges rows.
+    division for its place, and computes once what is made of that alone, or of the number of the row; also
+    an index that is gathered at, whose row it then reads as a whole. Run `flatten-axes` before.
     """
 
     name = "split-lanes"
@@ -69,7 +69,7 @@ def _split(func: FuncOp) -> None:
     found = {op: [bounds.simplify(e.substitute(place)) for e in exprs_of(op)] for op in ops if exprs_of(op)}
     if any(e.coefficient(Var("d", lane)) is None for exprs in found.values() for e in exprs):
         return skip(func, "neighbours lie in different rows")
-    if not any(isinstance(op, LoadOp) and _is_shared(op, exprs, axis, lane) for op, exprs in found.items()):
+    if not any(_is_shared(op, exprs, axis, lane) for op, exprs in found.items()):
         return skip(func, "neighbours read nothing in common")
     if may_rewrite(func, "neighbours of a lane were given an axis"):
         _rewrite(func, sizes, found, axis)
@@ -82,9 +82,10 @@ def _contiguous(func: FuncOp) -> int | None:
     return None if transposed_axes(func) != (None, None) else axis
 
 
-def _is_shared(op: LoadOp, exprs: list[Expr], axis: int, lane: int) -> bool:
+def _is_shared(op: Operation, exprs: list[Expr], axis: int, lane: int) -> bool:
     variables = {v for e in exprs for v in e.variables()}
-    return not op.dynamic and Var("d", axis) in variables and Var("d", lane) not in variables
+    alone = isinstance(op, IndexOp) or (isinstance(op, LoadOp) and not op.dynamic)
+    return alone and Var("d", axis) in variables and Var("d", lane) not in variables
 
 
 def _rewrite(func: FuncOp, sizes: list[Expr], found: Mapping[Operation, list[Expr]], axis: int) -> None:

@@ -168,3 +168,62 @@ func.func @positions_that_are_or_are_not_equal(%x: tensor<8x8xi1>) -> tensor<8x8
   }
   func.return %r : tensor<8x8xi1>
 }
+
+// -----
+
+// Where a resized image is read: half of each position, between 0 and 3, wraps nowhere and is in range.
+// CHECK-LABEL: @resized
+// CHECK: %[[P:.*]] = arith.fptosi
+// CHECK-NOT: arith.cmpi
+// CHECK: %[[I:.*]] = arith.index_cast %[[P]]
+// CHECK-NEXT: tk.load %a[i0](%[[I]])
+func.func @resized(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %r = tk.kernel [8] ins(%x : tensor<4xf32>) -> (tensor<8xf32>) {
+  ^bb0(%a: tensor<4xf32>, %o: tensor<8xf32>):
+    %zero = arith.constant 0 : i64
+    %four = arith.constant 4 : i64
+    %none = arith.constant 0.0 : f32
+    %half = arith.constant 0.5 : f32
+    %0 = tk.index "d0" : i64
+    %1 = arith.sitofp %0 : i64 to f32
+    %2 = arith.mulf %1, %half : f32
+    %3 = arith.subf %2, %half : f32
+    %4 = arith.maximumf %3, %none : f32
+    %5 = arith.fptosi %4 : f32 to i64
+    %6 = arith.cmpi slt, %5, %zero : i64
+    %7 = arith.addi %5, %four : i64
+    %8 = arith.select %6, %7, %5 : i64
+    %9 = arith.cmpi ult, %8, %four : i64
+    tk.assert %9 "index out of range" : i1
+    %10 = arith.select %9, %8, %zero : i64
+    %11 = arith.index_cast %10 : i64 to index
+    %12 = tk.load %a[i0](%11) : tensor<4xf32> -> f32
+    tk.store %12, %o[d0] : f32, tensor<8xf32>
+  }
+  func.return %r : tensor<8xf32>
+}
+
+// -----
+
+// Of as many positions as might be, the last ones are beyond.
+// CHECK-LABEL: @resized_too_far
+// CHECK: tk.assert
+func.func @resized_too_far(%x: tensor<4xf32>) -> tensor<8xf32> {
+  %r = tk.kernel [8] ins(%x : tensor<4xf32>) -> (tensor<8xf32>) {
+  ^bb0(%a: tensor<4xf32>, %o: tensor<8xf32>):
+    %zero = arith.constant 0 : i64
+    %three = arith.constant 3 : i64
+    %half = arith.constant 0.5 : f32
+    %0 = tk.index "d0" : i64
+    %1 = arith.sitofp %0 : i64 to f32
+    %2 = arith.mulf %1, %half : f32
+    %3 = arith.fptosi %2 : f32 to i64
+    %4 = arith.cmpi ult, %3, %three : i64
+    tk.assert %4 "index out of range" : i1
+    %5 = arith.select %4, %3, %zero : i64
+    %6 = arith.index_cast %5 : i64 to index
+    %7 = tk.load %a[i0](%6) : tensor<4xf32> -> f32
+    tk.store %7, %o[d0] : f32, tensor<8xf32>
+  }
+  func.return %r : tensor<8xf32>
+}

@@ -54,6 +54,21 @@ tk.func @symbolic [s0*8] (%x: memref<?xf32>, %r: memref<?xf32>, %o: memref<?xf32
 
 // -----
 
+// What is made of the number of the row, once for four of its elements.
+
+// CHECK-LABEL: @number_of_row [128, 4]
+// CHECK: tk.index "(d0 floordiv 4)" : i64
+tk.func @number_of_row [512] (%x: memref<512xf32>, %o: memref<512xf32>) {
+  %0 = tk.load %x[d0] : memref<512xf32> -> f32
+  %1 = tk.index "d0 floordiv 16" : i64
+  %2 = arith.sitofp %1 : i64 to f32
+  %3 = math.sin %2 : f32
+  %4 = arith.mulf %0, %3 : f32
+  tk.store %4, %o[d0] : f32, memref<512xf32>
+}
+
+// -----
+
 // Rows of 196 halves are no multiple of eight of them.
 
 // CHECK-LABEL: @different_rows [1568]
