@@ -15,7 +15,7 @@ from .staying import reads_all, stays
 from .unread import drop_unread
 from .vanishing import vanishes
 from .worth import Memory, recompute_costs_more
-from .written_out import written_out
+from .written_out import use_results, written_out
 
 
 def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> str | None:
@@ -54,12 +54,10 @@ def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, mem
     alone = reads_all(kernel, consumer)
     if find_table(value) is not None or (copy := written_out(kernel)) is None:
         return False
-    for old, new in zip(kernel.results, copy.results, strict=True):
-        old.replace_all_uses_with(new)
+    use_results(copy, kernel)
     inlined = alone or vanishes(copy, memory.tile)
     inlined = inlined and compute_again(copy.results[value.index], consumer, bodies, memory) is None
     if not inlined:
-        for old, new in zip(kernel.results, copy.results, strict=True):
-            new.replace_all_uses_with(old)
+        use_results(kernel, copy)
     drop_unread(copy)
     return inlined

@@ -18,8 +18,9 @@ from .body import remove_divisions, simplify_body
 from .computed_again import compute_again, compute_written_out
 from .contents import Bodies
 from .in_place import reads_what_changes
-from .match import Undo, drawback, match, plain_match
+from .match import drawback, plain_match
 from .merge import merge, users_to_sink
+from .merge_matched import merge_matched, merge_written_out
 from .naming import NAME, fused_name
 from .sizes import distinct_ops
 from .staying import only_reader
@@ -51,7 +52,8 @@ class FusePass(ModulePass):
     With `far`, for targets where results go through the memory of a device and not a cache, more is computed
     again to keep results out of it: factors of products may be widened, from bytes to halves, again for each
     tile, a small kernel is computed again by all that read it, where they wait for their memory longer than
-    that takes, and reductions over a few elements are written out where that lets them be computed again.
+    that takes, and reductions over a few elements are written out where that lets them be computed again,
+    or join a reduction of rows, such as a sum over experts a norm.
     Axes of one point are left out, so that kernels over the same elements walk equal spaces.
     What several programs would each compute for themselves, such as keys of attention for each block of rows,
     is written where that takes longer. Running sums join what reads them, and what reduces or sorts the same
@@ -142,16 +144,12 @@ class _Fuser:
         why_not_inline = compute_again(value, consumer, self.bodies, memory)
         if why_not_inline is None:
             return self._inlined(producer, consumer)
-        undo: Undo = {}
-        merged = self._merge(producer, consumer, undo)
-        if isinstance(merged, KernelOp):
-            return merged
-        for kernel, restore in undo.items():
-            restore()
-            self.bodies.changed(kernel)
-        if memory.far and compute_written_out(value, consumer, self.bodies, memory):
-            return self._inlined(producer, consumer)
-        return f"{why_not_inline}; {merged}"
+        merged = merge_matched(producer, consumer, self.bodies)
+        if isinstance(merged, str) and memory.far:
+            if compute_written_out(value, consumer, self.bodies, memory):
+                return self._inlined(producer, consumer)
+            merged = merge_written_out(producer, consumer, self.bodies, self._too_big) or merged
+        return f"{why_not_inline}; {merged}" if isinstance(merged, str) else merged
 
     def _inlined(self, producer: KernelOp, consumer: KernelOp) -> KernelOp:
         """Tidy up where `consumer` computes a result of `producer` now."""
@@ -170,16 +168,6 @@ class _Fuser:
         if inputs > (limit := self.options.max_inputs):
             return f"the kernel would read {inputs} tensors, max-inputs is {limit}"
         return None
-
-    def _merge(self, producer: KernelOp, consumer: KernelOp, undo: Undo) -> KernelOp | str:
-        """Both kernels as one, or why not."""
-        found = match(producer, consumer, self.bodies, undo)
-        if isinstance(found, str):
-            return found
-        if (why := drawback(producer, consumer, self.bodies, found)) is not None:
-            return why
-        sunk = users_to_sink(producer, consumer)
-        return sunk if isinstance(sunk, str) else merge(producer, consumer, self.bodies, found, sunk)
 
     def _merge_plainly(self, producer: KernelOp, consumer: KernelOp) -> KernelOp | None:
         """Merge two kernels that walk the same space already, which is cheaper than copying ops."""

@@ -53,6 +53,12 @@ def written_out(kernel: KernelOp) -> KernelOp | None:
     return copy
 
 
+def use_results(used: KernelOp, instead_of: KernelOp) -> None:
+    """Let all that read one of two equal kernels read the other."""
+    for old, new in zip(instead_of.results, used.results, strict=True):
+        old.replace_all_uses_with(new)
+
+
 def _write_out(kernel: KernelOp, axes: Sequence[int], ranges: Sequence[range]) -> None:
     """Every op that varies along `axes` once per point of them, which then have the size 1."""
     block = kernel.body.block

@@ -103,6 +103,33 @@ func.func @writes_sums_out(%x: tensor<16x3x64xf32>) -> tensor<16x64xf32> {
 
 // -----
 
+// A sum of few joins a reduction of rows, which keeps it as well: its terms are written out.
+// CHECK-LABEL: @sums_of_few_in_rows
+// CHECK:      tk.kernel [16, 64] ins(%x : tensor<16x3x64xf32>) -> (tensor<16x64xf32>, tensor<16xf32>)
+// CHECK-COUNT-3: tk.load
+// CHECK-NOT:  tk.load
+// CHECK:      tk.reduce max {{.*}} over [1]
+// CHECK-NOT:  tk.kernel
+// CACHE-LABEL: @sums_of_few_in_rows
+// CACHE-COUNT-2: = tk.kernel
+func.func @sums_of_few_in_rows(%x: tensor<16x3x64xf32>) -> (tensor<16x64xf32>, tensor<16xf32>) {
+  %s = tw.sum %x over [1] : tensor<16x3x64xf32> -> tensor<16x64xf32>
+  %m = tw.max %s over [1] : tensor<16x64xf32> -> tensor<16xf32>
+  func.return %s, %m : tensor<16x64xf32>, tensor<16xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @sums_of_many_apart_from_rows
+// CHECK-COUNT-2: = tk.kernel
+func.func @sums_of_many_apart_from_rows(%x: tensor<16x9x64xf32>) -> (tensor<16x64xf32>, tensor<16xf32>) {
+  %s = tw.sum %x over [1] : tensor<16x9x64xf32> -> tensor<16x64xf32>
+  %m = tw.max %s over [1] : tensor<16x64xf32> -> tensor<16xf32>
+  func.return %s, %m : tensor<16x64xf32>, tensor<16xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @keeps_sums_of_many
 // CHECK-COUNT-2: = tk.kernel
 func.func @keeps_sums_of_many(%x: tensor<16x9x64xf32>) -> tensor<16x64xf32> {
