@@ -4,7 +4,7 @@ torch would save the state of the generator around each random operator that a c
 operator on a function, which no graph of ours holds. So a seed is drawn before, and kept; from it both passes
 draw the same numbers. Seeds of attention with dropout are kept, too; without, it draws none (`undrawn.py`).
 What is kept of attention that the program writes out: `recomputed_weights.py`; of repetitions:
-`repetitions.py`; of positions: `counted_positions.py`.
+`repetitions.py`; of positions: `counted_positions.py`; of what is divided: `kept_whole.py`.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 from .counted_positions import recompute_positions
 from .dropout_operators import operators
 from .joint_nodes import argument
+from .kept_whole import keep_whole
 from .recomputed_weights import recompute_weights
 from .repetitions import keep_shorter
 from .true_types import correct_types
@@ -51,6 +52,7 @@ def partition(
         recompute_weights(joint, how["num_fwd_outputs"])
     keep_shorter(joint, _ATTENTION)
     recompute_positions(joint)
+    keep_whole(joint)
     _draw_from_seeds(joint)
     _forget_seeds(joint)
     hide_operators(joint)

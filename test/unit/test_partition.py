@@ -97,3 +97,21 @@ def test_what_is_joined_with_itself_is_not_kept(other: bool) -> None:
     (output,) = forward.graph.find_nodes(op="output")
     joined = [node for node in output.args[0][1:] if node.meta["val"].shape[-1] == 32]
     assert bool(joined) == other
+
+
+def gated(product: bool) -> Any:
+    def function(x: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
+        y = ATEN.mm(x[0, 0], x[0, 0, :16]) if product else ATEN.sin(x[0, 0])
+        a, b = ATEN.split_with_sizes(ATEN.view(y, [4, 8, 16]), [8, 8], -1)
+        back = ATEN.cat([ATEN.view(g[0, 0, :, :8], [4, 8, 8]) * part for part in (b, a)], -1)
+        return ATEN.tanh(a) * b, back.sum(1)
+
+    return function
+
+
+@pytest.mark.parametrize("product", [False, True])
+def test_parts_of_products_are_kept_as_a_whole(product: bool) -> None:
+    forward, _ = parts(gated(product), 0.0)
+    (output,) = forward.graph.find_nodes(op="output")
+    widths = {node.meta["val"].shape[-1] for node in output.args[0][1:]}
+    assert widths == {16 if product else 8}

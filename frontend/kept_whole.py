@@ -1,0 +1,51 @@
+"""What is divided is kept as a whole: the backward pass divides it again, which costs nothing.
+
+    gate, up = split(mm(x, w), 1408, -1);  silu(gate) * up        kept: the product, not gate and up
+
+Parts of a product are views of its memory, so that to keep them keeps all of it. torch does not compute a
+`split_with_sizes` again, and keeps each part as a tensor of its own: what reads several could not tell that
+they are one buffer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.utils.checkpoint import CheckpointPolicy
+
+_ATEN = torch.ops.aten
+_DIVIDE: tuple[Any, ...] = (
+    _ATEN.split.Tensor,
+    _ATEN.split_with_sizes.default,
+    _ATEN.unbind.int,
+)
+_VIEWS = (_ATEN.view.default, _ATEN._unsafe_view.default, _ATEN.permute.default, _ATEN.t.default)
+_STORED = (
+    _ATEN.mm.default,
+    _ATEN.addmm.default,
+    _ATEN.bmm.default,
+    _ATEN._grouped_mm.default,
+    _ATEN.convolution.default,
+)
+"""What is in memory as a whole, however its parts are read."""
+
+
+def keep_whole(joint: GraphModule) -> None:
+    """Of a joint graph: parts of products are not kept."""
+    for target in _DIVIDE:
+        for node in joint.graph.find_nodes(op="call_function", target=target):
+            if _source(node).target not in _STORED:
+                continue
+            for again in (node, *node.users):
+                if "recompute" not in again.meta:
+                    again.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+
+
+def _source(node: Node) -> Node:
+    """What `node` divides, behind views."""
+    source: Any = node.args[0]
+    while source.target in _VIEWS:
+        source = source.args[0]
+    return source
