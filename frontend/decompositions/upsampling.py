@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from itertools import product
-from math import ceil, prod
+from math import ceil, frexp, prod
 from operator import add, mul
 from typing import Any, cast
 
@@ -33,6 +32,8 @@ _LONGEST = 1 << 14
 _WRITTEN_OUT = 16
 """Results of a window that are added one by one."""
 
+Reach = tuple[float, float]
+
 
 @dataclass(frozen=True)
 class Line:
@@ -46,14 +47,19 @@ class Line:
     def place(self, result: Tensor) -> Tensor:
         return (result + self.shift) * self.scale - self.shift
 
-    def window(self, reach: int) -> int:
-        """How many results may be made of one element: those at places less than `reach` apart from it."""
+    @property
+    def _margin(self) -> float:
+        """0 where nothing is rounded: there are twice, or four times, as many results as elements."""
+        return 0.0 if self.scale <= 1 and frexp(self.scale)[0] == 0.5 else _MARGIN
+
+    def window(self, reach: Reach) -> int:
+        """How many results may be made of one element: those at places that far before and behind it."""
         if not self.scale or self.size == 1:
             return self.count
-        longest = 0
+        longest, (low, high) = 0, reach
         for j in range(self.size):
-            first = max(0, ceil(self._result(j - reach) - 2 * _MARGIN))
-            end = ceil(self._result(j + reach) + _MARGIN) if j < self.size - 1 else self.count
+            first = max(0, ceil(self._result(j - low) - 2 * self._margin))
+            end = ceil(self._result(j + high) + self._margin) if j < self.size - 1 else self.count
             longest = max(longest, min(end, self.count) - first)
         return min(longest, self.count)
 
@@ -61,13 +67,13 @@ class Line:
         """The number that lies there, as `place` has it the other way round."""
         return (place + self.shift) * (1 / self.scale) - self.shift
 
-    def results(self, element: Tensor, reach: int) -> Tensor:
+    def results(self, element: Tensor, reach: Reach) -> Tensor:
         """Of each element so many, one after the other, all of those that may be made of it."""
         length = self.window(reach)
         behind = torch.arange(length, device=element.device).to(element.dtype)
         if length == self.count:
             return behind.expand(self.size, length)
-        first = (self._result(element - reach) - _MARGIN).ceil().clamp(0, self.count - length)
+        first = (self._result(element - reach[0]) - self._margin).ceil().clamp(0, self.count - length)
         return first.unsqueeze(-1) + behind
 
 
@@ -79,8 +85,8 @@ Weights = Callable[[Line, Tensor, Tensor], Tensor]
 class Filter:
     """How a result is made of the elements along one dimension."""
 
-    reach: int
-    """It is made of none so far away."""
+    reach: Reach
+    """Of an element are made results at places from so far before it, up to so far behind it."""
     weights: Weights
 
 
@@ -111,11 +117,22 @@ def _cubic(line: Line, result: Tensor, element: Tensor) -> Tensor:
     return reduce(add, parts)
 
 
-LINEAR, CUBIC = Filter(1, _hat), Filter(2, _cubic)
+def _nearest(line: Line, result: Tensor, element: Tensor) -> Tensor:
+    """Which is found in f32, whatever is computed."""
+    place = ((result.to(torch.float32) + line.shift) * line.scale).floor().clamp(max=line.size - 1)
+    return (place == element).to(result.dtype)
+
+
+LINEAR, CUBIC = Filter((1, 1), _hat), Filter((2, 2), _cubic)
+NEAREST, NEAREST_MIDDLE = Filter((0, 1), _nearest), Filter((0.5, 0.5), _nearest)
 
 
 def lines_of(
-    sizes: Sequence[Any], counts: Sequence[Any], align_corners: bool, scales: Sequence[float] | None
+    sizes: Sequence[Any],
+    counts: Sequence[Any],
+    align_corners: bool,
+    scales: Sequence[float] | None,
+    shift: float = 0.5,
 ) -> list[Line] | None:
     """None where sizes are symbols, or there is nothing, or too much."""
     if not all(isinstance(n, int) and 0 < n <= _LONGEST for n in (*sizes, *counts)):
@@ -125,7 +142,7 @@ def lines_of(
         if align_corners:
             found.append(Line(size, count, (size - 1) / (count - 1) if count > 1 else 0.0, 0.0))
         else:
-            found.append(Line(size, count, 1 / scales[d] if scales else size / count, 0.5))
+            found.append(Line(size, count, 1 / scales[d] if scales else size / count, shift))
     return found
 
 
@@ -134,9 +151,22 @@ def gradient_of(gradient: Tensor, lines: Sequence[Line], how: Filter) -> Tensor:
     wide = gradient.to(torch.promote_types(gradient.dtype, torch.float32))
     windows = [_windows(line, how, wide) for line in lines]
     if prod(results.shape[1] for results, _ in windows) <= _WRITTEN_OUT:
-        along = [zip(r.unbind(1), w.unbind(1), strict=True) for r, w in windows]
-        return reduce(add, (_weighted(wide, place) for place in product(*along)))
-    return _weighted(wide, windows).sum(trailing(lines))
+        return _added_up(wide, windows)
+    rank = len(windows)
+    results = [spread(r.to(torch.int64), d, rank) for d, (r, _) in enumerate(windows)]
+    weights = [spread(w, d, rank) for d, (_, w) in enumerate(windows)]
+    return _weighted(wide[(..., *results)], reduce(mul, weights)).sum(trailing(lines))
+
+
+def _added_up(wide: Tensor, windows: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
+    """One by one: along the first dimension of `windows`, which are the last ones, sums along the others."""
+    if not windows:
+        return wide
+    (results, weights), *others = windows
+    shape, dim = (-1, *[1] * len(others)), wide.dim() - len(windows)
+    along = zip(results.to(torch.int64).unbind(1), weights.unbind(1), strict=True)
+    parts = [(_added_up(wide.index_select(dim, r), others), weight.reshape(shape)) for r, weight in along]
+    return reduce(add, (_weighted(value, weight) for value, weight in parts))
 
 
 def _windows(line: Line, how: Filter, wide: Tensor) -> tuple[Tensor, Tensor]:
@@ -146,12 +176,9 @@ def _windows(line: Line, how: Filter, wide: Tensor) -> tuple[Tensor, Tensor]:
     return results, how.weights(line, results, element.unsqueeze(-1))
 
 
-def _weighted(wide: Tensor, place: Sequence[tuple[Tensor, Tensor]]) -> Tensor:
-    """What lies at such results, times their weights; one of both for each dimension."""
-    rank = len(place)
-    results = [spread(line.to(torch.int64), d, rank) for d, (line, _) in enumerate(place)]
-    weight = reduce(mul, [spread(line, d, rank) for d, (_, line) in enumerate(place)])
-    return torch.where(weight != 0, wide[(..., *results)] * weight, 0.0)  # what is infinite is not read
+def _weighted(value: Tensor, weight: Tensor) -> Tensor:
+    """0 where the weight is 0, whatever lies there."""
+    return torch.where(weight != 0, value * weight, 0.0)
 
 
 class _Resized(torch.autograd.Function):
@@ -179,7 +206,22 @@ def _counts(
     return [int(n * scale) if isinstance(n, int) else n for n, scale in zip(sizes, scales, strict=True)]
 
 
-def _row(how: Filter) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]]:
+def _resized(
+    own: Callable[[], Tensor],
+    x: Tensor,
+    how: Filter,
+    lines: Sequence[Line] | None,
+) -> Tensor:
+    wanted = torch.is_grad_enabled() and x.requires_grad and not facts_of(x.device).adds_resized_gradients
+    if not wanted or lines is None:
+        return own()
+    return cast("Any", _Resized).apply(x, own, lines, how)
+
+
+Row = Callable[[Callable[..., Tensor]], Callable[..., Tensor]]
+
+
+def _interpolated(how: Filter) -> Row:
     def row(own: Callable[..., Tensor]) -> Callable[..., Tensor]:
         def resized(
             x: Tensor,
@@ -189,25 +231,37 @@ def _row(how: Filter) -> Callable[[Callable[..., Tensor]], Callable[..., Tensor]
         ) -> Tensor:
             counts = _counts(x.shape[2:], output_size, scale_factors)
             lines = lines_of(x.shape[2:], counts, align_corners, scale_factors)
-            resize = partial(own, x, output_size, align_corners, scale_factors)
-            wanted = (
-                torch.is_grad_enabled() and x.requires_grad and not facts_of(x.device).adds_resized_gradients
-            )
-            if not wanted or lines is None:
-                return resize()
-            return cast("Any", _Resized).apply(x, resize, lines, how)
+            return _resized(partial(own, x, output_size, align_corners, scale_factors), x, how, lines)
 
         return resized
 
     return row
 
 
-def resized_images() -> Mapping[Operator, Callable[..., Any]]:
+def _repeated(how: Filter) -> Row:
+    def row(own: Callable[..., Tensor]) -> Callable[..., Tensor]:
+        def resized(
+            x: Tensor, output_size: Sequence[Any] | None, scale_factors: Sequence[float] | None
+        ) -> Tensor:
+            counts = _counts(x.shape[2:], output_size, scale_factors)
+            lines = lines_of(x.shape[2:], counts, False, scale_factors, how.reach[0])
+            return _resized(partial(own, x, output_size, scale_factors), x, how, lines)
+
+        return resized
+
+    return row
+
+
+def resized_images() -> Mapping[Operator, Row]:
     """What these operators are traced as."""
     aten = torch.ops.aten
-    return {
-        aten.upsample_linear1d.vec: _row(LINEAR),
-        aten.upsample_bilinear2d.vec: _row(LINEAR),
-        aten.upsample_trilinear3d.vec: _row(LINEAR),
-        aten.upsample_bicubic2d.vec: _row(CUBIC),
+    rows: dict[Operator, Row] = {
+        aten.upsample_linear1d.vec: _interpolated(LINEAR),
+        aten.upsample_bilinear2d.vec: _interpolated(LINEAR),
+        aten.upsample_trilinear3d.vec: _interpolated(LINEAR),
+        aten.upsample_bicubic2d.vec: _interpolated(CUBIC),
     }
+    for rank in (1, 2, 3):
+        rows[getattr(aten, f"upsample_nearest{rank}d").vec] = _repeated(NEAREST)
+        rows[getattr(aten, f"_upsample_nearest_exact{rank}d").vec] = _repeated(NEAREST_MIDDLE)
+    return rows

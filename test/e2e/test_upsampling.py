@@ -11,7 +11,14 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from tilewright.frontend.decompositions.upsampling import CUBIC, LINEAR, gradient_of, lines_of
+from tilewright.frontend.decompositions.upsampling import (
+    CUBIC,
+    LINEAR,
+    NEAREST,
+    NEAREST_MIDDLE,
+    gradient_of,
+    lines_of,
+)
 from tilewright.frontend.explain import explain
 
 interpolate: Any = F.interpolate
@@ -48,6 +55,26 @@ def test_as_written_out(mode: str, corners: bool) -> None:
         torch.testing.assert_close(gradient_of(w.float(), lines, how), want.float(), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("mode", ["nearest", "nearest-exact"])
+def test_nearest_as_written_out(mode: str) -> None:
+    how = NEAREST if mode == "nearest" else NEAREST_MIDDLE
+    whole: list[tuple[Sequence[int], dict[str, Any]]] = [
+        ((5, 7, 3), {"scale_factor": (2.0, 3.0, 4.0)}),
+        ((6, 9, 8), {"size": (4, 3, 2)}),
+    ]
+    for rank in (1, 2, 3):
+        for sizes, given in (*RESIZED, *whole):
+            ((name, wanted),) = given.items()
+            x = random(2, 2, *sizes[:rank]).requires_grad_()
+            y: Tensor = interpolate(x, **{name: wanted[:rank]}, mode=mode)
+            w = random(*y.shape, seed=1)
+            (want,) = torch.autograd.grad(y, x, w)
+            scales = wanted[:rank] if name == "scale_factor" else None
+            lines = lines_of(x.shape[2:], y.shape[2:], False, scales, how.reach[0])
+            assert lines is not None
+            torch.testing.assert_close(gradient_of(w, lines, how), want)
+
+
 def step(x: Tensor, w: Tensor, **how: Any) -> tuple[Tensor, Tensor]:
     with torch.enable_grad():
         x = x.detach().requires_grad_()
@@ -59,6 +86,8 @@ CASES: dict[str, tuple[dict[str, Any], torch.dtype]] = {
     "bilinear, aligned": ({"size": (9, 6), "mode": "bilinear", "align_corners": True}, torch.float32),
     "bilinear of halves": ({"scale_factor": 1.7, "mode": "bilinear"}, torch.bfloat16),
     "bicubic": ({"scale_factor": 2, "mode": "bicubic"}, torch.float32),
+    "nearest": ({"scale_factor": 2, "mode": "nearest"}, torch.float32),
+    "nearest to the middle": ({"size": (8, 16), "mode": "nearest-exact"}, torch.float32),
 }
 
 
@@ -75,6 +104,8 @@ def test_one_kernel(case: str) -> None:
     found = explain(partial(step, **how), x, w, options={"target": "gpu_emulated", "fallback": False})
     assert not any("scatter" in name for graph in found.graphs for name in graph.kernels)
     assert not any(graph.library_calls for graph in found.graphs)
+    if case != "bicubic":
+        assert len(found.graphs[-1].kernels) == 1
     wide = step(x.double(), w.double(), **how)
     for got, want, exact in zip(found.result, step(x, w, **how), wide, strict=True):
         assert got.stride() == want.stride()
