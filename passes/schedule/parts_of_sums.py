@@ -10,7 +10,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
 from tilewright.dialects.tk.contraction import find_contraction
-from tilewright.dialects.tk.domain import Along, levels_of
+from tilewright.dialects.tk.domain import Along, axes_of_exprs, levels_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sumexp import SumExpOp
@@ -177,9 +177,11 @@ def _of_product(
 
 
 def _lies_along(kernel: KernelOp, kept: tuple[int, ...]) -> bool:
-    """Whether inputs are contiguous along an axis that stays."""
+    """Whether what is reduced is contiguous along an axis that stays; positions of rows are not reduced."""
     for op in kernel.body.block.ops:
-        if isinstance(op, LoadOp) and len(op.subscripts) > 1:
+        if not isinstance(op, LoadOp) or len(op.subscripts) < 2:
+            continue
+        if op.dynamic or not axes_of_exprs(op.subscripts) <= {*kept}:
             last = op.subscripts[-1]
             return any((c := last.coefficient(Var("d", a))) is not None and c.constant == 1 for a in kept)
     return False

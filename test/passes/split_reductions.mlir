@@ -368,3 +368,40 @@ func.func @columns_in_parts(%x: tensor<4096x512xf32>) -> tensor<512xf32> {
   }
   func.return %r : tensor<512xf32>
 }
+
+// -----
+
+// Rows that are looked up by positions of two dimensions are rows: positions are not reduced.
+// REMARK: tk.kernel at {{.*}}: not split: 1024 programs keep a GPU busy
+// CHECK-LABEL: @rows_at_positions
+// CHECK: tk.kernel [8, 128, 768] ins(%x, %i
+// CHECK-NOT: tk.kernel
+func.func @rows_at_positions(%x: tensor<90x768xf32>, %i: tensor<8x128xi64>) -> tensor<8x128xf32> {
+  %r = tk.kernel [8, 128, 768] ins(%x, %i : tensor<90x768xf32>, tensor<8x128xi64>) -> (tensor<8x128xf32>) {
+  ^bb0(%a: tensor<90x768xf32>, %at: tensor<8x128xi64>, %o: tensor<8x128xf32>):
+    %0 = tk.load %at[d0, d1] : tensor<8x128xi64> -> i64
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = tk.load %a[i0, d2](%1) : tensor<90x768xf32> -> f32
+    %3 = tk.reduce add %2 over [2] : f32
+    tk.store %3, %o[d0, d1] : f32, tensor<8x128xf32>
+  }
+  func.return %r : tensor<8x128xf32>
+}
+
+// -----
+
+// Columns of rows that are looked up are columns.
+// CHECK-LABEL: @columns_at_positions
+// CHECK: tk.kernel [512, 16, 256] ins(%x, %i
+// CHECK: tk.kernel [512, 16] ins
+func.func @columns_at_positions(%x: tensor<90x512xf32>, %i: tensor<4096xi64>) -> tensor<512xf32> {
+  %r = tk.kernel [512, 4096] ins(%x, %i : tensor<90x512xf32>, tensor<4096xi64>) -> (tensor<512xf32>) {
+  ^bb0(%a: tensor<90x512xf32>, %at: tensor<4096xi64>, %o: tensor<512xf32>):
+    %0 = tk.load %at[d1] : tensor<4096xi64> -> i64
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = tk.load %a[i0, d0](%1) : tensor<90x512xf32> -> f32
+    %3 = tk.reduce add %2 over [1] : f32
+    tk.store %3, %o[d0] : f32, tensor<512xf32>
+  }
+  func.return %r : tensor<512xf32>
+}
