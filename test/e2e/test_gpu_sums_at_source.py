@@ -70,3 +70,14 @@ def test_fewer_rows_at_a_time_where_much_is_live(tmp_path: Path, monkeypatch: py
     check(norm_gradient, keep, g, r, x, y, z, w, u)
     (kernels,) = tmp_path.rglob("kernels.py")
     assert "in range(0, 8, 4):" in kernels.read_text()
+
+
+def norm_of_inputs(g: Tensor, x: Tensor, r: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """The weight's gradient, then that of the rows, of which no kernel makes any."""
+    row = (g * w * x).mean(1, keepdim=True) * r * r
+    return (g * (x * r)).sum(0), (g * w - x * row) * r
+
+
+def test_one_kernel_reads_what_none_makes() -> None:
+    g, x, r, w = floats(520, 33), floats(520, 33, seed=1), floats(520, 1, seed=2), floats(33, seed=3)
+    check(norm_of_inputs, g, x, r, w)
