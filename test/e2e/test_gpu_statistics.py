@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable
 
 import pytest
@@ -76,3 +77,35 @@ def test_an_index_is_checked_where_statistics_are_stored() -> None:
     t[1, 2] = 21
     with pytest.raises(Exception, match="TW2237"):
         explain(losses, x, t, options={"target": "gpu_emulated", "fallback": False})
+
+
+def test_differences_from_a_mean_are_made_again() -> None:
+    """The gradient of a norm of columns, behind a product of halves."""
+    model = torch.nn.Sequential(torch.nn.Linear(48, 32), torch.nn.BatchNorm1d(32), torch.nn.ReLU())
+    model.append(torch.nn.Linear(32, 1)).bfloat16()
+    compiled = torch.compile(model, backend="mlir", options={"target": "gpu_emulated", "fallback": False})
+    x, found = tensor(256, 48).bfloat16(), list[list[Tensor]]()
+    wide = copy.deepcopy(model).double()
+    for one in (compiled, model, wide):
+        one.zero_grad()
+        given = x.to(next(one.parameters()).dtype, copy=True).requires_grad_()
+        one(given).square().sum().backward()
+        found.append([t.grad.double() for t in (given, *one.parameters()) if t.grad is not None])
+    for ours, eager, exact in zip(*found, strict=True):
+        assert (ours - exact).norm() <= 3 * (eager - exact).norm() + 1e-6 * exact.norm()
+
+
+def test_gathers_are_joined_where_they_are_checked() -> None:
+    def pairs(x: Tensor, i: Tensor, j: Tensor) -> Tensor:
+        return torch.cat([x[i], x[j] * 2], 1)
+
+    x, i, j = tensor(9, 6), torch.arange(5), torch.arange(-3, 2)
+    found = explain(pairs, x, i, j, options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(found.result, pairs(x, i, j))
+    (graph,) = found.graphs
+    assert len(graph.kernels) == 1
+    for at in (i, j):
+        wrong = [t.clone() for t in (i, j)]
+        wrong[at is j][2] = 9
+        with pytest.raises(Exception, match="TW2237"):
+            explain(pairs, x, *wrong, options={"target": "gpu_emulated", "fallback": False})
