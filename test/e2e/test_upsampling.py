@@ -84,11 +84,14 @@ def step(x: Tensor, w: Tensor, **how: Any) -> tuple[Tensor, Tensor]:
 
 CASES: dict[str, tuple[dict[str, Any], torch.dtype]] = {
     "bilinear, aligned": ({"size": (9, 6), "mode": "bilinear", "align_corners": True}, torch.float32),
-    "bilinear of halves": ({"scale_factor": 1.7, "mode": "bilinear"}, torch.bfloat16),
+    "bilinear of halves": ({"scale_factor": 1.3, "mode": "bilinear"}, torch.bfloat16),
+    "bilinear of halves, 16 results per element": ({"scale_factor": 1.7, "mode": "bilinear"}, torch.bfloat16),
     "bicubic": ({"scale_factor": 2, "mode": "bicubic"}, torch.float32),
     "nearest": ({"scale_factor": 2, "mode": "nearest"}, torch.float32),
     "nearest to the middle": ({"size": (8, 16), "mode": "nearest-exact"}, torch.float32),
 }
+LARGE = ("bicubic", "bilinear of halves, 16 results per element")
+"""One would have more ops than `fuse` puts into a kernel."""
 
 
 @pytest.mark.usefixtures("like_cuda")
@@ -104,7 +107,7 @@ def test_one_kernel(case: str) -> None:
     found = explain(partial(step, **how), x, w, options={"target": "gpu_emulated", "fallback": False})
     assert not any("scatter" in name for graph in found.graphs for name in graph.kernels)
     assert not any(graph.library_calls for graph in found.graphs)
-    if case != "bicubic":
+    if case not in LARGE:
         assert len(found.graphs[-1].kernels) == 1
     wide = step(x.double(), w.double(), **how)
     for got, want, exact in zip(found.result, step(x, w, **how), wide, strict=True):
