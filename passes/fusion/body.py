@@ -93,9 +93,12 @@ def split_axis(kernel: KernelOp, axis: int, inner: Expr, *, only_if_simpler: boo
     moved = {Var("d", i): dim(i + 1) for i in range(axis + 1, len(space))}
     moved[Var("d", axis)] = dim(axis) * inner + dim(axis + 1)
     bounds = Bounds(sizes)
-    rewritten = {
-        op: [bounds.simplify(e.substitute(moved)) for e in exprs] for op in ops if (exprs := exprs_of(op))
-    }
+    new: dict[Expr, Expr] = {}
+    for op in ops:
+        for expr in exprs_of(op):
+            if expr not in new:
+                new[expr] = bounds.simplify(expr.substitute(moved))
+    rewritten = {op: [new[e] for e in exprs] for op in ops if (exprs := exprs_of(op))}
     if only_if_simpler:
         before = sum(_calls(exprs_of(op)) for op in rewritten)
         if sum(_calls(exprs) for exprs in rewritten.values()) >= before:
@@ -123,12 +126,8 @@ def remember_axes(kernel: KernelOp) -> Callable[[], None]:
 def remove_divisions(kernel: KernelOp) -> None:
     """Split axes until no subscript divides an axis, where sizes allow it."""
     for _ in range(16):
-        candidates = [
-            candidate
-            for op in kernel.body.block.ops
-            for e in exprs_of(op)
-            for candidate in _split_candidates(e, kernel.space)
-        ]
+        exprs = dict.fromkeys(e for op in kernel.body.block.ops for e in exprs_of(op))
+        candidates = dict.fromkeys(c for e in exprs for c in _split_candidates(e, kernel.space))
         if not any(split_axis(kernel, axis, inner, only_if_simpler=True) for axis, inner in candidates):
             return
 
