@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from operator import attrgetter
 
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 type_of = attrgetter("_type")
@@ -23,3 +26,10 @@ def ops_of(block: Block) -> list[Operation]:
         found.append(op)
         op = op._next_op  # pyright: ignore[reportPrivateUsage]
     return found
+
+
+def defined_functions(module: ModuleOp) -> Iterator[FuncOp]:
+    """The functions of a module that have a body, those that are added meanwhile among them."""
+    for op in module.ops:
+        if isinstance(op, FuncOp) and not op.is_declaration:
+            yield op

@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var, as_expr, parse_exprs
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.types import element_type_of, sizes_of
 from tilewright.passes.setup import SETUP
@@ -51,7 +52,7 @@ class Refused:
 
 def entries(module: ModuleOp) -> tuple[list[Entry], list[Refused]]:
     """The functions to run: those of the host, or the kernels where there are no others."""
-    functions = [f for f in module.ops if isinstance(f, FuncOp) and not f.is_declaration]
+    functions = list(defined_functions(module))
     mains = [f for f in functions if f.sym_name.data != SETUP or len(functions) == 1]
     found: list[Entry] = []
     refused: list[Refused] = []

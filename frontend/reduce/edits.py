@@ -18,6 +18,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.traits import IsTerminator, SymbolOpInterface
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.types import is_float
 from tilewright.passes.fusion.scalar_builder import constant_op
 
@@ -77,7 +78,7 @@ def _erase(op: Operation) -> bool:
 
 def _results(module: ModuleOp) -> list[Change]:
     found: list[Change] = []
-    for function in _bodies(module):
+    for function in list(defined_functions(module)):
         ret = function.body.block.last_op
         if isinstance(ret, ReturnOp):
             found += [lambda f=function, i=i: _drop_result(f, i) for i in range(len(ret.operands))]
@@ -97,7 +98,7 @@ def _drop_result(function: FuncOp, index: int) -> bool:
 def _returned(module: ModuleOp) -> list[Change]:
     """Return an operand of the op that makes a result, in place of that result."""
     found: list[Change] = []
-    for function in _bodies(module):
+    for function in list(defined_functions(module)):
         ret = function.body.block.last_op
         for index, value in enumerate(ret.operands if isinstance(ret, ReturnOp) else ()):
             if isinstance(value.owner, Operation):
@@ -115,7 +116,7 @@ def _return_instead(function: FuncOp, index: int, value: SSAValue) -> bool:
 
 def _arguments(module: ModuleOp) -> list[Change]:
     found: list[Change] = []
-    for function in _bodies(module):
+    for function in list(defined_functions(module)):
         for index, arg in enumerate(function.body.block.args):
             if arg.first_use is None:
                 found.append(lambda f=function, i=index: _drop_argument(f, i))
@@ -139,10 +140,6 @@ def _retype(function: FuncOp) -> bool:
     inputs = [a.type for a in function.body.block.args]
     function.properties["function_type"] = FunctionType.from_lists(inputs, [v.type for v in ret.operands])
     return True
-
-
-def _bodies(module: ModuleOp) -> list[FuncOp]:
-    return [op for op in module.ops if isinstance(op, FuncOp) and not op.is_declaration]
 
 
 # Ops

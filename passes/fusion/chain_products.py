@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.linalg import MatmulOp
@@ -56,13 +56,12 @@ class ChainProductsPass(ModulePass):
     calls: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for inner in list(function.body.block.ops):
-                    if isinstance(inner, KernelOp):
-                        _chain(inner)
-                    elif self.calls and isinstance(inner, MatmulOp):
-                        chain_calls(inner, _chain)
+        for function in defined_functions(op):
+            for inner in list(function.body.block.ops):
+                if isinstance(inner, KernelOp):
+                    _chain(inner)
+                elif self.calls and isinstance(inner, MatmulOp):
+                    chain_calls(inner, _chain)
 
 
 def _chain(last: KernelOp, why_not: Callable[[KernelOp], str | None] = lambda _: None) -> bool:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tw.attention import AttentionOp
 
 from ..rewrite import may_rewrite, take_results
@@ -54,9 +54,7 @@ class ConvertTwToTkPass(ModulePass):
     deterministic: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if not isinstance(function, FuncOp) or function.is_declaration:
-                continue
+        for function in defined_functions(op):
             block = function.body.block
             ops = list(block.ops)
             products = products_of(ops, self.products)

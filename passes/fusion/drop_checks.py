@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, i1
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Bounds, Expr
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.scalars import number_of, predicate_of
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.calls import AssertOp
@@ -51,11 +51,10 @@ class DropChecksPass(ModulePass):
     name = "drop-checks"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for kernel in function.body.block.ops:
-                    if isinstance(kernel, KernelOp):
-                        _simplify(kernel)
+        for function in defined_functions(op):
+            for kernel in function.body.block.ops:
+                if isinstance(kernel, KernelOp):
+                    _simplify(kernel)
 
 
 def _simplify(kernel: KernelOp) -> None:

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.ir_access import operands_of
+from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
@@ -75,9 +74,8 @@ class FusePass(ModulePass):
     far: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                _Fuser(function.body.block, self, Bodies(scans_join=self.far), self.hold_back).run()
+        for function in defined_functions(op):
+            _Fuser(function.body.block, self, Bodies(scans_join=self.far), self.hold_back).run()
 
 
 @dataclass

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.ir_access import operands_of
+from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
@@ -48,12 +47,11 @@ class FuseSiblingsPass(ModulePass):
     max_inputs: int = 32
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                bodies = Bodies(scans_join=self.strangers)
-                _fuse_block(function.body.block, KernelSizes(self.max_ops, bodies), self.reach)
-                if self.strangers:
-                    _fuse_strangers(function.body.block, self)
+        for function in defined_functions(op):
+            bodies = Bodies(scans_join=self.strangers)
+            _fuse_block(function.body.block, KernelSizes(self.max_ops, bodies), self.reach)
+            if self.strangers:
+                _fuse_strangers(function.body.block, self)
 
 
 def _fuse_block(block: Block, sizes: KernelSizes, reach: int) -> None:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 
@@ -54,11 +54,10 @@ class MergeScattersPass(ModulePass):
     """Of a kernel: it shall not read more for this."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for kernel in list(function.body.block.ops):
-                    if isinstance(kernel, KernelOp):
-                        _absorb_first(kernel, self.max_inputs)
+        for function in defined_functions(op):
+            for kernel in list(function.body.block.ops):
+                if isinstance(kernel, KernelOp):
+                    _absorb_first(kernel, self.max_inputs)
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.kernels import KernelOp
 
@@ -50,12 +50,11 @@ class RecomputeProductsPass(ModulePass):
     name = "recompute-products"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                order = {inner: number for number, inner in enumerate(function.body.block.ops)}
-                for kernel in order:
-                    if isinstance(kernel, KernelOp) and kernel.parent is not None:
-                        _recompute(kernel, order)
+        for function in defined_functions(op):
+            order = {inner: number for number, inner in enumerate(function.body.block.ops)}
+            for kernel in order:
+                if isinstance(kernel, KernelOp) and kernel.parent is not None:
+                    _recompute(kernel, order)
 
 
 @dataclass(frozen=True)

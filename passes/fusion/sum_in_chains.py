@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Var, dim
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.domain import reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
@@ -43,11 +43,10 @@ class SumInChainsPass(ModulePass):
     name = "sum-in-chains"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for inner in list(function.body.block.ops):
-                    if isinstance(inner, KernelOp) and (chain := find_chain(inner.body.block)) is not None:
-                        _take_sums(inner, chain)
+        for function in defined_functions(op):
+            for inner in list(function.body.block.ops):
+                if isinstance(inner, KernelOp) and (chain := find_chain(inner.body.block)) is not None:
+                    _take_sums(inner, chain)
 
 
 def _take_sums(kernel: KernelOp, chain: Chain) -> None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, ModuleOp, UnitAttr, i64
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ZERO, Expr, Var, dim, gathered
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.compute import DISTINCT, ReduceOp
@@ -58,11 +58,10 @@ class WalkListsPass(ModulePass):
     name = "walk-lists"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for kernel in function.body.block.ops:
-                    if isinstance(kernel, KernelOp) and (chain := find_chain(kernel.body.block)) is not None:
-                        _walk(kernel, chain)
+        for function in defined_functions(op):
+            for kernel in function.body.block.ops:
+                if isinstance(kernel, KernelOp) and (chain := find_chain(kernel.body.block)) is not None:
+                    _walk(kernel, chain)
 
 
 def goes_along_lists(kernel: KernelOp, chain: Chain) -> bool:

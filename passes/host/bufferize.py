@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
+
+from tilewright.dialects.ir_access import defined_functions
 
 from ..rewrite import may_rewrite
 from .bufferize_function import Bufferizer
@@ -54,6 +55,6 @@ class BufferizePass(ModulePass):
             return
         symbols = (inner.properties.get("sym_name") for inner in op.ops)
         names = Names({symbol.data: 1 for symbol in symbols if isinstance(symbol, StringAttr)})
-        for function in [f for f in op.ops if isinstance(f, FuncOp) and not f.is_declaration]:
+        for function in list(defined_functions(op)):
             kernels = Bufferizer(function, names).run()
             op.body.block.add_ops(kernels)

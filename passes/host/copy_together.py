@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Expr, dim
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
@@ -51,9 +52,8 @@ class CopyTogetherPass(ModulePass):
     """Tensors of one launch."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                _copy_together(function, self.most)
+        for function in defined_functions(op):
+            _copy_together(function, self.most)
 
 
 def _copy_together(function: FuncOp, most: int) -> None:

@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ZERO, product
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import sizes_of
@@ -47,9 +48,8 @@ class DuplicateResultsPass(ModulePass):
     name = "duplicate-results"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                _Duplication(function).run()
+        for function in defined_functions(op):
+            _Duplication(function).run()
 
 
 class _Duplication:

@@ -12,7 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.utils.hints import isa
 
-from tilewright.dialects.ir_access import ops_of
+from tilewright.dialects.ir_access import defined_functions, ops_of
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
 from tilewright.dialects.th.memory import AllocOp, EmptyOp
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
@@ -62,12 +62,11 @@ class GroupLaunchesPass(ModulePass):
         functions = {f.sym_name.data: f for f in op.ops if isinstance(f, KernelFunction)}
         sized = SizedFunctions(Names(dict.fromkeys(functions, 1)))
         builder = GroupBuilder(op, functions, sized)
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                _drop_empty(function)
-                for group in _Groups(self, functions, sized).of(function):
-                    if len(group.launches) > 1 and may_rewrite(group.launches[0], "launched with others"):
-                        builder.build(group.launches)
+        for function in defined_functions(op):
+            _drop_empty(function)
+            for group in _Groups(self, functions, sized).of(function):
+                if len(group.launches) > 1 and may_rewrite(group.launches[0], "launched with others"):
+                    builder.build(group.launches)
         builder.drop_unused()
 
 

@@ -13,6 +13,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, Monomial
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.th.memory import AllocOp, ArenaOp, BufferOp, EmptyOp, FreeOp
 from tilewright.dialects.th.types import ARENA_TYPE
 from tilewright.dialects.tk.group import GroupOp
@@ -56,10 +57,9 @@ class PlanMemoryPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         inplace = {f.sym_name.data: attached(f) for f in op.ops if isinstance(f, KernelFunction | GroupOp)}
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                if may_rewrite(function, "its memory was planned"):
-                    _plan(function, inplace)
+        for function in defined_functions(op):
+            if may_rewrite(function, "its memory was planned"):
+                _plan(function, inplace)
 
 
 def _plan(function: FuncOp, inplace: Mapping[str, Sequence[tuple[int, int]]]) -> None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ONE
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import sizes_of
@@ -46,11 +46,10 @@ class StoreOperandsPass(ModulePass):
     name = "store-operands"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for inner in list(function.body.block.ops):
-                    if isinstance(inner, ReshapeOp):
-                        _store_operand(inner)
+        for function in defined_functions(op):
+            for inner in list(function.body.block.ops):
+                if isinstance(inner, ReshapeOp):
+                    _store_operand(inner)
 
 
 def _store_operand(reshape: ReshapeOp) -> None:

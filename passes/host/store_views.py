@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import SliceOp
 from tilewright.dialects.types import sizes_of
@@ -49,10 +49,9 @@ class StoreViewsPass(ModulePass):
     name = "store-views"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for root, results in returned_by(function).items():
-                    _store_view_of(root, results)
+        for function in defined_functions(op):
+            for root, results in returned_by(function).items():
+                _store_view_of(root, results)
 
 
 def _store_view_of(root: SSAValue, results: Sequence[Returned]) -> None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
-from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
@@ -59,16 +59,15 @@ class PackConvolutionsPass(ModulePass):
     bf16_dot: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                frozen = frozen_values(function)
-                for inner in list(function.body.block.ops):
-                    if isinstance(inner, ConvolutionOp):
-                        width = _width(inner, inner.weight in frozen, self.vector_bits)
-                        if isinstance(width, str):
-                            skip(inner, f"not packed: {width}")
-                        elif may_rewrite(inner, "packed"):
-                            ConvolutionRewrite(inner).by_packed(width, self.bf16_dot)
+        for function in defined_functions(op):
+            frozen = frozen_values(function)
+            for inner in list(function.body.block.ops):
+                if isinstance(inner, ConvolutionOp):
+                    width = _width(inner, inner.weight in frozen, self.vector_bits)
+                    if isinstance(width, str):
+                        skip(inner, f"not packed: {width}")
+                    elif may_rewrite(inner, "packed"):
+                        ConvolutionRewrite(inner).by_packed(width, self.bf16_dot)
 
 
 def _width(op: ConvolutionOp, frozen: bool, vector_bits: int) -> int | str:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, bf16, f32
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.packing import PackedMatmulOp, PackOp
 from tilewright.dialects.tw.view import SliceOp
@@ -54,15 +54,14 @@ class PackWeightsPass(ModulePass):
     bf16_dot: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                frozen = frozen_values(function)
-                for inner in list(function.body.block.ops):
-                    if isinstance(inner, MatmulOp) and inner.rhs in frozen:
-                        if (width := _width(inner, self.vector_bits // 32)) is None:
-                            continue
-                        if may_rewrite(inner, "packed"):
-                            _Rewrite(inner).by_packed(width, self.bf16_dot)
+        for function in defined_functions(op):
+            frozen = frozen_values(function)
+            for inner in list(function.body.block.ops):
+                if isinstance(inner, MatmulOp) and inner.rhs in frozen:
+                    if (width := _width(inner, self.vector_bits // 32)) is None:
+                        continue
+                    if may_rewrite(inner, "packed"):
+                        _Rewrite(inner).by_packed(width, self.bf16_dot)
 
 
 def _width(op: MatmulOp, lanes: int) -> int | None:

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import TransposeOp
 
@@ -50,9 +50,8 @@ class SinkTransposesPass(ModulePass):
     name = "sink-transposes"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                _sink(function.body.block)
+        for function in defined_functions(op):
+            _sink(function.body.block)
 
 
 @dataclass

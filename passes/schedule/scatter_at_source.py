@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ONE
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 
@@ -62,10 +62,9 @@ class ScatterAtSourcePass(ModulePass):
     programs: int = 256
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
-                    _Scatter(kernel, self).move()
+        for function in defined_functions(op):
+            for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
+                _Scatter(kernel, self).move()
 
 
 @dataclass

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import may_rewrite, skip
@@ -53,10 +53,9 @@ class SplitReductionsPass(ModulePass):
     programs: int = 256
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
-                    _split(kernel, self.programs)
+        for function in defined_functions(op):
+            for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
+                _split(kernel, self.programs)
 
 
 def _split(kernel: KernelOp, programs: int) -> None:

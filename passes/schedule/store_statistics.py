@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 
@@ -56,9 +56,8 @@ class StoreStatisticsPass(ModulePass):
     max_inputs: int = 32
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                _walk(function.body.block, self)
+        for function in defined_functions(op):
+            _walk(function.body.block, self)
 
 
 def _walk(block: Block, limits: StoreStatisticsPass) -> None:

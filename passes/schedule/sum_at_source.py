@@ -7,11 +7,11 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import OpResult
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ONE, as_expr
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.domain import reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
 
@@ -54,11 +54,10 @@ class SumAtSourcePass(ModulePass):
     max_inputs: int = 32
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
-                    if kernel.parent is not None:  # else it is part of another by now
-                        _Sum(kernel, self.programs, self.max_inputs).move()
+        for function in defined_functions(op):
+            for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
+                if kernel.parent is not None:  # else it is part of another by now
+                    _Sum(kernel, self.programs, self.max_inputs).move()
 
 
 @dataclass

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tw.base import is_pure
 from tilewright.dialects.tw.creation import RngSeedOp
 from tilewright.dialects.tw.view import ReshapeOp, SliceOp
@@ -41,10 +41,9 @@ class DrawTogetherPass(ModulePass):
     name = "draw-together"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in op.ops:
-            if isinstance(function, FuncOp) and not function.is_declaration:
-                for seeds in _runs(function.body.block):
-                    _merge(seeds)
+        for function in defined_functions(op):
+            for seeds in _runs(function.body.block):
+                _merge(seeds)
 
 
 def _runs(block: Block) -> Iterable[Sequence[RngSeedOp]]:
