@@ -32,7 +32,7 @@ def readers_of_rows(kernel: KernelOp) -> list[tuple[KernelOp, Subscripts]]:
     for other in near:
         if not isinstance(other, KernelOp) or other not in users:
             continue
-        if find_contraction(other.body.block) is not None or any(v.owner is other for v in kernel.operands):
+        if find_contraction(other.body.block) is not None or _one_reads(kernel, other):
             continue
         same = _as_cut(kernel, other)
         where = None if same is None else _read_alike(same, other)
@@ -41,6 +41,11 @@ def readers_of_rows(kernel: KernelOp) -> list[tuple[KernelOp, Subscripts]]:
         if where is not None and _may_follow(kernel, other, near):
             found.append((other, where))
     return found
+
+
+def _one_reads(kernel: KernelOp, other: KernelOp) -> bool:
+    """Whether one needs what the other makes: the largest of each column, say, that is subtracted from rows."""
+    return any(v.owner is other for v in kernel.operands) or any(v.owner is kernel for v in other.operands)
 
 
 def _as_cut(kernel: KernelOp, other: KernelOp) -> KernelOp | None:

@@ -241,3 +241,18 @@ func.func @reads_more_beside(%x: tensor<128x3xf32>, %v: tensor<128x3xf64>, %w: t
   %y = tw.mul %x, %w : tensor<128x3xf32>
   func.return %s, %y : tensor<3xf64>, tensor<128x3xf32>
 }
+
+// -----
+
+// The other reader needs the largest of each column itself.
+
+// CHECK-LABEL: @read_with_its_result
+// CHECK:      %[[M:.*]] = tk.kernel [128, 3] ins(%x : tensor<128x3xf32>) -> (tensor<3xf32>)
+// CHECK:      tk.reduce max %{{.*}} over [0]
+// CHECK:      tk.kernel [128, 3] ins(%x, %[[M]] :
+func.func @read_with_its_result(%x: tensor<128x3xf32>) -> (tensor<128x3xf32>) {
+  %m = tw.max %x over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  %b = tw.broadcast %m dims [1] : tensor<3xf32> -> tensor<128x3xf32>
+  %y = tw.sub %x, %b : tensor<128x3xf32>
+  func.return %y : tensor<128x3xf32>
+}
