@@ -44,7 +44,7 @@ def readers_of_rows(kernel: KernelOp) -> list[tuple[KernelOp, Subscripts]]:
 
 
 def _one_reads(kernel: KernelOp, other: KernelOp) -> bool:
-    """Whether one needs what the other makes: the largest of each column, say, that is subtracted from rows."""
+    """Whether one needs what the other makes: the largest of each column, say, that it subtracts."""
     return any(v.owner is other for v in kernel.operands) or any(v.owner is kernel for v in other.operands)
 
 
