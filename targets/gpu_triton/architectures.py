@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
-
-from tilewright.passes.manager import Fact
+from typing import TYPE_CHECKING, Literal
 
 from .compile_errors import UnknownArchitecture
+
+if TYPE_CHECKING:
+    from tilewright.passes.manager import Fact
 
 _K = 1024
 _FIRST_WITH_DESCRIPTORS = 90

@@ -21,6 +21,9 @@ from .compiler import Job
 triton: Any = import_module("triton")
 compiler: Any = import_module("triton.compiler")
 backends: Any = import_module("triton.backends.compiler")
+cache: Any = import_module("triton.runtime.cache")
+import_module("triton.compiler.code_generator")  # or the first kernel waits for it
+cache.triton_key = lambda: ""  # a hash of all of libtriton, for the cache that `_build` leaves empty
 
 _MOST_OUTPUT = 2000
 

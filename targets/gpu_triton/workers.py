@@ -8,6 +8,7 @@ None. Nothing is forked. Workers stay for the next graph: what they import takes
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import pickle
 import queue
@@ -17,6 +18,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
@@ -225,9 +227,11 @@ def _send(stream: IO[bytes], message: Any) -> None:
 
 
 def main() -> None:
-    """Answer jobs until the input ends."""
+    """Answer jobs until the input ends. What compiling imports is imported before the first one comes."""
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr  # whatever Triton prints must not end up among the answers
+    with contextlib.suppress(Exception):  # a job's answer says what is wrong
+        import_module(f"{__package__}.triton_compiler")
     while True:
         try:
             task, cache_dir = pickle.load(sys.stdin.buffer)

@@ -6,8 +6,6 @@ import json
 import os
 import re
 import sys
-import time
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -316,60 +314,6 @@ def test_another_worker_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     errors = compile_each(tasks, tmp_path, 1, lambda: done.append(1))
     assert {n: type(error) for n, error in errors.items()} == dict.fromkeys(range(3), WorkerLost)
     assert len(done) == 3
-
-
-@pytest.fixture
-def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
-    """Its workers wait for ever."""
-    fake = tmp_path / "python"
-    fake.write_text("#!/bin/sh\nexec cat\n")
-    fake.chmod(0o755)
-    monkeypatch.setattr(sys, "executable", str(fake))
-    made = Pool()
-    yield made
-    made.end()
-
-
-def test_workers_stay_for_the_next_graph(pool: Pool) -> None:
-    pool.start(2)
-    first, second = pool.take(), pool.take()
-    pool.give_back(first)
-    pool.start(1)
-    assert pool.take() is first
-    assert pool.take() not in (first, second)
-
-
-def test_workers_of_other_surroundings_end(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = pool.take()
-    pool.give_back(worker)
-    monkeypatch.setenv("TRITON_PTXAS_PATH", "/another")
-    assert pool.take() is not worker
-    assert not worker.lives()
-
-
-def test_a_worker_that_died_while_it_waited_is_not_asked(pool: Pool) -> None:
-    worker = pool.take()
-    pool.give_back(worker)
-    worker.end()
-    assert pool.take().lives()
-
-
-def test_idle_workers_end(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(workers, "IDLE_SECONDS", 0.01)
-    worker = pool.take()
-    pool.give_back(worker)
-    deadline = time.monotonic() + 30
-    while worker.lives() and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not worker.lives()
-
-
-def test_a_forked_process_has_workers_of_its_own(pool: Pool) -> None:
-    worker = pool.take()
-    pool.give_back(worker)
-    pool.forget()
-    assert pool.take() is not worker
-    worker.end()
 
 
 def test_the_longest_compile_begins_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
