@@ -18,6 +18,7 @@ from tilewright.dialects.philox import uniform
 
 from .random_operators import HIGHEST, LOWEST
 from .random_operators import OPERATORS as RANDOM
+from .scan_operators import OPERATORS as SCANS
 from .torch_internals import NONDETERMINISTIC, find_operator
 
 NAMESPACE = "tilewright"
@@ -160,6 +161,7 @@ def _fake_mask_grad(*args: Any) -> Tensor:
 
 _OPERATORS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], tuple[torch.Tag, ...]], ...] = (
     *RANDOM,
+    *SCANS,
     (
         "random_state(SymInt count, *, Device device) -> Tensor",
         _random_state,

@@ -25,7 +25,9 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from .block_masks import with_lists
 from .decompositions.table import Decompositions, decompositions
+from .dropout_operators import operators
 from .errors import Unsupported
+from .scan_operators import linear_leaves
 from .torch_internals import composite_kernel, fake_mode_of, higher_order_name, trace_fake
 
 Definition = Callable[..., Any]
@@ -128,6 +130,20 @@ def _flex_attention_backward(op: Any) -> Definition:
     return backward
 
 
+def _associative_scan(op: Any) -> Definition:
+    kernel = composite_kernel(op)
+
+    def scan(join: Any, leaves: Sequence[Any], more: Sequence[Any]) -> Any:
+        linear = None if more else linear_leaves(join, leaves)
+        if linear is None:
+            return kernel(join, leaves, more)
+        factor, value = (leaves[n] for n in linear)
+        found = torch.cumprod(factor, 0), operators()["linear_scan"](value, factor, 0)
+        return found if linear == (0, 1) else found[::-1]
+
+    return scan
+
+
 _SCORE_ARGUMENTS = 5
 """A score, its batch, head, row and column: captured tensors follow."""
 
@@ -145,7 +161,7 @@ _DEFINED: Mapping[str, Callable[[Any], Definition]] = {
     "flex_attention": _flex_attention,
     "flex_attention_backward": _flex_attention_backward,
     "invoke_subgraph": _inlined,
-    "associative_scan": composite_kernel,
+    "associative_scan": _associative_scan,
 }
 
 

@@ -12,6 +12,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -31,7 +32,9 @@ _POSITION = EqAttrConstraint(i64) | EqAttrConstraint(i32)
 REDUCTIONS = ("add", "mul", "max", "min", "and", "or")
 LOG_ADD_EXP = "logaddexp"
 """Floats alone: log(exp(a) + exp(b)), as the larger one and what the other one adds to it; NaN spreads."""
-SCANS = ("add", "mul", "max", "min", LOG_ADD_EXP)
+LINEAR = "linear"
+"""Floats alone: what there was times a factor of its own for each element, plus that element."""
+SCANS = ("add", "mul", "max", "min", LOG_ADD_EXP, LINEAR)
 
 
 def _verify_kind(op: IRDLOperation, kind: str, allowed: Sequence[str]) -> None:
@@ -41,8 +44,34 @@ def _verify_kind(op: IRDLOperation, kind: str, allowed: Sequence[str]) -> None:
 
 def verify_floats(op: IRDLOperation, kind: str, type_: Attribute) -> None:
     """Check that what combines exponentials does so with floats."""
-    if kind == LOG_ADD_EXP and not is_float(element_type(type_)):
+    if kind in (LOG_ADD_EXP, LINEAR) and not is_float(element_type(type_)):
         raise VerifyException(f"{op.name}: {kind} combines floats, got {type_}")
+
+
+def verify_scan(op: IRDLOperation, kind: str, value: SSAValue, factor: SSAValue | None) -> None:
+    """Check the kind and the operands of a running combination, whose result has the type of `value`."""
+    _verify_kind(op, kind, SCANS)
+    verify_floats(op, kind, value.type)
+    if (factor is None) == (kind == LINEAR):
+        raise VerifyException(f"{op.name}: {LINEAR} alone takes a factor")
+    for name, other in (("factor", factor), ("result", op.results[0])):
+        if other is not None and other.type != value.type:
+            raise VerifyException(f"{op.name}: {name} has type {other.type}, expected {value.type}")
+
+
+def print_scan(printer: Printer, kind: str, value: SSAValue, factor: SSAValue | None) -> None:
+    """`linear %x by %f`"""
+    printer.print_string(f" {kind} ")
+    printer.print_operand(value)
+    if factor is not None:
+        printer.print_string(" by ")
+        printer.print_operand(factor)
+
+
+def parse_scan(parser: Parser) -> tuple[str, SSAValue, SSAValue | None]:
+    """The kind, the value and its factor."""
+    kind, value = parser.parse_identifier(), parse_value(parser)
+    return kind, value, parse_value(parser) if parser.parse_optional_keyword("by") else None
 
 
 DISTINCT = "tk.distinct"
@@ -177,11 +206,15 @@ class ScanOp(IRDLOperation):
 
     %1 = tk.scan add %0 along 1 : f32
     %2 = tk.scan logaddexp %0 along 1 : f32
+    %3 = tk.scan linear %0 by %f along 1 : f32
+
+    `linear` is what there was, times the factor here, plus the element here; 0 is what there was at first.
     """
 
     name = "tk.scan"
 
     value = operand_def(AnyAttr())
+    factor = opt_operand_def(AnyAttr())
     kind = prop_def(StringAttr)
     axis = prop_def(IntegerAttr)
     result = result_def(AnyAttr())
@@ -189,9 +222,9 @@ class ScanOp(IRDLOperation):
     traits = traits_def(Pure())
 
     @classmethod
-    def make(cls, kind: str, value: SSAValue, axis: int) -> ScanOp:
+    def make(cls, kind: str, value: SSAValue, axis: int, factor: SSAValue | None = None) -> ScanOp:
         return cls.create(
-            operands=[value],
+            operands=[value] if factor is None else [value, factor],
             result_types=[value.type],
             properties={"kind": StringAttr(kind), "axis": int64(axis)},
         )
@@ -201,25 +234,20 @@ class ScanOp(IRDLOperation):
         return self.axis.value.data
 
     def verify_(self) -> None:
-        _verify_kind(self, self.kind.data, SCANS)
         verify_axes(self, (self.along,))
-        verify_floats(self, self.kind.data, self.value.type)
-        if self.result.type != self.value.type:
-            raise VerifyException(f"tk.scan: result has type {self.result.type}, expected {self.value.type}")
+        verify_scan(self, self.kind.data, self.value, self.factor)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.kind.data} ")
-        printer.print_operand(self.value)
+        print_scan(printer, self.kind.data, self.value, self.factor)
         printer.print_string(f" along {self.along}")
         print_tail(printer, self, self.value)
 
     @classmethod
     def parse(cls, parser: Parser) -> ScanOp:
-        kind = parser.parse_identifier()
-        value = parse_value(parser)
+        kind, value, factor = parse_scan(parser)
         parser.parse_keyword("along")
         axis = parser.parse_integer()
-        return with_tail(parser, cls.make(kind, value, axis), value)
+        return with_tail(parser, cls.make(kind, value, axis, factor), value)
 
 
 @irdl_op_definition

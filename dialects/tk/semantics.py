@@ -80,7 +80,7 @@ class Grid:
             case MomentsOp() | SumExpOp():
                 return self._join_groups(op, args)
             case ScanOp():
-                return (self._scan(op, args[0]),)
+                return (self._scan(op, *args),)
             case SortOp():
                 return run_sort(op, self._spread(args[0], (op.along,)), op.along, arrays)
             case arith.ConstantOp():
@@ -191,7 +191,9 @@ class Grid:
         best = over("amax", largest)
         return best, over("sum", xp.where(largest == best, sums, sums * xp.exp(largest - best)))
 
-    def _scan(self, op: ScanOp, value: Array) -> Array:
+    def _scan(self, op: ScanOp, value: Array, *factors: Array) -> Array:
+        if factors:
+            return self._linear(op.along, value, *factors)
         value = self._spread(value, (op.along,))
         parts: list[Array] = []
         for i in range(self.sizes[op.along]):
@@ -199,6 +201,15 @@ class Grid:
             before = parts[-1] if parts else self.machine.arrays.full(part.shape, _identity(op), part.dtype)
             parts.append(COMBINE[op.kind.data](self.machine, before, part))
         return self.machine.arrays.concat(parts, op.along) if parts else value
+
+    def _linear(self, axis: int, value: Array, factor: Array) -> Array:
+        value, factor = (self._spread(v, (axis,)) for v in (value, factor))
+        parts: list[Array] = []
+        with self.machine.quiet():
+            for i in range(self.sizes[axis]):
+                part, times = self._at(value, axis, i), self._at(factor, axis, i)
+                parts.append(times * (parts[-1] if parts else 0) + part)
+        return self.machine.arrays.concat(parts, axis) if parts else value
 
 
 def _identity(op: ReduceOp | ArgReduceOp | ScanOp) -> float | int:

@@ -20,7 +20,7 @@ def run_tile_op(op: CollapseOp | CumulateOp | MmaOp, args: Sequence[Array], mach
         if isinstance(op, CollapseOp):
             return _rounded(op, _collapse(op, args[0], machine), machine)
         if isinstance(op, CumulateOp):
-            return _rounded(op, _cumulate(op, args[0], machine), machine)
+            return _rounded(op, _cumulate(op, machine, *args), machine)
         return _multiply(args, element_type(op.result.type), machine)
 
 
@@ -43,11 +43,15 @@ def _collapse(op: CollapseOp, value: Array, machine: Machine) -> Array:
     return value if shape_of_lanes(op.result.type) else value.reshape([])
 
 
-def _cumulate(op: CumulateOp, value: Array, machine: Machine) -> Array:
+def _cumulate(op: CumulateOp, machine: Machine, value: Array, *factors: Array) -> Array:
     dim, parts = op.dim.value.data, list[Array]()
     for i in range(value.shape[dim]):
         part = _slice(value, dim, i)
-        parts.append(COMBINE[op.kind.data](machine, parts[-1], part) if parts else part)
+        if factors and parts:
+            part = _slice(factors[0], dim, i) * parts[-1] + part
+        elif parts:
+            part = COMBINE[op.kind.data](machine, parts[-1], part)
+        parts.append(part)
     return machine.arrays.concat(parts, dim)
 
 

@@ -11,6 +11,7 @@ from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
     operand_def,
+    opt_operand_def,
     prop_def,
     result_def,
     traits_def,
@@ -23,7 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from ..types import element_type, is_float, is_float8
 from .arith import vector_of
 from .attributes import axes_attr, int64, parse_axes, parse_type_of, parse_value, print_axes
-from .compute import LOG_ADD_EXP, REDUCTIONS, SCANS, verify_floats
+from .compute import LOG_ADD_EXP, REDUCTIONS, parse_scan, print_scan, verify_floats, verify_scan
 from .scope import shape_of_lanes
 
 PRECISIONS = ("ieee", "tf32")
@@ -121,11 +122,13 @@ class CumulateOp(IRDLOperation):
     """Running combination along one dimension of a tile, the current element included.
 
     %1 = tk.cumulate add %0 dim 1 : vector<8x128xf32>
+    %2 = tk.cumulate linear %0 by %f dim 1 : vector<8x128xf32>
     """
 
     name = "tk.cumulate"
 
     value = operand_def(VectorType)
+    factor = opt_operand_def(VectorType)
     kind = prop_def(StringAttr)
     dim = prop_def(IntegerAttr)
     result = result_def(VectorType)
@@ -133,24 +136,19 @@ class CumulateOp(IRDLOperation):
     traits = traits_def(Pure())
 
     @classmethod
-    def make(cls, kind: str, value: SSAValue, dim: int) -> CumulateOp:
+    def make(cls, kind: str, value: SSAValue, dim: int, factor: SSAValue | None = None) -> CumulateOp:
         return cls.create(
-            operands=[value],
+            operands=[value] if factor is None else [value, factor],
             result_types=[value.type],
             properties={"kind": StringAttr(kind), "dim": int64(dim)},
         )
 
     def verify_(self) -> None:
-        type_: Attribute = self.value.type
-        _verify_kind(self, self.kind.data, SCANS)
-        _verify_dims(self, (self.dim.value.data,), type_)
-        verify_floats(self, self.kind.data, type_)
-        if self.result.type != type_:
-            raise VerifyException(f"tk.cumulate: result has type {self.result.type}, expected {type_}")
+        _verify_dims(self, (self.dim.value.data,), self.value.type)
+        verify_scan(self, self.kind.data, self.value, self.factor)
 
     def print(self, printer: Printer) -> None:
-        printer.print_string(f" {self.kind.data} ")
-        printer.print_operand(self.value)
+        print_scan(printer, self.kind.data, self.value, self.factor)
         printer.print_string(f" dim {self.dim.value.data}")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
@@ -158,13 +156,13 @@ class CumulateOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> CumulateOp:
-        kind, value = parser.parse_identifier(), parse_value(parser)
+        kind, value, factor = parse_scan(parser)
         parser.parse_keyword("dim")
         dim = parser.parse_integer()
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         parse_type_of(parser, value)
-        op = cls.make(kind, value, dim)
+        op = cls.make(kind, value, dim, factor)
         op.attributes.update(attributes)
         return op
 

@@ -225,6 +225,36 @@ class LogcumsumexpOp(CumulativeOp):
 
 
 @irdl_op_definition
+class LinearScanOp(TwOp):
+    """Linear recurrence along `dim`: `result[i] = factor[i] * result[i - 1] + source[i]`.
+
+    `result[0]` is `source[0]`, whatever `factor[0]` is. Half types compute in f32. Steps join in any order
+    that keeps their sequence, by products of factors.
+
+    ```mlir
+    %r = tw.linear_scan %x by %f dim 1 : tensor<8x128xf32>
+    ```
+    """
+
+    name = "tw.linear_scan"
+
+    source = operand_def(SAME)
+    factor = operand_def(SAME)
+    dim = prop_def(IntegerAttr.constr(i64))
+    result = result_def(SAME)
+
+    traits = traits_def(PURE)
+    assembly_format = "$source `by` $factor `dim` $dim attr-dict `:` type($result)"
+
+    def __init__(self, source: SSAValue, factor: SSAValue, dim: int) -> None:
+        self._build((source, factor), (source.type,), {"dim": int_attr(dim)})
+
+    def check(self) -> None:
+        expect_kind(self, self.source, "float")
+        expect_axis(self, self.dim.value.data, len(sizes_of(self.source)))
+
+
+@irdl_op_definition
 class MomentsOp(TwOp):
     """Mean, and sum of the squared deviations from it, along `axes`, in any order.
 
@@ -261,4 +291,5 @@ class MomentsOp(TwOp):
 
 
 CUMULATIVE_OPS = (CumsumOp, CumprodOp, CummaxOp, CumminOp, LogcumsumexpOp)
-REDUCTION_OPS = (SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp, ArgmaxOp, ArgminOp, *CUMULATIVE_OPS, MomentsOp)
+SCAN_OPS = (*CUMULATIVE_OPS, LinearScanOp)
+REDUCTION_OPS = (SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp, ArgmaxOp, ArgminOp, *SCAN_OPS, MomentsOp)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import prod
 
+from ..arrays import Array
 from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type_of, is_float
 from .base import ints
@@ -16,6 +17,7 @@ from .reduction import (
     ArgminOp,
     ArgReduceOp,
     CumulativeOp,
+    LinearScanOp,
     MaxOp,
     MinOp,
     MomentsOp,
@@ -78,3 +80,18 @@ def run_cumulative(op: CumulativeOp, args: Args, machine: Machine) -> Results:
     with machine.quiet():
         value = machine.arrays.cumulate(name, compute(machine, args[0], element), op.dim.value.data)
     return (machine.arrays.store(value, element),)
+
+
+@semantics(LinearScanOp)
+def run_linear_scan(op: LinearScanOp, args: Args, machine: Machine) -> Results:
+    element, dim = element_type_of(op.source), op.dim.value.data
+    source, factor = (compute(machine, value, element) for value in args)
+
+    def at(value: Array, i: int) -> Array:
+        return value[(slice(None),) * dim + (slice(i, i + 1),)]
+
+    parts: list[Array] = []
+    with machine.quiet():
+        for i in range(source.shape[dim]):
+            parts.append(at(factor, i) * parts[-1] + at(source, i) if parts else at(source, i))
+    return (machine.arrays.store(machine.arrays.concat(parts, dim) if parts else source, element),)

@@ -24,6 +24,7 @@ from tilewright.dialects.tw.reduction import (
     CumprodOp,
     CumsumOp,
     CumulativeOp,
+    LinearScanOp,
     LogcumsumexpOp,
     MaxOp,
     MinOp,
@@ -195,6 +196,11 @@ def _log_of_running_sum(b: Builder, x: SSAValue, dim: int) -> SSAValue:
     return b.cast(b.emit(LogcumsumexpOp(x, axis(dim, len(b.sizes)))), b.element)
 
 
+def _linear_scan(b: Builder, x: SSAValue, factor: SSAValue, dim: int) -> SSAValue:
+    """The operator of `frontend/scan_operators.py`."""
+    return b.emit(LinearScanOp(x, factor, axis(dim, len(b.sizes)))) if b.sizes else x
+
+
 LONGEST_SCAN = 64
 """Longer rows are left to ATen where it branches along them."""
 
@@ -260,6 +266,7 @@ ROWS: dict[str, Row] = {
     "aten.cummax.default": _cumulative_extreme(CummaxOp),
     "aten.cummin.default": _cumulative_extreme(CumminOp),
     "aten.norm.Scalar": _norm,
+    "tilewright.linear_scan.default": _linear_scan,
     **{f"aten.any.{o}": _truth(AnyOp) for o in ("default", "dim", "dims")},
     **{f"aten.all.{o}": _truth(AllOp) for o in ("default", "dim", "dims")},
 }

@@ -6,7 +6,7 @@ import math as pymath
 from collections.abc import Callable, Mapping
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import StringAttr, f32, i1
+from xdsl.dialects.builtin import StringAttr, f32, i1, i64
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import (
@@ -21,7 +21,7 @@ from tilewright.dialects.index_expr import (
     product,
     row_major_strides,
 )
-from tilewright.dialects.tk.compute import LOG_ADD_EXP, ArgReduceOp, RandomOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.compute import LINEAR, LOG_ADD_EXP, ArgReduceOp, RandomOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tw import creation, indexing, packed_convolution, packing, reduction, view
@@ -201,6 +201,18 @@ def _cumulative(op: Operation) -> KernelOp:
     return b.kernel
 
 
+def _linear_scan(op: Operation) -> KernelOp:
+    """The first factor is 0: what there was before is nothing, whatever is read there."""
+    assert isinstance(op, reduction.LinearScanOp)
+    b = _builder(op)
+    along = op.dim.value.data
+    value, factor = b.load(0, b.axes), b.load(1, b.axes)
+    first = b.compare_int("eq", b.index(dim(along)), b.constant(0, i64))
+    factor = b.select(first, b.constant(0.0, factor.type), factor)
+    b.store(b.add(ScanOp.make(LINEAR, value, along, factor)).results[0], b.axes)
+    return b.kernel
+
+
 # Padding and gathers
 
 
@@ -297,6 +309,7 @@ LOWERINGS: Mapping[type[Operation], Lowering] = {
     reduction.ArgmaxOp: _argreduce,
     reduction.ArgminOp: _argreduce,
     **dict.fromkeys(_SCANS, _cumulative),
+    reduction.LinearScanOp: _linear_scan,
     view.PadOp: _pad,
     indexing.GatherOp: _gather,
     indexing.GatherAlongOp: _gather_along,

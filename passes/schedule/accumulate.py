@@ -23,6 +23,7 @@ from .combine import (
     combine_positions,
     identities,
     last_position,
+    linear,
     over_lanes,
     positions_over_lanes,
     select,
@@ -88,6 +89,8 @@ class Accumulators:
             return exponentials.join(acc, new, self._emit(scope))
         if isinstance(op, ArgReduceOp):
             return combine_positions(op.kind.data, (acc[0], acc[1]), (new[0], new[1]), self._emit(scope))
+        if isinstance(op, ScanOp) and op.factor is not None:
+            return (linear(acc[0], new[0], new[1], self._emit(scope)),)
         return (combine(op.kind.data, acc[0], new[0], self._emit(scope)),)
 
     def moments(self, scope: Scope, op: MomentsOp) -> Moments:

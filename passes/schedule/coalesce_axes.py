@@ -15,6 +15,7 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import axes_attr, map_attr
+from tilewright.dialects.tk.compute import ScanOp
 from tilewright.dialects.tk.domain import Along, exprs_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
@@ -150,6 +151,8 @@ def _forward(op: Reduction | Along) -> None:
         values[1] = _checked(op)
     elif isinstance(op, SortOp):
         values.append(InsertingBuilder(op).constant(0, i32))
+    elif isinstance(op, ScanOp):
+        values = [op.value]
     for result, operand in zip(op.results, values, strict=True):
         result.replace_all_uses_with(operand)
     op.detach()

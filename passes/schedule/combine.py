@@ -18,7 +18,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.scalars import predicate_attr
 from tilewright.dialects.tk.arith import CONTRACTED, CmpFOp, CmpIOp, SelectOp, vector_of
-from tilewright.dialects.tk.compute import LOG_ADD_EXP, ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.compute import LINEAR, LOG_ADD_EXP, ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.sort import SortOp
@@ -44,6 +44,7 @@ _INTEGER_OPS: dict[str, type[Operation]] = {
 }
 _FLOAT_KINDS = {"add": "add", "mul": "mul", "max": "maximumf", "min": "minimumf"}
 _INTEGER_KINDS = {"add": "add", "mul": "mul", "max": "maxsi", "min": "minsi", "and": "and", "or": "or"}
+_IDENTITIES = {"add": 0.0, LINEAR: 0.0, "mul": 1.0, "max": -inf, "min": inf, LOG_ADD_EXP: -inf}
 _NO_FLAGS = arith.FastMathFlagsAttr("none")
 _FLAGS = {"add": CONTRACTED}
 """The terms of a reduction are added in any order, and so with whatever rounding."""
@@ -60,7 +61,7 @@ def identity(kind: str, type_: Attribute) -> FloatAttr[AnyFloat] | IntegerAttr[I
     """The value that changes nothing when combined."""
     element = element_type(type_)
     if isinstance(element, AnyFloat):
-        return FloatAttr({"add": 0.0, "mul": 1.0, "max": -inf, "min": inf, LOG_ADD_EXP: -inf}[kind], element)
+        return FloatAttr(_IDENTITIES[kind], element)
     integer = cast(IntegerType, element)
     top = 2 ** (integer.width.data - 1)
     if element == i1:
@@ -99,6 +100,11 @@ def combine(kind: str, lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:
     op = table[_on_bits(kind, lhs.type)]
     properties = {"fastmath": _FLAGS.get(kind, _NO_FLAGS)} if table is _FLOAT_OPS else _overflow(op)
     return emit(op.create(operands=[lhs, rhs], result_types=[lhs.type], properties=properties))
+
+
+def linear(before: SSAValue, value: SSAValue, factor: SSAValue, emit: Emit) -> SSAValue:
+    """`before * factor + value`."""
+    return combine("add", combine("mul", before, factor, emit), value, emit)
 
 
 def _log_add_exp(lhs: SSAValue, rhs: SSAValue, emit: Emit) -> SSAValue:

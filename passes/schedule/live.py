@@ -20,7 +20,7 @@ COSTLY = 8
 _STATE = 4 * 32
 """Bits of the state of Philox: each of its rounds is done for all elements of a lane before the next one."""
 _SCANNED = 2
-"""Elements that a scan has beside its operand and its result: totals of lanes, of which it needs some."""
+"""Elements that a scan has beside each operand and its result: totals of lanes, of which it needs some."""
 
 
 def live_bits(body: Body, axes: Axes) -> int:
@@ -46,7 +46,7 @@ def live_bits(body: Body, axes: Axes) -> int:
                 live[value] = size_of_element(value.type)
         beside = 0
         if isinstance(op, ScanOp) and axes <= body.runs[op]:
-            beside = _SCANNED * size_of_element(op.result.type)
+            beside = _SCANNED * len(op.operands) * size_of_element(op.result.type)
         most = max(most, sum(live.values()) + beside)
         live = {value: bits for value, bits in live.items() if last.get(value, -1) > number}
     return most

@@ -7,11 +7,11 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, UnitAttr, i32
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr, UnitAttr, i32, i64
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.index_expr import Expr, product
-from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.index_expr import Expr, dim, product
+from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import Along
 from tilewright.dialects.tk.moments import MomentsOp
@@ -25,11 +25,20 @@ from . import exponentials
 from .accumulate import Accumulators
 from .blocks import Blocks, covers
 from .body import Body, Reduction
-from .combine import combine, identities, last_in_order, last_position, match_positions
+from .combine import (
+    combine,
+    compare,
+    identities,
+    last_in_order,
+    last_position,
+    linear,
+    match_positions,
+    select,
+)
 from .loop_writer import LoopWriter
 from .moments import Moments
 from .nest import NestBuilder
-from .tile_writer import TileWriter
+from .tile_writer import TileWriter, tile_type
 from .work import Carry, Work
 from .writer import Scope
 from .zeros import is_zero_when_inactive
@@ -54,7 +63,7 @@ class TileAccumulators(Accumulators):
 
         How many numbers were met varies only with the mask, and with what the op is told.
         """
-        shapes = [shape] * len(op.operands)
+        shapes = [shape] * len(op.results)
         if isinstance(op, MomentsOp):
             w = self.writer
             varies = w.full.domains.get(op.count, frozenset()) | (w.full.over[op] & w.masked)
@@ -175,15 +184,43 @@ class TileAccumulators(Accumulators):
         self.writer.location = op.location
         emit, kind = self._emit(scope), op.kind.data
         shape = self._full(op)
-        value = self.writer.stretch(scope, self.writer.value(scope, op.value), shape)
-        dim = self.writer.frame.index(op.along) if op.along in self.writer.frame else None
-        running = value if dim is None else emit(CumulateOp.make(kind, value, dim))
+        value, *factors = (
+            self.writer.stretch(scope, self.writer.value(scope, v), shape) for v in op.operands
+        )
+        at = self.writer.frame.index(op.along) if op.along in self.writer.frame else None
+        running = value if at is None else emit(CumulateOp.make(kind, value, at, *factors))
         total = scope.running.get(op)
-        if total is not None:
+        if total is not None and factors:
+            running = self._on_top(scope, op, total[0], running, factors[0])
+        elif total is not None:
             running = combine(kind, self.writer.stretch(scope, total[0], shape), running, emit)
-            part = value if dim is None else emit(CollapseOp.make(kind, value, [dim]))
+            part = value if at is None else emit(CollapseOp.make(kind, value, [at]))
             scope.running[op] = (combine(kind, total[0], part, emit),)
         scope.env[op.result] = running
+
+    def _on_top(
+        self, scope: Scope, op: ScanOp, total: SSAValue, running: SSAValue, factor: SSAValue
+    ) -> SSAValue:
+        """A linear recurrence goes on from `total`, which decays; what the last lane has is the next one."""
+        emit, shape = self._emit(scope), self._full(op)
+        if op.along not in self.writer.frame:
+            running = linear(total, running, factor, emit)
+            scope.running[op] = (running,)
+            return running
+        at = self.writer.frame.index(op.along)
+        decay = emit(CumulateOp.make("mul", factor, at))
+        running = linear(self.writer.stretch(scope, total, shape), running, decay, emit)
+        scope.running[op] = (self._collapse(scope, "add", self._last(scope, op, running), [at]),)
+        return running
+
+    def _last(self, scope: Scope, op: ScanOp, running: SSAValue) -> SSAValue:
+        """What the last lane along the axis has, and zeros."""
+        emit, writer = self._emit(scope), self.writer
+        size, lanes = writer.block[op.along], writer.shape(frozenset((op.along,)))
+        lane = emit(IndexOp.make(dim(op.along) % size, tile_type(i64, lanes), writer.frame))
+        end = writer.stretch(scope, writer.constant(IntegerAttr(size - 1, i64)), lanes)
+        last = writer.stretch(scope, compare("eq", lane, end, emit), shape_of_lanes(running.type))
+        return select(last, running, self._nothing(scope, op, self._full(op))[0], emit)
 
     def sort(self, scope: Scope, op: SortOp) -> None:
         """Whole rows: what is inactive comes last, behind what is equal to it."""
@@ -195,8 +232,8 @@ class TileAccumulators(Accumulators):
         value = self.writer.stretch(scope, self.writer.value(scope, op.value), self._full(op))
         last = self.writer.constant(last_in_order(op))
         value = self.writer.masked_out(scope, value, last, frozenset((op.along,)))
-        dim = self.writer.frame.index(op.along)
-        found = ArrangeOp.make(value, dim, descending=op.descending is not None)
+        at = self.writer.frame.index(op.along)
+        found = ArrangeOp.make(value, at, descending=op.descending is not None)
         self.writer.put(scope, found)
         scope.env.update(zip(op.results, found.results, strict=True))
 

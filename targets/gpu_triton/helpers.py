@@ -43,6 +43,11 @@ def _minimum(a, b):
 def _multiply(a, b):
     return a * b
 """,
+    "_linear": """
+@triton.jit
+def _linear(factor, value, next_factor, next_value):
+    return factor * next_factor, value * next_factor + next_value
+""",
     "_log_add_exp": """
 @triton.jit
 def _log_add_exp(a, b):

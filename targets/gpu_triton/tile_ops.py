@@ -66,6 +66,9 @@ def _cumulate(w: Writer, op: CumulateOp) -> str:
     text, dim = w.whole(op.value), op.dim.value.data
     if op.kind.data == "add":
         return f"tl.cumsum({text}, {dim})"
+    if op.factor is not None:
+        w.helpers.add("_linear")
+        return f"tl.associative_scan(({w.whole(op.factor)}, {text}), {dim}, _linear)[1]"
     helper = _FLOATS[op.kind.data]
     w.helpers.add(helper)
     return f"tl.associative_scan({text}, {dim}, {helper})"

@@ -140,6 +140,38 @@ tk.func @f [8] (%a: memref<8xf32>) {
 
 // -----
 
+// CHECK: tk.scan: linear combines floats, got i64
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x = "test.op"() : () -> i64
+  %0 = tk.scan linear %x by %x along 0 : i64
+}
+
+// -----
+
+// CHECK: tk.scan: linear alone takes a factor
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x = "test.op"() : () -> f32
+  %0 = tk.scan linear %x along 0 : f32
+}
+
+// -----
+
+// CHECK: tk.scan: linear alone takes a factor
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x = "test.op"() : () -> f32
+  %0 = tk.scan add %x by %x along 0 : f32
+}
+
+// -----
+
+// CHECK: tk.scan: factor has type f64, expected f32
+tk.func @f [8] (%a: memref<8xf32>) {
+  %x, %y = "test.op"() : () -> (f32, f64)
+  %0 = "tk.scan"(%x, %y) <{kind = "linear", axis = 0 : i64}> : (f32, f64) -> f32
+}
+
+// -----
+
 // CHECK: tk.random: counter vector<4xi64> and result f32 differ in lanes
 tk.func @f [8] (%a: memref<8xf32>) {
   %s, %c = "test.op"() : () -> (i64, vector<4xi64>)
@@ -298,6 +330,14 @@ tk.func @f [8] (%a: memref<8xf32>) scheduled {
 tk.func @f [8] (%a: memref<8xf32>) scheduled {
   %x = "test.op"() : () -> vector<4x8xi64>
   %0 = tk.collapse logaddexp %x dims [1] : vector<4x8xi64> -> vector<4x1xi64>
+}
+
+// -----
+
+// CHECK: tk.cumulate: linear alone takes a factor
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %x = "test.op"() : () -> vector<4x8xf32>
+  %0 = tk.cumulate linear %x dim 0 : vector<4x8xf32>
 }
 
 // -----

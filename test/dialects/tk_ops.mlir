@@ -12,6 +12,7 @@
 // CHECK: %{{.*}}, %{{.*}}, %{{.*}} = tk.moments %{{.*}}, %{{.*}}, %{{.*}} over [1] : f32
 // CHECK-NEXT: %{{.*}}, %{{.*}} = tk.sumexp %{{.*}}, %{{.*}} over [1] : f32
 // CHECK: tk.scan add %{{.*}} along 1 : f32
+// CHECK-NEXT: tk.scan linear %{{.*}} by %{{.*}} along 1 : f32
 // CHECK: tk.random %{{.*}}, %{{.*}} : f32
 // CHECK: tk.store %{{.*}}, %{{.*}}[d0, i0](%{{.*}}) over [0, 1] if %{{.*}} combine add : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
 // GENERIC: "tk.kernel"(%x, %j) <{sizes = #tk.map<"8, s0">}>
@@ -35,7 +36,8 @@ func.func @kernels(%x: tensor<8x?xf32, #tw.shape<"8, s0">>, %j: tensor<8xi64>, %
     %mx, %ix = tk.argreduce max %4 at %i over [1] : f32
     %ms, %mq, %mn = tk.moments %4, %4, %4 over [1] : f32
     %em, %es = tk.sumexp %4, %4 over [1] : f32
-    %sc = tk.scan add %4 along 1 : f32
+    %sa = tk.scan add %4 along 1 : f32
+    %sc = tk.scan linear %sa by %4 along 1 : f32
     %rr = tk.random %k, %i : f32
     tk.store %sc, %o0[d0, d1] : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
     tk.store %s, %o1[d0] : f32, tensor<8xf32>

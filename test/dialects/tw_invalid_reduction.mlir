@@ -84,6 +84,18 @@
 
 // -----
 
+// CHECK: tw.linear_scan: element type is i64, expected float
+%a = "test.op"() : () -> (tensor<4x6xi64>)
+%r = tw.linear_scan %a by %a dim 0 : tensor<4x6xi64>
+
+// -----
+
+// CHECK: tw.linear_scan: dim is -1, expected 0 <= dim < 2
+%a = "test.op"() : () -> (tensor<4x6xf32>)
+%r = tw.linear_scan %a by %a dim -1 : tensor<4x6xf32>
+
+// -----
+
 // CHECK: tw.cumsum: dim is 2, expected 0 <= dim < 2
 %a = "test.op"() : () -> (tensor<4x6xf32>)
 %r = tw.cumsum %a dim 2 : tensor<4x6xf32>

@@ -88,6 +88,8 @@ func.func @reductions(%x: tensor<4x6xf32>, %b: tensor<4x6xi1>) {
   %smallest = tw.cummin %x dim 1 : tensor<4x6xf32>
   // CHECK-NEXT: tw.logcumsumexp %x dim 1 : tensor<4x6xf32>
   %exponentials = tw.logcumsumexp %x dim 1 : tensor<4x6xf32>
+  // CHECK-NEXT: tw.linear_scan %x by %x dim 1 : tensor<4x6xf32>
+  %states = tw.linear_scan %x by %x dim 1 : tensor<4x6xf32>
   // CHECK-NEXT: tw.sort %x dim 1 : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x6xi64>
   %sorted, %from = tw.sort %x dim 1 : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x6xi64>
   // CHECK-NEXT: tw.sort %x dim 0 descending : tensor<4x6xf32> -> tensor<2x6xf32>, tensor<2x6xi64>

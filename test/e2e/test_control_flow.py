@@ -1,6 +1,5 @@
 """`cond`, loops, scans and maps: their graphs are compiled, and an op of the plan calls them."""
 
-import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -11,14 +10,8 @@ from torch import Tensor
 from torch._higher_order_ops import map as torch_map
 from torch._higher_order_ops.scan import scan
 from torch._higher_order_ops.while_loop import while_loop
-from torch._subclasses.fake_tensor import FakeTensorMode
-from torch.fx import Graph, GraphModule
 
 import tilewright
-from tilewright.frontend.compile import compile_aten
-from tilewright.frontend.environment import read_environment
-from tilewright.frontend.options import make_options
-from tilewright.frontend.request import Request
 
 TARGETS = ["cpu_openmp", "gpu_emulated"]
 WEIGHT = torch.nn.Parameter(torch.linspace(-1, 1, 25, dtype=torch.float64).reshape(5, 5))
@@ -121,33 +114,6 @@ def test_every_function_has_kernels_of_its_own() -> None:
     assert (graph.fallbacks, graph.control) == ((), {"cond": 1})
     assert {"sin", "exp"} <= {word for name in graph.kernels for word in name.split("_")}
     assert "control: cond" in str(found)
-
-
-def test_pointwise_associative_scans_are_graphs_of_operators() -> None:
-    """torch refuses them on CPUs, and so the node is made by hand."""
-    combine = Graph()
-    a, b = (combine.placeholder(name) for name in "ab")
-    product = combine.call_function(torch.ops.aten.mul.Tensor, (a, b))
-    combine.output([combine.call_function(torch.ops.aten.add.Tensor, (product, b))])
-    for node in combine.nodes:
-        node.meta["val"] = torch.empty(7, 3)
-    graph, value = Graph(), torch.rand(7, 3)
-    x = graph.placeholder("x")
-    body = graph.get_attr("body")
-    scanned = graph.call_function(torch.ops.higher_order.associative_scan, (body, [x], ()))
-    result = graph.call_function(operator.getitem, (scanned, 0))
-    x.meta["val"], scanned.meta["val"], result.meta["val"] = value, [value], value
-    graph.output((result,))
-    root = torch.nn.Module()
-    root.body = GraphModule(torch.nn.Module(), combine)
-    mode = FakeTensorMode()
-    for node in (x, result):
-        node.meta["val"] = mode.from_tensor(value)
-    scanned.meta["val"] = [result.meta["val"]]
-    request = Request(make_options({"fallback": False}), read_environment(), "inference")
-    (made,) = compile_aten(GraphModule(root, graph), [x.meta["val"]], request)([value])
-    wanted = torch.ops.higher_order.associative_scan(root.body, [value], ())
-    torch.testing.assert_close([made], wanted)
 
 
 @pytest.mark.parametrize("target", TARGETS)

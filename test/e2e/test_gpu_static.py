@@ -25,6 +25,7 @@ from benchmarks.gpu_static import (
 )
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.capture import capture
+from tilewright.frontend.dropout_operators import operators
 from tilewright.frontend.tool_io import chunks, parse_module
 from tilewright.passes.manager import parse_pipeline, run_pipeline
 from tilewright.passes.pipeline import pipeline_text
@@ -62,6 +63,7 @@ def _pool(compiled: Any) -> None:
     compiled(torch.randn(4, 8, 28, 28, requires_grad=True))[0].sum().backward()
 
 
+LINEAR_SCAN = operators()["linear_scan"]
 _FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
 FUNCTIONS: dict[str, tuple[Any, Any]] = {
     "max_pooling": (lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True), _pool),
@@ -73,6 +75,7 @@ FUNCTIONS: dict[str, tuple[Any, Any]] = {
             x.logcumsumexp(1),
             (x.softmax(1).cumsum(1) * x).sum(1),
             x.cumsum(0) * x - x.amax(0),
+            LINEAR_SCAN(x, x.sigmoid(), 0),
         ),
         lambda compiled: compiled(torch.randn(64, 1000)),
     ),

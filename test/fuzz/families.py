@@ -225,11 +225,13 @@ def _window(g: Graph) -> None:
 
 def _reduce(g: Graph) -> None:
     kind = g.random.choice(reduction.REDUCTION_OPS)
-    floats = kind in (reduction.MomentsOp, reduction.LogcumsumexpOp)
+    floats = kind in (reduction.MomentsOp, reduction.LogcumsumexpOp, reduction.LinearScanOp)
     value = g.pick(lambda v: len(sizes_of(v)) > 0 and (not floats or is_float(element_type_of(v))))
     rank = len(sizes_of(value))
     if kind in (reduction.ArgmaxOp, reduction.ArgminOp, *reduction.CUMULATIVE_OPS):
         g.add(kind(value, g.random.randrange(rank)))
+    elif kind is reduction.LinearScanOp:
+        g.add(kind(value, value, g.random.randrange(rank)))
     else:
         g.add(kind(value, g.random.sample(range(rank), g.random.randint(1, rank))))
 

@@ -37,6 +37,22 @@ func.func @reduces_symbolic_rows(%x: tensor<?x4xf32, #tw.shape<"s0, 4">>, %s0: i
 
 // -----
 
+// Before the first element there is nothing, whatever its factor is.
+
+// CHECK-LABEL: @linear_recurrences_begin_with_nothing
+func.func @linear_recurrences_begin_with_nothing(%x: tensor<5x4xbf16>, %f: tensor<5x4xbf16>) -> tensor<5x4xbf16> {
+  // CHECK:      %[[X:.*]] = arith.extf %{{.*}} : bf16 to f32
+  // CHECK:      %[[F:.*]] = arith.extf %{{.*}} : bf16 to f32
+  // CHECK:      %[[I:.*]] = tk.index "d0" : i64
+  // CHECK:      %[[FIRST:.*]] = arith.cmpi eq, %[[I]], %{{.*}} : i64
+  // CHECK:      %[[BY:.*]] = arith.select %[[FIRST]], %{{.*}}, %[[F]] : f32
+  // CHECK-NEXT: tk.scan linear %[[X]] by %[[BY]] along 0 : f32 loc("m.py":7:0)
+  %r = tw.linear_scan %x by %f dim 0 : tensor<5x4xbf16> loc("m.py":7:0)
+  func.return %r : tensor<5x4xbf16>
+}
+
+// -----
+
 // CHECK-LABEL: @checks_divisor_and_index
 func.func @checks_divisor_and_index(%x: tensor<4xi64>, %y: tensor<4xi64>, %t: tensor<6x2xf32>) -> tensor<4x2xf32> {
   // CHECK: tk.assert %{{.*}} "division by zero" : i1

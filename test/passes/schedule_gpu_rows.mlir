@@ -292,6 +292,29 @@ tk.func @stored_before_it_is_scanned [4, 16384] (%x: memref<65536xf32>, %o: memr
 
 // -----
 
+// A linear recurrence goes on from what the last lane of the block before has, which decays.
+
+// CHECK-LABEL: tk.func @linear_recurrence
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2048>
+// APPLY-LABEL: tk.func @linear_recurrence
+// APPLY:       tk.for 1 = "0" to "65536" step 2048 iter(%[[BEFORE:.*]] = %{{.*}} : f32) {
+// APPLY:       %[[SUMS:.*]] = tk.cumulate linear %[[X:.*]] by %[[F:.*]] dim 0 : vector<2048xf32>
+// APPLY:       %[[DECAY:.*]] = tk.cumulate mul %[[F]] dim 0 : vector<2048xf32>
+// APPLY:       arith.mulf %{{.*}}, %[[DECAY]] : vector<2048xf32>
+// APPLY-NEXT:  %[[STATE:.*]] = arith.addf %{{.*}}, %[[SUMS]]
+// APPLY:       tk.index "(d1 mod 2048)" lanes
+// APPLY:       %[[ENDS:.*]] = arith.select %{{.*}}, %[[STATE]], %{{.*}}
+// APPLY-NEXT:  %[[NEXT:.*]] = tk.collapse add %[[ENDS]]
+// APPLY:       tk.yield %[[NEXT]] : f32
+tk.func @linear_recurrence [4, 65536] (%x: memref<262144xf32>, %f: memref<262144xf32>, %o: memref<262144xf32>) {
+  %0 = tk.load %x[d0*65536 + d1] : memref<262144xf32> -> f32
+  %1 = tk.load %f[d0*65536 + d1] : memref<262144xf32> -> f32
+  %2 = tk.scan linear %0 by %1 along 1 : f32
+  tk.store %2, %o[d0*65536 + d1] : f32, memref<262144xf32>
+}
+
+// -----
+
 // What is loaded after it may be what it writes: it waits, and both are too much beside what a scan works with.
 
 // CHECK-LABEL: tk.func @loaded_after_it

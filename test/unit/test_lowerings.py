@@ -162,6 +162,10 @@ DOTS: dict[str, tuple[tuple[torch.Tensor, ...], Build]] = {
         if element == "f32" or op is not reduction.LogcumsumexpOp
         for d in range(3)
     },
+    **{
+        f"linear scan-{d}": ((grid("f32"), grid("f32")), lambda v, d=d: reduction.LinearScanOp(v[0], v[1], d))
+        for d in range(3)
+    },
     "pad": ((SOURCE,), lambda v: view.PadOp(v[0], [1, 0, 2], [0, 3, 1], 2.5)),
     "pad before": ((SOURCE,), lambda v: view.PadOp(v[0], [0, 2, 0], [0, 0, 0], 2.5)),
     "pad behind": ((SOURCE,), lambda v: view.PadOp(v[0], [0, 0, 0], [2, 0, 1], 2.5)),

@@ -174,6 +174,19 @@ def test_cumulative(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", FLOATS)
+def test_linear_scan(name: str) -> None:
+    """The first factor is not read."""
+    t, f = values(3, 4, name=name), values(3, 4, name=name).flip(1)
+    f[0, 0], t[1, 2] = float("inf"), float("nan")
+    wide, by = t.double(), f.double()
+    found = [wide[:, 0]]
+    for i in range(1, 4):
+        found.append(by[:, i] * found[-1] + wide[:, i])
+    check([t, f], lambda a: r.LinearScanOp(a[0], a[1], 1), torch.stack(found, 1).to(t.dtype))
+    check([t[:, :0], f[:, :0]], lambda a: r.LinearScanOp(a[0], a[1], 1), t[:, :0])
+
+
+@pytest.mark.parametrize("name", FLOATS)
 @pytest.mark.parametrize("axes", [(0,), (1,), (0, 2)])
 def test_moments(name: str, axes: tuple[int, ...]) -> None:
     t = values(3, 5, 4, name=name)

@@ -16,6 +16,23 @@ def _scan(combine: str, axis: int) -> Case:
     )
 
 
+def _linear_scan(axis: int, rows: str = "5", length: str = "19") -> Case:
+    """Also of rows of any length, which no tile holds."""
+    size = f"{length}*{rows}" if "s0" in (rows, length) else 95
+    memory = "memref<?xf32>" if isinstance(size, str) else "memref<95xf32>"
+    return Case(
+        f"""tk.func @f [{rows}, {length}] (%x: {memory}, %f: {memory}, %o: {memory})
+              {"symbols [s0]" if isinstance(size, str) else ""} {{
+          %0 = tk.load %x[d0*{length} + d1] : {memory} -> f32
+          %1 = tk.load %f[d0*{length} + d1] : {memory} -> f32
+          %2 = tk.scan linear %0 by %1 along {axis} : f32
+          tk.store %2, %o[d0*{length} + d1] : f32, {memory}
+        }}""",
+        (f"f32 {size}", f"f32 {size}", f"f32 {size} = 0"),
+        {"s0": 37} if isinstance(size, str) else {},
+    )
+
+
 def _sort(element: str, length: int, order: str = "") -> Case:
     """Values and positions; behind the first ones, where there are such, zeros."""
     kept, size = (length, 5 * length) if "first" not in order else (int(order.split()[-1]), 5 * length)
@@ -322,6 +339,10 @@ CASES = {
     "cumsum": _scan("add", 1),
     "logcumsumexp": _scan("logaddexp", 1),
     "cumsum_of_columns": _scan("add", 0),
+    "linear_scan": _linear_scan(1),
+    "linear_scan_of_columns": _linear_scan(0),
+    "linear_scan_of_any_rows": _linear_scan(1, length="s0"),
+    "linear_scan_of_any_columns": _linear_scan(0, rows="s0"),
     "embedding": Case(
         """tk.func @f [s0, 20] (%j: memref<?xi64>, %w: memref<200xf32>, %o: memref<?xf32>) symbols [s0] {
           %0 = tk.load %j[d0] : memref<?xi64> -> i64
