@@ -121,6 +121,17 @@ def k(x):
         run(body, "*fp32", torch.ones(5), grid=(4, 1, 1))
 
 
+def test_a_program_reads_back_what_its_threads_wrote() -> None:
+    body = """@triton.jit
+def k(x, o):
+    i = tl.arange(0, 64)
+    tl.store(x + i, i)
+    tl.store(o + i, tl.load(x + 63 - i))
+"""
+    with pytest.raises(Race, match="a thread reads what another one of its program may not have written yet"):
+        run(body, "*i32 *i32", *(torch.zeros(64, dtype=torch.int32) for _ in range(2)), grid=(1, 1, 1))
+
+
 def test_races_through_shared_memory_of_two_parameters() -> None:
     """In place is fine element by element, and a race when shifted by one."""
     x = torch.ones(65)

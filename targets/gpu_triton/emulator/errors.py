@@ -19,12 +19,12 @@ class OutOfBounds(EmulationError):
 
 
 class Race(EmulationError):
-    """Programs whose order decides about the result."""
+    """Programs, or threads of one, whose order decides about the result."""
 
     code = "TW2232"
     what = "kernel @{kernel} races for element {index} of `{buffer}`: {how}"
     why = "program {program} at line {line}: {source}"
-    fix = "give each element to one program, or use an atomic operation"
+    fix = "give each element to one program, keep what is stored in registers, or use atomic operations"
 
 
 class NotEmulated(EmulationError):

@@ -1,8 +1,9 @@
 """Buffers of a launch: every access is checked against bounds and against other programs.
 
 Programs run in no particular order, so two of them may not write different values to one
-element, nor may one read what another changes, except by atomic operations. Where programs
-part ways after one, some may have waited for others: then only bounds are checked.
+element, nor may one read what another changes, except by atomic operations. Nor do the threads
+of a program: it may not read what it wrote. Where programs part ways after an atomic operation,
+some may have waited for others: then only bounds are checked.
 """
 
 from __future__ import annotations
@@ -137,6 +138,8 @@ class Buffer:
         if (last := region.writers(at)) is not None:
             bad = (last != NOBODY) & (last != programs)
             self._report("another program writes what this one reads", bad, index, programs)
+            how = "a thread reads what another one of its program may not have written yet"
+            self._report(how, last == programs, index, programs)
         region.log_read(at, programs)
         return self.flat[index]
 
