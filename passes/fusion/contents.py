@@ -16,6 +16,9 @@ from tilewright.dialects.tk.sort import SortOp
 
 from .body import reduced_axes
 
+NEAR = 64
+"""Elements so many that they stay in the nearest cache, whichever way they are read."""
+
 
 @dataclass(frozen=True)
 class Contents:
@@ -65,6 +68,8 @@ class Bodies:
 
     scans_join: bool = False
     """Where lanes scan together: elsewhere a loop that scans has no lanes, and would take those of others."""
+    column: int = NEAR
+    """Elements of a column that are near when they are walked again."""
 
     _known: dict[KernelOp, Contents] = field(default_factory=dict[KernelOp, Contents])
 

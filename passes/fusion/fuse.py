@@ -15,7 +15,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
 from .body import remove_divisions, simplify_body
 from .computed_again import compute_again, compute_written_out
-from .contents import Bodies
+from .contents import NEAR, Bodies
 from .in_place import reads_what_changes
 from .match import drawback, plain_match
 from .merge import merge, users_to_sink
@@ -54,6 +54,8 @@ class FusePass(ModulePass):
     that takes, and reductions over a few elements are written out where that lets them be computed again,
     or join a reduction of rows, such as a sum over experts a norm.
     Axes of one point are left out, so that kernels over the same elements walk equal spaces.
+    Columns of at most `column` elements are walked again where they are reduced, since a program holds them;
+    rows of any length are.
     What several programs would each compute for themselves, such as keys of attention for each block of rows,
     is written where that takes longer. Running sums join what reads them, and what reduces or sorts the same
     rows.
@@ -72,10 +74,12 @@ class FusePass(ModulePass):
     hold_back: bool = False
     tile: int = 1
     far: bool = False
+    column: int = NEAR
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            _Fuser(function.body.block, self, Bodies(scans_join=self.far), self.hold_back).run()
+            bodies = Bodies(scans_join=self.far, column=self.column)
+            _Fuser(function.body.block, self, bodies, self.hold_back).run()
 
 
 @dataclass

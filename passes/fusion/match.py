@@ -21,8 +21,6 @@ PARALLEL_WORK = 32768
 MIN_ROWS = 4
 _LONG, _MANY_ROWS = 16384, 64
 """Where that many rows that are longer fill a device, or nearly so, nothing is won by parts of them."""
-_FEW = 64
-"""Rows of so many elements stay in the nearest cache, whichever way they are read."""
 
 
 @dataclass(frozen=True)
@@ -245,7 +243,7 @@ def drawback(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -
     if few and _has_more_rows((producer, consumer), bodies):
         return f"the merged kernel would have only {count(outer)} independent rows"
     walked_again = any(not m.reduced.isdisjoint(_axes(op.subscripts)) for op in (*of_c.loads, *of_c.stores))
-    if extent_of(m) <= _FEW:
+    if extent_of(m) <= bodies.column:
         return None
     if walked_again and not _reduces_contiguously(of_p, m) and (of_p.folds or not of_p.scans):
         return "its reduction runs across rows, which would be walked twice with a stride"
