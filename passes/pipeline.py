@@ -17,6 +17,7 @@ TENSOR: tuple[str, ...] = (
     "gather-early",
     "select-scatters",
     "cse",
+    "fold-one-hot-sums",
     "scatter-onto-addends",
 )
 """tw to tw: what every target shares."""

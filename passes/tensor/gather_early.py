@@ -9,16 +9,12 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import ONE
-from tilewright.dialects.tw.base import Elementwise, ints
-from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.indexing import GatherAlongOp
-from tilewright.dialects.tw.view import BroadcastOp
-from tilewright.dialects.types import element_type_of, same_but_along, sizes_of, tensor_type
+from tilewright.dialects.types import same_but_along, sizes_of
 
 from ..rewrite import skip
 from .driver import Rewrite, Rules, apply_rules
-from .splats import splat_of
+from .elementwise_trees import collect, is_elementwise, is_free, made_of, taken
 
 _SHARE = 4
 """Of so many elements, at most one is gathered."""
@@ -51,76 +47,33 @@ class GatherEarlyPass(ModulePass):
 
 def _gather_operands(op: Operation, rw: Rewrite) -> SSAValue | None:
     assert isinstance(op, GatherAlongOp)
-    if not _is_elementwise(op.source):
+    if not is_elementwise(op.source):
         return None
     sizes, dim = sizes_of(op.source), op.dim.value.data
-    taken = sizes_of(op.index)
-    if not same_but_along(dim, taken, sizes):
+    few = sizes_of(op.index)
+    if not same_but_along(dim, few, sizes):
         return skip(op, "it gathers from a part of the rows")
-    of, by = sizes[dim].constant, taken[dim].constant
+    of, by = sizes[dim].constant, few[dim].constant
     if by is None or (of is None and by > 1) or (of is not None and of < by * _SHARE):
         return skip(op, f"it gathers more than one of {_SHARE} elements")
     members: dict[Operation, None] = {}
     leaves: dict[SSAValue, None] = {}
-    _collect(op.source, members, leaves)
-    read = [leaf for leaf in leaves if not _is_free(leaf, dim)]
+    collect(op.source, members, leaves, _MAX_OPS)
+    read = [leaf for leaf in leaves if not is_free(leaf, dim)]
     if len(members) > _MAX_OPS or not 0 < len(read) <= _MAX_GATHERS:
         return skip(op, f"it would take {len(members)} elementwise ops and {len(read)} gathers instead")
     moved = {leaf: _taken(leaf, op, rw) for leaf in leaves}
     for member in members:
-        (result,) = member.results
-        new = member.create(
-            operands=[moved[operand] for operand in member.operands],
-            result_types=[tensor_type(element_type_of(result), taken)],
-            properties=member.properties,
-            attributes=member.attributes,
-        )
-        moved[result] = rw.value(new, like=member)
+        operands = [moved[operand] for operand in member.operands]
+        moved[member.results[0]] = made_of(member, operands, few, rw)
     return moved[op.source]
-
-
-def _is_elementwise(value: SSAValue) -> bool:
-    return isinstance(value.owner, Operation) and value.owner.has_trait(Elementwise)
-
-
-def _collect(value: SSAValue, members: dict[Operation, None], leaves: dict[SSAValue, None]) -> None:
-    """Elementwise ops behind `value`, operands first, and what they read."""
-    if not _is_elementwise(value):
-        leaves[value] = None
-        return
-    owner = value.owner
-    assert isinstance(owner, Operation)
-    if owner in members or len(members) > _MAX_OPS:
-        return
-    members[owner] = None
-    for operand in owner.operands:
-        _collect(operand, members, leaves)
-    del members[owner]
-    members[owner] = None  # after its operands
-
-
-def _is_free(leaf: SSAValue, dim: int) -> bool:
-    """Whether a value is the same all along a dimension."""
-    return splat_of(leaf) is not None or _repeats(leaf, dim)
-
-
-def _repeats(leaf: SSAValue, dim: int) -> bool:
-    owner = leaf.owner
-    if not isinstance(owner, BroadcastOp):
-        return False
-    dims, sizes = list(ints(owner.dims)), sizes_of(owner.source)
-    return dim not in dims or sizes[dims.index(dim)] == ONE
 
 
 def _taken(leaf: SSAValue, op: GatherAlongOp, rw: Rewrite) -> SSAValue:
     """What `op` would gather from a leaf."""
-    sizes, dim, splat = sizes_of(op.index), op.dim.value.data, splat_of(leaf)
-    if splat is not None:
-        return rw.value(FullOp(splat, element_type_of(leaf), sizes))
-    if _repeats(leaf, dim):
-        owner = leaf.owner
-        assert isinstance(owner, BroadcastOp)
-        return rw.value(BroadcastOp(owner.source, sizes, ints(owner.dims)))
+    dim = op.dim.value.data
+    if is_free(leaf, dim):
+        return taken(leaf, sizes_of(op.index), rw)
     return rw.value(GatherAlongOp(leaf, op.index, dim))
 
 

@@ -37,3 +37,27 @@ def test_few_kernels(function: Callable[[Tensor, Tensor], Any], kernels: int) ->
     found = explain(function, x, targets, options={"target": "gpu_emulated", "fallback": False})
     torch.testing.assert_close(found.result, function(x, targets))
     assert [sum(graph.kernels.values()) for graph in found.graphs] == [kernels]
+
+
+@pytest.mark.parametrize("shape", [(70, 9), (5, 9, 14)], ids=["rows", "columns"])
+def test_a_gradient_sums_no_one_hot_rows(shape: tuple[int, ...]) -> None:
+    """Weighted, smoothed, and with targets that count for nothing."""
+    x = tensor(*shape).requires_grad_()
+    targets = torch.arange(70).reshape(shape[0], *shape[2:]) % 10
+    targets[targets == 9] = -100
+
+    def loss(x: Tensor, targets: Tensor) -> Tensor:
+        return F.cross_entropy(x, targets, torch.arange(9) + 1.0, label_smoothing=0.1)
+
+    def step(x: Tensor, targets: Tensor) -> Tensor:
+        (got,) = torch.autograd.grad(loss(x, targets), x)
+        return got
+
+    def compiled(x: Tensor, targets: Tensor) -> Tensor:
+        made = loss(x, targets)
+        made.backward()  # pyright: ignore[reportUnknownMemberType]
+        return made
+
+    found = explain(compiled, x, targets, options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(x.grad, step(x, targets))
+    assert sum(found.graphs[-1].kernels.values()) == 1
