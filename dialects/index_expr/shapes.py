@@ -47,9 +47,11 @@ def static_product(sizes: Sequence[Expr]) -> int | None:
 
 
 def is_negative_stride(stride: Expr) -> bool:
-    """True where a stride is negative at large sizes, by the sign of its leading term.
+    """True where a stride is negative at large sizes: where all terms of the highest degree are.
 
     A dense stride is a product of sizes, and so never negative, which its terms alone need not show:
-    `((s0 - 1) floordiv 2)*16 + 16`.
+    `((s0 - 1) floordiv 2)*16 + 16`, `s1 - s0`.
     """
-    return bool(stride.terms) and stride.terms[0][1] < 0
+    degree = max((len(monomial) for monomial, _ in stride.terms), default=0)
+    leading = [number for monomial, number in stride.terms if len(monomial) == degree]
+    return bool(leading) and max(leading) < 0

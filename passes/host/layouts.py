@@ -5,7 +5,7 @@ Results are cached: the layers of a model repeat the same few layouts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -13,7 +13,6 @@ from tilewright.dialects.index_expr import (
     ONE,
     ZERO,
     Expr,
-    is_negative_stride,
     product,
     row_major_strides,
     static_product,
@@ -30,6 +29,8 @@ class Layout:
     offset: Expr
     sizes: tuple[Expr, ...]
     strides: tuple[Expr, ...]
+    backwards: frozenset[int] = frozenset()
+    """Dims whose strides are negative, which `s0 - s1` need not show."""
 
     def flat(self, subscripts: Sequence[Expr]) -> Expr:
         """Where the element at `subscripts` lies."""
@@ -46,7 +47,7 @@ class Layout:
 
     @property
     def has_negative_stride(self) -> bool:
-        return any(map(is_negative_stride, self.strides))
+        return bool(self.backwards)
 
 
 @_cached
@@ -76,12 +77,25 @@ def overlaps_itself(sizes: Sequence[Expr], strides: Sequence[Expr]) -> bool:
 
 @_cached
 def transposed(layout: Layout, perm: tuple[int, ...]) -> Layout:
-    return Layout(layout.offset, tuple(layout.sizes[p] for p in perm), tuple(layout.strides[p] for p in perm))
+    sizes, strides = tuple(layout.sizes[p] for p in perm), tuple(layout.strides[p] for p in perm)
+    return Layout(layout.offset, sizes, strides, _moved(layout, enumerate(perm)))
+
+
+def _moved(layout: Layout, dims: Iterable[tuple[int, int]]) -> frozenset[int]:
+    """The dims that are walked backwards, of such as have the stride of a dim of `layout`: (new, old)."""
+    return frozenset(new for new, old in dims if old in layout.backwards)
 
 
 @_cached
 def inverse(perm: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(perm.index(i) for i in range(len(perm)))
+
+
+def last_dims(layout: Layout, count: int) -> Layout:
+    """The first of what the other dims count."""
+    kept = range(len(layout.sizes) - count, len(layout.sizes))
+    sizes, strides = layout.sizes[-count:], layout.strides[-count:]
+    return Layout(layout.offset, sizes, strides, _moved(layout, enumerate(kept)))
 
 
 @_cached
@@ -91,13 +105,14 @@ def broadcast(layout: Layout, dims: tuple[int, ...], sizes: Sizes) -> Layout:
     for i, target in enumerate(dims):
         if layout.sizes[i] == sizes[target]:
             strides[target] = layout.strides[i]
-    return Layout(layout.offset, sizes, tuple(strides))
+    moved = _moved(layout, ((target, i) for i, target in enumerate(dims) if strides[target]))
+    return Layout(layout.offset, sizes, tuple(strides), moved)
 
 
 @_cached
 def sliced(layout: Layout, starts: Sizes, steps: Sizes, sizes: Sizes) -> Layout:
     strides = tuple(stride * step for stride, step in zip(layout.strides, steps, strict=True))
-    return Layout(layout.flat(starts), sizes, strides)
+    return Layout(layout.flat(starts), sizes, strides, layout.backwards)
 
 
 @_cached
@@ -106,7 +121,8 @@ def reversed_(layout: Layout, dims: tuple[int, ...]) -> Layout:
     for d in dims:
         offset = offset + (layout.sizes[d] - 1) * strides[d]
         strides[d] = -strides[d]
-    return Layout(offset, layout.sizes, tuple(strides))
+    turned = {d for d in dims if strides[d]}
+    return Layout(offset, layout.sizes, tuple(strides), layout.backwards ^ turned)
 
 
 @_cached
@@ -123,7 +139,8 @@ def windows(
     for d, step in zip(dims, steps, strict=True):
         strides[d] = strides[d] * step
     inside = (layout.strides[d] * n for d, n in zip(dims, dilation, strict=True))
-    return Layout(layout.offset, sizes, (*strides, *inside))
+    moved = _moved(layout, enumerate(dims, len(strides)))
+    return Layout(layout.offset, sizes, (*strides, *inside), layout.backwards | moved)
 
 
 @_cached
@@ -134,31 +151,34 @@ def reshaped(layout: Layout, sizes: Sizes) -> Layout | None:
     strides: list[Expr] = [ONE] * len(sizes)
     chunks = _chunks(layout)
     target = len(sizes) - 1
-    for numel, step in chunks:
+    backwards: set[int] = set()
+    for numel, step, turned in chunks:
         taken = ONE
         while target >= 0 and (taken != numel or sizes[target].constant == 1):
             if numel.exact_div(taken * sizes[target]) is None:
                 return None
             strides[target] = step * taken
+            backwards |= {target} if turned else set()
             taken = taken * sizes[target]
             target -= 1
         if taken != numel:
             return None
     if product(sizes[: target + 1]) != ONE:
         return None
-    return Layout(layout.offset, sizes, tuple(strides))
+    return Layout(layout.offset, sizes, tuple(strides), frozenset(backwards))
 
 
-def _chunks(layout: Layout) -> list[tuple[Expr, Expr]]:
-    """Runs of dims that are one dim in memory, as (elements, stride); last run first."""
-    chunks: list[tuple[Expr, Expr]] = []
-    for size, stride in zip(reversed(layout.sizes), reversed(layout.strides), strict=True):
+def _chunks(layout: Layout) -> list[tuple[Expr, Expr, bool]]:
+    """Runs of dims that are one dim in memory, as (elements, stride, whether backwards); last run first."""
+    chunks: list[tuple[Expr, Expr, bool]] = []
+    for dim in reversed(range(len(layout.sizes))):
+        size, stride, turned = layout.sizes[dim], layout.strides[dim], dim in layout.backwards
         if size.constant == 1:
             continue
-        if chunks and stride == chunks[-1][0] * chunks[-1][1]:
-            chunks[-1] = (chunks[-1][0] * size, chunks[-1][1])
+        if chunks and stride == chunks[-1][0] * chunks[-1][1] and turned == chunks[-1][2]:
+            chunks[-1] = (chunks[-1][0] * size, *chunks[-1][1:])
         else:
-            chunks.append((size, stride))
+            chunks.append((size, stride, turned))
     return chunks
 
 

@@ -43,7 +43,7 @@ from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
 from .diagnostics import NotBufferizable
-from .layouts import Layout, dense, inverse, reshaped, transposed
+from .layouts import Layout, dense, inverse, last_dims, reshaped, transposed
 
 NONE = UnitAttr()
 
@@ -128,7 +128,7 @@ def _shared_rhs(lhs: Layout, rhs: Layout, out: Layout) -> tuple[Layout, Layout, 
     a, c = reshaped(lhs, (rows, lhs.sizes[-1])), reshaped(out, (rows, out.sizes[-1]))
     if a is None or c is None:
         return None
-    return a, Layout(rhs.offset, rhs.sizes[-2:], rhs.strides[-2:]), c
+    return a, last_dims(rhs, 2), c
 
 
 # Convolution and attention

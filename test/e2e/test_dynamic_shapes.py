@@ -81,6 +81,19 @@ def test_sizes_that_are_computed_from_sizes():
         torch.testing.assert_close(compiled(x), halves(x))
 
 
+def test_sizes_that_are_differences():
+    """Rows whose length is `s1 - s0` go to ATen, from the front and from the back."""
+
+    def rest(seen: torch.Tensor, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        new = x[:, seen.shape[1] :] + 1
+        return new, torch.linalg.svdvals(new), torch.linalg.inv(new.flip(0) @ new.mT)
+
+    compiled = torch.compile(rest, backend="mlir", dynamic=True)
+    for seen, length in ((4, 9), (7, 13)):
+        inputs = torch.randn(2, seen), torch.randn(3, length)
+        torch.testing.assert_close(compiled(*inputs), rest(*inputs), rtol=1e-3, atol=1e-3)
+
+
 def test_sizes_that_are_rounded():
     def blocks(x: torch.Tensor) -> torch.Tensor:
         up, down = math.ceil(x.shape[1] / 4), math.floor(x.shape[1] / 4)

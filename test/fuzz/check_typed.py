@@ -85,9 +85,10 @@ def _outcome(program: Program, args: tuple[Tensor, ...], trained: bool) -> Outco
 
 def _truth(program: Program, args: tuple[Tensor, ...], trained: bool, eager: Outcome) -> Outcome:
     """The program in float64, or what eager gives where that differs in more than rounding."""
+    args = _widened(args)
     try:
         with Widen():
-            wide = _outcome(program, _widened(args), trained)
+            wide = _outcome(program, args, trained)
     except _INVALID:
         return eager
     if any(len(a) != len(b) for a, b in zip(wide, eager, strict=True)):

@@ -308,6 +308,25 @@ func.func @reversed_operand_is_copied_for_aten(%x: tensor<4xf32>) -> tensor<4xf3
 
 // -----
 
+// The sign of a stride is no matter of its terms: of rows of `s1 - s0` the first is no copy, the second is one.
+
+// CHECK-LABEL: @rows_of_a_difference_are_read_from_the_front
+// CHECK: th.view %x offset "0" sizes "4, -s0 + s1" strides "-s0 + s1, 1"
+// CHECK: th.launch @copy
+// CHECK: th.view %{{.*}} offset "0" sizes "4, -s0 + s1" strides "-s0 + s1, 1"
+func.func @rows_of_a_difference_are_read_from_the_front(%x: tensor<4x?xf32, #tw.shape<"4, -s0 + s1">>,
+    %s0: index {tw.symbol = "s0"}, %s1: index {tw.symbol = "s1"})
+    -> (tensor<4x?xf32, #tw.shape<"4, -s0 + s1">>, tensor<4x?xf32, #tw.shape<"4, -s0 + s1">>) {
+  %v = tw.reverse %x dims [0] : tensor<4x?xf32, #tw.shape<"4, -s0 + s1">> -> tensor<4x?xf32, #tw.shape<"4, -s0 + s1">>
+  %r = tw.aten "aten::cumprod"(%x) {args = [#tw.arg<0>, 0 : i64]}
+      : (tensor<4x?xf32, #tw.shape<"4, -s0 + s1">>) -> tensor<4x?xf32, #tw.shape<"4, -s0 + s1">>
+  %t = tw.aten "aten::cumprod"(%v) {args = [#tw.arg<0>, 0 : i64]}
+      : (tensor<4x?xf32, #tw.shape<"4, -s0 + s1">>) -> tensor<4x?xf32, #tw.shape<"4, -s0 + s1">>
+  func.return %r, %t : tensor<4x?xf32, #tw.shape<"4, -s0 + s1">>, tensor<4x?xf32, #tw.shape<"4, -s0 + s1">>
+}
+
+// -----
+
 // CHECK-LABEL: @kernel_reads_what_aten_returned
 // CHECK: %[[U:.*]] = th.call "aten::cumprod"(%{{.*}}) sizes ["4, 2"] strides ["1, 4"]
 // CHECK: %[[D:.*]] = th.data %[[U]] size "8"
