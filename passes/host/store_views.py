@@ -1,4 +1,4 @@
-"""store-views: kernels store a result in the shape that parts of it are returned in."""
+"""store-views: kernels store a result in the shape that it, or parts of it, are returned in."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.index_expr import ZERO
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import SliceOp
 from tilewright.dialects.types import sizes_of
 
 from ..rewrite import skip
-from .layouts import Layout, dense, same_strides
+from .layouts import Layout, dense, overlaps_itself, same_strides
 from .returned import Returned, returned_by
 from .second_stores import store_of
 from .stored_views import other_readers, stores_through, take_view, undone
-from .views import keeps_elements, view_layout
+from .views import keeps_elements, layout_behind, view_layout
 
 
 @dataclass(frozen=True)
 class StoreViewsPass(ModulePass):
-    """Let a kernel store what parts are returned of so that these parts are views with the strides they need.
+    """Let a kernel store what is returned so that this, or its parts, are views with the strides they need.
 
     Before:
         %r = tk.kernel [8, 6] ins(%x : tensor<8x6xf32>) -> (tensor<8x6xf32>) {... tk.store %v, %o[d0, d1] ...}
@@ -41,9 +42,22 @@ class StoreViewsPass(ModulePass):
         %b = tw.slice %r starts "1, 0, 0" steps "1, 1, 1" : tensor<2x8x3xf32> -> tensor<1x8x3xf32>
         func.return %a, %b
 
-    `bufferize` would copy each part out of rows of six. Other kernels that read the result read it where it
-    now is. Left alone is what other ops read, what no shape suits whose elements are all there once, and what
-    `bufferize` stores as needed anyway: what is returned as a whole.
+    `bufferize` would copy each part out of rows of six. So it would a whole that no strides of what is stored
+    give: the gradient of a weight, a product of 384 x 768, returned as 384 x 192 x 2 x 2 with channels last.
+
+    Before:
+        %g = tk.kernel [384, 192, 2, 2, 8] ins(...) -> (tensor<384x768xf32>)
+            {... tk.store %v, %o[d0, d1*4 + d2*2 + d3] ...}
+        %w = tw.reshape %g : tensor<384x768xf32> -> tensor<384x192x2x2xf32>
+        func.return %w    // of strides 768, 1, 384, 192
+    After:
+        %g = tk.kernel [384, 192, 2, 2, 8] ins(...) -> (tensor<384x192x2x2xf32>)
+            {... tk.store %v, %o[d0, d1, d2, d3] ...}
+        func.return %g
+
+    Other kernels that read the result read it where it now is. Left alone is what other ops read, what no
+    shape suits whose elements are all there once, and what `bufferize` stores as needed anyway: a whole whose
+    strides follow from some of what the kernel stores.
     """
 
     name = "store-views"
@@ -57,29 +71,42 @@ class StoreViewsPass(ModulePass):
 def _store_view_of(root: SSAValue, results: Sequence[Returned]) -> None:
     kernel = root.owner
     parts = any(isinstance(view, SliceOp) for result in results for view in result.views)
-    if not parts or not isinstance(kernel, KernelOp) or _fit(results, 0):
+    if not (parts or _one_whole(results)) or not isinstance(kernel, KernelOp) or _fit(results, 0):
         return
+    copied, them = ("parts are copied", "them") if parts else ("it is copied", "it")
     views = _views_that_fit(results)
     if views is None:
-        return skip(kernel, "parts are copied to be returned: no one shape suits them", root)
+        return skip(kernel, f"{copied} to be returned: no one shape suits {them}", root)
     if other_readers(root, views):
-        return skip(kernel, "parts are copied to be returned: other ops read the result as it is", root)
+        return skip(kernel, f"{copied} to be returned: other ops read the result as it is", root)
     store = store_of(root)
     back = undone(views)
     if store is None or not stores_through(kernel, store, back):
-        return skip(kernel, "parts are copied to be returned: its kernel cannot store them so", root)
+        return skip(kernel, f"{copied} to be returned: its kernel cannot store {them} so", root)
     take_view(root, store.buffer, views, back)
 
 
 # Which shape
 
 
+def _one_whole(results: Sequence[Returned]) -> bool:
+    """Whether one value is returned, which has every element of what is stored."""
+    return len({result.value for result in results}) == 1 and all(map(keeps_elements, results[0].views))
+
+
 def _fit(results: Sequence[Returned], count: int) -> bool:
     """Whether nothing would be copied if the first `count` views of each result were what is stored."""
-    return all(_fits(result, result.views[::-1][count:]) for result in results)
+    whole = _one_whole(results)
+    return all(_fits(result, result.views[::-1][count:], whole) for result in results)
 
 
-def _fits(result: Returned, views: Sequence[Operation]) -> bool:
+def _fits(result: Returned, views: Sequence[Operation], whole: bool) -> bool:
+    """A whole is stored with whatever strides it needs; what has parts is stored row-major."""
+    if whole:
+        wanted = Layout(ZERO, sizes_of(result.value), result.strides)
+        stored = layout_behind(views[::-1], wanted)
+        if stored is not None and not overlaps_itself(stored.sizes, stored.strides):
+            return True
     layout: Layout | None = dense(sizes_of(views[0].operands[0] if views else result.value))
     for view in views:
         layout = None if layout is None else view_layout(view, layout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -67,11 +68,15 @@ def check(model: nn.Module, x: Tensor) -> None:
     assert [strides(t) for t in found] == [strides(t) for t in wanted]
 
 
+def explained(model: nn.Module, x: Tensor) -> Sequence[Any]:
+    """What the forward and the backward graph became."""
+    torch._dynamo.reset()
+    return tilewright.explain(model, x.clone().requires_grad_(), options=OPTIONS).graphs
+
+
 def calls(model: nn.Module, x: Tensor) -> list[set[str]]:
     """The functions of a library that the forward and the backward graph call."""
-    torch._dynamo.reset()
-    leaf = x.clone().requires_grad_()
-    return [set(graph.library_calls) for graph in tilewright.explain(model, leaf, options=OPTIONS).graphs]
+    return [set(graph.library_calls) for graph in explained(model, x)]
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
@@ -82,11 +87,14 @@ def test_products(name: str, dtype: torch.dtype) -> None:
     assert calls(model, floats(*sizes, dtype=dtype)) == [set(), set()]
 
 
-def test_channels_last() -> None:
-    model, sizes = PRODUCTS["pointwise"]
+@pytest.mark.parametrize("name", ["pointwise", "patches"])
+def test_channels_last(name: str) -> None:
+    """Gradients are stored as they are returned, of patches too: nothing is copied."""
+    model, sizes = PRODUCTS[name]
     x = floats(*sizes, dtype=torch.bfloat16).contiguous(memory_format=torch.channels_last)
     check(model, x)
     assert calls(model, x) == [set(), set()]
+    assert not [name for graph in explained(model, x) for name in graph.kernels if "copy" in name]
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -109,3 +109,96 @@ func.func @scanned(%x: tensor<8x6xf32>) -> tensor<1x8x3xf32> {
   %a = tw.slice %t starts "0, 0, 0" steps "1, 1, 1" : tensor<2x8x3xf32> -> tensor<1x8x3xf32>
   func.return %a : tensor<1x8x3xf32>
 }
+
+// -----
+
+// A whole whose strides are none of rows: the gradient of a weight of 4 x 6 x 2 patches, channels last.
+
+// CHECK-LABEL: @whole
+// CHECK:      %r = tk.kernel [4, 6, 2] ins(%x : tensor<4x12xf32>) -> (tensor<4x6x2xf32>)
+// CHECK:      tk.load %{{.*}}[d0, d1*2 + d2] : tensor<4x12xf32>
+// CHECK:      tk.store %{{.*}}, %{{.*}}[d0, d1, d2] : f32, tensor<4x6x2xf32>
+// CHECK-NOT:  tw.reshape
+// CHECK:      func.return %r : tensor<4x6x2xf32>
+// PLAN-LABEL: @whole
+// PLAN:       th.empty sizes "4, 6, 2" strides "12, 1, 6"
+// PLAN-NOT:   @copy
+func.func @whole(%x: tensor<4x12xf32>) -> (tensor<4x6x2xf32> {tw.strides = "12, 1, 6"}) {
+  %r = tw.exp %x : tensor<4x12xf32>
+  %s = tw.reshape %r : tensor<4x12xf32> -> tensor<4x6x2xf32>
+  func.return %s : tensor<4x6x2xf32>
+}
+
+// -----
+
+// What lies beside a patch comes between its rows; only the first reshape is stored.
+
+// CHECK-LABEL: @patches
+// CHECK:      %r = tk.kernel [3, 2, 5] ins(%x : tensor<6x5xf32>) -> (tensor<3x2x5xf32>)
+// CHECK:      %t = tw.transpose %r by [0, 2, 1]
+// CHECK-NEXT: %f = tw.reshape %t : tensor<3x5x2xf32> -> tensor<3x10xf32>
+// PLAN-LABEL: @patches
+// PLAN:       th.empty sizes "3, 2, 5" strides "10, 1, 2"
+// PLAN-NOT:   @copy
+func.func @patches(%x: tensor<6x5xf32>) -> tensor<3x10xf32> {
+  %r = tw.exp %x : tensor<6x5xf32>
+  %s = tw.reshape %r : tensor<6x5xf32> -> tensor<3x2x5xf32>
+  %t = tw.transpose %s by [0, 2, 1] : tensor<3x2x5xf32> -> tensor<3x5x2xf32>
+  %f = tw.reshape %t : tensor<3x5x2xf32> -> tensor<3x10xf32>
+  func.return %f : tensor<3x10xf32>
+}
+
+// -----
+
+// A whole whose strides the kernel can store without another shape stays.
+
+// CHECK-LABEL: @turned
+// CHECK:      tk.kernel [4, 6]
+// CHECK:      tw.transpose %r
+// PLAN-LABEL: @turned
+// PLAN:       th.empty sizes "4, 6" strides "1, 4"
+// PLAN-NOT:   @copy
+func.func @turned(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
+  %r = tw.exp %x : tensor<4x6xf32>
+  %t = tw.transpose %r by [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  func.return %t : tensor<6x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @whole_read_by_a_library
+// PLAN-LABEL: @whole_read_by_a_library
+// CHECK:      %r = tk.kernel [4, 12]
+// CHECK:      tw.matmul %r, %y
+// REMARK:     tk.kernel {{.*}}: it is copied to be returned: other ops read the result as it is
+func.func @whole_read_by_a_library(%x: tensor<4x12xf32>, %y: tensor<12x5xf32>) -> (tensor<4x6x2xf32> {tw.strides = "12, 1, 6"}, tensor<4x5xf32>) {
+  %r = tw.exp %x : tensor<4x12xf32>
+  %s = tw.reshape %r : tensor<4x12xf32> -> tensor<4x6x2xf32>
+  %m = tw.matmul %r, %y : (tensor<4x12xf32>, tensor<12x5xf32>) -> tensor<4x5xf32>
+  func.return %s, %m : tensor<4x6x2xf32>, tensor<4x5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @whole_scanned
+// CHECK:      tk.kernel [4, 12]
+// CHECK:      tw.reshape
+// REMARK:     tk.kernel {{.*}}: it is copied to be returned: its kernel cannot store it so
+func.func @whole_scanned(%x: tensor<4x12xf32>) -> (tensor<4x6x2xf32> {tw.strides = "12, 1, 6"}) {
+  %r = tw.cumsum %x dim 1 : tensor<4x12xf32>
+  %s = tw.reshape %r : tensor<4x12xf32> -> tensor<4x6x2xf32>
+  func.return %s : tensor<4x6x2xf32>
+}
+
+// -----
+
+// Two results of other shapes have one place: the second is copied.
+
+// CHECK-LABEL: @two_wholes
+// CHECK:      tk.kernel [4, 12]
+// CHECK-NEXT: ^bb0
+func.func @two_wholes(%x: tensor<4x12xf32>) -> (tensor<4x6x2xf32> {tw.strides = "12, 1, 6"}, tensor<4x12xf32>) {
+  %r = tw.exp %x : tensor<4x12xf32>
+  %s = tw.reshape %r : tensor<4x12xf32> -> tensor<4x6x2xf32>
+  func.return %s, %r : tensor<4x6x2xf32>, tensor<4x12xf32>
+}
