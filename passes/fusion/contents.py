@@ -70,6 +70,8 @@ class Bodies:
     """Where lanes scan together: elsewhere a loop that scans has no lanes, and would take those of others."""
     column: int = NEAR
     """Elements of a column that are near when they are walked again."""
+    parts: bool = False
+    """Whether long reductions are split in parts later, which store what lies along them as they go."""
 
     _known: dict[KernelOp, Contents] = field(default_factory=dict[KernelOp, Contents])
 

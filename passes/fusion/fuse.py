@@ -55,7 +55,8 @@ class FusePass(ModulePass):
     or join a reduction of rows, such as a sum over experts a norm.
     Axes of one point are left out, so that kernels over the same elements walk equal spaces.
     Columns of at most `column` elements are walked again where they are reduced, since a program holds them;
-    rows of any length are.
+    rows of any length are. What makes the terms of a long sum joins it, whatever else it stores, since
+    `split-reductions` makes parts of both.
     What several programs would each compute for themselves, such as keys of attention for each block of rows,
     is written where that takes longer. Running sums join what reads them, and what reduces or sorts the same
     rows.
@@ -78,7 +79,7 @@ class FusePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            bodies = Bodies(scans_join=self.far, column=self.column)
+            bodies = Bodies(scans_join=self.far, column=self.column, parts=self.far)
             _Fuser(function.body.block, self, bodies, self.hold_back).run()
 
 

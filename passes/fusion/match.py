@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from xdsl.ir import OpResult
+from xdsl.ir import Operation, OpResult
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.calls import AssertOp
+from tilewright.dialects.tk.compute import ArgReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tk.sort import SortOp
 
 from .body import loads_of, plain_axis, remember_axes, solve_axes, split_axis, store_to
 from .contents import Bodies, Contents
@@ -19,6 +22,10 @@ from .cost import count, extent, is_contiguous
 PARALLEL_WORK = 32768
 """Elements from which on a kernel should have several independent rows."""
 MIN_ROWS = 4
+_SPLIT = 1 << 17
+"""Elements from which on `split-reductions` splits a reduction to few rows."""
+_WHOLE = frozenset[type[Operation]]((AssertOp, ArgReduceOp, ScanOp, SortOp))
+"""What stands in no part of a reduction."""
 _LONG, _MANY_ROWS = 16384, 64
 """Where that many rows that are longer fill a device, or nearly so, nothing is won by parts of them."""
 
@@ -240,7 +247,7 @@ def drawback(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -
     of_p, of_c = bodies.of(producer), bodies.of(consumer)
     outer = [size for a, size in enumerate(m.space) if a not in m.reduced]
     few = count(outer) < MIN_ROWS and count(m.space) >= PARALLEL_WORK
-    if few and _has_more_rows((producer, consumer), bodies):
+    if few and _has_more_rows((producer, consumer), bodies) and not _in_parts(producer, consumer, bodies, m):
         return f"the merged kernel would have only {count(outer)} independent rows"
     walked_again = any(not m.reduced.isdisjoint(_axes(op.subscripts)) for op in (*of_c.loads, *of_c.stores))
     if extent_of(m) <= bodies.column:
@@ -267,6 +274,21 @@ def _has_more_rows(kernels: Sequence[KernelOp], bodies: Bodies) -> bool:
         if count([n for a, n in enumerate(kernel.space) if a not in reduced]) >= MIN_ROWS:
             return True
     return False
+
+
+def _in_parts(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -> bool:
+    """Whether only the consumer reads, and sums, what the producer makes, so that parts of both can be alike.
+
+    `split-reductions` splits such a kernel for certain. Another reader of the producer may join it yet.
+    """
+    of_p, of_c = bodies.of(producer), bodies.of(consumer)
+    if not bodies.parts or of_p.reduced or count(m.space) < _SPLIT:
+        return False
+    if any(not m.reduced.isdisjoint(_axes(store.subscripts)) for store in of_c.stores):
+        return False
+    kinds = {type(op) for body in (of_p, of_c) for op in body.block.ops}
+    readers = {use.operation for result in producer.results for use in result.uses}
+    return kinds.isdisjoint(_WHOLE) and not any(isinstance(r, KernelOp) for r in readers - {consumer})
 
 
 def _reduces_contiguously(producer: Contents, m: Match) -> bool:
