@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import Block, Operation
 
-from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.index_expr import Expr, Var, dim
+from tilewright.dialects.ir_access import ops_of
+from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..fusion.body import exprs_of, loads_of, split_axis
+from ..fusion.body import (
+    exprs_of,
+    loads_of,
+    plain_axis,
+    remember_axes,
+    rename_axes,
+    rewrite_exprs,
+    split_axis,
+)
 from ..fusion.merge import users_to_sink
 from ..fusion.repeats import size_in_bytes
 
@@ -41,6 +51,31 @@ def readers_of_rows(kernel: KernelOp) -> list[tuple[KernelOp, Subscripts]]:
         if where is not None and _may_follow(kernel, other, near):
             found.append((other, where))
     return found
+
+
+def walk_as_it_lies(kernel: KernelOp) -> Callable[[], None] | None:
+    """Put the axes of `kernel` in the order in which what it reads lies; returns what undoes that.
+
+    A sum of columns that was rounded has their axis first.
+    """
+    order = _order_in_memory(kernel)
+    if order is None or order == sorted(order):
+        return None
+    restore = remember_axes(kernel)
+    turned: dict[Var, Expr] = {Var("d", old): dim(new) for new, old in enumerate(order)}
+    ops = ops_of(kernel.body.block)
+    rewrite_exprs(ops, lambda e: e.substitute(turned))
+    rename_axes(ops, {old: (new,) for new, old in enumerate(order)})
+    kernel.properties["sizes"] = map_attr([kernel.space[old] for old in order])
+    return restore
+
+
+def _order_in_memory(kernel: KernelOp) -> list[int] | None:
+    """The axes along which some tensor is read, if those are all."""
+    loads = [load for source in kernel.sources for load in loads_of(source) if not load.dynamic]
+    axes = [[plain_axis(e) for e in load.subscripts] for load in loads]
+    found = [[a for a in read if a is not None] for read in axes]
+    return next((read for read in found if sorted(read) == list(range(len(kernel.space)))), None)
 
 
 def _one_reads(kernel: KernelOp, other: KernelOp) -> bool:

@@ -22,7 +22,7 @@ from ..fusion.merge import merge, users_to_sink
 from ..rewrite import may_rewrite, skip, take_results
 from .column_sums import HELD, row_length, summed_axes
 from .partial_sums import reduced_in_parts
-from .same_rows import later_of, readers_of_rows
+from .same_rows import later_of, readers_of_rows, walk_as_it_lies
 
 _PARTS = (64, 32, 16, 8, 4)
 """Rows of a part: powers of two, which blocks cover. With fewer rows sums cost as much as they save."""
@@ -79,11 +79,20 @@ class _Sum:
             if why is None:
                 return
             skip(self.kernel, f"not summed where the rows are made: {why}", value)
+        self._where_read()
+
+    def _where_read(self) -> None:
+        """Into the first kernel that takes it of those that read the same rows."""
+        restore = walk_as_it_lies(self.kernel)
+        self.bodies.changed(self.kernel)
+        over = summed_axes(self.kernel)
         for reader, where in readers_of_rows(self.kernel):
             why = self._in_parts(reader, row_length(reader, where), over, made=False)
             if why is None:
                 return
             skip(self.kernel, f"not summed where the rows are read: {why}", reader.results[0])
+        if restore is not None:
+            restore()
 
     def _into(self, value: OpResult, over: tuple[int, ...]) -> str | None:
         """Sum where `value` is made; why not."""

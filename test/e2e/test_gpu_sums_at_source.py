@@ -81,3 +81,18 @@ def norm_of_inputs(g: Tensor, x: Tensor, r: Tensor, w: Tensor) -> tuple[Tensor, 
 def test_one_kernel_reads_what_none_makes() -> None:
     g, x, r, w = floats(520, 33), floats(520, 33, seed=1), floats(520, 1, seed=2), floats(33, seed=3)
     check(norm_of_inputs, g, x, r, w)
+
+
+def test_a_rounded_sum_of_columns_walks_rows() -> None:
+    """The gradient of the weight of a norm of halves, whose columns come first where it is rounded."""
+
+    def halves(g: Tensor, x: Tensor, r: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+        weight, rows = norm_of_inputs(g.float(), x.float(), r, w.float())
+        return weight.bfloat16(), rows.bfloat16()
+
+    g, x = floats(520, 33).bfloat16(), floats(520, 33, seed=1).bfloat16()
+    r, w = floats(520, 1, seed=2), floats(33, seed=3).bfloat16()
+    check(halves, g, x, r, w)
+    torch.compiler.reset()
+    (graph,) = explain(halves, g, x, r, w, options={"target": "gpu_emulated", "fallback": False}).graphs
+    assert len(graph.kernels) == 2, "the rows are read once, and their parts are added up"

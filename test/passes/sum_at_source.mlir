@@ -256,3 +256,22 @@ func.func @read_with_its_result(%x: tensor<128x3xf32>) -> (tensor<128x3xf32>) {
   %y = tw.sub %x, %b : tensor<128x3xf32>
   func.return %y : tensor<128x3xf32>
 }
+
+// -----
+
+// Its columns first, as where a sum was rounded: it walks the rows as the other does.
+
+// CHECK-LABEL: @columns_first
+// CHECK:      %y, %[[P:.*]] = tk.kernel [2, 64, 3] ins({{.*}}) -> (tensor<128x3xbf16>, tensor<2x3xf32>)
+// CHECK:      tk.kernel [2, 3] ins(%[[P]] :
+func.func @columns_first(%x: tensor<128x3xbf16>) -> (tensor<3xbf16>, tensor<128x3xbf16>) {
+  %w = tw.cast %x : tensor<128x3xbf16> -> tensor<128x3xf32>
+  %c = tw.sum %w over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  %s = tw.cast %c : tensor<3xf32> -> tensor<3xbf16>
+  %v = tw.cast %x : tensor<128x3xbf16> -> tensor<128x3xf32>
+  %t = tw.sum %v over [1] : tensor<128x3xf32> -> tensor<128xf32>
+  %b = tw.broadcast %t dims [0] : tensor<128xf32> -> tensor<128x3xf32>
+  %d = tw.sub %v, %b : tensor<128x3xf32>
+  %y = tw.cast %d : tensor<128x3xf32> -> tensor<128x3xbf16>
+  func.return %s, %y : tensor<3xbf16>, tensor<128x3xbf16>
+}
