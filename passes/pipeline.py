@@ -63,7 +63,7 @@ _TENSOR_GPU = {
     "select-scatters": "select-scatters{numbers=8}",
 }
 _FUSION_GPU = {
-    "fuse": "fuse{hold_back=true tile=128 far=true column=512}",
+    "fuse": "fuse{hold_back=true tile=128 far=true column=512 max_ops=512}",
     "fuse-siblings": "fuse-siblings{strangers=true}",
 }
 _GPU: tuple[str, ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i64
@@ -18,6 +18,8 @@ from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_half
+
+from .choices import chosen_once
 
 
 def exprs_of(op: Operation) -> tuple[Expr, ...]:
@@ -237,19 +239,16 @@ _EFFECTS = frozenset[type[Operation]]((StoreOp, AssertOp))
 
 
 def simplify_body(kernel: KernelOp) -> None:
-    """Merge equal ops and checks, drop roundings that are undone at once, drop dead ops and inputs."""
+    """Merge equal ops and checks, drop roundings and choices of no effect, drop dead ops and inputs."""
     merge_equal_inputs(kernel)
     seen: dict[tuple[object, ...], Operation] = {}
     for op in ops_of(kernel.body.block):
         if type(op) in _EFFECTS and not isinstance(op, AssertOp):
             continue
-        if (wide := _undone_rounding(op)) is not None:
-            op.results[0].replace_all_uses_with(wide)
+        if (value := _undone_rounding(op) or chosen_once(op, partial(_insert, seen, op))) is not None:
+            op.results[0].replace_all_uses_with(value)
             continue
-        attributes = frozenset((*op.properties.items(), *op.attributes.items()))
-        key = (type(op), operands_of(op), attributes, tuple(map(type_of, op.results)))
-        if (known := seen.get(key)) is None:
-            seen[key] = op
+        if (known := _first(seen, op)) is op:
             continue
         for old, new in zip(op.results, known.results, strict=True):
             old.replace_all_uses_with(new)
@@ -261,6 +260,21 @@ def simplify_body(kernel: KernelOp) -> None:
             op.detach()
             op.erase()
     merge_equal_inputs(kernel)
+
+
+def _first(seen: dict[tuple[object, ...], Operation], op: Operation) -> Operation:
+    """The first of the ops that compute what `op` does."""
+    attributes = frozenset((*op.properties.items(), *op.attributes.items()))
+    return seen.setdefault((type(op), operands_of(op), attributes, tuple(map(type_of, op.results))), op)
+
+
+def _insert(seen: dict[tuple[object, ...], Operation], place: Operation, op: Operation) -> Operation:
+    """`op` before `place`, unless one that is equal stands there."""
+    if (known := _first(seen, op)) is op:
+        block = place.parent_block()
+        assert block is not None
+        block.insert_op_before(op, place)
+    return known
 
 
 def _undone_rounding(op: Operation) -> SSAValue | None:

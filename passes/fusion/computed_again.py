@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from xdsl.ir import OpResult
 
+from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import remarks_wanted
 from .body import loads_of, simplify_body
 from .contents import Bodies
-from .inline import axis_values, inline_at, producer_of
+from .in_place import reads_what_changes
+from .inline import Producer, axis_values, inline_at, producer_of
 from .searches import find_table
 from .staying import reads_all, stays
+from .stored_beside import from_stored_beside
 from .unread import drop_unread
 from .vanishing import vanishes
-from .worth import Memory, recompute_costs_more
+from .worth import Memory, computing_costs_less, recompute_costs_more
 from .written_out import use_results, written_out
 
 
@@ -37,11 +43,52 @@ def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: M
     why = None if everywhere else recompute_costs_more(value, producer, consumer, loads, memory)
     if why is not None:
         return why
+    _inline(consumer, producer, plans)
+    return None
+
+
+def _inline(
+    consumer: KernelOp, producer: Producer, plans: Sequence[tuple[LoadOp, Mapping[int, Expr] | str]]
+) -> None:
     for load, plan in plans:
         assert not isinstance(plan, str)
         inline_at(consumer, load, producer, plan)
     simplify_body(consumer)
-    return None
+
+
+def compute_instead(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> bool:
+    """Inline a result that its kernel makes beside others: it need not be stored, whatever they need.
+
+    What reduces stays near the rows: later passes sum them where they are made.
+    """
+    if _compute_from_beside(value, consumer, bodies, memory):
+        return True
+    if bodies.of(consumer).reduced or any(use.operation is not consumer for use in value.uses):
+        return False
+    if isinstance(producer := producer_of(value), str):
+        return False
+    loads = loads_of(consumer.sources[list(consumer.operands).index(value)])
+    plans = [(load, axis_values(producer, load, consumer.space, checks=True)) for load in loads]
+    if any(isinstance(plan, str) for _, plan in plans):
+        return False
+    if not computing_costs_less(value, producer, consumer, loads, memory):
+        return False
+    _inline(consumer, producer, plans)
+    return True
+
+
+def _compute_from_beside(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> bool:
+    """Inline what is little work from other results of its kernel: `consumer` reads those instead."""
+    if (copy := from_stored_beside(value)) is None:
+        return False
+    again, operand = copy.results[0], list(consumer.operands).index(value)
+    consumer.operands[operand] = again
+    inlined = not reads_what_changes(again, consumer)
+    inlined = inlined and compute_again(again, consumer, bodies, memory) is None
+    if not inlined:
+        consumer.operands[operand] = value
+    drop_unread(copy)
+    return inlined
 
 
 def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -14,7 +15,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
 from .body import remove_divisions, simplify_body
-from .computed_again import compute_again, compute_written_out
+from .computed_again import compute_again, compute_instead, compute_written_out
 from .contents import NEAR, Bodies
 from .in_place import reads_what_changes
 from .match import drawback, plain_match
@@ -52,7 +53,8 @@ class FusePass(ModulePass):
     again to keep results out of it: factors of products may be widened, from bytes to halves, again for each
     tile, a small kernel is computed again by all that read it, where they wait for their memory longer than
     that takes, and reductions over a few elements are written out where that lets them be computed again,
-    or join a reduction of rows, such as a sum over experts a norm.
+    or join a reduction of rows, such as a sum over experts a norm. A result that cannot join what reads it,
+    at other places, is not stored where that reader makes it of what is stored beside it, or of the inputs.
     Axes of one point are left out, so that kernels over the same elements walk equal spaces.
     Columns of at most `column` elements are walked again where they are reduced, since a program holds them;
     rows of any length are. What makes the terms of a long sum joins it, whatever else it stores, since
@@ -113,23 +115,32 @@ class _Fuser:
         """Fuse as many producers as possible; returns the kernel that stands there then."""
         refused: dict[SSAValue, str] = {}
         shared: list[OpResult] = []
-        at = 0
-        while at < len(operands_of(consumer)) and rewrites_left():
-            value = operands_of(consumer)[at]
-            if not isinstance(value, OpResult) or not isinstance(value.op, KernelOp) or value in refused:
-                at += 1
-            elif isinstance(result := self._fuse(value, consumer), str):
+        while rewrites_left() and (value := self._next_of(consumer, refused)) is not None:
+            if isinstance(result := self._fuse(value, consumer), str):
                 refused[value] = result
                 if not only_reader(value, consumer):
                     shared.append(value)
             else:
                 count_rewrite(consumer, "fused with a producer")
-                consumer, at = result, 0
+                consumer = result
                 while shared and only_reader(shared[-1], consumer):
                     refused.pop(shared.pop())  # its other readers are part of this kernel now
         for value, why in refused.items() if remarks_wanted() else ():
             skip(consumer, f"not fused with the kernel of {_place(value)}: {why}", value)
         return consumer
+
+    def _next_of(self, consumer: KernelOp, refused: Collection[SSAValue]) -> OpResult | None:
+        """The next result to fuse: that of the shortest kernel where not all fit, so that few are left."""
+        waiting = [
+            (v, v.op)
+            for v in operands_of(consumer)
+            if isinstance(v, OpResult) and isinstance(v.op, KernelOp) and v not in refused
+        ]
+        if len(waiting) > 1:
+            ops = {kernel: self.bodies.of(kernel).ops for _, kernel in waiting}
+            if sum(ops.values()) + self.bodies.of(consumer).ops > self.options.max_ops:
+                waiting.sort(key=lambda made: ops[made[1]])
+        return waiting[0][0] if waiting else None
 
     def _fuse(self, value: OpResult, consumer: KernelOp) -> KernelOp | str:
         producer = value.op
@@ -152,6 +163,8 @@ class _Fuser:
             if compute_written_out(value, consumer, self.bodies, memory):
                 return self._inlined(producer, consumer)
             merged = merge_written_out(producer, consumer, self.bodies, self._too_big) or merged
+            if isinstance(merged, str) and compute_instead(value, consumer, self.bodies, memory):
+                return self._inlined(producer, consumer)
         return f"{why_not_inline}; {merged}" if isinstance(merged, str) else merged
 
     def _inlined(self, producer: KernelOp, consumer: KernelOp) -> KernelOp:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp, TransposeOp
 from tilewright.dialects.types import element_type_of, scalar_type, sizes_of
 
 from ..host.library_calls import OUT_VARIANTS
 from ..rewrite import skip
-from .body import reduced_axes
+from .body import merge_equal_inputs, reduced_axes, store_to
 from .kernel_builder import KernelBuilder
 
 _PIECES = 8
@@ -63,6 +64,8 @@ def lower_concat(op: Operation) -> KernelOp:
     assert isinstance(op, ConcatOp)
     axis, element = op.dim.value.data, scalar_type(element_type_of(op.result))
     b = KernelBuilder(op.location, sizes_of(op.result), op.inputs, op.result_types)
+    if (padded := _padded(op)) is not None:
+        return _lower_pad(op, b, *padded)
     place, starts = b.axes[axis], op.starts
     position, value = b.index(place), None
     for number, start in reversed(list(enumerate(starts))):
@@ -76,4 +79,42 @@ def lower_concat(op: Operation) -> KernelOp:
         value = piece if value is None or inside is None else b.select(inside, piece, value)
     assert value is not None, "verified: a concatenation has operands"
     b.store(value, b.axes)
+    return b.kernel
+
+
+def _padded(op: ConcatOp) -> tuple[int, float | int] | None:
+    """The one piece that is not filled with a number, where all others are filled with the same."""
+    filled = [_filled_with(value) for value in op.inputs]
+    numbers = {repr(number): number for number in filled if number is not None}
+    if len(numbers) != 1 or filled.count(None) != 1:
+        return None
+    return filled.index(None), next(iter(numbers.values()))
+
+
+def _filled_with(value: SSAValue) -> float | int | None:
+    """The number that a kernel fills all of `value` with."""
+    kernel = value.owner
+    if not isinstance(kernel, KernelOp) or kernel.inputs or len(kernel.results) != 1:
+        return None
+    if (store := store_to(kernel.destinations[0])) is None:
+        return None
+    if isinstance(store.value.owner, arith.TruncFOp):  # how other numbers round is not asked here
+        number = number_of(store.value.owner.input)
+        return number if number == 0 else None
+    return number_of(store.value)
+
+
+def _lower_pad(op: ConcatOp, b: KernelBuilder, piece: int, number: float | int) -> KernelOp:
+    """The piece where it lies, the number elsewhere."""
+    axis = op.dim.value.data
+    place, start = b.axes[axis], op.starts[piece]
+    position, limits = b.index(place), list[SSAValue]()
+    if piece > 0:
+        limits.append(b.compare_int("sge", position, b.index(start)))
+    if piece < len(op.inputs) - 1:
+        limits.append(b.compare_int("slt", position, b.index(op.starts[piece + 1])))
+    other = b.constant(number, scalar_type(element_type_of(op.result)))
+    subscripts = [*b.axes[:axis], place - start, *b.axes[axis + 1 :]]
+    b.store(b.load(piece, subscripts, mask=b.all_true(limits), other=other), b.axes)
+    merge_equal_inputs(b.kernel)
     return b.kernel

@@ -56,9 +56,9 @@ def vanishes(kernel: KernelOp, tile: int) -> bool:
     )
 
 
-def enlarges(kernel: KernelOp) -> bool:
-    """Whether it makes more elements than anything has that it reads: pairs of rows and columns."""
-    most = max((count(sizes_of(value)) for value in kernel.operands), default=0)
+def enlarges(kernel: KernelOp, times: int = 1) -> bool:
+    """Whether it makes more than so many elements for each that it reads: pairs of rows and columns."""
+    most = times * max((count(sizes_of(value)) for value in kernel.operands), default=0)
     return all(count(sizes_of(result)) > most for result in kernel.results)
 
 

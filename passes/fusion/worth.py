@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.contraction import FACTORS, find_contraction
@@ -49,7 +49,7 @@ def waits(producer: KernelOp, consumer: KernelOp, tile: int) -> str | None:
     """Why `consumer` should not join a producer before later kernels had their chance."""
     if _only_widens(consumer) and any(isinstance(u.operation, KernelOp) for u in consumer.results[0].uses):
         return "it only widens what is stored, as those that read it can"
-    if enlarges(consumer) and vanishes(consumer, tile):
+    if enlarges(consumer, 2) and vanishes(consumer, tile):
         return "it only enlarges what is stored, as those that read it can"
     if find_contraction(producer.body.block) is None:
         return None
@@ -109,6 +109,36 @@ def recompute_costs_more(
     if extra > saved:
         return f"recomputing it costs {extra:.0f} and saves {saved:.0f}"
     return None
+
+
+def computing_costs_less(
+    value: OpResult, producer: Producer, consumer: KernelOp, loads: list[LoadOp], memory: Memory
+) -> bool:
+    """Whether `consumer`, the only reader, makes a result in less time than memory takes to keep it.
+
+    The kernel of `value` runs whatever becomes of it: it makes others as well.
+    """
+    evaluated = sum(_evaluations(load, consumer, frozenset()) for load in loads)
+    again = sum(_touched(op, producer.kernel) for op in _new_loads(producer, consumer))
+    work = body_cost(producer.ops)
+    extra = work * evaluated + again * MEMORY_BYTE_COST
+    extra += _in_each_program(work, producer, consumer, loads, memory)
+    stored = count(sizes_of(value)) * bytes_of(element_type_of(value))
+    return extra <= 2 * stored * MEMORY_BYTE_COST
+
+
+def _new_loads(producer: Producer, consumer: KernelOp) -> list[LoadOp]:
+    """The loads behind a value from what `consumer` does not read so far."""
+    kernel = producer.kernel
+    known = {s for s, v in zip(kernel.sources, kernel.operands, strict=True) if v in consumer.operands}
+    return [op for op in producer.ops if isinstance(op, LoadOp) and op.buffer not in known]
+
+
+def _touched(load: LoadOp, kernel: KernelOp) -> int:
+    """Bytes of a tensor that a load reads."""
+    element = element_type_of(load.buffer)
+    most = min(count(sizes_of(load.buffer)), evaluations(load.subscripts, kernel.space))
+    return most * bytes_of(element)
 
 
 def _in_each_program(

@@ -25,6 +25,39 @@ func.func @joins_three_pieces(%x: tensor<3x2xf32>, %y: tensor<3x4xf32>, %z: tens
 
 // -----
 
+// A piece among pieces of one number is read where it lies, and the number is what others are.
+// CHECK-LABEL: @pads
+// CHECK:         tk.kernel [3, 9] ins(%x : tensor<3x4xf32>)
+// CHECK:         %[[FROM:.*]] = arith.cmpi sge
+// CHECK:         %[[TO:.*]] = arith.cmpi slt
+// CHECK:         %[[IN:.*]] = arith.andi %[[FROM]], %[[TO]]
+// CHECK:         %[[R:.*]] = tk.load %{{.*}}[d0, d1 - 2] if %[[IN]] else %{{.*}} :
+// CHECK-NEXT:    tk.store %[[R]]
+func.func @pads(%x: tensor<3x4xf32>) -> tensor<3x9xf32> {
+  %a = tw.full 7.000000e+00 : f32 -> tensor<3x2xf32>
+  %b = tw.full 7.000000e+00 : f32 -> tensor<3x3xf32>
+  %r = tw.concat %a, %x, %b dim 1 : (tensor<3x2xf32>, tensor<3x4xf32>, tensor<3x3xf32>) -> tensor<3x9xf32>
+  func.return %r : tensor<3x9xf32>
+}
+
+// -----
+
+// Numbers that differ, if only by their sign, are pieces of their own; so is one of halves that would be rounded.
+// CHECK-LABEL: @pads_with_two_numbers
+// CHECK-COUNT-2: arith.select
+// CHECK:         tk.store
+// CHECK-COUNT-2: tk.load {{.*}} if
+func.func @pads_with_two_numbers(%x: tensor<4xf32>, %y: tensor<4xbf16>) -> (tensor<6xf32>, tensor<5xbf16>) {
+  %a = tw.full 0.000000e+00 : f32 -> tensor<1xf32>
+  %b = tw.full -0.000000e+00 : f32 -> tensor<1xf32>
+  %r = tw.concat %a, %x, %b dim 0 : (tensor<1xf32>, tensor<4xf32>, tensor<1xf32>) -> tensor<6xf32>
+  %c = tw.full 1.000000e-01 : bf16 -> tensor<1xbf16>
+  %s = tw.concat %c, %y dim 0 : (tensor<1xbf16>, tensor<4xbf16>) -> tensor<5xbf16>
+  func.return %r, %s : tensor<6xf32>, tensor<5xbf16>
+}
+
+// -----
+
 // What computes the pieces and what reads the result are one kernel with it.
 // FUSED-LABEL: @turns_halves
 // FUSED-NEXT:    tk.kernel [8, 64] ins(%x : tensor<8x64xbf16>)

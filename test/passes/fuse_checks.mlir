@@ -11,7 +11,7 @@
 // CHECK:      %[[OUT:.*]] = arith.xori %[[M]], %{{.*}} : i1
 // CHECK:      %[[BOTH:.*]] = arith.ori %[[OK]], %[[OUT]] : i1
 // CHECK:      tk.assert %[[BOTH]] "index out of range"
-// CHECK:      arith.select %[[M]], %[[X]], %{{.*}} : i64
+// CHECK:      tk.store %[[X]]
 // CHECK-NOT:  tk.kernel
 func.func @checked_under_a_mask(%x: tensor<4xi64>) -> tensor<6xi64> {
   %p = tk.kernel [4] ins(%x : tensor<4xi64>) -> (tensor<4xi64>) {

@@ -32,8 +32,8 @@ func.func @rows(%x: tensor<6x4xf32>, %t: tensor<9x4xf32>, %i: tensor<6xi64>) -> 
 // CHECK-LABEL: @beside_other_readers
 // CHECK:      %y, %{{.*}}, %{{.*}} = tk.kernel {{.*}} -> (tensor<6x4xf32>, tensor<9x4xf32>, tensor<4x3x5xf32>)
 // CHECK:      tk.store %[[Y:.*]], %{{.*}} : f32, tensor<6x4xf32>
-// CHECK:      %[[S:.*]] = math.sin %[[Y]]
 // CHECK:      tk.store %[[Y]], %{{.*}}[i0, d{{.*}}](%{{.*}}) {{.*}} combine add : f32, tensor<9x4xf32>
+// CHECK:      %[[S:.*]] = math.sin %[[Y]]
 // CHECK:      tk.store %[[S]], %{{.*}}[d{{.*}}, i0, i1](%{{.*}}, %{{.*}}) {{.*}} combine any : f32, tensor<4x3x5xf32>
 // CHECK:      tw.matmul %y
 func.func @beside_other_readers(%x: tensor<6x4xf32>, %t: tensor<9x4xf32>, %u: tensor<4x3x5xf32>, %i: tensor<6xi64>, %j: tensor<2x3xi64>, %k: tensor<2x3xi64>, %w: tensor<4x2xf32>) -> (tensor<9x4xf32>, tensor<4x3x5xf32>, tensor<6x2xf32>) {

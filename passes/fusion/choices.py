@@ -1,0 +1,49 @@
+"""Values that are chosen under conditions: what padding, slicing and shifting leave of each other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects import arith
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.ir_access import operands_of
+from tilewright.dialects.tk.access import LoadOp
+
+
+def chosen_once(op: Operation, same: Callable[[Operation], Operation]) -> SSAValue | None:
+    """What a `select` is without it, where it changes nothing; None of other ops.
+
+    One that lies around another with the same alternative becomes one with both conditions. Of what the
+    select reads, equal ops are one; `same` gives the op of the body that is equal to a new one.
+
+        %b = arith.select %p, %x, %zero : f32        %both = arith.andi %p, %q : i1
+        %c = arith.select %q, %b, %zero : f32   ->   %c = arith.select %both, %x, %zero : f32
+    """
+    if op.name != arith.SelectOp.name:  # cheaper than `isinstance`, and nearly always so
+        return None
+    condition, value, other = operands_of(op)
+    if value is other:
+        return value
+    inner = value.owner
+    if isinstance(inner, LoadOp):
+        implied = inner.other is other and inner.mask is not None and _implies(inner.mask, condition)
+        return value if implied else None
+    if not isinstance(inner, arith.SelectOp) or inner.rhs is not other:
+        return None
+    if _implies(inner.cond, condition):
+        return value
+    if not _implies(condition, inner.cond):
+        both = arith.AndIOp.create(operands=[inner.cond, condition], result_types=[condition.type])
+        both.location = op.location
+        condition = same(both).results[0]
+    op.operands = [condition, inner.lhs, other]
+    return None
+
+
+def _implies(condition: SSAValue, wanted: SSAValue) -> bool:
+    """Whether `wanted` is `condition`, or one of those that it says all hold."""
+    if condition is wanted:
+        return True
+    owner = condition.owner
+    return isinstance(owner, arith.AndIOp) and any(_implies(part, wanted) for part in owner.operands)
