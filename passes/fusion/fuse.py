@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -178,7 +179,9 @@ class _Fuser:
 
     def _too_big(self, producer: KernelOp, consumer: KernelOp) -> str | None:
         ops = self.bodies.of(producer).ops + self.bodies.of(consumer).ops
-        if ops > (limit := self.options.max_ops) and (ops := distinct_ops(producer, consumer)) > limit:
+        limit = self.options.max_ops
+        most = inf if remarks_wanted() else limit
+        if ops > limit and (ops := distinct_ops(producer, consumer, most)) > limit:
             return f"the kernel would have {ops} ops, max-ops is {limit}"
         inputs = len({*producer.operands, *consumer.operands}) - 1
         if inputs > (limit := self.options.max_inputs):

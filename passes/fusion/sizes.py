@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 
 from xdsl.ir import SSAValue
 
@@ -13,10 +14,11 @@ from .body import simplify_body
 from .contents import Bodies
 
 
-def distinct_ops(first: KernelOp, second: KernelOp) -> int:
+def distinct_ops(first: KernelOp, second: KernelOp, most: float = inf) -> int:
     """How many ops both have together, where those that compute the same from the same operands are one.
 
     Axes count by their numbers, which may stand for others in the other kernel: a size, not a proof.
+    Where there are more than `most`, only so many are counted that this is known.
     """
     seen: dict[tuple[object, ...], tuple[SSAValue, ...]] = {}
     meant: dict[SSAValue, SSAValue] = {}
@@ -28,6 +30,8 @@ def distinct_ops(first: KernelOp, second: KernelOp) -> int:
             key = (type(op), operands, attributes, tuple(result.type for result in op.results))
             known = seen.setdefault(key, tuple(op.results))
             meant.update(zip(op.results, known, strict=True))
+            if len(seen) > most:
+                return len(seen)
     return len(seen)
 
 

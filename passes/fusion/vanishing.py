@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import Operation, OpResult
+from xdsl.ir import Operation
 
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
@@ -12,7 +12,7 @@ from tilewright.dialects.types import sizes_of
 
 from .body import loads_of
 from .cost import body_cost, count, evaluations
-from .inline import axis_values, producer_of
+from .inline import Producer, axis_values, producer_of
 from .repeats import affordable, computed, hidden, size_in_bytes
 
 _LARGEST = 1 << 20
@@ -40,20 +40,26 @@ def vanishes(kernel: KernelOp, tile: int) -> bool:
     small = sum(size_in_bytes(result) for result in kernel.results) <= _LARGEST
     if not small and not (enlarges(kernel) and not any(_reads_more(r, kernel) for r in _readers(kernel))):
         return False
+    if any(not isinstance(reader, KernelOp) for reader in _readers(kernel)):
+        return False
     work: dict[KernelOp, _Work] = {}
     for result in kernel.results:
-        for use in result.uses:
+        uses = list(result.uses)
+        if not uses:
+            continue
+        if isinstance(producer := producer_of(result), str):
+            return False
+        each = body_cost(producer.ops)
+        for use in uses:
             reader = use.operation
-            if not isinstance(reader, KernelOp):
-                return False
-            again = _computed_again(result, reader, use.index, tile)
+            assert isinstance(reader, KernelOp)
+            again = _computed_again(producer, each, reader, use.index, tile)
             if again is None:
                 return False
-            work[reader] = work.get(reader, _Work()) + again
-    return all(
-        more.once <= hidden(reader) and more.in_programs <= affordable(reader)
-        for reader, more in work.items()
-    )
+            more = work[reader] = work.get(reader, _Work()) + again
+            if more.once > hidden(reader) or more.in_programs > affordable(reader):
+                return False
+    return True
 
 
 def enlarges(kernel: KernelOp, times: int = 1) -> bool:
@@ -73,15 +79,15 @@ def _reads_more(reader: Operation, kernel: KernelOp) -> bool:
     return sum(map(size_in_bytes, then)) > sum(map(size_in_bytes, now))
 
 
-def _computed_again(value: OpResult, reader: KernelOp, operand: int, tile: int) -> _Work | None:
-    """What it costs, None where it cannot be."""
-    producer = producer_of(value)
-    if isinstance(producer, str) or find_contraction(reader.body.block) is not None:
+def _computed_again(
+    producer: Producer, each: float, reader: KernelOp, operand: int, tile: int
+) -> _Work | None:
+    """What it costs, `each` time, None where it cannot be."""
+    if find_contraction(reader.body.block) is not None:
         return None
     loads = loads_of(reader.sources[operand])
     if any(isinstance(axis_values(producer, load, reader.space, checks=True), str) for load in loads):
         return None
-    each = body_cost(producer.ops)
     return _Work(
         each * sum(evaluations(load.subscripts, reader.space) for load in loads),
         each * sum(computed(load, reader, tile) for load in loads),

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
+from math import inf
 
 import pytest
 from test_lit_keeps_meaning import PASSES, modules
 from xdsl.ir import OpResult
+from xdsl.parser import Parser
 
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion import computed_again
+from tilewright.passes.fusion import computed_again, fuse, vanishing
 from tilewright.passes.fusion.contents import Bodies, Contents
 from tilewright.passes.fusion.inline import axis_values, producer_of
+from tilewright.passes.fusion.sizes import distinct_ops
 from tilewright.passes.fusion.staying import stays
 from tilewright.passes.fusion.worth import Memory, recompute_costs_more
 from tilewright.passes.manager import parse_pipeline, run_pipeline
@@ -67,3 +70,33 @@ def test_what_stays_costs_more(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in FILES:
         fused(name)
     assert min(asked[True], asked[False]) > 50
+
+
+READERS = 40
+
+
+def test_questions_to_many_readers_stay_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked of a kernel is not asked again for each of its readers, and counts end early."""
+    ops = [f"%{i} = tw.mul %e, %{i - 1} : tensor<4x33xf32>" for i in range(1, READERS)]
+    sums = [f"%s{i} = tw.sum %{i} over [1] : tensor<4x33xf32> -> tensor<4xf32>" for i in range(1, READERS)]
+    names, types = (", ".join(f"%s{i}" for i in range(1, READERS)), ", ".join(["tensor<4xf32>"] * 39))
+    text = f"func.func @main(%x: tensor<4x33xf32>) -> ({types}) {{\n%e = tw.exp %x : tensor<4x33xf32>\n"
+    lines = [*ops, *sums, f"func.return {names} : {types}", "}"]
+    module = Parser(new_context(), (text + "\n".join(lines)).replace("%0 ", "%x ")).parse_module()
+    asked: Counter[str] = Counter()
+
+    def producer(value: OpResult) -> object:
+        asked["producer"] += 1
+        return producer_of(value)
+
+    def small(first: KernelOp, second: KernelOp, most: float = inf) -> int:
+        found = distinct_ops(first, second, most)
+        asked["counted"] += 1
+        assert found == min(distinct_ops(first, second), most + 1)
+        return found
+
+    monkeypatch.setattr(vanishing, "producer_of", producer)
+    monkeypatch.setattr(fuse, "distinct_ops", small)
+    run_pipeline(new_context(), module, parse_pipeline("convert-tw-to-tk,fuse{far=true max-ops=16}"))
+    assert asked["counted"] > 0
+    assert 0 < asked["producer"] < 4 * READERS, asked
