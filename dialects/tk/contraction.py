@@ -10,7 +10,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..ir_access import ops_of
 from .access import LoadOp, StoreOp
 from .compute import ReduceOp
-from .domain import REDUCTIONS_AND_SCANS, Axes, axes_of_op, domains_of
+from .domain import REDUCTIONS_AND_SCANS, Axes, axes_of, axes_of_op, domains_of
 
 FACTORS = "tk.factors"
 """Attribute of the `tk.reduce` of a product: the type that its factors have in the program, a half or i8."""
@@ -65,7 +65,7 @@ def find_contraction(block: Block, *, shared_columns: bool = False) -> Contracti
         if columns:
             left, right, rows = right, left, columns
         columns = (domains[left] & domains[right]) - over
-    if not rows or not columns:
+    if not rows or not columns or _walked_again(block, over):
         return None
     return Contraction(reduce, product, left, right, rows, columns, over)
 
@@ -80,7 +80,7 @@ def find_matrix_vector(block: Block) -> Contraction | None:
     if domains[right] < domains[left]:
         left, right = right, left
     over = frozenset(reduce.over)
-    if domains[left] != over or not over < domains[right]:
+    if domains[left] != over or not over < domains[right] or _walked_again(block, over):
         return None
     return Contraction(reduce, product, left, right, frozenset(), domains[right] - over, over)
 
@@ -98,10 +98,13 @@ def _sum_of_products(
         return None
     if product.lhs is product.rhs:  # a sum of squares
         return None
-    domains = domains_of(block)
-    over = frozenset(reduce.over)
-    if not over <= domains[product.lhs] & domains[product.rhs]:
-        return None
-    if any(over & axes_of_op(op, domains) for op in ops_of(block) if isinstance(op, StoreOp)):
+    domains = {factor: axes_of(factor) for factor in (product.lhs, product.rhs)}
+    if not all(axes.issuperset(reduce.over) for axes in domains.values()):
         return None
     return reduce, product, domains
+
+
+def _walked_again(block: Block, over: Axes) -> bool:
+    """Whether a store walks along the axes of the sum."""
+    domains = domains_of(block)
+    return any(over & axes_of_op(op, domains) for op in ops_of(block) if isinstance(op, StoreOp))

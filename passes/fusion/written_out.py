@@ -32,14 +32,16 @@ def written_out(kernel: KernelOp) -> KernelOp | None:
     """
     ops = ops_of(kernel.body.block)
     over = {axes for op in ops if (axes := reduced_axes(op))}
-    if len(over) != 1 or find_contraction(kernel.body.block) is not None:
+    if len(over) != 1:
         return None
     (axes,) = over
     sizes = [kernel.space[a].constant for a in axes]
     terms = prod(size or 0 for size in sizes)
+    if not 0 < terms <= _FEW or find_contraction(kernel.body.block) is not None:
+        return None
     domains = domains_of(kernel.body.block)
     repeated = sum(not axes_of_op(op, domains).isdisjoint(axes) for op in ops)
-    if not 0 < terms <= _FEW or terms * repeated > _MOST_OPS:
+    if terms * repeated > _MOST_OPS:
         return None
     if any(not isinstance(op, ReduceOp) for op in ops if reduced_axes(op)) or any(
         not axes_of_op(op, domains).isdisjoint(axes) for op in ops if isinstance(op, StoreOp)
