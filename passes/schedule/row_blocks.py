@@ -98,20 +98,18 @@ def rows_stay(func: FuncOp, lanes: int) -> bool:
 
 
 def _lies_along(func: FuncOp, outer: list[int]) -> int | None:
-    """The parallel axis along which the inputs are contiguous, if rather than along a reduced one."""
-    loads = [op for op in func.body.block.ops if isinstance(op, LoadOp)]
-    weight = dict.fromkeys(range(len(func.space)), 0)
-    for op in loads:
-        if (axis := contiguous_axis(op)) is not None:
-            weight[axis] += estimate(func.space[axis]) > 1 and len(_axes(op)) > 1
-    best = max(weight, key=lambda a: (weight[a], a), default=None)
-    if best is None or not weight[best] or best not in outer:
+    """The parallel axis along which most that is read is contiguous, if rather than along a reduced one."""
+    runs = Body.of(func.body.block).runs
+    elements = dict.fromkeys(range(len(func.space)), 0)
+    for op in func.body.block.ops:
+        if not isinstance(op, LoadOp) or len(runs[op]) < 2:
+            continue
+        if (axis := contiguous_axis(op)) is not None and estimate(func.space[axis]) > 1:
+            elements[axis] += prod(estimate(func.space[a]) for a in runs[op])
+    best = max(elements, key=lambda a: (elements[a], a), default=None)
+    if best is None or not elements[best] or best not in outer:
         return None
     return best
-
-
-def _axes(op: LoadOp) -> set[int]:
-    return {v.index for e in op.map.exprs for v in e.variables() if v.kind == "d"}
 
 
 def _is_single_pass(func: FuncOp) -> bool:

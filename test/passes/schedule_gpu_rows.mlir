@@ -354,3 +354,18 @@ tk.func @many_columns [512, 4096] (%x: memref<2097152xf32>, %o: memref<512xf32>)
   %1 = tk.reduce add %0 over [1] : f32
   tk.store %1, %o[d0] : f32, memref<512xf32>
 }
+
+// -----
+
+// Rows that are gathered: what lies along the rows' own axis is their positions, and little of what is read.
+// CHECK-LABEL: @gathered_rows
+// CHECK-SAME: tk.blocks = array<i64: 0, 1, 1, 2, 2, 1024>, tk.grid = 2 : i64, tk.warps = 8
+tk.func @gathered_rows [8, 128, 768] (%at: memref<1024xi64>, %bias: memref<1024xf32>, %x: memref<98304xf32>, %o: memref<1024xf32>) {
+  %0 = tk.load %at[d0*128 + d1] : memref<1024xi64> -> i64
+  %1 = arith.index_cast %0 : i64 to index
+  %2 = tk.load %x[i0*768 + d2](%1) : memref<98304xf32> -> f32
+  %3 = tk.load %bias[d0*128 + d1] : memref<1024xf32> -> f32
+  %4 = arith.addf %2, %3 : f32
+  %5 = tk.reduce max %4 over [2] : f32
+  tk.store %5, %o[d0*128 + d1] : f32, memref<1024xf32>
+}
