@@ -10,11 +10,12 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.domain import Along, levels_of
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.sort import SortOp
+from tilewright.dialects.types import bytes_of, element_type
 
 from ..rewrite import skip
 from .blocks import Blocks, covers, limited, power_of_two
 from .body import Body
-from .cost import estimate
+from .cost import estimate, size_of_element
 from .lanes import elements_of_lane, filled_warps
 from .live import COSTLY, in_order_of_need, live_bits, registers_wanted
 from .roles import Group, contiguous_axis, groups_of
@@ -29,6 +30,11 @@ _FEWEST_COLUMNS = 16
 """Elements side by side that are worth a transaction of memory."""
 _LOOP = 2048
 """Elements of a row that are read at a time where it does not stay."""
+_LONGEST = 8192
+"""The same, where programs are few."""
+_AWAITED = 16384
+"""Bytes on their way for each program that keeps half of a multiprocessor: what memory delivers to one while
+the first of them are awaited, some 700 ns."""
 _FILE = 2048 * 32
 """Bits that the registers of a multiprocessor have, for each lane of a warp."""
 _ROOM = 96 * 32
@@ -59,7 +65,9 @@ def row_blocks(
         held *= wanted
     if column is not None:
         sizes = _deeper(func, sizes, sizes_out, programs)
-        held = prod(size for _, size in (*sizes_out, *sizes))
+    else:
+        sizes = _longer_steps(func, sizes, sizes_out, programs, lanes)
+    held = prod(size for _, size in (*sizes_out, *sizes))
     return Blocks(
         (*sizes_out, *sizes),
         len(outer),
@@ -84,6 +92,35 @@ def _deeper(
         if not covers(size, func.space[axis]):
             found[axis] = max(size, limited(room // others, func.space[axis]))
     return list(found.items())
+
+
+def _longer_steps(
+    func: FuncOp, sizes: list[tuple[int, int]], outer: list[tuple[int, int]], programs: int, lanes: int
+) -> list[tuple[int, int]]:
+    """More of rows at a time that are looped over, where programs are few and registers have room: a step's
+    loads are on their way at once, and a multiprocessor has few other steps to wait with."""
+    running = prod(-(-estimate(func.space[axis]) // size) for axis, size in outer)
+    looped = [(axis, step) for axis, step in sizes if not covers(step, func.space[axis])]
+    if not looped:
+        return sizes
+    axis, step = looped[-1]
+    size, others = func.space[axis], prod(step for _, step in sizes) // step
+    body = Body.of(func.body.block)
+    loads = [op for op in body.ops if isinstance(op, LoadOp) and axis in body.runs[op]]
+    each = sum(bytes_of(element_type(op.buffer.type)) for op in loads) * others
+    live = (live_bits(body, frozenset([axis])) + _summed_bits(body)) * others
+    while step * each * running < _AWAITED * programs and others * step < _LONGEST:
+        longer = step * 2
+        room = _ROOM * lanes * _warps(func, others * longer, lanes)
+        if covers(longer, size) or live * longer > room:
+            break
+        step = longer
+    return [(a, step if a == axis else n) for a, n in sizes]
+
+
+def _summed_bits(body: Body) -> int:
+    """Bits that a loop keeps for each element of a step: of all that is being reduced."""
+    return sum(size_of_element(result.type) for op in body.over for result in op.results)
 
 
 def rows_stay(func: FuncOp, lanes: int) -> bool:

@@ -369,3 +369,38 @@ tk.func @gathered_rows [8, 128, 768] (%at: memref<1024xi64>, %bias: memref<1024x
   %5 = tk.reduce max %4 over [2] : f32
   tk.store %5, %o[d0*128 + d1] : f32, memref<1024xf32>
 }
+
+// -----
+
+// Few rows that do not stay: a step loads more of them, as nothing else waits with it.
+// CHECK-LABEL: @few_long_rows
+// CHECK-SAME: tk.blocks = array<i64: 0, 1, 1, 8192>, tk.grid = 1 : i64, tk.warps = 16
+tk.func @few_long_rows [2, 65536] (%x: memref<131072xbf16>, %o: memref<2xf32>) {
+  %0 = tk.load %x[d0*65536 + d1] : memref<131072xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.reduce add %1 over [1] : f32
+  tk.store %2, %o[d0] : f32, memref<2xf32>
+}
+
+// -----
+
+// Twice the bytes of each element, half as many of them.
+// CHECK-LABEL: @few_long_rows_of_more_bytes
+// CHECK-SAME: tk.blocks = array<i64: 0, 1, 1, 4096>, tk.grid = 1 : i64, tk.warps = 16
+tk.func @few_long_rows_of_more_bytes [2, 65536] (%x: memref<131072xf32>, %o: memref<2xf32>) {
+  %0 = tk.load %x[d0*65536 + d1] : memref<131072xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<2xf32>
+}
+
+// -----
+
+// Many rows: the others' steps are on their way, too.
+// CHECK-LABEL: @many_long_rows
+// CHECK-SAME: tk.blocks = array<i64: 0, 1, 1, 2048>, tk.grid = 1 : i64, tk.warps = 8
+tk.func @many_long_rows [16, 65536] (%x: memref<1048576xbf16>, %o: memref<16xf32>) {
+  %0 = tk.load %x[d0*65536 + d1] : memref<1048576xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.reduce add %1 over [1] : f32
+  tk.store %2, %o[d0] : f32, memref<16xf32>
+}

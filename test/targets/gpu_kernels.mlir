@@ -73,9 +73,9 @@ tk.func @softmax [4096, 1000] (%x: memref<4096000xf32>, %o: memref<4096000xf32>)
 // A symbolic row: offsets have 64 bits, the carried tile has a type from the start.
 // CHECK: def row_sum(a0, a1, s0):
 // CHECK: d0 = tl.program_id(0).to(tl.int64)
-// CHECK-NEXT: acc{{[0-9]+}} = tl.full([2048], 0.0, tl.float32)
-// CHECK-NEXT: for d1 in range(0, s0, 2048):
-// CHECK-NEXT: x1 = d1 + tl.arange(0, 2048).to(tl.int64)
+// CHECK-NEXT: acc{{[0-9]+}} = tl.full([8192], 0.0, tl.float32)
+// CHECK-NEXT: for d1 in range(0, s0, 8192):
+// CHECK-NEXT: x1 = d1 + tl.arange(0, 8192).to(tl.int64)
 // CHECK-NEXT: m1 = x1 < s0
 // CHECK: tl.sum(acc{{[0-9]+}}, 0)
 // CHECK-NEXT: tl.store(a1 + d0,
