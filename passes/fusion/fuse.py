@@ -23,7 +23,7 @@ from .match import drawback, plain_match
 from .merge import merge, users_to_sink
 from .merge_matched import merge_matched, merge_written_out
 from .naming import NAME, fused_name
-from .sizes import distinct_ops
+from .sizes import SizesTogether
 from .staying import only_reader
 from .unit_axes import drop_unit_axes
 from .unread import drop_unread
@@ -83,7 +83,8 @@ class FusePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
             bodies = Bodies(scans_join=self.far, column=self.column, parts=self.far)
-            _Fuser(function.body.block, self, bodies, self.hold_back).run()
+            together = SizesTogether(bodies, inf if remarks_wanted() else self.max_ops)
+            _Fuser(function.body.block, self, bodies, together, self.hold_back).run()
 
 
 @dataclass
@@ -91,6 +92,7 @@ class _Fuser:
     block: Block
     options: FusePass
     bodies: Bodies
+    together: SizesTogether
     hold_back: bool
     held_back: bool = False
 
@@ -180,8 +182,7 @@ class _Fuser:
     def _too_big(self, producer: KernelOp, consumer: KernelOp) -> str | None:
         ops = self.bodies.of(producer).ops + self.bodies.of(consumer).ops
         limit = self.options.max_ops
-        most = inf if remarks_wanted() else limit
-        if ops > limit and (ops := distinct_ops(producer, consumer, most)) > limit:
+        if ops > limit and (ops := self.together.of(producer, consumer)) > limit:
             return f"the kernel would have {ops} ops, max-ops is {limit}"
         inputs = len({*producer.operands, *consumer.operands}) - 1
         if inputs > (limit := self.options.max_inputs):

@@ -11,7 +11,7 @@ from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 
 from .body import simplify_body
-from .contents import Bodies
+from .contents import Bodies, Contents
 
 
 def distinct_ops(first: KernelOp, second: KernelOp, most: float = inf) -> int:
@@ -33,6 +33,24 @@ def distinct_ops(first: KernelOp, second: KernelOp, most: float = inf) -> int:
             if len(seen) > most:
                 return len(seen)
     return len(seen)
+
+
+@dataclass
+class SizesTogether:
+    """`distinct_ops` of pairs that are met again while neither changes, as readers of a long kernel are."""
+
+    bodies: Bodies
+    most: float
+    _known: dict[tuple[int, int], tuple[int, Contents, Contents]] = field(
+        default_factory=dict[tuple[int, int], tuple[int, Contents, Contents]]
+    )
+    """By the identity of both contents, which are kept so that it stays theirs."""
+
+    def of(self, first: KernelOp, second: KernelOp) -> int:
+        one, other = self.bodies.of(first), self.bodies.of(second)
+        if (known := self._known.get((id(one), id(other)))) is None:
+            known = self._known[id(one), id(other)] = (distinct_ops(first, second, self.most), one, other)
+        return known[0]
 
 
 @dataclass

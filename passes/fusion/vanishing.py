@@ -43,7 +43,7 @@ def vanishes(kernel: KernelOp, tile: int) -> bool:
     if any(not isinstance(reader, KernelOp) for reader in _readers(kernel)):
         return False
     work: dict[KernelOp, _Work] = {}
-    for result in kernel.results:
+    for result in reversed(kernel.results):  # what was made last is the most work
         uses = list(result.uses)
         if not uses:
             continue

@@ -122,9 +122,8 @@ def computing_costs_less(
     again = sum(_touched(op, producer.kernel) for op in _new_loads(producer, consumer))
     work = body_cost(producer.ops)
     extra = work * evaluated + again * MEMORY_BYTE_COST
-    extra += _in_each_program(work, producer, consumer, loads, memory)
-    stored = count(sizes_of(value)) * bytes_of(element_type_of(value))
-    return extra <= 2 * stored * MEMORY_BYTE_COST
+    saved = 2 * count(sizes_of(value)) * bytes_of(element_type_of(value)) * MEMORY_BYTE_COST
+    return extra <= saved and extra + _in_each_program(work, producer, consumer, loads, memory) <= saved
 
 
 def _new_loads(producer: Producer, consumer: KernelOp) -> list[LoadOp]:

@@ -13,7 +13,7 @@ from xdsl.parser import Parser
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion import computed_again, fuse, vanishing
+from tilewright.passes.fusion import computed_again, sizes, vanishing
 from tilewright.passes.fusion.contents import Bodies, Contents
 from tilewright.passes.fusion.inline import axis_values, producer_of
 from tilewright.passes.fusion.sizes import distinct_ops
@@ -96,7 +96,36 @@ def test_questions_to_many_readers_stay_few(monkeypatch: pytest.MonkeyPatch) -> 
         return found
 
     monkeypatch.setattr(vanishing, "producer_of", producer)
-    monkeypatch.setattr(fuse, "distinct_ops", small)
+    monkeypatch.setattr(sizes, "distinct_ops", small)
     run_pipeline(new_context(), module, parse_pipeline("convert-tw-to-tk,fuse{far=true max-ops=16}"))
     assert asked["counted"] > 0
     assert 0 < asked["producer"] < 4 * READERS, asked
+
+
+def test_pairs_are_counted_again_when_one_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Readers that wait behind a recurrence are met whenever it grows, and when it cannot grow any more."""
+    text = """func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %e = tw.exp %x : tensor<8xf32>
+      %s = tw.sin %e : tensor<8xf32>
+      func.return %s : tensor<8xf32>
+    }"""
+    module = Parser(new_context(), text).parse_module()
+    run_pipeline(new_context(), module, parse_pipeline("convert-tw-to-tk"))
+    first, second = (op for op in module.walk() if isinstance(op, KernelOp))
+    asked: Counter[str] = Counter()
+
+    def counted(first: KernelOp, second: KernelOp, most: float = inf) -> int:
+        asked["counted"] += 1
+        return distinct_ops(first, second, most)
+
+    monkeypatch.setattr(sizes, "distinct_ops", counted)
+    bodies = Bodies()
+    together = sizes.SizesTogether(bodies, inf)
+    assert [together.of(first, second) for _ in range(3)] == [distinct_ops(first, second)] * 3
+    assert asked["counted"] == 1
+    clone = first.body.block.first_op
+    assert clone is not None
+    first.body.block.insert_op_after(clone.clone(), clone)
+    bodies.changed(first)
+    assert together.of(first, second) == distinct_ops(first, second)
+    assert asked["counted"] == 2
