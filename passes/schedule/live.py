@@ -11,12 +11,16 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.compute import RandomOp, ScanOp
 from tilewright.dialects.tk.domain import Along, Axes
+from tilewright.dialects.tk.kernels import FuncOp
 
 from .body import Body
 from .cost import is_expensive, size_of_element
 
 COSTLY = 8
 """Registers of an element of which lanes have half as many."""
+ROOM = 96 * 32
+"""Bits of a lane for values of its elements: its share of the registers that 16 warps have, less a quarter of
+them for addresses, masks and what is on its way from memory."""
 _STATE = 4 * 32
 """Bits of the state of Philox: each of its rounds is done for all elements of a lane before the next one."""
 _SCANNED = 2
@@ -102,6 +106,23 @@ def in_order_of_need(body: Body) -> Body:
             todo += [(op, True), *((owner, False) for owner in _owners(op))]
     ops = (*found, *(op for op in body.ops if op not in found))
     return replace(body, ops=ops, position={op: i for i, op in enumerate(ops)})
+
+
+def rearrange(func: FuncOp, body: Body) -> None:
+    """Put the ops of `func` into the order of `body`."""
+    if body.ops == tuple(func.body.block.ops):
+        return
+    for op in body.ops:
+        op.detach()
+    func.body.block.add_ops(body.ops)
+
+
+def keep_fewer_live(func: FuncOp, axes: Axes, elements: int) -> None:
+    """Put ops in order of need where lanes have no room for all that is live of their `elements`."""
+    body = Body.of(func.body.block)
+    live = live_bits(body, axes)
+    if live * elements > ROOM and live_bits(ordered := in_order_of_need(body), axes) < live:
+        rearrange(func, ordered)
 
 
 def _owners(op: Operation) -> list[Operation]:

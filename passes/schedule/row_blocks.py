@@ -17,7 +17,7 @@ from .blocks import Blocks, covers, limited, power_of_two
 from .body import Body
 from .cost import estimate, size_of_element
 from .lanes import elements_of_lane, filled_warps
-from .live import COSTLY, in_order_of_need, live_bits, registers_wanted
+from .live import COSTLY, ROOM, in_order_of_need, live_bits, rearrange, registers_wanted
 from .roles import Group, contiguous_axis, groups_of
 
 _TILE = 4096
@@ -37,9 +37,6 @@ _AWAITED = 16384
 the first of them are awaited, some 700 ns."""
 _FILE = 2048 * 32
 """Bits that the registers of a multiprocessor have, for each lane of a warp."""
-_ROOM = 96 * 32
-"""Bits of a lane for values of its elements: its share of the registers that 16 warps have, less a quarter of
-them for addresses, masks and what is on its way from memory."""
 
 
 def row_blocks(
@@ -51,7 +48,7 @@ def row_blocks(
     whole = {op.along for op in func.body.block.ops if isinstance(op, SortOp)}
     column = _lies_along(func, outer)
     sizes, body = _roomy_blocks(func, axes, whole, lanes, column=column is not None)
-    _rearrange(func, body)
+    rearrange(func, body)
     if any(not covers(size, func.space[axis]) for axis, size in sizes):
         skip(func, "rows do not stay in registers: reductions are loops over blocks")
     sizes = _fewer_at_a_time(func, sizes, lanes)
@@ -111,7 +108,7 @@ def _longer_steps(
     live = (live_bits(body, frozenset([axis])) + _summed_bits(body)) * others
     while step * each * running < _AWAITED * programs and others * step < _LONGEST:
         longer = step * 2
-        room = _ROOM * lanes * _warps(func, others * longer, lanes)
+        room = ROOM * lanes * _warps(func, others * longer, lanes)
         if covers(longer, size) or live * longer > room:
             break
         step = longer
@@ -185,15 +182,6 @@ def _roomy_blocks(
             stay //= 2
 
 
-def _rearrange(func: FuncOp, body: Body) -> None:
-    """Put the ops of `func` into the order of `body`."""
-    if body.ops == tuple(func.body.block.ops):
-        return
-    for op in body.ops:
-        op.detach()
-    func.body.block.add_ops(body.ops)
-
-
 def _inner_blocks(
     func: FuncOp, axes: list[int], whole: set[int], stay: int, *, single: bool, column: bool
 ) -> list[tuple[int, int]]:
@@ -222,7 +210,7 @@ def _fewer_at_a_time(func: FuncOp, sizes: list[tuple[int, int]], lanes: int) -> 
     live = live_bits(body, frozenset(axis for axis, size in sizes if size > 1))
     held = prod(found.values())
     for axis in [a for a, _ in sizes if _is_one_pass(body, a)]:
-        while found[axis] > 1 and live * held >= _ROOM * lanes * _warps(func, held, lanes):
+        while found[axis] > 1 and live * held >= ROOM * lanes * _warps(func, held, lanes):
             skip(func, f"fewer of axis {axis} at a time: of {held} elements {live} bits each are live")
             found[axis] //= 2
             held //= 2

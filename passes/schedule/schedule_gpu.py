@@ -24,7 +24,7 @@ from .chains import Chain, find_chain
 from .cost import estimate
 from .group_kinds import Kind, kind_of
 from .lanes import elements_of_lane, filled_warps
-from .live import COSTLY, registers_wanted
+from .live import COSTLY, keep_fewer_live, registers_wanted
 from .offsets import index_bits, known_space
 from .product_blocks import Limits, product_blocks
 from .roles import Group, groups_of, matrix_product
@@ -132,7 +132,11 @@ def decide(func: FuncOp, limits: Limits) -> Blocks:
     inner = [g for g in groups if g.role in ("reduced", "scanned")]
     if inner:
         return row_blocks(func, groups, inner, bits, _PER_CORE * limits.cores, limits.lanes)
-    return _pointwise(func, groups, bits, _PER_CORE * limits.cores, limits.lanes)
+    found = _pointwise(func, groups, bits, _PER_CORE * limits.cores, limits.lanes)
+    held = prod(size for _, size in found.sizes)
+    varying = frozenset(axis for axis, size in found.sizes if size > 1)
+    keep_fewer_live(func, varying, held // (found.warps * limits.lanes))
+    return found
 
 
 def _with_marks(func: FuncOp, product: Contraction | Chain, limits: Limits, found: Blocks) -> Blocks:

@@ -220,3 +220,88 @@ tk.func @adds_halves [512, 512, 256] (%a: memref<131072xbf16>, %b: memref<131072
   %9 = arith.truncf %8 : f32 to bf16
   tk.store %9, %o[d0*512 + d1] : bf16, memref<262144xbf16>
 }
+
+// -----
+
+// Ops of no reduction are in another order, too, where lanes have no room for what is live: of a long sum each
+// term is made right before it is added.
+// CHECK-LABEL: tk.func @many_terms
+// CHECK: %l15 = tk.load
+// CHECK: %l14 = tk.load
+// CHECK-NEXT: %m14 = arith.mulf
+// CHECK-NEXT: %a14 = arith.addf
+// CHECK-NEXT: %l13 = tk.load
+// CHECK-NEXT: %m13 = arith.mulf
+// CHECK-NEXT: %a13 = arith.addf
+tk.func @many_terms [1048576] (%x: memref<16777216xf32>, %o: memref<1048576xf32>) {
+  %c = arith.constant 5.0e-01 : f32
+  %l0 = tk.load %x[d0] : memref<16777216xf32> -> f32
+  %m0 = arith.mulf %l0, %c : f32
+  %l1 = tk.load %x[d0 + 1048576] : memref<16777216xf32> -> f32
+  %m1 = arith.mulf %l1, %c : f32
+  %l2 = tk.load %x[d0 + 2097152] : memref<16777216xf32> -> f32
+  %m2 = arith.mulf %l2, %c : f32
+  %l3 = tk.load %x[d0 + 3145728] : memref<16777216xf32> -> f32
+  %m3 = arith.mulf %l3, %c : f32
+  %l4 = tk.load %x[d0 + 4194304] : memref<16777216xf32> -> f32
+  %m4 = arith.mulf %l4, %c : f32
+  %l5 = tk.load %x[d0 + 5242880] : memref<16777216xf32> -> f32
+  %m5 = arith.mulf %l5, %c : f32
+  %l6 = tk.load %x[d0 + 6291456] : memref<16777216xf32> -> f32
+  %m6 = arith.mulf %l6, %c : f32
+  %l7 = tk.load %x[d0 + 7340032] : memref<16777216xf32> -> f32
+  %m7 = arith.mulf %l7, %c : f32
+  %l8 = tk.load %x[d0 + 8388608] : memref<16777216xf32> -> f32
+  %m8 = arith.mulf %l8, %c : f32
+  %l9 = tk.load %x[d0 + 9437184] : memref<16777216xf32> -> f32
+  %m9 = arith.mulf %l9, %c : f32
+  %l10 = tk.load %x[d0 + 10485760] : memref<16777216xf32> -> f32
+  %m10 = arith.mulf %l10, %c : f32
+  %l11 = tk.load %x[d0 + 11534336] : memref<16777216xf32> -> f32
+  %m11 = arith.mulf %l11, %c : f32
+  %l12 = tk.load %x[d0 + 12582912] : memref<16777216xf32> -> f32
+  %m12 = arith.mulf %l12, %c : f32
+  %l13 = tk.load %x[d0 + 13631488] : memref<16777216xf32> -> f32
+  %m13 = arith.mulf %l13, %c : f32
+  %l14 = tk.load %x[d0 + 14680064] : memref<16777216xf32> -> f32
+  %m14 = arith.mulf %l14, %c : f32
+  %l15 = tk.load %x[d0 + 15728640] : memref<16777216xf32> -> f32
+  %m15 = arith.mulf %l15, %c : f32
+  %a14 = arith.addf %m15, %m14 : f32
+  %a13 = arith.addf %a14, %m13 : f32
+  %a12 = arith.addf %a13, %m12 : f32
+  %a11 = arith.addf %a12, %m11 : f32
+  %a10 = arith.addf %a11, %m10 : f32
+  %a9 = arith.addf %a10, %m9 : f32
+  %a8 = arith.addf %a9, %m8 : f32
+  %a7 = arith.addf %a8, %m7 : f32
+  %a6 = arith.addf %a7, %m6 : f32
+  %a5 = arith.addf %a6, %m5 : f32
+  %a4 = arith.addf %a5, %m4 : f32
+  %a3 = arith.addf %a4, %m3 : f32
+  %a2 = arith.addf %a3, %m2 : f32
+  %a1 = arith.addf %a2, %m1 : f32
+  %a0 = arith.addf %a1, %m0 : f32
+  tk.store %a0, %o[d0] : f32, memref<1048576xf32>
+}
+
+// -----
+
+// They stay where they are where there is: all that is loaded is on its way at once.
+// CHECK-LABEL: tk.func @few_terms
+// CHECK: %l0 = tk.load
+// CHECK: %l1 = tk.load
+// CHECK: %l2 = tk.load
+// CHECK: %a1 = arith.addf
+tk.func @few_terms [1048576] (%x: memref<3145728xf32>, %o: memref<1048576xf32>) {
+  %c = arith.constant 5.0e-01 : f32
+  %l0 = tk.load %x[d0] : memref<3145728xf32> -> f32
+  %m0 = arith.mulf %l0, %c : f32
+  %l1 = tk.load %x[d0 + 1048576] : memref<3145728xf32> -> f32
+  %m1 = arith.mulf %l1, %c : f32
+  %l2 = tk.load %x[d0 + 2097152] : memref<3145728xf32> -> f32
+  %m2 = arith.mulf %l2, %c : f32
+  %a1 = arith.addf %m2, %m1 : f32
+  %a0 = arith.addf %a1, %m0 : f32
+  tk.store %a0, %o[d0] : f32, memref<1048576xf32>
+}
