@@ -270,11 +270,13 @@ def _first(seen: dict[tuple[object, ...], Operation], op: Operation) -> Operatio
 
 def _insert(seen: dict[tuple[object, ...], Operation], place: Operation, op: Operation) -> Operation:
     """`op` before `place`, unless one that is equal stands there."""
-    if (known := _first(seen, op)) is op:
-        block = place.parent_block()
-        assert block is not None
-        block.insert_op_before(op, place)
-    return known
+    if (known := _first(seen, op)) is not op:
+        op.erase()  # or it would be a reader of its operands
+        return known
+    block = place.parent_block()
+    assert block is not None
+    block.insert_op_before(op, place)
+    return op
 
 
 def _undone_rounding(op: Operation) -> SSAValue | None:

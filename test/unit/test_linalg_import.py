@@ -108,7 +108,7 @@ NOT_EXPORTED = {
     *(f"tw.{name}" for name in "scatter scatter_add scatter_along convolution packed_convolution".split()),
     *(f"tw.{name}" for name in "attention attention_backward packed_matmul".split()),
     *(f"tw.{name}" for name in "attention_query_grad attention_key_grad".split()),
-    *(f"tw.{name}" for name in "decode_float8 encode_float8 cond while scan".split()),
+    *(f"tw.{name}" for name in "decode_float8 encode_float8 cond while scan linear_scan".split()),
 }
 
 
