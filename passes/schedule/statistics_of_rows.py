@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import dim
@@ -30,13 +31,18 @@ def statistics_of(body: Body, stores: Sequence[StoreOp]) -> list[SSAValue] | str
         if value in seen or not isinstance(owner, Operation):
             continue
         seen.add(value)
-        if value in behind and body.domains[value].isdisjoint(behind[value]):
+        if _is_stored(value) and value in behind and body.domains[value].isdisjoint(behind[value]):
             found.append(value)
         elif isinstance(owner, Reduction | Along):
             return "more than elementwise ops lie behind what is reduced"
         else:
             todo += owner.operands
     return sorted(found, key=lambda value: _order(body, value))
+
+
+def _is_stored(value: SSAValue) -> bool:
+    """Tensors have no positions; the number that one is made of is stored in its place."""
+    return not isinstance(value.type, IndexType)
 
 
 def _reduced_behind(body: Body) -> dict[SSAValue, Axes]:

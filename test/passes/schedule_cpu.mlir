@@ -225,3 +225,14 @@ tk.func @maxima_of_windows [64, 31, 3, 3, 3] (%x: memref<36864xf32>, %o: memref<
   %1 = tk.reduce max %0 over [2, 3, 4] : f32
   tk.store %1, %o[d0*31 + d1] : f32, memref<1984xf32>
 }
+
+// Frames that are cut from samples: of 128 samples there are less than none, so more are guessed.
+// CHECK: @means_of_frames
+// CHECK-SAME: tk.vector = array<i64: 1, 16>
+tk.func @means_of_frames [4, ((s0 - 127) floordiv 384) - 1] (%x: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
+  %0 = tk.load %x[d0*((s0 - 127) floordiv 384) - d0 + d1] : memref<?xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = math.exp %2 : f32
+  tk.store %3, %o[d0*((s0 - 127) floordiv 384) - d0 + d1] : f32, memref<?xf32>
+}

@@ -134,6 +134,35 @@ func.func @checks(%x: tensor<64x48xf32>, %t: tensor<64xi64>, %w: tensor<64x48xf3
 
 // -----
 
+// A position is no number that a tensor holds: what it is made of is stored.
+// CHECK-LABEL: @positions
+// CHECK: %[[M:.*]] = tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64xi64>)
+// CHECK: tk.kernel [64, 48] ins(%[[M]], %x, %t : tensor<64xi64>, tensor<64x48xf32>, tensor<64x48xf32>) -> (tensor<48xf32>)
+// CHECK: %[[P:.*]] = arith.index_cast
+// CHECK: tk.load %{{.*}}[i0, d1](%[[P]])
+// CHECK-NOT: tk.kernel
+// CHECK: return
+func.func @positions(%x: tensor<64x48xf32>, %t: tensor<64x48xf32>) -> tensor<48xf32> {
+  %k = tk.kernel [64, 48] ins(%x, %t : tensor<64x48xf32>, tensor<64x48xf32>) -> (tensor<64x48xf32>) {
+  ^bb0(%a: tensor<64x48xf32>, %w: tensor<64x48xf32>, %o: tensor<64x48xf32>):
+    %low = arith.constant 0 : i64
+    %high = arith.constant 63 : i64
+    %0 = tk.load %a[d0, d1] : tensor<64x48xf32> -> f32
+    %1 = tk.reduce max %0 over [1] : f32
+    %2 = arith.fptosi %1 : f32 to i64
+    %3 = arith.maxsi %2, %low : i64
+    %4 = arith.minsi %3, %high : i64
+    %5 = arith.index_cast %4 : i64 to index
+    %6 = tk.load %w[i0, d1](%5) : tensor<64x48xf32> -> f32
+    %7 = arith.subf %0, %6 : f32
+    tk.store %7, %o[d0, d1] : f32, tensor<64x48xf32>
+  }
+  %r = tw.sum %k over [0] : tensor<64x48xf32> -> tensor<48xf32>
+  func.return %r : tensor<48xf32>
+}
+
+// -----
+
 // Another axis is reduced as well, in parts: what was reduced along the rows may vary along it.
 // CHECK-LABEL: @reduces_columns_in_parts
 // CHECK: %[[P:.*]], %[[M:.*]] = tk.kernel [16, 4, 48] ins(%x : tensor<64x48xf32>) -> (tensor<16x48xf32>, tensor<16x4xf32>)
