@@ -24,8 +24,8 @@ from .collisions import goes_apart, scatters
 _GUESS = 128
 """A size that is only known at run time."""
 _FEW = 16
-"""What is made of such a size, but has fewer elements (frames of samples): then the size is guessed to be longer."""
-_DOUBLED = 12
+"""Where that leaves fewer elements (frames of samples), a larger one is guessed."""
+_DOUBLINGS = 12
 
 SCRATCH = 16_384  # elements that still lie in the nearest caches
 _LEAST_ROW = 8  # shorter rows are read lane by lane
@@ -102,11 +102,11 @@ def size_of_element(type_: Attribute) -> int:
 
 
 def estimate(size: Expr) -> int:
-    """The size, or a guess, which is positive: what few frames are cut from has as many elements as these take."""
+    """The size, or a guess, which is positive: there are as many samples as a few frames take."""
     if size.constant is not None:
         return size.constant
     guesses = [size.evaluate(dict.fromkeys(size.variables(), _GUESS))]
-    while guesses[-1] < _FEW and len(guesses) <= _DOUBLED:
+    while guesses[-1] < _FEW and len(guesses) <= _DOUBLINGS:
         guesses.append(size.evaluate(dict.fromkeys(size.variables(), _GUESS << len(guesses))))
     return guesses[-1] if guesses[-1] >= _FEW else max(1, guesses[0])
 
