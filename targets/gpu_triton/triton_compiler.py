@@ -23,9 +23,16 @@ compiler: Any = import_module("triton.compiler")
 backends: Any = import_module("triton.backends.compiler")
 cache: Any = import_module("triton.runtime.cache")
 import_module("triton.compiler.code_generator")  # or the first kernel waits for it
-cache.triton_key = lambda: ""  # a hash of all of libtriton, for the cache that `_build` leaves empty
 
 _MOST_OUTPUT = 2000
+
+
+def hash_nothing() -> None:
+    """In a process that compiles for us alone, let the keys of Triton's cache, which stays empty, be short.
+
+    They take a hash of all of libtriton. In a user's process, they are the keys of kernels not ours, too.
+    """
+    cache.triton_key = lambda: ""
 
 
 def build(task: Job) -> Binary:

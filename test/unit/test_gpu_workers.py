@@ -79,3 +79,14 @@ def test_workers_import_what_compiles_and_hash_nothing() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], input="", capture_output=True, text=True, check=True)
     assert done.stderr.strip() == "'' [False, False, True]"
+
+
+@pytest.mark.skipif(not triton_version(), reason="triton is not installed")
+def test_kernels_not_ours_keep_their_keys() -> None:
+    """A program that compiles one kernel of ours itself may have others, whose keys name Triton's version."""
+    code = (
+        "from triton.runtime import cache; before = cache.triton_key; "
+        f"import {workers.__package__}.triton_compiler; print(cache.triton_key is before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True"
