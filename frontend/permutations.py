@@ -51,7 +51,7 @@ def _look_up(joint: GraphModule, node: Node, inverse: dict[Node, Node]) -> None:
         new = call_like(joint, node, _ATEN.index.Tensor, value, [inverse[order]])
         if times > 1:
             new = call_like(joint, node, _ATEN.view.default, new, [-1, times, *found[1:]])
-            new = call_like(joint, node, _ATEN.sum.dim_IntList, new, [1])
+            new = call_like(joint, node, _ATEN.sum.dim_IntList, new, [1], dtype=value.meta["val"].dtype)
     node.replace_all_uses_with(new)
     joint.graph.erase_node(node)
 

@@ -93,6 +93,18 @@ def test_others_are_left(name: str) -> None:
     assert sums(graph) == 1
 
 
+def test_integers_are_added_as_such() -> None:
+    given = [
+        torch.tensor([3, 1, 1, 0, 2, 3, 0, 0, 2, 1, 3, 1]),
+        torch.arange(60, dtype=torch.int32).view(12, 5),
+    ]
+    graph = make_fx(of_quotient, tracing_mode="fake")(*given, None)
+    look_up_gradients(graph)
+    graph.recompile()
+    assert sums(graph) == 0
+    torch.testing.assert_close(graph(*given, None), of_quotient(*given, given[1]))
+
+
 def test_any_number_of_rows() -> None:
     def function(key: Tensor) -> Tensor:
         twice = torch.cat([key, key])
