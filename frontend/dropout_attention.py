@@ -15,8 +15,9 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from .dropout_operators import heads_inside, operators
+from .dropout_operators import heads_inside
 from .dtypes import ELEMENTS
+from .own_operators import operators
 from .torch_internals import size_expression
 
 

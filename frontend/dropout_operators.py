@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any, cast
 
 import torch
@@ -17,14 +16,10 @@ from torch import Tensor
 from tilewright.dialects.philox import uniform
 
 from .random_operators import HIGHEST, LOWEST
-from .random_operators import OPERATORS as RANDOM
-from .scan_operators import OPERATORS as SCANS
-from .torch_internals import NONDETERMINISTIC, find_operator
+from .torch_internals import NONDETERMINISTIC
 
-NAMESPACE = "tilewright"
 _HOW = "Tensor? mask, Tensor seed, float dropout_p, bool is_causal, float scale"
 _SAVED = "Tensor grad, Tensor query, Tensor key, Tensor value, Tensor out, Tensor logsumexp"
-_LIBRARY: list[Any] = []
 
 
 # What they mean
@@ -159,9 +154,7 @@ def _fake_mask_grad(*args: Any) -> Tensor:
     return args[6].new_empty(args[6].shape)
 
 
-_OPERATORS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], tuple[torch.Tag, ...]], ...] = (
-    *RANDOM,
-    *SCANS,
+OPERATORS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], tuple[torch.Tag, ...]], ...] = (
     (
         "random_state(SymInt count, *, Device device) -> Tensor",
         _random_state,
@@ -182,19 +175,3 @@ _OPERATORS: tuple[tuple[str, Callable[..., Any], Callable[..., Any], tuple[torch
     ),
     (f"dropout_attention_mask_grad({_SAVED}, {_HOW}) -> Tensor", _mask_grad, _fake_mask_grad, ()),
 )
-
-
-@cache
-def operators() -> dict[str, Any]:
-    """The operators by name, registered with torch."""
-    api: Any = torch.library
-    library = api.Library(NAMESPACE, "FRAGMENT")
-    _LIBRARY.append(library)
-    found: dict[str, Any] = {}
-    for schema, run, fake, tags in _OPERATORS:
-        name = schema.partition("(")[0]
-        library.define(schema, tags=(torch.Tag.pt2_compliant_tag, *tags))
-        library.impl(name, run, "CompositeExplicitAutograd")
-        api.register_fake(f"{NAMESPACE}::{name}", fake, lib=library)
-        found[name] = find_operator(f"{NAMESPACE}::{name}")
-    return found

@@ -25,8 +25,8 @@ from torch.utils._pytree import tree_flatten, tree_unflatten
 
 from .block_masks import with_lists
 from .decompositions.table import Decompositions, decompositions
-from .dropout_operators import operators
 from .errors import Unsupported
+from .own_operators import operators
 from .scan_operators import linear_leaves
 from .torch_internals import composite_kernel, fake_mode_of, higher_order_name, trace_fake
 

@@ -31,10 +31,10 @@ from tilewright.targets.native.store import Store, open_store
 from .cache_key import ATTRIBUTE, Unkept, backward_token, graph_key
 from .call import Boxed, make_call, no_work
 from .code import Code
-from .dropout_operators import NAMESPACE, operators
 from .environment import Environment, read_environment
 from .graph import Boundary
 from .options import Options
+from .own_operators import NAMESPACE, operators
 from .request import Request
 from .torch_internals import guards_of_floats, keep_saved_tensors
 

@@ -19,9 +19,9 @@ from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
 from .counted_positions import recompute_positions
-from .dropout_operators import operators
 from .joint_nodes import argument
 from .kept_whole import keep_whole
+from .own_operators import operators
 from .permutations import look_up_gradients
 from .recomputed_weights import recompute_weights
 from .repetitions import keep_shorter

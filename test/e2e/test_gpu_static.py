@@ -25,7 +25,7 @@ from benchmarks.gpu_static import (
 )
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.capture import capture
-from tilewright.frontend.dropout_operators import operators
+from tilewright.frontend.own_operators import operators
 from tilewright.frontend.tool_io import chunks, parse_module
 from tilewright.passes.manager import parse_pipeline, run_pipeline
 from tilewright.passes.pipeline import pipeline_text

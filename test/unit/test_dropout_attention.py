@@ -19,8 +19,8 @@ from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp, dropout_of
 from tilewright.dialects.tw.creation import RngSeedOp
 from tilewright.frontend.decompositions.table import decompositions
-from tilewright.frontend.dropout_operators import operators
 from tilewright.frontend.fx_import import import_fx
+from tilewright.frontend.own_operators import operators
 
 Function = Callable[..., Any]
 P = 0.25
