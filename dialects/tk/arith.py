@@ -1,7 +1,7 @@
 """Upstream's `arith`, with the casts and `select` that upstream allows on vectors.
 
-xDSL 0.74 gives these ops scalar-only constraints. The subclasses keep name, format and
-`isinstance`; `vector_form` says which class to create for vector operands.
+xDSL 0.74 gives these ops scalar-only constraints. The subclasses keep name, format and `isinstance`. The
+parser makes them, so passes must: an op of upstream's class is not equal to its own text.
 """
 
 from __future__ import annotations
@@ -247,11 +247,6 @@ ARITH = Dialect(
     list(arith.Arith.attributes),
 )
 """Register this instead of `xdsl.dialects.arith.Arith`."""
-
-
-def vector_form(op: Operation) -> type[Operation]:
-    """The class to create `op` anew with vector types."""
-    return _RELAXED.get(op.name, type(op))
 
 
 def vector_of(type_: Attribute, *lanes: int) -> VectorType[Attribute]:

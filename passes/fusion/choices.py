@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.arith import SelectOp
 
 
 def chosen_once(op: Operation, same: Callable[[Operation], Operation]) -> SSAValue | None:
@@ -20,7 +21,7 @@ def chosen_once(op: Operation, same: Callable[[Operation], Operation]) -> SSAVal
         %b = arith.select %p, %x, %zero : f32        %both = arith.andi %p, %q : i1
         %c = arith.select %q, %b, %zero : f32   ->   %c = arith.select %both, %x, %zero : f32
     """
-    if op.name != arith.SelectOp.name:  # cheaper than `isinstance`, and nearly always so
+    if type(op) is not SelectOp:
         return None
     condition, value, other = operands_of(op)
     if value is other:
@@ -29,7 +30,7 @@ def chosen_once(op: Operation, same: Callable[[Operation], Operation]) -> SSAVal
     if isinstance(inner, LoadOp):
         implied = inner.other is other and inner.mask is not None and _implies(inner.mask, condition)
         return value if implied else None
-    if not isinstance(inner, arith.SelectOp) or inner.rhs is not other:
+    if not isinstance(inner, SelectOp) or inner.rhs is not other:
         return None
     if _implies(inner.cond, condition):
         return value

@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from tilewright.dialects.index_expr import ONE, ZERO, Bounds, Expr, Var, gathered
 from tilewright.dialects.ir_access import operands_of, ops_of
 from tilewright.dialects.tk.access import IndexOp, LoadOp
+from tilewright.dialects.tk.arith import IndexCastOp, SelectOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.kernels import KernelOp
 
@@ -95,7 +96,7 @@ def inline_at(consumer: KernelOp, load: LoadOp, producer: Producer, values: Mapp
         copies.update(zip(op.results, placed.results, strict=True))
     value = copies.get(producer.value, producer.value)
     if load.mask is not None and load.other is not None:
-        select = arith.SelectOp.create(
+        select = SelectOp.create(
             operands=[load.mask, value, load.other], result_types=[value.type], properties={}
         )
         select.location = load.location
@@ -155,7 +156,7 @@ def _replace_index(consumer: KernelOp, copy: IndexOp, position: Expr, load: Load
     for n, value in enumerate(load.dynamic):
         factor = position.coefficient(Var("i", n))
         if factor:
-            place = b.op(arith.IndexCastOp, value, type_=type_)
+            place = b.op(IndexCastOp, value, type_=type_)
             if factor != ONE:
                 place = b.op(arith.MuliOp, place, b.add(IndexOp.make(factor, type_)).results[0])
             total = place if total is None else b.op(arith.AddiOp, total, place)

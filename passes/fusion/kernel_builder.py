@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import Expr, as_expr, dim
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
-from tilewright.dialects.tk.arith import ROUNDED
+from tilewright.dialects.tk.arith import ROUNDED, IndexCastOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import element_type, element_type_of, is_float
@@ -115,4 +115,4 @@ class KernelBuilder(ScalarBuilder):
         inside = self.compare_int("ult", value, limit)
         self.add(AssertOp.make(inside, "index out of range"))
         safe = self.select(inside, value, zero)
-        return self.op(arith.IndexCastOp, safe, type_=_INDEX), inside
+        return self.op(IndexCastOp, safe, type_=_INDEX), inside

@@ -20,9 +20,10 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.scalars import predicate_attr
+from tilewright.dialects.tk.arith import CmpFOp, CmpIOp, ExtSIOp, ExtUIOp, SelectOp, TruncIOp
 from tilewright.dialects.types import compute_type, is_float, scalar_type, ui8
 
-_WIDENING = (arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp)
+_WIDENING = (arith.ExtFOp, ExtSIOp, ExtUIOp)
 
 
 def scalar_attr(value: float | int | bool, type_: Attribute) -> Attribute:
@@ -74,16 +75,16 @@ class ScalarBuilder:
 
     def compare_float(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """`arith.cmpf` by its name, as `olt` or `une`."""
-        attr = predicate_attr(arith.CmpfOp.name, predicate)
-        return self.op(arith.CmpfOp, lhs, rhs, type_=i1, properties={"predicate": attr})
+        attr = predicate_attr(CmpFOp.name, predicate)
+        return self.op(CmpFOp, lhs, rhs, type_=i1, properties={"predicate": attr})
 
     def compare_int(self, predicate: str, lhs: SSAValue, rhs: SSAValue) -> SSAValue:
         """`arith.cmpi` by its name, as `slt` or `eq`."""
-        attr = predicate_attr(arith.CmpiOp.name, predicate)
-        return self.op(arith.CmpiOp, lhs, rhs, type_=i1, properties={"predicate": attr})
+        attr = predicate_attr(CmpIOp.name, predicate)
+        return self.op(CmpIOp, lhs, rhs, type_=i1, properties={"predicate": attr})
 
     def select(self, condition: SSAValue, on_true: SSAValue, on_false: SSAValue) -> SSAValue:
-        return self.op(arith.SelectOp, condition, on_true, on_false, type_=on_true.type)
+        return self.op(SelectOp, condition, on_true, on_false, type_=on_true.type)
 
     def invert(self, condition: SSAValue) -> SSAValue:
         return self.op(arith.XOrIOp, condition, self.constant(True, i1))
@@ -97,7 +98,7 @@ class ScalarBuilder:
             return value
         if wide == f32:
             return self.op(arith.ExtFOp, value, type_=f32)
-        return self.op(arith.ExtUIOp if stored == ui8 else arith.ExtSIOp, value, type_=wide)
+        return self.op(ExtUIOp if stored == ui8 else ExtSIOp, value, type_=wide)
 
     def narrow(self, value: SSAValue, stored: Attribute) -> SSAValue:
         """From the compute type to what memory holds: rounds floats, keeps an integer's low bits."""
@@ -107,7 +108,7 @@ class ScalarBuilder:
             return value.owner.input
         if is_float(narrow):
             return self.op(arith.TruncFOp, value, type_=narrow)
-        return self.op(arith.TruncIOp, value, type_=narrow)
+        return self.op(TruncIOp, value, type_=narrow)
 
     def wrap(self, value: SSAValue, stored: Attribute) -> SSAValue:
         """Let a narrow integer wrap as its storage would; other values pass."""

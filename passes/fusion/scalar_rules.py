@@ -15,7 +15,7 @@ from xdsl.utils.hints import isa
 
 from tilewright.dialects.float8 import FORMATS
 from tilewright.dialects.lossless import is_lossless
-from tilewright.dialects.tk.arith import ROUNDED
+from tilewright.dialects.tk.arith import ROUNDED, ExtSIOp, ExtUIOp, FPToSIOp, SIToFPOp, TruncIOp, UIToFPOp
 from tilewright.dialects.tk.calls import AssertOp, CallOp
 from tilewright.dialects.tw import elementwise as un
 from tilewright.dialects.tw import elementwise_binary as bi
@@ -321,13 +321,13 @@ def convert(b: ScalarBuilder, x: SSAValue, to: Attribute, *, unsigned: bool = Fa
     if is_float(x.type):
         if not is_float(to):
             # narrow integers are computed as i32 and keep the low bits, as C++'s conversion does in ATen
-            return b.op(arith.FPToSIOp, x, type_=to)
+            return b.op(FPToSIOp, x, type_=to)
         return b.op(arith.ExtFOp if _float_bits(to) > _float_bits(x.type) else arith.TruncFOp, x, type_=to)
     if is_float(to):
-        return b.op(arith.UIToFPOp if unsigned else arith.SIToFPOp, x, type_=to)
+        return b.op(UIToFPOp if unsigned else SIToFPOp, x, type_=to)
     if _bits(to) < _bits(x.type):
-        return b.op(arith.TruncIOp, x, type_=to)
-    return b.op(arith.ExtUIOp if unsigned else arith.ExtSIOp, x, type_=to)
+        return b.op(TruncIOp, x, type_=to)
+    return b.op(ExtUIOp if unsigned else ExtSIOp, x, type_=to)
 
 
 def _float_bits(type_: Attribute) -> int:

@@ -14,6 +14,7 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.index_expr import ZERO, Expr, Var, dim, gathered
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import IndexOp, LoadOp
+from tilewright.dialects.tk.arith import ExtSIOp, IndexCastOp
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.compute import DISTINCT, ReduceOp
 from tilewright.dialects.tk.domain import axes_of_op, domains_of
@@ -124,7 +125,7 @@ def _rewrite(kernel: KernelOp, load: LoadOp, table: Table, at: Mapping[Var, Expr
         if total is not None:
             inside = b.op(arith.AndIOp, b.compare_int("sge", number, total), inside)
         places = [e.substitute({**at, Var("d", search.axis): gathered(0)}) for e in search.entry.subscripts]
-        index = b.op(arith.IndexCastOp, place, type_=IndexType())
+        index = b.op(IndexCastOp, place, type_=IndexType())
         zero = b.constant(0, scalar_type(search.entry.result.type))
         found = _wide(b, b.add(LoadOp.make(columns, places, [index], inside, zero)).results[0])
         entry = found if entry is None else b.select(inside, found, entry)
@@ -142,4 +143,4 @@ def _rewrite(kernel: KernelOp, load: LoadOp, table: Table, at: Mapping[Var, Expr
 
 
 def _wide(b: InsertingBuilder, value: SSAValue) -> SSAValue:
-    return value if value.type == i64 else b.op(arith.ExtSIOp, value, type_=i64)
+    return value if value.type == i64 else b.op(ExtSIOp, value, type_=i64)

@@ -9,6 +9,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.arith import ExtSIOp, ExtUIOp
 from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float8, sizes_of
@@ -28,9 +29,7 @@ from .repeats import affordable, computed
 from .staying import reads_all
 from .vanishing import enlarges, vanishes
 
-_WIDENING = frozenset[type[Operation]](
-    (LoadOp, StoreOp, arith.ExtFOp, arith.ExtSIOp, arith.ExtUIOp, arith.BitcastOp)
-)
+_WIDENING = frozenset[type[Operation]]((LoadOp, StoreOp, arith.ExtFOp, ExtSIOp, ExtUIOp, arith.BitcastOp))
 POSITION_CHECKS = 6
 """Ops that wrap, check or widen a position; one computed in place has a known range (`narrow-integers`)."""
 

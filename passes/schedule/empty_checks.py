@@ -11,6 +11,7 @@ from xdsl.ir import Operation
 from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.scalars import predicate_attr
 from tilewright.dialects.tk.access import IndexOp
+from tilewright.dialects.tk.arith import CmpIOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.domain import domains_of
 from tilewright.dialects.tk.kernels import FuncOp
@@ -34,10 +35,10 @@ def spare_empty(func: FuncOp) -> None:
 def _spare(func: FuncOp, check: AssertOp, others: Sequence[Expr]) -> None:
     count = IndexOp.make(product(others))
     zero = arith.ConstantOp.create(result_types=[i64], properties={"value": IntegerAttr(0, i64)})
-    empty = arith.CmpiOp.create(
+    empty = CmpIOp.create(
         operands=[count.result, zero.result],
         result_types=[i1],
-        properties={"predicate": predicate_attr(arith.CmpiOp.name, "eq")},
+        properties={"predicate": predicate_attr(CmpIOp.name, "eq")},
     )
     either = arith.OrIOp.create(operands=[check.condition, empty.result], result_types=[i1])
     new: list[Operation] = [count, zero, empty, either]

@@ -13,6 +13,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.float8 import FORMATS, Float8
+from tilewright.dialects.tk.arith import ExtUIOp, SIToFPOp, TruncIOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import FLOAT8
 
@@ -88,13 +89,13 @@ def _expand(
 
 def _number(b: ScalarBuilder, byte: SSAValue, format_: Float8) -> SSAValue:
     """The f32 of the bits, an i8."""
-    bits = b.op(arith.ExtUIOp, byte, type_=i32)
+    bits = b.op(ExtUIOp, byte, type_=i32)
     size = b.op(arith.AndIOp, bits, b.constant(127, i32))
     shifted = b.op(arith.ShLIOp, size, b.constant(23 - format_.mantissa, i32))
     moved = b.op(arith.AddiOp, shifted, b.constant((127 - format_.bias) << 23, i32))
     normal = b.op(arith.BitcastOp, moved, type_=f32)
     step = b.constant(math.ldexp(1.0, 1 - format_.bias - format_.mantissa), f32)
-    small = b.op(arith.MulfOp, b.op(arith.SIToFPOp, size, type_=f32), step)
+    small = b.op(arith.MulfOp, b.op(SIToFPOp, size, type_=f32), step)
     first = b.constant(1 << format_.mantissa, i32)
     found = b.select(b.compare_int("slt", size, first), small, normal)
     nan = b.constant(math.nan, f32)
@@ -128,7 +129,7 @@ def _bits(b: ScalarBuilder, number: SSAValue, format_: Float8) -> SSAValue:
     if not format_.negative_zero:
         zero = b.constant(0, i32)
         bits = b.select(b.compare_int("eq", found, zero), zero, bits)
-    return b.op(arith.TruncIOp, bits, type_=i8)
+    return b.op(TruncIOp, bits, type_=i8)
 
 
 def _rounded(b: ScalarBuilder, size: SSAValue, format_: Float8) -> SSAValue:

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr, i1
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var, dim, gathered
 from tilewright.dialects.tk.access import IndexOp, LoadOp
+from tilewright.dialects.tk.arith import IndexCastOp
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.loops import ForOp, YieldOp
 
@@ -64,5 +64,5 @@ def _index(
         made = scope.env[op.results[0]].owner
         if at and isinstance(made, LoadOp | IndexOp):
             made.properties["map"] = map_attr([e.substitute(at) for e in made.map.exprs])
-    cast = arith.IndexCastOp.create(operands=[scope.env[value]], result_types=[IndexType()])
+    cast = IndexCastOp.create(operands=[scope.env[value]], result_types=[IndexType()])
     return writer.put(scope, cast)

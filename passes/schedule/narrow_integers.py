@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.scalars import number_of, predicate_of
 from tilewright.dialects.tk.access import IndexOp
+from tilewright.dialects.tk.arith import CmpIOp, ExtSIOp, FPToSIOp, IndexCastOp, SelectOp, SIToFPOp, TruncIOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp
 from tilewright.dialects.tk.kernels import FuncOp
@@ -23,9 +24,9 @@ from .ranges import Range, decided, range_of
 _LIMIT = 2**31 - 1
 """`ArgReduceOp` keeps the largest number for no position."""
 
-_SAME = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MaxSIOp, arith.MinSIOp, math.AbsIOp, arith.SelectOp)
-_MAKES = (IndexOp, arith.FPToSIOp, ArgReduceOp)
-_TAKES = (arith.SIToFPOp, arith.IndexCastOp, arith.CmpiOp)
+_SAME = (arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.MaxSIOp, arith.MinSIOp, math.AbsIOp, SelectOp)
+_MAKES = (IndexOp, FPToSIOp, ArgReduceOp)
+_TAKES = (SIToFPOp, IndexCastOp, CmpIOp)
 
 
 @dataclass(frozen=True)
@@ -100,10 +101,10 @@ class _Narrower:
 
     def _known(self, op: Operation) -> SSAValue | None:
         """The value that the result of `op` always equals."""
-        if isinstance(op, arith.CmpiOp):
+        if isinstance(op, CmpIOp):
             known = decided(predicate_of(op), self.ranges.get(op.lhs), self.ranges.get(op.rhs))
             return None if known is None else self._before(op, constant_op(known, i1))
-        if isinstance(op, arith.SelectOp):
+        if isinstance(op, SelectOp):
             which = _boolean(op.cond)
             return None if which is None else op.lhs if which else op.rhs
         if isinstance(op, arith.AndIOp) and op.result.type == i1:
@@ -140,10 +141,10 @@ class _Narrower:
 
     def _checked(self, op: Operation, value: SSAValue) -> Range | None:
         """The range of `value` where `op` is a choice that takes it if it is unsigned below a limit."""
-        if not isinstance(op, arith.SelectOp) or value is not op.lhs:
+        if not isinstance(op, SelectOp) or value is not op.lhs:
             return None
         test = op.cond.owner
-        if not isinstance(test, arith.CmpiOp) or test.lhs is not value or predicate_of(test) != "ult":
+        if not isinstance(test, CmpIOp) or test.lhs is not value or predicate_of(test) != "ult":
             return None
         limit = self.ranges.get(test.rhs)
         return None if limit is None or limit[0] < 0 or limit[1] > _LIMIT else (0, max(0, limit[1] - 1))
@@ -164,12 +165,12 @@ class _Narrower:
                 block.insert_op_before(made, owner)
                 self.narrow[value] = made.result
             else:
-                return self._before(op, arith.TruncIOp(value, IntegerType(32)))
+                return self._before(op, TruncIOp(value, IntegerType(32)))
         return self.narrow[value]
 
     def _widened(self, old: SSAValue, new: SSAValue) -> SSAValue:
         assert isinstance(old.owner, Operation)
-        return self._before(old.owner, arith.ExtSIOp(new, i64))
+        return self._before(old.owner, ExtSIOp(new, i64))
 
     def _before(self, op: Operation, new: Operation) -> SSAValue:
         new.location = op.location

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import replace
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr, Var, as_expr, dim, maximum, minimum
 from tilewright.dialects.tk.access import LoadOp, LocalOp, StoreOp
+from tilewright.dialects.tk.arith import IndexCastOp
 from tilewright.dialects.tk.loops import ForOp
 from tilewright.dialects.tk.turn import Range, TurnOp
 from tilewright.dialects.types import element_type, flat_memref
@@ -191,7 +191,7 @@ class RowTiles:
         assert isinstance(value.owner, Operation)
         for op in self.body.closure((value.owner,), Known(scope)):
             self.writer.copy(scope, op)
-        cast = arith.IndexCastOp.create(operands=[scope.env[value]], result_types=[IndexType()])
+        cast = IndexCastOp.create(operands=[scope.env[value]], result_types=[IndexType()])
         return self.writer.put(scope, cast)
 
     def clipped(self, first: Expr, end: Expr, lower: Expr, upper: Expr) -> tuple[Expr, Expr]:

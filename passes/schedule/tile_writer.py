@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilewright.dialects.index_expr import ZERO, Expr, dim
 from tilewright.dialects.scalars import predicate_attr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
-from tilewright.dialects.tk.arith import CmpIOp, vector_form, vector_of
+from tilewright.dialects.tk.arith import CmpIOp, vector_of
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp, RandomOp
@@ -136,7 +136,7 @@ class TileWriter(Writer):
         properties = {**op.properties}
         if isinstance(op, LoadOp | IndexOp) and not scalar:
             properties.update(lanes_property(self.frame))
-        new = (type(op) if scalar else vector_form(op)).create(
+        new = type(op).create(
             operands=operands,
             result_types=[tile_type(t, shape) for t in op.result_types],
             properties=properties,

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var, as_expr, dim, linearize, row_major_strides
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
-from tilewright.dialects.tk.arith import vector_form, vector_of
+from tilewright.dialects.tk.arith import vector_of
 from tilewright.dialects.tk.attributes import int64, map_attr
 from tilewright.dialects.tk.compute import ActiveOp
 from tilewright.dialects.tk.scope import lanes_of
@@ -197,7 +197,7 @@ class Writer:
             properties.pop("axes", None)  # the loops are explicit
             if wide:
                 properties["lanes"] = int64(self.plan.vector or 0)
-        new = (vector_form(op) if wide else type(op)).create(
+        new = type(op).create(
             operands=operands,
             result_types=[vector_type(t, self.plan.lanes) if wide else t for t in op.result_types],
             properties=properties,

@@ -11,6 +11,18 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilewright.dialects.index_expr import Var
 from tilewright.dialects.scalars import predicate_of
 from tilewright.dialects.tk.access import IndexOp
+from tilewright.dialects.tk.arith import (
+    CmpFOp,
+    CmpIOp,
+    ExtSIOp,
+    ExtUIOp,
+    FPToSIOp,
+    IndexCastOp,
+    SelectOp,
+    SIToFPOp,
+    TruncIOp,
+    UIToFPOp,
+)
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tw.creation import as_element
 from tilewright.dialects.types import bytes_of, is_float
@@ -20,8 +32,8 @@ from .writer import Writer, spell
 
 Names = Mapping[SSAValue, str]
 _CASTS = (
-    arith.ExtFOp, arith.TruncFOp, arith.ExtSIOp, arith.ExtUIOp, arith.TruncIOp, arith.SIToFPOp,
-    arith.UIToFPOp, arith.IndexCastOp,
+    arith.ExtFOp, arith.TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp,
+    UIToFPOp, IndexCastOp,
 )  # fmt: skip
 _IDENTITIES: Mapping[str, float | int] = {"add": 0, "mul": 1, "and": -1, "or": 0}
 _COMBINE = {
@@ -88,10 +100,10 @@ def _call(w: Writer, op: Operation, args: Sequence[str]) -> str:
 
 _SPECIAL: Mapping[type[Operation], Callable[[Writer, Operation, Sequence[str]], str]] = {
     arith.ConstantOp: _constant,
-    arith.CmpfOp: _compare,
-    arith.CmpiOp: _compare,
-    arith.SelectOp: _select,
-    arith.FPToSIOp: _to_integer,
+    CmpFOp: _compare,
+    CmpIOp: _compare,
+    SelectOp: _select,
+    FPToSIOp: _to_integer,
     CallOp: _call,
 }
 

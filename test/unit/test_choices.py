@@ -1,0 +1,94 @@
+"""Choices that change nothing vanish, nested ones become one, and nothing that was tried is left behind."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects import arith
+from xdsl.parser import Parser
+
+from tilewright.dialects.registry import new_context
+from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.passes.fusion.body import simplify_body
+
+KERNEL = """
+func.func @f(%x: tensor<8xf32>, %m: tensor<8xi1>, %n: tensor<8xi1>) -> tensor<8xf32> {{
+  %r = tk.kernel [8] ins(%x, %m, %n : tensor<8xf32>, tensor<8xi1>, tensor<8xi1>) -> (tensor<8xf32>) {{
+  ^bb0(%a: tensor<8xf32>, %b: tensor<8xi1>, %c: tensor<8xi1>, %o: tensor<8xf32>):
+    %zero = arith.constant 0.0 : f32
+    %one = arith.constant 1.0 : f32
+    %p = tk.load %b[d0] : tensor<8xi1> -> i1
+    %q = tk.load %c[d0] : tensor<8xi1> -> i1
+    {body}
+    tk.store %v, %o[d0] : f32, tensor<8xf32>
+  }}
+  func.return %r : tensor<8xf32>
+}}
+"""
+LOAD = "%0 = tk.load %a[d0] : tensor<8xf32> -> f32\n"
+MASKED = "%0 = tk.load %a[d0] if %p else %zero : tensor<8xf32> -> f32\n"
+
+
+def simplified(body: str) -> KernelOp:
+    module = Parser(new_context(), KERNEL.format(body=body)).parse_module()
+    (kernel,) = (op for op in module.walk() if isinstance(op, KernelOp))
+    simplify_body(kernel)
+    module.verify()
+    return kernel
+
+
+def selects(kernel: KernelOp) -> list[arith.SelectOp]:
+    return [op for op in kernel.body.block.ops if isinstance(op, arith.SelectOp)]
+
+
+UNDONE = {
+    "of one value": LOAD + "%v = arith.select %p, %0, %0 : f32",
+    "of a load that is masked so": MASKED + "%v = arith.select %p, %0, %zero : f32",
+    "of a load that is masked by more": "%both = arith.andi %q, %p : i1\n"
+    "%0 = tk.load %a[d0] if %both else %zero : tensor<8xf32> -> f32\n%v = arith.select %p, %0, %zero : f32",
+}
+KEPT = {
+    "of a load that is masked otherwise": MASKED + "%v = arith.select %q, %0, %zero : f32",
+    "of a load with another alternative": MASKED + "%v = arith.select %p, %0, %one : f32",
+    "of a load that is masked by less": "%both = arith.andi %q, %p : i1\n"
+    + MASKED
+    + "%v = arith.select %both, %0, %zero : f32",
+}
+
+
+@pytest.mark.parametrize("body", UNDONE.values(), ids=UNDONE)
+def test_choices_of_no_effect_vanish(body: str) -> None:
+    kernel = simplified(body)
+    assert not selects(kernel)
+    (store,) = (op for op in kernel.body.block.ops if isinstance(op, StoreOp))
+    assert isinstance(store.value.owner, LoadOp)
+
+
+@pytest.mark.parametrize("body", KEPT.values(), ids=KEPT)
+def test_others_are_kept(body: str) -> None:
+    assert len(selects(simplified(body))) == 1
+
+
+def test_nested_choices_become_one() -> None:
+    inner = LOAD + "%1 = arith.select %p, %0, %zero : f32\n"
+    kernel = simplified(inner + "%v = arith.select %q, %1, %zero : f32")
+    (select,) = selects(kernel)
+    assert isinstance(select.lhs.owner, LoadOp)
+    assert isinstance(select.cond.owner, arith.AndIOp)
+    assert len(selects(simplified(inner + "%v = arith.select %q, %1, %one : f32"))) == 2
+    (once,) = selects(simplified(inner + "%v = arith.select %p, %1, %zero : f32"))
+    assert isinstance(once.cond.owner, LoadOp)
+
+
+def test_a_condition_that_stands_there_is_used() -> None:
+    """What was made in vain reads nothing any more: both conditions have one reader."""
+    pairs = "".join(
+        f"%x{i} = arith.select %p, %{i}, %zero : f32\n%y{i} = arith.select %q, %x{i}, %zero : f32\n"
+        for i in (0, 1)
+    )
+    kernel = simplified(LOAD + "%1 = arith.addf %0, %one : f32\n" + pairs + "%v = arith.addf %y0, %y1 : f32")
+    first, second = selects(kernel)
+    assert first.cond is second.cond
+    both = first.cond.owner
+    assert isinstance(both, arith.AndIOp)
+    assert [use.operation for part in both.operands for use in part.uses] == [both, both]
