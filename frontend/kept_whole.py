@@ -4,11 +4,12 @@
 
 Parts of a product are views of its memory, so that to keep them keeps all of it. torch does not compute a
 `split_with_sizes` again, and keeps each part as a tensor of its own: what reads several could not tell that
-they are one buffer.
+they are one buffer. Parts of an input would be copied.
 """
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import torch
@@ -20,6 +21,8 @@ _DIVIDE: tuple[Any, ...] = (
     _ATEN.split.Tensor,
     _ATEN.split_with_sizes.default,
     _ATEN.unbind.int,
+    _ATEN.slice.Tensor,
+    _ATEN.select.int,
 )
 _VIEWS = (_ATEN.view.default, _ATEN._unsafe_view.default, _ATEN.permute.default, _ATEN.t.default)
 _STORED = (
@@ -33,12 +36,14 @@ _STORED = (
 
 
 def keep_whole(joint: GraphModule) -> None:
-    """Of a joint graph: parts of products are not kept."""
+    """Of a joint graph: parts of products and of inputs are not kept."""
     for target in _DIVIDE:
         for node in joint.graph.find_nodes(op="call_function", target=target):
-            if _source(node).target not in _STORED:
+            source = _source(node)
+            if source.op != "placeholder" and source.target not in _STORED:
                 continue
-            for again in (node, *node.users):
+            parts = [user for user in node.users if user.target is operator.getitem]
+            for again in (node, *parts):
                 if "recompute" not in again.meta:
                     again.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
 
@@ -46,6 +51,6 @@ def keep_whole(joint: GraphModule) -> None:
 def _source(node: Node) -> Node:
     """What `node` divides, behind views."""
     source: Any = node.args[0]
-    while source.target in _VIEWS:
+    while source.target in (*_VIEWS, *_DIVIDE, operator.getitem):
         source = source.args[0]
     return source

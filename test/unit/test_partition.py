@@ -115,3 +115,22 @@ def test_parts_of_products_are_kept_as_a_whole(product: bool) -> None:
     (output,) = forward.graph.find_nodes(op="output")
     widths = {node.meta["val"].shape[-1] for node in output.args[0][1:]}
     assert widths == {16 if product else 8}
+
+
+def halves(x: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
+    a, b = ATEN.slice(x, 3, 0, 8), ATEN.slice(x, 3, 8, 16)
+    half = ATEN.slice(g, 3, 0, 8)
+    return ATEN.tanh(a) * b, ATEN.cat([half * b, half * ATEN.tanh(a)], -1)
+
+
+def columns(x: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
+    a, b, *_ = ATEN.unbind(x, 3)
+    row = ATEN.select(g, 3, 0)
+    return ATEN.tanh(a) * b, ATEN.stack([row * b, row * ATEN.tanh(a)] * 8, -1)
+
+
+@pytest.mark.parametrize("function", [halves, columns])
+def test_parts_of_inputs_are_not_kept(function: Any) -> None:
+    forward, _ = parts(function, 0.0)
+    (output,) = forward.graph.find_nodes(op="output")
+    assert [node.op for node in output.args[0][1:]] == ["placeholder"]
