@@ -36,6 +36,8 @@ def recompute_positions(joint: GraphModule) -> None:
             counted.add(node)
         elif target not in _LOOK_UPS or tensors[0].op != "placeholder" or not counted.issuperset(tensors[1:]):
             continue
+        elif "recompute" in node.meta:
+            continue  # a table that changes: what was looked up is kept
         node.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
 
 

@@ -4,8 +4,8 @@ torch would save the state of the generator around each random operator that a c
 operator on a function, which no graph of ours holds. So a seed is drawn before, and kept; from it both passes
 draw the same numbers. Seeds of attention with dropout are kept, too; without, it draws none (`undrawn.py`).
 What is kept of attention that the program writes out: `recomputed_weights.py`; of repetitions:
-`repetitions.py`; of positions: `counted_positions.py`; of what is divided: `kept_whole.py`. Which gradients
-are no sums in memory: `permutations.py`.
+`repetitions.py`; of positions: `counted_positions.py`; of what is divided: `kept_whole.py`; of inputs that
+change: `mutated_inputs.py`. Which gradients are no sums in memory: `permutations.py`.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 from .counted_positions import recompute_positions
 from .joint_nodes import argument
 from .kept_whole import keep_whole
+from .mutated_inputs import keep_what_is_read
 from .own_operators import operators
 from .permutations import look_up_gradients
 from .recomputed_weights import recompute_weights
@@ -51,6 +52,7 @@ def partition(
     """The forward and the backward graph of a joint one; `again`: whether kernels compute products again."""
     correct_types(joint)
     look_up_gradients(joint)
+    keep_what_is_read(joint)
     if again(joint):
         recompute_weights(joint, how["num_fwd_outputs"])
     keep_shorter(joint, _ATTENTION)

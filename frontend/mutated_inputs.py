@@ -1,0 +1,39 @@
+"""Nothing is computed again in the backward pass from an input that the forward pass changes at its end.
+
+    cos = cos(sin(b)); y = x * cos; copy_(b, b * 2)        kept: cos, or sin(b), not b
+
+torch's partitioner, to which inputs are as good to keep as anything, keeps `b`, and would compute `cos` again
+from what `b` has become (torch 2.13). What reads an input directly in the backward pass is an error already.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.utils.checkpoint import CheckpointPolicy
+
+_COPY = torch.ops.aten.copy_.default
+
+
+def keep_what_is_read(joint: GraphModule) -> None:
+    """Of a joint graph: what is made of inputs that change is kept, unless the program says otherwise."""
+    changed = {node.args[0] for node in joint.graph.find_nodes(op="call_function", target=_COPY)}
+    for node in joint.graph.find_nodes(op="placeholder"):
+        if node in changed:
+            for reader in _readers(node):
+                reader.meta.setdefault("recompute", CheckpointPolicy.MUST_SAVE)
+
+
+def _readers(value: Node) -> Iterable[Node]:
+    """Those that read the memory of `value`, itself or its views, but not those views."""
+    for user in value.users:
+        if user.target is not _COPY:
+            yield from _readers(user) if _is_view(user) else (user,)
+
+
+def _is_view(node: Node) -> bool:
+    schema = getattr(cast("Any", node.target), "_schema", None)
+    return schema is not None and any(result.alias_info is not None for result in schema.returns)

@@ -1,0 +1,45 @@
+"""Gradients read what an input was, not what the forward pass made of it at its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+
+Function = Callable[[Tensor, Tensor], Tensor]
+
+
+def direct(x: Tensor, b: Tensor) -> Tensor:
+    return (x * b.sin().cos()).sum()
+
+
+def of_views(x: Tensor, b: Tensor) -> Tensor:
+    part = b.view(8, 2)[::2].T.reshape(2, 2, 2)[0]
+    return (x[0, :2] * part.sin().cos()).sum() + (x * b.unbind(1)[1].exp()).sum()
+
+
+def looked_up(x: Tensor, b: Tensor) -> Tensor:
+    """A table at positions that are counted."""
+    return (x[:3] * b[torch.arange(3)].tanh()).sum()
+
+
+def gradient(function: Function, compiled: bool) -> tuple[Tensor, Tensor]:
+    def step(x: Tensor, b: Tensor) -> Tensor:
+        loss = function(x, b)
+        b.mul_(2)
+        return loss
+
+    x, b = torch.ones(4, 4, requires_grad=True), torch.linspace(-2, 3, 16).view(4, 4)
+    run = torch.compile(step, backend="mlir", options={"fallback": False}) if compiled else step
+    run(x, b).backward()  # pyright: ignore[reportUnknownMemberType]
+    assert x.grad is not None
+    return x.grad, b
+
+
+@pytest.mark.parametrize("function", [direct, of_views, looked_up])
+def test_gradients_of_inputs_that_change(function: Function) -> None:
+    torch.compiler.reset()
+    for ours, eager in zip(gradient(function, True), gradient(function, False), strict=True):
+        torch.testing.assert_close(ours, eager)
