@@ -46,7 +46,8 @@ class DecomposePass(ModulePass):
     deviations, which is two passes over the data: the faster way where a cache holds them. With
     `keep_moments` it stays, and one pass is enough. Kernels sort rows of `sorts` elements at most, of 64 bits
     each a quarter of that; of longer rows the first few are those of their parts, and all are sorted by ATen.
-    A bias of integers is added by itself. With `convolutions`, those of halves in which no element of the
+    A bias of integers is added by itself. Products of a column and a row are no sums: kernels of any kind
+    multiply their elements. With `convolutions`, those of halves in which no element of the
     image is in two windows (1 x 1, patches) become products, and so do their gradients. What stands around
     them then fuses.
     """
@@ -109,6 +110,21 @@ def split_integer_bias(op: Operation, rw: Rewrite) -> SSAValue | None:
     return rw.value(AddOp(rw.value(MatmulOp(op.lhs, op.rhs, element=element_type_of(op.result))), bias))
 
 
+def outer_product(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """`[b..., m, 1] x [b..., 1, n]`: each element is one product, rounded once with the bias."""
+    assert isinstance(op, MatmulOp)
+    sizes, element = sizes_of(op.result), element_type_of(op.result)
+    if sizes_of(op.lhs)[-1].constant != 1:
+        return None
+    wide = f32 if is_half(element) else element
+    a, b, *bias = (v if element_type_of(v) == wide else rw.value(CastOp(v, wide)) for v in op.operands)
+    axes = range(len(sizes))
+    value = rw.value(MulOp(*(rw.value(BroadcastOp(v, sizes, axes)) for v in (a, b))))
+    for each in bias:
+        value = rw.value(AddOp(value, rw.value(BroadcastOp(each, sizes, axes[-1:]))))
+    return value if wide == element else rw.value(CastOp(value, element))
+
+
 _SORTS = (select_in_parts, sort_by_library)
 """Each is given the longest row of a kernel."""
 
@@ -116,5 +132,5 @@ RULES: Rules = {
     RngNormalOp: (normal_from_uniform,),
     MomentsOp: (moments_in_two_passes,),
     AtenOp: (decompose_pooling,),
-    MatmulOp: (split_integer_bias,),
+    MatmulOp: (outer_product, split_integer_bias),
 }

@@ -118,3 +118,53 @@ func.func @leaves_other_products(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>, %b: t
   %1 = tw.matmul %i, %j : (tensor<2x3xi32>, tensor<3x4xi32>) -> tensor<2x4xi32>
   func.return %0, %1 : tensor<2x4xf32>, tensor<2x4xi32>
 }
+
+// -----
+
+// Columns times rows: each element of the result is one product. Halves are rounded once, with the bias; an
+// unknown number of terms stays a sum, and so do two.
+// CHECK-LABEL: @columns_times_rows
+// CHECK-NOT:  tw.matmul
+// CHECK:      %[[A:.*]] = tw.broadcast %x dims [0, 1, 2] : tensor<5x7x1xf32> -> tensor<5x7x4xf32>
+// CHECK-NEXT: %[[B:.*]] = tw.broadcast %y dims [0, 1, 2] : tensor<5x1x4xf32> -> tensor<5x7x4xf32>
+// CHECK-NEXT: tw.mul %[[A]], %[[B]] : tensor<5x7x4xf32> loc("m.py":9:0)
+func.func @columns_times_rows(%x: tensor<5x7x1xf32>, %y: tensor<5x1x4xf32>) -> tensor<5x7x4xf32> {
+  %0 = tw.matmul %x, %y : (tensor<5x7x1xf32>, tensor<5x1x4xf32>) -> tensor<5x7x4xf32> loc("m.py":9:0)
+  func.return %0 : tensor<5x7x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @of_halves_with_a_bias
+// CHECK-NOT:  tw.matmul
+// CHECK-DAG:  tw.cast %x : tensor<7x1xbf16> -> tensor<7x1xf32>
+// CHECK-DAG:  tw.cast %b : tensor<4xbf16> -> tensor<4xf32>
+// CHECK:      tw.mul
+// CHECK:      tw.add
+// CHECK-NEXT: tw.cast %{{.*}} : tensor<7x4xf32> -> tensor<7x4xbf16>
+// CHECK-NEXT: func.return
+func.func @of_halves_with_a_bias(%x: tensor<7x1xbf16>, %y: tensor<1x4xbf16>, %b: tensor<4xbf16>) -> tensor<7x4xbf16> {
+  %0 = tw.matmul %x, %y bias %b : (tensor<7x1xbf16>, tensor<1x4xbf16>, tensor<4xbf16>) -> tensor<7x4xbf16>
+  func.return %0 : tensor<7x4xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @of_bytes
+// CHECK-NOT:  tw.matmul
+// CHECK:      tw.mul %{{.*}}, %{{.*}} : tensor<7x4xi32>
+func.func @of_bytes(%x: tensor<7x1xi8>, %y: tensor<1x4xi8>) -> tensor<7x4xi32> {
+  %0 = tw.matmul %x, %y : (tensor<7x1xi8>, tensor<1x4xi8>) -> tensor<7x4xi32>
+  func.return %0 : tensor<7x4xi32>
+}
+
+// -----
+
+// CHECK-LABEL: @sums_stay
+// CHECK:      tw.matmul %x, %y
+// CHECK:      tw.matmul %u, %v
+func.func @sums_stay(%x: tensor<7x2xf32>, %y: tensor<2x4xf32>, %u: tensor<7x?xf32, #tw.shape<"7, s0">>, %v: tensor<?x4xf32, #tw.shape<"s0, 4">>) -> (tensor<7x4xf32>, tensor<7x4xf32>) {
+  %0 = tw.matmul %x, %y : (tensor<7x2xf32>, tensor<2x4xf32>) -> tensor<7x4xf32>
+  %1 = tw.matmul %u, %v : (tensor<7x?xf32, #tw.shape<"7, s0">>, tensor<?x4xf32, #tw.shape<"s0, 4">>) -> tensor<7x4xf32>
+  func.return %0, %1 : tensor<7x4xf32>, tensor<7x4xf32>
+}
