@@ -2,8 +2,9 @@
 
     positions = arange(n) + 2;  table[positions]                 kept: the table
 
-torch would keep both for the backward pass. It computes positions again there, of which the passes see that
-they are counted: then a table is sliced, and its gradient needs no index (`slice-gathers`).
+torch would keep both for the backward pass, or what was looked up. It computes positions again there, of
+which the passes see that they are counted: then a table is sliced, and its gradient needs no index
+(`slice-gathers`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from .torch_internals import is_operator
 _ATEN = torch.ops.aten
 _COUNTS = (torch.ops.prims.iota.default, _ATEN.arange.default, _ATEN.arange.start, _ATEN.arange.start_step)
 _VIEWS = (_ATEN.view.default, _ATEN.unsqueeze.default, _ATEN.expand.default)
-_LOOK_UPS = (_ATEN.embedding.default, _ATEN.index.Tensor)
+_PARTS = (*_VIEWS, _ATEN.slice.Tensor, _ATEN.select.int)
+_LOOK_UPS = (_ATEN.embedding.default, _ATEN.index.Tensor, _ATEN.index_select.default)
 
 
 def recompute_positions(joint: GraphModule) -> None:
@@ -34,11 +36,21 @@ def recompute_positions(joint: GraphModule) -> None:
         same = all(a in counted for a in tensors)
         if target in _COUNTS or (tensors and same and _keeps(target)):
             counted.add(node)
-        elif target not in _LOOK_UPS or tensors[0].op != "placeholder" or not counted.issuperset(tensors[1:]):
+        elif target not in _LOOK_UPS or not counted.issuperset(tensors[1:]) or not _costs_nothing(node):
             continue
         elif "recompute" in node.meta:
             continue  # a table that changes: what was looked up is kept
         node.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+
+
+def _costs_nothing(look_up: Node) -> bool:
+    """Whether to keep the table keeps no more than what is looked up: it is an input, or not longer."""
+    table: Any = look_up.all_input_nodes[0]
+    numbers = [node.meta["val"].numel() for node in (table, look_up)]
+    while table.target in _PARTS:
+        table = table.args[0]
+    known = all(isinstance(number, int) for number in numbers)
+    return table.op == "placeholder" or (known and numbers[0] <= numbers[1])
 
 
 def _keeps(target: Any) -> bool:

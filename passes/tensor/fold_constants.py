@@ -36,11 +36,12 @@ MAX_ELEMENTS = 256
 """Larger constants stay what they are computed from: they cost memory and compile time."""
 
 _LITERALS = frozenset[type]((FullOp, ConstantOp))
-_VIEWS = (BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
+VIEWS = (BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
 
 
 @cache
-def _machine() -> Machine:
+def reference_machine() -> Machine:
+    """What ops of literals mean, in NumPy."""
     import numpy
 
     return Machine(Arrays(numpy))
@@ -58,11 +59,11 @@ def no_elements(op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:
 def fold_constants(op: Operation, rw: Rewrite) -> SSAValue | None:
     """An elementwise op or view whose operands are all literals."""
     makers = {type(operand.owner) for operand in operands_of(op)}
-    if not makers or not makers <= _LITERALS or not (op.has_trait(Elementwise) or isinstance(op, _VIEWS)):
+    if not makers or not makers <= _LITERALS or not (op.has_trait(Elementwise) or isinstance(op, VIEWS)):
         return None
     if makers == {FullOp} and op.has_trait(Elementwise):
         return _fold_fulls(op, rw)
-    if isinstance(op, _VIEWS) and _shares_memory(op.results[0]):
+    if isinstance(op, VIEWS) and _shares_memory(op.results[0]):
         return skip(op, "it is returned, and another result is a view of the same memory")
     count = numel_of(op.results[0])
     if count is None or count > MAX_ELEMENTS:
@@ -74,7 +75,7 @@ def _shares_memory(value: SSAValue) -> bool:
     """Whether `value` or a view of it is a result that may share its memory with another one."""
     for use in value.uses:
         op = use.operation
-        if isinstance(op, _VIEWS) and _shares_memory(op.results[0]):
+        if isinstance(op, VIEWS) and _shares_memory(op.results[0]):
             return True
         if isinstance(op, ReturnOp) and isinstance(function := op.parent_op(), FuncOp):
             numbers = [memory_of(attrs) for attrs in result_attributes(function)]
@@ -112,7 +113,7 @@ def _owner(value: SSAValue) -> FullOp:
 
 def _evaluate(op: Operation) -> Array | None:
     """The op's result, where its operands are literals; None where it has none."""
-    machine = _machine()
+    machine = reference_machine()
     args: list[Any] = []
     for operand in op.operands:
         assert isinstance(operand.owner, Operation)

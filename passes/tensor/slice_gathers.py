@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -16,12 +17,16 @@ from tilewright.dialects.tw.creation import FullOp, IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterAddOp, ScatterOp
 from tilewright.dialects.tw.reduction import SumOp
-from tilewright.dialects.tw.view import BroadcastOp, PadOp, ReshapeOp, SliceOp
+from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReshapeOp, ReverseOp, SliceOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
 from ..rewrite import skip
 from .driver import Rewrite, Rules, apply_rules
+from .listed_positions import Run, listed, runs
 from .splats import splat_of
+
+_MOST = 4
+"""Slices that stand for what is gathered or scattered at positions that are known numbers."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,9 @@ class SliceGathersPass(ModulePass):
         %s = tw.pad %0 low "0, 0" high "3, 0" value 0.0 : tensor<6x4xf32> -> tensor<9x4xf32>
 
     So are learned positions looked up, and their gradients: kernels read them in place, nothing is
-    added in memory. Left alone are positions of which one might be out of range, which is an error.
+    added in memory. What follows from counted positions and is four slices at most is those, one behind the
+    other: of `(i + 1) % 3`, that a cross product reads, elements 1 and 2, then 0.
+    Left alone are positions of which one might be out of range, which is an error.
     """
 
     name = "slice-gathers"
@@ -105,12 +112,18 @@ class _Place:
 
 def _place(op: GatherOp | ScatterAddOp | ScatterOp, source: SSAValue) -> _Place | None:
     """None, with a remark, where it is no slice."""
-    dims, sizes, at = ints(op.dims), sizes_of(source), op.at.value.data
+    dims, sizes = ints(op.dims), sizes_of(source)
     found = _counted(op.indices[0]) if len(dims) == 1 else None
     if found is None:
-        return skip(op, "its positions are not counted one by one")
+        known = len(dims) == 1 and listed(op.indices[0]) is not None
+        return None if known else skip(op, "its positions are not counted one by one")
     if not _within(found, sizes[dims[0]]):
         return skip(op, "some of its positions may be out of range")
+    return _placed(op, source, found)
+
+
+def _placed(op: GatherOp | ScatterAddOp | ScatterOp, source: SSAValue, found: _Counted) -> _Place | None:
+    dims, sizes, at = ints(op.dims), sizes_of(source), op.at.value.data
     rank = len(sizes_of(op.indices[0]))
     others = [d for d in range(len(sizes)) if d != dims[0]]
     kept = {d: n if n < at else n + rank for n, d in enumerate(others)} | {dims[0]: at + found.dim}
@@ -118,6 +131,74 @@ def _place(op: GatherOp | ScatterAddOp | ScatterOp, source: SSAValue) -> _Place 
     if list(places) != sorted(places):
         return skip(op, "its dimensions would be in another order")
     return _Place(found, dims[0], places)
+
+
+def _few_runs(op: GatherOp | ScatterAddOp, source: SSAValue) -> tuple[_Place, tuple[int, ...]] | None:
+    """Positions that are known numbers in range, not counted one by one, and where their values lie."""
+    dims = ints(op.dims)
+    if len(dims) != 1 or _counted(op.indices[0]) is not None or (found := listed(op.indices[0])) is None:
+        return None
+    limit = sizes_of(source)[dims[0]].constant
+    if limit is None:
+        return None
+    places = tuple(place + limit if place < 0 and op.strict is None else place for place in found.places)
+    if not all(0 <= place < limit for place in places):
+        return skip(op, "some of its positions are out of range")
+    if len(set(places)) < len(places):
+        return skip(op, "some of its positions are one")
+    place = _placed(op, source, _Counted(found.dim, 0, as_expr(len(places))))
+    return None if place is None else (place, places)
+
+
+def _joined(parts: Sequence[SSAValue], dim: int, rw: Rewrite) -> SSAValue:
+    return parts[0] if len(parts) == 1 else rw.value(ConcatOp(parts, dim))
+
+
+def _run_of(source: SSAValue, dim: int, run: Run, rw: Rewrite) -> SSAValue:
+    sizes = _with(sizes_of(source), dim, as_expr(run.length))
+    starts, steps = [0] * len(sizes), [1] * len(sizes)
+    starts[dim], steps[dim] = run.lowest, abs(run.step)
+    part = rw.value(SliceOp(source, starts, sizes, steps))
+    return rw.value(ReverseOp(part, [dim])) if run.step < 0 else part
+
+
+def _slices(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """A few runs of positions that are known numbers."""
+    assert isinstance(op, GatherOp)
+    if (found := _few_runs(op, op.source)) is None:
+        return None
+    place, places = found
+    if len(parts := runs(places)) > _MOST:
+        return skip(op, f"its positions are more than {_MOST} slices")
+    whole = _joined([_run_of(op.source, place.dim, run, rw) for run in parts], place.dim, rw)
+    return rw.value(BroadcastOp(whole, sizes_of(op.result), place.kept))
+
+
+def _add_slices(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """What comes to each place, where that is a few runs of values, and of zeros between them."""
+    assert isinstance(op, ScatterAddOp)
+    if (found := _few_runs(op, op.target)) is None:
+        return None
+    place, places = found
+    sizes, dim = sizes_of(op.target), place.dim
+    comes = {to: number for number, to in enumerate(places)}
+    limit = sizes[dim].constant
+    assert limit is not None
+    parts: list[Run | int] = []
+    for there, group in groupby(range(limit), comes.__contains__):
+        numbers = list(group)
+        parts += runs([comes[to] for to in numbers]) if there else [len(numbers)]
+    if len(parts) > _MOST:
+        return skip(op, f"its positions are more than {_MOST} slices")
+    values = rw.value(ReshapeOp(_summed(op, place, rw), _with(sizes, dim, place.counted.size)))
+    element = element_type_of(values)
+    written = [
+        _run_of(values, dim, part, rw)
+        if isinstance(part, Run)
+        else rw.value(FullOp(0, element, _with(sizes, dim, as_expr(part))))
+        for part in parts
+    ]
+    return rw.value(AddOp(op.target, _joined(written, dim, rw)))
 
 
 def _slice(op: Operation, rw: Rewrite) -> SSAValue | None:
@@ -135,10 +216,14 @@ def _add(op: Operation, rw: Rewrite) -> SSAValue | None:
     assert isinstance(op, ScatterAddOp)
     if (place := _place(op, op.target)) is None:
         return None
+    return _written(op, rw, place, _summed(op, place, rw), adds=True)
+
+
+def _summed(op: ScatterAddOp, place: _Place, rw: Rewrite) -> SSAValue:
+    """One value for each place of the slice: those that come to one place are added up."""
     sizes = sizes_of(op.values)
     summed = [d for d in range(len(sizes)) if d not in place.kept and sizes[d] != ONE]
-    values = rw.value(SumOp(op.values, summed)) if summed else op.values
-    return _written(op, rw, place, values, adds=True)
+    return rw.value(SumOp(op.values, summed)) if summed else op.values
 
 
 def _replace(op: Operation, rw: Rewrite) -> SSAValue | None:
@@ -178,4 +263,4 @@ def _with(sizes: Sequence[Expr], dim: int, size: Expr) -> list[Expr]:
     return [size if d == dim else n for d, n in enumerate(sizes)]
 
 
-_RULES: Rules = {GatherOp: (_slice,), ScatterAddOp: (_add,), ScatterOp: (_replace,)}
+_RULES: Rules = {GatherOp: (_slices, _slice), ScatterAddOp: (_add_slices, _add), ScatterOp: (_replace,)}

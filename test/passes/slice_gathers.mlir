@@ -90,11 +90,106 @@ func.func @leaves_what_may_be_out_of_range(%t: tensor<?x4xf32, #tw.shape<"s0, 4"
 
 // -----
 
+// CHECK-LABEL: @reads_every_other
+// CHECK: %[[S:.*]] = tw.slice %t starts "1, 0" steps "2, 1" : tensor<9x4xf32> -> tensor<4x4xf32>
+func.func @reads_every_other(%t: tensor<9x4xf32>) -> tensor<4x4xf32> {
+  %i = tw.iota dim 0 start "1" step "2" -> tensor<4xi64>
+  %r = tw.gather %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<4xi64>) -> tensor<4x4xf32>
+  func.return %r : tensor<4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @turns_around
+// CHECK: %[[S:.*]] = tw.slice %t starts "1, 0" steps "1, 1" : tensor<4x5xf32> -> tensor<3x5xf32>
+// CHECK: tw.reverse %[[S]] dims [0]
+func.func @turns_around(%t: tensor<4x5xf32>) -> tensor<3x5xf32> {
+  %i = tw.iota dim 0 start "-1" step "-1" -> tensor<3xi64>
+  %r = tw.gather %t[%i] dims [0] at 0 : (tensor<4x5xf32>, tensor<3xi64>) -> tensor<3x5xf32>
+  func.return %r : tensor<3x5xf32>
+}
+
+// -----
+
+// The positions of a cross product, (i + 1) % 3: of what is read, and of gradients.
+// CHECK-LABEL: @reads_in_turns
+// CHECK-DAG: %[[A:.*]] = tw.slice %t starts "0, 1" steps "1, 1" : tensor<8x3xf32> -> tensor<8x2xf32>
+// CHECK-DAG: %[[B:.*]] = tw.slice %t starts "0, 0" steps "1, 1" : tensor<8x3xf32> -> tensor<8x1xf32>
+// CHECK:     tw.concat %[[A]], %[[B]] dim 1
+// CHECK-DAG: %[[C:.*]] = tw.slice %{{.*}} starts "0, 2" steps "1, 1" : tensor<8x3xf32> -> tensor<8x1xf32>
+// CHECK-DAG: %[[D:.*]] = tw.slice %{{.*}} starts "0, 0" steps "1, 1" : tensor<8x3xf32> -> tensor<8x2xf32>
+// CHECK:     %[[S:.*]] = tw.concat %[[C]], %[[D]] dim 1
+// CHECK:     tw.add %t, %[[S]]
+func.func @reads_in_turns(%t: tensor<8x3xf32>, %v: tensor<8x3xf32>) -> (tensor<8x3xf32>, tensor<8x3xf32>) {
+  %n = tw.iota dim 0 start "0" step "1" -> tensor<3xi64>
+  %one = tw.full 1 : i64 -> tensor<3xi64>
+  %m = tw.add %n, %one : tensor<3xi64>
+  %three = tw.full 3 : i64 -> tensor<3xi64>
+  %i = tw.remainder %m, %three : tensor<3xi64>
+  %r = tw.gather %t[%i] dims [1] at 1 strict : (tensor<8x3xf32>, tensor<3xi64>) -> tensor<8x3xf32>
+  %s = tw.scatter_add %v into %t[%i] dims [1] at 1 : (tensor<8x3xf32>, tensor<8x3xf32>, tensor<3xi64>) -> tensor<8x3xf32>
+  func.return %r, %s : tensor<8x3xf32>, tensor<8x3xf32>
+}
+
+// -----
+
+// Values for every other place, the sum of two each: zeros stand between them. Of zeros, more parts than
+// slices were asked for.
+// CHECK-LABEL: @adds_to_every_third
+// CHECK:     %[[V:.*]] = tw.sum %v over [0] : tensor<2x2xf32> -> tensor<2xf32>
+// CHECK:     tw.concat %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} dim 0 : (tensor<1xf32>, tensor<2xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<5xf32>
+func.func @adds_to_every_third(%t: tensor<5xf32>, %v: tensor<2x2xf32>) -> tensor<5xf32> {
+  %n = tw.iota dim 0 start "0" step "3" -> tensor<2xi64>
+  %i = tw.broadcast %n dims [1] : tensor<2xi64> -> tensor<2x2xi64>
+  %s = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<5xf32>, tensor<2x2xf32>, tensor<2x2xi64>) -> tensor<5xf32>
+  func.return %s : tensor<5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_what_is_no_few_slices
+// CHECK: tw.gather
+// REMARK: tw.gather at {{.*}}: its positions are more than 4 slices
+// CHECK: tw.scatter_add
+// REMARK: tw.scatter_add at {{.*}}: its positions are more than 4 slices
+func.func @leaves_what_is_no_few_slices(%t: tensor<97x4xf32>, %v: tensor<9x4xf32>) -> (tensor<9x4xf32>, tensor<97x4xf32>) {
+  %n = tw.iota dim 0 start "0" step "1" -> tensor<9xi64>
+  %i = tw.mul %n, %n : tensor<9xi64>
+  %r = tw.gather %t[%i] dims [0] at 0 : (tensor<97x4xf32>, tensor<9xi64>) -> tensor<9x4xf32>
+  %s = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<97x4xf32>, tensor<9x4xf32>, tensor<9xi64>) -> tensor<97x4xf32>
+  func.return %r, %s : tensor<9x4xf32>, tensor<97x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_positions_that_are_read_twice
+// CHECK: tw.gather
+// REMARK: tw.gather at {{.*}}: some of its positions are one
+func.func @leaves_positions_that_are_read_twice(%t: tensor<9x4xf32>) -> tensor<4x4xf32> {
+  %n = tw.iota dim 0 start "0" step "1" -> tensor<4xi64>
+  %two = tw.full 2 : i64 -> tensor<4xi64>
+  %i = tw.remainder %n, %two : tensor<4xi64>
+  %r = tw.gather %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<4xi64>) -> tensor<4x4xf32>
+  func.return %r : tensor<4x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_what_is_out_of_range
+// CHECK: tw.gather
+// REMARK: tw.gather at {{.*}}: some of its positions are out of range
+func.func @leaves_what_is_out_of_range(%t: tensor<5x4xf32>) -> tensor<4x4xf32> {
+  %i = tw.iota dim 0 start "0" step "2" -> tensor<4xi64>
+  %r = tw.gather %t[%i] dims [0] at 0 : (tensor<5x4xf32>, tensor<4xi64>) -> tensor<4x4xf32>
+  func.return %r : tensor<4x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @leaves_other_positions
 // CHECK: tw.gather
 // REMARK: tw.gather at {{.*}}: its positions are not counted one by one
-func.func @leaves_other_positions(%t: tensor<9x4xf32>) -> tensor<4x4xf32> {
-  %i = tw.iota dim 0 start "0" step "2" -> tensor<4xi64>
+func.func @leaves_other_positions(%t: tensor<9x4xf32>, %i: tensor<4xi64>) -> tensor<4x4xf32> {
   %r = tw.gather %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<4xi64>) -> tensor<4x4xf32>
   func.return %r : tensor<4x4xf32>
 }

@@ -31,13 +31,14 @@ def flash(q: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
 
 
 def parts(function: Any, p: float) -> tuple[GraphModule, GraphModule]:
-    with FakeTensorMode():
+    with FakeTensorMode() as mode:
         given = [torch.empty(2, 3, 32, 16, dtype=torch.float16, device="meta") for _ in range(2)]
 
     def both(primals: list[Tensor], tangents: list[Tensor]) -> tuple[Tensor, Tensor]:
         return function(primals[0], tangents[0], p)
 
-    joint = make_fx(both)([given[0]], [given[1]])
+    with mode:
+        joint = make_fx(both)([given[0]], [given[1]])
     for node, name in zip(joint.graph.find_nodes(op="placeholder"), ("primals_1", "tangents_1"), strict=True):
         node.name = node.target = name
     joint.recompile()
@@ -134,3 +135,25 @@ def test_parts_of_inputs_are_not_kept(function: Any) -> None:
     forward, _ = parts(function, 0.0)
     (output,) = forward.graph.find_nodes(op="output")
     assert [node.op for node in output.args[0][1:]] == ["placeholder"]
+
+
+def crossed(longer: bool) -> Any:
+    """Of values that are computed, looked up in turns; or of a part of them."""
+
+    def function(x: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
+        counted = ATEN.arange(2 if longer else 16, device=x.device)
+        places = ATEN.remainder(ATEN.add(counted, 1), 16)
+        one = ATEN.index_select(ATEN.sin(x), 3, places)
+        two = ATEN.index_select(ATEN.slice(x, 3, 0, 16), 3, places)
+        part = ATEN.slice(g, 3, 0, places.shape[0])
+        return one * two, (part * one).sum(3, True) + x * (part * two).sum(3, True)
+
+    return function
+
+
+@pytest.mark.parametrize("longer", [False, True])
+def test_what_is_looked_up_in_turns_is_not_kept(longer: bool) -> None:
+    forward, _ = parts(crossed(longer), 0.0)
+    (output,) = forward.graph.find_nodes(op="output")
+    kept = {node.target for node in output.args[0][1:]}
+    assert ("primals_1" in kept, ATEN.index_select.default in kept) == (True, longer)

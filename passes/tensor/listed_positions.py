@@ -1,0 +1,94 @@
+"""Positions that follow from counted ones and numbers, as numbers: runs of them are slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Operation, SSAValue
+
+from tilewright.dialects.arrays import Array
+from tilewright.dialects.index_expr import parse_expr
+from tilewright.dialects.semantics import semantics_of
+from tilewright.dialects.tw.base import Elementwise
+from tilewright.dialects.tw.creation import ConstantOp, FullOp, IotaOp
+from tilewright.dialects.types import numel_of
+
+from .fold_constants import MAX_ELEMENTS, VIEWS, reference_machine
+
+
+@dataclass(frozen=True)
+class Listed:
+    """An index whose elements are `places` along its dimension `dim`, and repeat along all others."""
+
+    dim: int
+    places: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """So many numbers in equal steps; of one that stands alone the step is 1."""
+
+    first: int
+    step: int
+    length: int
+
+    @property
+    def lowest(self) -> int:
+        return min(self.first, self.first + self.step * (self.length - 1))
+
+
+def listed(index: SSAValue) -> Listed | None:
+    """What `index` holds, if that is known and varies along one dimension."""
+    found = _evaluated(index)
+    if found is None or found.size == 0:
+        return None
+    varying = [dim for dim in range(found.ndim) if (found != found.take([0], dim)).any()]
+    if len(varying) != 1:
+        return None
+    row = found.swapaxes(varying[0], -1).reshape(-1, found.shape[varying[0]])[0]
+    return Listed(varying[0], tuple(int(place) for place in row))
+
+
+def runs(numbers: Sequence[int]) -> list[Run]:
+    """All of `numbers`, in order, in as few runs as there can be, of which most count one by one."""
+    behind: list[tuple[int, int, list[Run]]] = [(0, 0, [])]
+    for start in reversed(range(len(numbers))):
+        found = [(run, behind[-run.length]) for run in _from(numbers, start)]
+        behind.append(
+            min(
+                ((1 + many, odd + (run.step != 1), [run, *rest]) for run, (many, odd, rest) in found),
+                key=lambda choice: choice[:2],
+            )
+        )
+    return behind[-1][2]
+
+
+def _from(numbers: Sequence[int], start: int) -> Iterator[Run]:
+    """The runs that begin at `start`, from the shortest on."""
+    yield Run(numbers[start], 1, 1)
+    step = numbers[start + 1] - numbers[start] if start + 1 < len(numbers) else 0
+    for length in range(2, len(numbers) - start + 1):
+        if step == 0 or numbers[start + length - 1] != numbers[start] + step * (length - 1):
+            return
+        yield Run(numbers[start], step, length)
+
+
+def _evaluated(value: SSAValue) -> Array | None:
+    """The elements of a small tensor, by the reference semantics; None where they depend on anything."""
+    op, count = value.owner, numel_of(value)
+    if not isinstance(op, Operation) or count is None or count > MAX_ELEMENTS:
+        return None
+    if isinstance(op, IotaOp):
+        if any(parse_expr(text.data).constant is None for text in (op.start, op.step)):
+            return None
+    elif not isinstance(op, FullOp | ConstantOp) and not (op.has_trait(Elementwise) or isinstance(op, VIEWS)):
+        return None
+    args = [_evaluated(operand) for operand in op.operands]
+    known = [arg for arg in args if arg is not None]
+    if len(known) < len(args):
+        return None
+    try:
+        return semantics_of(op)(op, known, reference_machine())[0]
+    except (ZeroDivisionError, IndexError):
+        return None

@@ -1,0 +1,35 @@
+"""Positions that are known numbers, as runs."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tilewright.passes.tensor.listed_positions import runs
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ((1, 2, 0), [(1, 1, 2), (0, 1, 1)]),
+        ((2, 0, 1), [(2, 1, 1), (0, 1, 2)]),
+        ((0, 2, 4, 1, 3, 5), [(0, 2, 3), (1, 2, 3)]),
+        ((3, 2, 1, 0), [(3, -1, 4)]),
+        ((0, 4, 8, 9, 10, 11), [(0, 4, 2), (8, 1, 4)]),
+        ((5, 5), [(5, 1, 1), (5, 1, 1)]),
+        ((), []),
+    ],
+)
+def test_runs_are_few(numbers: tuple[int, ...], expected: list[tuple[int, int, int]]) -> None:
+    found = runs(numbers)
+    assert [(run.first, run.step, run.length) for run in found] == expected
+    for run in found:
+        assert run.lowest == min(run.first + run.step * i for i in range(run.length))
+
+
+def test_runs_hold_all_numbers() -> None:
+    random = Random(0)
+    for _ in range(200):
+        numbers = [random.randrange(4) for _ in range(random.randrange(12))]
+        assert [run.first + run.step * i for run in runs(numbers) for i in range(run.length)] == numbers
