@@ -45,7 +45,8 @@ class DropChecksPass(ModulePass):
     That a position is below the size of its axis holds for any size. A mask of attention that reads a tensor
     at the numbers of rows and columns has no check then, and blocks may be left out. So it is known that a
     number is not zero: division by it checks nothing. What floats make of positions of a known number lies
-    between two numbers, too: where an image is read that is resized.
+    between two numbers, too: where an image is read that is resized. A load under a mask that never holds is
+    none, as of a part of a stack where the position says that another one is read.
     """
 
     name = "drop-checks"
@@ -58,8 +59,7 @@ class DropChecksPass(ModulePass):
 
 
 def _simplify(kernel: KernelOp) -> None:
-    ops = [op for op in kernel.body.block.ops if isinstance(op, AssertOp)]
-    if not ops:
+    if not any(isinstance(op, AssertOp | arith.CmpiOp) for op in kernel.body.block.ops):
         return
     bounds, positions, ranges = Bounds(kernel.space), Positions(kernel.space), dict[SSAValue, Range]()
     for op in list(kernel.body.block.ops):
@@ -69,10 +69,10 @@ def _simplify(kernel: KernelOp) -> None:
             if number_of(op.condition) and may_rewrite(op, "cannot fail"):
                 op.detach()
                 op.erase()
-        elif isinstance(op, LoadOp) and (known := positions.known(op.dynamic)):
-            at_expressions(op, known)
         elif (value := _known(op, positions, bounds, ranges)) is not None:
             op.results[0].replace_all_uses_with(value)
+        elif isinstance(op, LoadOp) and (known := positions.known(op.dynamic)):
+            at_expressions(op, known)
     simplify_body(kernel)
 
 
@@ -82,6 +82,11 @@ def _known(
     """The value that the result of `op` always equals."""
     if isinstance(op, arith.SelectOp) and (which := number_of(op.cond)) is not None:
         return op.lhs if which else op.rhs
+    if isinstance(op, LoadOp):
+        which = None if op.mask is None else number_of(op.mask)
+        if which is None or not may_rewrite(op, "under a mask that is known"):
+            return None
+        return _unmasked(op) if which else op.other
     if not isinstance(op, arith.CmpiOp):
         return None
     left, right = positions.of(op.lhs), positions.of(op.rhs)
@@ -95,6 +100,16 @@ def _known(
     constant.location = op.location
     block.insert_op_before(constant, op)
     return constant.result
+
+
+def _unmasked(op: LoadOp) -> SSAValue:
+    new = LoadOp.make(op.buffer, op.subscripts, op.dynamic, result_type=op.result.type)
+    new.attributes.update(op.attributes)
+    new.location = op.location
+    block = op.parent
+    assert block is not None
+    block.insert_op_before(new, op)
+    return new.result
 
 
 def _decided(predicate: str, left: Expr, right: Expr, bounds: Bounds) -> bool | None:

@@ -16,6 +16,8 @@ Range = tuple[float, float]
 """Least and largest, both possible values of the type; integers are exact (`int`)."""
 
 _LIMITS: Mapping[Attribute, float] = {i64: 2**63, i32: 2**31}
+_BOUNDING = ("arith.maxsi", "arith.minsi")
+"""Ops of which one operand bounds the result, whatever the other one is."""
 _ROUNDING = 2.0**-20
 """More than f32 rounds off, relatively, in one op or two that are contracted."""
 
@@ -37,6 +39,8 @@ def _range_of(op: Operation, operands: Sequence[Range | None], space: Sequence[E
     if isinstance(op, arith.SelectOp):
         return _union(operands[1], operands[2])
     rule = _RULES.get(op.name)
+    if op.name in _BOUNDING:
+        operands = [r or _whole(v.type) for r, v in zip(operands, op.operands, strict=True)]
     known = [r for r in operands if r is not None]
     return None if rule is None or len(known) < len(operands) else rule(known)
 
@@ -65,6 +69,12 @@ def _atom(atom: Var | Call, space: Sequence[Expr]) -> Range | None:
     if atom.name == "floordiv":
         return low // by, high // by
     return (0, by - 1) if atom.name == "mod" else None
+
+
+def _whole(type_: Attribute) -> Range | None:
+    """All integers of a type."""
+    limit = _LIMITS.get(type_)
+    return None if limit is None else (-limit, limit - 1)
 
 
 def _constant(op: arith.ConstantOp) -> Range | None:

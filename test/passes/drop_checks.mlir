@@ -1,4 +1,4 @@
-// RUN: tilewright-opt %s -p drop-checks --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p drop-checks --split-input-file --print-debuginfo | filecheck %s
 
 // A position is below the size of its axis, whatever that is.
 // CHECK-LABEL: @cannot_fail
@@ -224,6 +224,76 @@ func.func @resized_too_far(%x: tensor<4xf32>) -> tensor<8xf32> {
     %6 = arith.index_cast %5 : i64 to index
     %7 = tk.load %a[i0](%6) : tensor<4xf32> -> f32
     tk.store %7, %o[d0] : f32, tensor<8xf32>
+  }
+  func.return %r : tensor<8xf32>
+}
+
+// -----
+
+// What is clamped lies between two numbers, whatever floats made of it.
+// CHECK-LABEL: @clamped
+// CHECK-NOT: tk.assert
+// CHECK: tk.load %{{.*}}[i0 + 1](
+func.func @clamped(%x: tensor<9xf32>, %i: tensor<8xf32>) -> tensor<8xf32> {
+  %r = tk.kernel [8] ins(%x, %i : tensor<9xf32>, tensor<8xf32>) -> (tensor<8xf32>) {
+  ^bb0(%a: tensor<9xf32>, %b: tensor<8xf32>, %o: tensor<8xf32>):
+    %zero = arith.constant 0 : i32
+    %seven = arith.constant 7 : i32
+    %nine = arith.constant 8 : i64
+    %0 = tk.load %b[d0] : tensor<8xf32> -> f32
+    %1 = arith.fptosi %0 : f32 to i32
+    %2 = arith.maxsi %zero, %1 : i32
+    %3 = arith.minsi %seven, %2 : i32
+    %4 = arith.extsi %3 : i32 to i64
+    %5 = arith.cmpi ult, %4, %nine : i64
+    tk.assert %5 "index out of range" : i1
+    %6 = arith.index_cast %4 : i64 to index
+    %7 = tk.load %a[i0 + 1](%6) : tensor<9xf32> -> f32
+    tk.store %7, %o[d0] : f32, tensor<8xf32>
+  }
+  func.return %r : tensor<8xf32>
+}
+
+// -----
+
+// Bounded on one side only.
+// CHECK-LABEL: @not_clamped
+// CHECK: tk.assert
+func.func @not_clamped(%x: tensor<9xf32>, %i: tensor<8xi64>) -> tensor<8xf32> {
+  %r = tk.kernel [8] ins(%x, %i : tensor<9xf32>, tensor<8xi64>) -> (tensor<8xf32>) {
+  ^bb0(%a: tensor<9xf32>, %b: tensor<8xi64>, %o: tensor<8xf32>):
+    %zero = arith.constant 0 : i64
+    %nine = arith.constant 9 : i64
+    %0 = tk.load %b[d0] : tensor<8xi64> -> i64
+    %1 = arith.maxsi %zero, %0 : i64
+    %5 = arith.cmpi ult, %1, %nine : i64
+    tk.assert %5 "index out of range" : i1
+    %6 = arith.index_cast %1 : i64 to index
+    %7 = tk.load %a[i0](%6) : tensor<9xf32> -> f32
+    tk.store %7, %o[d0] : f32, tensor<8xf32>
+  }
+  func.return %r : tensor<8xf32>
+}
+
+// -----
+
+// A stack of two, of which the first is read: nothing is to be checked, and one load is left.
+// CHECK-LABEL: @known_masks
+// CHECK: ^bb0
+// CHECK-NEXT: %[[V:.*]] = tk.load %{{.*}}[d0, 0] : tensor<8x2xf32> -> f32 loc("m.py":3:0)
+// CHECK-NEXT: tk.store %[[V]]
+func.func @known_masks(%x: tensor<8x2xf32>, %y: tensor<8x2xf32>) -> tensor<8xf32> {
+  %r = tk.kernel [8] ins(%x, %y : tensor<8x2xf32>, tensor<8x2xf32>) -> (tensor<8xf32>) {
+  ^bb0(%a: tensor<8x2xf32>, %b: tensor<8x2xf32>, %o: tensor<8xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tk.index "0" : i64
+    %1 = arith.constant 1 : i64
+    %2 = arith.cmpi slt, %0, %1 : i64
+    %3 = arith.cmpi sge, %0, %1 : i64
+    %4 = tk.load %a[d0, 0] if %2 else %zero : tensor<8x2xf32> -> f32 loc("m.py":3:0)
+    %5 = tk.load %b[d0, 1] if %3 else %zero : tensor<8x2xf32> -> f32
+    %6 = arith.select %2, %4, %5 : f32
+    tk.store %6, %o[d0] : f32, tensor<8xf32>
   }
   func.return %r : tensor<8xf32>
 }

@@ -118,3 +118,12 @@ def test_comparisons_are_decided_where_every_pair_agrees(predicate: str) -> None
             sure = None
         assert decided(predicate, (left[0], left[-1]), (right[0], right[-1])) is sure, (left, right)
     assert decided(predicate, (0, 1), None) is None
+
+
+def test_a_bound_is_known_whatever_it_bounds() -> None:
+    least, most = -(2**63), 2**63 - 1
+    for kind, expected in ((arith.MaxSIOp, (5, most)), (arith.MinSIOp, (least, 7))):
+        assert range_of(made(kind, i64), [(5, 7), None], ()) == expected
+        assert range_of(made(kind, i64), [None, (5, 7)], ()) == expected
+    assert range_of(made(arith.AddiOp, i64), [(5, 7), None], ()) is None
+    assert range_of(made(arith.MaximumfOp, f32), [(5, 7), None], ()) is None
