@@ -6,12 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ONE
 from tilewright.dialects.tw.base import Elementwise, ints
+from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.reduction import (
     AllOp,
     AnyOp,
@@ -25,7 +26,6 @@ from tilewright.dialects.tw.reduction import (
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
-from ..rewrite import skip
 from .driver import Rewrite, Rules, apply_rules
 
 _MAX_OPS = 64
@@ -47,7 +47,8 @@ class ReduceRowsFirstPass(ModulePass):
         %s = tw.sum %r over [0] : tensor<8xf32> -> tensor<f32>
 
     The kernel that reduces the rows to make %d reduces those of %d, too, which need not be stored for another
-    one: the largest element of what a norm makes, a divergence of two softmaxes.
+    one: the largest element of what a norm makes, a divergence of two softmaxes. Sums of halves are rounded
+    once, in the end: those of rows are in f32.
     """
 
     name = "reduce-rows-first"
@@ -62,10 +63,13 @@ def _split(op: Operation, rw: Rewrite) -> SSAValue | None:
     rows = next((r for r in _reduced_with(op.source) if r and set(r) < set(axes)), None)
     if rows is None:
         return None
-    if isinstance(op, SumOp | ProdOp) and is_half(element_type_of(op.source)):
-        return skip(op, "sums of rows would be rounded to halves")
-    first = rw.value(type(op)(op.source, rows))
-    return rw.value(type(op)(first, [axis for axis in axes if axis not in rows]))
+    source, element = op.source, element_type_of(op.source)
+    rounds = isinstance(op, SumOp | ProdOp) and is_half(element)
+    if rounds:
+        source = rw.value(CastOp(source, f32))
+    first = rw.value(type(op)(source, rows))
+    result = rw.value(type(op)(first, [axis for axis in axes if axis not in rows]))
+    return rw.value(CastOp(result, element)) if rounds else result
 
 
 def _reduced_with(value: SSAValue) -> Iterator[list[int]]:
