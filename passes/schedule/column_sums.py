@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from itertools import chain
 from math import prod
 
 from tilewright.dialects.index_expr import Expr, Var
@@ -15,9 +17,71 @@ from tilewright.dialects.tk.kernels import KernelOp
 
 from .blocks import power_of_two
 from .body import Body
+from .cost import size_of_element
+from .live import FILE, live_bits
 
-HELD = 8192
-"""Elements of the rows of a part where each row is reduced as well, and stays in registers for it."""
+_PARTS = (64, 32, 16, 8, 4)
+"""Rows of a part: powers of two, which blocks cover. With fewer rows sums cost as much as they save."""
+_ROWS, _FEWEST = _PARTS[0], _PARTS[-1]
+_COLUMNS = 64
+"""Columns of one program where rows are not reduced."""
+_MANY = 512
+"""Columns of which 16 each are programs enough to add up parts."""
+_HELD = 8192
+"""Elements of the rows of a part that a program holds at once where each row is reduced as well."""
+_LOOPED = 2
+"""Times as many programs as are wanted at least, where each goes along the rows of its part in steps: of two
+that share a multiprocessor one waits for memory while the other computes."""
+
+
+def has_many_columns(kernel: KernelOp, over: Collection[int]) -> bool:
+    """Whether parts that are stored along rows are added up by enough programs, each of some columns."""
+    sizes = [size.constant for a, size in enumerate(kernel.space) if a not in over]
+    return None in sizes or prod(n for n in sizes if n is not None) >= _MANY
+
+
+def part_of(
+    kernel: KernelOp, over: Sequence[int], held: Rows | None, programs: int
+) -> tuple[int, int] | None:
+    """Which axis that `kernel` sums over is cut, and the rows of a part; programs hold those of `held`."""
+    sizes = [size.constant for size in kernel.space]
+    if None in sizes:
+        return None
+    known = [size for size in sizes if size is not None]
+    rows = prod(known[a] for a in over)
+    columns = prod(n for a, n in enumerate(known) if a not in over)
+    beside = max(1, columns // _COLUMNS) if held is None else 1
+    most = min(_ROWS, rows * beside // programs)
+    if held is not None:
+        most = min(most, held.most(rows, programs, summed_bits(kernel)))
+    fitting = [
+        (axis, n)
+        for axis in reversed(over)
+        for n in range(min(most, rows - 1), _FEWEST - 1, -1)
+        if known[axis] % n == 0
+    ]
+    even = next((part for part in fitting if part[1] in _PARTS), None)
+    if even is not None or held is None:
+        return even
+    return max(
+        fitting, key=lambda part: part[1], default=None
+    )  # steps along it are blocks, whatever its length
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows that programs hold, since they reduce each."""
+
+    held: int
+    """Elements of one row."""
+    live: int
+    """Bits of each that are live at once, and of the sums of columns beside it."""
+
+    def most(self, count: int, programs: int, sums: int) -> int:
+        """The most of `count` rows that a part has, beside the `sums` bits of a column: none without room."""
+        if self.held > _HELD or (self.live + sums) * self.held >= FILE:
+            return 0
+        return max(_FEWEST, _HELD // self.held, count // (_LOOPED * programs))
 
 
 def summed_axes(kernel: KernelOp) -> tuple[int, ...]:
@@ -45,11 +109,22 @@ def _is_along(load: LoadOp, axes: tuple[int, ...]) -> bool:
     return bool(load.subscripts) and any(load.subscripts[-1].uses(Var("d", a)) for a in axes)
 
 
-def row_length(kernel: KernelOp, where: Sequence[Expr]) -> int | None:
-    """Elements that a program holds of each row where `kernel` reduces rows; they are at these subscripts."""
+def rows_held(kernel: KernelOp, where: Sequence[Expr]) -> Rows | None:
+    """The rows that are at these subscripts, where `kernel` reduces them."""
     if not where:
         return None
-    along = [a for a in range(len(kernel.space)) if where[-1].uses(Var("d", a))]
-    found = [axes for op in kernel.body.block.ops if not (axes := {*reduced_axes(op)}).isdisjoint(along)]
-    lengths = [prod(power_of_two(kernel.space[a].constant or HELD) for a in axes) for axes in found]
-    return max(lengths, default=None)
+    body = Body.of(kernel.body.block)
+    along = {a for a in range(len(kernel.space)) if where[-1].uses(Var("d", a))}
+    reduced = [axes for op in body.ops if not (axes := {*reduced_axes(op)}).isdisjoint(along)]
+    if not reduced:
+        return None
+    sizes = {a: power_of_two(kernel.space[a].constant or 2 * _HELD) for a in {*chain(*reduced)}}
+    held = max(prod(sizes[a] for a in axes) for axes in reduced)
+    live = live_bits(body, frozenset(sizes))
+    return Rows(held, live + summed_bits(kernel, along))
+
+
+def summed_bits(kernel: KernelOp, along: Collection[int] = ()) -> int:
+    """Bits of what `kernel` reduces to, but for what it reduces along these axes."""
+    ops = [op for op in kernel.body.block.ops if (axes := reduced_axes(op)) and set(axes).isdisjoint(along)]
+    return sum(size_of_element(result.type) for op in ops for result in op.results)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from xdsl.dialects import arith
@@ -21,6 +22,8 @@ COSTLY = 8
 ROOM = 96 * 32
 """Bits of a lane for values of its elements: its share of the registers that 16 warps have, less a quarter of
 them for addresses, masks and what is on its way from memory."""
+FILE = 65536 * 32
+"""Bits of the registers of a multiprocessor whose warps have 32 lanes."""
 _STATE = 4 * 32
 """Bits of the state of Philox: each of its rounds is done for all elements of a lane before the next one."""
 _SCANNED = 2
@@ -104,8 +107,17 @@ def in_order_of_need(body: Body) -> Body:
             found[op] = None
         else:
             todo += [(op, True), *((owner, False) for owner in _owners(op))]
-    ops = (*found, *(op for op in body.ops if op not in found))
+    return _in_order(body, (*found, *(op for op in body.ops if op not in found)))
+
+
+def _in_order(body: Body, ops: tuple[Operation, ...]) -> Body:
     return replace(body, ops=ops, position={op: i for i, op in enumerate(ops)})
+
+
+def with_first(body: Body, ops: Sequence[Operation]) -> Body:
+    """The same ops, these and what they need before all others."""
+    first = body.closure(ops, frozenset[SSAValue]())
+    return _in_order(body, (*first, *(op for op in body.ops if op not in first)))
 
 
 def rearrange(func: FuncOp, body: Body) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 
+from xdsl.dialects.arith import ConstantOp
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.domain import Along, levels_of
+from tilewright.dialects.tk.domain import Along, Axes, levels_of
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.sort import SortOp
 from tilewright.dialects.types import bytes_of, element_type
@@ -17,7 +19,7 @@ from .blocks import Blocks, covers, limited, power_of_two
 from .body import Body
 from .cost import estimate, size_of_element
 from .lanes import elements_of_lane, filled_warps
-from .live import COSTLY, ROOM, in_order_of_need, live_bits, rearrange, registers_wanted
+from .live import COSTLY, FILE, ROOM, in_order_of_need, live_bits, rearrange, registers_wanted, with_first
 from .roles import Group, contiguous_axis, groups_of
 
 _TILE = 4096
@@ -32,11 +34,12 @@ _LOOP = 2048
 """Elements of a row that are read at a time where it does not stay."""
 _LONGEST = 8192
 """The same, where programs are few."""
+_SHARED = 144 * 32
+"""The same where programs go along rows in steps: two of eight warps share a multiprocessor. Compilers then
+keep each lane to 128 registers, and compute some of what is live again."""
 _AWAITED = 16384
 """Bytes on their way for each program that keeps half of a multiprocessor: what memory delivers to one while
 the first of them are awaited, some 700 ns."""
-_FILE = 2048 * 32
-"""Bits that the registers of a multiprocessor have, for each lane of a warp."""
 
 
 def row_blocks(
@@ -49,9 +52,10 @@ def row_blocks(
     column = _lies_along(func, outer)
     sizes, body = _roomy_blocks(func, axes, whole, lanes, column=column is not None)
     rearrange(func, body)
-    if any(not covers(size, func.space[axis]) for axis, size in sizes):
+    if not (stay := _covered(func, body, sizes)):
         skip(func, "rows do not stay in registers: reductions are loops over blocks")
-    sizes = _fewer_at_a_time(func, sizes, lanes)
+    stepped = stay and any(not covers(size, func.space[axis]) for axis, size in sizes)
+    sizes = _fewer_at_a_time(func, sizes, lanes, stepped=stepped)
     held = prod(size for _, size in sizes)
     varied = outer[-1:] if column is None else [column]
     sizes_out: list[tuple[int, int]] = []
@@ -62,13 +66,13 @@ def row_blocks(
         held *= wanted
     if column is not None:
         sizes = _deeper(func, sizes, sizes_out, programs)
-    else:
+    elif not stepped:
         sizes = _longer_steps(func, sizes, sizes_out, programs, lanes)
     held = prod(size for _, size in (*sizes_out, *sizes))
     return Blocks(
         (*sizes_out, *sizes),
         len(outer),
-        warps=_warps(func, held, lanes),
+        warps=_warps(func, held, lanes, stepped=stepped),
         index=bits,
         kind="rows",
         varied=tuple(varied),
@@ -105,7 +109,7 @@ def _longer_steps(
     body = Body.of(func.body.block)
     loads = [op for op in body.ops if isinstance(op, LoadOp) and axis in body.runs[op]]
     each = sum(bytes_of(element_type(op.buffer.type)) for op in loads) * others
-    live = (live_bits(body, frozenset([axis])) + _summed_bits(body)) * others
+    live = (live_bits(body, frozenset([axis])) + _summed_bits(body, axis)) * others
     while step * each * running < _AWAITED * programs and others * step < _LONGEST:
         longer = step * 2
         room = ROOM * lanes * _warps(func, others * longer, lanes)
@@ -115,9 +119,10 @@ def _longer_steps(
     return [(a, step if a == axis else n) for a, n in sizes]
 
 
-def _summed_bits(body: Body) -> int:
-    """Bits that a loop keeps for each element of a step: of all that is being reduced."""
-    return sum(size_of_element(result.type) for op in body.over for result in op.results)
+def _summed_bits(body: Body, axis: int) -> int:
+    """Bits that a loop along `axis` keeps for each element of a step: of all that is being reduced."""
+    over = [op for op, axes in body.over.items() if axis in axes]
+    return sum(size_of_element(result.type) for op in over for result in op.results)
 
 
 def rows_stay(func: FuncOp, lanes: int) -> bool:
@@ -127,8 +132,14 @@ def rows_stay(func: FuncOp, lanes: int) -> bool:
     outer = [a for g in groups if g.role == "parallel" for a in g.axes]
     whole = {op.along for op in func.body.block.ops if isinstance(op, SortOp)}
     column = _lies_along(func, outer) is not None
-    sizes, _ = _roomy_blocks(func, inner, whole, lanes, column=column)
-    return all(covers(size, func.space[axis]) for axis, size in sizes)
+    sizes, body = _roomy_blocks(func, inner, whole, lanes, column=column)
+    return _covered(func, body, sizes)
+
+
+def _covered(func: FuncOp, body: Body, sizes: list[tuple[int, int]]) -> bool:
+    """Whether a program holds all along axes that it needs again, or, if it needs none so, along all."""
+    again = [(axis, size) for axis, size in sizes if not _is_one_pass(body, axis)]
+    return all(covers(size, func.space[axis]) for axis, size in again or sizes)
 
 
 def _lies_along(func: FuncOp, outer: list[int]) -> int | None:
@@ -171,10 +182,10 @@ def _roomy_blocks(
     body, single = Body.of(func.body.block), _is_single_pass(func)
     stay = _PERSISTENT // registers_wanted(body, frozenset(axes))
     while True:
-        sizes = _inner_blocks(func, axes, whole, stay, single=single, column=column)
+        sizes = _inner_blocks(func, body, axes, whole, stay, single=single, column=column)
         inner, held = frozenset(axis for axis, size in sizes if size > 1), prod(size for _, size in sizes)
         live = live_bits(body, inner)
-        if live * held <= _FILE * lanes or stay <= _LOOP:
+        if live * held * 32 <= FILE * lanes or stay <= _LOOP:
             return sizes, body
         if live_bits(ordered := in_order_of_need(body), inner) < live:
             body = ordered
@@ -183,38 +194,77 @@ def _roomy_blocks(
 
 
 def _inner_blocks(
-    func: FuncOp, axes: list[int], whole: set[int], stay: int, *, single: bool, column: bool
+    func: FuncOp, body: Body, axes: list[int], whole: set[int], stay: int, *, single: bool, column: bool
 ) -> list[tuple[int, int]]:
-    """The blocks of reduced axes, `whole` ones too; of what may `stay` the last ones have theirs first."""
+    """The blocks of reduced axes, `whole` ones too; of what may `stay` those have theirs first along which
+    something is needed again, of these the last ones."""
     if column:
         budget = 128 if single else stay // 2 // _FEWEST_COLUMNS
     else:
         budget = _TILE if single else stay
-    found: list[tuple[int, int]] = []
-    for axis in reversed(axes):
-        size = func.space[axis].constant
-        if size is not None and (axis in whole or power_of_two(max(1, size)) <= budget):
+    found: dict[int, int] = {}
+    again = {axis for axis in axes if not _is_one_pass(body, axis)}
+    for axis in sorted(reversed(axes), key=lambda a: a not in again):
+        size, held = func.space[axis].constant, prod(found.values())
+        most = budget
+        if again and axis not in again and not column:
+            most = min(budget, 2 * _TILE // held)
+        if size is not None and (axis in whole or power_of_two(max(1, size)) <= most):
             block = power_of_two(max(1, size))
+        elif most < budget:
+            block = max(1, _TILE // held)
         else:
             block = min(budget, 32 if column else _LOOP)
-        found.append((axis, block))
+        found[axis] = block
         budget = max(1, budget // block)
-    return found[::-1]
+    return [(axis, found[axis]) for axis in axes]
 
 
-def _fewer_at_a_time(func: FuncOp, sizes: list[tuple[int, int]], lanes: int) -> list[tuple[int, int]]:
-    """Half as much, and half again, of what is summed in one pass, until all that is live has room."""
-    if sum(size > 1 for _, size in sizes) < 2:
-        return sizes
+def _fewer_at_a_time(
+    func: FuncOp, sizes: list[tuple[int, int]], lanes: int, *, stepped: bool
+) -> list[tuple[int, int]]:
+    """Half as much, and half again, of what is summed in one pass, until all that is live has room.
+
+    Of rows that a program goes along in steps, columns are summed first where there is little.
+    """
     body, found = Body.of(func.body.block), dict(sizes)
-    live = live_bits(body, frozenset(axis for axis, size in sizes if size > 1))
     held = prod(found.values())
-    for axis in [a for a, _ in sizes if _is_one_pass(body, a)]:
-        while found[axis] > 1 and live * held >= ROOM * lanes * _warps(func, held, lanes):
+    inner = frozenset(axis for axis, size in sizes if size > 1)
+    live = live_bits(body, inner)
+    beside = [a for a, _ in sizes if _is_one_pass(body, a)]
+    if len(sizes) < 2 or not beside:
+        return sizes
+
+    def needed() -> int:
+        looped = frozenset(a for a in beside if not covers(found[a], func.space[a]))
+        kept = _looped_bits(body, looped, found) if stepped else 0
+        return (live * held + kept) // (lanes * _warps(func, held, lanes, stepped=stepped))
+
+    for axis in beside:
+        while found[axis] > 1 and len(inner) > 1 and needed() >= (_SHARED if stepped else ROOM):
             skip(func, f"fewer of axis {axis} at a time: of {held} elements {live} bits each are live")
             found[axis] //= 2
             held //= 2
+    if stepped and needed() >= ROOM:
+        sums = [op for op, over in body.over.items() if not over.isdisjoint(beside)]
+        first, varying = with_first(body, sums), inner.union(beside)
+        if live_bits(first, varying) <= live_bits(body, varying):
+            rearrange(func, first)
     return list(found.items())
+
+
+def _looped_bits(body: Body, looped: Axes, sizes: Mapping[int, int]) -> int:
+    """Bits that a loop keeps beside what is live in a step: what it sums of each element of a step, and
+    what no step changes."""
+    held = prod(sizes.values())
+    bits = sum(_summed_bits(body, axis) * held for axis in looped)
+    for op in body.ops:
+        if body.runs[op].isdisjoint(looped) and not isinstance(op, ConstantOp | StoreOp):
+            for value in op.results:
+                if any(not body.runs[use.operation].isdisjoint(looped) for use in value.uses):
+                    axes = body.domains[value] & sizes.keys()
+                    bits += size_of_element(value.type) * prod(sizes[a] for a in axes) if axes else 0
+    return bits
 
 
 def _is_one_pass(body: Body, axis: int) -> bool:
@@ -229,12 +279,13 @@ def _is_one_pass(body: Body, axis: int) -> bool:
     return True
 
 
-def _warps(func: FuncOp, held: int, lanes: int) -> int:
+def _warps(func: FuncOp, held: int, lanes: int, *, stepped: bool = False) -> int:
     """Warps that have enough to do; where a function of f64 is costly, half as much for each lane.
 
-    Not beyond eight of them: lanes of sixteen have half of the registers, too.
+    Not beyond eight of them: lanes of sixteen have half of the registers, too. Programs that go along rows in
+    steps are few, so that those of fewer warps share a multiprocessor.
     """
-    each = _EACH if held <= _TILE else 2 * _EACH
+    each = _EACH if held <= _TILE and not stepped else 2 * _EACH
     filled = filled_warps(held, each, lanes, most=16)
     if registers_wanted(Body.of(func.body.block)) < COSTLY:
         return filled

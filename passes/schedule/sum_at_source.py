@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -15,20 +14,14 @@ from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.domain import reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..fusion.body import remember_axes, split_axis, store_to
+from ..fusion.body import remember_axes, simplify_body, split_axis, store_to
 from ..fusion.contents import Bodies
 from ..fusion.match import Complete, Match, Undo, match
 from ..fusion.merge import merge, users_to_sink
 from ..rewrite import may_rewrite, skip, take_results
-from .column_sums import HELD, row_length, summed_axes
+from .column_sums import Rows, has_many_columns, part_of, rows_held, summed_axes
 from .partial_sums import reduced_in_parts
 from .same_rows import later_of, readers_of_rows, walk_as_it_lies
-
-_PARTS = (64, 32, 16, 8, 4)
-"""Rows of a part: powers of two, which blocks cover. With fewer rows sums cost as much as they save."""
-_ROWS = _PARTS[0]
-_COLUMNS = 64
-"""Columns of one program where rows are not reduced."""
 
 
 @dataclass(frozen=True)
@@ -44,8 +37,9 @@ class SumAtSourcePass(ModulePass):
         %s = tk.kernel [16, 768] ins(%p : ...) -> (tensor<768xf32>) {... tk.reduce add %0 over [0] ...}
 
     So are gradients of biases, and of the weights of norms, whose kernels reduce each row as well: a program
-    then holds whole rows. Rows that no kernel makes are summed by one that reads them, too. `programs` is how
-    many are wanted at least. All in a fixed order.
+    then holds whole rows, and goes along those of its part in steps where they are long. Rows that no kernel
+    makes are summed by one that reads them, too. `programs` is how many are wanted at least. All in a fixed
+    order.
     """
 
     name = "sum-at-source"
@@ -68,48 +62,55 @@ class _Sum:
     bodies: Bodies = field(default_factory=Bodies)
 
     def move(self) -> None:
+        """Into the first kernel that takes it."""
+        if not (over := summed_axes(self.kernel)):
+            return
+        if not has_many_columns(self.kernel, over) and self._where_made():
+            return
+        restore = walk_as_it_lies(self.kernel)
+        self.bodies.changed(self.kernel)
+        many = has_many_columns(self.kernel, summed_axes(self.kernel))
+        if not ((many and self._where_made()) or self._where_read()) and restore is not None:
+            restore()
+
+    def _where_made(self) -> bool:
         """Into the first producer that takes it."""
         over = summed_axes(self.kernel)
-        if not over:
-            return
         for value in list(self.kernel.operands):
             if not isinstance(value, OpResult) or not isinstance(value.op, KernelOp):
                 continue
             why = self._into(value, over)
             if why is None:
-                return
+                return True
             skip(self.kernel, f"not summed where the rows are made: {why}", value)
-        self._where_read()
+        return False
 
-    def _where_read(self) -> None:
+    def _where_read(self) -> bool:
         """Into the first kernel that takes it of those that read the same rows."""
-        restore = walk_as_it_lies(self.kernel)
-        self.bodies.changed(self.kernel)
         over = summed_axes(self.kernel)
         for reader, where in readers_of_rows(self.kernel):
-            why = self._in_parts(reader, row_length(reader, where), over, made=False)
+            why = self._in_parts(reader, rows_held(reader, where), over, made=False)
             if why is None:
-                return
+                return True
             skip(self.kernel, f"not summed where the rows are read: {why}", reader.results[0])
-        if restore is not None:
-            restore()
+        return False
 
     def _into(self, value: OpResult, over: tuple[int, ...]) -> str | None:
         """Sum where `value` is made; why not."""
         producer = value.op
         assert isinstance(producer, KernelOp)
         store = store_to(producer.destinations[value.index])
-        held = None if store is None else row_length(producer, store.subscripts)
+        held = None if store is None else rows_held(producer, store.subscripts)
         return self._in_parts(producer, held, over, made=True)
 
     def _in_parts(
-        self, producer: KernelOp, held: int | None, over: tuple[int, ...], *, made: bool
+        self, producer: KernelOp, held: Rows | None, over: tuple[int, ...], *, made: bool
     ) -> str | None:
         """Sum in the kernel that makes the rows, or reads them as well; why not."""
         kernel = self.kernel
         if len({*producer.operands, *kernel.operands}) > self.max_inputs:
             return "one kernel would read too many tensors"
-        part = self._part(held, over)
+        part = part_of(kernel, over, held, self.programs)
         if part is None:
             return "no number of rows divides them into enough parts, which hold few enough"
         axis, rows = part
@@ -130,7 +131,9 @@ class _Sum:
         if isinstance(found, Match) and not isinstance(sunk, str) and may_rewrite(kernel, "summed in parts"):
             take_results(rest, kernel.results)
             block.erase_op(kernel)
-            merge(producer, parts, self.bodies, found, sunk)
+            merged = merge(producer, parts, self.bodies, found, sunk)
+            simplify_body(merged)
+            self.bodies.changed(merged)
             return None
         for unused in (rest, parts):
             block.erase_op(unused)
@@ -153,22 +156,6 @@ class _Sum:
             return "it walks other parts"
         self.bodies.of(parts)  # `merge` adds up what is known of both
         return complete(reader, parts, self.bodies, {a: a for a in range(len(reader.space))})
-
-    def _part(self, held: int | None, over: tuple[int, ...]) -> tuple[int, int] | None:
-        """Which summed axis is cut, and the rows of a part; a program holds so many elements of each."""
-        sizes = [size.constant for size in self.kernel.space]
-        if None in sizes:
-            return None
-        known = [size for size in sizes if size is not None]
-        rows = prod(known[a] for a in over)
-        columns = prod(n for a, n in enumerate(known) if a not in over)
-        beside = max(1, columns // _COLUMNS) if held is None else 1
-        most = min(_ROWS, rows * beside // self.programs, _ROWS if held is None else HELD // held)
-        for axis in reversed(over):
-            part = next((n for n in _PARTS if n <= most and known[axis] % n == 0), None)
-            if part is not None and part < rows:
-                return axis, part
-        return None
 
 
 def _complete(parts: KernelOp, rest: KernelOp, place: int) -> Complete:

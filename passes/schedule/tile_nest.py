@@ -294,6 +294,7 @@ class TileNest(NestBuilder):
         """Values, then stores; before lanes meet for the last time, also what can be stored by then.
 
         `y = f(x); z = scan(y)`: `y` need not stay in registers beside the scan, unless more is loaded for it.
+        What is summed along a loop is added where its sum stands.
         """
         meet = max((n for n, op in enumerate(ops) if self._lanes_meet(op)), default=0)
         loads = max((n for n, op in enumerate(ops) if isinstance(op, LoadOp)), default=-1)
@@ -303,7 +304,20 @@ class TileNest(NestBuilder):
                 if op.results or op in early:
                     self.write(scope, op)
             ops, work = ops[meet:], Work([op for op in work.effects if op not in early], [], work.keeps)
+        elif work.carries:
+            self._sum(scope, ops, work)
+            ops, work = [], work.with_carries(())
         super()._leaf(scope, ops, work)
+
+    def _sum(self, scope: Scope, ops: list[Operation], work: Work) -> None:
+        """Values, and what loops carry of them, each where it stands."""
+        carries: dict[Operation, Carry] = {carry.op: carry for carry in work.carries}
+        late = {*work.effects, *(grow.op for grow in work.grows)}
+        for op in ops:
+            if (carry := carries.get(op)) is not None:
+                carry.values = self.partial.add(scope, carry.op, carry.values)
+            elif op not in late:
+                self.write(scope, op)
 
     def _lanes_meet(self, op: Operation) -> bool:
         return isinstance(op, ScanOp | SortOp) or (

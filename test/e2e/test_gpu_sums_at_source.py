@@ -96,3 +96,31 @@ def test_a_rounded_sum_of_columns_walks_rows() -> None:
     torch.compiler.reset()
     (graph,) = explain(halves, g, x, r, w, options={"target": "gpu_emulated", "fallback": False}).graphs
     assert len(graph.kernels) == 2, "the rows are read once, and their parts are added up"
+
+
+def layer_norm_gradient(g: Tensor, x: Tensor, mean: Tensor, rstd: Tensor, w: Tensor) -> tuple[Tensor, ...]:
+    """Of the rows, the weight and the bias."""
+    return torch.ops.aten.native_layer_norm_backward(g, x, w.shape, mean, rstd, w, w, [True, True, True])
+
+
+@pytest.mark.parametrize(
+    ("rows", "width", "dtype", "loop"),
+    [
+        (1290, 2048, torch.float32, "range(0, 5, 2):"),
+        (516, 2051, torch.bfloat16, "range(0, 4, 1):"),
+        (512, 8191, torch.float32, "range(0, 4, 1):"),
+    ],
+    ids=str,
+)
+def test_programs_go_along_long_rows(
+    rows: int, width: int, dtype: torch.dtype, loop: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All three gradients read the rows once; steps may hang over a part, and lanes over a row."""
+    monkeypatch.setenv("TILEWRIGHT_DUMP", str(tmp_path))
+    g, x = floats(rows, width).to(dtype), floats(rows, width, seed=1).to(dtype)
+    mean, rstd = floats(rows, 1, seed=2).to(dtype), floats(rows, 1, seed=3).abs().to(dtype)
+    check(layer_norm_gradient, g, x, mean, rstd, floats(width, seed=4).to(dtype))
+    (kernels,) = tmp_path.rglob("kernels.py")
+    text = kernels.read_text()
+    assert loop in text
+    assert text.count("@triton.jit") == 2, "rows are read once, and their parts are added up"

@@ -408,9 +408,9 @@ FAULTS = (
     ),
     Fault(
         "parts-that-divide",
-        _S + "sum_at_source.py",
-        "if n <= most and known[axis] % n == 0)",
-        "if n <= most)",
+        _S + "column_sums.py",
+        "if known[axis] % n == 0",
+        "if known[axis] >= n",
         "rows are cut into parts that do not divide them",
     ),
     Fault(

@@ -404,3 +404,55 @@ tk.func @many_long_rows [16, 65536] (%x: memref<1048576xbf16>, %o: memref<16xf32
   %2 = tk.reduce add %1 over [1] : f32
   tk.store %2, %o[d0] : f32, memref<16xf32>
 }
+
+// -----
+
+// A program goes along the rows of its part in steps of 4096 elements, and carries the sums of their columns: eight
+// warps of it leave room for another program. They are summed first: what is live then is least.
+// CHECK-LABEL: tk.func @along_rows
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 2, 2, 2048>, tk.grid = 1 : i64, tk.warps = 8
+// CHECK:       tk.reduce add %{{.*}} over [1]
+// CHECK:       tk.reduce add %{{.*}} over [1]
+// CHECK:       tk.reduce add %{{.*}} over [2]
+// APPLY-LABEL: tk.func @along_rows
+// APPLY:       %[[W:.*]] = tk.load %w
+// APPLY:       tk.for 1 = "0" to "15" step 2 masked iter(%[[A:.*]] = %{{.*}} : vector<2x2048xf32>, %[[B:.*]] = %{{.*}} : vector<2x2048xf32>) {
+// APPLY:       %[[MORE:.*]] = arith.addf %[[A]]
+// APPLY:       %[[TOO:.*]] = arith.addf %[[B]]
+// APPLY:       tk.collapse add %{{.*}} dims [1] : vector<2x2048xf32> -> vector<2x1xf32>
+// APPLY:       tk.store %{{.*}}, %o
+// APPLY:       tk.yield %[[MORE]], %[[TOO]]
+tk.func @along_rows [2, 15, 2048] (%g: memref<61440xf32>, %x: memref<61440xf32>, %w: memref<2048xf32>, %o: memref<61440xf32>, %p: memref<4096xf32>, %q: memref<4096xf32>) {
+  %0 = tk.load %g[d0*30720 + d1*2048 + d2] : memref<61440xf32> -> f32
+  %1 = tk.load %x[d0*30720 + d1*2048 + d2] : memref<61440xf32> -> f32
+  %2 = tk.load %w[d2] : memref<2048xf32> -> f32
+  %3 = arith.mulf %0, %2 : f32
+  %4 = tk.reduce add %3 over [2] : f32
+  %5 = arith.mulf %3, %1 : f32
+  %6 = tk.reduce add %5 over [2] : f32
+  %7 = arith.mulf %1, %6 : f32
+  %8 = arith.subf %3, %4 : f32
+  %9 = arith.subf %8, %7 : f32
+  tk.store %9, %o[d0*30720 + d1*2048 + d2] : f32, memref<61440xf32>
+  %10 = arith.mulf %0, %1 : f32
+  %11 = tk.reduce add %10 over [1] : f32
+  tk.store %11, %p[d0*2048 + d2] : f32, memref<4096xf32>
+  %12 = tk.reduce add %0 over [1] : f32
+  tk.store %12, %q[d0*2048 + d2] : f32, memref<4096xf32>
+}
+
+// -----
+
+// One row is a step; registers have room for all in its order.
+// CHECK-LABEL: tk.func @along_few_rows_of_much
+// CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 1, 2, 8192>, tk.grid = 1 : i64, tk.warps = 16
+// CHECK:       tk.reduce add %{{.*}} over [2]
+// CHECK:       tk.reduce add %{{.*}} over [1]
+tk.func @along_few_rows_of_much [2, 4, 8192] (%x: memref<65536xf32>, %o: memref<65536xf32>, %p: memref<16384xf32>) {
+  %0 = tk.load %x[d0*32768 + d1*8192 + d2] : memref<65536xf32> -> f32
+  %1 = tk.reduce add %0 over [2] : f32
+  %2 = arith.subf %0, %1 : f32
+  tk.store %2, %o[d0*32768 + d1*8192 + d2] : f32, memref<65536xf32>
+  %3 = tk.reduce add %2 over [1] : f32
+  tk.store %3, %p[d0*8192 + d2] : f32, memref<16384xf32>
+}

@@ -25,6 +25,22 @@ func.func @bias(%x: tensor<128x3xf32>, %w: tensor<3x5xf32>, %b: tensor<3xf32>) -
 
 // -----
 
+// Parts of many columns are stored along rows, whichever axis the sum had first.
+
+// CHECK-LABEL: @many_columns
+// CHECK:      %e, %[[P:.*]] = tk.kernel [2, 64, 512] ins(%x : tensor<128x512xf32>) -> (tensor<128x512xf32>, tensor<2x512xf32>)
+// CHECK:      tk.reduce add %{{.*}} over [1]
+// CHECK:      tk.kernel [2, 512] ins(%[[P]], %b :
+func.func @many_columns(%x: tensor<128x512xf32>, %w: tensor<512x5xf32>, %b: tensor<512xf32>) -> (tensor<128x5xf32>, tensor<512xf32>) {
+  %e = tw.exp %x : tensor<128x512xf32>
+  %m = tw.matmul %e, %w : (tensor<128x512xf32>, tensor<512x5xf32>) -> tensor<128x5xf32>
+  %s = tw.sum %e over [0] : tensor<128x512xf32> -> tensor<512xf32>
+  %r = tw.mul %s, %b : tensor<512xf32>
+  func.return %m, %r : tensor<128x5xf32>, tensor<512xf32>
+}
+
+// -----
+
 // Each row is reduced as well, and two sums are of the same parts. Rows are those of two axes, of which the
 // last one that parts divide is cut: here the first, of which one part has all.
 
@@ -80,12 +96,13 @@ func.func @prime(%x: tensor<131x3xf32>, %w: tensor<3x5xf32>) -> (tensor<131x5xf3
 
 // -----
 
-// Rows that are too long to hold several of them.
+// A program goes along the rows of its part: one of 4096 elements at a time. Parts are large enough for that to be few.
 
-// REMARK: tk.kernel at {{.*}}: not summed where the rows are made: no number of rows divides them
 // CHECK-LABEL: @long_rows
-// CHECK:      tk.kernel [128, 4096] ins(%x
-// CHECK:      tk.kernel [128, 4096] ins(%
+// CHECK:      %[[E:.*]], %[[P:.*]] = tk.kernel [4, 32, 4096] ins({{.*}}) -> (tensor<128x4096xf32>, tensor<4x4096xf32>)
+// CHECK:      tk.reduce add %{{.*}} over [2]
+// CHECK:      tk.reduce add %{{.*}} over [1]
+// CHECK:      tk.kernel [4, 4096] ins(%[[P]] :
 func.func @long_rows(%x: tensor<128x4096xf32>, %w: tensor<4096x5xf32>) -> (tensor<128x5xf32>, tensor<4096xf32>) {
   %s = tw.sum %x over [1] : tensor<128x4096xf32> -> tensor<128xf32>
   %sb = tw.broadcast %s dims [0] : tensor<128xf32> -> tensor<128x4096xf32>
@@ -93,6 +110,38 @@ func.func @long_rows(%x: tensor<128x4096xf32>, %w: tensor<4096x5xf32>) -> (tenso
   %m = tw.matmul %e, %w : (tensor<128x4096xf32>, tensor<4096x5xf32>) -> tensor<128x5xf32>
   %r = tw.sum %e over [0] : tensor<128x4096xf32> -> tensor<4096xf32>
   func.return %m, %r : tensor<128x5xf32>, tensor<4096xf32>
+}
+
+// -----
+
+// No power of two divides their number; steps along them are of any length.
+
+// CHECK-LABEL: @odd_number_of_long_rows
+// CHECK:      tk.kernel [5, 15, 4096] ins({{.*}}) -> (tensor<75x4096xf32>, tensor<5x4096xf32>)
+func.func @odd_number_of_long_rows(%x: tensor<75x4096xf32>, %w: tensor<4096x5xf32>) -> (tensor<75x5xf32>, tensor<4096xf32>) {
+  %s = tw.sum %x over [1] : tensor<75x4096xf32> -> tensor<75xf32>
+  %sb = tw.broadcast %s dims [0] : tensor<75xf32> -> tensor<75x4096xf32>
+  %e = tw.sub %x, %sb : tensor<75x4096xf32>
+  %m = tw.matmul %e, %w : (tensor<75x4096xf32>, tensor<4096x5xf32>) -> tensor<75x5xf32>
+  %r = tw.sum %e over [0] : tensor<75x4096xf32> -> tensor<4096xf32>
+  func.return %m, %r : tensor<75x5xf32>, tensor<4096xf32>
+}
+
+// -----
+
+// Rows that are too long for one to stay beside the sums.
+
+// REMARK: tk.kernel at {{.*}}: not summed where the rows are made: no number of rows divides them into enough parts, which hold few enough
+// CHECK-LABEL: @too_long_rows
+// CHECK:      tk.kernel [20, 16384] ins(%x
+// CHECK:      tk.kernel [20, 16384] ins(%e
+func.func @too_long_rows(%x: tensor<20x16384xf32>, %w: tensor<16384x5xf32>) -> (tensor<20x5xf32>, tensor<16384xf32>) {
+  %s = tw.sum %x over [1] : tensor<20x16384xf32> -> tensor<20xf32>
+  %sb = tw.broadcast %s dims [0] : tensor<20xf32> -> tensor<20x16384xf32>
+  %e = tw.sub %x, %sb : tensor<20x16384xf32>
+  %m = tw.matmul %e, %w : (tensor<20x16384xf32>, tensor<16384x5xf32>) -> tensor<20x5xf32>
+  %r = tw.sum %e over [0] : tensor<20x16384xf32> -> tensor<16384xf32>
+  func.return %m, %r : tensor<20x5xf32>, tensor<16384xf32>
 }
 
 // -----
