@@ -72,8 +72,9 @@ def _repeats(value: SSAValue) -> bool:
     for shown in reversed(views):
         repeated = repeated or isinstance(shown, view.BroadcastOp)
         layout = view_layout(shown, layout)
-        if layout is None:
-            return repeated
+        if layout is None and repeated:
+            return True
+        layout = layout or dense(sizes_of(shown.results[0]))  # a copy of as many elements
     return False
 
 

@@ -114,6 +114,22 @@ func.func @rolls_what_is_returned(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
 
 // -----
 
+// A copy before that repeats nothing, as of windows that are put back together, is absorbed, too.
+// CHECK-LABEL: @rolls_what_was_turned
+// CHECK-NEXT: %[[R:.*]] = tk.kernel [12, 5] ins(%x : tensor<5x12xf32>) -> (tensor<12x5xf32>)
+// CHECK: tk.load %{{.*}}[{{.*}}mod{{.*}}] : tensor<5x12xf32> -> f32
+// CHECK: return %[[R]]
+func.func @rolls_what_was_turned(%x: tensor<5x12xf32>) -> tensor<12x5xf32> {
+  %t = tw.transpose %x by [1, 0] : tensor<5x12xf32> -> tensor<12x5xf32>
+  %w = tw.reshape %t : tensor<12x5xf32> -> tensor<1x60xf32>
+  %b = tw.broadcast %w dims [0, 1] : tensor<1x60xf32> -> tensor<2x60xf32>
+  %d = tw.reshape %b : tensor<2x60xf32> -> tensor<24x5xf32>
+  %s = tw.slice %d starts "7, 0" steps "1, 1" : tensor<24x5xf32> -> tensor<12x5xf32>
+  func.return %s : tensor<12x5xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @leaves_parts_of_views
 // CHECK-NEXT: tw.broadcast
 // CHECK-NEXT: tw.slice
