@@ -19,7 +19,7 @@ from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_half
 
-from .choices import chosen_once
+from .choices import chosen_once, loaded_anyway, places_loaded
 
 
 def exprs_of(op: Operation) -> tuple[Expr, ...]:
@@ -242,10 +242,14 @@ def simplify_body(kernel: KernelOp) -> None:
     """Merge equal ops and checks, drop roundings and choices of no effect, drop dead ops and inputs."""
     merge_equal_inputs(kernel)
     seen: dict[tuple[object, ...], Operation] = {}
-    for op in ops_of(kernel.body.block):
+    ops = ops_of(kernel.body.block)
+    loaded = places_loaded(ops)
+    for op in ops:
         if type(op) in _EFFECTS and not isinstance(op, AssertOp):
             continue
-        if (value := _undone_rounding(op) or chosen_once(op, partial(_insert, seen, op))) is not None:
+        insert = partial(_insert, seen, op)
+        value = _undone_rounding(op) or chosen_once(op, insert) or loaded_anyway(op, loaded, insert)
+        if value is not None:
             op.results[0].replace_all_uses_with(value)
             continue
         if (known := _first(seen, op)) is op:

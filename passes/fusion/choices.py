@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Set
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
@@ -40,6 +40,38 @@ def chosen_once(op: Operation, same: Callable[[Operation], Operation]) -> SSAVal
         condition = same(both).results[0]
     op.operands = [condition, inner.lhs, other]
     return None
+
+
+Place = tuple[object, ...]
+"""Where a load reads: its buffer, its subscripts and what these are computed of."""
+
+
+def _place(load: LoadOp) -> Place:
+    return (load.buffer, load.properties["map"], *load.dynamic)
+
+
+def places_loaded(ops: Iterable[Operation]) -> frozenset[Place]:
+    """Where elements are loaded under no mask."""
+    return frozenset(_place(op) for op in ops if isinstance(op, LoadOp) and op.mask is None)
+
+
+def loaded_anyway(
+    op: Operation, loaded: Set[Place], same: Callable[[Operation], Operation]
+) -> SSAValue | None:
+    """What a load under a mask is, where the kernel loads the very place under none; None of other ops.
+
+    %a = tk.load %x[d0] if %p else %zero             %b = tk.load %x[d0]
+    %b = tk.load %x[d0]                          ->  %a = arith.select %p, %b, %zero
+    """
+    if not isinstance(op, LoadOp) or op.mask is None or op.other is None or _place(op) not in loaded:
+        return None
+    plain = LoadOp.make(op.buffer, op.subscripts, op.dynamic, result_type=op.result.type)
+    plain.location = op.location
+    chosen = SelectOp.create(
+        operands=[op.mask, same(plain).results[0], op.other], result_types=[op.result.type]
+    )
+    chosen.location = op.location
+    return same(chosen).results[0]
 
 
 def _implies(condition: SSAValue, wanted: SSAValue) -> bool:

@@ -119,7 +119,7 @@ class _Fuser:
         refused: dict[SSAValue, str] = {}
         shared: list[OpResult] = []
         while rewrites_left() and (value := self._next_of(consumer, refused)) is not None:
-            if isinstance(result := self._fuse(value, consumer), str):
+            if isinstance(result := self.fuse(value, consumer), str):
                 refused[value] = result
                 if not only_reader(value, consumer):
                     shared.append(value)
@@ -145,7 +145,8 @@ class _Fuser:
                 waiting.sort(key=lambda made: ops[made[1]])
         return waiting[0][0] if waiting else None
 
-    def _fuse(self, value: OpResult, consumer: KernelOp) -> KernelOp | str:
+    def fuse(self, value: OpResult, consumer: KernelOp) -> KernelOp | str:
+        """The kernel that makes `value` and reads it, or why there is none."""
         producer = value.op
         assert isinstance(producer, KernelOp)
         if (why := self._too_big(producer, consumer)) is not None:
@@ -196,6 +197,16 @@ class _Fuser:
             return None
         sunk = users_to_sink(producer, consumer)
         return None if isinstance(sunk, str) else merge(producer, consumer, self.bodies, found, sunk)
+
+
+def fuse_one(value: OpResult, consumer: KernelOp, options: FusePass) -> KernelOp | None:
+    """The kernel that stands there once `consumer` makes `value` itself; None where it should not."""
+    block = consumer.parent_block()
+    assert block is not None
+    bodies = Bodies(scans_join=options.far, column=options.column, parts=options.far)
+    fuser = _Fuser(block, options, bodies, SizesTogether(bodies, options.max_ops), hold_back=False)
+    found = fuser.fuse(value, consumer)
+    return None if isinstance(found, str) else found
 
 
 def _place(value: SSAValue) -> str:

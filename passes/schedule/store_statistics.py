@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions
@@ -16,10 +16,11 @@ from tilewright.dialects.tk.kernels import KernelOp
 from ..fusion.body import reduced_axes, store_to
 from ..fusion.computed_again import compute_again
 from ..fusion.contents import Bodies
+from ..fusion.fuse import FusePass, fuse_one
 from ..fusion.in_place import reads_what_changes
 from ..fusion.naming import NAME, fused_name
 from ..fusion.worth import Memory
-from ..rewrite import may_rewrite, skip
+from ..rewrite import count_rewrite, may_rewrite, rewrites_left, skip
 from .body import Body
 from .statistics_cost import bytes_spared, costs_more, places
 from .statistics_of_rows import divided, statistics_of
@@ -46,8 +47,10 @@ class StoreStatisticsPass(ModulePass):
     The rows are read twice and not written at all, where they were read, written and read: so with pooling
     behind a norm of groups, an average of tokens behind one of rows, a loss of what a softmax makes. So is
     what no reduction is needed for, beside results that stay: differences from a mean in the gradient of a
-    norm. What the first read for that alone it reads no more, which counts. Left alone is what others read
-    as well, what a matrix product reads, and what costs more to compute again.
+    norm. What the first read for that alone it reads no more, which counts. A reader that walks the same
+    rows, and needs their elements at other places (rotary embeddings behind a norm of heads), reduces them
+    itself then, and one kernel is left. Left alone is what others read as well, what a matrix product reads,
+    and what costs more to compute again.
     """
 
     name = "store-statistics"
@@ -57,15 +60,36 @@ class StoreStatisticsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            _walk(function.body.block, self)
+            _join(function.body.block, _walk(function.body.block, self), self)
 
 
-def _walk(block: Block, limits: StoreStatisticsPass) -> None:
-    op = block.first_op
+def _walk(block: Block, limits: StoreStatisticsPass) -> set[Operation]:
+    """Divide kernels; returns those that store statistics now."""
+    op, found = block.first_op, set[Operation]()
     while op is not None:
         if isinstance(op, KernelOp):
-            op = _Divided(op, limits).store_statistics()
+            divided = _Divided(op, limits)
+            op = divided.store_statistics()
+            if divided.stores_statistics:
+                found.add(op)
         op = op.next_op
+    return found
+
+
+def _join(block: Block, divided: set[Operation], limits: StoreStatisticsPass) -> None:
+    """Let a reader that walks the same rows reduce them itself."""
+    options = FusePass(max_ops=limits.max_ops, max_inputs=limits.max_inputs, far=True)
+    op = block.first_op
+    while op is not None:
+        joined = None
+        if isinstance(op, KernelOp):
+            for value in [v for v in op.operands if isinstance(v, OpResult) and v.op in divided]:
+                joined = joined or (fuse_one(value, op, options) if rewrites_left() else None)
+        if joined is None:
+            op = op.next_op
+        else:
+            count_rewrite(joined, "reduces its rows itself")
+            op = joined
 
 
 @dataclass
@@ -75,6 +99,7 @@ class _Divided:
     kernel: KernelOp
     limits: StoreStatisticsPass
     bodies: Bodies = field(default_factory=Bodies)
+    stores_statistics: bool = False
 
     def store_statistics(self) -> KernelOp:
         """As often as that is better; returns what stands there then."""
@@ -179,7 +204,7 @@ class _Divided:
         block.erase_op(rest)
         others = [result for result in kernel.results if result not in wide]
         self._replace(kernel, others, list(first.results[: len(others)]))
-        self.kernel = first
+        self.kernel, self.stores_statistics = first, self.stores_statistics or bool(found)
         return None
 
     @staticmethod

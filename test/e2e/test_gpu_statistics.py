@@ -42,6 +42,24 @@ def test_what_is_normed_is_not_written(function: Callable[[Tensor], Tensor]) -> 
     assert [name.endswith("statistics") for name in graph.kernels] == [True, False]
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_rows_are_reduced_where_they_are_read_at_other_places(dtype: torch.dtype) -> None:
+    """Rotary embeddings behind a norm of heads: one kernel."""
+
+    def rotated(x: Tensor, w: Tensor, angles: Tensor) -> Tensor:
+        y = F.rms_norm(x, x.shape[3:], w).transpose(1, 2)
+        turned = torch.cat((-y[..., 35:], y[..., :35]), -1)
+        return y * angles.cos() + turned * angles.sin()
+
+    x, w, angles = (tensor(*sizes).to(dtype) for sizes in ((3, 4, 5, 70), (70,), (4, 70)))
+    found = explain(rotated, x, w, angles, options={"target": "gpu_emulated", "fallback": False})
+    exact = rotated(*(v.double() for v in (x, w, angles)))
+    errors = [F.mse_loss(v.double(), exact).sqrt() for v in (found.result, rotated(x, w, angles))]
+    assert errors[0] <= 2 * errors[1]
+    (graph,) = found.graphs
+    assert len(graph.kernels) == 1
+
+
 def test_what_is_returned_is() -> None:
     def both(x: Tensor) -> tuple[Tensor, Tensor]:
         y = F.layer_norm(x, x.shape[3:])

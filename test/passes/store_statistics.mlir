@@ -134,6 +134,44 @@ func.func @checks(%x: tensor<64x48xf32>, %t: tensor<64xi64>, %w: tensor<64x48xf3
 
 // -----
 
+// A norm of heads, of which rotary embeddings read each element and the one half a head further, under masks:
+// the reader walks the same rows, so that it reduces them itself.
+// CHECK-LABEL: @read_at_other_places
+// CHECK: tk.kernel [6, 8] ins(%x : tensor<6x8xf32>) -> (tensor<6x8xf32>)
+// CHECK: tk.reduce add
+// CHECK-DAG: tk.load %{{.*}}[d0, d1 - 4] if
+// CHECK-DAG: tk.load %{{.*}}[d0, d1 + 4] if
+// CHECK-NOT: tk.kernel
+// CHECK: return
+func.func @read_at_other_places(%x: tensor<6x8xf32>) -> tensor<6x8xf32> {
+  %y = tk.kernel [6, 8] ins(%x : tensor<6x8xf32>) -> (tensor<6x8xf32>) {
+  ^bb0(%a: tensor<6x8xf32>, %o: tensor<6x8xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<6x8xf32> -> f32
+    %1 = arith.mulf %0, %0 : f32
+    %2 = tk.reduce add %1 over [1] : f32
+    %3 = math.rsqrt %2 : f32
+    %4 = arith.mulf %0, %3 : f32
+    tk.store %4, %o[d0, d1] : f32, tensor<6x8xf32>
+  }
+  %r = tk.kernel [6, 8] ins(%y : tensor<6x8xf32>) -> (tensor<6x8xf32>) {
+  ^bb0(%a: tensor<6x8xf32>, %o: tensor<6x8xf32>):
+    %four = arith.constant 4 : i64
+    %zero = arith.constant 0.0 : f32
+    %0 = tk.index "d1" : i64
+    %1 = arith.cmpi sge, %0, %four : i64
+    %2 = arith.cmpi slt, %0, %four : i64
+    %3 = tk.load %a[d0, d1 - 4] if %1 else %zero : tensor<6x8xf32> -> f32
+    %4 = tk.load %a[d0, d1 + 4] if %2 else %zero : tensor<6x8xf32> -> f32
+    %5 = tk.load %a[d0, d1] : tensor<6x8xf32> -> f32
+    %6 = arith.subf %3, %4 : f32
+    %7 = arith.addf %5, %6 : f32
+    tk.store %7, %o[d0, d1] : f32, tensor<6x8xf32>
+  }
+  func.return %r : tensor<6x8xf32>
+}
+
+// -----
+
 // A position is no number that a tensor holds: what it is made of is stored.
 // CHECK-LABEL: @positions
 // CHECK: %[[M:.*]] = tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64xi64>)

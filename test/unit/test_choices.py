@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32
 from xdsl.parser import Parser
 
 from tilewright.dialects.registry import new_context
@@ -92,3 +93,16 @@ def test_a_condition_that_stands_there_is_used() -> None:
     both = first.cond.owner
     assert isinstance(both, arith.AndIOp)
     assert [use.operation for part in both.operands for use in part.uses] == [both, both]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_what_is_loaded_anyway_is_chosen(first: bool) -> None:
+    """Whether it is loaded under no mask before or behind; at another place it is not."""
+    plain, masked = "%1 = tk.load %a[d0] : tensor<8xf32> -> f32\n", MASKED
+    elsewhere = "%2 = tk.load %a[-d0 + 7] if %q else %zero : tensor<8xf32> -> f32\n"
+    loads = (plain + masked if first else masked + plain) + elsewhere
+    kernel = simplified(loads + "%3 = arith.addf %0, %1 : f32\n%v = arith.addf %3, %2 : f32")
+    (select,) = selects(kernel)
+    assert isinstance(select.lhs.owner, LoadOp)
+    found = [op for op in kernel.body.block.ops if isinstance(op, LoadOp) and op.result.type == f32]
+    assert [load.mask is None for load in found] == [True, False]
