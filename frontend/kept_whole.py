@@ -21,9 +21,9 @@ _DIVIDE: tuple[Any, ...] = (
     _ATEN.split.Tensor,
     _ATEN.split_with_sizes.default,
     _ATEN.unbind.int,
-    _ATEN.slice.Tensor,
-    _ATEN.select.int,
 )
+_CUT: tuple[Any, ...] = (_ATEN.slice.Tensor, _ATEN.select.int)
+"""What leaves the rest: of products, torch compares what is kept."""
 _VIEWS = (_ATEN.view.default, _ATEN._unsafe_view.default, _ATEN.permute.default, _ATEN.t.default)
 _STORED = (
     _ATEN.mm.default,
@@ -37,10 +37,10 @@ _STORED = (
 
 def keep_whole(joint: GraphModule) -> None:
     """Of a joint graph: parts of products and of inputs are not kept."""
-    for target in _DIVIDE:
+    for target in (*_DIVIDE, *_CUT):
         for node in joint.graph.find_nodes(op="call_function", target=target):
             source = _source(node)
-            if source.op != "placeholder" and source.target not in _STORED:
+            if source.op != "placeholder" and (target in _CUT or source.target not in _STORED):
                 continue
             parts = [user for user in node.users if user.target is operator.getitem]
             for again in (node, *parts):
@@ -51,6 +51,6 @@ def keep_whole(joint: GraphModule) -> None:
 def _source(node: Node) -> Node:
     """What `node` divides, behind views."""
     source: Any = node.args[0]
-    while source.target in (*_VIEWS, *_DIVIDE, operator.getitem):
+    while source.target in (*_VIEWS, *_DIVIDE, *_CUT, operator.getitem):
         source = source.args[0]
     return source
