@@ -62,6 +62,7 @@ def _simplify(kernel: KernelOp) -> None:
     if not any(isinstance(op, AssertOp | arith.CmpiOp) for op in kernel.body.block.ops):
         return
     bounds, positions, ranges = Bounds(kernel.space), Positions(kernel.space), dict[SSAValue, Range]()
+    changed = False
     for op in list(kernel.body.block.ops):
         if len(op.results) == 1 and (found := range_of(op, [*map(ranges.get, op.operands)], kernel.space)):
             ranges[op.results[0]] = found
@@ -69,18 +70,25 @@ def _simplify(kernel: KernelOp) -> None:
             if number_of(op.condition) and may_rewrite(op, "cannot fail"):
                 op.detach()
                 op.erase()
+                changed = True
         elif (value := _known(op, positions, bounds, ranges)) is not None:
             op.results[0].replace_all_uses_with(value)
+            changed = True
         elif isinstance(op, LoadOp) and (known := positions.known(op.dynamic)):
             at_expressions(op, known)
-    simplify_body(kernel)
+            changed = True
+    if changed:
+        simplify_body(kernel)
 
 
 def _known(
     op: Operation, positions: Positions, bounds: Bounds, ranges: Mapping[SSAValue, Range]
 ) -> SSAValue | None:
     """The value that the result of `op` always equals."""
-    if isinstance(op, arith.SelectOp) and (which := number_of(op.cond)) is not None:
+    if isinstance(op, arith.SelectOp):
+        which = number_of(op.cond)
+        if which is None or not may_rewrite(op, "of a condition that is known"):
+            return None
         return op.lhs if which else op.rhs
     if isinstance(op, LoadOp):
         which = None if op.mask is None else number_of(op.mask)
@@ -94,7 +102,7 @@ def _known(
     if found is None:
         found = decided(predicate_of(op), ranges.get(op.lhs), ranges.get(op.rhs))
     block = op.parent_block()
-    if found is None or block is None:
+    if found is None or block is None or not may_rewrite(op, "comes to the same everywhere"):
         return None
     constant = constant_op(found, i1)
     constant.location = op.location

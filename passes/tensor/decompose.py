@@ -111,7 +111,7 @@ def split_integer_bias(op: Operation, rw: Rewrite) -> SSAValue | None:
 
 
 def outer_product(op: Operation, rw: Rewrite) -> SSAValue | None:
-    """`[b..., m, 1] x [b..., 1, n]`: each element is one product, rounded once with the bias."""
+    """`[b..., m, 1] x [b..., 1, n]`: each element is 0 and one product, rounded once with the bias."""
     assert isinstance(op, MatmulOp)
     sizes, element = sizes_of(op.result), element_type_of(op.result)
     if sizes_of(op.lhs)[-1].constant != 1:
@@ -120,6 +120,8 @@ def outer_product(op: Operation, rw: Rewrite) -> SSAValue | None:
     a, b, *bias = (v if element_type_of(v) == wide else rw.value(CastOp(v, wide)) for v in op.operands)
     axes = range(len(sizes))
     value = rw.value(MulOp(*(rw.value(BroadcastOp(v, sizes, axes)) for v in (a, b))))
+    if is_float(wide):
+        value = rw.value(AddOp(value, rw.value(FullOp(0.0, wide, sizes))))  # no sum from 0 on is -0.0
     for each in bias:
         value = rw.value(AddOp(value, rw.value(BroadcastOp(each, sizes, axes[-1:]))))
     return value if wide == element else rw.value(CastOp(value, element))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.arrays import Array
@@ -82,7 +83,10 @@ def _evaluated(value: SSAValue) -> Array | None:
     if isinstance(op, IotaOp):
         if any(parse_expr(text.data).constant is None for text in (op.start, op.step)):
             return None
-    elif not isinstance(op, FullOp | ConstantOp) and not (op.has_trait(Elementwise) or isinstance(op, VIEWS)):
+    elif isinstance(op, FullOp):
+        if not isinstance(op.value, IntegerAttr | FloatAttr):
+            return None  # an expression of symbols
+    elif not isinstance(op, ConstantOp) and not (op.has_trait(Elementwise) or isinstance(op, VIEWS)):
         return None
     args = [_evaluated(operand) for operand in op.operands]
     known = [arg for arg in args if arg is not None]

@@ -38,7 +38,7 @@ CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], int]] = {
     "gate": (gate, ((33, 4099), (33, 4099), (1,)), 2),
     "pairs": (pairs, ((3, 17), (17, 17)), 2),
     "squared": (squared, ((1031, 509), (1031, 509)), 2),
-    "router": (router, ((33, 9),), 3),
+    "router": (router, ((33, 9),), 2),
 }
 
 

@@ -121,13 +121,15 @@ func.func @leaves_other_products(%x: tensor<2x3xf32>, %y: tensor<3x4xf32>, %b: t
 
 // -----
 
-// Columns times rows: each element of the result is one product. Halves are rounded once, with the bias; an
+// Columns times rows: each element of the result is 0 and one product. Halves are rounded once, with the bias; an
 // unknown number of terms stays a sum, and so do two.
 // CHECK-LABEL: @columns_times_rows
 // CHECK-NOT:  tw.matmul
 // CHECK:      %[[A:.*]] = tw.broadcast %x dims [0, 1, 2] : tensor<5x7x1xf32> -> tensor<5x7x4xf32>
 // CHECK-NEXT: %[[B:.*]] = tw.broadcast %y dims [0, 1, 2] : tensor<5x1x4xf32> -> tensor<5x7x4xf32>
-// CHECK-NEXT: tw.mul %[[A]], %[[B]] : tensor<5x7x4xf32> loc("m.py":9:0)
+// CHECK-NEXT: %[[P:.*]] = tw.mul %[[A]], %[[B]] : tensor<5x7x4xf32> loc("m.py":9:0)
+// CHECK-NEXT: %[[Z:.*]] = tw.full 0.0{{.*}} -> tensor<5x7x4xf32>
+// CHECK-NEXT: tw.add %[[P]], %[[Z]] : tensor<5x7x4xf32>
 func.func @columns_times_rows(%x: tensor<5x7x1xf32>, %y: tensor<5x1x4xf32>) -> tensor<5x7x4xf32> {
   %0 = tw.matmul %x, %y : (tensor<5x7x1xf32>, tensor<5x1x4xf32>) -> tensor<5x7x4xf32> loc("m.py":9:0)
   func.return %0 : tensor<5x7x4xf32>
@@ -140,6 +142,7 @@ func.func @columns_times_rows(%x: tensor<5x7x1xf32>, %y: tensor<5x1x4xf32>) -> t
 // CHECK-DAG:  tw.cast %x : tensor<7x1xbf16> -> tensor<7x1xf32>
 // CHECK-DAG:  tw.cast %b : tensor<4xbf16> -> tensor<4xf32>
 // CHECK:      tw.mul
+// CHECK:      tw.add
 // CHECK:      tw.add
 // CHECK-NEXT: tw.cast %{{.*}} : tensor<7x4xf32> -> tensor<7x4xbf16>
 // CHECK-NEXT: func.return

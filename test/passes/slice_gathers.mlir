@@ -204,3 +204,16 @@ func.func @leaves_another_order_of_dimensions(%t: tensor<4x9xf32>) -> tensor<6x4
   %r = tw.gather %t[%i] dims [1] at 0 : (tensor<4x9xf32>, tensor<6xi64>) -> tensor<6x4xf32>
   func.return %r : tensor<6x4xf32>
 }
+
+// -----
+
+// A number that a symbol gives.
+// CHECK-LABEL: @leaves_positions_of_a_symbol
+// CHECK: tw.gather
+func.func @leaves_positions_of_a_symbol(%t: tensor<?x4xf32, #tw.shape<"s0, 4">>, %u: tensor<9x4xf32>, %s0: index {tw.symbol = "s0"}) -> tensor<4x4xf32> {
+  %n = tw.iota dim 0 start "0" step "1" -> tensor<4xi64>
+  %k = tw.full "s0" -> tensor<4xi64>
+  %i = tw.remainder %k, %n : tensor<4xi64>
+  %r = tw.gather %u[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<4xi64>) -> tensor<4x4xf32>
+  func.return %r : tensor<4x4xf32>
+}
