@@ -8,6 +8,7 @@ from what `b` has become (torch 2.13). What reads an input directly in the backw
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
 from typing import Any, cast
 
@@ -35,5 +36,8 @@ def _readers(value: Node) -> Iterable[Node]:
 
 
 def _is_view(node: Node) -> bool:
+    """Whether `node` shows memory of what it is given: parts of a split, one by one, too."""
+    if node.target is operator.getitem:
+        return True
     schema = getattr(cast("Any", node.target), "_schema", None)
     return schema is not None and any(result.alias_info is not None for result in schema.returns)

@@ -63,9 +63,8 @@ def part_of(
     even = next((part for part in fitting if part[1] in _PARTS), None)
     if even is not None or held is None:
         return even
-    return max(
-        fitting, key=lambda part: part[1], default=None
-    )  # steps along it are blocks, whatever its length
+    # of rows that programs hold, steps along a part are blocks, whatever its length
+    return max(fitting, key=lambda part: part[1], default=None)
 
 
 @dataclass(frozen=True)

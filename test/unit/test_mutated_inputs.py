@@ -20,6 +20,11 @@ def of_views(x: Tensor, b: Tensor) -> Tensor:
     return (x[0, :2] * part.sin().cos()).sum() + (x * b.unbind(1)[1].exp()).sum()
 
 
+def of_parts(x: Tensor, b: Tensor) -> Tensor:
+    first, *_ = b.split(2, 1)
+    return (x[:, :2] * first.sin().cos()).sum() + (x * b.unbind(1)[1].sin().cos()).sum()
+
+
 def looked_up(x: Tensor, b: Tensor) -> Tensor:
     """A table at positions that are counted."""
     return (x[:3] * b[torch.arange(3)].tanh()).sum()
@@ -42,7 +47,7 @@ def gradients(function: Function) -> Iterator[tuple[Tensor, Tensor]]:
         yield x.grad, b
 
 
-@pytest.mark.parametrize("function", [direct, of_views, looked_up])
+@pytest.mark.parametrize("function", [direct, of_views, of_parts, looked_up])
 def test_gradients_of_inputs_that_change(function: Function) -> None:
     torch.compiler.reset()
     torch.testing.assert_close(*gradients(function))
