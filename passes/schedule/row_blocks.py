@@ -35,8 +35,8 @@ _LOOP = 2048
 _LONGEST = 8192
 """The same, where programs are few."""
 _SHARED = 144 * 32
-"""Bits of a lane for values where programs go along rows in steps: two of eight warps share a multiprocessor. Compilers then
-keep each lane to 128 registers, and compute some of what is live again."""
+"""Bits of a lane for values where programs go along rows in steps: two of eight warps share a
+multiprocessor. Compilers then keep each lane to 128 registers, and compute some of what is live again."""
 _AWAITED = 16384
 """Bytes on their way for each program that keeps half of a multiprocessor: what memory delivers to one while
 the first of them are awaited, some 700 ns."""
