@@ -16,12 +16,11 @@ from torch import Tag
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
+from .joint_nodes import is_view
 from .torch_internals import is_operator
 
 _ATEN = torch.ops.aten
 _COUNTS = (torch.ops.prims.iota.default, _ATEN.arange.default, _ATEN.arange.start, _ATEN.arange.start_step)
-_VIEWS = (_ATEN.view.default, _ATEN.unsqueeze.default, _ATEN.expand.default)
-_PARTS = (*_VIEWS, _ATEN.slice.Tensor, _ATEN.select.int)
 _LOOK_UPS = (_ATEN.embedding.default, _ATEN.index.Tensor, _ATEN.index_select.default)
 
 
@@ -34,7 +33,7 @@ def recompute_positions(joint: GraphModule) -> None:
         target: Any = node.target
         tensors = [a for a in node.all_input_nodes if isinstance(a.meta.get("val"), torch.Tensor)]
         same = all(a in counted for a in tensors)
-        if target in _COUNTS or (tensors and same and _keeps(target)):
+        if target in _COUNTS or (tensors and same and _keeps(node)):
             counted.add(node)
         elif target not in _LOOK_UPS or not counted.issuperset(tensors[1:]) or not _costs_nothing(node):
             continue
@@ -47,11 +46,11 @@ def _costs_nothing(look_up: Node) -> bool:
     """Whether to keep the table keeps no more than what is looked up: it is an input, or not longer."""
     table: Any = look_up.all_input_nodes[0]
     numbers = [node.meta["val"].numel() for node in (table, look_up)]
-    while table.target in _PARTS:
+    while is_view(table):
         table = table.args[0]
     known = all(isinstance(number, int) for number in numbers)
     return table.op == "placeholder" or (known and numbers[0] <= numbers[1])
 
 
-def _keeps(target: Any) -> bool:
-    return target in _VIEWS or (is_operator(target) and Tag.pointwise in target.tags)
+def _keeps(node: Node) -> bool:
+    return is_view(node) or (is_operator(node.target) and Tag.pointwise in node.target.tags)

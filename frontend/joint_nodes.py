@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any, cast
 
+import torch
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
+
+from .torch_internals import is_operator, is_view_operator
 
 
 def call_like(joint: GraphModule, like: Node, target: Any, *args: Any, **options: Any) -> Node:
@@ -19,6 +23,14 @@ def call_like(joint: GraphModule, like: Node, target: Any, *args: Any, **options
 
 def _value(node: Node) -> Any:
     return node.meta["val"]
+
+
+def is_view(node: Node) -> bool:
+    """Whether `node` shows memory of its first argument: parts of a split, one by one, too."""
+    target = node.target
+    if target in (operator.getitem, torch.ops.aten._unsafe_view.default):
+        return True
+    return is_operator(target) and is_view_operator(target)
 
 
 def argument(node: Node, name: str) -> Any:

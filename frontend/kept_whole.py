@@ -16,6 +16,8 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
+from .joint_nodes import is_view
+
 _ATEN = torch.ops.aten
 _DIVIDE: tuple[Any, ...] = (
     _ATEN.split.Tensor,
@@ -24,7 +26,6 @@ _DIVIDE: tuple[Any, ...] = (
 )
 _CUT: tuple[Any, ...] = (_ATEN.slice.Tensor, _ATEN.select.int)
 """What leaves the rest: of products, torch compares what is kept."""
-_VIEWS = (_ATEN.view.default, _ATEN._unsafe_view.default, _ATEN.permute.default, _ATEN.t.default)
 _STORED = (
     _ATEN.mm.default,
     _ATEN.addmm.default,
@@ -51,6 +52,6 @@ def keep_whole(joint: GraphModule) -> None:
 def _source(node: Node) -> Node:
     """What `node` divides, behind views."""
     source: Any = node.args[0]
-    while source.target in (*_VIEWS, *_DIVIDE, *_CUT, operator.getitem):
+    while is_view(source):
         source = source.args[0]
     return source

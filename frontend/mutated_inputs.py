@@ -8,13 +8,13 @@ from what `b` has become (torch 2.13). What reads an input directly in the backw
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Iterable
-from typing import Any, cast
 
 import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
+
+from .joint_nodes import is_view
 
 _COPY = torch.ops.aten.copy_.default
 
@@ -32,12 +32,4 @@ def _readers(value: Node) -> Iterable[Node]:
     """Those that read the memory of `value`, itself or its views, but not those views."""
     for user in value.users:
         if user.target is not _COPY:
-            yield from _readers(user) if _is_view(user) else (user,)
-
-
-def _is_view(node: Node) -> bool:
-    """Whether `node` shows memory of what it is given: parts of a split, one by one, too."""
-    if node.target is operator.getitem:
-        return True
-    schema = getattr(cast("Any", node.target), "_schema", None)
-    return schema is not None and any(result.alias_info is not None for result in schema.returns)
+            yield from _readers(user) if is_view(user) else (user,)

@@ -17,10 +17,9 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import call_like
+from .joint_nodes import call_like, is_view
 
 _ATEN = torch.ops.aten
-_VIEWS = (_ATEN.view.default, _ATEN._unsafe_view.default, _ATEN.permute.default, _ATEN.unsqueeze.default)
 
 
 def keep_shorter(joint: GraphModule, attention: Sequence[Any]) -> None:
@@ -66,7 +65,7 @@ def _copied(node: Any) -> list[Node]:
             readers = [str(user.target) for copied in found for user in copied.users]
             needed = any("attention_backward" in reader for reader in readers)
             return found if needed and source.target is _ATEN.expand.default else []
-        if node.target not in _VIEWS:
+        if not is_view(node):
             break
         node = source
     return []

@@ -30,6 +30,11 @@ def schema_of(op: Operator) -> Any:
     return op._schema  # pyright: ignore[reportPrivateUsage]
 
 
+def is_view_operator(op: Operator) -> bool:
+    """Whether what it returns shares memory with an operand, which it does not write."""
+    return any(r.alias_info is not None and not r.alias_info.is_write for r in schema_of(op).returns)
+
+
 def find_operator(callee: str) -> Operator | None:
     """The operator that `aten::name.overload` names."""
     namespace, _, rest = callee.partition("::")

@@ -85,7 +85,7 @@ _GPU: tuple[str, ...] = (
     "sum-at-source",
     "scatter-at-source",
     _FUSION_GPU["fuse-siblings"],
-    "store-statistics",
+    "store-statistics{column=512}",
     "leave-products",
     *KERNELS[_FUSED + 1 : _AFTER_FUSION],
     "reduce-online",

@@ -30,7 +30,7 @@ from ..dtypes import CARRIERS, ELEMENTS, dtype_name, encode
 from ..errors import Unsupported
 from ..strides import kept_layout
 from ..symbols import Symbols
-from ..torch_internals import NONDETERMINISTIC, Operator, find_operator, schema_of
+from ..torch_internals import NONDETERMINISTIC, Operator, find_operator, is_view_operator, schema_of
 from .builder import Builder, FloatScalar
 
 UNIT = UnitAttr()
@@ -166,7 +166,7 @@ def _is_known(fake: Any, symbols: Symbols) -> bool:
 
 def _without_alias(op: Operator) -> Operator:
     """The copying variant of a view operator: a value never shares memory with another."""
-    if not any(r.alias_info is not None and not r.alias_info.is_write for r in schema_of(op).returns):
+    if not is_view_operator(op):
         return op
     schema = schema_of(op)
     overload = schema.overload_name or "default"

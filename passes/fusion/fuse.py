@@ -82,19 +82,26 @@ class FusePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            bodies = Bodies(scans_join=self.far, column=self.column, parts=self.far)
-            together = SizesTogether(bodies, inf if remarks_wanted() else self.max_ops)
-            _Fuser(function.body.block, self, bodies, together, self.hold_back).run()
+            Fuser.of(function.body.block, self).run()
 
 
 @dataclass
-class _Fuser:
+class Fuser:
+    """Fuses kernels of one block."""
+
     block: Block
     options: FusePass
     bodies: Bodies
     together: SizesTogether
     hold_back: bool
     held_back: bool = False
+
+    @classmethod
+    def of(cls, block: Block, options: FusePass) -> Fuser:
+        """With nothing known of the kernels yet."""
+        bodies = Bodies(scans_join=options.far, column=options.column, parts=options.far)
+        together = SizesTogether(bodies, inf if remarks_wanted() else options.max_ops)
+        return cls(block, options, bodies, together, options.hold_back)
 
     def run(self) -> None:
         self._walk()
@@ -197,16 +204,6 @@ class _Fuser:
             return None
         sunk = users_to_sink(producer, consumer)
         return None if isinstance(sunk, str) else merge(producer, consumer, self.bodies, found, sunk)
-
-
-def fuse_one(value: OpResult, consumer: KernelOp, options: FusePass) -> KernelOp | None:
-    """The kernel that stands there once `consumer` makes `value` itself; None where it should not."""
-    block = consumer.parent_block()
-    assert block is not None
-    bodies = Bodies(scans_join=options.far, column=options.column, parts=options.far)
-    fuser = _Fuser(block, options, bodies, SizesTogether(bodies, options.max_ops), hold_back=False)
-    found = fuser.fuse(value, consumer)
-    return None if isinstance(found, str) else found
 
 
 def _place(value: SSAValue) -> str:

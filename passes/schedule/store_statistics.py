@@ -15,8 +15,8 @@ from tilewright.dialects.tk.kernels import KernelOp
 
 from ..fusion.body import reduced_axes, store_to
 from ..fusion.computed_again import compute_again
-from ..fusion.contents import Bodies
-from ..fusion.fuse import FusePass, fuse_one
+from ..fusion.contents import NEAR, Bodies
+from ..fusion.fuse import FusePass, Fuser
 from ..fusion.in_place import reads_what_changes
 from ..fusion.naming import NAME, fused_name
 from ..fusion.worth import Memory
@@ -50,17 +50,19 @@ class StoreStatisticsPass(ModulePass):
     norm. What the first read for that alone it reads no more, which counts. A reader that walks the same
     rows, and needs their elements at other places (rotary embeddings behind a norm of heads), reduces them
     itself then, and one kernel is left. Left alone is what others read as well, what a matrix product reads,
-    and what costs more to compute again.
+    and what costs more to compute again. `column` is that of `fuse`.
     """
 
     name = "store-statistics"
 
     max_ops: int = 256
     max_inputs: int = 32
+    column: int = NEAR
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            _join(function.body.block, _walk(function.body.block, self), self)
+            block = function.body.block
+            _join(block, _walk(block, self), self)
 
 
 def _walk(block: Block, limits: StoreStatisticsPass) -> set[Operation]:
@@ -78,18 +80,23 @@ def _walk(block: Block, limits: StoreStatisticsPass) -> set[Operation]:
 
 def _join(block: Block, divided: set[Operation], limits: StoreStatisticsPass) -> None:
     """Let a reader that walks the same rows reduce them itself."""
-    options = FusePass(max_ops=limits.max_ops, max_inputs=limits.max_inputs, far=True)
+    options = FusePass(max_ops=limits.max_ops, max_inputs=limits.max_inputs, far=True, column=limits.column)
+    fuser = Fuser.of(block, options)
     op = block.first_op
     while op is not None:
-        joined = None
-        if isinstance(op, KernelOp):
-            for value in [v for v in op.operands if isinstance(v, OpResult) and v.op in divided]:
-                joined = joined or (fuse_one(value, op, options) if rewrites_left() else None)
-        if joined is None:
-            op = op.next_op
-        else:
-            count_rewrite(joined, "reduces its rows itself")
-            op = joined
+        joined = _joined(op, divided, fuser) if isinstance(op, KernelOp) else None
+        op = joined or op.next_op
+
+
+def _joined(reader: KernelOp, divided: set[Operation], fuser: Fuser) -> KernelOp | None:
+    """The kernel that stands there once `reader` is one with a kernel that stores statistics for it."""
+    for value in reader.operands:
+        if not isinstance(value, OpResult) or value.op not in divided or not rewrites_left():
+            continue
+        if not isinstance(found := fuser.fuse(value, reader), str):
+            count_rewrite(found, "reduces its rows itself")
+            return found
+    return None
 
 
 @dataclass

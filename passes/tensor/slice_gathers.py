@@ -18,7 +18,7 @@ from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterAddOp, ScatterOp
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReshapeOp, ReverseOp, SliceOp
-from tilewright.dialects.types import element_type_of, sizes_of
+from tilewright.dialects.types import element_type_of, is_float, sizes_of
 
 from ..rewrite import skip
 from .driver import Rewrite, Rules, apply_rules
@@ -175,7 +175,7 @@ def _slices(op: Operation, rw: Rewrite) -> SSAValue | None:
 
 
 def _add_slices(op: Operation, rw: Rewrite) -> SSAValue | None:
-    """What comes to each place, where that is a few runs of values, and of zeros between them."""
+    """What comes to each place, where that is a few runs of values, and of what adds nothing between them."""
     assert isinstance(op, ScatterAddOp)
     if (found := _few_runs(op, op.target)) is None:
         return None
@@ -192,10 +192,11 @@ def _add_slices(op: Operation, rw: Rewrite) -> SSAValue | None:
         return skip(op, f"its positions are more than {_MOST} slices")
     values = rw.value(ReshapeOp(_summed(op, place, rw), _with(sizes, dim, place.counted.size)))
     element = element_type_of(values)
+    nothing = -0.0 if is_float(element) else 0  # -0.0 + 0.0 would be 0.0
     written = [
         _run_of(values, dim, part, rw)
         if isinstance(part, Run)
-        else rw.value(FullOp(0, element, _with(sizes, dim, as_expr(part))))
+        else rw.value(FullOp(nothing, element, _with(sizes, dim, as_expr(part))))
         for part in parts
     ]
     return rw.value(AddOp(op.target, _joined(written, dim, rw)))

@@ -133,11 +133,11 @@ func.func @reads_in_turns(%t: tensor<8x3xf32>, %v: tensor<8x3xf32>) -> (tensor<8
 
 // -----
 
-// Values for every other place, the sum of two each: zeros stand between them. Of zeros, more parts than
-// slices were asked for.
+// Values for every third place, the sum of two each: between them stands what leaves even -0.0 as it is.
 // CHECK-LABEL: @adds_to_every_third
 // CHECK:     %[[V:.*]] = tw.sum %v over [0] : tensor<2x2xf32> -> tensor<2xf32>
-// CHECK:     tw.concat %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} dim 0 : (tensor<1xf32>, tensor<2xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<5xf32>
+// CHECK:     %[[N:.*]] = tw.full -0.0{{.*}} : f32 -> tensor<2xf32>
+// CHECK:     tw.concat %{{.*}}, %[[N]], %{{.*}}, %{{.*}} dim 0 : (tensor<1xf32>, tensor<2xf32>, tensor<1xf32>, tensor<1xf32>) -> tensor<5xf32>
 func.func @adds_to_every_third(%t: tensor<5xf32>, %v: tensor<2x2xf32>) -> tensor<5xf32> {
   %n = tw.iota dim 0 start "0" step "3" -> tensor<2xi64>
   %i = tw.broadcast %n dims [1] : tensor<2xi64> -> tensor<2x2xi64>
