@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
@@ -41,7 +41,7 @@ class Run:
 
 def listed(index: SSAValue) -> Listed | None:
     """What `index` holds, if that is known and varies along one dimension."""
-    found = _evaluated(index)
+    found = _Evaluator().of(index)
     if found is None or found.size == 0:
         return None
     varying = [dim for dim in range(found.ndim) if (found != found.take([0], dim)).any()]
@@ -75,24 +75,34 @@ def _from(numbers: Sequence[int], start: int) -> Iterator[Run]:
         yield Run(numbers[start], step, length)
 
 
-def _evaluated(value: SSAValue) -> Array | None:
-    """The elements of a small tensor, by the reference semantics; None where they depend on anything."""
-    op, count = value.owner, numel_of(value)
-    if not isinstance(op, Operation) or count is None or count > MAX_ELEMENTS:
-        return None
-    if isinstance(op, IotaOp):
-        if any(parse_expr(text.data).constant is None for text in (op.start, op.step)):
+@dataclass
+class _Evaluator:
+    """The elements of small tensors, by the reference semantics; None where they depend on anything."""
+
+    found: dict[SSAValue, Array | None] = field(default_factory=dict[SSAValue, "Array | None"])
+
+    def of(self, value: SSAValue) -> Array | None:
+        if value not in self.found:
+            self.found[value] = self._evaluated(value)
+        return self.found[value]
+
+    def _evaluated(self, value: SSAValue) -> Array | None:
+        op, count = value.owner, numel_of(value)
+        if not isinstance(op, Operation) or count is None or count > MAX_ELEMENTS:
             return None
-    elif isinstance(op, FullOp):
-        if not isinstance(op.value, IntegerAttr | FloatAttr):
-            return None  # an expression of symbols
-    elif not isinstance(op, ConstantOp) and not (op.has_trait(Elementwise) or isinstance(op, VIEWS)):
-        return None
-    args = [_evaluated(operand) for operand in op.operands]
-    known = [arg for arg in args if arg is not None]
-    if len(known) < len(args):
-        return None
-    try:
-        return semantics_of(op)(op, known, reference_machine())[0]
-    except (ZeroDivisionError, IndexError):
-        return None
+        if isinstance(op, IotaOp):
+            if any(parse_expr(text.data).constant is None for text in (op.start, op.step)):
+                return None
+        elif isinstance(op, FullOp):
+            if not isinstance(op.value, IntegerAttr | FloatAttr):
+                return None  # an expression of symbols
+        elif not isinstance(op, ConstantOp) and not (op.has_trait(Elementwise) or isinstance(op, VIEWS)):
+            return None
+        args = [self.of(operand) for operand in op.operands]
+        known = [arg for arg in args if arg is not None]
+        if len(known) < len(args):
+            return None
+        try:
+            return semantics_of(op)(op, known, reference_machine())[0]
+        except (ZeroDivisionError, IndexError):
+            return None

@@ -5,8 +5,11 @@ from __future__ import annotations
 from random import Random
 
 import pytest
+from xdsl.dialects.builtin import i64
 
-from tilewright.passes.tensor.listed_positions import runs
+from tilewright.dialects.tw.creation import IotaOp
+from tilewright.dialects.tw.elementwise_binary import AddOp
+from tilewright.passes.tensor.listed_positions import listed, runs
 
 
 @pytest.mark.parametrize(
@@ -33,3 +36,12 @@ def test_runs_hold_all_numbers() -> None:
     for _ in range(200):
         numbers = [random.randrange(4) for _ in range(random.randrange(12))]
         assert [run.first + run.step * i for run in runs(numbers) for i in range(run.length)] == numbers
+
+
+def test_sums_of_sums_are_evaluated_once() -> None:
+    value = IotaOp(i64, [4]).result
+    for _ in range(60):
+        value = AddOp(value, value).result
+    found = listed(value)
+    assert found is not None
+    assert found.places == tuple(i * 2**60 for i in range(4))
