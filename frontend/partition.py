@@ -2,7 +2,7 @@
 
 torch would save the state of the generator around each random operator that a checkpoint recomputes: an
 operator on a function, which no graph of ours holds. So a seed is drawn before, and kept; from it both passes
-draw the same numbers. Seeds of attention with dropout are kept, too; without, it draws none (`undrawn.py`).
+draw the same numbers. Seeds of attention with dropout are kept, too; without, it draws none (`stand_ins.py`).
 What is kept of attention that the program writes out: `recomputed_weights.py`; of repetitions:
 `repetitions.py`; of positions: `counted_positions.py`; of what is divided: `kept_whole.py`; of inputs that
 change: `mutated_inputs.py`. Which gradients are no sums in memory: `permutations.py`.
@@ -26,8 +26,8 @@ from .own_operators import operators
 from .permutations import look_up_gradients
 from .recomputed_weights import recompute_weights
 from .repetitions import keep_shorter
+from .stand_ins import hide_operators, show_operators
 from .true_types import correct_types
-from .undrawn import hide_operators, show_operators
 
 _AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
 _APART = 1 << 40

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp, TransposeOp
 from tilewright.dialects.types import element_type_of, scalar_type, sizes_of
 
@@ -29,7 +31,8 @@ def concat_becomes_kernel(op: Operation) -> bool:
     if len(op.inputs) > most:
         skip(op, f"joined piece by piece: it has more than {most}")
         return False
-    if any(_lands_in_place(value) for value in op.inputs):
+    stored = _is_stored(op.result)
+    if any(_lands_in_place(value, stored=stored) for value in op.inputs):
         skip(op, "joined piece by piece: one is computed where it belongs")
         return False
     return True
@@ -40,15 +43,28 @@ def _is_given(value: SSAValue) -> bool:
     return isinstance(_viewed(value)[-1], BlockArgument)
 
 
-def _lands_in_place(value: SSAValue) -> bool:
-    """Whether what computes `value` writes it into the result, and could not be computed there instead."""
+def _lands_in_place(value: SSAValue, *, stored: bool) -> bool:
+    """Whether what computes `value` writes it into the result, and could not be computed there instead.
+
+    What reduces can write twice what others read, too: that is worth it if the result is stored anyway.
+    """
     viewed = _viewed(value)
-    if not all(v.has_one_use() for v in viewed):
-        return False
-    owner = viewed[-1].owner
+    owner, alone = viewed[-1].owner, all(v.has_one_use() for v in viewed)
     if isinstance(owner, KernelOp):
-        return any(reduced_axes(inner) for inner in owner.body.block.ops)
-    return type(owner) in OUT_VARIANTS
+        return (alone or stored) and any(reduced_axes(inner) for inner in owner.body.block.ops)
+    return alone and type(owner) in OUT_VARIANTS
+
+
+def _is_stored(value: SSAValue) -> bool:
+    """Whether what is not computed in kernels reads `value`, itself or a view of it."""
+    for use in value.uses:
+        reader = use.operation
+        if isinstance(reader, ReshapeOp | TransposeOp):
+            if _is_stored(reader.result):
+                return True
+        elif isinstance(reader, ReturnOp | AtenOp):
+            return True
+    return False
 
 
 def _viewed(value: SSAValue) -> list[SSAValue]:

@@ -102,9 +102,7 @@ def test_sizes_of_symbols() -> None:
         torch.testing.assert_close(given[0].grad, given[1].grad)
 
 
-@pytest.mark.parametrize("rows", [112, 32771])
-def test_what_is_kept_for_the_gradient(rows: int) -> None:
-    """Beside the result, two bytes per window, or four where a window reaches farther than two count."""
+def kept_for_the_gradient(pool: nn.Module, rows: int, target: str) -> list[torch.dtype]:
     kept: list[torch.dtype] = []
 
     def pack(value: Tensor) -> Tensor:
@@ -112,9 +110,24 @@ def test_what_is_kept_for_the_gradient(rows: int) -> None:
         return value
 
     torch._dynamo.reset()
-    pool = torch.compile(nn.Sequential(nn.MaxPool2d(2), nn.Tanh()), backend="mlir")
+    compiled = torch.compile(pool, backend="mlir", options={"target": target})
     x = torch.randn(1, 2, 4, rows, requires_grad=True)
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda value: value):
-        pool(x).sum().backward()
+        compiled(x).sum().backward()
+    return kept
+
+
+@pytest.mark.parametrize("rows", [112, 32771])
+def test_what_is_kept_for_the_gradient(rows: int) -> None:
+    """Beside the result, two bytes per window, or four where a window reaches farther than two count."""
+    kept = kept_for_the_gradient(nn.Sequential(nn.MaxPool2d(2), nn.Tanh()), rows, "cpu_openmp")
     assert kept.count(torch.int64) == 0
     assert kept.count(torch.int16 if rows == 112 else torch.int32) == 1
+
+
+@pytest.mark.usefixtures("like_cuda")
+@pytest.mark.parametrize("stride", [1, 2])
+def test_what_windows_are_looked_for_with(stride: int) -> None:
+    """Wider positions are read with padding, which torch would not compute again."""
+    kept = kept_for_the_gradient(nn.MaxPool2d(3, stride, 1), 20, "gpu_emulated")
+    assert [dtype for dtype in kept if not dtype.is_floating_point] == [torch.int16]
