@@ -8,9 +8,10 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zlib import crc32
 
 import pytest
 
@@ -94,11 +95,27 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-def long_tests() -> list[str]:
-    """An expression per line of long_tests.txt, for whole node ids."""
+def long_tests() -> Callable[[str], bool]:
+    """Whether long_tests.txt leaves a node id to `make test-long`."""
     lines = (Path(__file__).parent / "long_tests.txt").read_text().splitlines()
-    wanted = (f"test/{line}" for line in lines if line and not line.startswith("#"))
-    return [re.escape(line).replace(r"\*", ".*") for line in wanted]
+    named: list[str] = []
+    parts: list[tuple[re.Pattern[str], int]] = []
+    for line in lines:
+        if line and not line.startswith("#"):
+            name, _, kept = line.partition(" but 1 in ")
+            pattern = re.escape(f"test/{name}").replace(r"\*", ".*")
+            if kept:
+                parts.append((re.compile(pattern), int(kept)))
+            else:
+                named.append(pattern)
+    whole = re.compile("|".join(named))
+
+    def is_long(node: str) -> bool:
+        if whole.fullmatch(node):
+            return True
+        return any(pattern.fullmatch(node) and crc32(node.encode()) % n for pattern, n in parts)
+
+    return is_long
 
 
 def pytest_collection_finish() -> None:
@@ -114,9 +131,9 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    long = re.compile("|".join(long_tests()))
+    is_long = long_tests()
     for item in items:
-        if long.fullmatch(item.nodeid):
+        if is_long(item.nodeid):
             item.add_marker("long")
     marked = [item for item in items if item.get_closest_marker("gpu") is not None]
     if not marked:
