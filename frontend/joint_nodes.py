@@ -25,6 +25,20 @@ def _value(node: Node) -> Any:
     return node.meta["val"]
 
 
+def forward_nodes(joint: GraphModule, num_fwd_outputs: int) -> dict[Node, None]:
+    """What the results of the forward pass are made of, and these."""
+    outputs = joint.graph.output_node().args[0]
+    assert isinstance(outputs, list | tuple)
+    found: dict[Node, None] = {}
+    todo = [node for node in outputs[:num_fwd_outputs] if isinstance(node, Node)]
+    while todo:
+        node = todo.pop()
+        if node not in found:
+            found[node] = None
+            todo += node.all_input_nodes
+    return found
+
+
 def is_view(node: Node) -> bool:
     """Whether `node` shows memory of its first argument: parts of a split, one by one, too."""
     target = node.target

@@ -60,7 +60,7 @@ def partition(
     keep_whole(joint)
     _draw_from_seeds(joint)
     _forget_seeds(joint)
-    hide_operators(joint)
+    hide_operators(joint, how["num_fwd_outputs"])
     forward, backward = min_cut_rematerialization_partition(joint, inputs, **how)
     for part in (forward, backward):
         show_operators(part)

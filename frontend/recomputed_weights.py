@@ -25,7 +25,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 from tilewright.passes.schedule.chain_blocks import DEEPEST_GRAD
 
 from .dropped_weights import Dropped, dropped
-from .joint_nodes import call_like
+from .joint_nodes import call_like, forward_nodes
 from .torch_internals import size_expression
 
 _ATEN = torch.ops.aten
@@ -52,9 +52,7 @@ class _Attention:
 
 def recompute_weights(joint: GraphModule, num_fwd_outputs: int) -> None:
     """Say of each such attention in a joint graph what is kept."""
-    outputs = joint.graph.output_node().args[0]
-    assert isinstance(outputs, list | tuple)
-    forward = _ancestors([n for n in outputs[:num_fwd_outputs] if isinstance(n, Node)])
+    forward = forward_nodes(joint, num_fwd_outputs)
     for product in list(joint.graph.find_nodes(op="call_function", target=_ATEN.bmm.default)):
         if product not in forward or (found := _attention(product, forward)) is None:
             continue
@@ -67,17 +65,6 @@ def recompute_weights(joint: GraphModule, num_fwd_outputs: int) -> None:
             node.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
         for node in (*found.kept, found.out):
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
-
-
-def _ancestors(nodes: Sequence[Node]) -> dict[Node, None]:
-    found: dict[Node, None] = {}
-    todo = list(nodes)
-    while todo:
-        node = todo.pop()
-        if node not in found:
-            found[node] = None
-            todo += node.all_input_nodes
-    return found
 
 
 def _is(node: Any, target: Any) -> bool:

@@ -7,8 +7,9 @@ a function, which no graph of ours holds.
     wide = to(offsets, int32);  read = constant_pad_nd(wide)          kept: offsets, not wide
 
 torch lists what fuses with what reads it; what anything else reads it takes for stored, and not worth to be
-computed again. Kernels of ours read views of any kind, and padded or reversed tensors, in place, and compute
-whatever is elementwise.
+computed again. Kernels of ours compute whatever is elementwise, and read views of any kind, and padded or
+reversed tensors, in place. Of those that the forward pass needs torch may think as it does: of windows, it
+would reduce in the backward pass again what it keeps now.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from torch import Tag
 from torch._functorch.partitioners import get_default_op_list
 from torch.fx import GraphModule, Node
 
-from .joint_nodes import argument, is_view
+from .joint_nodes import argument, forward_nodes, is_view
 from .torch_internals import NONDETERMINISTIC, Operator, is_operator, schema_of
 
 _ATEN = torch.ops.aten
@@ -40,20 +41,18 @@ class _StandIn:
         return self.operator(*args, **kwargs)
 
 
-def hide_operators(joint: GraphModule) -> None:
+def hide_operators(joint: GraphModule, num_fwd_outputs: int) -> None:
     """Put functions in the place of operators."""
-    listed = get_default_op_list().fusible_ops
+    listed, forward = get_default_op_list().fusible_ops, forward_nodes(joint, num_fwd_outputs)
     for node in joint.graph.nodes:
         target: Any = node.target
         if not is_operator(target) or target.overloadpacket in listed:
             continue
         if _draws_nothing(node):
             node.target = _StandIn(target, None)
-        elif is_view(node):
-            node.target = _StandIn(
-                target, _ATEN.split if isinstance(node.meta["val"], list | tuple) else _ATEN.view
-            )
-        elif Tag.pointwise in target.tags or target in _ELSEWHERE:
+        elif Tag.pointwise in target.tags:
+            node.target = _StandIn(target, _ATEN.neg)
+        elif node not in forward and (is_view(node) or target in _ELSEWHERE):
             node.target = _StandIn(target, _ATEN.neg)
 
 

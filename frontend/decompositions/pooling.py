@@ -150,14 +150,20 @@ def _strides(sizes: Sequence[Any]) -> list[Any]:
 def _pooled(x: Tensor, windows: Windows | None) -> tuple[Tensor, Tensor]:
     if windows is None:
         return NotImplemented
-    rank, strides = windows.rank, _strides(x.shape[-windows.rank :])
+    strides = _strides(x.shape[-windows.rank :])
     values, behind = _behind_corner(x, windows, strides)
-    corner: Any = 0
-    for d in range(rank):
-        start, step = -windows.low[d] * strides[d], windows.strides[d] * strides[d]
-        corner = corner + _along(d, rank, _line(x, start, step, windows.counts[d]))
     order = suggest_memory_format(x)
-    return values.contiguous(memory_format=order), (corner + behind).contiguous(memory_format=order)
+    positions = _corners(x, windows, strides) + behind
+    return values.contiguous(memory_format=order), positions.contiguous(memory_format=order)
+
+
+def _corners(x: Tensor, windows: Windows, strides: Sequence[Any]) -> Any:
+    """The position of the first place of each window, in the padding, too."""
+    found: Any = 0
+    for d in range(windows.rank):
+        start, step = -windows.low[d] * strides[d], windows.strides[d] * strides[d]
+        found = found + _along(d, windows.rank, _line(x, start, step, windows.counts[d]))
+    return found
 
 
 def _gradient(gradient: Tensor, x: Tensor, indices: Tensor, rank: int, windows: Windows | None) -> Tensor:
@@ -167,13 +173,13 @@ def _gradient(gradient: Tensor, x: Tensor, indices: Tensor, rank: int, windows: 
         zeros = gradient.new_zeros((*x.shape[:first], prod(x.shape[first:])))
         found = zeros.scatter_add(first, indices.flatten(first), gradient.flatten(first)).reshape(x.shape)
         return found.contiguous(memory_format=order)
+    sizes, strides = x.shape[-rank:], _strides(x.shape[-rank:])
+    behind = indices - _corners(x, windows, strides)  # as it was kept
+    wide = torch.int32 if _known(*sizes) and prod(sizes) < 1 << 31 else torch.int64
     own: Any = 0
-    for d, stride in enumerate(_strides(x.shape[-rank:])):
-        own = own + _along(d, rank, _line(x, 0, stride, x.shape[d - rank]))
-    sizes = x.shape[-rank:]
-    if _known(*sizes) and prod(sizes) < 1 << 31:
-        indices, own = indices.to(torch.int32), own.to(torch.int32)
-    named = _of_elements(indices, -1, sizes, windows) == own[(..., *[None] * rank)]
+    for d, stride in enumerate(strides):
+        own = own + _behind(x, windows, d, wide) * stride
+    named = _of_elements(behind.to(wide), -1, sizes, windows) == own
     taken = torch.where(named, _of_elements(gradient, 0, sizes, windows), 0)
     return taken.sum(tuple(range(-rank, 0))).contiguous(memory_format=order)
 
@@ -282,13 +288,18 @@ def _numbers_averaged(x: Tensor, windows: Windows, *, padded: bool) -> Any:
 
 def _within(x: Tensor, windows: Windows, d: int) -> Tensor:
     """Whether each element is in each of the windows that may hold it, along `d`."""
+    return _behind(x, windows, d) < windows.sizes[d]
+
+
+def _behind(x: Tensor, windows: Windows, d: int, dtype: torch.dtype = torch.int64) -> Tensor:
+    """How far each element is behind the corner of each of the windows that may hold it, along `d`."""
     n, step, rank = x.shape[d - windows.rank], windows.strides[d], windows.rank
     most = windows.reach(d) // step + 1
-    place = _line(x, windows.low[d], 1, n) % step
-    behind = place.unsqueeze(-1) + _line(x, (most - 1) * step, -step, most)
+    count = (n + windows.low[d] + step - 1) // step
+    ring = _line(x, 0, 1, step, dtype).expand(count, step).reshape(-1).narrow(0, windows.low[d], n)
     shape = [1] * (2 * rank)
     shape[d], shape[rank + d] = n, most
-    return (behind < windows.sizes[d]).reshape(shape)
+    return (ring.unsqueeze(-1) + _line(x, (most - 1) * step, -step, most, dtype)).reshape(shape)
 
 
 _ROWS: Mapping[str, Callable[..., Any]] = {

@@ -75,6 +75,15 @@ def subtract_zero(op: Operation, rw: Rewrite) -> SSAValue | None:
     return op.operands[0] if _is_zero(splat_of(op.operands[1]), 1.0) else None
 
 
+def subtract_what_was_added(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """(x + y) - y is x for integers, which wrap around."""
+    total, taken = op.operands
+    if is_float(element_type_of(taken)) or not isinstance(total.owner, AddOp):
+        return None
+    x, y = total.owner.operands
+    return x if y is taken else y if x is taken else None
+
+
 def multiply_by_unit(op: Operation, rw: Rewrite) -> SSAValue | None:
     """x * 1 is x; x * -1.0 is neg x; x * 0 is 0 for integers only (NaN, inf and -0.0)."""
     for value, other in ((op.operands[0], op.operands[1]), (op.operands[1], op.operands[0])):
@@ -183,7 +192,7 @@ ELEMENTWISE_RULES: Rules = {
     BitwiseNotOp: (double_unary,),
     AbsOp: (abs_of_abs,),
     AddOp: (add_zero,),
-    SubOp: (subtract_zero,),
+    SubOp: (subtract_zero, subtract_what_was_added),
     MulOp: (multiply_by_unit,),
     DivOp: (divide_by_constant,),
     PowOp: (power_by_constant,),

@@ -34,6 +34,23 @@ func.func @keeps_what_nan_and_minus_zero_tell_apart(%x: tensor<4xf32>) -> (tenso
 
 // -----
 
+// Integers wrap around, floats are rounded.
+// CHECK-LABEL: @subtracts_what_was_added
+func.func @subtracts_what_was_added(%x: tensor<4xi64>, %y: tensor<4xi64>, %u: tensor<4xf32>, %v: tensor<4xf32>) -> (tensor<4xi64>, tensor<4xi64>, tensor<4xi64>, tensor<4xf32>) {
+  // CHECK:      %[[N:.*]] = tw.sub %x, %{{.*}} : tensor<4xi64>
+  // CHECK:      %[[F:.*]] = tw.sub %{{.*}}, %u : tensor<4xf32>
+  // CHECK-NEXT: func.return %x, %y, %[[N]], %[[F]]
+  %s = tw.add %x, %y : tensor<4xi64>
+  %a = tw.sub %s, %y : tensor<4xi64>
+  %b = tw.sub %s, %x : tensor<4xi64>
+  %n = tw.sub %x, %s : tensor<4xi64>
+  %t = tw.add %u, %v : tensor<4xf32>
+  %f = tw.sub %t, %u : tensor<4xf32>
+  func.return %a, %b, %n, %f : tensor<4xi64>, tensor<4xi64>, tensor<4xi64>, tensor<4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @folds_integer_zero
 func.func @folds_integer_zero(%x: tensor<4xi64>) -> (tensor<4xi64>, tensor<4xi64>) {
   // CHECK-NEXT: %[[Z:.*]] = tw.full 0 : i64
