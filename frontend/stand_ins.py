@@ -7,9 +7,9 @@ a function, which no graph of ours holds.
     wide = to(offsets, int32);  read = constant_pad_nd(wide)          kept: offsets, not wide
 
 torch lists what fuses with what reads it; what anything else reads it takes for stored, and not worth to be
-computed again. Kernels of ours compute whatever is elementwise, and read views of any kind, and padded or
-reversed tensors, in place. Of those that the forward pass needs torch may think as it does: of windows, it
-would reduce in the backward pass again what it keeps now.
+computed again. Kernels of ours read views of any kind, and padded or reversed tensors, in place. Of those
+that the forward pass needs torch may think as it does: of windows, it would reduce in the backward pass again
+what it keeps now.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
-from torch import Tag
 from torch._functorch.partitioners import get_default_op_list
 from torch.fx import GraphModule, Node
 
@@ -34,7 +33,7 @@ _ELSEWHERE = (_ATEN.constant_pad_nd.default, _ATEN.flip.default)
 class _StandIn:
     operator: Operator
     overloadpacket: Any
-    """That of an operator in torch's lists which is alike; None for one that has no tags."""
+    """That of an operator that torch knows to fuse; None where there is nothing to know."""
     __name__ = "stand_in"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -50,8 +49,6 @@ def hide_operators(joint: GraphModule, num_fwd_outputs: int) -> None:
             continue
         if _draws_nothing(node):
             node.target = _StandIn(target, None)
-        elif Tag.pointwise in target.tags:
-            node.target = _StandIn(target, _ATEN.neg)
         elif node not in forward and (is_view(node) or target in _ELSEWHERE):
             node.target = _StandIn(target, _ATEN.neg)
 

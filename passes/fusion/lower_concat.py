@@ -46,25 +46,34 @@ def _is_given(value: SSAValue) -> bool:
 def _lands_in_place(value: SSAValue, *, stored: bool) -> bool:
     """Whether what computes `value` writes it into the result, and could not be computed there instead.
 
-    What reduces can write twice what others read, too: that is worth it if the result is stored anyway.
+    A kernel can write twice what others read, too: worth it, if the result is stored anyway, of what it
+    reduces, and of what is read only to be joined with others.
     """
     viewed = _viewed(value)
     owner, alone = viewed[-1].owner, all(v.has_one_use() for v in viewed)
-    if isinstance(owner, KernelOp):
-        return (alone or stored) and any(reduced_axes(inner) for inner in owner.body.block.ops)
-    return alone and type(owner) in OUT_VARIANTS
+    if not isinstance(owner, KernelOp):
+        return alone and type(owner) in OUT_VARIANTS
+    if any(reduced_axes(inner) for inner in owner.body.block.ops):
+        return alone or stored
+    return stored and not alone and _is_only_joined(viewed[-1])
+
+
+def _is_only_joined(value: SSAValue) -> bool:
+    """Whether concatenations alone read `value` and its views."""
+    return all(
+        isinstance(reader, ConcatOp)
+        or (isinstance(reader, ReshapeOp | TransposeOp) and _is_only_joined(reader.result))
+        for reader in (use.operation for use in value.uses)
+    )
 
 
 def _is_stored(value: SSAValue) -> bool:
     """Whether what is not computed in kernels reads `value`, itself or a view of it."""
-    for use in value.uses:
-        reader = use.operation
-        if isinstance(reader, ReshapeOp | TransposeOp):
-            if _is_stored(reader.result):
-                return True
-        elif isinstance(reader, ReturnOp | AtenOp):
-            return True
-    return False
+    return any(
+        isinstance(reader, ReturnOp | AtenOp)
+        or (isinstance(reader, ReshapeOp | TransposeOp) and _is_stored(reader.result))
+        for reader in (use.operation for use in value.uses)
+    )
 
 
 def _viewed(value: SSAValue) -> list[SSAValue]:

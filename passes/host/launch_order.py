@@ -14,7 +14,11 @@ from tilewright.dialects.th.memory import AllocOp, BufferOp, ConstantOp, DataOp,
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
 
-Extent = tuple[int, int] | None
+Extent = Mapping[int, tuple[int, int]]
+"""Periods, and between which remainders the elements of some memory lie: from the first to below the second.
+
+Of the period 0 these are no remainders, but elements. What is not said of a period may lie anywhere.
+"""
 _SEEN_THROUGH = (ViewOp, DataOp, BufferOp)
 MADE_ANYWHERE = (AllocOp, EmptyOp, ConstantOp, *_SEEN_THROUGH)
 """Ops that only name memory: they may stand as early as what they are made of."""
@@ -30,16 +34,17 @@ def memory_of(value: SSAValue) -> SSAValue:
 
 @dataclass(frozen=True)
 class Stretch:
-    """Elements of some memory, from `start` to below `end`; all of it where nobody knows."""
+    """Elements of some memory; all of it where nothing is said of them."""
 
     memory: SSAValue
-    start: int = 0
-    end: int | None = None
+    extent: Extent = field(default_factory=dict[int, tuple[int, int]])
 
     def meets(self, other: Stretch) -> bool:
         """Whether the two, of one memory, may have an element in common."""
-        after = self.end is not None and other.start >= self.end
-        return not after and not (other.end is not None and self.start >= other.end)
+        for period, (low, high) in self.extent.items():
+            if (theirs := other.extent.get(period)) is not None and (theirs[0] >= high or low >= theirs[1]):
+                return False
+        return True
 
 
 @dataclass(frozen=True)
@@ -88,7 +93,7 @@ class LaunchOrder:
             for stretch in stretches:
                 last = table.setdefault(stretch.memory, [])
                 latest = position
-                if stretch.end is None:  # stands for all that was touched before
+                if not stretch.extent:  # stands for all that was touched before
                     latest = max([position, *(one.position for one in last)])
                     last.clear()
                 last.append(_Last(stretch, latest))
@@ -99,7 +104,7 @@ class LaunchOrder:
         if name not in self._extents:
             function = self.functions.get(name)
             count = len(op.operands)
-            self._extents[name] = [None] * count if function is None else extents(function)
+            self._extents[name] = [{}] * count if function is None else extents(function)
         pairs = zip(op.operands, self._extents[name], strict=True)
         return [_stretch(value, extent) for value, extent in pairs]
 
@@ -110,9 +115,7 @@ def _latest(table: Mapping[SSAValue, Sequence[_Last]], stretch: Stretch) -> int:
 
 
 def _stretch(value: SSAValue, extent: Extent) -> Stretch:
-    if extent is None or memory_of(value) is not value:
-        return Stretch(memory_of(value))
-    return Stretch(value, *extent)
+    return Stretch(value, extent) if memory_of(value) is value else Stretch(memory_of(value))
 
 
 def _whole(values: Sequence[SSAValue]) -> list[Stretch]:
@@ -120,30 +123,52 @@ def _whole(values: Sequence[SSAValue]) -> list[Stretch]:
 
 
 def extents(function: FuncOp) -> list[Extent]:
-    """The elements of each buffer that a function may touch; None where the subscripts do not say."""
+    """The elements of each buffer that a function may touch.
+
+    A part of a concatenation lies between two elements of each row, whose length is a period.
+    """
     found: list[Extent] = []
     for argument in function.body.block.args:
-        ranges = [_range(use.operation, function.space) for use in argument.uses]
-        known = [one for one in ranges if one is not None]
-        whole = len(known) < len(ranges) or not known
-        found.append(None if whole else (min(low for low, _ in known), max(high for _, high in known)))
+        first, *others = [_extent(use.operation, function.space) for use in argument.uses] or [{}]
+        periods = [period for period in first if all(period in other for other in others)]
+        found.append({p: _together([one[p] for one in (first, *others)]) for p in periods})
     return found
 
 
-def _range(op: Operation, space: Sequence[Expr]) -> tuple[int, int] | None:
-    """The least subscript of an access and what is above all of them, of sums of axes of known sizes."""
+def _together(ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    return min(low for low, _ in ranges), max(high for _, high in ranges)
+
+
+def _extent(op: Operation, space: Sequence[Expr]) -> Extent:
+    """Of the subscript of an access, if it is a sum of axes."""
     if not isinstance(op, LoadOp | StoreOp) or op.dynamic:
-        return None
+        return {}
     (expr,) = op.subscripts
+    if not all(len(atoms) < 2 and all(_is_axis(atom) for atom in atoms) for atoms, _ in expr.terms):
+        return {}
+    periods = {abs(factor) for atoms, factor in expr.terms if atoms and abs(factor) > 1}
+    found = {period: _range(expr, space, period) for period in (0, *sorted(periods))}
+    return {period: one for period, one in found.items() if one is not None}
+
+
+def _is_axis(atom: object) -> bool:
+    return isinstance(atom, Var) and atom.kind == "d"
+
+
+def _range(expr: Expr, space: Sequence[Expr], period: int) -> tuple[int, int] | None:
+    """The least remainder and what is above all of them, of axes of known sizes; None if some wrap around."""
     low = high = 0
     for atoms, factor in expr.terms:
         if not atoms:
             low, high = low + factor, high + factor
-            continue
-        (atom, *others) = atoms
-        size = space[atom.index].constant if isinstance(atom, Var) and atom.kind == "d" else None
-        if others or size is None:
-            return None
-        far = factor * max(0, size - 1)
-        low, high = low + min(0, far), high + max(0, far)
-    return low, high + 1
+        elif not period or factor % period:
+            (axis,) = atoms
+            size = space[axis.index].constant if isinstance(axis, Var) else None
+            if size is None:
+                return None
+            far = factor * max(0, size - 1)
+            low, high = low + min(0, far), high + max(0, far)
+    if not period:
+        return low, high + 1
+    first = low % period
+    return (first, first + high - low + 1) if first + high - low < period else None

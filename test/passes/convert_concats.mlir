@@ -125,6 +125,27 @@ func.func @keeps_a_sum_with_other_readers(%x: tensor<3x8xf32>, %y: tensor<4xf32>
 
 // -----
 
+// What is computed to be joined twice is written twice; what others read is read here again.
+// CHECK-LABEL: @keeps_what_is_joined_twice
+// CHECK-COUNT-2: tw.concat
+// CHECK-LABEL: @joins_what_others_read
+// CHECK-NOT:     tw.concat
+func.func @keeps_what_is_joined_twice(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+  %s = tw.exp %x : tensor<4xf32>
+  %t = tw.exp %y : tensor<4xf32>
+  %a = tw.concat %s, %t dim 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  %b = tw.concat %s, %y dim 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  func.return %a, %b : tensor<8xf32>, tensor<8xf32>
+}
+func.func @joins_what_others_read(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<8xf32>, tensor<4xf32>) {
+  %s = tw.exp %x : tensor<4xf32>
+  %a = tw.concat %s, %y dim 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  %t = tw.log %s : tensor<4xf32>
+  func.return %a, %t : tensor<8xf32>, tensor<4xf32>
+}
+
+// -----
+
 // A kernel may read the pieces where they are, of which one is in memory for others.
 // CHECK-LABEL: @joins_a_sum_with_other_readers
 // CHECK-NOT:     tw.concat

@@ -89,6 +89,35 @@ tk.func @long [s0] (%a: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
 
 // -----
 
+// Parts of each row are apart, whatever the number of rows is; columns that reach into others are not.
+// CHECK-LABEL: func.func @columns
+// CHECK-NEXT:  th.launch @first_group(%x) into(%y) symbols "s0"
+// CHECK-NEXT:  th.launch @middle(%x) into(%y) symbols "s0"
+// CHECK-NEXT:  return
+// CHECK:       tk.group @first_group
+// CHECK-NEXT:    tk.part @first
+// CHECK-NEXT:    tk.part @last
+func.func @columns(%x: memref<?xf32> {th.sizes = "s0", th.strides = "1"}, %y: memref<?xf32> {th.sizes = "s0, 7", th.strides = "7, 1"}) {
+  th.launch @first(%x) into(%y) symbols "s0" : (memref<?xf32>) into (memref<?xf32>)
+  th.launch @last(%x) into(%y) symbols "s0" : (memref<?xf32>) into (memref<?xf32>)
+  th.launch @middle(%x) into(%y) symbols "s0" : (memref<?xf32>) into (memref<?xf32>)
+  func.return
+}
+tk.func @first [s0, 3] (%a: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
+  %0 = tk.load %a[d0] : memref<?xf32> -> f32
+  tk.store %0, %o[d0*7 + d1] : f32, memref<?xf32>
+}
+tk.func @last [s0, 4] (%a: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
+  %0 = tk.load %a[d0] : memref<?xf32> -> f32
+  tk.store %0, %o[d0*7 + d1 + 3] : f32, memref<?xf32>
+}
+tk.func @middle [s0, 2] (%a: memref<?xf32>, %o: memref<?xf32>) symbols [s0] {
+  %0 = tk.load %a[d0] : memref<?xf32> -> f32
+  tk.store %0, %o[d0*7 + d1 + 2] : f32, memref<?xf32>
+}
+
+// -----
+
 // What a library's function writes is written before it is read, and what it reads stays as long. Around it,
 // launches of two layers are the same two groups.
 // CHECK-LABEL: func.func @around_a_call

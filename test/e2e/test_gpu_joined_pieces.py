@@ -1,0 +1,60 @@
+"""Pieces of concatenations that are stored are computed where they belong, though others read them, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from tilewright.frontend.explain import Explanation, explain
+
+Function = Callable[..., Tensor]
+
+
+def floats(*sizes: int, seed: int) -> Tensor:
+    return torch.randn(sizes, generator=torch.Generator().manual_seed(seed))
+
+
+def pooled(x: Tensor, _: Tensor) -> Tensor:
+    """Pools of several windows beside the image: their maxima are compared with it for the gradient."""
+    return torch.cat([x, *(F.max_pool2d(x, size, 1, size // 2) for size in (3, 5))], 1)
+
+
+def gates(x: Tensor, h: Tensor) -> Tensor:
+    """The gradients of both operands of a recurrent cell's gates share two of three pieces."""
+    (r, z, n), (s, t, m) = x.flatten(1).chunk(3, 1), h.flatten(1).chunk(3, 1)
+    return (r + s).sigmoid() * n + (z + t).sigmoid() * torch.tanh(n + (r + s).sigmoid() * m)
+
+
+@pytest.mark.usefixtures("like_cuda")
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize(("function", "launches"), [(pooled, (2, 2)), (gates, (1, 1))])
+def test_values_and_gradients(function: Function, launches: tuple[int, int], dtype: torch.dtype) -> None:
+    torch.compiler.reset()
+    given = [floats(2, 3, 7, 6, seed=seed).to(dtype) for seed in (0, 1)]
+    reports: list[Explanation] = []
+
+    def step(x: Tensor, y: Tensor) -> Tensor:
+        out = function(x, y)
+        weights = torch.linspace(-1, 1, out.numel(), dtype=out.dtype).view_as(out)
+        (out * weights).sum().backward()  # pyright: ignore[reportUnknownMemberType]
+        return out.detach()
+
+    def run(call: Function, wide: torch.dtype) -> Tensor:
+        x, y = (nn.Parameter(value.to(wide)) for value in given)
+        out = call(x, y)
+        return torch.cat([t.flatten().double() for t in (out, x.grad, y.grad) if t is not None])
+
+    def ours(x: Tensor, y: Tensor) -> Tensor:
+        options = {"target": "gpu_emulated", "fallback": False}
+        reports.append(explain(step, x, y, options=options))
+        return reports[0].result
+
+    exact, eager, found = run(step, torch.float64), run(step, dtype), run(ours, dtype)
+    bound = 2 if dtype == torch.float32 else 3
+    assert F.mse_loss(found, exact).sqrt() <= bound * F.mse_loss(eager, exact).sqrt()
+    forward, backward, *_ = reports[0].graphs
+    assert (len(forward.kernels), len(backward.kernels)) == launches
