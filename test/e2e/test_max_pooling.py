@@ -86,16 +86,19 @@ def test_dtypes(dtype: torch.dtype, target: str) -> None:
     check(POOLINGS["overlapping"], numbers(dtype), target)
 
 
-def test_sizes_of_symbols() -> None:
+@pytest.mark.usefixtures("gradient")
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+def test_sizes_of_symbols(target: str) -> None:
     torch._dynamo.reset()
-    compiled = torch.compile(POOLINGS["overlapping"], backend="mlir", dynamic=True, fullgraph=True)
+    pool, options = POOLINGS["overlapping"], {"target": target, "fallback": False}
+    compiled = torch.compile(pool, backend="mlir", dynamic=True, fullgraph=True, options=options)
     for size in (9, 14, 21):
         given = [
             torch.randn(2, 3, size, size + 3, generator=torch.Generator().manual_seed(size)) for _ in "ab"
         ]
         for x in given:
             x.requires_grad_()
-        found, wanted = compiled(given[0]), POOLINGS["overlapping"](given[1])
+        found, wanted = compiled(given[0]), pool(given[1])
         torch.testing.assert_close(found, wanted)
         found[0].square().sum().backward()
         wanted[0].square().sum().backward()
