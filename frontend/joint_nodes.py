@@ -25,16 +25,16 @@ def _value(node: Node) -> Any:
     return node.meta["val"]
 
 
-def forward_nodes(joint: GraphModule, num_fwd_outputs: int) -> dict[Node, None]:
-    """What the results of the forward pass are made of, and these."""
+def forward_nodes(joint: GraphModule, num_fwd_outputs: int) -> set[Node]:
+    """What the first outputs, the results of the forward pass, are made of, and these."""
     outputs = joint.graph.output_node().args[0]
     assert isinstance(outputs, list | tuple)
-    found: dict[Node, None] = {}
+    found: set[Node] = set()
     todo = [node for node in outputs[:num_fwd_outputs] if isinstance(node, Node)]
     while todo:
         node = todo.pop()
         if node not in found:
-            found[node] = None
+            found.add(node)
             todo += node.all_input_nodes
     return found
 

@@ -89,7 +89,7 @@ def _stripped(node: Node) -> tuple[Node, list[Node]]:
     return node, steps
 
 
-def _attention(out: Node, forward: dict[Node, None]) -> _Attention | None:
+def _attention(out: Node, forward: set[Node]) -> _Attention | None:
     """What `out` is the result of, if that is attention which kernels can compute again."""
     read, values = out.args
     if not isinstance(read, Node) or not isinstance(values, Node) or not _fits(values):

@@ -62,8 +62,10 @@ _TENSOR_GPU = {
     "decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']} convolutions=true}}",
     "select-scatters": "select-scatters{numbers=8}",
 }
+_COLUMN = 512
+"""Elements of a column that a program of a GPU holds."""
 _FUSION_GPU = {
-    "fuse": "fuse{hold_back=true tile=128 far=true column=512 max_ops=512}",
+    "fuse": f"fuse{{hold_back=true tile=128 far=true column={_COLUMN} max_ops=512}}",
     "fuse-siblings": "fuse-siblings{strangers=true}",
 }
 _GPU: tuple[str, ...] = (
@@ -85,7 +87,7 @@ _GPU: tuple[str, ...] = (
     "sum-at-source",
     "scatter-at-source",
     _FUSION_GPU["fuse-siblings"],
-    "store-statistics{column=512}",
+    f"store-statistics{{column={_COLUMN}}}",
     "leave-products",
     *KERNELS[_FUSED + 1 : _AFTER_FUSION],
     "reduce-online",

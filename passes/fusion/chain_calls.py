@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import math
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult
 
 from tilewright.dialects.index_expr import ZERO
 from tilewright.dialects.tk.compute import ReduceOp
@@ -15,6 +15,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.types import sizes_of
 
+from ..host.views import behind, readers
 from ..rewrite import skip
 from ..schedule.chains import find_chain
 from ..schedule.row_chain import chain_bounds
@@ -53,7 +54,7 @@ def chain_calls(last: MatmulOp, chain: Callable[[KernelOp, Why], bool]) -> None:
         return skip(last, f"not chained: it has fewer than {LEAST_ROWS} rows")
     if {use.operation for use in calls.scores.result.uses} != {calls.weights}:
         return skip(last, "not chained: its scores have other readers")
-    if _readers(calls.weights.results[calls.number]) != {last}:
+    if readers(calls.weights.results[calls.number], _is_read_through) != {last}:
         return skip(last, "not chained: its weights have other readers")
     made = _kernels(calls)
     if not chain(made[-1], _why_calls):
@@ -79,7 +80,7 @@ def _why_calls(made: KernelOp) -> str | None:
 
 def _calls(last: MatmulOp) -> _Calls | None:
     for value in (last.lhs, last.rhs):
-        source = _source(value)
+        source, _ = behind(value, _is_read_through)
         if not isinstance(source, OpResult) or not isinstance(weights := source.op, KernelOp):
             continue
         for scores in (v.owner for v in weights.operands if _is_softmax(weights)):
@@ -88,19 +89,9 @@ def _calls(last: MatmulOp) -> _Calls | None:
     return None
 
 
-def _source(value: SSAValue) -> SSAValue:
-    """The tensor of which `value` is a view."""
-    while isinstance(owner := value.owner, VIEWS):
-        value = owner.source
-    return value
-
-
-def _readers(value: SSAValue) -> set[Operation]:
-    """What reads `value`, or a view of it that somebody reads."""
-    found: set[Operation] = set()
-    for op in {use.operation: None for use in value.uses}:
-        found |= _readers(op.result) if isinstance(op, VIEWS) else {op}
-    return found
+def _is_read_through(op: Operation) -> bool:
+    """Whether a product's factor may be the result of this view."""
+    return isinstance(op, VIEWS)
 
 
 def _is_softmax(kernel: KernelOp) -> bool:

@@ -9,10 +9,11 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import AtenOp
-from tilewright.dialects.tw.view import ConcatOp, ReshapeOp, TransposeOp
+from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, scalar_type, sizes_of
 
 from ..host.library_calls import OUT_VARIANTS
+from ..host.views import behind, keeps_elements, readers
 from ..rewrite import skip
 from .body import merge_equal_inputs, reduced_axes, store_to
 from .kernel_builder import KernelBuilder
@@ -31,7 +32,7 @@ def concat_becomes_kernel(op: Operation) -> bool:
     if len(op.inputs) > most:
         skip(op, f"joined piece by piece: it has more than {most}")
         return False
-    stored = _is_stored(op.result)
+    stored = any(isinstance(reader, ReturnOp | AtenOp) for reader in readers(op.result, keeps_elements))
     if any(_lands_in_place(value, stored=stored) for value in op.inputs):
         skip(op, "joined piece by piece: one is computed where it belongs")
         return False
@@ -40,7 +41,7 @@ def concat_becomes_kernel(op: Operation) -> bool:
 
 def _is_given(value: SSAValue) -> bool:
     """Whether `value` is an argument, or a view of one."""
-    return isinstance(_viewed(value)[-1], BlockArgument)
+    return isinstance(behind(value, keeps_elements)[0], BlockArgument)
 
 
 def _lands_in_place(value: SSAValue, *, stored: bool) -> bool:
@@ -49,39 +50,14 @@ def _lands_in_place(value: SSAValue, *, stored: bool) -> bool:
     A kernel can write twice what others read, too: worth it, if the result is stored anyway, of what it
     reduces, and of what is read only to be joined with others.
     """
-    viewed = _viewed(value)
-    owner, alone = viewed[-1].owner, all(v.has_one_use() for v in viewed)
+    root, views = behind(value, keeps_elements)
+    owner, alone = root.owner, all(v.has_one_use() for v in (root, *(view.results[0] for view in views)))
     if not isinstance(owner, KernelOp):
         return alone and type(owner) in OUT_VARIANTS
     if any(reduced_axes(inner) for inner in owner.body.block.ops):
         return alone or stored
-    return stored and not alone and _is_only_joined(viewed[-1])
-
-
-def _is_only_joined(value: SSAValue) -> bool:
-    """Whether concatenations alone read `value` and its views."""
-    return all(
-        isinstance(reader, ConcatOp)
-        or (isinstance(reader, ReshapeOp | TransposeOp) and _is_only_joined(reader.result))
-        for reader in (use.operation for use in value.uses)
-    )
-
-
-def _is_stored(value: SSAValue) -> bool:
-    """Whether what is not computed in kernels reads `value`, itself or a view of it."""
-    return any(
-        isinstance(reader, ReturnOp | AtenOp)
-        or (isinstance(reader, ReshapeOp | TransposeOp) and _is_stored(reader.result))
-        for reader in (use.operation for use in value.uses)
-    )
-
-
-def _viewed(value: SSAValue) -> list[SSAValue]:
-    """`value`, what it is a view of, and so on."""
-    found = [value]
-    while isinstance(owner := found[-1].owner, ReshapeOp | TransposeOp):
-        found.append(owner.source)
-    return found
+    joined = all(isinstance(reader, ConcatOp) for reader in readers(root, keeps_elements))
+    return stored and joined and not alone
 
 
 def lower_concat(op: Operation) -> KernelOp:

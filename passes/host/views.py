@@ -70,6 +70,14 @@ def behind(
     return value, views
 
 
+def readers(value: SSAValue, follows: Callable[[Operation], bool] = is_view) -> set[Operation]:
+    """What reads `value`, or a view of it that somebody reads."""
+    found: set[Operation] = set()
+    for op in {use.operation: None for use in value.uses}:
+        found |= readers(op.results[0], follows) if follows(op) else {op}
+    return found
+
+
 def keeps_elements(op: Operation) -> bool:
     """Whether the view has every element of its source, once."""
     return isinstance(op, ReshapeOp | TransposeOp)

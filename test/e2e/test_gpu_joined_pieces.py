@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 import torch
-from torch import Tensor, nn
+from test_gpu_emulated import OPTIONS, Function, floats
+from torch import Tensor
 from torch.nn import functional as F
 
+from benchmarks.numerics import judge
 from tilewright.frontend.explain import Explanation, explain
-
-Function = Callable[..., Tensor]
-
-
-def floats(*sizes: int, seed: int) -> Tensor:
-    return torch.randn(sizes, generator=torch.Generator().manual_seed(seed))
 
 
 def pooled(x: Tensor, _: Tensor) -> Tensor:
@@ -43,18 +37,15 @@ def test_values_and_gradients(function: Function, launches: tuple[int, int], dty
         (out * weights).sum().backward()  # pyright: ignore[reportUnknownMemberType]
         return out.detach()
 
-    def run(call: Function, wide: torch.dtype) -> Tensor:
-        x, y = (nn.Parameter(value.to(wide)) for value in given)
-        out = call(x, y)
-        return torch.cat([t.flatten().double() for t in (out, x.grad, y.grad) if t is not None])
+    def run(call: Function, wide: torch.dtype) -> list[Tensor | None]:
+        x, y = (value.to(wide, copy=True).requires_grad_() for value in given)
+        return [call(x, y), x.grad, y.grad]
 
     def ours(x: Tensor, y: Tensor) -> Tensor:
-        options = {"target": "gpu_emulated", "fallback": False}
-        reports.append(explain(step, x, y, options=options))
+        reports.append(explain(step, x, y, options=OPTIONS))
         return reports[0].result
 
-    exact, eager, found = run(step, torch.float64), run(step, dtype), run(ours, dtype)
-    bound = 2 if dtype == torch.float32 else 3
-    assert F.mse_loss(found, exact).sqrt() <= bound * F.mse_loss(eager, exact).sqrt()
+    verdict = judge(run(ours, dtype), run(step, dtype), run(step, torch.float64))
+    assert verdict, verdict.why
     forward, backward, *_ = reports[0].graphs
     assert (len(forward.kernels), len(backward.kernels)) == launches
