@@ -66,7 +66,7 @@ _COLUMN = 512
 """Elements of a column that a program of a GPU holds."""
 _FUSION_GPU = {
     "fuse": f"fuse{{hold_back=true tile=128 far=true column={_COLUMN} max_ops=512}}",
-    "fuse-siblings": "fuse-siblings{strangers=true}",
+    "fuse-siblings": "fuse-siblings{scans=true}",
 }
 _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR),
@@ -95,7 +95,7 @@ _GPU: tuple[str, ...] = (
     "duplicate-results",
     "copy-together",
     "bufferize",
-    "dedupe-kernels{offsets=false}",
+    "dedupe-kernels{unit=16}",
     "group-launches",
     *KERNELS[_AFTER_FUSION + 3 : -1],
     "split-scatters",

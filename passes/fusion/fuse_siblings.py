@@ -33,8 +33,8 @@ class FuseSiblingsPass(ModulePass):
         %a, %b = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {...}
 
     Neither reads the other's result (that is what `fuse` handles). A tensor that is small
-    against the iteration space is cheap to read twice and is no reason to merge. With `strangers`, for
-    targets where each launch costs, kernels over equal spaces are merged that share no tensor at all.
+    against the iteration space is cheap to read twice and is no reason to merge. With `scans`, for
+    targets that hold rows, what scans rows is merged with others, too.
     """
 
     name = "fuse-siblings"
@@ -43,15 +43,12 @@ class FuseSiblingsPass(ModulePass):
     reach: int = 64
     """How many ops apart siblings may stand: what is read again much later has left the cache, and
     the results of the first would have to wait for the second."""
-    strangers: bool = False
-    max_inputs: int = 32
+    scans: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            bodies = Bodies(scans_join=self.strangers)
-            _fuse_block(function.body.block, KernelSizes(self.max_ops, bodies), self.reach)
-            if self.strangers:
-                _fuse_strangers(function.body.block, self)
+            sizes = KernelSizes(self.max_ops, Bodies(scans_join=self.scans))
+            _fuse_block(function.body.block, sizes, self.reach)
 
 
 def _fuse_block(block: Block, sizes: KernelSizes, reach: int) -> None:
@@ -84,52 +81,6 @@ def _absorb_earlier(kernel: KernelOp, sizes: KernelSizes, reach: int) -> KernelO
     return kernel
 
 
-_NEAR = 16
-"""How many ops apart strangers may stand: what the first one reads stays in memory until the second."""
-
-
-def _fuse_strangers(block: Block, limits: FuseSiblingsPass) -> None:
-    op, sizes = block.first_op, KernelSizes(limits.max_ops, Bodies(scans_join=True))
-    while op is not None:
-        if isinstance(op, KernelOp):
-            op = _absorb_strangers(op, limits, sizes)
-        op = op.next_op
-
-
-def _absorb_strangers(kernel: KernelOp, limits: FuseSiblingsPass, sizes: KernelSizes) -> KernelOp:
-    """Merge the kernels shortly before `kernel` that walk an equal space; returns what stands there then."""
-    bodies = sizes.bodies
-    if bodies.of(kernel).contraction is not None:
-        return kernel
-    for sibling in _before(kernel, min(limits.reach, _NEAR)):
-        if sibling.space != kernel.space or bodies.of(sibling).contraction is not None:
-            continue
-        if len({*sibling.operands, *kernel.operands}) > limits.max_inputs:
-            continue
-        if bodies.of(sibling).over != bodies.of(kernel).over:
-            continue  # one would have to walk the space as the other one does
-        found = _common_space(sibling, kernel, sizes)
-        if found is None or isinstance(sunk := users_to_sink(sibling, kernel), str):
-            continue
-        if not may_rewrite(kernel, "launched together with another kernel"):
-            break
-        kernel = merge(sibling, kernel, bodies, found, sunk)
-    return kernel
-
-
-def _before(kernel: KernelOp, reach: int) -> list[KernelOp]:
-    """Kernels within reach before this one, the nearest first."""
-    found: list[KernelOp] = []
-    op = kernel.prev_op
-    for _ in range(reach):
-        if op is None:
-            break
-        if isinstance(op, KernelOp):
-            found.append(op)
-        op = op.prev_op
-    return found
-
-
 def _earlier(kernel: KernelOp, reach: int) -> list[KernelOp]:
     """Kernels within reach before this one that share an operand with it, in order of appearance."""
     shared = set(map(id, operands_of(kernel)))
@@ -160,12 +111,6 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, sizes: Ke
         return None
     if _subscripts(value, first).isdisjoint(_subscripts(value, second)):
         return None
-    return _common_space(first, second, sizes, value)
-
-
-def _common_space(
-    first: KernelOp, second: KernelOp, sizes: KernelSizes, value: SSAValue | None = None
-) -> Match | None:
     if any(v.owner is first for v in second.operands):
         return None
     if sizes.exceeded_by(first, second):

@@ -15,9 +15,11 @@ from tilewright.dialects.tk.attributes import MapAttr, map_attr
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite
-from .kernel_key import SUBSCRIPTS, Key, kernel_key
+from .kernel_key import SUBSCRIPTS, Key, Offset, key_and_offsets
 
 _MAX_OFFSETS = 4
+_GREATEST = 2**31 - 2**16
+"""Targets give symbols 32 bits where no buffer needs more."""
 
 
 @dataclass(frozen=True)
@@ -39,24 +41,26 @@ class DedupeKernelsPass(ModulePass):
 
     Symbols of a function are numbered in the order of their first use, so that equal
     functions have equal text. Offsets differ between the steps of a recurrence and the layers
-    that draw random numbers; `offsets=false` keeps them constant, which tells a target more
-    about alignment. Runs before scheduling: what is equal is scheduled once.
+    that draw random numbers. Symbols count `unit` elements, so that targets still know what is
+    aligned (of 16, `%x[d0 + 16*s1]`); functions whose offsets differ by other numbers stay apart.
+    Where constants stand in a function does not matter. Runs before scheduling: what is equal is
+    scheduled once.
     """
 
     name = "dedupe-kernels"
 
-    offsets: bool = True
+    unit: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         groups: dict[Key, list[_Member]] = {}
         for function in [f for f in op.ops if isinstance(f, FuncOp)]:
-            order, offsets = _number_symbols(function), list[int]()
-            key = kernel_key(function, offsets if self.offsets else None)
-            groups.setdefault(key, []).append(_Member(function, order, tuple(offsets)))
+            order = _number_symbols(function)
+            key, offsets = key_and_offsets(function, self.unit)
+            groups.setdefault(key, []).append(_Member(function, order, offsets))
         calls: dict[str, _Call] = {}
         for equal in groups.values():
             for members in _replaceable(equal):
-                calls.update(_unified(members))
+                calls.update(_unified(members, self.unit))
         for launch in [launch for launch in op.walk() if isinstance(launch, LaunchOp)]:
             if (call := calls.get(launch.kernel.string_value())) is not None:
                 _redirect(launch, call)
@@ -68,7 +72,7 @@ class _Member:
 
     function: FuncOp
     order: list[int]
-    offsets: tuple[int, ...]
+    offsets: Sequence[Offset]
 
 
 @dataclass(frozen=True)
@@ -93,40 +97,45 @@ def _replaceable(members: list[_Member]) -> list[list[_Member]]:
     return [together, *alone]
 
 
-def _unified(members: list[_Member]) -> dict[str, _Call]:
-    """One function for all members, or one per distinct list of offsets where that takes many symbols."""
+def _unified(members: list[_Member], unit: int) -> dict[str, _Call]:
+    """One function for all members, or one per distinct list of offsets where symbols cannot replace these.
+
+    Symbols are never negative: they count from the least offset.
+    """
     first = members[0]
-    shifts = [tuple(x - y for x, y in zip(m.offsets, first.offsets, strict=True)) for m in members]
-    columns = list(zip(*shifts, strict=True))
+    table = [tuple([offset.value for offset in member.offsets]) for member in members]
+    columns = [tuple([(n - min(column)) // unit for n in column]) for column in zip(*table, strict=True)]
     symbols = dict.fromkeys(column for column in columns if any(column))
-    if len(symbols) > _MAX_OFFSETS:
+    if len(symbols) > _MAX_OFFSETS or max((max(column) for column in symbols), default=0) > _GREATEST:
         apart: dict[tuple[int, ...], list[_Member]] = {}
-        for member in members:
-            apart.setdefault(member.offsets, []).append(member)
-        return {name: call for same in apart.values() for name, call in _unified(same).items()}
+        for row, member in zip(table, members, strict=True):
+            apart.setdefault(row, []).append(member)
+        return {name: call for same in apart.values() for name, call in _unified(same, unit).items()}
     calls: dict[str, _Call] = {}
     for row, member in enumerate(members):
         values = tuple(column[row] for column in symbols)
         calls[member.function.sym_name.data] = _Call(first.function, member.order, values)
     if symbols:
-        _shift(first.function, columns, list(symbols))
+        _shift(first, columns, list(symbols), unit)
     for member in members[1:]:
         member.function.detach()
         member.function.erase()
     return calls
 
 
-def _shift(function: FuncOp, columns: Sequence[tuple[int, ...]], symbols: Sequence[tuple[int, ...]]) -> None:
-    """Add to each subscript the symbol by which it differs between the members."""
-    count = len(function.symbols.exprs)
-    place = iter(columns)
-    for op in function.body.walk():
-        if isinstance(given := op.properties.get(SUBSCRIPTS), MapAttr):
-            shifted = [(e, next(place)) for e in given.exprs]
-            if any(any(column) for _, column in shifted):
-                exprs = [e + sym(count + symbols.index(c)) if any(c) else e for e, c in shifted]
-                op.properties[SUBSCRIPTS] = map_attr(exprs)
-    function.properties["symbols"] = map_attr([sym(i) for i in range(count + len(symbols))])
+def _shift(
+    member: _Member, columns: Sequence[tuple[int, ...]], symbols: Sequence[tuple[int, ...]], unit: int
+) -> None:
+    """Let each subscript of the first member begin at the least offset, and add the symbol of the others."""
+    count = len(member.function.symbols.exprs)
+    for offset, column in zip(member.offsets, columns, strict=True):
+        if any(column):
+            attribute = offset.op.properties[SUBSCRIPTS]
+            assert isinstance(attribute, MapAttr)
+            exprs = list(attribute.exprs)
+            exprs[offset.number] += (sym(count + symbols.index(column)) - column[0]) * unit
+            offset.op.properties[SUBSCRIPTS] = map_attr(exprs)
+    member.function.properties["symbols"] = map_attr([sym(i) for i in range(count + len(symbols))])
 
 
 def _number_symbols(function: FuncOp) -> list[int]:

@@ -47,8 +47,8 @@ class GroupBuilder:
     sized: SizedFunctions
     _groups: dict[tuple[object, ...], str] = field(default_factory=dict[tuple[object, ...], str])
 
-    def build(self, launches: Sequence[LaunchOp]) -> None:
-        """Replace `launches`, none of which depends on another, by one in the place of the first."""
+    def build(self, launches: Sequence[LaunchOp], place: LaunchOp) -> None:
+        """Replace `launches`, none of which depends on another, by one in the place of one of them."""
         plan = self._plan(launches)
         first = launches[0]
         properties: dict[str, Attribute] = {
@@ -57,10 +57,10 @@ class GroupBuilder:
         }
         if plan.values:
             properties["symbols"] = StringAttr(format_exprs(plan.values))
-        _bring_forward([*plan.ins, *plan.outs], first)
+        _bring_forward([*plan.ins, *plan.outs], place)
         new = LaunchOp.create(operands=[*plan.ins, *plan.outs], properties=properties)
         carry_location(first, [new])
-        Rewriter.insert_op(new, InsertPoint.before(first))
+        Rewriter.insert_op(new, InsertPoint.before(place))
         for launch in launches:
             Rewriter.erase_op(launch)
 

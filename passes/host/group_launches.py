@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -21,7 +22,7 @@ from tilewright.dialects.types import bytes_of, element_type_of
 from ..rewrite import may_rewrite, skip
 from ..schedule.group_kinds import Kind, kind_of
 from .group_builder import GroupBuilder
-from .launch_order import LaunchOrder
+from .launch_order import LaunchOrder, Touched, is_silent
 from .outline import Names
 from .sized_functions import SizedFunctions
 
@@ -44,8 +45,11 @@ class GroupLaunchesPass(ModulePass):
         }
 
     Each launch goes up to the first one behind all that it depends on, through memory and values, if the two
-    suit each other: elementwise work, reductions of rows of like length, and beside those whatever is small.
-    Products, scatters, scans and sorts stay alone, and what would hold much memory for long. Elementwise
+    suit each other: elementwise work, reductions, scans and sorts of rows of like length, and beside those
+    whatever is small.
+    Where there is none, a group of which nothing depends on yet comes down to the launch: so do the gradients
+    of a model's vectors, each of which is summed when its layer is through and read by nobody.
+    Products and scatters stay alone, and what would hold much memory for long. Elementwise
     work on tensors of several static sizes is one function of the size. A group has `parameters` arguments,
     `kernels` different functions and `ops` ops in these at most; the next one begins where it is full. A
     launch that writes no element is left out. Runs before `plan-memory`: what runs at once shares no memory.
@@ -66,7 +70,7 @@ class GroupLaunchesPass(ModulePass):
             _drop_empty(function)
             for group in _Groups(self, functions, sized).of(function):
                 if len(group.launches) > 1 and may_rewrite(group.launches[0], "launched with others"):
-                    builder.build(group.launches)
+                    builder.build(group.launches, group.place)
         builder.drop_unused()
 
 
@@ -83,17 +87,23 @@ _NEAR = 16
 """Launches and calls that a launch may move past, whatever memory it takes."""
 _LITTLE = 1 << 20
 """Bytes that may be taken earlier than need be, however much."""
+_HELD = 16 << 20
+"""Bytes that a group may hold longer than need be, however long."""
 
 
 @dataclass
 class _Group:
-    """Launches at the place of the first one."""
+    """Launches that run where one of them stood."""
 
     position: int
     steps: int
-    """Launches and calls before it."""
+    """Launches and calls before its place, or before its first launch where that stood earlier."""
     kind: Kind
-    launches: list[LaunchOp]
+    place: LaunchOp
+    touched: Touched
+    held: int | None = 0
+    """Bytes of temporaries that it reads; None where nobody knows."""
+    launches: list[LaunchOp] = field(default_factory=list[LaunchOp])
     buffers: set[object] = field(default_factory=set[object])
     kernels: dict[object, int] = field(default_factory=dict[object, int])
     """Ops of each of its functions, those of all sizes being one."""
@@ -106,6 +116,8 @@ class _Groups:
     sized: SizedFunctions
     _kinds: dict[str, Kind | str] = field(default_factory=dict[str, "Kind | str"])
     _found: list[_Group] = field(default_factory=list[_Group])
+    _loose: list[_Group] = field(default_factory=list[_Group])
+    """Those that may come down to the op at hand: nothing after them depends on them."""
 
     def of(self, function: FuncOp) -> list[_Group]:
         """Every launch that may share, in a group of its own at least."""
@@ -115,6 +127,9 @@ class _Groups:
             if isinstance(op, LaunchOp):
                 place = self._place(op, position, steps, order)
             order.note(op, place)
+            if not is_silent(op):
+                touched = Touched.by(op)
+                self._loose = [g for g in self._loose if _is_before(g, place, touched)]
             steps += isinstance(op, LaunchOp | ExternOp | CallOp)
         return self._found
 
@@ -124,23 +139,43 @@ class _Groups:
         if isinstance(kind, str):
             skip(op, f"launched alone: {kind}")
             return position
-        after, full = order.last_conflict(op), False
-        bytes_ = _bytes_made(op)
-        for group in self._found:
-            if group.position <= after or not group.kind.suits(kind):
-                continue
-            if steps - group.steps > _NEAR and (bytes_ is None or bytes_ > _LITTLE):
-                continue
+        touched, full = Touched.by(op), False
+        assert touched is not None
+        for group in self._above(op, kind, steps, order.last_conflict(op)):
             if self._takes(group, op):
                 self._add(group, op, kind)
                 return group.position
             full = True
+        for group in self._coming_down(kind, steps, touched):
+            if self._takes(group, op):
+                for launch in group.launches:
+                    order.note(launch, position)
+                group.position, group.place = position, op
+                self._add(group, op, kind)
+                return position
+            full = True
         if full:
             skip(op, "not launched with those before: they are as much as one launch may be")
-        group = _Group(position, steps, kind, [])
+        group = _Group(position, steps, kind, op, touched)
         self._found.append(group)
+        self._loose.append(group)
         self._add(group, op, kind)
         return position
+
+    def _above(self, op: LaunchOp, kind: Kind, steps: int, after: int) -> Iterator[_Group]:
+        """The groups to which a launch may go up that must stand `after` some position."""
+        made = _bytes_of_temporaries(op.outs)
+        reach = _NEAR if made is None or made > _LITTLE else steps
+        for group in self._found:
+            if group.position > after and group.kind.suits(kind) and steps - group.steps <= reach:
+                yield group
+
+    def _coming_down(self, kind: Kind, steps: int, touched: Touched) -> Iterator[_Group]:
+        """The groups that may come down to a launch."""
+        for group in self._loose:
+            reach = _NEAR if group.held is None or group.held > _HELD else steps
+            if group.kind.suits(kind) and steps - group.steps <= reach and not group.touched.meets(touched):
+                yield group
 
     def _kind(self, op: LaunchOp) -> Kind | str:
         name = op.kernel.string_value()
@@ -168,6 +203,10 @@ class _Groups:
 
     def _add(self, group: _Group, op: LaunchOp, kind: Kind) -> None:
         key, count = self._key(op)
+        touched, held = Touched.by(op), _bytes_of_temporaries(op.ins)
+        assert touched is not None
+        group.touched = group.touched.joined(touched)
+        group.held = None if group.held is None or held is None else group.held + held
         group.launches.append(op)
         group.buffers.update(op.operands)
         group.kernels[key] = count
@@ -175,10 +214,15 @@ class _Groups:
             group.kind = kind
 
 
-def _bytes_made(op: LaunchOp) -> int | None:
-    """Of the memory that is there for its results only; None where nobody knows."""
+def _is_before(group: _Group, place: int, touched: Touched | None) -> bool:
+    """Whether what stands at `place` may as well come before the group."""
+    return place <= group.position or (touched is not None and not touched.meets(group.touched))
+
+
+def _bytes_of_temporaries(values: Sequence[SSAValue]) -> int | None:
+    """Of the memory that is there for some values only; None where nobody knows."""
     total = 0
-    for value in op.outs:
+    for value in values:
         if isinstance(value.owner, AllocOp | EmptyOp):
             count = _elements(value)
             if count is None:

@@ -48,6 +48,42 @@ class Stretch:
 
 
 @dataclass(frozen=True)
+class Touched:
+    """The memory that an op reads or writes, and that which it writes. All of both where nobody knows."""
+
+    all: frozenset[SSAValue]
+    written: frozenset[SSAValue]
+
+    @staticmethod
+    def by(op: Operation) -> Touched | None:
+        """What a launch or call may touch; None for other ops, of which nobody knows."""
+        match op:
+            case LaunchOp() | ExternOp():
+                return Touched(_memories(op.operands), _memories(op.outs))
+            case CallOp():  # it may write what it is given
+                return Touched(*[_memories((*op.operands, *op.results))] * 2)
+            case _:
+                return None
+
+    def joined(self, other: Touched) -> Touched:
+        """What either touches."""
+        return Touched(self.all | other.all, self.written | other.written)
+
+    def meets(self, other: Touched) -> bool:
+        """Whether one may write what the other reads or writes."""
+        return not (self.written.isdisjoint(other.all) and other.written.isdisjoint(self.all))
+
+
+def _memories(values: Sequence[SSAValue]) -> frozenset[SSAValue]:
+    return frozenset(memory_of(value) for value in values)
+
+
+def is_silent(op: Operation) -> bool:
+    """Whether an op of a plan touches no elements."""
+    return isinstance(op, (*MADE_ANYWHERE, ReturnOp))
+
+
+@dataclass(frozen=True)
 class _Last:
     """What was touched, and where in the plan."""
 
@@ -64,7 +100,9 @@ class LaunchOrder:
     _written: dict[SSAValue, list[_Last]] = field(default_factory=dict[SSAValue, list[_Last]])
     _wall: int = _START
     """Nothing may move past the op there: nobody knows what it does."""
-    _extents: dict[str, list[Extent]] = field(default_factory=dict[str, list[Extent]])
+    _extents: dict[tuple[str, tuple[Expr, ...]], list[Extent]] = field(
+        default_factory=dict[tuple[str, tuple[Expr, ...]], list[Extent]]
+    )
 
     def last_conflict(self, op: LaunchOp) -> int:
         """The last position at which something stands that must come before `op`, -1 if nothing does."""
@@ -85,7 +123,7 @@ class LaunchOrder:
                 touched = _whole((*op.operands, *op.results))
                 self._touch(touched, touched, position)
             case _:
-                if not isinstance(op, (*MADE_ANYWHERE, ReturnOp)):
+                if not is_silent(op):
                     self._wall = max(self._wall, position)
 
     def _touch(self, reads: Sequence[Stretch], writes: Sequence[Stretch], position: int) -> None:
@@ -100,12 +138,12 @@ class LaunchOrder:
 
     def _stretches(self, op: LaunchOp) -> list[Stretch]:
         """What each operand of a launch stands for."""
-        name = op.kernel.string_value()
-        if name not in self._extents:
+        name, values = op.kernel.string_value(), tuple(op.symbol_values)
+        if (name, values) not in self._extents:
             function = self.functions.get(name)
             count = len(op.operands)
-            self._extents[name] = [{}] * count if function is None else extents(function)
-        pairs = zip(op.operands, self._extents[name], strict=True)
+            self._extents[name, values] = [{}] * count if function is None else extents(function, values)
+        pairs = zip(op.operands, self._extents[name, values], strict=True)
         return [_stretch(value, extent) for value, extent in pairs]
 
 
@@ -122,14 +160,20 @@ def _whole(values: Sequence[SSAValue]) -> list[Stretch]:
     return [Stretch(memory_of(value)) for value in values]
 
 
-def extents(function: FuncOp) -> list[Extent]:
-    """The elements of each buffer that a function may touch.
+def extents(function: FuncOp, values: Sequence[Expr] = ()) -> list[Extent]:
+    """The elements of each buffer that a function may touch, given the values of its symbols.
 
     A part of a concatenation lies between two elements of each row, whose length is a period.
     """
     found: list[Extent] = []
+    known = {
+        var: value
+        for symbol, value in zip(function.symbols.exprs, values, strict=True)
+        for var in symbol.variables()
+    }
+    space = [size.substitute(known) for size in function.space]
     for argument in function.body.block.args:
-        first, *others = [_extent(use.operation, function.space) for use in argument.uses] or [{}]
+        first, *others = [_extent(use.operation, space, known) for use in argument.uses] or [{}]
         periods = [period for period in first if all(period in other for other in others)]
         found.append({p: _together([one[p] for one in (first, *others)]) for p in periods})
     return found
@@ -139,11 +183,11 @@ def _together(ranges: Sequence[tuple[int, int]]) -> tuple[int, int]:
     return min(low for low, _ in ranges), max(high for _, high in ranges)
 
 
-def _extent(op: Operation, space: Sequence[Expr]) -> Extent:
+def _extent(op: Operation, space: Sequence[Expr], known: Mapping[Var, Expr]) -> Extent:
     """Of the subscript of an access, if it is a sum of axes."""
     if not isinstance(op, LoadOp | StoreOp) or op.dynamic:
         return {}
-    (expr,) = op.subscripts
+    expr = op.subscripts[0].substitute(known)
     if not all(len(atoms) < 2 and all(_is_axis(atom) for atom in atoms) for atoms, _ in expr.terms):
         return {}
     periods = {abs(factor) for atoms, factor in expr.terms if atoms and abs(factor) > 1}

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from xdsl.ir import Operation
+
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.domain import Along, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
@@ -31,7 +33,7 @@ class Kind:
     small: bool
     """Few, of short rows: they may have other warps than they would have alone."""
     row: int
-    """Elements that a program reduces at a time, a power of two; 0 for tiles that are turned."""
+    """Elements of a row that a program reduces, scans or sorts, a power of two; 0 for turned tiles."""
 
     def suits(self, other: Kind) -> bool:
         """Whether one number of warps is right for both."""
@@ -44,15 +46,18 @@ def kind_of(func: FuncOp) -> Kind | str:
         return "its loops are explicit already"
     block = func.body.block
     for op in block.ops:
-        if isinstance(op, Along):
-            return "it sorts or scans rows"
         if scatters(op):
             return "it stores at positions that it loads, or combines what it stores"
     if find_contraction(block) is not None or find_chain(block) is not None:
         return "it is a product"
-    over = {axis for op in block.ops for axis in reduced_axes(op)}
+    over = {axis for op in block.ops for axis in _walked(op)}
     row = min(_LONGEST, power_of_two(prod(max(1, estimate(func.space[a])) for a in over)))
     points = prod(SMALL if size.constant is None else size.constant for size in known_space(func))
     if transposed_axes(func)[0] is not None and not over:
         row = 0
     return Kind(points < SMALL and row <= _SHORT, row)
+
+
+def _walked(op: Operation) -> tuple[int, ...]:
+    """The axes that an op reduces, scans or sorts."""
+    return (op.along,) if isinstance(op, Along) else reduced_axes(op)

@@ -111,8 +111,18 @@ def index(w: Writer, op: IndexOp) -> tuple[str, Shape]:
         return f"({w.text(expr, names)}).to({type_})", got
     spelled = {**w.axes, **names}
     cast = {v: f"{spelled[v]}.to(tl.int64)" for v in sorted(expr.variables(), key=str)}
-    text = w.text(expr, names | cast)
+    near = _of_axes(expr)
+    if near.variables() and near != expr and _fits(w, near):
+        text = f"({w.text(near, names)}).to(tl.int64) + {w.text(expr - near, names | cast)}"
+    else:
+        text = w.text(expr, names | cast)
     return text if type_ == "tl.int64" else f"({text}).to({type_})", got
+
+
+def _of_axes(expr: Expr) -> Expr:
+    """The terms without symbols, of which nobody knows how large they are."""
+    terms = [Expr((term,)) for term in expr.terms]
+    return sum((t for t in terms if all(v.kind == "d" for v in t.variables())), ZERO)
 
 
 def _fits(w: Writer, expr: Expr) -> bool:

@@ -55,4 +55,4 @@ def test_one_kernel(name: str) -> None:
     check(function, *inputs)
     torch.compiler.reset()
     (graph,) = explain(function, *inputs, options={"target": "gpu_emulated", "fallback": False}).graphs
-    assert len(graph.kernels) == 1
+    assert sum(graph.kernels.values()) == 1

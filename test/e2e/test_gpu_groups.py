@@ -80,6 +80,17 @@ def test_views_of_one_tensor_wait_for_each_other(gpu: EmulatedGpu) -> None:
     check(update, torch.randn(60), torch.randn(40))
 
 
+def test_rows_that_are_scanned_and_sorted(gpu: EmulatedGpu) -> None:
+    def ranked(x: Tensor, y: Tensor, z: Tensor) -> list[Tensor]:
+        values, places = torch.sort(y, dim=-1, descending=True, stable=True)
+        return [x.cumsum(-1), values, places, z.flip(1).cumprod(1), x.exp() * 2, y.logcumsumexp(0)]
+
+    x, y, z = (torch.rand(shape) for shape in ((9, 37), (13, 21), (3, 50, 2)))
+    y[2, 5], y[3, 1:7] = float("nan"), -0.0
+    torch.testing.assert_close(compiled(ranked)(x, y, z), ranked(x, y, z), equal_nan=True)
+    assert len(gpu.driver.launches()) == 1
+
+
 def test_explain_says_what_is_launched(gpu: EmulatedGpu) -> None:
     def decay(p: list[Tensor]) -> None:
         torch._foreach_mul_(p, 0.9)

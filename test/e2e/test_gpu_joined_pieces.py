@@ -48,4 +48,4 @@ def test_values_and_gradients(function: Function, launches: tuple[int, int], dty
     verdict = judge(run(ours, dtype), run(step, dtype), run(step, torch.float64))
     assert verdict, verdict.why
     forward, backward, *_ = reports[0].graphs
-    assert (len(forward.kernels), len(backward.kernels)) == launches
+    assert (sum(forward.kernels.values()), sum(backward.kernels.values())) == launches

@@ -57,7 +57,7 @@ def test_rows_are_reduced_where_they_are_read_at_other_places(dtype: torch.dtype
     errors = [F.mse_loss(v.double(), exact).sqrt() for v in (found.result, rotated(x, w, angles))]
     assert errors[0] <= 2 * errors[1]
     (graph,) = found.graphs
-    assert len(graph.kernels) == 1
+    assert sum(graph.kernels.values()) == 1
 
 
 def test_what_is_returned_is() -> None:
@@ -82,7 +82,7 @@ def test_rows_then_columns_of_the_same() -> None:
     found = explain(step, x, options={"target": "gpu_emulated", "fallback": False})
     torch.testing.assert_close(found.result, step(x))
     (graph,) = found.graphs
-    assert len(graph.kernels) == 3
+    assert sum(graph.kernels.values()) == 3
 
 
 def test_an_index_is_checked_where_statistics_are_stored() -> None:
@@ -122,7 +122,7 @@ def test_gathers_are_joined_where_they_are_checked() -> None:
     found = explain(pairs, x, i, j, options={"target": "gpu_emulated", "fallback": False})
     torch.testing.assert_close(found.result, pairs(x, i, j))
     (graph,) = found.graphs
-    assert len(graph.kernels) == 1
+    assert sum(graph.kernels.values()) == 1
     for at in (i, j):
         wrong = [t.clone() for t in (i, j)]
         wrong[at is j][2] = 9

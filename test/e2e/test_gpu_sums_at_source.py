@@ -50,7 +50,7 @@ def test_gradients_of_norms_and_biases(rows: tuple[int, ...], width: int, inner:
     torch.testing.assert_close(gradients(), expected, rtol=1e-4, atol=1e-3)
     (backward,) = (graph for graph in found.graphs if graph.kind == "backward")
     # Three make rows and sum them in parts, three add up parts, most of which are launched in groups.
-    assert len(backward.kernels) in (3, 4)
+    assert sum(backward.kernels.values()) in (3, 4)
 
 
 def norm_gradient(
@@ -95,7 +95,7 @@ def test_a_rounded_sum_of_columns_walks_rows() -> None:
     check(halves, g, x, r, w)
     torch.compiler.reset()
     (graph,) = explain(halves, g, x, r, w, options={"target": "gpu_emulated", "fallback": False}).graphs
-    assert len(graph.kernels) == 2, "the rows are read once, and their parts are added up"
+    assert sum(graph.kernels.values()) == 2, "the rows are read once, and their parts are added up"
 
 
 def layer_norm_gradient(g: Tensor, x: Tensor, mean: Tensor, rstd: Tensor, w: Tensor) -> tuple[Tensor, ...]:
@@ -123,4 +123,5 @@ def test_programs_go_along_long_rows(
     (kernels,) = tmp_path.rglob("kernels.py")
     text = kernels.read_text()
     assert loop in text
-    assert text.count("@triton.jit") == 2, "rows are read once, and their parts are added up"
+    count = text.count("\ndef ") - text.count("\ndef _part_")
+    assert count == 2, "rows are read once, and their parts are added up"

@@ -28,6 +28,7 @@ LIT: Mapping[str, Sequence[str]] = {
     "passes/host/kernel_key": ("passes/dedupe_kernels",),
     "passes/host/plan": ("passes/plan_memory",),
     "passes/host/liveness": ("passes/plan_memory",),
+    "passes/host/launch_order": ("passes/group_launches",),
     "passes/host/": ("passes/bufferize", "passes/plan_memory"),
     "passes/schedule/tile": ("passes/apply_schedule", "passes/schedule_gpu"),
     "passes/schedule/offsets": ("passes/schedule_gpu",),

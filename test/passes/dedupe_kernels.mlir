@@ -145,3 +145,65 @@ tk.func @five_1 [4] (%a: memref<99xf32>, %o: memref<4xf32>) {
   %8 = arith.addf %7, %4 : f32
   tk.store %8, %o[d0] : f32, memref<4xf32>
 }
+
+// -----
+
+// Where constants stand does not matter; which are which does.
+
+// CHECK-LABEL: @constants_anywhere
+// CHECK-NEXT: th.launch @scaled(
+// CHECK-NEXT: th.launch @scaled(
+// CHECK-NEXT: th.launch @shifted(
+func.func @constants_anywhere(%x: memref<4xf32>, %y: memref<4xf32>) {
+  th.launch @scaled(%x) into (%y) : (memref<4xf32>) into (memref<4xf32>)
+  th.launch @scaled_1(%x) into (%y) : (memref<4xf32>) into (memref<4xf32>)
+  th.launch @shifted(%x) into (%y) : (memref<4xf32>) into (memref<4xf32>)
+  func.return
+}
+tk.func @scaled [4] (%a: memref<4xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  %2 = arith.constant 2.0 : f32
+  %1 = arith.mulf %0, %2 : f32
+  %3 = arith.constant 3.0 : f32
+  %4 = arith.addf %1, %3 : f32
+  tk.store %4, %o[d0] : f32, memref<4xf32>
+}
+tk.func @scaled_1 [4] (%a: memref<4xf32>, %o: memref<4xf32>) {
+  %3 = arith.constant 3.0 : f32
+  %2 = arith.constant 2.0 : f32
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  %1 = arith.mulf %0, %2 : f32
+  %4 = arith.addf %1, %3 : f32
+  tk.store %4, %o[d0] : f32, memref<4xf32>
+}
+tk.func @shifted [4] (%a: memref<4xf32>, %o: memref<4xf32>) {
+  %2 = arith.constant 3.0 : f32
+  %3 = arith.constant 2.0 : f32
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  %1 = arith.mulf %0, %2 : f32
+  %4 = arith.addf %1, %3 : f32
+  tk.store %4, %o[d0] : f32, memref<4xf32>
+}
+
+// -----
+
+// Symbols are taken to be positive: they count from the least offset.
+
+// CHECK-LABEL: @backwards
+// CHECK-NEXT: th.launch @step(%x) into(%y) symbols "16"
+// CHECK-NEXT: th.launch @step(%x) into(%y) symbols "0"
+// CHECK: tk.func @step
+// CHECK-NEXT: tk.load %a[d0 + s0 + 3]
+func.func @backwards(%x: memref<32xf32>, %y: memref<4xf32>) {
+  th.launch @step(%x) into (%y) : (memref<32xf32>) into (memref<4xf32>)
+  th.launch @step_1(%x) into (%y) : (memref<32xf32>) into (memref<4xf32>)
+  func.return
+}
+tk.func @step [4] (%a: memref<32xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0 + 19] : memref<32xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<4xf32>
+}
+tk.func @step_1 [4] (%a: memref<32xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0 + 3] : memref<32xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<4xf32>
+}

@@ -1,5 +1,5 @@
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse{far=true},fuse-siblings{strangers=true},dce' --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse{far=true},fuse-siblings{strangers=true}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse{far=true},fuse-siblings{scans=true},dce' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk,absorb-views,dce,fuse{far=true},fuse-siblings{scans=true}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // What is made of running sums, and of all that is summed along the same rows.
 // CHECK-LABEL: @around

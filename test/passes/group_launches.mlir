@@ -185,18 +185,15 @@ tk.func @few [3, 5] (%a: memref<65536xf32>, %o: memref<3xf32>) {
 
 // CHECK-LABEL: func.func @alone
 // CHECK-NEXT:  th.launch @put
-// CHECK-NEXT:  th.launch @running
 // CHECK-NEXT:  th.launch @product
 // CHECK-NEXT:  th.launch @done
 // CHECK-NEXT:  return
 // CHECK-NOT:   tk.group
 // REMARK: th.launch at loc("m.py":7:0): launched alone: it stores at positions that it loads, or combines what it stores
-// REMARK: th.launch at loc("m.py":8:0): launched alone: it sorts or scans rows
 // REMARK: th.launch at loc("m.py":9:0): launched alone: it is a product
 // REMARK: th.launch at loc("m.py":10:0): launched alone: its loops are explicit already
-func.func @alone(%x: memref<4xf32>, %i: memref<4xi64>, %y: memref<4xf32>, %z: memref<4xf32>, %w: memref<4xf32>, %v: memref<4xf32>) {
+func.func @alone(%x: memref<4xf32>, %i: memref<4xi64>, %y: memref<4xf32>, %w: memref<4xf32>, %v: memref<4xf32>) {
   th.launch @put(%x, %i) into(%y) : (memref<4xf32>, memref<4xi64>) into (memref<4xf32>) loc("m.py":7:0)
-  th.launch @running(%x) into(%z) : (memref<4xf32>) into (memref<4xf32>) loc("m.py":8:0)
   th.launch @product(%x, %x) into(%w) : (memref<4xf32>, memref<4xf32>) into (memref<4xf32>) loc("m.py":9:0)
   th.launch @done(%x) into(%v) : (memref<4xf32>) into (memref<4xf32>) loc("m.py":10:0)
   func.return
@@ -208,11 +205,6 @@ tk.func @put [4] (%a: memref<4xf32>, %i: memref<4xi64>, %o: memref<4xf32>) {
   %3 = arith.andi %1, %2 : i64
   %4 = arith.index_cast %3 : i64 to index
   tk.store %0, %o[i0](%4) combine add : f32, memref<4xf32>
-}
-tk.func @running [4] (%a: memref<4xf32>, %o: memref<4xf32>) {
-  %0 = tk.load %a[d0] : memref<4xf32> -> f32
-  %1 = tk.scan add %0 along 0 : f32
-  tk.store %1, %o[d0] : f32, memref<4xf32>
 }
 tk.func @product [2, 2, 2] (%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<4xf32>) {
   %0 = tk.load %a[d0*2 + d2] : memref<4xf32> -> f32
@@ -226,4 +218,71 @@ tk.func @done [4] (%a: memref<4xf32>, %o: memref<4xf32>) scheduled {
     %0 = tk.load %a[d0] : memref<4xf32> -> f32
     tk.store %0, %o[d0] : f32, memref<4xf32>
   }
+}
+
+// -----
+
+// Nobody waits for the sum of the first layer: it runs with that of the second. Where a call reads it, or writes
+// what it reads, it stays where it is.
+// CHECK-LABEL: func.func @comes_down
+// CHECK:       th.extern "aten::mm.out"
+// CHECK-NEXT:  th.launch @sum_group(%x, %y) into(%p, %q)
+// CHECK-NEXT:  return
+func.func @comes_down(%x: memref<4xf32>, %y: memref<4xf32>, %p: memref<2xf32>, %q: memref<2xf32>) {
+  %a = th.view %x offset "0" sizes "2, 2" strides "2, 1" : memref<4xf32> -> !th.tensor<f32>
+  %b = th.view %y offset "0" sizes "2, 2" strides "2, 1" : memref<4xf32> -> !th.tensor<f32>
+  th.launch @sum(%x) into(%p) : (memref<4xf32>) into (memref<2xf32>)
+  th.extern "aten::mm.out"(%a, %a) into(%b) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>]} : (!th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
+  th.launch @sum(%y) into(%q) : (memref<4xf32>) into (memref<2xf32>)
+  func.return
+}
+// CHECK-LABEL: func.func @is_read
+// CHECK:       th.launch @sum(%x) into(%p)
+// CHECK:       th.extern "aten::mm.out"
+// CHECK-NEXT:  th.launch @sum(%y) into(%q)
+func.func @is_read(%x: memref<4xf32>, %y: memref<4xf32>, %p: memref<2xf32>, %q: memref<2xf32>) {
+  %a = th.view %p offset "0" sizes "2, 1" strides "1, 1" : memref<2xf32> -> !th.tensor<f32>
+  %c = th.view %p offset "0" sizes "1, 2" strides "2, 1" : memref<2xf32> -> !th.tensor<f32>
+  %b = th.view %y offset "0" sizes "2, 2" strides "2, 1" : memref<4xf32> -> !th.tensor<f32>
+  th.launch @sum(%x) into(%p) : (memref<4xf32>) into (memref<2xf32>)
+  th.extern "aten::mm.out"(%a, %c) into(%b) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>]} : (!th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
+  th.launch @sum(%y) into(%q) : (memref<4xf32>) into (memref<2xf32>)
+  func.return
+}
+// CHECK-LABEL: func.func @is_overwritten
+// CHECK:       th.launch @sum(%x) into(%p)
+// CHECK:       th.extern "aten::mm.out"
+// CHECK-NEXT:  th.launch @sum(%x) into(%q)
+func.func @is_overwritten(%x: memref<4xf32>, %y: memref<4xf32>, %p: memref<2xf32>, %q: memref<2xf32>) {
+  %a = th.view %y offset "0" sizes "2, 2" strides "2, 1" : memref<4xf32> -> !th.tensor<f32>
+  %b = th.view %x offset "0" sizes "2, 2" strides "2, 1" : memref<4xf32> -> !th.tensor<f32>
+  th.launch @sum(%x) into(%p) : (memref<4xf32>) into (memref<2xf32>)
+  th.extern "aten::mm.out"(%a, %a) into(%b) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>]} : (!th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
+  th.launch @sum(%x) into(%q) : (memref<4xf32>) into (memref<2xf32>)
+  func.return
+}
+tk.func @sum [2, 2] (%a: memref<4xf32>, %o: memref<2xf32>) {
+  %0 = tk.load %a[d0*2 + d1] : memref<4xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  tk.store %1, %o[d0] : f32, memref<2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: func.func @scans
+// CHECK-NEXT:  th.launch @running_group(%x) into(%y, %z)
+// CHECK-NEXT:  return
+func.func @scans(%x: memref<4xf32>, %y: memref<4xf32>, %z: memref<4xf32>) {
+  th.launch @running(%x) into(%y) : (memref<4xf32>) into (memref<4xf32>)
+  th.launch @copy(%x) into(%z) : (memref<4xf32>) into (memref<4xf32>)
+  func.return
+}
+tk.func @running [4] (%a: memref<4xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  %1 = tk.scan add %0 along 0 : f32
+  tk.store %1, %o[d0] : f32, memref<4xf32>
+}
+tk.func @copy [4] (%a: memref<4xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0] : memref<4xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<4xf32>
 }

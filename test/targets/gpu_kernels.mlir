@@ -219,3 +219,16 @@ tk.func @positions [1000] (%o: memref<2000xi64>) scheduled attributes {tk.index 
     tk.store %1, %o[d0 + 1000] lanes 0 : vector<128xi64>, memref<2000xi64>
   }
 }
+
+// -----
+
+// Nobody knows how large symbols are: only what they are added to has 32 bits.
+
+// CHECK-LABEL: def counters(
+// CHECK: v1 = (x0 + 5).to(tl.int64) + s0.to(tl.int64) * 16
+tk.func @counters [1000] (%o: memref<1000xi64>) symbols [s0] scheduled attributes {tk.index = 32 : i64} {
+  tk.for 0 = "0" to "1000" step 128 masked parallel {
+    %0 = tk.index "d0 + s0*16 + 5" lanes 0 : vector<128xi64>
+    tk.store %0, %o[d0] lanes 0 : vector<128xi64>, memref<1000xi64>
+  }
+}

@@ -9,6 +9,7 @@ from tk_harness import parse
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block
 
+from tilewright.dialects.index_expr import as_expr, sym
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import flat_memref
 from tilewright.passes.host.launch_order import Stretch, extents
@@ -34,6 +35,20 @@ def elements(sizes: list[int], factors: list[int], offset: int) -> set[int]:
         sum(f * at for f, at in zip(factors, place, strict=True)) + offset
         for place in product(*map(range, sizes))
     }
+
+
+def test_values_of_symbols_are_known() -> None:
+    (func,) = parse("""
+        tk.func @kernel [4] (%o: memref<4096xf32>) symbols [s0] {
+          %0 = arith.constant 1.0 : f32
+          tk.store %0, %o[d0 + s0*16] : f32, memref<4096xf32>
+        }""").body.block.ops
+    assert isinstance(func, FuncOp)
+    first, second, unknown = (
+        Stretch(MEMORY, extents(func, [e])[0]) for e in (as_expr(0), as_expr(1), sym(3))
+    )
+    assert not first.meets(second)
+    assert first.meets(unknown)
 
 
 def test_what_does_not_meet_is_apart() -> None:

@@ -137,8 +137,15 @@ class Program:
 STEPS = ("reshape", "transpose", "slice", "reverse", "broadcast", "tanh", "tanh", "plus", "concat", "matmul")
 
 
+HOST_PASSES = {
+    "cpu": "dedupe-kernels,plan-memory",
+    "gpu": "dedupe-kernels{unit=16},group-launches,plan-memory,drop-self-copies",
+}
+
+
+@pytest.mark.parametrize("target", HOST_PASSES)
 @pytest.mark.parametrize("seed", range(60))
-def test_random_program(seed: int) -> None:
+def test_random_program(seed: int, target: str) -> None:
     program = Program(seed)
     for _ in range(program.random.randint(4, 24)):
         getattr(program, program.random.choice(STEPS))()
@@ -153,7 +160,7 @@ def test_random_program(seed: int) -> None:
     run_pipeline(
         new_context(),
         module,
-        parse_pipeline("convert-tw-to-tk,dce,bufferize,dedupe-kernels,plan-memory"),
+        parse_pipeline(f"convert-tw-to-tk,dce,bufferize,{HOST_PASSES[target]}"),
     )
     verify_module(module)
     found = run_plan(module, args, np)
