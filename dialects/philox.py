@@ -29,6 +29,15 @@ def philox(seed: int, counter: Array) -> tuple[Array, Array, Array, Array]:
     return words
 
 
+WORDS = 4
+"""Numbers with counters from a multiple of this on are made of one block."""
+
+
 def uniform(seed: int, counter: Array) -> Array:
-    """Multiples of 2**-24 in [0, 1), exact in f32 and f64: the first word's upper 24 bits."""
-    return (philox(seed, counter)[0] >> 8) * 2.0**-24
+    """Multiples of 2**-24 in [0, 1), exact in f32 and f64: the upper 24 bits of one word of a block.
+
+    Number `counter` is word `counter mod 4` of block `counter div 4`.
+    """
+    words = philox(seed, counter >> 2)
+    word = sum(((counter & 3) == number) * word for number, word in enumerate(words))
+    return (word >> 8) * 2.0**-24

@@ -13,7 +13,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from tilewright.dialects.philox import uniform
+from tilewright.dialects.philox import WORDS, uniform
 
 from .random_operators import HIGHEST, LOWEST
 from .torch_internals import NONDETERMINISTIC
@@ -26,7 +26,7 @@ _SAVED = "Tensor grad, Tensor query, Tensor key, Tensor value, Tensor out, Tenso
 
 
 def _random_state(count: int, *, device: torch.device) -> Tensor:
-    """A seed that nobody else uses, and the first of `count` counters."""
+    """A seed that nobody else uses, and where `count` counters begin: at the multiple of four before it."""
     return torch.randint(LOWEST, HIGHEST, (2,), dtype=torch.int64, device=device)
 
 
@@ -52,7 +52,7 @@ def _weights(scores: Tensor, logsumexp: Tensor) -> Tensor:
 
 
 def _dropped(value: Tensor, seed: Tensor, p: float) -> Tensor:
-    counters = torch.arange(value.numel(), device=value.device).view(value.shape) + seed[1]
+    counters = torch.arange(value.numel(), device=value.device).view(value.shape) + (seed[1] & -WORDS)
     drawn = uniform(cast("Any", seed[0]), counters).float()
     kept = drawn >= torch.tensor(p, dtype=torch.float32, device=value.device)
     return torch.where(kept, value / (1.0 - p), 0.0)

@@ -106,6 +106,7 @@ _GPU: tuple[str, ...] = (
     "reduce-online",
     "schedule-gpu",
     "apply-schedule",
+    "share-draws",
 )
 """Libraries have no equal for matrix products of f32; those of halves fuse with what surrounds them."""
 

@@ -250,15 +250,19 @@ class ScanOp(IRDLOperation):
         return with_tail(parser, cls.make(kind, value, axis, factor), value)
 
 
+QUADS = "tk.quads"
+
+
 @irdl_op_definition
 class RandomOp(IRDLOperation):
     """A uniform f32 in [0, 1) that depends on nothing but `seed` and `counter` (i64 each).
 
     %1 = tk.random %seed, %counter : f32
 
-    Philox4x32-10: the key is `seed` (low word first), the block counter is
-    (low word of `counter`, high word, 0, 0), and the result is the first output word
-    shifted right by 8, times 2**-24.
+    Philox4x32-10: the key is `seed` (low word first), the block counter is (low word of
+    `counter div 4`, high word, 0, 0), and the result is output word `counter mod 4`, shifted right
+    by 8, times 2**-24. With `tk.quads` (an attribute, set by `share-draws`) every four neighbours along
+    that dimension of a tile have the counters of one block.
     """
 
     name = "tk.random"
@@ -273,7 +277,16 @@ class RandomOp(IRDLOperation):
     def make(cls, seed: SSAValue, counter: SSAValue, result_type: Attribute) -> RandomOp:
         return cls.create(operands=[seed, counter], result_types=[result_type])
 
+    @property
+    def quads(self) -> int | None:
+        """The dimension along which four neighbours share a block, if that is known."""
+        found = self.attributes.get(QUADS)
+        return found.value.data if isinstance(found, IntegerAttr) else None
+
     def verify_(self) -> None:
+        shape = shape_of_lanes(self.counter.type)
+        if self.quads is not None and not (0 <= self.quads < len(shape) and shape[self.quads] % 4 == 0):
+            raise VerifyException(f"tk.random: {self.counter.type} has no fours along {self.quads}")
         for name, operand in (("seed", self.seed), ("counter", self.counter)):
             if element_type(operand.type) != i64:
                 raise VerifyException(f"tk.random: {name} is i64 (per lane), got {operand.type}")

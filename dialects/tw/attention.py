@@ -49,7 +49,7 @@ class AttentionOp(AttentionBase):
     With `dropout p` some weights are 0 and the others are divided by `1 - p`, after the softmax: the
     log-sum-exp knows nothing of it. `seed` holds two numbers. The weight at row-major position `n` of
     `[b, h, l, s]` is kept where the number that `tw.rng_uniform` draws with the first of them as its seed,
-    at counter `n` plus the second, is not below p (rounded to f32).
+    at counter `n` plus the second, of which the last two bits do not count, is not below p (rounded to f32).
 
     ```mlir
     %o, %l = tw.attention %q, %k, %v causal scale 0.125 dropout 0.1 seed %s

@@ -241,8 +241,8 @@ class _RandomOp(TwOp):
 class RngUniformOp(_RandomOp):
     """f32 numbers in [0, 1) from Philox4x32-10, one counter per element.
 
-    With `c = offset + i` (64 bits): counter words (low c, high c, 0, 0), key (low seed,
-    high seed); the number is `(first word >> 8) * 2**-24`.
+    With `c = offset + i` (64 bits) and `b = c div 4`: counter words (low b, high b, 0, 0), key
+    (low seed, high seed); the number is `(word >> 8) * 2**-24` of word `c mod 4`.
 
     ```mlir
     %r = tw.rng_uniform %seed offset "0" : tensor<i64> -> tensor<8x128xf32>

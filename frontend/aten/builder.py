@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.philox import WORDS
 from tilewright.dialects.tw.creation import FullOp, RngSeedOp
 from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
@@ -183,10 +184,11 @@ class Builder:
     # Randomness: one seed per graph, disjoint counters per draw
 
     def random(self, numbers: Expr) -> tuple[SSAValue, Expr]:
-        """The seed, and an offset from which `numbers` counters are free."""
+        """The seed, and a multiple of four as the offset from which `numbers` counters are free."""
         if self._seed is None:
             self._seed = self.emit(RngSeedOp())
-        offset, self._offset = self._offset, self._offset + numbers
+        offset = self._offset
+        self._offset += (numbers + (WORDS - 1)) // WORDS * WORDS
         return self._seed, offset
 
     def random_state(self) -> SSAValue:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import f32, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr, linearize, row_major_strides
+from tilewright.dialects.philox import WORDS
 from tilewright.dialects.tk.compute import RandomOp, ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.kernels import KernelOp
@@ -188,7 +189,8 @@ def _dropped(b: KernelBuilder, op: AnyAttention, at: _Places, value: SSAValue) -
         return value
     sizes, number = (*sizes_of(op.query)[:3], sizes_of(op.key)[2]), len(op.operands) - 1
     place = b.index(linearize((at.batch, at.head, at.row, at.key), row_major_strides(sizes)))
-    counter = b.op(arith.AddiOp, place, b.load(number, (1,)), type_=i64)
+    first = b.op(arith.AndIOp, b.load(number, (1,)), b.constant(-WORDS, i64), type_=i64)
+    counter = b.op(arith.AddiOp, place, first, type_=i64)
     drawn = b.add(RandomOp.make(b.load(number, (0,)), counter, f32)).results[0]
     kept = b.compare_float("oge", drawn, b.constant(dropout_of(op), f32))
     return b.select(kept, value, b.constant(0.0, f32))

@@ -75,10 +75,15 @@ def resources_of_ptxas(log: str) -> tuple[int, int]:
 
 
 def resources_of_amdgcn(assembly: str) -> tuple[int, int]:
-    """Vector registers (those for sums of matrix units are among them) and spilled ones, from the notes."""
+    """Vector registers (those for sums of matrix units are among them) and spilled ones, from the notes.
+
+    Scalars spill into lanes of vector registers, which are counted; with a program that has memory of its
+    own, they may be there.
+    """
 
     def note(name: str) -> int:
         found = re.search(rf"\.{name}:\s*(\d+)", assembly)
         return int(found[1]) if found else 0
 
-    return note("vgpr_count"), note("vgpr_spill_count") + note("sgpr_spill_count")
+    scalars = note("sgpr_spill_count") if note("private_segment_fixed_size") else 0
+    return note("vgpr_count"), note("vgpr_spill_count") + scalars

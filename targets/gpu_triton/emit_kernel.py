@@ -32,7 +32,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tilewright.dialects.index_expr import Bounds, Var, as_expr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
-from tilewright.dialects.tk.compute import ActiveOp
+from tilewright.dialects.tk.compute import ActiveOp, RandomOp
 from tilewright.dialects.tk.descriptor import DESCRIPTOR
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.lanes import axes_of_lanes
@@ -163,7 +163,7 @@ def _expression(w: Writer, op: Operation) -> None:
         raise NoTritonLowering(op, reason="it has no row in the table of Triton statements")
     w.note_place(op.location)
     text = rules.lower(op, w.operands(op.operands, typed=rules.takes_types(op)))
-    w.helpers.update(name for name in ("_power", "_random", "_floor_div") if text.startswith(name))
+    w.helpers.update(name for name in ("_power", "_floor_div") if text.startswith(name))
     w.assign(op.results[0], text, broadcast([w.shape(v) for v in op.operands]))
 
 
@@ -201,6 +201,20 @@ def _index(w: Writer, op: Operation) -> None:
     assert isinstance(op, IndexOp)
     text, shape = access.index(w, op)
     w.assign(op.result, text, shape)
+
+
+_DRAWS = {None: "_random", (1, 0): "_random_row", (2, 1): "_random_along", (2, 0): "_random_down"}
+"""By the rank of a tile, and the dimension along which four neighbours share a block."""
+
+
+def _random(w: Writer, op: Operation) -> None:
+    assert isinstance(op, RandomOp)
+    w.note_place(op.location)
+    shape = w.shape(op.counter)
+    helper = _DRAWS[None if op.quads is None or not shape else (len(shape), op.quads)]
+    w.helpers.update(("_philox", helper))
+    seed, counter = w.operands(op.operands, typed=True)
+    w.assign(op.result, f"{helper}({seed}, {counter})", shape)
 
 
 def _active(w: Writer, op: Operation) -> None:
@@ -329,6 +343,7 @@ _STATEMENTS: Mapping[type[Operation], Callable[[Writer, Operation], None]] = {
     StoreOp: _store,
     IndexOp: _index,
     ActiveOp: _active,
+    RandomOp: _random,
     AssertOp: _assert,
     ArrangeOp: _arrange,
     **dict.fromkeys((CollapseOp, CumulateOp, MmaOp, ShareOp), _tile),

@@ -98,10 +98,10 @@ def _shared(x):
     # each warp has what other warps have, too.
     return tl.where((tl.arange(0, x.shape[0]) >= 0)[:, None], x, 0.0)
 """,
-    "_random": """
+    "_philox": """
 @triton.jit
-def _random(seed, counter):
-    # Philox4x32-10: the first word as a number in [0, 1).
+def _philox(seed, counter):
+    # Philox4x32-10: the four words of a block.
     k0 = seed.to(tl.uint32)
     k1 = (seed >> 32).to(tl.uint32)
     c0 = counter.to(tl.uint32)
@@ -119,7 +119,53 @@ def _random(seed, counter):
         c3 = low_a
         k0 = k0 + 0x9E3779B9
         k1 = k1 + 0xBB67AE85
-    return (c0 >> 8).to(tl.float32) * 5.960464477539063e-08
+    return c0, c1, c2, c3
+
+
+@triton.jit
+def _uniform(word):
+    # In [0, 1).
+    return (word >> 8).to(tl.float32) * 5.960464477539063e-08
+""",
+    "_random": """
+@triton.jit
+def _random(seed, counter):
+    # Each number is one word of a block.
+    c0, c1, c2, c3 = _philox(seed, counter >> 2)
+    odd = (counter & 1) != 0
+    return _uniform(tl.where((counter & 2) != 0, tl.where(odd, c3, c2), tl.where(odd, c1, c0)))
+""",
+    "_random_row": """
+@triton.jit
+def _random_row(seed, counter):
+    # Four neighbours are the words of one block.
+    first, _ = tl.split(counter.reshape(counter.shape[0] // 4, 2, 2))
+    first, _ = tl.split(first)
+    c0, c1, c2, c3 = _philox(seed, first >> 2)
+    return _uniform(tl.join(tl.join(c0, c2), tl.join(c1, c3)).reshape(counter.shape[0]))
+""",
+    "_random_along": """
+@triton.jit
+def _random_along(seed, counter):
+    # Four neighbours in a row are the words of one block.
+    rows: tl.constexpr = counter.shape[0]
+    columns: tl.constexpr = counter.shape[1]
+    first, _ = tl.split(counter.reshape(rows, columns // 4, 2, 2))
+    first, _ = tl.split(first)
+    c0, c1, c2, c3 = _philox(seed, first >> 2)
+    return _uniform(tl.join(tl.join(c0, c2), tl.join(c1, c3)).reshape(rows, columns))
+""",
+    "_random_down": """
+@triton.jit
+def _random_down(seed, counter):
+    # Four neighbours in a column are the words of one block.
+    rows: tl.constexpr = counter.shape[0]
+    columns: tl.constexpr = counter.shape[1]
+    first, _ = tl.split(counter.reshape(rows // 4, 2, 2, columns).permute(0, 3, 1, 2))
+    first, _ = tl.split(first)
+    c0, c1, c2, c3 = _philox(seed, first >> 2)
+    words = tl.join(tl.join(c0, c2), tl.join(c1, c3)).permute(0, 2, 3, 1)
+    return _uniform(words.reshape(rows, columns))
 """,
     **{f"_atomic_{kind}_{width}": _extreme(kind, width) for kind in _NANS for width in (32, 64)},
     **SORT_HELPERS,

@@ -59,7 +59,6 @@ ROWS: Mapping[str, str] = {
     "arith.subf": "{0} - {1}",
     "arith.subi": "{0} - {1}",
     "arith.xori": "{0} ^ {1}",
-    "tk.random": "_random({0}, {1})",
 }
 """Operands are names, or literals where another operand is not one."""
 

@@ -32,6 +32,7 @@ LIT: Mapping[str, Sequence[str]] = {
     "passes/host/": ("passes/bufferize", "passes/plan_memory"),
     "passes/schedule/tile": ("passes/apply_schedule", "passes/schedule_gpu"),
     "passes/schedule/offsets": ("passes/schedule_gpu",),
+    "passes/schedule/share_draws": ("passes/share_draws",),
     "passes/schedule/ranges": ("passes/narrow_integers",),
     "passes/schedule/cut": ("passes/split_reductions",),
     "passes/schedule/parts_of_sums": ("passes/split_reductions",),

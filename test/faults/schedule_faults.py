@@ -15,6 +15,13 @@ FAULTS = (
         "the maximum of negative numbers is zero",
     ),
     Fault(
+        "fours-anywhere",
+        _S + "share_draws.py",
+        "parent is not None and _all_multiples(parent.bounds[0])",
+        "parent is not None",
+        "four neighbours share a block of random numbers wherever their loop begins",
+    ),
+    Fault(
         "argmax-nan",
         _S + "combine.py",
         'number = compare("ord", acc, acc, emit)',

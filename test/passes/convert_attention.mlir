@@ -144,7 +144,8 @@ func.func @deep_gradient(%q: tensor<2x3x8x160xf16>, %l: tensor<2x3x8xf32>) -> te
 // CHECK: %[[TOTAL:.*]] = tk.reduce add %[[W]] over [4] : f32
 // CHECK: %[[AT:.*]] = tk.index "d0*216 + d1*72 + d2*9 + d4" : i64
 // CHECK: %[[FIRST:.*]] = tk.load %{{.*}}[1] : tensor<2xi64> -> i64
-// CHECK: %[[COUNTER:.*]] = arith.addi %[[AT]], %[[FIRST]] : i64
+// CHECK: %[[FOURS:.*]] = arith.andi %[[FIRST]], %{{.*}} : i64
+// CHECK: %[[COUNTER:.*]] = arith.addi %[[AT]], %[[FOURS]] : i64
 // CHECK: %[[SEED:.*]] = tk.load %{{.*}}[0] : tensor<2xi64> -> i64
 // CHECK: %[[DRAWN:.*]] = tk.random %[[SEED]], %[[COUNTER]] : f32
 // CHECK: %[[KEPT:.*]] = arith.cmpf oge, %[[DRAWN]], %{{.*}} : f32

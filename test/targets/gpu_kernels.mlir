@@ -232,3 +232,31 @@ tk.func @counters [1000] (%o: memref<1000xi64>) symbols [s0] scheduled attribute
     tk.store %0, %o[d0] lanes 0 : vector<128xi64>, memref<1000xi64>
   }
 }
+
+// -----
+
+// Each number is a word of a block, or four neighbours in a row or a column are.
+
+// CHECK-LABEL: def draws(
+// CHECK: v{{[0-9]+}} = _random_row(v2, v{{[0-9]+}})
+// CHECK: v{{[0-9]+}} = _random(v2, v{{[0-9]+}})
+// CHECK: v{{[0-9]+}} = _random_along(v2, v{{[0-9]+}})
+// CHECK: v{{[0-9]+}} = _random_down(v2, v{{[0-9]+}})
+tk.func @draws [16, 16] (%s: memref<1xi64>, %o: memref<1024xf32>) scheduled attributes {tk.index = 32 : i64} {
+  tk.for 0 = "0" to "16" step 16 parallel {
+    tk.for 1 = "0" to "16" step 16 {
+      %seed = tk.load %s[0] : memref<1xi64> -> i64
+      %0 = tk.index "d1" lanes 1 : vector<16xi64>
+      %1 = tk.random %seed, %0 {tk.quads = 0 : i64} : vector<16xf32>
+      tk.store %1, %o[d1] lanes 1 : vector<16xf32>, memref<1024xf32>
+      %2 = tk.random %seed, %0 : vector<16xf32>
+      tk.store %2, %o[d1 + 16] lanes 1 : vector<16xf32>, memref<1024xf32>
+      %3 = tk.index "d0*16 + d1" lanes 0, 1 : vector<16x16xi64>
+      %4 = tk.random %seed, %3 {tk.quads = 1 : i64} : vector<16x16xf32>
+      tk.store %4, %o[d0*16 + d1 + 256] lanes 0, 1 : vector<16x16xf32>, memref<1024xf32>
+      %5 = tk.index "d0 + d1*16" lanes 0, 1 : vector<16x16xi64>
+      %6 = tk.random %seed, %5 {tk.quads = 0 : i64} : vector<16x16xf32>
+      tk.store %6, %o[d0*16 + d1 + 512] lanes 0, 1 : vector<16x16xf32>, memref<1024xf32>
+    }
+  }
+}

@@ -72,7 +72,8 @@ def needs_triton(request: pytest.FixtureRequest) -> None:
 
 def test_registers_of_amdgcn_are_counted_once() -> None:
     notes = ".agpr_count: 148\n.sgpr_spill_count: 2\n.vgpr_count:     404\n.vgpr_spill_count: 3\n"
-    assert resources_of_amdgcn(notes) == (404, 5)
+    assert resources_of_amdgcn(notes + ".private_segment_fixed_size: 20\n") == (404, 5)
+    assert resources_of_amdgcn(notes + ".private_segment_fixed_size: 0\n") == (404, 3)
 
 
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "sm_120", "gfx942"])

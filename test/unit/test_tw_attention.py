@@ -121,7 +121,7 @@ P = 0.3
 
 def kept(b: int, h: int, rows: int, keys: int) -> Tensor:
     """Which weights dropout keeps, by the text of the op: `tw.rng_uniform` at the position of the weight."""
-    numbers = module_of([SEED[0]], lambda a: RngUniformOp(a[0], [b, h, rows, keys], int(SEED[1])))
+    numbers = module_of([SEED[0]], lambda a: RngUniformOp(a[0], [b, h, rows, keys], int(SEED[1]) & -4))
     (drawn,) = interpret(numbers, [SEED[0]], torch)
     return drawn >= P
 
