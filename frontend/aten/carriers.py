@@ -154,6 +154,8 @@ def _zeros(b: Builder, *_: object, **__: object) -> SSAValue:
 
 
 def _full(b: Builder, _: object, value: Any, **__: object) -> SSAValue:
+    if isinstance(value, int) and value == 0:  # no bit is set, whatever the dtype
+        return _zeros(b)
     _check_complex(b)
     return _operand(b, value)
 

@@ -180,6 +180,14 @@ tk.func @f [8] (%a: memref<8xf32>) {
 
 // -----
 
+// CHECK: tk.random: vector<2x6xi64> has no fours along 1
+tk.func @f [8] (%a: memref<8xf32>) {
+  %s, %c = "test.op"() : () -> (i64, vector<2x6xi64>)
+  %0 = tk.random %s, %c {tk.quads = 1 : i64} : vector<2x6xf32>
+}
+
+// -----
+
 // CHECK: tk.random: seed is i64 (per lane), got i32
 tk.func @f [8] (%a: memref<8xf32>) {
   %s, %c = "test.op"() : () -> (i32, i64)

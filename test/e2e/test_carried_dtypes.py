@@ -11,6 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import tilewright
+from tilewright.frontend.dtypes import CARRIERS
 
 Function = Callable[..., Any]
 REFERENCE = {"target": "reference"}
@@ -97,6 +98,17 @@ def test_a_complex_number_is_one_element() -> None:
         return x.flip(0), x.index_select(0, torch.tensor([0])), x.transpose(0, -1)
 
     assert not fall_backs(function, numbers(), options=REFERENCE)
+
+
+@pytest.mark.parametrize("dtype", CARRIERS, ids=str)
+def test_zeros_of_any_dtype(dtype: torch.dtype) -> None:
+    """Attention without dropout has them for seeds of 64 bits without a sign."""
+
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        zeros = torch.full((2, 3), 0, dtype=dtype)
+        return zeros, torch.full_like(zeros, 0).mT, x + 1
+
+    assert not fall_backs(function, torch.ones(2), options=REFERENCE)
 
 
 @pytest.mark.parametrize("dtype", [torch.complex64, torch.uint16, torch.float8_e5m2])

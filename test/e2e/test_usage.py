@@ -159,7 +159,9 @@ def test_numbers_of_a_seed_are_those_of_kernels(name: str, dtype: torch.dtype) -
     wanted = draw(seed, 1 << 40, (5, 33), dtype=dtype)
     found = compiled(lambda seed: draw(seed, 1 << 40, (5, 33), dtype=dtype))(seed)
     tolerance = {} if name == "normal" else {"rtol": 0, "atol": 0}
-    torch.testing.assert_close(found, wanted, **tolerance)
+    assert found.dtype == wanted.dtype == dtype
+    drawn = torch.float32 if dtype == torch.float64 else dtype  # what is wider has no more digits
+    torch.testing.assert_close(found.to(drawn), wanted.to(drawn), **tolerance)
 
 
 class Cubed(torch.autograd.Function):
