@@ -71,18 +71,21 @@ def _position(counter: SSAValue) -> IndexOp | None:
     owner = counter.owner
     if isinstance(owner, arith.AddiOp):
         for value, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
-            if _is_multiple(other) and (found := _position(value)) is not None:
+            if _is_multiple(_of_all(other)) and (found := _position(value)) is not None:
                 return found
     return owner if isinstance(owner, IndexOp) else None
 
 
-def _is_multiple(value: SSAValue) -> bool:
-    """Whether a number, the same for a whole tile, is known to be a multiple of four."""
-    match value.owner:
-        case vector.BroadcastOp(source=source):
-            return _is_multiple(source)
-        case arith.ConstantOp(value=IntegerAttr(value=number)):
-            return number.data % WORDS == 0
+def _of_all(value: SSAValue) -> SSAValue | None:
+    """The number that all elements of a tile are, if they are known to be one."""
+    return value.owner.source if isinstance(value.owner, vector.BroadcastOp) else None
+
+
+def _is_multiple(number: SSAValue | None) -> bool:
+    """Whether a number is known to be a multiple of four."""
+    match number.owner if number is not None else None:
+        case arith.ConstantOp(value=IntegerAttr(value=value)):
+            return value.data % WORDS == 0
         case arith.AndIOp(lhs=lhs, rhs=rhs) | arith.MuliOp(lhs=lhs, rhs=rhs):
             return _is_multiple(lhs) or _is_multiple(rhs)
         case _:
@@ -97,7 +100,7 @@ def _goes_up(index: IndexOp, dimension: int) -> bool:
 
 
 def _all_multiples(expr: Expr) -> bool:
-    return all(factor % WORDS == 0 for _, factor in expr.terms)
+    return expr.exact_div(WORDS) is not None
 
 
 def _begins_at_multiples(op: Operation, axis: int) -> bool:

@@ -82,3 +82,22 @@ tk.func @unknown [64] (%s: memref<2xi64>, %o: memref<65xf32>) scheduled {
   %v = tk.random %seed, %first : f32
   tk.store %v, %o[64] : f32, memref<65xf32>
 }
+
+// -----
+
+// Multiples of four, but not one for all neighbours.
+// CHECK-LABEL: @several
+// CHECK-NOT: tk.quads
+tk.func @several [64] (%s: memref<1xi64>, %x: memref<64xi64>, %o: memref<64xf32>) scheduled {
+  %seed = tk.load %s[0] : memref<1xi64> -> i64
+  %four = arith.constant 4 : i64
+  %fours = vector.broadcast %four : i64 to vector<16xi64>
+  tk.for 0 = "0" to "64" step 16 parallel {
+    %at = tk.index "d0" lanes 0 : vector<16xi64>
+    %n = tk.load %x[d0] lanes 0 : memref<64xi64> -> vector<16xi64>
+    %m = arith.muli %n, %fours : vector<16xi64>
+    %counter = arith.addi %at, %m : vector<16xi64>
+    %u = tk.random %seed, %counter : vector<16xf32>
+    tk.store %u, %o[d0] lanes 0 : vector<16xf32>, memref<64xf32>
+  }
+}
