@@ -33,6 +33,11 @@ WORDS = 4
 """Numbers with counters from a multiple of this on are made of one block."""
 
 
+def first_of_block(counter: int) -> int:
+    """The multiple of four at or before a counter, an integer or a tensor of some."""
+    return counter & -WORDS
+
+
 def uniform(seed: int, counter: Array) -> Array:
     """Multiples of 2**-24 in [0, 1), exact in f32 and f64: the upper 24 bits of one word of a block.
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 import torch
 from torch import Tensor
 
-from tilewright.dialects.philox import WORDS, uniform
+from tilewright.dialects.philox import first_of_block, uniform
 
 from .random_operators import HIGHEST, LOWEST
 from .torch_internals import NONDETERMINISTIC
@@ -52,8 +52,9 @@ def _weights(scores: Tensor, logsumexp: Tensor) -> Tensor:
 
 
 def _dropped(value: Tensor, seed: Tensor, p: float) -> Tensor:
-    counters = torch.arange(value.numel(), device=value.device).view(value.shape) + (seed[1] & -WORDS)
-    drawn = uniform(cast("Any", seed[0]), counters).float()
+    key, first = cast("Any", seed)
+    counters = torch.arange(value.numel(), device=value.device).view(value.shape) + first_of_block(first)
+    drawn = uniform(key, counters).float()
     kept = drawn >= torch.tensor(p, dtype=torch.float32, device=value.device)
     return torch.where(kept, value / (1.0 - p), 0.0)
 

@@ -23,6 +23,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..philox import WORDS
 from ..types import element_type, is_float
 from .attributes import axes_attr, int64, parse_axes, parse_value, print_axes, print_tail, with_tail
 from .lanes import parse_lanes, print_lanes, verify_active
@@ -251,6 +252,7 @@ class ScanOp(IRDLOperation):
 
 
 QUADS = "tk.quads"
+"""Attribute of a `tk.random`: a dimension of its tile."""
 
 
 @irdl_op_definition
@@ -285,7 +287,7 @@ class RandomOp(IRDLOperation):
 
     def verify_(self) -> None:
         shape = shape_of_lanes(self.counter.type)
-        if self.quads is not None and not (0 <= self.quads < len(shape) and shape[self.quads] % 4 == 0):
+        if self.quads is not None and not (0 <= self.quads < len(shape) and shape[self.quads] % WORDS == 0):
             raise VerifyException(f"tk.random: {self.counter.type} has no fours along {self.quads}")
         for name, operand in (("seed", self.seed), ("counter", self.counter)):
             if element_type(operand.type) != i64:

@@ -8,7 +8,7 @@ import numpy as np
 from xdsl.dialects.builtin import f32
 
 from ..arrays import Array
-from ..philox import WORDS, uniform
+from ..philox import first_of_block, uniform
 from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type_of
 from .attention import (
@@ -54,7 +54,7 @@ def _dropped(op: AnyAttention, m: Machine, weights: Array, seed: Array | None) -
     if seed is None:
         return weights
     p, (key, first) = dropout_of(op), seed.tolist()
-    counters = m.arrays.arange(prod(weights.shape)) + (first & -WORDS)
+    counters = m.arrays.arange(prod(weights.shape)) + first_of_block(first)
     numbers = m.arrays.cast(uniform(key, counters), m.arrays.dtype(f32))
     kept = numbers.reshape(weights.shape) >= float(np.float32(p))
     return m.xp.where(kept, weights / (1.0 - p), m.xp.zeros_like(weights))

@@ -15,11 +15,10 @@ from tilewright.dialects.tk.attributes import MapAttr, map_attr
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite
+from ..schedule.offsets import LIMIT
 from .kernel_key import SUBSCRIPTS, Key, Offset, key_and_offsets
 
 _MAX_OFFSETS = 4
-_GREATEST = 2**31 - 2**16
-"""Targets give symbols 32 bits where no buffer needs more."""
 
 
 @dataclass(frozen=True)
@@ -100,13 +99,13 @@ def _replaceable(members: list[_Member]) -> list[list[_Member]]:
 def _unified(members: list[_Member], unit: int) -> dict[str, _Call]:
     """One function for all members, or one per distinct list of offsets where symbols cannot replace these.
 
-    Symbols are never negative: they count from the least offset.
+    Symbols are never negative: they count from the least offset. Targets may give them 32 bits.
     """
     first = members[0]
     table = [tuple([offset.value for offset in member.offsets]) for member in members]
     columns = [tuple([(n - min(column)) // unit for n in column]) for column in zip(*table, strict=True)]
     symbols = dict.fromkeys(column for column in columns if any(column))
-    if len(symbols) > _MAX_OFFSETS or max((max(column) for column in symbols), default=0) > _GREATEST:
+    if len(symbols) > _MAX_OFFSETS or max((max(column) for column in symbols), default=0) >= LIMIT:
         apart: dict[tuple[int, ...], list[_Member]] = {}
         for row, member in zip(table, members, strict=True):
             apart.setdefault(row, []).append(member)

@@ -123,27 +123,25 @@ class _Groups:
         """Every launch that may share, in a group of its own at least."""
         order, steps = LaunchOrder(self.functions), 0
         for position, op in enumerate(ops_of(function.body.block)):
-            place = position
-            if isinstance(op, LaunchOp):
-                place = self._place(op, position, steps, order)
+            place, touched = position, Touched.by(op)
+            if isinstance(op, LaunchOp) and touched is not None:
+                place = self._place(op, touched, position, steps, order)
             order.note(op, place)
             if not is_silent(op):
-                touched = Touched.by(op)
                 self._loose = [g for g in self._loose if _is_before(g, place, touched)]
             steps += isinstance(op, LaunchOp | ExternOp | CallOp)
         return self._found
 
-    def _place(self, op: LaunchOp, position: int, steps: int, order: LaunchOrder) -> int:
+    def _place(self, op: LaunchOp, touched: Touched, position: int, steps: int, order: LaunchOrder) -> int:
         """Put a launch into the first group that takes it, or into a new one; where it stands then."""
         kind = self._kind(op)
         if isinstance(kind, str):
             skip(op, f"launched alone: {kind}")
             return position
-        touched, full = Touched.by(op), False
-        assert touched is not None
+        full = False
         for group in self._above(op, kind, steps, order.last_conflict(op)):
             if self._takes(group, op):
-                self._add(group, op, kind)
+                self._add(group, op, touched, kind)
                 return group.position
             full = True
         for group in self._coming_down(kind, steps, touched):
@@ -151,7 +149,7 @@ class _Groups:
                 for launch in group.launches:
                     order.note(launch, position)
                 group.position, group.place = position, op
-                self._add(group, op, kind)
+                self._add(group, op, touched, kind)
                 return position
             full = True
         if full:
@@ -159,7 +157,7 @@ class _Groups:
         group = _Group(position, steps, kind, op, touched)
         self._found.append(group)
         self._loose.append(group)
-        self._add(group, op, kind)
+        self._add(group, op, touched, kind)
         return position
 
     def _above(self, op: LaunchOp, kind: Kind, steps: int, after: int) -> Iterator[_Group]:
@@ -201,10 +199,9 @@ class _Groups:
             and sum(kernels.values()) <= self.limits.ops
         )
 
-    def _add(self, group: _Group, op: LaunchOp, kind: Kind) -> None:
+    def _add(self, group: _Group, op: LaunchOp, touched: Touched, kind: Kind) -> None:
         key, count = self._key(op)
-        touched, held = Touched.by(op), _bytes_of_temporaries(op.ins)
-        assert touched is not None
+        held = _bytes_of_temporaries(op.ins)
         group.touched = group.touched.joined(touched)
         group.held = None if group.held is None or held is None else group.held + held
         group.launches.append(op)

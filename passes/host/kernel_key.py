@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.traits import is_side_effect_free
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.ir_access import operands_of, ops_of
 from tilewright.dialects.tk.attributes import MapAttr
 from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.tw.base import is_pure
 
 SUBSCRIPTS = "map"
 """The property of loads, stores and index ops that holds their expressions."""
@@ -107,7 +107,7 @@ class _Keys:
 
 
 def _stands_anywhere(op: Operation) -> bool:
-    return not operands_of(op) and not op.regions and is_side_effect_free(op)
+    return not operands_of(op) and not op.regions and is_pure(op)
 
 
 def _exact(attribute: Attribute) -> Attribute | str:

@@ -16,14 +16,12 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import element_type, flat_memref
 
 from ..schedule.coalesce_axes import coalesce
-from ..schedule.offsets import MOST
+from ..schedule.offsets import LIMIT, MOST
 from .kernel_key import Key, kernel_key
 from .outline import Names
 
 _UNIT = 16
 """Sizes are counted in so many elements where they divide: then masks, too, are known to be aligned."""
-_LONGEST = 2**31 - 2**16
-"""What has fewer elements is addressed by 32 bits."""
 
 
 @dataclass(frozen=True)
@@ -77,7 +75,7 @@ def _sized(function: FuncOp) -> Sized | None:
     if function.symbols.exprs or len(made.space) != 1:
         return None
     (size,) = (n.constant for n in made.space)
-    if size is None or not 0 < size < _LONGEST or not _walks_once(made):
+    if size is None or not 0 < size < LIMIT or not _walks_once(made):
         return None
     step = _UNIT if size % _UNIT == 0 else 1
     made.properties["sizes"] = map_attr([sym(0) * step])

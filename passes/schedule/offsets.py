@@ -10,8 +10,8 @@ from tilewright.dialects.index_expr import Bounds, Call, Expr, as_expr
 from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
 
-_LIMIT = 2**31 - 2**16
-"""Blocks may hang over the end by less than what is missing to 2**31."""
+LIMIT = 2**31 - 2**16
+"""What is below fits in 32 bits: blocks may hang over the end by less than what is missing to 2**31."""
 
 
 MOST = "tk.most"
@@ -29,7 +29,7 @@ def index_bits(func: FuncOp) -> int:
     counts = [count for arg in func.body.block.args for count in shape_of_buffer(arg)]
     extents = [-1 if size.constant is None else size.constant for size in func.space]
     known = MOST in func.attributes
-    if not all(0 <= n < _LIMIT or (n < 0 and known) for n in (*counts, *extents)):
+    if not all(0 <= n < LIMIT or (n < 0 and known) for n in (*counts, *extents)):
         return 64
     bounds = Bounds(func.space)
     whole = all(_divides_small(e, bounds) for op in func.body.block.ops for e in exprs_of(op))
@@ -42,7 +42,7 @@ def _divides_small(expr: Expr, bounds: Bounds) -> bool:
         if not isinstance(atom, Call):
             continue
         upper = bounds.upper(atom.lhs)
-        if upper is not None and (upper.constant is None or upper.constant >= _LIMIT):
+        if upper is not None and (upper.constant is None or upper.constant >= LIMIT):
             return False
         if not _divides_small(atom.lhs, bounds) or not _divides_small(atom.rhs, bounds):
             return False

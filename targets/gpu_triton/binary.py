@@ -77,8 +77,8 @@ def resources_of_ptxas(log: str) -> tuple[int, int]:
 def resources_of_amdgcn(assembly: str) -> tuple[int, int]:
     """Vector registers (those for sums of matrix units are among them) and spilled ones, from the notes.
 
-    Scalars spill into lanes of vector registers, which are counted; with a program that has memory of its
-    own, they may be there.
+    Scalars spill into lanes of vector registers, which are among the registers counted. Where a kernel has
+    scratch memory, they may be there, and count as spilled.
     """
 
     def note(name: str) -> int:

@@ -203,16 +203,21 @@ def _index(w: Writer, op: Operation) -> None:
     w.assign(op.result, text, shape)
 
 
-_DRAWS = {None: "_random", (1, 0): "_random_row", (2, 1): "_random_along", (2, 0): "_random_down"}
-"""By the rank of a tile, and the dimension along which four neighbours share a block."""
+_DRAWS: Mapping[tuple[int, int | None], str] = {
+    (1, 0): "_random_row",
+    (2, 1): "_random_along",
+    (2, 0): "_random_down",
+}
+"""By the rank of a tile, and the dimension along which four neighbours share a block; else each has one."""
 
 
 def _random(w: Writer, op: Operation) -> None:
     assert isinstance(op, RandomOp)
     w.note_place(op.location)
     shape = w.shape(op.counter)
-    helper = _DRAWS[None if op.quads is None or not shape else (len(shape), op.quads)]
-    w.helpers.update(("_philox", helper))
+    fours = _DRAWS.get((len(shape), op.quads))
+    helper = fours or "_random"
+    w.helpers.update(("_philox", helper, *(("_fours",) if fours else ())))
     seed, counter = w.operands(op.operands, typed=True)
     w.assign(op.result, f"{helper}({seed}, {counter})", shape)
 

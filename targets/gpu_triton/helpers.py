@@ -135,37 +135,35 @@ def _random(seed, counter):
     odd = (counter & 1) != 0
     return _uniform(tl.where((counter & 2) != 0, tl.where(odd, c3, c2), tl.where(odd, c1, c0)))
 """,
+    "_fours": """
+@triton.jit
+def _fours(seed, counter):
+    # Numbers of the shape [..., 2, 2]: the last four are the words of one block.
+    first, _ = tl.split(counter)
+    first, _ = tl.split(first)
+    c0, c1, c2, c3 = _philox(seed, first >> 2)
+    return _uniform(tl.join(tl.join(c0, c2), tl.join(c1, c3)))
+""",
     "_random_row": """
 @triton.jit
 def _random_row(seed, counter):
-    # Four neighbours are the words of one block.
-    first, _ = tl.split(counter.reshape(counter.shape[0] // 4, 2, 2))
-    first, _ = tl.split(first)
-    c0, c1, c2, c3 = _philox(seed, first >> 2)
-    return _uniform(tl.join(tl.join(c0, c2), tl.join(c1, c3)).reshape(counter.shape[0]))
+    size: tl.constexpr = counter.shape[0]
+    return _fours(seed, counter.reshape(size // 4, 2, 2)).reshape(size)
 """,
     "_random_along": """
 @triton.jit
 def _random_along(seed, counter):
-    # Four neighbours in a row are the words of one block.
     rows: tl.constexpr = counter.shape[0]
     columns: tl.constexpr = counter.shape[1]
-    first, _ = tl.split(counter.reshape(rows, columns // 4, 2, 2))
-    first, _ = tl.split(first)
-    c0, c1, c2, c3 = _philox(seed, first >> 2)
-    return _uniform(tl.join(tl.join(c0, c2), tl.join(c1, c3)).reshape(rows, columns))
+    return _fours(seed, counter.reshape(rows, columns // 4, 2, 2)).reshape(rows, columns)
 """,
     "_random_down": """
 @triton.jit
 def _random_down(seed, counter):
-    # Four neighbours in a column are the words of one block.
     rows: tl.constexpr = counter.shape[0]
     columns: tl.constexpr = counter.shape[1]
-    first, _ = tl.split(counter.reshape(rows // 4, 2, 2, columns).permute(0, 3, 1, 2))
-    first, _ = tl.split(first)
-    c0, c1, c2, c3 = _philox(seed, first >> 2)
-    words = tl.join(tl.join(c0, c2), tl.join(c1, c3)).permute(0, 2, 3, 1)
-    return _uniform(words.reshape(rows, columns))
+    found = _fours(seed, counter.reshape(rows // 4, 2, 2, columns).permute(0, 3, 1, 2))
+    return found.permute(0, 2, 3, 1).reshape(rows, columns)
 """,
     **{f"_atomic_{kind}_{width}": _extreme(kind, width) for kind in _NANS for width in (32, 64)},
     **SORT_HELPERS,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import dialect_faults
 import frontend_faults
 import host_faults
 import layout_faults
@@ -17,6 +18,7 @@ FAULTS: Sequence[Fault] = (
     *tensor_faults.FAULTS,
     *layout_faults.FAULTS,
     *host_faults.FAULTS,
+    *dialect_faults.FAULTS,
     *schedule_faults.FAULTS,
     *target_faults.FAULTS,
 )

@@ -1,10 +1,10 @@
-"""Bugs in the passes that make loops and tiles, and in the arithmetic of index expressions."""
+"""Bugs in the passes that make loops and tiles."""
 
 from __future__ import annotations
 
 from fault import Fault
 
-_S, _I, _D = "passes/schedule/", "dialects/index_expr/", "dialects/tk/"
+_S = "passes/schedule/"
 
 FAULTS = (
     Fault(
@@ -241,7 +241,7 @@ FAULTS = (
     Fault(
         "offsets-of-32-bits",
         _S + "offsets.py",
-        "if not all(0 <= n < _LIMIT or (n < 0 and known) for n in (*counts, *extents)):",
+        "if not all(0 <= n < LIMIT or (n < 0 and known) for n in (*counts, *extents)):",
         "if not all(0 <= n or known for n in (*counts, *extents)):",
         "offsets into a buffer of 2**31 elements have 32 bits",
     ),
@@ -330,13 +330,6 @@ FAULTS = (
         "on CPUs, rows of different lists go along one of them",
     ),
     Fault(
-        "tail-of-others",
-        _D + "scheduled.py",
-        "self.tails.get(axes[0]) if axes else",
-        "next(iter(self.tails.values()), None) if axes else",
-        "executed, lanes along an axis are cut off by the tail of another one",
-    ),
-    Fault(
         "chain-diagonal",
         _S + "visible.py",
         "last = dim(self.row) + self.rows - 1",
@@ -349,20 +342,6 @@ FAULTS = (
         "isinstance(op, arith.AndIOp) == wanted else",
         "isinstance(op, arith.AndIOp) else",
         "of two conditions that hide, blocks are left out that one alone hides",
-    ),
-    Fault(
-        "bound-of-mod",
-        _I + "bounds.py",
-        "            return atom.rhs - 1\n",
-        "            return atom.rhs - 2\n",
-        "the largest remainder is taken for one less",
-    ),
-    Fault(
-        "bound-of-axis",
-        _I + "bounds.py",
-        "return bound is not None and is_nonnegative(limit - 1 - bound)",
-        "return bound is not None and is_nonnegative(limit - bound)",
-        "an expression that reaches its limit counts as below it",
     ),
     Fault(
         "float8-subnormal",
@@ -384,27 +363,6 @@ FAULTS = (
         "    if format_.negative_zero:\n        return signed\n",
         "    if format_:\n        return signed\n",
         "the NaN of kinds without a negative zero is decoded as -0",
-    ),
-    Fault(
-        "descriptor-grain",
-        _D + "descriptor.py",
-        "if (outer.stride * width % _GRAIN).constant != 0:",
-        "if (outer.stride * width % _GRAIN).constant is None:",
-        "rows that are no multiples of 16 bytes are loaded by tensor descriptor",
-    ),
-    Fault(
-        "descriptor-overlap",
-        _D + "descriptor.py",
-        "    if not _covers(outer.stride, inner):\n",
-        "    if _covers(outer.stride, inner) is None:\n",
-        "rows that overlap, or all of which are one, are loaded by tensor descriptor",
-    ),
-    Fault(
-        "descriptor-extent",
-        _D + "descriptor.py",
-        "return ZERO + self.block if (self.bound.size % self.block).constant == 0 else None",
-        "return ZERO + self.block",
-        "what hangs over the last block along the grid is not zero",
     ),
     Fault(
         "descriptor-refused",

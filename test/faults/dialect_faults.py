@@ -1,0 +1,52 @@
+"""Bugs in the ops of kernels, and in the arithmetic of index expressions."""
+
+from __future__ import annotations
+
+from fault import Fault
+
+_I, _D = "dialects/index_expr/", "dialects/tk/"
+
+FAULTS = (
+    Fault(
+        "tail-of-others",
+        _D + "scheduled.py",
+        "self.tails.get(axes[0]) if axes else",
+        "next(iter(self.tails.values()), None) if axes else",
+        "executed, lanes along an axis are cut off by the tail of another one",
+    ),
+    Fault(
+        "bound-of-mod",
+        _I + "bounds.py",
+        "            return atom.rhs - 1\n",
+        "            return atom.rhs - 2\n",
+        "the largest remainder is taken for one less",
+    ),
+    Fault(
+        "bound-of-axis",
+        _I + "bounds.py",
+        "return bound is not None and is_nonnegative(limit - 1 - bound)",
+        "return bound is not None and is_nonnegative(limit - bound)",
+        "an expression that reaches its limit counts as below it",
+    ),
+    Fault(
+        "descriptor-grain",
+        _D + "descriptor.py",
+        "if (outer.stride * width % _GRAIN).constant != 0:",
+        "if (outer.stride * width % _GRAIN).constant is None:",
+        "rows that are no multiples of 16 bytes are loaded by tensor descriptor",
+    ),
+    Fault(
+        "descriptor-overlap",
+        _D + "descriptor.py",
+        "    if not _covers(outer.stride, inner):\n",
+        "    if _covers(outer.stride, inner) is None:\n",
+        "rows that overlap, or all of which are one, are loaded by tensor descriptor",
+    ),
+    Fault(
+        "descriptor-extent",
+        _D + "descriptor.py",
+        "return ZERO + self.block if (self.bound.size % self.block).constant == 0 else None",
+        "return ZERO + self.block",
+        "what hangs over the last block along the grid is not zero",
+    ),
+)
