@@ -78,7 +78,10 @@ def _position(counter: SSAValue) -> IndexOp | None:
 
 def _of_all(value: SSAValue) -> SSAValue | None:
     """The number that all elements of a tile are, if they are known to be one."""
-    return value.owner.source if isinstance(value.owner, vector.BroadcastOp) else None
+    owner = value.owner
+    if not isinstance(owner, vector.BroadcastOp) or shape_of_lanes(owner.source.type):
+        return None
+    return owner.source
 
 
 def _is_multiple(number: SSAValue | None) -> bool:
