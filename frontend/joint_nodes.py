@@ -11,6 +11,14 @@ from torch.fx.node import map_arg
 
 from .torch_internals import is_operator, is_view_operator
 
+_PRODUCTS: tuple[Any, ...] = (
+    torch.ops.aten.mm.default,
+    torch.ops.aten.addmm.default,
+    torch.ops.aten.bmm.default,
+    torch.ops.aten._grouped_mm.default,
+    torch.ops.aten.convolution.default,
+)
+
 
 def call_like(joint: GraphModule, like: Node, target: Any, *args: Any, **options: Any) -> Node:
     """A call where the graph is being written: all that is known of `like` holds of it, but its value."""
@@ -39,12 +47,22 @@ def forward_nodes(joint: GraphModule, num_fwd_outputs: int) -> set[Node]:
     return found
 
 
+def tangents_of(joint: GraphModule) -> list[Node]:
+    """The gradients of results that the backward pass is given."""
+    return [node for node in joint.graph.find_nodes(op="placeholder") if "tangents" in str(node.target)]
+
+
 def is_view(node: Node) -> bool:
     """Whether `node` shows memory of its first argument: parts of a split, one by one, too."""
     target = node.target
     if target in (operator.getitem, torch.ops.aten._unsafe_view.default):
         return True
     return is_operator(target) and is_view_operator(target)
+
+
+def is_product(node: Node) -> bool:
+    """Whether `node` multiplies matrices or convolves, which leaves its result in memory as a whole."""
+    return node.target in _PRODUCTS
 
 
 def argument(node: Node, name: str) -> Any:

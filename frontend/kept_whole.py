@@ -16,7 +16,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import is_view
+from .joint_nodes import is_product, is_view
 
 _ATEN = torch.ops.aten
 _DIVIDE: tuple[Any, ...] = (
@@ -26,14 +26,6 @@ _DIVIDE: tuple[Any, ...] = (
 )
 _CUT: tuple[Any, ...] = (_ATEN.slice.Tensor, _ATEN.select.int)
 """What leaves the rest: of products, torch compares what is kept."""
-_STORED = (
-    _ATEN.mm.default,
-    _ATEN.addmm.default,
-    _ATEN.bmm.default,
-    _ATEN._grouped_mm.default,
-    _ATEN.convolution.default,
-)
-"""What is in memory as a whole, however its parts are read."""
 
 
 def keep_whole(joint: GraphModule) -> None:
@@ -41,7 +33,7 @@ def keep_whole(joint: GraphModule) -> None:
     for target in (*_DIVIDE, *_CUT):
         for node in joint.graph.find_nodes(op="call_function", target=target):
             source = _source(node)
-            if source.op != "placeholder" and (target in _CUT or source.target not in _STORED):
+            if source.op != "placeholder" and (target in _CUT or not is_product(source)):
                 continue
             parts = [user for user in node.users if user.target is operator.getitem]
             for again in (node, *parts):

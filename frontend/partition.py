@@ -4,9 +4,8 @@ torch would save the state of the generator around each random operator that a c
 operator on a function, which no graph of ours holds. So a seed is drawn before, and kept; from it both passes
 draw the same numbers. Seeds of attention with dropout are kept, too; without, it draws none (`stand_ins.py`).
 What is kept of attention that the program writes out: `recomputed_weights.py`; of repetitions:
-`repetitions.py`; of positions: `counted_positions.py`; of what is divided: `kept_whole.py`; of inputs that
-change: `mutated_inputs.py`. Which gradients are no sums in memory: `permutations.py`.
-"""
+`repetitions.py`; of positions: `counted_positions.py`; of windows: `recomputed_windows.py`; of what is
+divided: `kept_whole.py`; of inputs that X"""
 
 from __future__ import annotations
 
@@ -25,6 +24,7 @@ from .mutated_inputs import keep_what_is_read
 from .own_operators import operators
 from .permutations import look_up_gradients
 from .recomputed_weights import recompute_weights
+from .recomputed_windows import recompute_windows
 from .repetitions import keep_shorter
 from .stand_ins import hide_operators, show_operators
 from .true_types import correct_types
@@ -57,6 +57,7 @@ def partition(
         recompute_weights(joint, how["num_fwd_outputs"])
     keep_shorter(joint, _ATTENTION)
     recompute_positions(joint)
+    recompute_windows(joint)
     keep_whole(joint)
     _draw_from_seeds(joint)
     _forget_seeds(joint)

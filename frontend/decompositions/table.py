@@ -29,6 +29,7 @@ from .histograms import histograms
 from .order_statistics import order_statistics
 from .pooling import poolings
 from .special_functions import special_functions
+from .windows import windows
 
 Decomposition = Callable[..., Any]
 Decompositions = dict[OperatorBase, Decomposition]
@@ -239,6 +240,7 @@ def _own() -> Decompositions:
         **histograms(),
         **distance_functions(),
         **resizings(),
+        **windows(),
         **dropout_attention.decompositions(),
     }
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -19,17 +20,19 @@ from tilewright.dialects.index_expr import (
     linearize,
     row_major_strides,
 )
-from tilewright.dialects.ir_access import operands_of
+from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw import view
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
-from ..host.layouts import Layout, dense
-from ..host.views import behind, is_view, view_layout
+from ..host.layouts import Layout, dense, same_strides
+from ..host.returned import Returned, returned_by
+from ..host.views import behind, is_view, keeps_elements, readers, view_layout
 from ..rewrite import carry_location, may_rewrite
 from .body import exprs_of, loads_of, remove_divisions, replace_input, set_exprs, simplify_body
+from .inline import producer_of
 from .kernel_builder import KernelBuilder
 
 Subscripts = Sequence[Expr]
@@ -48,49 +51,80 @@ class AbsorbViewsPass(ModulePass):
           %0 = tk.load %a[d1, d0] : tensor<8x4xf32> -> f32 ...
 
     A reshape may need an axis to be split in two, so that no subscript divides. Views
-    that only kernels used are left dead; views that library ops read stay. Only a part of what a copy would
-    repeat is wanted of some (a tensor twice behind itself, from which a roll takes as much): that part is
-    what a kernel copies then, which fuses with what makes the tensor.
+    that only kernels used are left dead; views that library ops read, or that are returned, stay. But what
+    only a copy can be is what a kernel copies, which fuses with what makes the tensor: overlapping windows in
+    rows, what is repeated between others, or a part of a tensor, returned without gaps. Only a part of what a
+    copy would repeat is wanted of some (a tensor twice behind itself, from which a roll takes as much): then
+    that part is copied. What is left as it is has each element once, as a kernel can store it, or is one of
+    several parts, as `store-views` can arrange them.
     """
 
     name = "absorb-views"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for part in op.walk(reverse=True):
-            if isinstance(part, view.SliceOp) and _repeats(part.source) and _is_stored(part.result):
-                _copy_part(part)
+            if is_view(part) and _is_better_copied(part):
+                _copy_shown(part)
+        for function in defined_functions(op):
+            for results in returned_by(function).values():
+                if len(results) == 1 and _is_copied(results[0]):
+                    _copy_result(function, results[0])
         for kernel in op.walk():
             if isinstance(kernel, KernelOp):
                 absorb_views(kernel)
 
 
-def _repeats(value: SSAValue) -> bool:
-    """Whether `value` is a view that only a copy can be, of more elements than it shows."""
-    root, views = behind(value)
+def _is_better_copied(op: Operation) -> bool:
+    """Whether a kernel should copy what a view shows: only a copy can be it, or what it is a part of repeats.
+
+    What has each element once needs no copy: it can be computed in that order. Nor does what only kernels
+    read, and of results those that are copies are known by their strides.
+    """
+    root, views = behind(op.operands[0])
     layout: Layout | None = dense(sizes_of(root))
-    repeated = False
+    repeated = copied = False
     for shown in reversed(views):
         repeated = repeated or isinstance(shown, view.BroadcastOp)
         layout = view_layout(shown, layout)
-        if layout is None and repeated:
-            return True
+        copied = copied or (layout is None and repeated)
         layout = layout or dense(sizes_of(shown.results[0]))  # a copy of as many elements
-    return False
+    stored = [reader for reader in readers(op.results[0]) if not isinstance(reader, KernelOp)]
+    if copied and isinstance(op, view.SliceOp):
+        return bool(stored)
+    in_order = all(map(keeps_elements, views)) or view_layout(op, layout) is not None
+    return not in_order and any(not isinstance(reader, ReturnOp) for reader in stored)
 
 
-def _is_stored(value: SSAValue) -> bool:
-    """Whether anything but a kernel reads it, as it is or through views."""
-    users = [use.operation for use in value.uses]
-    return any(
-        _is_stored(user.results[0]) if is_view(user) else not isinstance(user, KernelOp) for user in users
-    )
-
-
-def _copy_part(op: view.SliceOp) -> None:
+def _copy_shown(op: Operation) -> None:
     kernel = view_kernel(op)
     if kernel is not None and may_rewrite(op, "stores what it shows"):
         carry_location(op, [kernel])
         Rewriter.replace_op(op, kernel)
+
+
+def _is_copied(result: Returned) -> bool:
+    """Whether a result is a part of what can be computed for it alone, or no view of an argument."""
+    root, views = result.root, result.views
+    layout: Layout | None = dense(sizes_of(root))
+    for shown in reversed(views):
+        layout = None if layout is None else view_layout(shown, layout)
+    if not isinstance(root.owner, Operation):
+        return layout is None
+    if all(map(keeps_elements, views)) or not isinstance(root.owner, KernelOp):
+        return False
+    alone = not isinstance(producer_of(root), str)
+    return alone and (layout is None or not same_strides(layout.sizes, layout.strides, result.strides))
+
+
+def _copy_result(function: FuncOp, result: Returned) -> None:
+    """Others go on reading what it is a view of."""
+    ret, shown = function.body.block.last_op, result.views[0]
+    kernel = view_kernel(shown)
+    if ret is None or kernel is None or not may_rewrite(shown, "a result that can only be a copy"):
+        return
+    carry_location(shown, [kernel])
+    function.body.block.insert_op_before(kernel, ret)
+    ret.operands[result.position] = kernel.results[0]
 
 
 def absorb_views(kernel: KernelOp) -> None:

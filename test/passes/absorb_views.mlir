@@ -145,3 +145,106 @@ func.func @leaves_parts_of_views(%x: tensor<8x4xf32>) -> (tensor<2x3x4xf32>, ten
   %p = tw.slice %f starts "16" steps "1" : tensor<32xf32> -> tensor<16xf32>
   func.return %r, %p : tensor<2x3x4xf32>, tensor<16xf32>
 }
+
+// -----
+
+// A part that is returned without gaps is all that is computed.
+
+// CHECK-LABEL: @copies_a_part_that_is_returned
+// CHECK:      %[[E:.*]] = tk.kernel [6, 5]
+// CHECK:      %[[R:.*]] = tk.kernel [6, 3] ins(%[[E]] : tensor<6x5xf32>)
+// CHECK:      tk.load {{.*}}[d0, d1 + 1]
+// CHECK:      func.return %[[R]]
+func.func @copies_a_part_that_is_returned(%x: tensor<6x5xf32>) -> tensor<6x3xf32> {
+  %e = tw.exp %x : tensor<6x5xf32>
+  %s = tw.slice %e starts "0, 1" steps "1, 1" : tensor<6x5xf32> -> tensor<6x3xf32>
+  func.return %s : tensor<6x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_a_part_that_is_returned_with_gaps
+// CHECK:      %[[S:.*]] = tw.slice
+// CHECK-NEXT: func.return %[[S]]
+func.func @leaves_a_part_that_is_returned_with_gaps(%x: tensor<6x5xf32>) -> (tensor<6x3xf32> {tw.strides = "5, 1"}) {
+  %e = tw.exp %x : tensor<6x5xf32>
+  %s = tw.slice %e starts "0, 1" steps "1, 1" : tensor<6x5xf32> -> tensor<6x3xf32>
+  func.return %s : tensor<6x3xf32>
+}
+
+// -----
+
+// Kernels can store several parts of a whole one behind the other.
+
+// CHECK-LABEL: @leaves_parts_of_one_whole
+// CHECK:      %[[A:.*]] = tw.slice
+// CHECK:      %[[B:.*]] = tw.slice
+// CHECK-NEXT: func.return %[[A]], %[[B]]
+func.func @leaves_parts_of_one_whole(%x: tensor<6x5xf32>) -> (tensor<6x3xf32>, tensor<6x2xf32>) {
+  %e = tw.exp %x : tensor<6x5xf32>
+  %a = tw.slice %e starts "0, 0" steps "1, 1" : tensor<6x5xf32> -> tensor<6x3xf32>
+  %b = tw.slice %e starts "0, 3" steps "1, 1" : tensor<6x5xf32> -> tensor<6x2xf32>
+  func.return %a, %b : tensor<6x3xf32>, tensor<6x2xf32>
+}
+
+// -----
+
+// Windows in rows, which no strides are, are stored once for all that read them in memory.
+
+// CHECK-LABEL: @copies_windows
+// CHECK:      %[[P:.*]] = tk.kernel [4, 9]
+// CHECK:      %[[W:.*]] = tk.kernel [4, 7, 3] ins(%[[P]] : tensor<4x9xf32>) -> (tensor<28x3xf32>)
+// CHECK:      tk.load {{.*}}[d0, d1 + d2] : tensor<4x9xf32> -> f32
+// CHECK:      tk.store {{.*}}[d0*7 + d1, d2]
+// CHECK:      %[[T:.*]] = tw.transpose %[[W]]
+// CHECK:      tw.matmul %[[T]], %[[W]]
+// CHECK:      func.return %[[W]],
+func.func @copies_windows(%x: tensor<4x7xf32>) -> (tensor<28x3xf32>, tensor<3x3xf32>) {
+  %p = tw.pad %x low "0, 1" high "0, 1" value 0.0 : f32 : tensor<4x7xf32> -> tensor<4x9xf32>
+  %w = tw.window %p dims [1] sizes [3] strides [1] dilation [1] : tensor<4x9xf32> -> tensor<4x7x3xf32>
+  %r = tw.reshape %w : tensor<4x7x3xf32> -> tensor<28x3xf32>
+  %t = tw.transpose %r by [1, 0] : tensor<28x3xf32> -> tensor<3x28xf32>
+  %m = tw.matmul %t, %r : (tensor<3x28xf32>, tensor<28x3xf32>) -> tensor<3x3xf32>
+  func.return %r, %m : tensor<28x3xf32>, tensor<3x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_what_kernels_can_store_in_order
+// CHECK:      tk.kernel [2, 3, 4]
+// CHECK:      tw.transpose
+// CHECK-NEXT: tw.reshape
+// CHECK-NEXT: tw.transpose
+// CHECK-NEXT: tw.matmul
+func.func @leaves_what_kernels_can_store_in_order(%x: tensor<2x3x4xf32>) -> tensor<6x6xf32> {
+  %e = tw.exp %x : tensor<2x3x4xf32>
+  %t = tw.transpose %e by [1, 0, 2] : tensor<2x3x4xf32> -> tensor<3x2x4xf32>
+  %r = tw.reshape %t : tensor<3x2x4xf32> -> tensor<6x4xf32>
+  %u = tw.transpose %r by [1, 0] : tensor<6x4xf32> -> tensor<4x6xf32>
+  %m = tw.matmul %r, %u : (tensor<6x4xf32>, tensor<4x6xf32>) -> tensor<6x6xf32>
+  func.return %m : tensor<6x6xf32>
+}
+
+// -----
+
+// No order of an argument is that of a result which goes through two reshapes that only copies are.
+
+// CHECK-LABEL: @copies_once
+// CHECK-NEXT: %[[R:.*]] = tk.kernel [2, 3, 2, 3] ins(%x : tensor<2x2x9xf32>)
+// CHECK:      func.return %[[R]]
+func.func @copies_once(%x: tensor<2x2x9xf32>) -> tensor<6x6xf32> {
+  %a = tw.reshape %x : tensor<2x2x9xf32> -> tensor<2x2x3x3xf32>
+  %b = tw.transpose %a by [0, 2, 1, 3] : tensor<2x2x3x3xf32> -> tensor<2x3x2x3xf32>
+  %c = tw.reshape %b : tensor<2x3x2x3xf32> -> tensor<6x6xf32>
+  func.return %c : tensor<6x6xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @leaves_an_argument_in_another_order
+// CHECK-NEXT: %[[T:.*]] = tw.transpose
+// CHECK-NEXT: func.return %[[T]]
+func.func @leaves_an_argument_in_another_order(%x: tensor<2x3xf32>) -> tensor<3x2xf32> {
+  %t = tw.transpose %x by [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  func.return %t : tensor<3x2xf32>
+}

@@ -41,7 +41,7 @@ func.func @halves(%x: tensor<8x6xf32>) -> (tensor<1x8x3xf32>, tensor<1x8x3xf32>,
 // PLAN-LABEL: @symbols
 // PLAN-NOT:   @copy
 // PLAN:       func.return
-func.func @symbols(%s0: index {tw.symbol = "s0"}, %x: tensor<?x6xf32, #tw.shape<"s0, 6">>) -> (tensor<?xf32, #tw.shape<"s0*3">>, tensor<?x3xf32, #tw.shape<"s0, 3">>) {
+func.func @symbols(%s0: index {tw.symbol = "s0"}, %x: tensor<?x6xf32, #tw.shape<"s0, 6">>) -> (tensor<?xf32, #tw.shape<"s0*3">>, tensor<?x3xf32, #tw.shape<"s0, 3">>, tensor<?x3xf32, #tw.shape<"s0, 3">>) {
   %r = tw.exp %x : tensor<?x6xf32, #tw.shape<"s0, 6">>
   %s = tw.reshape %r : tensor<?x6xf32, #tw.shape<"s0, 6">> -> tensor<?x2x3xf32, #tw.shape<"s0, 2, 3">>
   %t = tw.transpose %s by [1, 0, 2] : tensor<?x2x3xf32, #tw.shape<"s0, 2, 3">> -> tensor<2x?x3xf32, #tw.shape<"2, s0, 3">>
@@ -50,7 +50,7 @@ func.func @symbols(%s0: index {tw.symbol = "s0"}, %x: tensor<?x6xf32, #tw.shape<
   %b = tw.slice %t starts "1, 0, 0" steps "1, 1, 1" : tensor<2x?x3xf32, #tw.shape<"2, s0, 3">> -> tensor<1x?x3xf32, #tw.shape<"1, s0, 3">>
   %g = tw.reshape %b : tensor<1x?x3xf32, #tw.shape<"1, s0, 3">> -> tensor<?x3xf32, #tw.shape<"s0, 3">>
   %n = tw.neg %g : tensor<?x3xf32, #tw.shape<"s0, 3">>
-  func.return %f, %n : tensor<?xf32, #tw.shape<"s0*3">>, tensor<?x3xf32, #tw.shape<"s0, 3">>
+  func.return %f, %g, %n : tensor<?xf32, #tw.shape<"s0*3">>, tensor<?x3xf32, #tw.shape<"s0, 3">>, tensor<?x3xf32, #tw.shape<"s0, 3">>
 }
 
 // -----
@@ -73,10 +73,11 @@ func.func @strided(%x: tensor<8x6xf32>) -> (tensor<8x1x3xf32> {tw.strides = "6, 
 // CHECK:      tk.kernel [8, 6]
 // CHECK:      tw.slice %r
 // REMARK:     tk.kernel {{.*}}: parts are copied to be returned: no one shape suits them
-func.func @no_shape(%x: tensor<8x6xf32>) -> tensor<8x3xf32> {
+func.func @no_shape(%x: tensor<8x6xf32>) -> (tensor<8x3xf32>, tensor<8x3xf32>) {
   %r = tw.exp %x : tensor<8x6xf32>
   %a = tw.slice %r starts "0, 0" steps "1, 1" : tensor<8x6xf32> -> tensor<8x3xf32>
-  func.return %a : tensor<8x3xf32>
+  %b = tw.slice %r starts "0, 2" steps "1, 1" : tensor<8x6xf32> -> tensor<8x3xf32>
+  func.return %a, %b : tensor<8x3xf32>, tensor<8x3xf32>
 }
 
 // -----
@@ -85,13 +86,14 @@ func.func @no_shape(%x: tensor<8x6xf32>) -> tensor<8x3xf32> {
 // CHECK:      %r = tk.kernel [8, 6]
 // CHECK:      tw.matmul %r, %y
 // REMARK:     tk.kernel {{.*}}: parts are copied to be returned: other ops read the result as it is
-func.func @read_by_a_library(%x: tensor<8x6xf32>, %y: tensor<6x5xf32>) -> (tensor<1x8x3xf32>, tensor<8x5xf32>) {
+func.func @read_by_a_library(%x: tensor<8x6xf32>, %y: tensor<6x5xf32>) -> (tensor<1x8x3xf32>, tensor<1x8x3xf32>, tensor<8x5xf32>) {
   %r = tw.exp %x : tensor<8x6xf32>
   %s = tw.reshape %r : tensor<8x6xf32> -> tensor<8x2x3xf32>
   %t = tw.transpose %s by [1, 0, 2] : tensor<8x2x3xf32> -> tensor<2x8x3xf32>
   %a = tw.slice %t starts "0, 0, 0" steps "1, 1, 1" : tensor<2x8x3xf32> -> tensor<1x8x3xf32>
+  %b = tw.slice %t starts "1, 0, 0" steps "1, 1, 1" : tensor<2x8x3xf32> -> tensor<1x8x3xf32>
   %m = tw.matmul %r, %y : (tensor<8x6xf32>, tensor<6x5xf32>) -> tensor<8x5xf32>
-  func.return %a, %m : tensor<1x8x3xf32>, tensor<8x5xf32>
+  func.return %a, %b, %m : tensor<1x8x3xf32>, tensor<1x8x3xf32>, tensor<8x5xf32>
 }
 
 // -----
