@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -62,10 +62,11 @@ class AbsorbViewsPass(ModulePass):
     name = "absorb-views"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for part in op.walk(reverse=True):
-            if is_view(part) and _is_better_copied(part):
-                _copy_shown(part)
         for function in defined_functions(op):
+            parts = {root for root, results in returned_by(function).items() if len(results) > 1}
+            for shown in reversed(list(function.body.block.ops)):
+                if is_view(shown) and _is_better_copied(shown, parts):
+                    _copy_shown(shown)
             for results in returned_by(function).values():
                 if len(results) == 1 and _is_copied(results[0]):
                     _copy_result(function, results[0])
@@ -74,11 +75,11 @@ class AbsorbViewsPass(ModulePass):
                 absorb_views(kernel)
 
 
-def _is_better_copied(op: Operation) -> bool:
+def _is_better_copied(op: Operation, parts: Collection[SSAValue]) -> bool:
     """Whether a kernel should copy what a view shows: only a copy can be it, or what it is a part of repeats.
 
     What has each element once needs no copy: it can be computed in that order. Nor does what only kernels
-    read, and of results those that are copies are known by their strides.
+    read, and of several results that are `parts` of one tensor these are left.
     """
     root, views = behind(op.operands[0])
     layout: Layout | None = dense(sizes_of(root))
@@ -91,8 +92,9 @@ def _is_better_copied(op: Operation) -> bool:
     stored = [reader for reader in readers(op.results[0]) if not isinstance(reader, KernelOp)]
     if copied and isinstance(op, view.SliceOp):
         return bool(stored)
-    in_order = all(map(keeps_elements, views)) or view_layout(op, layout) is not None
-    return not in_order and any(not isinstance(reader, ReturnOp) for reader in stored)
+    if all(map(keeps_elements, views)) or view_layout(op, layout) is not None:
+        return False
+    return any(root not in parts or not isinstance(reader, ReturnOp) for reader in stored)
 
 
 def _copy_shown(op: Operation) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import AnyFloat
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, OpResult, SSAValue
 
@@ -14,6 +15,7 @@ from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float8, sizes_of
 
+from .body import loads_of
 from .cost import (
     BYTE_COST,
     MEMORY_BYTE_COST,
@@ -30,6 +32,8 @@ from .staying import reads_all
 from .vanishing import enlarges, vanishes
 
 _WIDENING = frozenset[type[Operation]]((LoadOp, StoreOp, arith.ExtFOp, ExtSIOp, ExtUIOp, arith.BitcastOp))
+_LITTLE = 16
+"""What computes no more for each element that it widens, as where padding ends, only widens."""
 POSITION_CHECKS = 6
 """Ops that wrap, check or widen a position; one computed in place has a known range (`narrow-integers`)."""
 
@@ -64,12 +68,23 @@ def waits(producer: KernelOp, consumer: KernelOp, tile: int) -> str | None:
 
 
 def _only_widens(kernel: KernelOp) -> bool:
-    """Whether all it does is to load elements, one at a time, and store them in a wider type."""
-    if len(kernel.results) != 1 or len(kernel.inputs) != 1:
+    """Whether it loads elements, one at a time, and stores them in a wider type, with little work at most."""
+    inputs = zip(kernel.inputs, kernel.sources, strict=False)
+    given = {value: source for value, source in inputs if not _is_constant(value)}
+    if len(kernel.results) != 1 or len(given) != 1:
         return False
-    (source,), (result,) = kernel.inputs, kernel.results
-    narrower = bytes_of(element_type_of(source)) < bytes_of(element_type_of(result))
-    return narrower and all(type(op) in _WIDENING for op in kernel.body.block.ops)
+    ((value, source),), ops = given.items(), kernel.body.block.ops
+    narrow, wide = element_type_of(value), element_type_of(kernel.results[0])
+    if bytes_of(narrow) >= bytes_of(wide):
+        return False
+    if all(type(op) in _WIDENING for op in ops):
+        return True
+    return isinstance(narrow, AnyFloat) and len(loads_of(source)) == 1 and body_cost(ops) <= _LITTLE
+
+
+def _is_constant(value: SSAValue) -> bool:
+    """Whether a kernel makes it of nothing."""
+    return isinstance(value.owner, KernelOp) and not value.owner.inputs
 
 
 def recompute_costs_more(
@@ -93,6 +108,8 @@ def recompute_costs_more(
     if element_type_of(value) in POSITIONS and not any(isinstance(op, LoadOp) for op in producer.ops):
         work = max(0.0, work - POSITION_CHECKS)
     alone = reads_all(producer.kernel, consumer) and (memory.far or len(producer.kernel.results) == 1)
+    if memory.far and not alone and not factors.isdisjoint(loads):
+        return "it is stored anyway, and a product reads rows of it faster"
     read_back = evaluated * element * BYTE_COST
     reads = sum(_load_bytes(op) for op in producer.ops) * evaluated * BYTE_COST
     if alone:

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse{hold-back=true},dce" --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse,dce" --split-input-file | filecheck %s --check-prefix=AT-ONCE
-// RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse{hold-back=true tile=128 far=true},dce" --split-input-file | filecheck %s --check-prefix=TILE
+// RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,dce,fuse{hold-back=true tile=128 far=true},dce" --split-input-file | filecheck %s --check-prefix=TILE
 // RUN: tilewright-opt %s -p "convert-tw-to-tk{products=half},absorb-views,fuse{hold-back=true tile=128},dce" --split-input-file | filecheck %s --check-prefix=NEAR
 
 // The norm reads the product's halves, not floats that the product wrote for it.
@@ -145,4 +145,43 @@ func.func @stores_bytes(%x: tensor<8x16xf32>, %w: tensor<16x4xi8>) -> tensor<8x4
   %g = tw.decode_float8 %w from "e4m3fn" : tensor<16x4xi8> -> tensor<16x4xf32>
   %r = tw.matmul %f, %g : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
   func.return %r : tensor<8x4xf32>
+}
+
+// -----
+
+// A sum of windows reads halves that are stored, not floats within padding that are a little work more.
+
+// TILE-LABEL: @sums_windows_of_halves
+// TILE: %[[H:.*]] = tk.kernel [64, 64] {{.*}} -> (tensor<64x64xbf16>)
+// TILE: tk.kernel [64, 64, 3, 3] ins(%[[H]] : tensor<64x64xbf16>)
+// TILE: tk.load {{.*}} if
+func.func @sums_windows_of_halves(%x: tensor<64x64xbf16>) -> tensor<64x64xf32> {
+  %0 = tw.exp %x : tensor<64x64xbf16>
+  %1 = tw.tanh %0 : tensor<64x64xbf16>
+  %2 = tw.cast %1 : tensor<64x64xbf16> -> tensor<64x64xf32>
+  %3 = tw.full 9.0 : f32 -> tensor<64x64xf32>
+  %4 = tw.div %2, %3 : tensor<64x64xf32>
+  %5 = tw.pad %4 low "1, 1" high "1, 1" value 0.0 : f32 : tensor<64x64xf32> -> tensor<66x66xf32>
+  %6 = tw.window %5 dims [0, 1] sizes [3, 3] strides [1, 1] dilation [1, 1] : tensor<66x66xf32> -> tensor<64x64x3x3xf32>
+  %7 = tw.sum %6 over [2, 3] : tensor<64x64x3x3xf32> -> tensor<64x64xf32>
+  func.return %7 : tensor<64x64xf32>
+}
+
+// -----
+
+// What is more work than that is done once.
+
+// TILE-LABEL: @sums_windows_of_floats
+// TILE: %[[F:.*]] = tk.kernel [66, 66] {{.*}} -> (tensor<66x66xf32>)
+// TILE: tk.kernel [64, 64, 3, 3] ins(%[[F]] : tensor<66x66xf32>)
+func.func @sums_windows_of_floats(%x: tensor<64x64xbf16>) -> tensor<64x64xf32> {
+  %0 = tw.exp %x : tensor<64x64xbf16>
+  %1 = tw.tanh %0 : tensor<64x64xbf16>
+  %2 = tw.cast %1 : tensor<64x64xbf16> -> tensor<64x64xf32>
+  %3 = tw.exp %2 : tensor<64x64xf32>
+  %4 = tw.sin %3 : tensor<64x64xf32>
+  %5 = tw.pad %4 low "1, 1" high "1, 1" value 0.0 : f32 : tensor<64x64xf32> -> tensor<66x66xf32>
+  %6 = tw.window %5 dims [0, 1] sizes [3, 3] strides [1, 1] dilation [1, 1] : tensor<66x66xf32> -> tensor<64x64x3x3xf32>
+  %7 = tw.sum %6 over [2, 3] : tensor<64x64x3x3xf32> -> tensor<64x64xf32>
+  func.return %7 : tensor<64x64xf32>
 }
