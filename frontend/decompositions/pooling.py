@@ -39,6 +39,15 @@ class Windows:
         """From the first element of a window to its last one."""
         return (self.sizes[d] - 1) * self.dilation[d]
 
+    @property
+    def shared(self) -> tuple[int, ...]:
+        """How many windows an element lies between the ends of, at most, along each dimension."""
+        return tuple(self.reach(d) // self.strides[d] + 1 for d in range(self.rank))
+
+
+_MOST_WINDOWS = 25
+"""Elements that lie in more do not look through them all: the gradient is added at the positions."""
+
 
 def _known(*values: object) -> bool:
     return all(isinstance(value, int) for value in values)
@@ -168,7 +177,8 @@ def _corners(x: Tensor, windows: Windows, strides: Sequence[Any]) -> Any:
 
 def _gradient(gradient: Tensor, x: Tensor, indices: Tensor, rank: int, windows: Windows | None) -> Tensor:
     order = suggest_memory_format(x)
-    if windows is None or facts_of(gradient.device).adds_pooled_gradients:
+    adds = facts_of(gradient.device).adds_pooled_gradients
+    if windows is None or adds or prod(windows.shared) > _MOST_WINDOWS:
         first = x.dim() - rank
         zeros = gradient.new_zeros((*x.shape[:first], prod(x.shape[first:])))
         found = zeros.scatter_add(first, indices.flatten(first), gradient.flatten(first)).reshape(x.shape)
@@ -188,7 +198,7 @@ def _of_elements(t: Tensor, outside: int, sizes: Sequence[Any], windows: Windows
     """What `t` has for the windows that may hold an element, as trailing dimensions of each element."""
     rank = windows.rank
     first = t.dim() - rank
-    most = [windows.reach(d) // windows.strides[d] + 1 for d in range(rank)]
+    most = windows.shared
     padding: list[Any] = []
     for d in reversed(range(rank)):
         last = (sizes[d] - 1 + windows.low[d]) // windows.strides[d]
@@ -294,7 +304,7 @@ def _within(x: Tensor, windows: Windows, d: int) -> Tensor:
 def _behind(x: Tensor, windows: Windows, d: int, dtype: torch.dtype = torch.int64) -> Tensor:
     """How far each element is behind the corner of each of the windows that may hold it, along `d`."""
     n, step, rank = x.shape[d - windows.rank], windows.strides[d], windows.rank
-    most = windows.reach(d) // step + 1
+    most = windows.shared[d]
     count = (n + windows.low[d] + step - 1) // step
     ring = _line(x, 0, 1, step, dtype).expand(count, step).reshape(-1).narrow(0, windows.low[d], n)
     shape = [1] * (2 * rank)

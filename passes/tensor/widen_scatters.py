@@ -13,7 +13,7 @@ from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp
-from tilewright.dialects.tw.indexing import GatherOp, ScatterAddOp, ScatterAlongOp, ScatterOp
+from tilewright.dialects.tw.indexing import Combine, GatherOp, ScatterAddOp, ScatterAlongOp, ScatterOp
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
@@ -44,7 +44,8 @@ class WidenScattersPass(ModulePass):
     is added up in f32 than is scattered, be the target a table of which few rows are meant. A target that is
     small, or has no more numbers than are scattered, is all cast to f32 and back. Extremes, and sums along a
     dimension, each of whose numbers has a position of its own, are only done where the target has no more
-    numbers. With `deterministic` all stay.
+    numbers. Sums of such sums are added up in f32, too, one onto the other, as `scatter-onto-addends` does
+    where nothing is rounded. With `deterministic` all stay.
     """
 
     name = "widen-scatters"
@@ -86,13 +87,18 @@ def _fills(op: ScatterAddOp | ScatterAlongOp) -> bool:
 
 def _whole(op: ScatterAddOp | ScatterAlongOp, rw: Rewrite) -> SSAValue:
     """The same of f32."""
-    wide = {value: rw.value(CastOp(value, f32)) for value in (op.target, op.values)}
+    wide = {value: _wide(value, rw) for value in (op.target, op.values)}
     made = type(op).create(
         operands=[wide.get(value, value) for value in op.operands],
         result_types=[wide[op.target].type],
         properties=op.properties,
     )
     return rw.value(CastOp(rw.value(made), element_type_of(op.result)))
+
+
+def _wide(value: SSAValue, rw: Rewrite) -> SSAValue:
+    constant = splat_of(value)
+    return rw.value(CastOp(value, f32) if constant is None else FullOp(constant, f32, sizes_of(value)))
 
 
 def _addressed(op: ScatterAddOp, rw: Rewrite) -> SSAValue:
@@ -116,10 +122,40 @@ def _addressed(op: ScatterAddOp, rw: Rewrite) -> SSAValue:
     return rw.value(ScatterOp(op.target, op.indices, rounded, dims, at, strict=strict))
 
 
+def _onto_sum(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """Of two sums in f32, of which each was to be rounded alone, one."""
+    assert isinstance(op, AddOp)
+    first, second = (_rounded_sum(operand) for operand in (op.lhs, op.rhs))
+    if first is None or second is None:
+        return None
+    onto, scatter = (first, second) if splat_of(second.target) == 0 else (second, first)
+    if splat_of(scatter.target) != 0:
+        return None
+    made = type(scatter).create(
+        operands=[onto.result, *scatter.operands[1:]],
+        result_types=[onto.result.type],
+        properties=scatter.properties,
+    )
+    return rw.value(CastOp(rw.value(made, like=scatter), element_type_of(op.result)))
+
+
+def _rounded_sum(value: SSAValue) -> ScatterAddOp | ScatterAlongOp | None:
+    """The sum in f32 that nothing but `value` rounds and nothing but one op reads."""
+    cast = value.owner
+    if not isinstance(cast, CastOp) or cast.rounded is not None or not is_half(element_type_of(value)):
+        return None
+    scatter = cast.operand.owner
+    if not isinstance(scatter, ScatterAddOp | ScatterAlongOp) or element_type_of(scatter.result) != f32:
+        return None
+    adds = isinstance(scatter, ScatterAddOp) or scatter.combine.data is Combine.ADD
+    alone = all(len(list(result.uses)) == 1 for result in (value, scatter.result))
+    return scatter if adds and alone else None
+
+
 def _numbers(rw: Rewrite, sizes: tuple[Expr, ...]) -> SSAValue:
     """0, 1, 2, ... of this shape."""
     count = rw.value(IotaOp(i64, [product(sizes)]))
     return count if len(sizes) == 1 else rw.value(ReshapeOp(count, sizes))
 
 
-_RULES: Rules = {ScatterAddOp: (_widen_sum,), ScatterAlongOp: (_widen_along,)}
+_RULES: Rules = {ScatterAddOp: (_widen_sum,), ScatterAlongOp: (_widen_along,), AddOp: (_onto_sum,)}

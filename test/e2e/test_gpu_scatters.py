@@ -102,6 +102,23 @@ def test_halves_are_added_up_in_f32(dtype: torch.dtype, rows: int) -> None:
 
 
 @pytest.mark.usefixtures("large")
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_sums_of_sums_of_halves_are_rounded_once(dtype: torch.dtype) -> None:
+    """And added up in one place: gradients of a table that is looked up more than once."""
+
+    def function(table: Tensor, i: Tensor, y: Tensor) -> Tensor:
+        found = (torch.zeros_like(table).index_add(0, (i + n) % 9, y * n) for n in (1, 2, 3))
+        return sum(found, next(found))
+
+    table, i, y = tensor(9, 33, dtype=dtype), positions(9, 40), tensor(40, 33, dtype=dtype, seed=1)
+    found = explain(function, table, i, y, options=OPTIONS)
+    exact = function(table.double(), i, y.double())
+    error, of_eager = ((one.double() - exact).norm() for one in (found.result, function(table, i, y)))
+    assert error <= of_eager
+    assert sum(len(graph.kernels) for graph in found.graphs) <= 3
+    assert not calls(found)
+
+
 @pytest.mark.parametrize("rows", [9, 90])
 def test_halves_are_added_in_place(rows: int) -> None:
     """What stood there is read before it is written, whoever writes it."""

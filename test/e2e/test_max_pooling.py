@@ -16,6 +16,7 @@ DTYPES = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
 POOLINGS: dict[str, Callable[[Tensor], Any]] = {
     "overlapping": lambda x: F.max_pool2d(x, 3, 2, 1, return_indices=True),
     "side_by_side": lambda x: F.max_pool2d(x, 2, return_indices=True),
+    "in_many_windows": lambda x: F.max_pool2d(x, 7, 1, 3, return_indices=True),
     "every_place": lambda x: F.max_pool2d(x, (1, 3), 1, return_indices=True),
     "apart": lambda x: F.max_pool2d(x, 2, (3, 4), return_indices=True),
     "last_windows": lambda x: F.max_pool2d(x, (2, 3), ceil_mode=True, return_indices=True),

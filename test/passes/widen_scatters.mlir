@@ -91,3 +91,46 @@ func.func @others(%t: tensor<3x4xf32>, %v: tensor<6x4xf32>, %i: tensor<6xi64>, %
   %n = tw.scatter_add %e into %h[%k] dims [0] at 0 : (tensor<3x4xf16>, tensor<0x4xf16>, tensor<0xi64>) -> tensor<3x4xf16>
   func.return %r, %s, %u, %n : tensor<3x4xf32>, tensor<3x4xf16>, tensor<3x4xf16>, tensor<3x4xf16>
 }
+
+// -----
+
+// Sums of sums are one, rounded once; so is the sum of three.
+
+// CHECK-LABEL: @sums_of_sums
+// CHECK: %[[A:.*]] = tw.scatter_along
+// CHECK: %[[B:.*]] = tw.scatter_add {{.*}} into %[[A]]
+// CHECK: %[[C:.*]] = tw.scatter_add {{.*}} into %[[B]]
+// CHECK: %[[R:.*]] = tw.cast %[[C]] : tensor<3x4xf32> -> tensor<3x4xbf16>
+// CHECK-NOT: tw.add
+// CHECK: return %[[R]]
+// FIXED-LABEL: @sums_of_sums
+// FIXED: tw.add
+func.func @sums_of_sums(%v: tensor<6x4xbf16>, %i: tensor<6xi64>, %w: tensor<6x4xbf16>, %j: tensor<6x4xi64>) -> tensor<3x4xbf16> {
+  %z = tw.full 0.0 : bf16 -> tensor<3x4xbf16>
+  %a = tw.scatter_add %v into %z[%i] dims [0] at 0 : (tensor<3x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<3x4xbf16>
+  %b = tw.scatter_along %z, %j, %w dim 0 reduce add : (tensor<3x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<3x4xbf16>
+  %c = tw.scatter_add %w into %z[%i] dims [0] at 0 : (tensor<3x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<3x4xbf16>
+  %s = tw.add %b, %a : tensor<3x4xbf16>
+  %r = tw.add %s, %c : tensor<3x4xbf16>
+  func.return %r : tensor<3x4xbf16>
+}
+
+// -----
+
+// A sum that others read is rounded, as is one of two that begin with something; extremes are no sums.
+
+// CHECK-LABEL: @sums_apart
+// CHECK-COUNT-3: tw.add
+func.func @sums_apart(%t: tensor<3x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi64>, %j: tensor<6x4xi64>) -> (tensor<3x4xbf16>, tensor<3x4xbf16>, tensor<3x4xbf16>, tensor<3x4xbf16>) {
+  %z = tw.full 0.0 : bf16 -> tensor<3x4xbf16>
+  %a = tw.scatter_add %v into %z[%i] dims [0] at 0 : (tensor<3x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<3x4xbf16>
+  %b = tw.scatter_add %v into %z[%i] dims [0] at 0 : (tensor<3x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<3x4xbf16>
+  %r = tw.add %a, %b : tensor<3x4xbf16>
+  %c = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<3x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<3x4xbf16>
+  %d = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<3x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<3x4xbf16>
+  %s = tw.add %c, %d : tensor<3x4xbf16>
+  %e = tw.scatter_add %v into %z[%i] dims [0] at 0 : (tensor<3x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<3x4xbf16>
+  %f = tw.scatter_along %z, %j, %v dim 0 reduce max : (tensor<3x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<3x4xbf16>
+  %u = tw.add %e, %f : tensor<3x4xbf16>
+  func.return %r, %s, %u, %a : tensor<3x4xbf16>, tensor<3x4xbf16>, tensor<3x4xbf16>, tensor<3x4xbf16>
+}
