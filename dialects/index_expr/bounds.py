@@ -86,12 +86,17 @@ class Bounds:
             term = from_terms({monomial: c})
             if (part := term.exact_div(rhs)) is not None:
                 whole, rest = whole + part, rest - term
-        if self.is_nonnegative(rest) and self.is_below(rest, rhs):
+        if not self._within(rest, rhs) and self._within(near := _less_whole(rest, rhs), rhs):
+            whole, rest = whole + scale_down(rest - near, rhs.constant or 1), near
+        if self._within(rest, rhs):
             return whole if atom.name == "floordiv" else rest
         if (split := self._split_inner(rest, rhs)) is not None:
             quotient, remainder = split
             return whole + quotient if atom.name == "floordiv" else remainder
         return FUNCTIONS[atom.name](lhs, rhs)
+
+    def _within(self, value: Expr, limit: Expr) -> bool:
+        return self.is_nonnegative(value) and self.is_below(value, limit)
 
     def _split_inner(self, rest: Expr, rhs: Expr) -> tuple[Expr, Expr] | None:
         """(a*g + b) by (r*g), 0 <= b < g: quotient is a by r, remainder (a mod r)*g + b."""
@@ -107,6 +112,13 @@ class Bounds:
                 a, r = scale_down(high, g), as_expr(rhs.constant // g)
                 return self.simplify(a // r), self.simplify(a % r) * g + low
         return None
+
+
+def _less_whole(value: Expr, n: Expr) -> Expr:
+    """`value` less as many times `n` as each of its terms has: of `9*d0 + d1`, `d0 + d1` for 8."""
+    if n.constant is None or n.constant < 1:
+        return value
+    return from_terms({m: c % n.constant for m, c in value.terms if c % n.constant})
 
 
 @lru_cache(maxsize=65536)

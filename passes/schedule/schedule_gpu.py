@@ -11,13 +11,14 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.th.calls import LaunchOp
+from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.attributes import int64
 from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite
-from .blocks import Blocks, limited
+from .blocks import Blocks, limited, power_of_two
 from .body import Body
 from .chain_blocks import chain_blocks
 from .chains import Chain, find_chain
@@ -34,6 +35,8 @@ from .variants import candidates
 
 _PER_CORE = 2
 """Programs per multiprocessor: with fewer, smaller blocks fill it better."""
+_ELEMENTS, _LOADS = 8, 256
+"""The most elements that a lane has, and loads of these that leave it registers: it has 255 of them."""
 _MOST, _MOST_FOR_SMALL = 32, 4
 """Warps of a program; those that a group has for the sake of its small parts."""
 
@@ -145,8 +148,15 @@ def _with_marks(func: FuncOp, product: Contraction | Chain, limits: Limits, foun
     return found
 
 
+def _held_by_lane(func: FuncOp) -> int:
+    """Elements of a lane, of which all loads are on their way at once: compilers put them first."""
+    loads = sum(isinstance(op, LoadOp) for op in func.body.block.ops)
+    return power_of_two(max(1, min(_ELEMENTS, _LOADS // max(1, loads))))
+
+
 def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int, lanes: int) -> Blocks:
-    each = elements_of_lane(func)
+    held_by_lane = _held_by_lane(func)
+    each = min(elements_of_lane(func), held_by_lane)
     across = next((g.axes[0] for g in groups if g.role == "across"), None)
     last = next((g.axes[0] for g in groups if g.role == "last"), None)
     outer = [a for g in groups if g.role == "parallel" for a in g.axes]
@@ -162,7 +172,7 @@ def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int, lanes:
         return Blocks((), 0, warps=1, index=bits)
     space = known_space(func)
     *rest_axes, axis = outer
-    inner, room = list[tuple[int, int]](), 1024 // half
+    inner, room = list[tuple[int, int]](), min(1024 // half, 4 * lanes * held_by_lane)
     while rest_axes and space[axis].constant == limited(room // 2, space[axis]):
         inner.insert(0, (axis, limited(room, space[axis])))
         room //= inner[0][1]

@@ -70,6 +70,26 @@ def test_bounds_remove_divisions() -> None:
     assert str(bounds.simplify((dim(2) * 64 + dim(3)) // 32)) == "d2*2 + (d3 floordiv 32)"
 
 
+@pytest.mark.parametrize(
+    ("text", "simple"),
+    [
+        ("(d0*18 + d1) mod 17", "d0 + d1"),
+        ("(d0*18 + d1) floordiv 17", "d0"),
+        ("(d0*35 + d1) floordiv 17", "d0*2"),
+        ("(d0*18 + d1 + 1) mod 17", "((d0*18 + d1 + 1) mod 17)"),
+        ("(d0*16 + d1) mod 17", "((d0*16 + d1) mod 17)"),
+    ],
+)
+def test_rows_that_begin_one_place_further_each(text: str, simple: str) -> None:
+    """Of 5 rows and 13 columns."""
+    value, bounds = parse_expr(text), Bounds((as_expr(5), as_expr(13)))
+    found = bounds.simplify(value)
+    assert str(found) == simple
+    for row, column in grid(range(5), range(13)):
+        at = {Var("d", 0): row, Var("d", 1): column}
+        assert found.evaluate(at) == value.evaluate(at)
+
+
 def test_nothing_is_assumed_of_an_axis_without_bounds() -> None:
     assert str(dim(0) // 8) == "(d0 floordiv 8)"
     assert str(Bounds((as_expr(9),)).simplify(dim(0) // 8)) == "(d0 floordiv 8)"
