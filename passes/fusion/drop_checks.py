@@ -46,8 +46,7 @@ class DropChecksPass(ModulePass):
     at the numbers of rows and columns has no check then, and blocks may be left out. So it is known that a
     number is not zero: division by it checks nothing. What floats make of positions of a known number lies
     between two numbers, too: where an image is read that is resized. A load under a mask that never holds is
-    none, as of a part of a stack where the position says that another one is read; of two conditions, one
-    that always holds is left out.
+    none, as of a part of a stack where the position says that another one is read.
     """
 
     name = "drop-checks"
@@ -96,8 +95,6 @@ def _known(
         if which is None or not may_rewrite(op, "under a mask that is known"):
             return None
         return _unmasked(op) if which else op.other
-    if isinstance(op, arith.AndIOp | arith.OrIOp):
-        return _known_of_two(op)
     if not isinstance(op, arith.CmpiOp):
         return None
     left, right = positions.of(op.lhs), positions.of(op.rhs)
@@ -111,15 +108,6 @@ def _known(
     constant.location = op.location
     block.insert_op_before(constant, op)
     return constant.result
-
-
-def _known_of_two(op: arith.AndIOp | arith.OrIOp) -> SSAValue | None:
-    """What holds where of two conditions one is known."""
-    for condition, other in (op.operands, op.operands[::-1]):
-        which = number_of(condition) if condition.type == i1 else None
-        if which is not None and may_rewrite(op, "of a condition that is known"):
-            return other if bool(which) == isinstance(op, arith.AndIOp) else condition
-    return None
 
 
 def _unmasked(op: LoadOp) -> SSAValue:
