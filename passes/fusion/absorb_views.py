@@ -105,17 +105,19 @@ def _copy_shown(op: Operation) -> None:
 
 
 def _is_copied(result: Returned) -> bool:
-    """Whether a result is a part of what can be computed for it alone, or no view of an argument."""
+    """Whether a result is a part of what can be computed for it alone, or a copy of a copy of an argument."""
     root, views = result.root, result.views
-    layout: Layout | None = dense(sizes_of(root))
+    layout, copies = dense(sizes_of(root)), 0
     for shown in reversed(views):
-        layout = None if layout is None else view_layout(shown, layout)
+        found = view_layout(shown, layout)
+        copies += found is None
+        layout = found or dense(sizes_of(shown.results[0]))
     if not isinstance(root.owner, Operation):
-        return layout is None
+        return copies > 1
     if all(map(keeps_elements, views)) or not isinstance(root.owner, KernelOp):
         return False
     alone = not isinstance(producer_of(root), str)
-    return alone and (layout is None or not same_strides(layout.sizes, layout.strides, result.strides))
+    return alone and (copies > 0 or not same_strides(layout.sizes, layout.strides, result.strides))
 
 
 def _copy_result(function: FuncOp, result: Returned) -> None:
