@@ -22,13 +22,13 @@ def _summed(windows: Tensor, dim: int, step: int, low: int, size: Any) -> Tensor
 
     `windows` is `[..., count, ..., length]`, with `count` windows along `dim`; the result `[..., size, ...]`.
     A window is `most` pieces of `step` elements, of which piece m of window n adds to piece n + m of what
-    the result is cut out of. Adds in f32 at least.
+    the result is cut out of. Floats are added in f32 at least.
     """
     count, most = windows.shape[dim], -(-windows.shape[-1] // step)
     first, end = low // step, count + most
     if isinstance(count, int) and isinstance(size, int):  # pyright: ignore[reportUnnecessaryIsInstance]
         end = -(-(low + size) // step)
-    if most > 1:
+    if most > 1 and windows.is_floating_point():
         windows = windows.to(torch.promote_types(windows.dtype, torch.float32))
     windows = functional.pad(windows, (0, most * step - windows.shape[-1]))
     pieces = _split(windows, windows.dim() - 1, most, step).movedim(-2, dim)

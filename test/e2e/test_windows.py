@@ -42,6 +42,12 @@ def test_gradient_of_lines_as_written_out(sizes: tuple[int, ...]) -> None:
             assert found.stride() == wanted.stride()
 
 
+def test_whole_numbers_are_added_exactly() -> None:
+    given = torch.full((3, 2), 2**53 + 1)
+    found = ROWS["aten.unfold_backward.default"](given, (4,), 0, 2, 1)
+    assert found.tolist() == [2**53 + 1, 2**54 + 2, 2**54 + 2, 2**53 + 1]
+
+
 @pytest.mark.parametrize(("windows", "sizes"), [((1,), ()), ((0,), ()), ((3, 5, 0), (3, 4))], ids=str)
 def test_gradient_of_no_line(windows: tuple[int, ...], sizes: tuple[int, ...]) -> None:
     how = (random(*windows), sizes, len(sizes) - 1, windows[-1], 1)
