@@ -19,6 +19,7 @@ from torch.nn import functional
 
 from ..eager_facts import facts_of
 from .adaptive_pooling import adaptive_averages, read_windows, trailing, uneven_windows
+from .windows import unfolded
 
 
 @dataclass(frozen=True)
@@ -113,12 +114,7 @@ def _in_windows(x: Tensor, windows: Windows) -> Tensor:
         padding += [windows.low[d], max(0, needed) if _known(needed) else windows.low[d]]
     if any(padding):
         x = functional.pad(x, padding, value=-inf)
-    first = x.dim() - rank
-    for d in range(rank):
-        x = x.unfold(first + d, windows.reach(d) + 1, windows.strides[d])
-        if windows.dilation[d] > 1:
-            x = x[..., :: windows.dilation[d]]
-    return x
+    return unfolded(x, windows.sizes, windows.strides, windows.dilation)
 
 
 def _behind_corner(x: Tensor, windows: Windows, strides: Sequence[Any]) -> tuple[Tensor, Tensor]:

@@ -17,6 +17,15 @@ _MOST_ADDED = 4
 """Windows that share an element whose values are added one by one; those of more are summed."""
 
 
+def unfolded(x: Tensor, sizes: Sequence[int], strides: Sequence[int], dilation: Sequence[int]) -> Tensor:
+    """The windows along the last dimensions, `[..., *counts, *sizes]`: views, one behind the other."""
+    first = x.dim() - len(sizes)
+    for d, (length, step, apart) in enumerate(zip(sizes, strides, dilation, strict=True), start=first):
+        x = x.unfold(d, (length - 1) * apart + 1, step)
+        x = x if apart == 1 else x[..., ::apart]
+    return x
+
+
 def _summed(windows: Tensor, dim: int, step: int, low: int, size: Any) -> Tensor:
     """What windows add up to: element i gets the values at `low + i - n*step` of the windows n that have it.
 
@@ -67,8 +76,7 @@ def _im2col(
     x: Tensor, window: Sequence[int], dilation: Sequence[int], padding: Sequence[int], strides: Sequence[int]
 ) -> Tensor:
     found = functional.pad(x, (padding[1], padding[1], padding[0], padding[0]))
-    for length, apart, step in zip(window, dilation, strides, strict=True):  # rows, then columns
-        found = found.unfold(-2, (length - 1) * apart + 1, step)[..., ::apart]
+    found = unfolded(found, window, strides, dilation)
     return _as_eager(found.movedim((-2, -1), (-4, -3)).flatten(-2).flatten(-4, -2), x)
 
 
