@@ -15,6 +15,7 @@ _PRODUCTS: tuple[Any, ...] = (
     torch.ops.aten.mm.default,
     torch.ops.aten.addmm.default,
     torch.ops.aten.bmm.default,
+    torch.ops.aten.baddbmm.default,
     torch.ops.aten._grouped_mm.default,
     torch.ops.aten.convolution.default,
 )
@@ -61,7 +62,7 @@ def is_view(node: Node) -> bool:
 
 
 def is_product(node: Node) -> bool:
-    """Whether `node` multiplies matrices or convolves, which leaves its result in memory as a whole."""
+    """Whether `node` multiplies matrices or convolves: what it reads and makes is in memory whole."""
     return node.target in _PRODUCTS
 
 
