@@ -21,7 +21,7 @@ from ..rewrite import may_rewrite, skip
 from .layouts import Layout, dense, overlaps_itself, same_strides
 from .returned import Returned, returned_by
 from .second_stores import store_of, stored_again, take_operands, viewed
-from .views import behind, is_view, keeps_elements, layout_behind, part_layout, view_layout
+from .views import behind, is_view, keeps_elements, layout_behind, layout_shown, part_layout
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,7 @@ def _layout_of(group: Sequence[Returned]) -> Layout | None:
 
 def _lies_in(layout: Layout, result: Returned) -> bool:
     """Whether the result can be a view of what has this layout."""
-    found: Layout | None = layout
-    for view in reversed(result.views):
-        found = None if found is None else view_layout(view, found)
+    found = layout_shown(result.views, layout)
     return found is not None and same_strides(found.sizes, found.strides, result.strides)
 
 

@@ -17,10 +17,10 @@ from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import sizes_of
 
 from ..rewrite import skip
-from .layouts import Layout, dense
+from .layouts import dense
 from .second_stores import store_of
 from .stored_views import other_readers, stores_through, take_view, undone
-from .views import behind, keeps_elements, layout_behind, view_layout
+from .views import behind, keeps_elements, layout_behind, layout_shown, view_layout
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,7 @@ def _is_copied(root: SSAValue, views: Sequence[Operation]) -> bool:
     """Whether the first of `views`, which is the last one, is none of what is row-major."""
     if any(size.constant == 0 for size in sizes_of(root)):
         return False
-    layout: Layout | None = dense(sizes_of(root))
-    for view in reversed(views[1:]):
-        layout = None if layout is None else view_layout(view, layout)
+    layout = layout_shown(views[1:], dense(sizes_of(root)))
     return layout is not None and view_layout(views[0], layout) is None
 
 

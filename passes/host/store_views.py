@@ -21,7 +21,7 @@ from .layouts import Layout, dense, overlaps_itself, same_strides
 from .returned import Returned, returned_by
 from .second_stores import store_of
 from .stored_views import other_readers, stores_through, take_view, undone
-from .views import keeps_elements, layout_behind, view_layout
+from .views import keeps_elements, layout_behind, layout_shown
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,7 @@ def _fits(result: Returned, views: Sequence[Operation], whole: bool) -> bool:
         stored = layout_behind(views[::-1], wanted)
         if stored is not None and not overlaps_itself(stored.sizes, stored.strides):
             return True
-    layout: Layout | None = dense(sizes_of(views[0].operands[0] if views else result.value))
-    for view in views:
-        layout = None if layout is None else view_layout(view, layout)
+    layout = layout_shown(views[::-1], dense(sizes_of(views[0].operands[0] if views else result.value)))
     return layout is not None and same_strides(layout.sizes, layout.strides, result.strides)
 
 

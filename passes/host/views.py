@@ -88,6 +88,14 @@ def view_layout(op: Operation, source: Layout) -> Layout | None:
     return _VIEWS[type(op)](op, source)
 
 
+def layout_shown(views: Sequence[Operation], layout: Layout) -> Layout | None:
+    """The layout that `views`, the last one first, have of what has `layout`; None if one must be a copy."""
+    found: Layout | None = layout
+    for view in reversed(views):
+        found = None if found is None else view_layout(view, found)
+    return found
+
+
 def layout_behind(views: Sequence[Operation], layout: Layout) -> Layout | None:
     """The layout that what `views`, the last one first, are views of must have for them to have `layout`."""
     found: Layout | None = layout
