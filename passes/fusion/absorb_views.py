@@ -82,19 +82,34 @@ def _is_better_copied(op: Operation, parts: Collection[SSAValue]) -> bool:
     read, and of several results that are `parts` of one tensor these are left.
     """
     root, views = behind(op.operands[0])
-    layout: Layout | None = dense(sizes_of(root))
-    repeated = copied = False
-    for shown in reversed(views):
-        repeated = repeated or isinstance(shown, view.BroadcastOp)
-        layout = view_layout(shown, layout)
-        copied = copied or (layout is None and repeated)
-        layout = layout or dense(sizes_of(shown.results[0]))  # a copy of as many elements
-    stored = [reader for reader in readers(op.results[0]) if not isinstance(reader, KernelOp)]
-    if copied and isinstance(op, view.SliceOp):
-        return bool(stored)
+    layout, copies = _shown_by_copies(root, views)
+    if isinstance(op, view.SliceOp) and _repeats(views, copies):
+        return bool(_stored_by(op))
     if all(map(keeps_elements, views)) or view_layout(op, layout) is not None:
         return False
-    return any(root not in parts or not isinstance(reader, ReturnOp) for reader in stored)
+    return any(root not in parts or not isinstance(reader, ReturnOp) for reader in _stored_by(op))
+
+
+def _shown_by_copies(root: SSAValue, views: Sequence[Operation]) -> tuple[Layout, Sequence[Operation]]:
+    """The layout that views of a row-major tensor have, and those of them that must be copies for that."""
+    layout, copies = dense(sizes_of(root)), list[Operation]()
+    for shown in reversed(views):
+        found = view_layout(shown, layout)
+        if found is None:
+            copies.append(shown)
+        layout = found or dense(sizes_of(shown.results[0]))
+    return layout, copies
+
+
+def _repeats(views: Sequence[Operation], copies: Sequence[Operation]) -> bool:
+    """Whether a copy among `views`, the last one first, has elements more than once."""
+    before = views[views.index(copies[-1]) :] if copies else ()
+    return any(isinstance(shown, view.BroadcastOp) for shown in before)
+
+
+def _stored_by(op: Operation) -> list[Operation]:
+    """What wants a view in memory: all that reads it but kernels."""
+    return [reader for reader in readers(op.results[0]) if not isinstance(reader, KernelOp)]
 
 
 def _copy_shown(op: Operation) -> None:
@@ -107,17 +122,14 @@ def _copy_shown(op: Operation) -> None:
 def _is_copied(result: Returned) -> bool:
     """Whether a result is a part of what can be computed for it alone, or a copy of a copy of an argument."""
     root, views = result.root, result.views
-    layout, copies = dense(sizes_of(root)), 0
-    for shown in reversed(views):
-        found = view_layout(shown, layout)
-        copies += found is None
-        layout = found or dense(sizes_of(shown.results[0]))
+    layout, copies = _shown_by_copies(root, views)
     if not isinstance(root.owner, Operation):
-        return copies > 1
+        return len(copies) > 1
     if all(map(keeps_elements, views)) or not isinstance(root.owner, KernelOp):
         return False
-    alone = not isinstance(producer_of(root), str)
-    return alone and (copies > 0 or not same_strides(layout.sizes, layout.strides, result.strides))
+    if not copies and same_strides(layout.sizes, layout.strides, result.strides):
+        return False
+    return not isinstance(producer_of(root), str)
 
 
 def _copy_result(function: FuncOp, result: Returned) -> None:
