@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.tw.elementwise_binary import AddOp
@@ -43,20 +44,29 @@ class ScatterOntoAddendsPass(ModulePass):
 def _add_to_scattered(op: Operation, rw: Rewrite) -> SSAValue | None:
     for addend, scattered in (op.operands, op.operands[::-1]):
         scatter = scattered.owner
-        if isinstance(scatter, ScatterAddOp | ScatterAlongOp) and _adds_to_zeros(op, scatter):
-            made = type(scatter).create(
-                operands=[addend, *scatter.operands[1:]],  # the target is the first
-                result_types=op.result_types,
-                properties=scatter.properties,
-            )
-            return rw.value(made, like=scatter)
+        if adds_to_zeros(scatter) and _is_better_added(op, scatter):
+            return added_onto(addend, scatter, rw)
     return None
 
 
-def _adds_to_zeros(op: Operation, scatter: ScatterAddOp | ScatterAlongOp) -> bool:
-    adds = isinstance(scatter, ScatterAddOp) or scatter.combine.data is Combine.ADD
-    if not adds or splat_of(scatter.target) != 0:
-        return False
+def adds(op: Operation | Block) -> TypeGuard[ScatterAddOp | ScatterAlongOp]:
+    """Whether an op adds up what it scatters."""
+    return isinstance(op, ScatterAddOp) or (isinstance(op, ScatterAlongOp) and op.combine.data is Combine.ADD)
+
+
+def adds_to_zeros(op: Operation | Block) -> TypeGuard[ScatterAddOp | ScatterAlongOp]:
+    """Whether nothing but what is scattered is in the sums."""
+    return adds(op) and splat_of(op.target) == 0
+
+
+def added_onto(addend: SSAValue, scatter: ScatterAddOp | ScatterAlongOp, rw: Rewrite) -> SSAValue:
+    """The same added to `addend`, of the shape and dtype of the zeros, instead of to these."""
+    operands = [addend, *scatter.operands[1:]]  # the target is the first
+    made = type(scatter).create(operands=operands, result_types=[addend.type], properties=scatter.properties)
+    return rw.value(made, like=scatter)
+
+
+def _is_better_added(op: Operation, scatter: ScatterAddOp | ScatterAlongOp) -> bool:
     if is_half(element_type_of(scatter.target)):
         skip(op, "halves are rounded after each addition: the order of a sum matters")
         return False

@@ -13,12 +13,13 @@ from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp
-from tilewright.dialects.tw.indexing import Combine, GatherOp, ScatterAddOp, ScatterAlongOp, ScatterOp
+from tilewright.dialects.tw.indexing import GatherOp, ScatterAddOp, ScatterAlongOp, ScatterOp
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..rewrite import skip
 from .driver import Rewrite, Rules, apply_rules
+from .scatter_onto_addends import added_onto, adds, adds_to_zeros
 from .splats import splat_of
 
 LARGE = 8_000_000
@@ -125,18 +126,11 @@ def _addressed(op: ScatterAddOp, rw: Rewrite) -> SSAValue:
 def _onto_sum(op: Operation, rw: Rewrite) -> SSAValue | None:
     """Of two sums in f32, of which each was to be rounded alone, one."""
     assert isinstance(op, AddOp)
-    first, second = (_rounded_sum(operand) for operand in (op.lhs, op.rhs))
-    if first is None or second is None:
-        return None
-    onto, scatter = (first, second) if splat_of(second.target) == 0 else (second, first)
-    if splat_of(scatter.target) != 0:
-        return None
-    made = type(scatter).create(
-        operands=[onto.result, *scatter.operands[1:]],
-        result_types=[onto.result.type],
-        properties=scatter.properties,
-    )
-    return rw.value(CastOp(rw.value(made, like=scatter), element_type_of(op.result)))
+    for one, other in (op.operands, op.operands[::-1]):
+        addend, scatter = _rounded_sum(one), _rounded_sum(other)
+        if addend is not None and scatter is not None and adds_to_zeros(scatter):
+            return rw.value(CastOp(added_onto(addend.result, scatter, rw), element_type_of(op.result)))
+    return None
 
 
 def _rounded_sum(value: SSAValue) -> ScatterAddOp | ScatterAlongOp | None:
@@ -145,11 +139,9 @@ def _rounded_sum(value: SSAValue) -> ScatterAddOp | ScatterAlongOp | None:
     if not isinstance(cast, CastOp) or cast.rounded is not None or not is_half(element_type_of(value)):
         return None
     scatter = cast.operand.owner
-    if not isinstance(scatter, ScatterAddOp | ScatterAlongOp) or element_type_of(scatter.result) != f32:
+    if not adds(scatter) or element_type_of(scatter.result) != f32:
         return None
-    adds = isinstance(scatter, ScatterAddOp) or scatter.combine.data is Combine.ADD
-    alone = all(len(list(result.uses)) == 1 for result in (value, scatter.result))
-    return scatter if adds and alone else None
+    return scatter if value.has_one_use() and scatter.result.has_one_use() else None
 
 
 def _numbers(rw: Rewrite, sizes: tuple[Expr, ...]) -> SSAValue:
