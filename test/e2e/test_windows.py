@@ -48,6 +48,15 @@ def test_whole_numbers_are_added_exactly() -> None:
     assert found.tolist() == [2**53 + 1, 2**54 + 2, 2**54 + 2, 2**53 + 1]
 
 
+def test_halves_are_rounded_once() -> None:
+    """256 + 1 is 256 in bfloat16, and 256 + 1 + 1 is 258."""
+    given = torch.ones(3, 3, dtype=torch.bfloat16)
+    given[:, 0] = 256
+    for lines in (given, given.flip(1)):
+        found = ROWS["aten.unfold_backward.default"](lines, (5,), 0, 3, 1)
+        assert found[2] == 258
+
+
 @pytest.mark.parametrize(("windows", "sizes"), [((1,), ()), ((0,), ()), ((3, 5, 0), (3, 4))], ids=str)
 def test_gradient_of_no_line(windows: tuple[int, ...], sizes: tuple[int, ...]) -> None:
     how = (random(*windows), sizes, len(sizes) - 1, windows[-1], 1)
@@ -82,6 +91,7 @@ PROGRAMS: dict[str, tuple[Callable[[Tensor], Tensor], tuple[int, ...]]] = {
     "moving_average": (lambda x: x.unfold(-1, 9, 1).mean(-1), (3, 40)),
     "sparse": (lambda x: x.unfold(0, 2, 5).exp(), (13, 3)),
     "columns": (lambda x: F.unfold(x, 3, padding=1).tanh(), (2, 3, 7, 6)),
+    "wide_columns": (lambda x: F.unfold(x, 5, padding=2).relu().square(), (2, 2, 7, 7)),
     "columns_apart": (lambda x: F.unfold(x, (2, 3), dilation=(3, 2), padding=(0, 2), stride=2), (2, 3, 9, 8)),
     "columns_of_a_product": (
         lambda x: F.unfold(x, 3, stride=2, padding=1).mT @ F.unfold(x, 3, stride=2),
@@ -89,7 +99,10 @@ PROGRAMS: dict[str, tuple[Callable[[Tensor], Tensor], tuple[int, ...]]] = {
     ),
     "folded": (lambda x: F.fold(x.exp(), (6, 5), 3, padding=1), (2, 18, 30)),
     "folded_far": (lambda x: F.fold(x, (9, 10), (7, 2), stride=(1, 2)), (2, 14, 15)),
-    "both": (lambda x: F.fold(F.unfold(x, 5, padding=2).relu(), (7, 7), 5, padding=2), (2, 2, 7, 7)),
+    "unfolded_and_folded": (
+        lambda x: F.fold(F.unfold(x, 5, padding=2).relu(), (7, 7), 5, padding=2),
+        (2, 2, 7, 7),
+    ),
 }
 
 
@@ -133,10 +146,9 @@ def test_dtypes(name: str, dtype: torch.dtype, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("name", ["patches", "frames", "moving_average", "sparse", "columns", "both"])
+@pytest.mark.parametrize("name", ["patches", "frames", "moving_average", "sparse", "columns", "wide_columns"])
 def test_sizes_of_symbols(name: str, target: str) -> None:
     function, sizes = PROGRAMS[name]
-    function = (lambda x: F.unfold(x, 5, padding=2).relu().square()) if name == "both" else function
     torch._dynamo.reset()
     compiled = torch.compile(
         function, backend="mlir", dynamic=True, fullgraph=True, options={"target": target, "fallback": False}

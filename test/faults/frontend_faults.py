@@ -36,6 +36,27 @@ FAULTS = (
         "the gradient of a maximum is looked for in windows that lie before its own",
     ),
     Fault(
+        "windows-corner",
+        _F + "decompositions/windows.py",
+        ".narrow(dim, low - first * step, size)",
+        ".narrow(dim, 0, size)",
+        "padding that is no whole number of steps moves what windows add up to",
+    ),
+    Fault(
+        "windows-order",
+        _F + "decompositions/windows.py",
+        "functional.pad(pieces.flip(dim), ",
+        "functional.pad(pieces, ",
+        "where many windows share an element, pieces add to it in the opposite order",
+    ),
+    Fault(
+        "windows-of-halves",
+        _F + "decompositions/windows.py",
+        "windows.to(torch.promote_types(windows.dtype, torch.float32))",
+        "windows.to(windows.dtype)",
+        "sums of halves of many windows are rounded after each addition",
+    ),
+    Fault(
         "variance-correction",
         _A + "reduction.py",
         "index_expr.maximum(count_of(x, axes) - int(correction), 0)",

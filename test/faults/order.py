@@ -93,6 +93,7 @@ PYTEST: Mapping[str, Sequence[str]] = {
         "e2e/test_aten_ops",
     ),
     "targets/gpu_triton/": _GPU,
+    "frontend/decompositions/windows": ("e2e/test_windows",),
     "frontend/aten/": (
         "e2e/test_aten_rows",
         "e2e/test_aten_ops",

@@ -213,8 +213,8 @@ FAULTS = (
     Fault(
         "scatter-onto-anything",
         _T + "scatter_onto_addends.py",
-        "if not adds or splat_of(scatter.target) != 0:",
-        "if not adds:",
+        "return adds(op) and splat_of(op.target) == 0",
+        "return adds(op)",
         "what the target of a scatter held is not in the sum",
     ),
     Fault(
@@ -225,10 +225,17 @@ FAULTS = (
         "what rows of a table held is not in the sums that are stored there",
     ),
     Fault(
+        "rounded-sums-target",
+        _T + "widen_scatters.py",
+        "scatter is not None and adds_to_zeros(scatter):",
+        "scatter is not None:",
+        "of two sums in f32 that become one, what the second's target held is lost",
+    ),
+    Fault(
         "scatter-replaces",
         _T + "scatter_onto_addends.py",
-        "adds = isinstance(scatter, ScatterAddOp) or scatter.combine.data is Combine.ADD",
-        "adds = isinstance(scatter, ScatterAddOp) or scatter.combine is not None",
+        "(isinstance(op, ScatterAlongOp) and op.combine.data is Combine.ADD)",
+        "isinstance(op, ScatterAlongOp)",
         "what a scatter puts in place of zeros replaces the addend instead of being added to it",
     ),
     Fault(
