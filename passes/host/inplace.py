@@ -33,6 +33,7 @@ def inplace_pairs(
     elements already written. The latter holds with a single store, which every load
     precedes, and for kernels without reductions whose store uses every axis. Of several
     stores one may stand between the loads: it shares with none that are read after it.
+    What a check depends on is not changed: of GPU threads that hold an element one stores it.
     Stores at loaded positions have loops of their own, which load again: where one plain store fills what
     they change, and nothing else needs an input that it loads, its copy may be the input itself.
     """
@@ -43,6 +44,7 @@ def inplace_pairs(
         return [pair for update in _updates(ops, stores) for pair in _updated_in_place(update, ins, outs)]
     order = {op: number for number, op in enumerate(ops)}
     again = any(type(op) in _REDUCTIONS for op in ops)
+    checked = _loads_behind([op for op in ops if isinstance(op, AssertOp)])
     pairs: list[tuple[int, int]] = []
     for o, out in enumerate(outs):
         subscript = _stored_at(out)
@@ -51,9 +53,12 @@ def inplace_pairs(
         if len(stores) > 1 and (again or not _uses_every_axis(subscript, sizes)):
             continue
         for i, value in enumerate(ins):
-            if element_type_of(value) == element_type_of(out) and _read_only_at(value, subscript):
-                if all(order[load] < order[store] for load in _accesses(value) for store in _accesses(out)):
-                    pairs.append((i, o))
+            if element_type_of(value) != element_type_of(out) or not _read_only_at(value, subscript):
+                continue
+            loads = _accesses(value)
+            before = all(order[load] < order[store] for load in loads for store in _accesses(out))
+            if before and checked.isdisjoint(loads):
+                pairs.append((i, o))
     return pairs
 
 

@@ -127,10 +127,17 @@ FAULTS = (
         "a copy is left out where one of several launches has two buffers",
     ),
     Fault(
+        "in-place-checked",
+        _H + "inplace.py",
+        "if before and checked.isdisjoint(loads):",
+        "if before:",
+        "threads of a GPU check indices that another one has overwritten",
+    ),
+    Fault(
         "in-place-type",
         _H + "inplace.py",
-        "if element_type_of(value) == element_type_of(out) and _read_only_at(value, subscript):",
-        "if _read_only_at(value, subscript):",
+        "if element_type_of(value) != element_type_of(out) or not _read_only_at(value, subscript):",
+        "if not _read_only_at(value, subscript):",
         "an output is put over an input of another element type",
     ),
     Fault(

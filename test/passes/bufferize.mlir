@@ -725,3 +725,22 @@ func.func @widened_integers(%x: tensor<3x4xi8>, %y: tensor<4x5xi8>) -> tensor<3x
   %r = tw.matmul %x, %y : (tensor<3x4xi8>, tensor<4x5xi8>) -> tensor<3x5xi32>
   func.return %r : tensor<3x5xi32>
 }
+
+// -----
+
+// Threads of a GPU that hold the same index may check it when another one has stored.
+
+// CHECK: tk.func @next_checked [4] {{.*}} attributes {tk.inplace = [array<i64: 1, 0>]}
+func.func @checks_what_it_reads(%x: tensor<4xi64>, %y: tensor<4xi64>) -> tensor<4xi64> {
+  %0 = tk.kernel [4] ins(%x, %y : tensor<4xi64>, tensor<4xi64>) -> (tensor<4xi64>) attributes {tk.name = "next_checked"} {
+  ^bb0(%a: tensor<4xi64>, %b: tensor<4xi64>, %o: tensor<4xi64>):
+    %1 = tk.load %a[d0] : tensor<4xi64> -> i64
+    %2 = tk.load %b[d0] : tensor<4xi64> -> i64
+    %3 = arith.constant 4 : i64
+    %4 = arith.cmpi ult, %1, %3 : i64
+    tk.assert %4 "index out of range" : i1
+    %5 = arith.addi %1, %2 : i64
+    tk.store %5, %o[d0] : i64, tensor<4xi64>
+  }
+  func.return %0 : tensor<4xi64>
+}
