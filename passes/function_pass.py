@@ -53,11 +53,20 @@ def _options(name: str, function: Callable[..., Any]) -> Mapping[str, Parameter]
     if len(positional) != 2 or len(positional) + len(options) != len(parameters):
         raise BadPassFunction(name=name, function=where, reason=f"its signature is {signature(function)}")
     for option in options.values():
-        if option.default is Parameter.empty or option.annotation is Parameter.empty:
-            raise BadPassFunction(
-                name=name, function=where, reason=f"option `{option.name}` needs a type and a default"
-            )
+        if (why := _why_no_option(option)) is not None:
+            raise BadPassFunction(name=name, function=where, reason=f"option `{option.name}` {why}")
     return options
+
+
+def _why_no_option(option: Parameter) -> str | None:
+    """Why a parameter cannot be a field of the class that is made."""
+    if option.default is Parameter.empty or option.annotation is Parameter.empty:
+        return "needs a type and a default"
+    if option.name == "name" or hasattr(ModulePass, option.name):
+        return "needs another name: every pass has that attribute"
+    if type(option.default).__hash__ is None:
+        return "needs a default that cannot change, such as a tuple"
+    return None
 
 
 def _values(pass_: ModulePass, options: Mapping[str, Parameter]) -> dict[str, Any]:

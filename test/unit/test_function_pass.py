@@ -72,12 +72,18 @@ def test_a_pattern_pass_calls_on_ops_of_its_classes() -> None:
 def _turned(module: ModuleOp, ctx: Context, most: int = 3) -> None: ...
 def _rest(ctx: Context, module: ModuleOp, **rest: int) -> None: ...
 def _no_default(ctx: Context, module: ModuleOp, *, fine: int = 1, most: int) -> None: ...
+def _name(ctx: Context, module: ModuleOp, *, name: str = "x") -> None: ...
+def _apply(ctx: Context, module: ModuleOp, *, apply: bool = True) -> None: ...
+def _list(ctx: Context, module: ModuleOp, *, axes: list[int] = []) -> None: ...  # noqa: B006
 
 
 REFUSED = {
     _turned: r"its signature is \(module: .*most",
     _rest: "its signature is",
     _no_default: "option `most` needs a type and a default",
+    _name: "option `name` needs another name",
+    _apply: "option `apply` needs another name",
+    _list: "option `axes` needs a default that cannot change",
 }
 
 
