@@ -4,8 +4,9 @@
     w = 0 where all x are -inf              ->     o = (sum e * v) / sum e
     o = sum w * v                                  o = sum e * v where max x is -inf
 
-What was NaN because a maximum is infinite still is: `max x - max x` is added to sums of `e`. Where dropout
-keeps some weights, `sum e * v` is of those, and what they are multiplied with scales the sum.
+What was NaN because a maximum is infinite still is: `max x - max x` is added to sums of `e`. There is no such
+form where `e` or `x - m` are stored without a sum. Where dropout keeps some weights, `sum e * v` is of those,
+and what they are multiplied with scales the sum.
 """
 
 from __future__ import annotations
@@ -27,42 +28,74 @@ from tilewright.dialects.types import is_float
 from .scalar_builder import InsertingBuilder
 
 _NO_FLAGS = arith.FastMathFlagsAttr("none")
+_NAN_OF_NAN = frozenset[type[Operation]](
+    (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, arith.MaximumfOp, arith.MinimumfOp)
+) | {arith.NegfOp, arith.ExtFOp, arith.TruncFOp, math.LogOp}
+"""Ops whose result is NaN if an operand is."""
 
 
-def put_in_chain_form(kernel: KernelOp) -> bool:
-    """Rewrite the body of a kernel whose last reduction is a product with a softmax; False if it is none."""
+def put_in_chain_form(kernel: KernelOp) -> str | None:
+    """Rewrite the body of a kernel whose last reduction is a product with a softmax.
+
+    Or why that cannot be: then the body is one that nobody may keep.
+    """
     reductions = [op for op in kernel.body.block.ops if isinstance(op, ReduceOp)]
+    kept = True
     for op in reductions:
         if op.kind.data == "max" and is_float(op.result.type):
             _all_hidden(op)
-            _guard(op)
-    return _scale_the_sum(reductions[-1])
+            kept = _guard(op) and kept
+    if not _scale_the_sum(reductions[-1]):
+        return "its weights are no softmax"
+    return None if kept else "it stores what is not divided by the sum of its weights"
 
 
-def _guard(peak: ReduceOp) -> None:
-    """Exponents count from 0 where `peak` is infinite; what was NaN for that becomes it after the sum."""
+def _guard(peak: ReduceOp) -> bool:
+    """Exponents count from 0 where `peak` is infinite; what was NaN for that becomes it after the sum.
+
+    False where something else that is stored counted from there, too.
+    """
     shifted = [
         op
         for op in _users(peak.value)
         if isinstance(op, arith.SubfOp) and op.lhs is peak.value and op.rhs is peak.result
     ]
     if not shifted:
-        return
+        return True
     b = InsertingBuilder(peak, behind=True)
     size, zero = b.op(math.AbsFOp, peak.result), b.constant(0.0, peak.result.type)
     infinite = b.compare_float("oeq", size, b.constant(inf, peak.result.type))
     guarded = b.select(infinite, zero, peak.result)
     off = b.op(arith.SubfOp, peak.result, peak.result, properties={"fastmath": _NO_FLAGS})
-    sums = [r for op in shifted for e in _users(op.result) for r in _users(e.results[0])]
+    powers = [e.result for op in shifted for e in _users(op.result) if isinstance(e, math.ExpOp)]
+    sums = [user for power in powers for user in _users(power)]
     for op in shifted:
         op.operands[1] = guarded
+    nan: set[SSAValue] = set()
     for total in sums:
-        if isinstance(total, ReduceOp) and total.kind.data == "add":
+        if isinstance(total, ReduceOp) and total.kind.data == "add" and total.over == peak.over:
             uses = [(use.operation, use.index) for use in total.result.uses]
             b = InsertingBuilder(total, behind=True)
             corrected = b.op(arith.AddfOp, total.result, off, properties={"fastmath": _NO_FLAGS})
+            nan.add(corrected)
             for user, index in uses:
                 user.operands[index] = corrected
+    return _meet(peak, {op.result for op in shifted}, nan)
+
+
+def _meet(peak: ReduceOp, guarded: set[SSAValue], nan: set[SSAValue]) -> bool:
+    """Whether all that is made of what is `guarded`, and stored, is made with what is `nan` instead."""
+    op = peak.next_op
+    while op is not None:
+        if nan.isdisjoint(op.results):
+            if type(op) in _NAN_OF_NAN and not nan.isdisjoint(op.operands):
+                nan.update(op.results)
+            elif not guarded.isdisjoint(op.operands):
+                if not op.results:
+                    return False
+                guarded.update(op.results)
+        op = op.next_op
+    return True
 
 
 def _all_hidden(peak: ReduceOp) -> None:

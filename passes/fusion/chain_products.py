@@ -84,9 +84,9 @@ def _chain(last: KernelOp, why_not: Callable[[KernelOp], str | None] = lambda _:
     made = made or join((scores, weights, last), kept, frame)
     if isinstance(made, str):
         return _declined(last, made)
-    normalised = put_in_chain_form(made)
+    why = put_in_chain_form(made)
     simplify_body(made)
-    why = _drawback(made) or why_not(made) if normalised else "its weights are no softmax"
+    why = why or _drawback(made) or why_not(made)
     if why is not None or not may_rewrite(last, "chained"):
         made.erase()
         return why is not None and _declined(last, why)

@@ -289,3 +289,27 @@ func.func @shifted(%gate: tensor<2x8x9xf32>, %q: tensor<2x8x4xbf16>, %k: tensor<
   %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
   func.return %r : tensor<2x8x5xbf16>
 }
+
+// -----
+
+// Exponentials of a row whose maximum is infinite are NaN: those that are stored count from it, not from 0.
+// CHECK-LABEL: @keeps_exponentials
+// CHECK-NOT: math.absf
+// CHECK: tk.reduce max
+// CHECK-NOT: math.absf
+// CHECK: func.return
+// REMARK: not chained: it stores what is not divided by the sum of its weights
+func.func @keeps_exponentials(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> (tensor<2x8x5xbf16>, tensor<2x8x9xf32>, tensor<2x8x9xf32>) {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %w = tw.cast %y : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  func.return %r, %x, %d : tensor<2x8x5xbf16>, tensor<2x8x9xf32>, tensor<2x8x9xf32>
+}
