@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -63,9 +63,17 @@ def axis_values(
         isinstance(op, IndexOp) and not _is_linear(op.expr.substitute(_at(values))) for op in producer.ops
     ):
         return "it depends on its position and is read at gathered positions"
-    if not checks and load.mask is not None and any(isinstance(op, AssertOp) for op in producer.ops):
-        return "it checks indices and is read under a mask"
+    if any(isinstance(op, AssertOp) for op in producer.ops):
+        if not checks and load.mask is not None:
+            return "it checks indices and is read under a mask"
+        if not _axes(producer.ops) <= values.keys():
+            return "it checks what varies along axes that its result lacks"
     return values
+
+
+def _axes(ops: Iterable[Operation]) -> set[int]:
+    """The axes over which `ops` read: checks that belong to other results may have more than a value has."""
+    return {v.index for op in ops for e in exprs_of(op) for v in e.variables() if v.kind == "d"}
 
 
 def _at(values: Mapping[int, Expr]) -> dict[Var, Expr]:
