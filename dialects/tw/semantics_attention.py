@@ -73,7 +73,9 @@ def run_attention(op: AttentionOp, args: Args, machine: Machine) -> Results:
     key, value = (_shared_heads(machine, arg, query.shape[1]) for arg in (key, value))
     with machine.quiet():
         scores = _scores(op, machine, query, key, mask)
-        top = machine.arrays.reduce("amax", scores, (3,)).reshape([*scores.shape[:3], 1])
+        nothing = machine.arrays.full([*scores.shape[:3], 1], float("-inf"), scores.dtype)
+        seen = machine.arrays.concat([scores, nothing], 3)  # there may be no key
+        top = machine.arrays.reduce("amax", seen, (3,)).reshape(nothing.shape)
         weights = xp.exp(scores - xp.where(xp.isinf(top), xp.zeros_like(top), top))
         total = machine.arrays.reduce("sum", weights, (3,)).reshape(top.shape)
         logsumexp = (xp.log(total) + xp.where(xp.isinf(top), xp.zeros_like(top), top)).reshape(top.shape[:3])

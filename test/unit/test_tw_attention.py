@@ -62,6 +62,12 @@ def test_attention_of_a_row_that_sees_nothing() -> None:
     assert float(total[0, 0, 1]) == float("-inf")
 
 
+def test_attention_of_no_keys() -> None:
+    q, k = values(1, 2, 3, 4), torch.empty(1, 2, 0, 4)
+    nothing = torch.full((1, 2, 3), float("-inf"))
+    check([q, k, k], lambda a: t.AttentionOp(*a, scale=1.0), torch.zeros_like(q), nothing)
+
+
 def saved(q: Tensor, k: Tensor, v: Tensor, **how: Any) -> list[Tensor]:
     """What the backward pass gets, and the gradients that autograd finds in float64."""
     wide = [x.detach().double().clone().requires_grad_() for x in (q, k, v)]
