@@ -17,8 +17,9 @@ from tilewright.targets.registry import known_devices, target, target_for
 
 from .aliases import made_anew
 from .aten_runtime import run_by_aten, warn_once
-from .call import Boxed, make_call, no_work
+from .call import Boxed, Run, make_call, no_work
 from .collector import collector_paused
+from .compiling import Building, Compiled, Compiling, call_of
 from .decompositions.table import decompositions
 from .decompositions.upsampling import resized_images
 from .devices import placement
@@ -28,7 +29,7 @@ from .fallback import report
 from .fx_import import import_fx
 from .graph import Graph
 from .graph_details import our_entries
-from .kept_graph import Compiled, keeping, key_of
+from .kept_graph import keeping, key_of
 from .locations import argument_name
 from .options import Options
 from .request import Request, build
@@ -55,12 +56,19 @@ def compile_captured(
         options = replace(options, freeze=False)  # they change without a trace
     names = dynamo_names(gm)
     key = None if record is not None else key_of(gm, names, options, environment)
+    begun: list[Compiling] = []
 
     def compiler(kind: str) -> Callable[[GraphModule, Sequence[Any]], Any]:
         request = Request(options, environment, kind)
+        if record is not None:
+            return lambda graph, inputs: compile_aten(graph, inputs, request, names, record)
+
+        def imported(graph: GraphModule, inputs: Sequence[Any]) -> Compiling:
+            return import_aten(graph, inputs, request, names)
+
         if key is not None:
-            return keeping(lambda graph, inputs: begin_aten(graph, inputs, request, names), request, key)
-        return lambda graph, inputs: compile_aten(graph, inputs, request, names, record)
+            return keeping(imported, request, key, begun)
+        return lambda graph, inputs: call_of(imported(graph, inputs), kind, begun)
 
     driver = AotAutograd(
         fw_compiler=compiler("forward"),
@@ -72,7 +80,10 @@ def compile_captured(
     )
     ours = traced_as(resized_images())
     with collector_paused(), tokens_inside(), ours, nullcontext() if key is None else our_entries():
-        return driver(gm, list(example_inputs))
+        made = driver(gm, list(example_inputs))
+    for compiling in begun:
+        compiling.finish()
+    return made
 
 
 def compile_aten(
@@ -84,53 +95,73 @@ def compile_aten(
 ) -> Boxed:
     """Compile one ATen graph to a boxed function; ATen runs what cannot be compiled here."""
     if record is None:
-        return begin_aten(gm, example_inputs, request, names)().call
-    return record.compiling(lambda: begin_aten(gm, example_inputs, request, names, record)().call)
+        return import_aten(gm, example_inputs, request, names).finish().call
+    return record.compiling(lambda: import_aten(gm, example_inputs, request, names, record).finish().call)
 
 
 @collector_paused()
-def begin_aten(
+def import_aten(
     gm: GraphModule,
     example_inputs: Sequence[Any],
     request: Request,
     names: Sequence[str] = (),
     record: Record | None = None,
-) -> Callable[[], Compiled]:
+) -> Compiling:
     """Import one ATen graph; what is returned runs the passes and the target's compiler, now or later."""
     trace = Trace(request.kind)
     if record is not None:
         record.begin(trace, gm)
-    request = replace(request, trace=trace)
+    return Compiling(_AtenGraph(gm, example_inputs, replace(request, trace=trace), names))
 
-    def by_aten(error: CannotCompile) -> Compiled:
-        if not request.options.fallback:
-            raise error
-        trace.by_aten = error
-        warn_once(error)
-        return Compiled(run_by_aten(gm), None, None, "ATen runs the graph")
 
-    def fails(error: CannotCompile) -> Callable[[], Compiled]:
-        return lambda: by_aten(error)
+class _AtenGraph:
+    """Implements `Steps`."""
 
-    try:
-        graph, name = _imported(gm, example_inputs, request, names)
-    except CannotCompile as error:
-        return fails(error)
-
-    @collector_paused()
-    def finish() -> Compiled:
+    def __init__(
+        self, gm: GraphModule, example_inputs: Sequence[Any], request: Request, names: Sequence[str]
+    ) -> None:
+        self._gm, self._request = gm, request
+        self._import: Callable[[Request], tuple[Graph, str]] = lambda request: _imported(
+            gm, example_inputs, request, names
+        )
+        self._lowered = False
+        self._why: CannotCompile | None = None
         try:
-            return _built(graph, name, request)
+            self._graph, self._target = self._import(request)
         except CannotCompile as error:
-            return by_aten(error)
-        except Exception as error:
-            from .repro import with_repro
+            self._why = error
 
-            aside = replace(request, trace=Trace(request.kind))
-            with_repro(error, lambda: _imported(gm, example_inputs, aside, names)[0].module, name, request)
-            raise
+    def lower(self) -> Run | Building:
+        if self._why is not None:
+            raise self._why
+        if self._lowered:  # passes, which an interrupt ended, have changed the module
+            self._graph, self._target = self._import(self._request)
+        self._lowered = True
+        has_work = self._graph.boundary.has_work
+        built = build(self._target, self._graph, self._request) if has_work else no_work
+        _report_strides(self._graph)
+        return built
 
-    return finish
+    def compiled(self, run: Run) -> Compiled:
+        boundary, code, reason = self._graph.boundary, self._request.trace.code, ""
+        if boundary.has_work and code is None:
+            reason = f"target `{self._target}` compiles anew in every process"
+        if self._graph.in_python:
+            reason = f"`{self._graph.in_python}` is bound to Python functions of this process"
+        return Compiled(make_call(boundary, run), boundary, code, reason)
+
+    def rescue(self, error: Exception) -> Compiled:
+        if isinstance(error, CannotCompile):
+            if not self._request.options.fallback:
+                raise error
+            self._request.trace.by_aten = error
+            warn_once(error)
+            return Compiled(run_by_aten(self._gm), None, None, "ATen runs the graph")
+        from .repro import with_repro
+
+        aside = replace(self._request, trace=Trace(self._request.kind))
+        with_repro(error, lambda: self._import(aside)[0].module, self._target, self._request)
+        raise error
 
 
 def _imported(
@@ -155,18 +186,6 @@ def _imported(
         )
     report(graph.fallbacks)
     return replace(graph, inputs=place.bring(graph.inputs), device=place.device), name
-
-
-def _built(graph: Graph, name: str, request: Request) -> Compiled:
-    boundary = graph.boundary
-    run = build(name, graph, request) if boundary.has_work else no_work
-    _report_strides(graph)
-    code, reason = request.trace.code, ""
-    if boundary.has_work and code is None:
-        reason = f"target `{name}` compiles anew in every process"
-    if graph.in_python:
-        reason = f"`{graph.in_python}` is bound to Python functions of this process"
-    return Compiled(make_call(boundary, run), boundary, code, reason)
 
 
 def _computes_again(joint: GraphModule, options: Options) -> bool:

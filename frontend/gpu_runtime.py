@@ -25,6 +25,7 @@ from tilewright.targets.gpu_triton.kernel import TritonUnit
 from tilewright.targets.native.unit import Unit
 
 from .call import Run
+from .compiling import Building
 from .environment import assembler, gpu_stand_in
 from .graph import Graph
 from .lower import lower
@@ -126,7 +127,7 @@ def torch_modes(environment: Mapping[str, str]) -> Mapping[str, Fact]:
     return {"deterministic": torch.are_deterministic_algorithms_enabled()}
 
 
-def build_gpu(graph: Graph, request: Request) -> Run:
+def build_gpu(graph: Graph, request: Request) -> Building:
     """Triton kernels, compiled while the C++ compiler builds the host function."""
     from tilewright.targets.gpu_triton.emit import emit_unit
     from tilewright.targets.gpu_triton.host import emit_host_unit
@@ -144,23 +145,31 @@ def build_gpu(graph: Graph, request: Request) -> Run:
         host = emit_host_unit(graph.module, kernels, found.exports, found.shims)
     lowered.write("kernels.py", kernels.text)
     lowered.write("host.cpp", host.text)
-    with trace.stage("compile kernels"), ThreadPoolExecutor(1) as pool:
-        building = pool.submit(_build_host, host, request.cache_folder, variables)
-        codes = compile_kernels(kernels, driver.architecture(device), request)
-        building.result()
-    checked = any(kernel.checks for kernel in kernels.kernels)
-    trace.code = code = GpuCode(
-        unit=host,
-        kernels=codes,
-        places=kernels.places if checked else (),
-        wait=bool(request.target_options["wait_for_checks"]),
-        cuda_graphs=request.options.cuda_graphs and _can_record(graph),
-        device=device,
-        written=written,
-        setup=lowered.setup,
-    )
-    with trace.stage("load"):
-        return code.load(request.cache_folder, variables)
+    name, folder = driver.architecture(device), request.cache_folder
+
+    def compile_() -> Callable[[], Run]:
+        with trace.stage("compile kernels"), ThreadPoolExecutor(1) as pool:
+            building = pool.submit(_build_host, host, folder, variables)
+            codes = compile_kernels(kernels, name, request)
+            building.result()
+        return lambda: load(codes)
+
+    def load(codes: tuple[KernelCode, ...]) -> Run:
+        checked = any(kernel.checks for kernel in kernels.kernels)
+        trace.code = code = GpuCode(
+            unit=host,
+            kernels=codes,
+            places=kernels.places if checked else (),
+            wait=bool(request.target_options["wait_for_checks"]),
+            cuda_graphs=request.options.cuda_graphs and _can_record(graph),
+            device=device,
+            written=written,
+            setup=lowered.setup,
+        )
+        with trace.stage("load"):
+            return code.load(folder, variables)
+
+    return Building(compile_)
 
 
 def _build_host(unit: Unit, folder: Path, environment: Mapping[str, str]) -> Path:

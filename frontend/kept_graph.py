@@ -11,6 +11,7 @@ import hashlib
 import logging
 import pickle
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -31,6 +32,7 @@ from tilewright.targets.native.store import Store, open_store
 from .cache_key import ATTRIBUTE, Unkept, backward_token, graph_key
 from .call import Boxed, make_call, no_work
 from .code import Code
+from .compiling import Compiled, Compiling
 from .environment import Environment, read_environment
 from .graph import Boundary
 from .options import Options
@@ -44,21 +46,8 @@ COUNTERS = "tilewright"
 _FILE = "graph"
 
 
-@dataclass(frozen=True)
-class Compiled:
-    """One compiled graph."""
-
-    call: Boxed
-    boundary: Boundary | None
-    """None where ATen runs it."""
-    code: Code | None
-    """None where there is nothing to run, or nothing to keep."""
-    reason: str
-    """Why it cannot be kept; empty where it can."""
-
-
-Begin = Callable[[GraphModule, Sequence[Any]], Callable[[], Compiled]]
-"""Imports an ATen graph; what it returns does the rest."""
+Import = Callable[[GraphModule, Sequence[Any]], Compiling]
+"""Imports an ATen graph."""
 
 
 def key_of(gm: GraphModule, names: Sequence[str], options: Options, environment: Environment) -> str | None:
@@ -79,17 +68,29 @@ def _not_kept(reason: str) -> None:
     LOGGER.info("not cached: %s", reason)
 
 
-def keeping(begin: Begin, request: Request, key: str) -> SerializableAOTDispatchCompiler:
-    """What AOTAutograd calls to compile a graph where its results are cached."""
+def keeping(
+    import_: Import, request: Request, key: str, begun: list[Compiling]
+) -> SerializableAOTDispatchCompiler:
+    """What AOTAutograd calls to compile a graph where its results are cached; `begun` is what it began with.
+
+    The backward graph is compiled when it is first called. Its passes run at once where compilers are at
+    work on the forward graph, which could only be waited for.
+    """
     cache_dir, before = request.options.cache_dir, guards_of_floats()
 
     def compile_now(gm: GraphModule, inputs: Sequence[Any]) -> OutputCode:
-        return KeptGraph(begin(gm, inputs)(), cache_dir, before)
+        compiling = import_(gm, inputs)
+        compiling.begin()
+        begun.append(compiling)
+        return KeptGraph(compiling, cache_dir, before)
 
     def compile_later(gm: GraphModule, inputs: Sequence[Any]) -> OutputCode:
         keep_saved_tensors()
-        token = _token(gm, inputs, key)
-        return KeptBackward(token, cache_dir, begin(gm, inputs))
+        token, compiling = _token(gm, inputs, key), import_(gm, inputs)
+        if any(each.busy for each in begun):
+            with suppress(Exception):  # the call raises it
+                compiling.lower()
+        return KeptBackward(token, cache_dir, compiling)
 
     chosen = compile_later if request.kind == "backward" else compile_now
     return SerializableAOTDispatchCompiler(OutputCode, chosen)  # pyright: ignore[reportArgumentType]
@@ -165,19 +166,19 @@ class _Code(OutputCode):
 
 
 class KeptGraph(_Code):
-    """A compiled inference or forward graph."""
+    """An inference or forward graph; its compilers may be at work until it is written or called."""
 
-    def __init__(self, compiled: Compiled, cache_dir: str, float_guards: int) -> None:
-        super().__init__(compiled.call)
+    def __init__(self, compiling: Compiling, cache_dir: str, float_guards: int) -> None:
+        super().__init__(self._first_call)
+        self._compiling, self._cache_dir = compiling, cache_dir
         self._float_guards = float_guards
         """Those of TorchDynamo, which it makes in every process."""
         self._kept: Kept | None = None
-        self._reason = ""
-        try:
-            self._kept = Kept.of(compiled, cache_dir)
-        except Unkept as reason:
-            self._reason = str(reason)
         counters[COUNTERS]["graph_compiled"] += 1
+
+    def _first_call(self, args: list[Any]) -> Sequence[Any]:
+        self._call = self._compiling.finish().call
+        return self._call(args)
 
     def prepare_for_serialization(self) -> None:
         """Called before an entry is written, when all its graphs are imported.
@@ -185,11 +186,13 @@ class KeptGraph(_Code):
         torch keeps the guards of sizes with an entry, but not those of floats: were one kept whose float
         became a constant, another value of the float would find it.
         """
-        if guards_of_floats() > self._float_guards:
-            self._reason = "a float of the program is a constant of the graph"
-        if self._reason:
-            _not_kept(self._reason)
-            raise BypassAOTAutogradCache(self._reason)
+        try:
+            self._kept = Kept.of(self._compiling.finish(), self._cache_dir)
+            if guards_of_floats() > self._float_guards:
+                raise Unkept("a float of the program is a constant of the graph")
+        except Unkept as reason:
+            _not_kept(str(reason))
+            raise BypassAOTAutogradCache(str(reason)) from reason
 
     def post_compile(self, example_inputs: Any, constants: Any, graph_kwargs: Any) -> None:
         """Called after an entry was read."""
@@ -202,7 +205,7 @@ class KeptGraph(_Code):
 
     def __setstate__(self, content: bytes) -> None:
         super().__init__(_not_loaded)
-        self._kept, self._reason, self._float_guards = Kept.from_bytes(content), "", 0
+        self._kept = Kept.from_bytes(content)
 
 
 def _not_loaded(args: list[Any]) -> Sequence[Any]:
@@ -216,19 +219,19 @@ class KeptBackward(_Code):
     that never calls the backward graph does not pay for it.
     """
 
-    def __init__(self, token: str, cache_dir: str, finish: Callable[[], Compiled] | None) -> None:
+    def __init__(self, token: str, cache_dir: str, compiling: Compiling | None) -> None:
         super().__init__(self._first_call)
         self._token = token
         self._cache_dir = cache_dir
-        self._finish = finish
+        self._compiling = compiling
         self._lock = Lock()
 
     def _first_call(self, args: list[Any]) -> Sequence[Any]:
         with self._lock:
-            if self._finish is not None:
-                compiled = self._finish()
+            if self._compiling is not None:
+                compiled = self._compiling.finish()
                 self._store(compiled)
-                self._call, self._finish = compiled.call, None
+                self._call, self._compiling = compiled.call, None
         return self._call(args)
 
     def _store(self, compiled: Compiled) -> None:

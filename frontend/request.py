@@ -9,6 +9,7 @@ from pathlib import Path
 from tilewright.targets.registry import Target, code, target
 
 from .call import Run
+from .compiling import Building
 from .environment import Environment
 from .errors import MissingTarget
 from .graph import Graph
@@ -42,10 +43,10 @@ class Request:
         return Path(self.options.cache_dir) if self.options.cache_dir else self.environment.cache
 
 
-Builder = Callable[[Graph, Request], Run]
+Builder = Callable[[Graph, Request], Run | Building]
 
 
-def build(name: str, graph: Graph, request: Request) -> Run:
+def build(name: str, graph: Graph, request: Request) -> Run | Building:
     """What target `name` makes of the graph."""
     chosen = target(name)
     own = options_of_target(chosen, request.options.target_options)

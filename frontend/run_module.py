@@ -14,6 +14,7 @@ from tilewright.dialects.index_expr import Var
 
 from .check.signature import Entry, Parameter, function_named
 from .cli.errors import CannotRun
+from .compiling import finished
 from .dtypes import DTYPES
 from .environment import read_environment
 from .graph import Argument, Graph, Result
@@ -34,7 +35,7 @@ def run_by_target(
         reason = f"target {options.target} compiles the first function of a module, which must be on tensors"
         raise CannotRun(subject=f"@{entry.name}", reason=reason, known="interpreter, float64")
     graph = _graph(module, function, entry)
-    run = build(options.target, graph, Request(options, read_environment(), "inference"))
+    run = finished(build(options.target, graph, Request(options, read_environment(), "inference")))
     tensors = [_tensor(p, value, symbols) for p, value in zip(entry.parameters, args, strict=True)]
     return [_array(value) for value in run(tensors)]
 

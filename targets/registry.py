@@ -30,8 +30,9 @@ class Target:
     name: str
     """What `options={"target": ...}` says."""
     build: Code
-    """`(graph, request) -> run`, typed in frontend/compile.py; `run` maps a list of arguments to results.
+    """`(graph, request) -> run`, typed in frontend/request.py; `run` maps a list of arguments to results.
 
+    Where compilers take long, a `Building` of frontend/compiling.py lets the next graph be lowered meanwhile.
     Most begin with `lower(graph, request)` of frontend/lower.py, which runs the pipeline."""
     pipeline: tuple[str, ...] = ()
     """Passes in order, with options as `-p` takes them; also `tilewright-opt --pipeline=<name>`."""

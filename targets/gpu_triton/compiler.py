@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from threading import Lock
 
 from ..native.store import open_store
 from .architectures import architecture
@@ -126,6 +127,10 @@ def compile_kernel(
     return compile_job(job(text, kernel, target, options), cache_dir)
 
 
+_IN_THIS_PROCESS = Lock()
+"""Threads that wait for the kernels of a graph each use Triton one after the other."""
+
+
 def compile_job(task: Job, cache_dir: Path) -> Binary:
     """As `compile_kernel`."""
     if (found := stored(task, cache_dir)) is not None:
@@ -134,7 +139,8 @@ def compile_job(task: Job, cache_dir: Path) -> Binary:
         raise TritonMissing(architecture=task.architecture, reason="it is an optional package")
     from .triton_compiler import build  # imports triton
 
-    binary = build(task)
+    with _IN_THIS_PROCESS:
+        binary = build(task)
     open_store(cache_dir).make(task.key, "kernel", lambda folder: _write(binary, folder))
     return binary
 

@@ -16,7 +16,8 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
@@ -53,7 +54,7 @@ def compile_each(
     errors: dict[int, TilewrightError] = {}
 
     def serve() -> None:
-        while _serve(waiting, cache_dir, errors, done):
+        while _serve(waiting, workers, cache_dir, errors, done):
             pass  # its process was lost: the next one goes on
 
     threads = [threading.Thread(target=serve) for _ in range(workers)]
@@ -71,29 +72,29 @@ def _work(task: Job) -> int:
 
 def _serve(
     waiting: queue.SimpleQueue[tuple[int, Job]],
+    workers: int,
     cache_dir: Path,
     errors: dict[int, TilewrightError],
     done: Callable[[], object],
 ) -> bool:
     """One process: feed it jobs until none is left, or until it ends; then True."""
-    worker: _Worker | None = None
-    while True:
-        try:
-            number, task = waiting.get_nowait()
-        except queue.Empty:
-            if worker is not None:
-                POOL.give_back(worker)
-            return False
-        worker = worker or POOL.take()
-        try:
-            answer = worker.ask((task, cache_dir))
-        except (EOFError, OSError, pickle.UnpicklingError):
-            errors[number] = WorkerLost(kernel=task.kernel, **worker.lost())
+    if waiting.empty():
+        return False
+    with POOL.worker(workers) as worker:
+        while True:
+            try:
+                number, task = waiting.get_nowait()
+            except queue.Empty:
+                return False
+            try:
+                answer = worker.ask((task, cache_dir))
+            except (EOFError, OSError, pickle.UnpicklingError):
+                errors[number] = WorkerLost(kernel=task.kernel, **worker.lost())
+                done()
+                return True
+            if answer is not None:
+                errors[number] = _revived(*answer)
             done()
-            return True
-        if answer is not None:
-            errors[number] = _revived(*answer)
-        done()
 
 
 def _revived(kind: type[TilewrightError], text: str) -> TilewrightError:
@@ -157,22 +158,40 @@ class _Worker:
 
 @dataclass
 class Pool:
-    """Workers that wait for jobs."""
+    """Processes that compile kernels, for all graphs that are compiled at a time."""
 
     _idle: list[_Worker] = field(default_factory=list[_Worker])
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _at_work: int = 0
+    _changed: threading.Condition = field(default_factory=threading.Condition)
     _timer: threading.Timer | None = None
 
     def start(self, count: int) -> None:
         """Have so many workers at hand soon: they import while the caller goes on."""
-        with self._lock:
+        with self._changed:
             now = self._keep_only(_Surroundings.now())
             self._idle += [_Worker(now) for _ in range(count - len(self._idle))]
             self._watch()
 
-    def take(self) -> _Worker:
-        """A worker that nobody else has."""
-        with self._lock:
+    @contextmanager
+    def worker(self, most: int) -> Generator[_Worker]:
+        """A worker that nobody else has; waits where `most` are at work, for graphs that came before."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._at_work < most)
+            self._at_work += 1
+        worker: _Worker | None = None
+        try:
+            worker = self._take()
+            yield worker
+        finally:
+            with self._changed:
+                self._at_work -= 1
+                if worker is not None and worker.lives():
+                    self._idle.append(worker)
+                    self._watch()
+                self._changed.notify_all()
+
+    def _take(self) -> _Worker:
+        with self._changed:
             now = self._keep_only(_Surroundings.now())
             while self._idle:
                 worker = self._idle.pop()
@@ -181,22 +200,16 @@ class Pool:
                 worker.end()
             return _Worker(now)
 
-    def give_back(self, worker: _Worker) -> None:
-        """Keep a worker for the next job."""
-        with self._lock:
-            self._idle.append(worker)
-            self._watch()
-
     def end(self) -> None:
         """End all that wait."""
-        with self._lock:
+        with self._changed:
             for worker in self._idle:
                 worker.end()
             self._idle.clear()
 
     def forget(self) -> None:
         """In a process that was forked: the workers are its parent's."""
-        self._idle, self._lock, self._timer = [], threading.Lock(), None
+        self._idle, self._at_work, self._changed, self._timer = [], 0, threading.Condition(), None
 
     def _keep_only(self, surroundings: _Surroundings) -> _Surroundings:
         for worker in [worker for worker in self._idle if worker.surroundings != surroundings]:

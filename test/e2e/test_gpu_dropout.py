@@ -171,18 +171,18 @@ def test_a_graph_that_runs_by_aten_drops_the_same_weights(kind: str) -> None:
     inputs = heads(37, 45)
     torch.manual_seed(4)
     wanted = step(compiled(efficient), inputs, None, is_causal=True)
-    built = driver._built
+    build = driver.build
 
-    def partly(graph: Any, name: str, request: Any) -> Any:
+    def partly(name: str, graph: Any, request: Any) -> Any:
         if request.kind == kind:
             raise MissingTarget(name="gpu", reason="a test")
-        return built(graph, name, request)
+        return build(name, graph, request)
 
     torch._dynamo.reset()
     forget_warnings()
     run = torch.compile(efficient, backend="mlir", options={**OPTIONS, "fallback": True})
     torch.manual_seed(4)
-    with mock.patch.object(driver, "_built", partly), pytest.warns(RunsByAten, match="a test"):
+    with mock.patch.object(driver, "build", partly), pytest.warns(RunsByAten, match="a test"):
         found = step(run, inputs, None, is_causal=True)
     for one, other in zip(found, wanted, strict=True):
         torch.testing.assert_close(one, other, rtol=1e-5, atol=1e-5)

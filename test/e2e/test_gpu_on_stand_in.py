@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,10 @@ import stand_in
 import torch
 from emulated_gpu import EmulatedGpu, compiled
 from torch import nn
+from torch._functorch import config as functorch
 
 import tilewright
+from tilewright.frontend import gpu_runtime
 from tilewright.frontend.aten_runtime import RunsByAten, forget_warnings
 
 
@@ -59,6 +62,26 @@ def test_a_training_step(gpu: EmulatedGpu) -> None:
             optimizer.zero_grad()
     torch.testing.assert_close(dict(model.named_parameters()), dict(eager.named_parameters()))
     assert len(gpu.units) == 2, "one for the forward graph and one for the backward graph"
+
+
+def test_kernels_of_both_graphs_are_compiled_together(
+    gpu: EmulatedGpu, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the forward graph are not waited for before the backward graph is lowered."""
+    backward, compile_kernels = threading.Event(), gpu_runtime.compile_kernels
+
+    def compiles(unit: Any, architecture: str, request: Any) -> Any:
+        if request.kind == "backward":
+            backward.set()
+        assert backward.wait(60)
+        return compile_kernels(unit, architecture, request)
+
+    monkeypatch.setattr(gpu_runtime, "compile_kernels", compiles)
+    monkeypatch.setattr(functorch, "force_non_lazy_backward_lowering", True)
+    x = torch.linspace(-1, 1, 12).requires_grad_()
+    compiled(lambda x: x.sin().exp())(x).sum().backward()
+    y = x.detach()
+    torch.testing.assert_close(x.grad, y.cos() * y.sin().exp())
 
 
 def test_library_calls_and_buffers_that_are_written(gpu: EmulatedGpu) -> None:

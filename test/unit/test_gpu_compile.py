@@ -6,6 +6,8 @@ import json
 import os
 import re
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -321,10 +323,9 @@ def test_the_longest_compile_begins_first(tmp_path: Path, monkeypatch: pytest.Mo
     begun: list[str] = []
 
     class Recorder(Pool):
-        def take(self) -> Any:
-            return self
-
-        def give_back(self, worker: Any) -> None: ...
+        @contextmanager
+        def worker(self, most: int) -> Generator[Any]:
+            yield self
 
         def ask(self, message: tuple[Job, Path]) -> None:
             begun.append(message[0].kernel)
