@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects import arith, math
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.scalars import is_number, predicate_of
+from tilewright.dialects.tk.access import IndexOp
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.domain import Axes, domains_of
@@ -45,7 +48,7 @@ def put_in_chain_form(kernel: KernelOp) -> str | None:
         if op.kind.data == "max" and is_float(op.result.type):
             _all_hidden(op)
             kept = _guard(op) and kept
-    if not _scale_the_sum(reductions[-1]):
+    if not _scale_the_sum(reductions[-1], kernel.space):
         return "its weights are no softmax"
     return None if kept else "it stores what is not divided by the sum of its weights"
 
@@ -123,19 +126,22 @@ class _Step:
     """Whether each of what is added up has another factor."""
 
 
-def _scale_the_sum(total: ReduceOp) -> bool:
-    """What scales all that is added up scales the sum; what each is scaled by on its own stays before it."""
-    product = total.value.owner
+def _scale_the_sum(total: ReduceOp, space: Sequence[Expr]) -> bool:
+    """What scales all that is added up scales the sum; what each is scaled by on its own stays before it.
+
+    Where there is nothing to add up the sum stays 0, which was divided by nothing before.
+    """
+    scaled = total.value.owner
     block = total.parent_block()
-    if not isinstance(product, arith.MulfOp) or block is None:
+    if not isinstance(scaled, arith.MulfOp) or block is None:
         return False
     domains, over = domains_of(block), frozenset(total.over)
-    for number, factor in enumerate((product.lhs, product.rhs)):
+    for number, factor in enumerate((scaled.lhs, scaled.rhs)):
         found = _scaled(factor, domains, over, total)
         if found is None or not any(isinstance(step.op, arith.DivfOp) for step in found[1]):
             continue
         power, steps = found
-        product.operands[number] = _scale(power, [step for step in steps if step.own])
+        scaled.operands[number] = _scale(power, [step for step in steps if step.own])
         b = InsertingBuilder(total, behind=True)
         users = [(use.operation, use.index) for use in total.result.uses]
         value: SSAValue = total.result
@@ -144,6 +150,9 @@ def _scale_the_sum(total: ReduceOp) -> bool:
                 value = b.select(step.by, total.result, value)  # a sum of zeros times values
             else:
                 value = b.op(type(step.op), value, step.by, properties=step.op.properties)
+        if sizes := [space[axis] for axis in total.over if not (space[axis].constant or 0) > 0]:
+            count = b.add(IndexOp.make(product(sizes))).results[0]
+            value = b.select(b.compare_int("eq", count, b.constant(0, i64)), total.result, value)
         for user, index in users:
             user.operands[index] = value
         return True
