@@ -58,12 +58,19 @@ def axes_of_op(op: Operation, domains: dict[SSAValue, Axes]) -> Axes:
 
 def domains_of(block: Block) -> dict[SSAValue, Axes]:
     """The axes of every value of a kernel body, in one walk."""
+    return runs_and_domains(block)[1]
+
+
+def runs_and_domains(block: Block) -> tuple[dict[Operation, Axes], dict[SSAValue, Axes]]:
+    """`axes_of_op` of every op, and the axes of every value, in one walk."""
+    runs: dict[Operation, Axes] = {}
     domains: dict[SSAValue, Axes] = {}
     for op in ops_of(block):
-        axes = axes_of_op(op, domains).difference(reduced_axes(op))
+        runs[op] = axes = axes_of_op(op, domains)
+        left = axes.difference(reduced_axes(op))
         for result in op.results:
-            domains[result] = axes
-    return domains
+            domains[result] = left
+    return runs, domains
 
 
 def axes_of(value: SSAValue) -> Axes:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilewright.dialects.tk.domain import Along, Axes, Reduction, axes_of_op, domains_of
+from tilewright.dialects.tk.domain import Along, Axes, Reduction, runs_and_domains
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,8 @@ class Body:
     @staticmethod
     def of(block: Block, tiles: Sequence[tuple[int, int]] = (), rank: int = 0, arrays: bool = False) -> Body:
         """The facts; `tiles` adds axis `rank + i` to whatever runs over the axis of tile `i`."""
-        ops = tuple(block.ops)
-        domains = domains_of(block)
-        runs = {op: axes_of_op(op, domains) for op in ops}
+        runs, domains = runs_and_domains(block)
+        ops = tuple(runs)
         over: dict[Operation, Axes] = {op: frozenset(op.over) for op in ops if isinstance(op, Reduction)}
         position = {op: i for i, op in enumerate(ops)}
         if not tiles:

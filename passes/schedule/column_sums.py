@@ -87,10 +87,10 @@ def summed_axes(kernel: KernelOp) -> tuple[int, ...]:
     """The axes along which `kernel` sums columns and does nothing else; none where it is no such sum."""
     if find_contraction(kernel.body.block) is not None:
         return ()
-    body = Body.of(kernel.body.block)
-    reductions = [op for op in body.ops if reduced_axes(op)]
+    reductions = [op for op in kernel.body.block.ops if reduced_axes(op)]
     if not reductions or not all(isinstance(op, ReduceOp) for op in reductions):
         return ()
+    body = Body.of(kernel.body.block)
     over = reductions[0].over if isinstance(reductions[0], ReduceOp) else ()
     if any(set(reduced_axes(op)) != set(over) for op in reductions):
         return ()

@@ -86,8 +86,10 @@ class _Scatter:
 
     def _next(self, refused: set[SSAValue]) -> OpResult | None:
         """What a kernel makes and this one scatters."""
+        stores = [op for op in self.kernel.body.block.ops if isinstance(op, StoreOp) and op.scatters]
+        if not stores:
+            return None
         body = Body.of(self.kernel.body.block)
-        stores = [op for op in body.ops if isinstance(op, StoreOp) and op.scatters]
         needed = {op for op in body.closure(stores, ()) if isinstance(op, LoadOp)}
         for value, source in zip(self.kernel.operands, self.kernel.sources, strict=True):
             if isinstance(value, OpResult) and isinstance(value.op, KernelOp) and value not in refused:

@@ -115,8 +115,11 @@ class _Divided:
         return self.kernel
 
     def _divided_once(self) -> bool:
+        readers = self._by_reader()
+        if not readers:
+            return False
         body = Body.of(self.kernel.body.block)
-        for reader, results in self._by_reader().items():
+        for reader, results in readers.items():
             rows, elements = self._of_rows(body, results), self._elementwise(body, results, reader)
             for wide, what in (
                 (rows, "what it makes of its reductions"),
