@@ -71,7 +71,8 @@ class Compiling:
     """
 
     def __init__(self, steps: Steps) -> None:
-        self._steps = steps
+        self._steps: Steps | None = steps
+        """None when there is a result: then nothing is kept that only compiling needs."""
         self._lock = Lock()
         self._built: Run | Building | None = None
         self._future: Future[Callable[[], Run]] | None = None
@@ -80,56 +81,58 @@ class Compiling:
 
     def lower(self) -> None:
         """Run the passes, and emit text."""
-        self._step(self._lower_it)
+        self._step(self._lower)
 
     def begin(self) -> None:
         """Let compilers begin, where there is something to compile."""
-        self._step(self._begin_it)
+        self._step(self._begin)
 
     def finish(self) -> Compiled:
         """Wait for them, and load what they made."""
         if self._result is None:
-            self._step(self._finish_it)
+            self._step(self._finish)
         assert self._result is not None
         return self._result
 
     @property
     def busy(self) -> bool:
         """Whether compilers are at work, so that waiting for them is all that is left to do."""
-        return self._future is not None and not self._future.done()
+        future = self._future
+        return future is not None and not future.done()
 
-    def _step(self, step: Callable[[], None]) -> None:
+    def _step(self, step: Callable[[Steps], object]) -> None:
         with self._lock, collector_paused():
             if self._error is not None:
                 raise self._error
-            if self._result is not None:
+            if self._steps is None:
                 return
             try:
-                step()
+                found = step(self._steps)
             except Exception as error:
-                self._failed(error)
+                found = self._rescued(self._steps, error)
+            if isinstance(found, Compiled):
+                self._result, self._steps, self._built, self._future = found, None, None, None
 
-    def _failed(self, error: Exception) -> None:
+    def _rescued(self, steps: Steps, error: Exception) -> Compiled:
         try:
-            self._result = self._steps.rescue(error)
+            return steps.rescue(error)
         except Exception as raised:
             self._error = raised
             raise
 
-    def _lower_it(self) -> None:
+    def _lower(self, steps: Steps) -> Run | Building:
         if self._built is None:
-            self._built = self._steps.lower()
+            self._built = steps.lower()
+        return self._built
 
-    def _begin_it(self) -> None:
-        self._lower_it()
-        if self._future is None and isinstance(self._built, Building):
-            self._future = self._built.begin()
+    def _begin(self, steps: Steps) -> None:
+        built = self._lower(steps)
+        if self._future is None and isinstance(built, Building):
+            self._future = built.begin()
 
-    def _finish_it(self) -> None:
-        self._lower_it()
-        assert self._built is not None
-        run = finished(self._built) if self._future is None else self._future.result()()
-        self._result = self._steps.compiled(run)
+    def _finish(self, steps: Steps) -> Compiled:
+        built = self._lower(steps)
+        return steps.compiled(finished(built) if self._future is None else self._future.result()())
 
 
 def call_of(compiling: Compiling, kind: str, begun: list[Compiling]) -> Boxed:

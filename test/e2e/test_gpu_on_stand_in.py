@@ -8,12 +8,14 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 import stand_in
 import torch
 from emulated_gpu import EmulatedGpu, compiled
 from torch import nn
+from torch._dynamo.utils import counters
 from torch._functorch import config as functorch
 
 import tilewright
@@ -64,9 +66,24 @@ def test_a_training_step(gpu: EmulatedGpu) -> None:
     assert len(gpu.units) == 2, "one for the forward graph and one for the backward graph"
 
 
-def test_kernels_of_both_graphs_are_compiled_together(
-    gpu: EmulatedGpu, monkeypatch: pytest.MonkeyPatch
+def test_a_later_process_loads_both_graphs(
+    gpu: EmulatedGpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """An entry is written when the kernels are there."""
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path / "torch"))
+    monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "ours"))
+    for expected in ({"graph_compiled": 2}, {"graph_loaded": 2}):
+        torch._dynamo.reset()
+        counters.clear()
+        x = torch.linspace(-1, 1, 12).requires_grad_()
+        with functorch.patch(enable_autograd_cache=True):
+            compiled(torch.sin)(x).sum().backward()
+        torch.testing.assert_close(x.grad, x.detach().cos())
+        assert counters["tilewright"] == expected
+    assert len(gpu.units) == 2
+
+
+def test_kernels_of_both_graphs_are_compiled_together(gpu: EmulatedGpu) -> None:
     """Those of the forward graph are not waited for before the backward graph is lowered."""
     backward, compile_kernels = threading.Event(), gpu_runtime.compile_kernels
 
@@ -76,10 +93,12 @@ def test_kernels_of_both_graphs_are_compiled_together(
         assert backward.wait(60)
         return compile_kernels(unit, architecture, request)
 
-    monkeypatch.setattr(gpu_runtime, "compile_kernels", compiles)
-    monkeypatch.setattr(functorch, "force_non_lazy_backward_lowering", True)
     x = torch.linspace(-1, 1, 12).requires_grad_()
-    compiled(lambda x: x.sin().exp())(x).sum().backward()
+    with (
+        functorch.patch(force_non_lazy_backward_lowering=True),
+        mock.patch.object(gpu_runtime, "compile_kernels", compiles),
+    ):
+        compiled(lambda x: x.sin().exp())(x).sum().backward()
     y = x.detach()
     torch.testing.assert_close(x.grad, y.cos() * y.sin().exp())
 

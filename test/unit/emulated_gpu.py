@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -61,6 +62,8 @@ class EmulatedGpu:
     """C++ of the host functions."""
     _kernels: dict[str, _Kernel] = field(default_factory=dict[str, _Kernel])
     _modules: dict[int, ModuleOp] = field(default_factory=dict[int, ModuleOp])
+    _one: threading.Lock = field(default_factory=threading.Lock)
+    """Graphs are compiled in threads of their own."""
 
     def launched(self) -> list[str]:
         """Names of the kernels, in the order of their launches."""
@@ -71,8 +74,9 @@ class EmulatedGpu:
         return unit
 
     def compiled(self, unit: TritonUnit) -> tuple[KernelCode, ...]:
-        number, emulator = len(self.units), Emulator(unit)
-        self.units.append(unit)
+        with self._one:
+            number, emulator = len(self.units), Emulator(unit)
+            self.units.append(unit)
         ops = self._modules.pop(id(unit)).ops
         functions = {op.sym_name.data: op for op in ops if isinstance(op, FuncOp | GroupOp)}
         codes: list[KernelCode] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -29,7 +30,7 @@ def doubled(args: list[Any]) -> Sequence[Any]:
     return [2 * arg for arg in args]
 
 
-@dataclass
+@dataclass(eq=False)
 class Steps:
     """A graph whose compiler waits for `go`."""
 
@@ -113,6 +114,14 @@ def test_errors_are_rescued_or_raised_by_each_step() -> None:
                 with pytest.raises(RuntimeError, match="no memory"):
                     step()
         assert steps.seen == ["lower", "compile", "rescue"]
+
+
+def test_what_compiling_needed_is_not_kept() -> None:
+    steps = Steps(aside=False)
+    compiling, left = Compiling(steps), weakref.ref(steps)
+    compiling.finish()
+    del steps
+    assert left() is None
 
 
 def test_an_interrupt_ends_a_step_alone() -> None:
