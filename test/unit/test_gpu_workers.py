@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import queue
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -27,34 +30,70 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     made.end()
 
 
+def used(pool: Pool) -> Any:
+    """A worker that has had its jobs."""
+    with pool.worker(9) as worker:
+        return worker
+
+
 def test_workers_stay_for_the_next_graph(pool: Pool) -> None:
     pool.start(2)
-    first, second = pool.take(), pool.take()
-    pool.give_back(first)
-    pool.start(1)
-    assert pool.take() is first
-    assert pool.take() not in (first, second)
+    with pool.worker(9) as first:
+        second = used(pool)
+        pool.start(1)
+        with pool.worker(9) as again, pool.worker(9) as third:
+            assert again is second
+            assert third not in (first, second)
+
+
+def test_graphs_share_the_workers_that_there_may_be(pool: Pool) -> None:
+    begun: queue.SimpleQueue[str] = queue.SimpleQueue()
+
+    def work(name: str, most: int) -> None:
+        with pool.worker(most):
+            begun.put(name)
+
+    with pool.worker(1) as first:
+        waiting = threading.Thread(target=work, args=("waits", 1))
+        waiting.start()
+        work("has room", 2)
+        assert begun.get(timeout=30) == "has room"
+        assert begun.empty()
+    assert begun.get(timeout=30) == "waits"
+    waiting.join()
+    assert used(pool) is first
+
+
+def test_one_that_cannot_be_had_leaves_room(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "executable", "/nowhere/python")
+        with pytest.raises(FileNotFoundError):
+            used(pool)
+    with pool.worker(1) as worker:
+        assert worker.lives()
 
 
 def test_workers_of_other_surroundings_end(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    worker = pool.take()
-    pool.give_back(worker)
+    worker = used(pool)
     monkeypatch.setenv("TRITON_PTXAS_PATH", "/another")
-    assert pool.take() is not worker
+    assert used(pool) is not worker
     assert not worker.lives()
 
 
 def test_a_worker_that_died_while_it_waited_is_not_asked(pool: Pool) -> None:
-    worker = pool.take()
-    pool.give_back(worker)
-    worker.end()
-    assert pool.take().lives()
+    used(pool).end()
+    assert used(pool).lives()
+
+
+def test_a_worker_that_died_at_work_is_not_kept(pool: Pool) -> None:
+    with pool.worker(1) as worker:
+        worker.end()
+    assert used(pool) is not worker
 
 
 def test_idle_workers_end(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "IDLE_SECONDS", 0.01)
-    worker = pool.take()
-    pool.give_back(worker)
+    worker = used(pool)
     deadline = time.monotonic() + 30
     while worker.lives() and time.monotonic() < deadline:
         time.sleep(0.01)
@@ -62,10 +101,9 @@ def test_idle_workers_end(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_forked_process_has_workers_of_its_own(pool: Pool) -> None:
-    worker = pool.take()
-    pool.give_back(worker)
+    worker = used(pool)
     pool.forget()
-    assert pool.take() is not worker
+    assert used(pool) is not worker
     worker.end()
 
 
