@@ -4,7 +4,8 @@
 
 torch would keep both for the backward pass, or what was looked up. It computes positions again there, of
 which the passes see that they are counted: then a table is sliced, and its gradient needs no index
-(`slice-gathers`).
+(`slice-gathers`). What a library's product reads (images that are padded by reflection, or made larger) is in
+memory anyway, and stays there; kernels of ours multiply what they look up.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from torch import Tag
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import is_view
+from .joint_nodes import is_product, is_view
 from .torch_internals import is_operator
 
 _ATEN = torch.ops.aten
@@ -37,9 +38,16 @@ def recompute_positions(joint: GraphModule) -> None:
             counted.add(node)
         elif target not in _LOOK_UPS or not counted.issuperset(tensors[1:]) or not _costs_nothing(node):
             continue
-        elif "recompute" in node.meta:
-            continue  # a table that changes: what was looked up is kept
+        elif "recompute" in node.meta or _is_multiplied(node):
+            continue  # a table that changes, say: what was looked up is kept
         node.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+
+
+def _is_multiplied(look_up: Node) -> bool:
+    """Whether a product, which is a library's unless of halves, reads what was looked up."""
+    if look_up.meta["val"].dtype not in (torch.float32, torch.float64):
+        return False
+    return any(is_product(user) or (is_view(user) and _is_multiplied(user)) for user in look_up.users)
 
 
 def _costs_nothing(look_up: Node) -> bool:

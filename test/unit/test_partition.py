@@ -30,9 +30,9 @@ def flash(q: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
     return out, ATEN._scaled_dot_product_flash_attention_backward(*saved)[0]
 
 
-def parts(function: Any, p: float) -> tuple[GraphModule, GraphModule]:
+def parts(function: Any, p: float, dtype: torch.dtype = torch.float16) -> tuple[GraphModule, GraphModule]:
     with FakeTensorMode() as mode:
-        given = [torch.empty(2, 3, 32, 16, dtype=torch.float16, device="meta") for _ in range(2)]
+        given = [torch.empty(2, 3, 32, 16, dtype=dtype, device="meta") for _ in range(2)]
 
     def both(primals: list[Tensor], tangents: list[Tensor]) -> tuple[Tensor, Tensor]:
         return function(primals[0], tangents[0], p)
@@ -157,3 +157,19 @@ def test_what_is_looked_up_in_turns_is_not_kept(longer: bool) -> None:
     (output,) = forward.graph.find_nodes(op="output")
     kept = {node.target for node in output.args[0][1:]}
     assert ("primals_1" in kept, ATEN.index_select.default in kept) == (True, longer)
+
+
+def reflected(x: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
+    """Rows that are made longer by reflection, and multiplied."""
+    places = ATEN.abs(ATEN.sub(ATEN.arange(20, device=x.device), 4))
+    rows = ATEN.view(ATEN.index_select(ATEN.relu(x), 3, places), [192, 20])
+    back = ATEN.mm(ATEN.t(rows), ATEN.view(g, [192, 16]))
+    return ATEN.mm(ATEN.t(rows), ATEN.view(x, [192, 16])), back
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
+def test_what_a_library_multiplies_is_kept(dtype: torch.dtype) -> None:
+    forward, _ = parts(reflected, 0.0, dtype)
+    (output,) = forward.graph.find_nodes(op="output")
+    sizes = {node.meta["val"].numel() for node in output.args[0][1:]}
+    assert (192 * 20 in sizes) == (dtype == torch.float32)
