@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -14,6 +14,7 @@ from tilewright.dialects.ir_access import operands_of, ops_of
 from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.arith import IndexCastOp, SelectOp
 from tilewright.dialects.tk.calls import AssertOp
+from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 
 from .body import exprs_of, reduced_axes, set_exprs, solve_axes, store_to
@@ -66,14 +67,9 @@ def axis_values(
     if any(isinstance(op, AssertOp) for op in producer.ops):
         if not checks and load.mask is not None:
             return "it checks indices and is read under a mask"
-        if not _axes(producer.ops) <= values.keys():
+        if not axes_of_exprs(e for op in producer.ops for e in exprs_of(op)) <= values.keys():
             return "it checks what varies along axes that its result lacks"
     return values
-
-
-def _axes(ops: Iterable[Operation]) -> set[int]:
-    """The axes over which `ops` read: checks that belong to other results may have more than a value has."""
-    return {v.index for op in ops for e in exprs_of(op) for v in e.variables() if v.kind == "d"}
 
 
 def _at(values: Mapping[int, Expr]) -> dict[Var, Expr]:
