@@ -22,7 +22,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from tilewright.passes.schedule.chain_blocks import DEEPEST_GRAD
+from tilewright.passes.schedule.chain_blocks import DEEPEST
 
 from .dropped_weights import Dropped, dropped
 from .joint_nodes import call_like, forward_nodes
@@ -153,9 +153,7 @@ def _fits(factor: Node) -> bool:
     """Whether a program can hold the last dimension of a factor of halves."""
     value = factor.meta["val"]
     size = value.shape[-1]
-    return (
-        value.dtype in (torch.bfloat16, torch.float16) and isinstance(size, int) and 2 <= size <= DEEPEST_GRAD
-    )
+    return value.dtype in (torch.bfloat16, torch.float16) and isinstance(size, int) and 2 <= size <= DEEPEST
 
 
 def _scores(shifted: Node) -> list[Node] | None:

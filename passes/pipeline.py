@@ -104,6 +104,7 @@ _GPU: tuple[str, ...] = (
     "split-lanes",
     "expand-float8",
     "reduce-online",
+    "exp-to-exp2",
     "schedule-gpu",
     "apply-schedule",
     "share-draws",

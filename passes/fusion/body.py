@@ -7,7 +7,7 @@ from functools import lru_cache, partial
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Call, Expr, Var, as_expr, dim, is_nonnegative
 from tilewright.dialects.ir_access import operands_of, ops_of, type_of
@@ -259,11 +259,16 @@ def simplify_body(kernel: KernelOp) -> None:
         if isinstance(op, AssertOp):
             op.detach()
             op.erase()
-    for op in reversed(ops_of(kernel.body.block)):
+    erase_unread(kernel.body.block)
+    merge_equal_inputs(kernel)
+
+
+def erase_unread(block: Block) -> None:
+    """Drop the ops that nothing reads, but for those that do something."""
+    for op in reversed(ops_of(block)):
         if type(op) not in _EFFECTS and all(r.first_use is None for r in op.results):
             op.detach()
             op.erase()
-    merge_equal_inputs(kernel)
 
 
 def _first(seen: dict[tuple[object, ...], Operation], op: Operation) -> Operation:

@@ -12,12 +12,11 @@ from xdsl.ir import Block, Operation, OpResult
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions
-from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import may_rewrite, skip, take_results
-from ..schedule.chain_blocks import DEEPEST_GRAD
-from ..schedule.chains import Chain, find_chain
+from ..schedule.chain_blocks import DEEPEST
+from ..schedule.chains import find_chain
 from ..schedule.cost import estimate
 from .body import simplify_body
 from .join import join
@@ -113,20 +112,15 @@ def _drawback(made: KernelOp) -> str | None:
     chain = find_chain(made.body.block)
     if chain is None:
         return "together they are no chain that tiles can walk"
-    if any(FACTORS not in reduce.attributes for reduce in _products(chain)):
+    if not chain.multiplies_halves:
         return "a library multiplies f32 as fast as it is read"
     sizes = [made.space[axis].constant for axis in chain.held]
-    if any(size is None or not 2 <= size <= DEEPEST_GRAD for size in sizes):
-        return f"a program cannot hold axes that are symbolic, of one element, or of more than {DEEPEST_GRAD}"
+    if any(size is None or not 2 <= size <= DEEPEST for size in sizes):
+        return f"a program cannot hold axes that are symbolic, of one element, or of more than {DEEPEST}"
     others = [a for a in range(len(made.space)) if a != chain.along and a not in chain.held]
     if prod(estimate(made.space[a]) for a in others) < estimate(made.space[chain.along]):
         return "few programs would go a long way"
     return None
-
-
-def _products(chain: Chain) -> list[Operation]:
-    outer = [o.factors for o in chain.outer if o.factors is not None]
-    return [f.reduce for f in (*chain.inner, *outer)]
 
 
 def _to_sink(groups: Sequence[_Group], order: dict[Operation, int]) -> list[Operation] | str:

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import gcd
+from math import gcd, inf
 
 from xdsl.dialects.builtin import i1
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.compute import RandomOp
-from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import skip
 from .blocks import Blocks, power_of_two
 from .body import Body
-from .chains import Chain, Factors
+from .chains import Chain
 from .cost import is_expensive
 from .lanes_needed import lanes_needed
 from .listed import find_listing
@@ -27,12 +26,18 @@ _LEAST = 16
 DEEPEST = 256
 """Elements that a program can hold of each of its rows, along an axis beside the chain."""
 DEEPEST_GRAD = 128
-"""The same where it holds two products and two sums: for gradients."""
+"""The same for gradients of what a library knows as attention, where f32 has two products and two sums."""
 
-
-_REGISTERS = 256
-"""Of a lane: as many as instructions can name."""
+_TILES = ((128, 64), (128, 32), (64, 64), (64, 32), (64, 16), (32, 32), (32, 16), (16, 16))
+"""Rows, and how far a step goes: of halves, the best first."""
 _MOST_WARPS = 8
+_ROOM, _ROOM_BESIDE_FACTORS, _ROOM_OF_WIDE_WARPS = 205, 165, 85
+"""Registers of a lane for sums and scores, of 255; where matrix units take factors from registers, too; where
+warps have 64 lanes."""
+_DRAWING = 6
+"""Registers that a random number takes while it is made, of each score."""
+_REUSED = 0.8
+"""Of the numbers that a step has live of each score, so many have a register at once."""
 _TRUTHS = 64
 """Scalar registers for the truth values of a step, of 102: in warps of 64 lanes each takes a pair."""
 
@@ -46,27 +51,24 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
             skip(func, f"chained products without tiles: axis {axis} of size {func.space[axis]} is not held")
             return None
         held[axis] = power_of_two(max(_LEAST, size))
-    half = all(FACTORS in f.reduce.attributes for f in _products(chain))
-    rows, step = _sides(func, chain, held, half, limits.shared)
+    half = chain.multiplies_halves
+    rows, step = (_of_halves if half else _of_floats)(func, chain, held, limits)
     listing = find_listing(func.body.block.ops, chain.along)
     lists = () if listing is None else ((listing.axis, 1),)
     if listing is not None:  # a block that is listed holds whole ones of rows and of steps
         rows, step = gcd(rows, *listing.rows(chain.row)), gcd(step, listing.size)
-    warps = _warps(chain, rows * max(step, *held.values()), half, limits.lanes)
-    if half:
-        warps, step = _with_room(func, chain, held, (rows, step), warps, limits.lanes)
+    largest = rows * max(step, *held.values())
+    warps = _warps_of_halves(largest) if half else _warps_of_floats(largest, chain, limits.lanes)
     if half and limits.lanes > 32:
         truths = 2 * _truths(func, {**held, **dict(lists), chain.row: rows, chain.along: step}, chain)
         while step > _LEAST and truths * rows * step > _TRUTHS * warps * limits.lanes:
             step //= 2
     batches = [a for a in range(len(func.space)) if a not in (chain.row, chain.along, *held, *dict(lists))]
-    loaded = step * sum(held[f.axis] for f in _products(chain)) * (2 if half else 4)
-    kept = rows * sum(held[f.axis] for f in chain.inner) * (2 if half else 4)
     return Blocks(
         (*((a, 1) for a in batches), (chain.row, rows), *held.items(), *lists, (chain.along, step)),
         len(batches) + 1,
         warps=warps,
-        stages=max(1, min(2, (limits.shared * 1024 - kept) // loaded)) if half else 1,
+        stages=2 if half and _in_shared(chain, held, rows, step) <= limits.shared * 1024 else 1,
         index=bits,
         product="tf32" if limits.tf32 and not half else "ieee",
         kind="chain",
@@ -74,41 +76,71 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
     )
 
 
-def _products(chain: Chain) -> list[Factors]:
-    return [*chain.inner, *(o.factors for o in chain.outer if o.factors is not None)]
+def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits) -> tuple[int, int]:
+    """Rows, and a step along the chain: the largest tile of scores that has room.
 
-
-def _sides(func: FuncOp, chain: Chain, held: dict[int, int], half: bool, shared: int) -> tuple[int, int]:
-    """Rows, and steps along the chain: what sm_80, sm_90, sm_100 and gfx942 do without spilling registers."""
-    widest, width = max(held.values()), 2 if half else 4
+    What is done once per row, or once per step, is then shared by more.
+    """
+    draws = _draws(func)
+    live = live_bits(Body.of(func.body.block), frozenset((chain.row, chain.along))) / 32 + draws * _DRAWING
     outer = sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
-    rows = 128 if outer <= 128 else 64
-    if not half:  # no matrix unit: each thread holds what it multiplies
-        rows = 32 if widest <= 128 and len(chain.inner) == 1 else 16
-    step = _LEAST if len(chain.inner) > 1 and outer > 128 else 32
+    fragments = 0 if limits.from_shared else sum(held[f.axis] for f in chain.inner) // 2
+    sizes = func.space[chain.row], func.space[chain.along]
+    wide = limits.lanes > 32
+    room = _ROOM if limits.from_shared else _ROOM_OF_WIDE_WARPS if wide else _ROOM_BESIDE_FACTORS
+    rows = step = _LEAST
+    for tile in _TILES:
+        if wide and tile[1] > _LEAST and _loads_crowd(chain, held, *tile, limits.shared):
+            continue
+        rows, step = (_limited(n, size) for n, size in zip(tile, sizes, strict=True))
+        lanes = _warps_of_halves(rows * max(step, *held.values())) * limits.lanes
+        taken = (rows * (outer + fragments) + _REUSED * rows * step * live) / lanes
+        crowded = outer > DEEPEST and (step > _LEAST or (draws and rows > 32))
+        if taken <= room and not crowded and _in_shared(chain, held, rows, step) <= _shared(limits):
+            break
+    return rows, step
+
+
+def _loads_crowd(chain: Chain, held: Mapping[int, int], rows: int, step: int, shared: int) -> bool:
+    """Whether a step of more than 16 takes too many registers where loads do not wait in shared memory."""
+    outer = sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
+    several = len(chain.inner) > 1 and outer > 128
+    return step > 32 or several or 2 * (rows + step) * sum(held.values()) > shared * 1024
+
+
+def _warps_of_halves(largest: int) -> int:
+    return _MOST_WARPS if largest >= 128 * 64 else 4
+
+
+def _shared(limits: Limits) -> float:
+    """Bytes of shared memory, where loads wait for their turn there."""
+    return limits.shared * 1024 if limits.lanes == 32 else inf
+
+
+def _of_floats(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits) -> tuple[int, int]:
+    """The same of f32, for which there is no matrix unit: each thread holds what it multiplies."""
+    widest, alone = max(held.values()), len(chain.inner) == 1
+    rows = 32 if widest <= 128 and alone else 16
+    outer = sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
+    step = 32 if alone or outer <= 128 else _LEAST
     crowded = bool(chain.sums) or (widest > 64 and _draws(func))
-    if not half and widest >= 64 and (len(chain.inner) == 1 or crowded):
+    if widest >= 64 and (alone or crowded):
         step = _LEAST  # what a thread multiplies is as long as a head; beside it stand numbers, rows to sum
-    while step > _LEAST and (rows + step) * sum(held.values()) * width > shared * 1024:
+    while step > _LEAST and (rows + step) * sum(held.values()) * 4 > limits.shared * 1024:
         step //= 2
     return _limited(rows, func.space[chain.row]), _limited(step, func.space[chain.along])
 
 
-def _with_room(
-    func: FuncOp, chain: Chain, held: dict[int, int], tile: tuple[int, int], warps: int, lanes: int
-) -> tuple[int, int]:
-    """More warps, or shorter steps, where sums and what is live of scores are more than registers hold."""
-    live = live_bits(Body.of(func.body.block), frozenset((chain.row, chain.along)))
-    sums = 32 * sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
-    rows, step = tile
-    while rows * (live * step + sums) > _REGISTERS * 32 * warps * lanes:
-        if warps < _MOST_WARPS and warps * _LEAST < rows:
-            warps *= 2
-        elif step > _LEAST:
-            step //= 2
-        else:
-            break
-    return warps, step
+def _warps_of_floats(largest: int, chain: Chain, lanes: int) -> int:
+    """More threads where each would hold too much of the largest tile; whatever the lanes of a warp."""
+    most = 32 * 128 if len(chain.inner) == 1 else 16 * 64
+    return max(4, 256 // lanes) if largest >= most else 4
+
+
+def _in_shared(chain: Chain, held: dict[int, int], rows: int, step: int) -> int:
+    """Bytes of halves that a program keeps of its rows, and of the blocks of two steps."""
+    kept = rows * sum(held[f.axis] for f in chain.inner)
+    return 2 * (kept + 2 * step * sum(held[f.axis] for f in chain.products))
 
 
 def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:
@@ -127,17 +159,6 @@ def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:
 
 def _draws(func: FuncOp) -> bool:
     return any(isinstance(op, RandomOp) for op in func.body.block.ops)
-
-
-def _warps(chain: Chain, tile: int, half: bool, lanes: int) -> int:
-    """More threads where each would hold too much of the largest tile, of f32 of several tiles at a time.
-
-    Matrix units take their tiles by warps, whatever the lanes of one; f32 is loaded by 16 bytes of each lane.
-    """
-    if half:
-        return _MOST_WARPS if tile >= 128 * 64 else 4
-    most = 32 * 128 if len(chain.inner) == 1 else 16 * 64
-    return max(4, 256 // lanes) if tile >= most else 4
 
 
 def _limited(block: int, size: Expr) -> int:

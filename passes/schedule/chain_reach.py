@@ -15,7 +15,7 @@ from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim, maximum
 from tilewright.dialects.scalars import is_number
 
 from .blocks import Blocks
-from .chains import Chain, Outer
+from .chains import Chain, Outer, positive
 from .positions import Positions
 from .visible import Span, View
 
@@ -89,7 +89,11 @@ def _infinite(value: SSAValue) -> list[_Condition]:
     op = value.owner
     if isinstance(op, arith.SelectOp):
         return _selected(op, float("-inf"), _infinite)
-    return _infinite(op.lhs) if isinstance(op, arith.SubfOp) else []
+    if isinstance(op, arith.SubfOp):
+        return _infinite(op.lhs)
+    if isinstance(op, arith.MulfOp) and positive(op.rhs) is not None:
+        return _infinite(op.lhs)
+    return _infinite(op.a) if isinstance(op, math.FmaOp) and positive(op.b) is not None else []
 
 
 def _zero(value: SSAValue) -> list[_Condition]:
@@ -97,7 +101,7 @@ def _zero(value: SSAValue) -> list[_Condition]:
     op = value.owner
     if isinstance(op, arith.SelectOp):
         return _selected(op, 0.0, _zero)
-    if isinstance(op, math.ExpOp):
+    if isinstance(op, math.ExpOp | math.Exp2Op):
         return _infinite(op.operand)
     if isinstance(op, arith.ExtFOp | arith.TruncFOp | arith.DivfOp):
         return _zero(op.operands[0])

@@ -7,6 +7,7 @@ by `exp(old m - new m)` when a block raises that ("online softmax").
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32
@@ -21,7 +22,7 @@ from tilewright.dialects.tk.tiles import CollapseOp, MmaOp
 
 from .blocks import Blocks
 from .chain_reach import reach
-from .chains import Chain, Factors, Outer
+from .chains import Chain, Factors, Outer, Shift
 from .combine import combine, identity
 from .factors import factor, factor_type
 from .lanes_needed import lanes_needed
@@ -102,7 +103,7 @@ class ChainWriter:
     def _needed(self, scope: Scope) -> list[Operation]:
         """What a step computes beside the products."""
         wanted = [o.factors.left if o.factors is not None else o.reduce.value for o in self.chain.outer]
-        wanted += [o.shift for o in self.chain.outer if o.shift is not None]
+        wanted += [o.shift.value for o in self.chain.outer if o.shift is not None]
         made = frozenset(f.reduce.result for f in self.chain.inner)
         made |= frozenset(o.reduce.result for o in self.chain.outer)
         if self.listing is not None:
@@ -139,14 +140,14 @@ class ChainWriter:
             if outer.reduce.kind.data == "max":
                 new[outer] = scope.env[outer.reduce.result] = self._raise(scope, outer, old[outer])
         peaks = {outer.reduce: value for outer, value in old.items() if outer in new}
-        scales: dict[SSAValue, SSAValue] = {}
+        scales: dict[Shift, SSAValue] = {}
         for outer in self.chain.outer:
             if outer in new:
                 continue
             value = old[outer]
-            if outer.peak is not None and outer.shift is not None:
+            if outer.shift is not None:
                 if outer.shift not in scales:
-                    scales[outer.shift] = self._scale(scope, outer.shift, peaks[outer.peak])
+                    scales[outer.shift] = self._scale(scope, outer.shift, peaks[outer.shift.peak])
                 scale = self.scores.stretch(scope, scales[outer.shift], shape_of_lanes(value.type))
                 value = self._emit(scope, arith.MulfOp, value, scale)
             new[outer] = self._add(scope, outer, value)
@@ -187,11 +188,15 @@ class ChainWriter:
         best = self.scores.put(scope, CollapseOp.make("max", tile, [1]))
         return combine("max", old, best, lambda op: self.scores.put(scope, op))
 
-    def _scale(self, scope: Scope, shift: SSAValue, old: SSAValue) -> SSAValue:
+    def _scale(self, scope: Scope, shift: Shift, old: SSAValue) -> SSAValue:
         """What sums for the old maximum are multiplied with: 0 where there was none."""
-        new = self._compute(scope, shift)
-        difference = self._emit(scope, arith.SubfOp, old, new)
-        return self._emit(scope, math.ExpOp, difference)
+        difference = self._emit(scope, arith.SubfOp, old, self._compute(scope, shift.value))
+
+        def constant(rate: float) -> SSAValue:
+            value = self.scores.constant(FloatAttr(rate, f32))
+            return self.scores.stretch(scope, value, shape_of_lanes(difference.type))
+
+        return shift.decay(difference, constant, partial(self._emit, scope))
 
     def _add(self, scope: Scope, outer: Outer, total: SSAValue) -> SSAValue:
         """`total` and what this block adds."""
@@ -213,7 +218,7 @@ class ChainWriter:
 
     def _vanishes(self, outer: Outer, value: SSAValue) -> bool:
         """Whether `value` is zero beyond the end of the chain: there, exponents are -inf."""
-        exponential = outer.peak is not None and isinstance(value.owner, math.ExpOp)
+        exponential = outer.shift is not None and isinstance(value.owner, math.ExpOp | math.Exp2Op)
         return exponential or is_zero_when_inactive(value, frozenset((self.along,)), self.body)
 
     def _whole(self, scope: Scope, tile: SSAValue) -> SSAValue:

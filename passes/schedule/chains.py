@@ -6,15 +6,20 @@ exponentials, and the product of these with the values are reductions over keys.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilewright.dialects.scalars import is_number, predicate_of
+from tilewright.dialects.scalars import is_number, number_of, predicate_of
 from tilewright.dialects.tk.compute import DISTINCT, ReduceOp
+from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.domain import Along, Axes, Reduction, domains_of
+
+Emit = Callable[..., SSAValue]
+"""Puts an op of a type, with these operands, into place and gives its result."""
 
 
 @dataclass(frozen=True)
@@ -29,16 +34,31 @@ class Factors:
 
 
 @dataclass(frozen=True)
+class Shift:
+    """What is subtracted in `exp(x - m)`, or in `exp2((x - m) * rate)`: the maximum of all x."""
+
+    peak: ReduceOp
+    value: SSAValue
+    """`m`, or 0 where that is -inf."""
+    rate: float | None
+    """None for powers of e."""
+
+    def decay(self, difference: SSAValue, rate: Callable[[float], SSAValue], emit: Emit) -> SSAValue:
+        """What sums are multiplied with where `m` went up by minus `difference`; `rate` makes a constant."""
+        if self.rate is None:
+            return emit(math.ExpOp, difference)
+        return emit(math.Exp2Op, emit(arith.MulfOp, difference, rate(self.rate)))
+
+
+@dataclass(frozen=True)
 class Outer:
     """A reduction along the chain."""
 
     reduce: ReduceOp
     factors: Factors | None
     """If it is a product."""
-    peak: ReduceOp | None
-    """The maximum `m` of `exp(x - m)`, to which what it adds up is proportional."""
-    shift: SSAValue | None
-    """`m`, or 0 where that is -inf: what is subtracted."""
+    shift: Shift | None = None
+    """Where what it adds up is proportional to `exp(x - m)`."""
 
 
 @dataclass(frozen=True)
@@ -53,11 +73,19 @@ class Chain:
     """Of what a program holds of each row: the same all along the chain."""
 
     @property
+    def products(self) -> tuple[Factors, ...]:
+        """Inner ones, then outer ones."""
+        return (*self.inner, *(o.factors for o in self.outer if o.factors is not None))
+
+    @property
+    def multiplies_halves(self) -> bool:
+        """Whether all products have factors of halves."""
+        return all(FACTORS in f.reduce.attributes for f in self.products)
+
+    @property
     def held(self) -> tuple[int, ...]:
         """Axes of which a program holds all: what inner products add up, columns of outer ones."""
-        axes = [f.axis for f in self.inner]
-        axes += [o.factors.axis for o in self.outer if o.factors is not None]
-        return tuple(sorted(set(axes)))
+        return tuple(sorted({f.axis for f in self.products}))
 
 
 def find_chain(block: Block) -> Chain | None:
@@ -132,16 +160,14 @@ class _Finder:
         if self.along not in domain or row not in domain or len(needs) > 1:
             return None
         if op.kind.data == "max" and not needs:
-            return Outer(op, None, None, None)
+            return Outer(op, None)
         if op.kind.data != "add":
             return None
         peak = next(iter(needs), None)
-        shift = None
-        if peak is not None:
-            shift = self._shift(op.value, peak)
-            if peak.kind.data != "max" or shift is None:
-                return None
-        return Outer(op, self._outer_factors(op, row), peak, shift)
+        shift = None if peak is None else self._shift(op.value, peak)
+        if peak is not None and (peak.kind.data != "max" or shift is None):
+            return None
+        return Outer(op, self._outer_factors(op, row), shift)
 
     def _outer_factors(self, op: ReduceOp, row: int) -> Factors | None:
         """Rows by the chain, times the chain by columns."""
@@ -158,12 +184,14 @@ class _Finder:
             return None
         return Factors(op, left, right, next(iter(columns)))
 
-    def _shift(self, value: SSAValue, peak: ReduceOp) -> SSAValue | None:
+    def _shift(self, value: SSAValue, peak: ReduceOp) -> Shift | None:
         """What is subtracted from the exponent that `value` is proportional to, a function of `peak`."""
         op = value.owner
-        if isinstance(op, math.ExpOp) and isinstance(difference := op.operand.owner, arith.SubfOp):
-            shift = difference.rhs
-            return shift if difference.lhs is peak.value and is_guarded(shift, peak.result) else None
+        if isinstance(op, math.ExpOp | math.Exp2Op):
+            found = _difference(op)
+            if found is None or found[0] is not peak.value or not is_guarded(found[1], peak.result):
+                return None
+            return Shift(peak, *found[1:])
         parts: tuple[SSAValue, ...] = ()
         if isinstance(op, arith.MulfOp):
             parts = (op.lhs, op.rhs)
@@ -187,6 +215,26 @@ def _needs(block: Block, outer: frozenset[ReduceOp]) -> dict[SSAValue, frozenset
         for result in op.results:
             needs[result] = frozenset((op,)) if isinstance(op, ReduceOp) and op in outer else found
     return needs
+
+
+def _difference(power: math.ExpOp | math.Exp2Op) -> tuple[SSAValue, SSAValue, float | None] | None:
+    """x, m and the rate of `exp(x - m)`, of `exp2((x - m) * rate)` or of `exp2(fma(x, rate, m * -rate))`."""
+    op, rate = power.operand.owner, None
+    if isinstance(power, math.Exp2Op):
+        if isinstance(op, math.FmaOp) and isinstance(less := op.c.owner, arith.MulfOp):
+            rate = positive(op.b)
+            return (op.a, less.lhs, rate) if rate is not None and is_number(less.rhs, -rate) else None
+        rate = positive(op.rhs) if isinstance(op, arith.MulfOp) else None
+        if rate is None or not isinstance(op, arith.MulfOp):
+            return None
+        op = op.lhs.owner
+    return (op.lhs, op.rhs, rate) if isinstance(op, arith.SubfOp) else None
+
+
+def positive(value: SSAValue) -> float | None:
+    """A constant above 0."""
+    number = number_of(value)
+    return number if number is not None and number > 0 else None
 
 
 def is_guarded(value: SSAValue, peak: SSAValue) -> bool:

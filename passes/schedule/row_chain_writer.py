@@ -20,9 +20,10 @@ no masks; what a whole block of rows cannot see is not walked (`chain_reach.py`,
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr, f32, i1
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, f32, i1
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr, Var, as_expr, dim, gathered, minimum, product
@@ -196,15 +197,16 @@ class RowChainWriter:
             old = state.tiles.read(scope, state.sums[outer], 0, j)
             new = state.combined(scope, "max", old, best)
             state.tiles.write(scope, state.sums[outer], new, 0, j)
-            shifts = (o.shift for o in self.chain.outer if o.peak is outer.reduce)
-            for shift in dict.fromkeys(s for s in shifts if s is not None):
+            shifts = (o.shift for o in self.chain.outer if o.shift is not None)
+            for shift in dict.fromkeys(s for s in shifts if s.peak is outer.reduce):
                 inner = scope.beside()
                 inner.env[outer.reduce.result] = new
-                sinks = [shift.owner] if isinstance(shift.owner, Operation) else []
-                for op in self.body.closure(sinks if shift not in inner.env else (), Known(inner)):
+                sinks = [shift.value.owner] if isinstance(shift.value.owner, Operation) else []
+                for op in self.body.closure(sinks if shift.value not in inner.env else (), Known(inner)):
                     self.writer.copy(inner, op)
-                less = state.emit(inner, arith.SubfOp, old, self._wide(inner, shift))
-                state.tiles.write(inner, state.scales[shift], state.emit(inner, math.ExpOp, less), 0, j)
+                less = state.emit(inner, arith.SubfOp, old, self._wide(inner, shift.value))
+                scale = shift.decay(less, partial(self._number, inner), partial(state.emit, inner))
+                state.tiles.write(inner, state.scales[shift], scale, 0, j)
 
     def _add(self, scope: Scope, state: Values, sums: Sequence[Outer], j: Expr) -> None:
         """What this block adds to the sums of one vector of rows; factors of products into scratch."""
@@ -230,6 +232,9 @@ class RowChainWriter:
                 scale = state.tiles.read(scope, state.scales[outer.shift], 0, j)
                 old = state.emit(scope, arith.MulfOp, old, scale)
             state.tiles.write(scope, state.sums[outer], state.combined(scope, "add", old, part), 0, j)
+
+    def _number(self, scope: Scope, value: float) -> SSAValue:
+        return self.writer.widen(scope, self.writer.constant(FloatAttr(value, f32)))
 
     def _wide(self, scope: Scope, value: SSAValue) -> SSAValue:
         return self.writer.widen(scope, self.writer.value(scope, value))

@@ -45,10 +45,8 @@ class Values:
         self.made: dict[SSAValue, SSAValue] = {}
         self.factors: dict[Outer, SSAValue] = {}
         self._share(scope)
-        products = [*chain.inner, *(o.factors for o in chain.outer if o.factors is not None)]
-        self.staged = {
-            f: tiles.local(scope, tiles.space[f.axis] * step) for f in products if not _is_plain(f.right)
-        }
+        staged = [f for f in chain.products if not _is_plain(f.right)]
+        self.staged = {f: tiles.local(scope, tiles.space[f.axis] * step) for f in staged}
 
     def _start(self, scope: Scope, outer: Outer) -> SSAValue:
         """Scratch of nothing yet."""

@@ -40,5 +40,5 @@ def _products(product: Contraction | Chain) -> Iterable[tuple[ReduceOp, SSAValue
         axes = ((left, product.rows | product.over), (right, product.over | product.columns))
         yield product.reduce, left, right, list(axes)
         return
-    for f in (*product.inner, *(o.factors for o in product.outer if o.factors is not None)):
+    for f in product.products:
         yield f.reduce, f.left, f.right, [(f.right, frozenset((product.along, f.axis)))]

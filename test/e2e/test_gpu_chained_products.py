@@ -78,6 +78,23 @@ def test_rows_that_see_nothing_at_first_or_at_all() -> None:
     assert (found[:, :, 3] == 0).all()
 
 
+@pytest.mark.parametrize("least", [torch.finfo(torch.float32).min, torch.finfo(torch.bfloat16).min])
+def test_rows_hidden_by_the_least_number_are_means(least: float) -> None:
+    """Masks that are added hold it, not -inf: what a power of two would make infinite stays finite."""
+    hidden = torch.zeros(71, 75)
+    hidden[:, 40:] = least
+    hidden[3] = least
+
+    def masked(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        scores = (q @ k.transpose(-2, -1)).to(torch.promote_types(q.dtype, torch.float32)) / math.sqrt(24)
+        return (scores + hidden).softmax(-1).to(v.dtype) @ v
+
+    q, k, v = heads(71, 75)
+    check(masked, q, k, v)
+    row = compiled(masked)(q, k, v)[:, :, 3]
+    torch.testing.assert_close(row, v.float().mean(2).bfloat16(), rtol=2e-2, atol=2e-2)
+
+
 def test_heads_share_keys() -> None:
     q, k, v = heads(19, 40)
     check(lambda q, k, v: flex_attention(q, k, v, enable_gqa=True), q, k[:, :1], v[:, :1])

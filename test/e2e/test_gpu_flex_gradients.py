@@ -87,6 +87,16 @@ def test_heads_share_keys(shared: int) -> None:
     assert (sum(backward.kernels.values()), backward.library_calls) == (4, {})
 
 
+def test_wide_heads() -> None:
+    """Of more than 128 elements; sums of both factors are held."""
+    function = attention(SCORES["capped"], MASKS["causal"])
+    inputs = [t[:1, :1] for t in heads(depth=200)[:2]]
+    value = floats(1, 1, KEYS, 160, seed=2, dtype=torch.bfloat16)
+    check(function, *inputs, value)
+    _, backward = graphs_of(function, *inputs, value)
+    assert backward.library_calls == {}
+
+
 def test_one_batch_of_one_head() -> None:
     check(attention(SCORES["capped"]), *(t[:1, :1] for t in heads()))
 
@@ -164,6 +174,6 @@ def program(depth: int) -> str:
 
 @pytest.mark.skipif(not triton_version(), reason="triton is not installed")
 @pytest.mark.parametrize("target", UNITS)
-@pytest.mark.parametrize("depth", [64, 128])
+@pytest.mark.parametrize("depth", [64, 128, 256])
 def test_compiles_to_matrix_units_without_spills(target: str, depth: int, tmp_path: Path) -> None:
     check_kernels(program(depth), target, tmp_path, 2)

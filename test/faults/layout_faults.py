@@ -353,7 +353,7 @@ FAULTS = (
     Fault(
         "recomputed-depth",
         _F + "recompute_products.py",
-        "if any(size is None or not 2 <= size <= DEEPEST_GRAD for size in sizes):",
+        "if any(size is None or not 2 <= size <= DEEPEST for size in sizes):",
         "if any(size is None or not 2 <= size for size in sizes):",
         "a program holds rows of any length",
     ),

@@ -1,4 +1,4 @@
-// RUN: tilewright-opt %s -p schedule-gpu,apply-schedule --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=10},apply-schedule' --split-input-file | filecheck %s
 
 // Chained products that go along listed blocks (`tk.distinct`).
 

@@ -1,4 +1,4 @@
-// RUN: tilewright-opt %s -p schedule-gpu,apply-schedule --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=40},apply-schedule' --split-input-file | filecheck %s
 
 // Which blocks of keys chained products leave out: those that a condition on positions hides from all rows of
 // a program, before the first that it does not hide and after the last.

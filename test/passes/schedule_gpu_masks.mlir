@@ -7,7 +7,7 @@
 // CHECK-LABEL: tk.func @documents
 // CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 128, 2, 64, 3, 64, 4, 1, 5, 16>, tk.grid = 2 : i64, tk.warps = 8
 // SHORT-LABEL: tk.func @documents
-// SHORT-SAME:  tk.blocks = array<i64: 0, 1, 1, 128, 2, 64, 3, 64, 4, 1, 5, 32>, tk.grid = 2 : i64, tk.warps = 8
+// SHORT-SAME:  tk.blocks = array<i64: 0, 1, 1, 128, 2, 64, 3, 64, 4, 1, 5, 64>, tk.grid = 2 : i64, tk.warps = 8
 tk.func @documents [8, 4096, 64, 64, 64, 4096] (%q: memref<2097152xbf16>, %k: memref<2097152xbf16>, %docs: memref<4096xi64>, %v: memref<2097152xbf16>, %some: memref<1024xi32>, %nsome: memref<32xi32>, %whole: memref<1024xi32>, %nwhole: memref<32xi32>, %lse: memref<32768xf32>, %o: memref<2097152xbf16>) {
   %0 = arith.constant 2.000000e+00 : f32
   %1 = arith.constant 5.000000e-01 : f32
@@ -90,7 +90,7 @@ tk.func @documents [8, 4096, 64, 64, 64, 4096] (%q: memref<2097152xbf16>, %k: me
 // CHECK-LABEL: tk.func @documents_query_grad
 // CHECK-SAME:  tk.blocks = array<i64: 0, 1, 1, 128, 2, 64, 3, 64, 4, 64, 5, 1, 6, 16>
 // SHORT-LABEL: tk.func @documents_query_grad
-// SHORT-SAME:  tk.blocks = array<i64: 0, 1, 1, 128, 2, 64, 3, 64, 4, 64, 5, 1, 6, 32>
+// SHORT-SAME:  tk.blocks = array<i64: 0, 1, 1, 128, 2, 64, 3, 64, 4, 64, 5, 1, 6, 64>
 tk.func @documents_query_grad [8, 4096, 64, 64, 64, 64, 4096] (%g: memref<2097152xbf16>, %o: memref<2097152xbf16>, %lse: memref<32768xf32>, %v: memref<2097152xbf16>, %q: memref<2097152xbf16>, %k: memref<2097152xbf16>, %docs: memref<4096xi64>, %seen: memref<1024xi1>, %some: memref<1024xi32>, %nsome: memref<32xi32>, %whole: memref<1024xi32>, %nwhole: memref<32xi32>, %t: memref<32768xf32>, %gq: memref<2097152xbf16>) {
   %0 = tk.load %g[d0*262144 + d1*64 + d2] : memref<2097152xbf16> -> bf16
   %1 = arith.extf %0 : bf16 to f32
@@ -248,7 +248,7 @@ tk.func @causal [8, 4096, 64, 64, 64, 4096] (%q: memref<2097152xbf16>, %k: memre
 // CHECK-LABEL: tk.func @turned_keys
 // CHECK-SAME:  tk.blocks = array<i64: 0, 128, 1, 64, 3, 64, 2, 16>
 // SHORT-LABEL: tk.func @turned_keys
-// SHORT-SAME:  tk.blocks = array<i64: 0, 128, 1, 64, 3, 64, 2, 32>
+// SHORT-SAME:  tk.blocks = array<i64: 0, 128, 1, 64, 3, 64, 2, 64>
 tk.func @turned_keys [512, 64, 512, 64] (%q: memref<32768xbf16>, %k: memref<32768xbf16>, %a: memref<32768xf32>, %v: memref<32768xbf16>, %o: memref<32768xf32>) {
   %zero = arith.constant 0.0 : f32
   %0 = tk.load %q[d0*64 + d3] : memref<32768xbf16> -> bf16

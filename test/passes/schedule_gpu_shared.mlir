@@ -10,8 +10,8 @@
 // MEMORY-LABEL: tk.func @turned_keys
 // MEMORY-NOT:   tk.shared
 // APPLY-LABEL:  tk.func @turned_keys
-// APPLY:        %[[NARROW:.*]] = arith.truncf {{.*}} to vector<64x32xbf16>
-// APPLY-NEXT:   %[[KEYS:.*]] = tk.share %[[NARROW]] : vector<64x32xbf16>
+// APPLY:        %[[NARROW:.*]] = arith.truncf {{.*}} to vector<64x64xbf16>
+// APPLY-NEXT:   %[[KEYS:.*]] = tk.share %[[NARROW]] : vector<64x64xbf16>
 // APPLY-NEXT:   tk.mma %{{.*}}, %{{.*}}, %[[KEYS]]
 // APPLY-NOT:    tk.share
 tk.func @turned_keys [128, 64, 96, 64] (%q: memref<8192xbf16>, %k: memref<6144xbf16>, %a: memref<6144xf32>, %v: memref<6144xbf16>, %o: memref<8192xf32>) {
@@ -46,7 +46,7 @@ tk.func @turned_keys [128, 64, 96, 64] (%q: memref<8192xbf16>, %k: memref<6144xb
 // CHECK:        tk.reduce add {{.*}} over [3] {tk.factors = bf16} :
 // CHECK:        tk.reduce add {{.*}} over [2] {tk.factors = bf16, tk.shared}
 // APPLY-LABEL:  tk.func @values
-// APPLY:        %[[VALUES:.*]] = tk.share %{{.*}} : vector<32x128xbf16>
+// APPLY:        %[[VALUES:.*]] = tk.share %{{.*}} : vector<64x128xbf16>
 // APPLY-NEXT:   tk.mma %{{.*}}, %{{.*}}, %[[VALUES]]
 tk.func @values [128, 128, 96, 64] (%q: memref<8192xbf16>, %k: memref<6144xbf16>, %v: memref<12288xbf16>, %o: memref<16384xf32>) {
   %0 = tk.load %q[d0*64 + d3] : memref<8192xbf16> -> bf16
