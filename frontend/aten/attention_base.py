@@ -61,6 +61,8 @@ def _weights(query: SSAValue, dropout_p: Any, is_causal: bool, scale: Any, seed:
     """Only a seed says which weights are dropped: numbers that a library draws are its own."""
     if seed is None and dropout_p:
         raise Unsupported("attention with dropout")
+    if (rank := len(sizes_of(query))) != 4:
+        raise Unsupported(f"attention of tensors with {rank} dimensions")
     return Weights(
         scale=_scale(query, scale),
         is_causal=is_causal,

@@ -31,7 +31,7 @@ DEEPEST_GRAD = 128
 _TILES = ((128, 64), (128, 32), (64, 64), (64, 32), (64, 16), (32, 32), (32, 16), (16, 16))
 """Rows, and how far a step goes: of halves, the best first."""
 _MOST_WARPS = 8
-_ROOM, _ROOM_BESIDE_FACTORS, _ROOM_OF_WIDE_WARPS = 205, 165, 85
+_ROOM, _ROOM_BESIDE_FACTORS, _ROOM_OF_WIDE_WARPS = 205, 170, 85
 """Registers of a lane for sums and scores, of 255; where matrix units take factors from registers, too; where
 warps have 64 lanes."""
 _DRAWING = 6

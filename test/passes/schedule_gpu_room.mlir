@@ -305,3 +305,166 @@ tk.func @few_terms [1048576] (%x: memref<3145728xf32>, %o: memref<1048576xf32>) 
   %a0 = arith.addf %a1, %m0 : f32
   tk.store %a0, %o[d0] : f32, memref<1048576xf32>
 }
+
+// -----
+
+// Blocks of attention: what is done once per row, or per step, is shared by as many scores as there is room for.
+// CHECK-LABEL:   tk.func @heads_of_128
+// CHECK-SAME:    tk.blocks = array<i64: 0, 1, 1, 128, 2, 128, 3, 128, 4, 64>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+// SHARED-LABEL:  tk.func @heads_of_128
+// SHARED-SAME:   tk.blocks = array<i64: 0, 1, 1, 128, 2, 128, 3, 128, 4, 64>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+// APART-LABEL:   tk.func @heads_of_128
+// APART-SAME:    tk.blocks = array<i64: 0, 1, 1, 128, 2, 128, 3, 128, 4, 64>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+// LANES-LABEL:   tk.func @heads_of_128
+// LANES-SAME:    tk.blocks = array<i64: 0, 1, 1, 64, 2, 128, 3, 128, 4, 32>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+tk.func @heads_of_128 [16, 1024, 128, 128, 1024] (%0: memref<2097152xbf16>, %1: memref<2097152xbf16>, %2: memref<2097152xbf16>, %3: memref<2097152xbf16>, %4: memref<16384xf32>) {
+  %5 = tk.load %0[d0*131072 + d1*128 + d3] : memref<2097152xbf16> -> bf16
+  %6 = arith.extf %5 : bf16 to f32
+  %7 = tk.load %1[d0*131072 + d3 + d4*128] : memref<2097152xbf16> -> bf16
+  %8 = arith.extf %7 : bf16 to f32
+  %9 = arith.mulf %6, %8 : f32
+  %10 = tk.reduce add %9 over [3] {tk.factors = bf16} : f32
+  %11 = arith.constant 0.0883883461 : f32
+  %12 = arith.mulf %10, %11 : f32
+  %13 = arith.constant 0xff800000 : f32
+  %14 = tk.reduce max %12 over [4] : f32
+  %15 = arith.cmpf oeq, %14, %13 : f32
+  %16 = arith.constant 0.000000e+00 : f32
+  %17 = arith.select %15, %16, %14 : f32
+  %18 = arith.subf %12, %17 : f32
+  %19 = math.exp %18 : f32
+  %20 = tk.reduce add %19 over [4] : f32
+  %21 = tk.load %2[d0*131072 + d2 + d4*128] : memref<2097152xbf16> -> bf16
+  %22 = arith.extf %21 : bf16 to f32
+  %23 = arith.mulf %19, %22 : f32
+  %24 = tk.reduce add %23 over [4] {tk.factors = bf16} : f32
+  %25 = arith.cmpf oeq, %20, %16 : f32
+  %26 = arith.constant 1.000000e+00 : f32
+  %27 = arith.select %25, %26, %20 : f32
+  %28 = arith.divf %24, %27 : f32
+  %29 = arith.truncf %28 : f32 to bf16
+  tk.store %29, %3[d0*131072 + d1*128 + d2] : bf16, memref<2097152xbf16>
+  %30 = math.log %20 : f32
+  %31 = arith.addf %30, %17 : f32
+  tk.store %31, %4[d1*8 + (d0 floordiv 8)*8192 + (d0 mod 8)] : f32, memref<16384xf32>
+}
+
+// -----
+
+// Two sums of 128 elements stand beside the scores; where units take factors from registers, fewer rows do.
+// CHECK-LABEL:   tk.func @key_gradients_of_128
+// CHECK-SAME:    tk.blocks = array<i64: 0, 1, 1, 64, 2, 128, 3, 128, 4, 128, 5, 128, 6, 64>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+// SHARED-LABEL:  tk.func @key_gradients_of_128
+// SHARED-SAME:   tk.blocks = array<i64: 0, 1, 1, 128, 2, 128, 3, 128, 4, 128, 5, 128, 6, 64>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+// APART-LABEL:   tk.func @key_gradients_of_128
+// APART-SAME:    tk.blocks = array<i64: 0, 1, 1, 128, 2, 128, 3, 128, 4, 128, 5, 128, 6, 64>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+// LANES-LABEL:   tk.func @key_gradients_of_128
+// LANES-SAME:    tk.blocks = array<i64: 0, 1, 1, 64, 2, 128, 3, 128, 4, 128, 5, 128, 6, 16>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+tk.func @key_gradients_of_128 [16, 1024, 128, 128, 128, 128, 1024] (%0: memref<2097152xbf16>, %1: memref<2097152xbf16>, %2: memref<2097152xbf16>, %3: memref<2097152xbf16>, %4: memref<16384xf32>, %5: memref<16384xf32>, %6: memref<2097152xbf16>, %7: memref<2097152xbf16>) {
+  %8 = tk.load %0[d0*131072 + d4 + d6*128] : memref<2097152xbf16> -> bf16
+  %9 = arith.extf %8 : bf16 to f32
+  %10 = tk.load %1[d0*131072 + d1*128 + d4] : memref<2097152xbf16> -> bf16
+  %11 = arith.extf %10 : bf16 to f32
+  %12 = arith.mulf %9, %11 : f32
+  %13 = tk.reduce add %12 over [4] {tk.factors = bf16} : f32
+  %14 = arith.constant 0.0883883461 : f32
+  %15 = arith.mulf %13, %14 : f32
+  %16 = arith.constant 0xff800000 : f32
+  %17 = tk.load %4[d6*8 + (d0 floordiv 8)*8192 + (d0 mod 8)] : memref<16384xf32> -> f32
+  %18 = arith.cmpf oeq, %17, %16 : f32
+  %19 = arith.constant 0.000000e+00 : f32
+  %20 = arith.select %18, %19, %17 : f32
+  %21 = arith.subf %15, %20 : f32
+  %22 = math.exp %21 : f32
+  %23 = tk.load %3[d0*131072 + d3 + d6*128] : memref<2097152xbf16> -> bf16
+  %24 = arith.extf %23 : bf16 to f32
+  %25 = arith.mulf %22, %24 : f32
+  %26 = tk.reduce add %25 over [6] {tk.factors = bf16} : f32
+  %27 = tk.load %3[d0*131072 + d5 + d6*128] : memref<2097152xbf16> -> bf16
+  %28 = arith.extf %27 : bf16 to f32
+  %29 = tk.load %2[d0*131072 + d1*128 + d5] : memref<2097152xbf16> -> bf16
+  %30 = arith.extf %29 : bf16 to f32
+  %31 = tk.load %5[d0*1024 + d6] : memref<16384xf32> -> f32
+  %32 = arith.mulf %28, %30 : f32
+  %33 = tk.reduce add %32 over [5] {tk.factors = bf16} : f32
+  %34 = arith.subf %33, %31 : f32
+  %35 = arith.mulf %22, %34 : f32
+  %36 = tk.load %0[d0*131072 + d2 + d6*128] : memref<2097152xbf16> -> bf16
+  %37 = arith.extf %36 : bf16 to f32
+  %38 = arith.mulf %35, %37 : f32
+  %39 = tk.reduce add %38 over [6] {tk.factors = bf16} : f32
+  %40 = arith.mulf %39, %14 : f32
+  %41 = arith.truncf %40 : f32 to bf16
+  tk.store %41, %6[d1*1024 + d2 + (d0 floordiv 8)*1048576 + (d0 mod 8)*128] : bf16, memref<2097152xbf16>
+  %42 = arith.truncf %26 : f32 to bf16
+  tk.store %42, %7[d1*1024 + d3 + (d0 floordiv 8)*1048576 + (d0 mod 8)*128] : bf16, memref<2097152xbf16>
+}
+
+// -----
+
+// Random numbers beside two sums of 256 elements.
+// CHECK-LABEL:   tk.func @dropped_key_gradients_of_256
+// CHECK-SAME:    tk.blocks = array<i64: 0, 1, 1, 32, 2, 256, 3, 256, 4, 256, 5, 256, 6, 16>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+// SHARED-LABEL:  tk.func @dropped_key_gradients_of_256
+// SHARED-SAME:   tk.blocks = array<i64: 0, 1, 1, 32, 2, 256, 3, 256, 4, 256, 5, 256, 6, 16>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+// APART-LABEL:   tk.func @dropped_key_gradients_of_256
+// APART-SAME:    tk.blocks = array<i64: 0, 1, 1, 32, 2, 256, 3, 256, 4, 256, 5, 256, 6, 16>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+// LANES-LABEL:   tk.func @dropped_key_gradients_of_256
+// LANES-SAME:    tk.blocks = array<i64: 0, 1, 1, 32, 2, 256, 3, 256, 4, 256, 5, 256, 6, 16>{{.*}} tk.warps = 8 : i64, tk.stages = 1
+tk.func @dropped_key_gradients_of_256 [2, 512, 256, 256, 256, 256, 512] (%0: memref<262144xbf16>, %1: memref<262144xbf16>, %2: memref<262144xbf16>, %3: memref<1024xf32>, %4: memref<1024xf32>, %5: memref<1xi64>, %6: memref<262144xbf16>, %7: memref<262144xbf16>, %8: memref<1024xf32>, %9: memref<262144xbf16>, %10: memref<262144xbf16>) {
+  %11 = tk.load %0[d0*131072 + d2 + d6*256] : memref<262144xbf16> -> bf16
+  %12 = arith.extf %11 : bf16 to f32
+  %13 = tk.load %1[d0*131072 + d1*256 + d2] : memref<262144xbf16> -> bf16
+  %14 = arith.extf %13 : bf16 to f32
+  %15 = arith.mulf %12, %14 : f32
+  %16 = tk.reduce add %15 over [2] {tk.factors = bf16} : f32
+  %17 = arith.constant 6.250000e-02 : f32
+  %18 = arith.mulf %16, %17 : f32
+  %19 = tk.load %2[d1 + d6*512] : memref<262144xbf16> -> bf16
+  %20 = arith.extf %19 : bf16 to f32
+  %21 = arith.addf %18, %20 : f32
+  %22 = arith.constant 1.11111116 : f32
+  %23 = arith.constant 0.000000e+00 : f32
+  %24 = tk.load %3[d0*512 + d6] : memref<1024xf32> -> f32
+  %25 = arith.subf %21, %24 : f32
+  %26 = math.exp %25 : f32
+  %27 = tk.load %4[d0*512 + d6] : memref<1024xf32> -> f32
+  %28 = arith.divf %26, %27 : f32
+  %29 = arith.truncf %28 {tk.rounded} : f32 to bf16
+  %30 = arith.extf %29 : bf16 to f32
+  %31 = arith.mulf %30, %22 : f32
+  %32 = arith.constant 1.000000e-01 : f32
+  %33 = tk.load %5[0] : memref<1xi64> -> i64
+  %34 = tk.index "d0*262144 + d1 + d6*512" : i64
+  %35 = tk.random %33, %34 : f32
+  %36 = arith.cmpf oge, %35, %32 : f32
+  %37 = arith.select %36, %31, %23 : f32
+  %38 = arith.uitofp %36 : i1 to f32
+  %39 = arith.mulf %38, %22 : f32
+  %40 = tk.load %6[d0*131072 + d3 + d6*256] : memref<262144xbf16> -> bf16
+  %41 = arith.extf %40 : bf16 to f32
+  %42 = tk.load %7[d0*131072 + d1*256 + d3] : memref<262144xbf16> -> bf16
+  %43 = arith.extf %42 : bf16 to f32
+  %44 = arith.mulf %41, %43 : f32
+  %45 = tk.reduce add %44 over [3] {tk.factors = bf16} : f32
+  %46 = arith.mulf %45, %39 : f32
+  %47 = tk.load %8[d0*512 + d6] : memref<1024xf32> -> f32
+  %48 = arith.mulf %28, %47 : f32
+  %49 = arith.mulf %46, %28 : f32
+  %50 = arith.subf %49, %48 : f32
+  %51 = arith.truncf %50 {tk.rounded} : f32 to bf16
+  %52 = arith.extf %51 : bf16 to f32
+  %53 = arith.mulf %52, %17 : f32
+  %54 = tk.load %6[d0*131072 + d4 + d6*256] : memref<262144xbf16> -> bf16
+  %55 = arith.extf %54 : bf16 to f32
+  %56 = arith.mulf %37, %55 : f32
+  %57 = tk.reduce add %56 over [6] {tk.factors = bf16} : f32
+  %58 = arith.truncf %57 : f32 to bf16
+  tk.store %58, %9[d0*131072 + d1*256 + d4] : bf16, memref<262144xbf16>
+  %59 = tk.load %0[d0*131072 + d5 + d6*256] : memref<262144xbf16> -> bf16
+  %60 = arith.extf %59 : bf16 to f32
+  %61 = arith.mulf %60, %53 : f32
+  %62 = tk.reduce add %61 over [6] {tk.factors = bf16} : f32
+  %63 = arith.truncf %62 : f32 to bf16
+  tk.store %63, %10[d0*131072 + d1 + d5*512] : bf16, memref<262144xbf16>
+}

@@ -15,12 +15,16 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv, StatelessSymbolicContext
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import TensorType, f32
+from xdsl.utils.test_value import create_ssa_value
 
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp
-from tilewright.frontend.errors import FallbackRefused
+from tilewright.dialects.types import tensor_type
+from tilewright.frontend.aten.attention_base import backward, forward
+from tilewright.frontend.aten.builder import Builder
+from tilewright.frontend.errors import FallbackRefused, Unsupported
 from tilewright.frontend.fx_import import import_fx
 from tilewright.frontend.graph import Graph, Result
 from tilewright.passes.manager import parse_pipeline, run_pipeline
@@ -221,3 +225,11 @@ def test_the_gradient_of_a_mask_is_left_to_aten() -> None:
     assert not any(isinstance(op, AttentionBackwardOp) for op in ops)
     assert all(isinstance(result.type, TensorType) for result in call.results)
     assert ["mask has a gradient" in f.reason for f in graph.fallbacks] == [True]
+
+
+def test_only_four_dimensions() -> None:
+    """Operators take more while fake tensors are traced; a library then refuses, in its own words."""
+    value = create_ssa_value(tensor_type(f32, (2, 3, 4, 16, 8)))
+    for row, count in ((forward, 3), (backward, 6)):
+        with pytest.raises(Unsupported, match="attention of tensors with 5 dimensions"):
+            row(Builder.__new__(Builder), [value] * count, None, 0.0, False, None)
