@@ -95,6 +95,7 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
         rows, step = (_limited(n, size) for n, size in zip(tile, sizes, strict=True))
         lanes = _warps_of_halves(rows * max(step, *held.values())) * limits.lanes
         taken = (rows * (outer + fragments) + _REUSED * rows * step * live) / lanes
+        # two sums of more than 128 columns each: products of 64 rows and two groups of warps take more
         crowded = outer > DEEPEST and (step > _LEAST or (draws and rows > 32))
         if taken <= room and not crowded and _in_shared(chain, held, rows, step) <= _shared(limits):
             break

@@ -18,9 +18,6 @@ from tilewright.dialects.tk.compute import DISTINCT, ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.domain import Along, Axes, Reduction, domains_of
 
-Emit = Callable[..., SSAValue]
-"""Puts an op of a type, with these operands, into place and gives its result."""
-
 
 @dataclass(frozen=True)
 class Factors:
@@ -43,11 +40,19 @@ class Shift:
     rate: float | None
     """None for powers of e."""
 
-    def decay(self, difference: SSAValue, rate: Callable[[float], SSAValue], emit: Emit) -> SSAValue:
-        """What sums are multiplied with where `m` went up by minus `difference`; `rate` makes a constant."""
+    def decay(
+        self,
+        difference: SSAValue,
+        constant: Callable[[float], SSAValue],
+        emit: Callable[..., SSAValue],
+    ) -> SSAValue:
+        """What sums are multiplied with where `m` went up by minus `difference`.
+
+        `emit` puts an op of a type, with these operands, into place.
+        """
         if self.rate is None:
             return emit(math.ExpOp, difference)
-        return emit(math.Exp2Op, emit(arith.MulfOp, difference, rate(self.rate)))
+        return emit(math.Exp2Op, emit(arith.MulfOp, difference, constant(self.rate)))
 
 
 @dataclass(frozen=True)
