@@ -14,7 +14,7 @@ from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
 from tilewright.dialects.types import is_float, sizes_of
 
 from ..errors import Unsupported
-from .builder import Builder, Row, element_of, integers
+from .builder import Builder, Row, element_of, integer, integers
 from .float8 import decoded, encoded, kind_of
 
 
@@ -150,7 +150,7 @@ def _convolution(
             _spread(dilation, spatial),
             transposed=transposed,
             output_padding=_spread(output_padding, spatial),
-            groups=groups,
+            groups=integer(groups),
         )
     )
 

@@ -151,3 +151,17 @@ def test_sizes_that_may_be_zero_leave_strides_as_they_are():
         for got, expected in zip(compiled(x), function(x), strict=True):
             assert torch.equal(got, expected)
             assert got.stride() == expected.stride() or not got.numel()
+
+
+def test_groups_that_are_a_size_are_left_to_aten():
+    def function(x: torch.Tensor, window: torch.Tensor) -> torch.Tensor:
+        channels = x.shape[1]
+        return torch.conv2d(x, window.expand(channels, 1, 3, 3), padding=1, groups=channels).relu()
+
+    compiled = torch.compile(function, backend="mlir", dynamic=True)
+    for channels in (3, 5, 2):
+        x, window = torch.randn(2, channels, 6, 7, requires_grad=True), torch.randn(3, 3, requires_grad=True)
+        got, expected = compiled(x, window), function(x, window)
+        torch.testing.assert_close(got, expected)
+        gradients = (torch.autograd.grad(y.square().sum(), (x, window)) for y in (got, expected))
+        torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
