@@ -75,7 +75,7 @@ Semantics = Callable[[Any, Args, Machine], Results]
 _REGISTRY: dict[type[Operation], Semantics] = {}
 _TW_FAMILIES = (
     *("elementwise", "creation", "view", "reduction", "indexing"),
-    *("linalg", "attention", "packing", "float8", "aten", "control_flow"),
+    *("linalg", "attention", "packing", "bits", "float8", "aten", "control_flow"),
 )
 _MODULES: dict[str, tuple[str, ...]] = {
     "tw": tuple(f"tilewright.dialects.tw.semantics_{family}" for family in _TW_FAMILIES),

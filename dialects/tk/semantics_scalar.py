@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, f32, i8, i32
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, f32, f64, i8, i32, i64
 from xdsl.ir import Attribute, Operation
 
 from ..arrays import Array
@@ -159,13 +159,16 @@ def _truncate(op: Operation, args: Sequence[Array], m: Machine) -> Array:
 
 
 def _bitcast(op: arith.BitcastOp, args: Sequence[Array], m: Machine) -> Array:
-    """Between bits and an 8-bit float, or types of 32 bits."""
+    """Between bits and an 8-bit float, or types of 32 or 64 bits."""
     source, target = element_type_of(op.input), element_type_of(op.result)
     if (format_ := FORMATS.get(target)) is not None and source == i8:
         return decoded(m.arrays, args[0], format_, m.arrays.dtype(f32))
     if (format_ := FORMATS.get(source)) is not None and target == i8:
         return encoded(m.arrays, args[0], format_)
-    names: Mapping[Attribute, Any] = {f32: m.xp.float32, i32: m.xp.int32}
+    names: Mapping[Attribute, Any] = {
+        **{f32: m.xp.float32, i32: m.xp.int32},
+        **{f64: m.xp.float64, i64: m.xp.int64},
+    }
     if source not in names or target not in names:
         raise NoSemantics(op)
     return m.arrays.cast(args[0], names[source]).view(names[target])

@@ -5,6 +5,7 @@ from xdsl.ir import Dialect
 from ..types import ShapeAttr
 from .aten import ATEN_OPS, ArgAttr, SizeAttr
 from .attention import ATTENTION_OPS
+from .bits import BITS_OPS
 from .control_flow import CONTROL_OPS
 from .creation import CREATION_OPS
 from .elementwise import UNARY_OPS
@@ -23,6 +24,7 @@ TW = Dialect(
     [
         *UNARY_OPS,
         *ELEMENTWISE_OPS,
+        *BITS_OPS,
         *FLOAT8_OPS,
         *CREATION_OPS,
         *VIEW_OPS,

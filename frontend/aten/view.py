@@ -10,6 +10,7 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, as_expr
+from tilewright.dialects.tw.bits import SAME_BITS, BitcastOp
 from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise_binary import CompareOp, SelectOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
@@ -19,11 +20,17 @@ from tilewright.dialects.types import sizes_of
 from tilewright.passes.tensor.splats import splat_of
 
 from ..errors import Unsupported
-from .builder import Builder, Row, axis, integer
+from .builder import Builder, Row, axis, element_of, integer
 
 
 def _reshape(b: Builder, x: SSAValue, *_: object, **__: object) -> SSAValue:
     return b.reshape(x, b.sizes)
+
+
+def _other_element(b: Builder, x: SSAValue, dtype: Any) -> SSAValue:
+    if SAME_BITS.get(element_of(x)) != b.element:
+        raise Unsupported(f"bits of {element_of(x)} read as {b.element}")
+    return b.emit(BitcastOp(x))
 
 
 def _permute(b: Builder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
@@ -314,6 +321,8 @@ def _triangle(predicate: str) -> Row:
 
 
 ROWS: dict[str, Row] = {
+    "aten.view.dtype": _other_element,
+    "aten.view_copy.dtype": _other_element,
     **dict.fromkeys(
         (
             "aten.view.default",

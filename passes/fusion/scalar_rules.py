@@ -19,6 +19,7 @@ from tilewright.dialects.tk.arith import ROUNDED, ExtSIOp, ExtUIOp, FPToSIOp, SI
 from tilewright.dialects.tk.calls import AssertOp, CallOp
 from tilewright.dialects.tw import elementwise as un
 from tilewright.dialects.tw import elementwise_binary as bi
+from tilewright.dialects.tw.bits import BitcastOp
 from tilewright.dialects.tw.float8 import DecodeFloat8Op, EncodeFloat8Op
 from tilewright.dialects.types import compute_type, element_type_of, is_float, ui8
 
@@ -340,6 +341,10 @@ def _decode(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAVal
     return b.op(arith.ExtFOp, bits, type_=f32)
 
 
+def _bitcast(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
+    return b.op(arith.BitcastOp, args[0], type_=element_type_of(op.results[0]))
+
+
 def _encode(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAValue:
     assert isinstance(op, EncodeFloat8Op)
     (number,) = args
@@ -354,6 +359,7 @@ def _encode(b: ScalarBuilder, op: Operation, args: Sequence[SSAValue]) -> SSAVal
 
 
 FUNCTIONS: Mapping[type[Operation], Rule] = {
+    BitcastOp: _bitcast,
     DecodeFloat8Op: _decode,
     EncodeFloat8Op: _encode,
     un.NegOp: _neg,

@@ -32,7 +32,7 @@ from .writer import Writer, spell
 
 Names = Mapping[SSAValue, str]
 _CASTS = (
-    arith.ExtFOp, arith.TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp,
+    arith.BitcastOp, arith.ExtFOp, arith.TruncFOp, ExtSIOp, ExtUIOp, TruncIOp, SIToFPOp,
     UIToFPOp, IndexCastOp,
 )  # fmt: skip
 _IDENTITIES: Mapping[str, float | int] = {"add": 0, "mul": 1, "and": -1, "or": 0}

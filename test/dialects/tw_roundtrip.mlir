@@ -122,6 +122,10 @@ func.func @contractions(%a: tensor<4x6xf32>, %b: tensor<6x5xf32>, %c: tensor<5xf
   %0 = tw.matmul %a, %b : (tensor<4x6xf32>, tensor<6x5xf32>) -> tensor<4x5xf32>
   // CHECK-NEXT: %[[I:.*]] = "test.op"
   %i = "test.op"() : () -> tensor<4x6xi8>
+  // CHECK-NEXT: %[[BITS:.*]] = tw.bitcast %a : tensor<4x6xf32> -> tensor<4x6xi32>
+  // CHECK-NEXT: tw.bitcast %[[BITS]] : tensor<4x6xi32> -> tensor<4x6xf32>
+  %bits = tw.bitcast %a : tensor<4x6xf32> -> tensor<4x6xi32>
+  %floats = tw.bitcast %bits : tensor<4x6xi32> -> tensor<4x6xf32>
   // CHECK-NEXT: %[[D:.*]] = tw.decode_float8 %[[I]] from "e4m3fn" : tensor<4x6xi8> -> tensor<4x6xf32>
   %d = tw.decode_float8 %i from "e4m3fn" : tensor<4x6xi8> -> tensor<4x6xf32>
   // CHECK-NEXT: tw.encode_float8 %[[D]] to "e5m2" : tensor<4x6xf32> -> tensor<4x6xi8>

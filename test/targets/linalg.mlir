@@ -32,6 +32,14 @@ func.func @integer_products(%a: tensor<3x5xi8>, %b: tensor<5x2xi8>, %c: tensor<4
   func.return %0, %1 : tensor<3x2xi32>, tensor<4x3x2xi32>
 }
 
+// Bits are read by upstream's op of that name.
+// CHECK-LABEL: func.func @bits
+// CHECK: arith.bitcast %e0 : f32 to i32
+func.func @bits(%x: tensor<5xf32>) -> tensor<5xi32> {
+  %0 = tw.bitcast %x : tensor<5xf32> -> tensor<5xi32>
+  func.return %0 : tensor<5xi32>
+}
+
 // A transposition is an indexing map.
 // CHECK-LABEL: func.func @transposed
 // CHECK: affine_map<(d0, d1) -> (d1, d0)>
