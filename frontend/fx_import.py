@@ -235,12 +235,12 @@ class _Importer:
         kwargs = {key: self._value(arg) for key, arg in node.kwargs.items()}
         start = len(self.b.ops)
         try:
-            carried = str(op) not in READS_CARRIERS and self._is_carried(args)
+            carried = self._is_carried(args)
             value = on_carriers(self.b, str(op), args, kwargs) if carried else None
             if value is None:
                 if row is None:
                     raise Unsupported(NO_ROW, "TW1101")
-                if carried:
+                if carried and str(op) not in READS_CARRIERS:
                     raise Unsupported("its dtype has no element type in the IR", "TW1103")
                 value = row(self.b, *args, **kwargs)
         except Unsupported as reason:

@@ -29,7 +29,7 @@ from .builder import Builder, Row, axis
 
 
 def on_carriers(b: Builder, overload: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """The value of the current node, an operand or result of which is carried; None without a row.
+    """The value of the current node, an operand or result of which is carried; None without a row for it.
 
     Raises Unsupported.
     """
@@ -139,6 +139,26 @@ def _repeat(b: Builder, x: SSAValue, repeats: Sequence[Any]) -> SSAValue:
     return view.ROWS["aten.repeat.default"](b, x, [*repeats, *kept])
 
 
+def _gather(b: Builder, x: SSAValue, dim: int, index: SSAValue) -> SSAValue:
+    """An index reads both parts."""
+    if _is_pair(b, x) and index_expr.product(sizes_of(index)).constant != 0:
+        index = b.broadcast(_beside(b, index), (*sizes_of(index), index_expr.as_expr(2)))
+        dim = axis(dim, _rank(b, x))
+    return indexing.ROWS["aten.gather.default"](b, x, dim, index)
+
+
+def _scattered(row: Row) -> Row:
+    """`row`, which writes elements of the result's own dtype."""
+
+    def written(b: Builder, x: SSAValue, source: SSAValue, *where: Any) -> SSAValue:
+        fake = _carried(b, source)
+        if fake is None or fake.dtype != b.node.meta["val"].dtype:
+            raise _unknown()
+        return row(b, x, source, *where)
+
+    return written
+
+
 def _sum(b: Builder, x: SSAValue, dims: Sequence[int] | None = None, keepdim: bool = False) -> SSAValue:
     _check_complex(b)
     rank = _rank(b, x)
@@ -186,15 +206,28 @@ def _beside(b: Builder, part: Any) -> Any:
 
 def _operand(b: Builder, value: Any) -> SSAValue:
     """`value`, carried or real, as a carrier of the result."""
-    fake = _carried(b, value)
+    fake, result = _carried(b, value), b.node.meta["val"]
     if fake is not None:
-        if fake.is_complex() != b.node.meta["val"].is_complex():
-            raise _unknown()
+        if fake.dtype != result.dtype and not (fake.is_complex() and result.is_complex()):
+            raise _unknown()  # only the parts of complex numbers are converted as their carriers are
         return b.operand(value, b.element, b.sizes)
     _check_complex(b)
     if isinstance(value, complex):
         return _joined(b, value.real, value.imag)
     return _joined(b, value, 0)
+
+
+def _converted(b: Builder, x: SSAValue, _: object) -> SSAValue | None:
+    """Complex numbers of another width, or made of real ones; the real parts of complex ones."""
+    result = b.node.meta["val"]
+    if result.is_complex():
+        return _operand(b, x)
+    if not _is_pair(b, x):
+        return None
+    if result.dtype in CARRIERS or b.element == i1:
+        raise _unknown()
+    real = view.take(b, x, len(b.sizes), 0, 1)
+    return b.cast(b.reshape(real, b.sizes), b.element, rounded=True)
 
 
 # Arithmetic on complex numbers
@@ -285,9 +318,11 @@ ROWS: dict[str, Row] = {
         for name in (
             "aten.split.Tensor",
             "aten.split_with_sizes.default",
-            "aten.slice_scatter.default",
-            "aten.select_scatter.default",
         )
+    },
+    **{
+        name: _along(_scattered(view.ROWS[name]), 2)
+        for name in ("aten.slice_scatter.default", "aten.select_scatter.default")
     },
     "aten.expand.default": view.ROWS["aten.expand.default"],
     "aten.permute.default": _permute,
@@ -300,6 +335,8 @@ ROWS: dict[str, Row] = {
     "aten.index.Tensor": indexing.ROWS["aten.index.Tensor"],
     "aten.index_select.default": _along(indexing.ROWS["aten.index_select.default"]),
     "aten.embedding.default": indexing.ROWS["aten.embedding.default"],
+    "aten.gather.default": _along(_gather),
+    "prims.convert_element_type.default": _converted,
     "aten.where.self": _where,
     "aten.view_as_real.default": _another,
     "aten.view_as_complex.default": _another,

@@ -76,6 +76,32 @@ def arithmetic(x: Tensor, y: Tensor, r: Tensor) -> tuple[Tensor, ...]:
     )
 
 
+def converted(z: Tensor, r: Tensor) -> tuple[Tensor, ...]:
+    return (
+        z.to(torch.complex128) * 2,
+        z.to(torch.complex128) * z,
+        r.to(torch.complex64),
+        r.double().to(torch.complex64),
+        r.half().to(torch.complex128),
+        (r * 3).int().to(torch.complex64),
+        (r > 0).to(torch.complex64),
+        z.to(torch.float64),
+        z.to(torch.bfloat16),
+        (z * 3).to(torch.int32),
+    )
+
+
+def gathered(z: Tensor, i: Tensor) -> tuple[Tensor, ...]:
+    return (
+        z.gather(1, i),
+        z.gather(-2, i[:, :1]),
+        z.gather(-1, i[..., :2]),
+        z.gather(1, i[:, :0]),
+        z.flatten().gather(0, i.flatten()),
+        z[0, 0, 0].gather(0, i[0, 0, 0] * 0),
+    )
+
+
 def numbers(*shape: int, dtype: torch.dtype = torch.complex64) -> Tensor:
     return torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(sum(shape)))
 
@@ -91,6 +117,17 @@ def test_complex_arithmetic() -> None:
     assert not fall_backs(arithmetic, strided, wide, strided.imag, options=REFERENCE)
     assert not fall_backs(arithmetic, empty, numbers(4, 5), empty.real, options=REFERENCE)
     assert not fall_backs(lambda x: (x * x, x.sum(), x.reshape(1)), numbers(), options=REFERENCE)
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values to real")
+def test_converting_complex_numbers() -> None:
+    assert not fall_backs(converted, numbers(3, 4, 5), numbers(3, 4, 5).real, options=REFERENCE)
+    assert not fall_backs(converted, numbers(), numbers().real, options=REFERENCE)
+
+
+def test_gathering_complex_numbers() -> None:
+    index = torch.arange(3 * 2 * 4).reshape(3, 2, 4) % 3
+    assert not fall_backs(gathered, numbers(3, 4, 5), index)
 
 
 def test_a_complex_number_is_one_element() -> None:
@@ -139,6 +176,27 @@ def test_moving_other_dtypes(dtype: torch.dtype) -> None:
     x = torch.arange(15).reshape(3, 5)
     ours = fall_backs(lambda x: (x.mT, x[1:].unsqueeze(0), x.reshape(-1), x.flip(0)), x.to(dtype))
     assert not ours
+
+
+MIXED: dict[str, tuple[Tensor, Tensor]] = {
+    "uint16_to_uint32": (torch.tensor([1, 2, 3]).to(torch.uint32), torch.tensor([65535, 4]).to(torch.uint16)),
+    "another_float8": (torch.ones(3).to(torch.float8_e5m2), torch.tensor([-2.0, 7]).to(torch.float8_e4m3fn)),
+    "float8_to_float": (torch.ones(3), torch.tensor([-2.0, 3]).to(torch.float8_e5m2)),
+    "float_to_float8": (torch.ones(3).to(torch.float8_e5m2), torch.tensor([-2.0, 3])),
+    "float_to_complex": (numbers(3), torch.tensor([-2.0, 3])),
+}
+
+
+@pytest.mark.parametrize("pair", MIXED.values(), ids=MIXED)
+def test_what_is_written_is_converted(pair: tuple[Tensor, Tensor]) -> None:
+    """Bits that mean one thing in a dtype mean another in the next."""
+
+    def function(x: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        whole = x[:2].clone()
+        whole.copy_(y)
+        return whole, x.slice_scatter(y, 0, 1), x.select_scatter(y[0], 0, 1)
+
+    fall_backs(function, *pair, options=REFERENCE)
 
 
 NATIVE: dict[str, Function] = {
