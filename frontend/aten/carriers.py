@@ -24,8 +24,10 @@ from tilewright.dialects.types import is_half, sizes_of
 
 from ..dtypes import CARRIERS, encode
 from ..errors import Unsupported
-from . import indexing, reduction, strided, view
+from . import indexing, reduction, scatters, strided, view
 from .builder import Builder, Row, axis
+from .indexing import with_rank
+from .masks import is_mask
 
 
 def on_carriers(b: Builder, overload: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -139,22 +141,46 @@ def _repeat(b: Builder, x: SSAValue, repeats: Sequence[Any]) -> SSAValue:
     return view.ROWS["aten.repeat.default"](b, x, [*repeats, *kept])
 
 
+def _in_pairs(b: Builder, x: SSAValue, dim: int, index: SSAValue) -> tuple[SSAValue, int, SSAValue]:
+    """What is gathered from or scattered into, where an index means both parts; a number is one element."""
+    if not _is_pair(b, x):
+        return x, dim, index
+    index = with_rank(b, index)
+    pairs = b.broadcast(_beside(b, index), (*sizes_of(index), index_expr.as_expr(2)))
+    rank = _rank(b, x)
+    return x if rank else b.reshape(x, (1, 2)), axis(dim, rank), pairs
+
+
 def _gather(b: Builder, x: SSAValue, dim: int, index: SSAValue) -> SSAValue:
-    """An index reads both parts."""
-    if _is_pair(b, x) and index_expr.product(sizes_of(index)).constant != 0:
-        index = b.broadcast(_beside(b, index), (*sizes_of(index), index_expr.as_expr(2)))
-        dim = axis(dim, _rank(b, x))
-    return indexing.ROWS["aten.gather.default"](b, x, dim, index)
+    return indexing.ROWS["aten.gather.default"](b, *_in_pairs(b, x, dim, index))
 
 
-def _scattered(row: Row) -> Row:
-    """`row`, which writes elements of the result's own dtype."""
+def _scatter_add(b: Builder, x: SSAValue, dim: int, index: SSAValue, source: SSAValue) -> SSAValue:
+    _check_complex(b)
+    if not _rank(b, source):
+        source = b.reshape(source, (1, 2))
+    added = scatters.ROWS["aten.scatter_add.default"](b, *_in_pairs(b, x, dim, index), source)
+    return b.reshape(added, b.sizes)
 
-    def written(b: Builder, x: SSAValue, source: SSAValue, *where: Any) -> SSAValue:
-        fake = _carried(b, source)
+
+def _index_put(
+    b: Builder, x: SSAValue, indices: Sequence[SSAValue | None], values: SSAValue, accumulate: bool = False
+) -> SSAValue:
+    if accumulate:
+        _check_complex(b)
+    if any(index is not None and is_mask(index) for index in indices):
+        raise _unknown()
+    return scatters.ROWS["aten.index_put.default"](b, x, indices, values, accumulate)
+
+
+def _scattered(row: Row, at: int = 1) -> Row:
+    """`row`, whose argument number `at` is written into the result, and has its dtype."""
+
+    def written(b: Builder, *args: Any) -> SSAValue:
+        fake = _carried(b, args[at])
         if fake is None or fake.dtype != b.node.meta["val"].dtype:
             raise _unknown()
-        return row(b, x, source, *where)
+        return row(b, *args)
 
     return written
 
@@ -335,7 +361,9 @@ ROWS: dict[str, Row] = {
     "aten.index.Tensor": indexing.ROWS["aten.index.Tensor"],
     "aten.index_select.default": _along(indexing.ROWS["aten.index_select.default"]),
     "aten.embedding.default": indexing.ROWS["aten.embedding.default"],
-    "aten.gather.default": _along(_gather),
+    "aten.gather.default": _gather,
+    "aten.scatter_add.default": _scattered(_scatter_add, 3),
+    "aten.index_put.default": _scattered(_index_put, 2),
     "prims.convert_element_type.default": _converted,
     "aten.where.self": _where,
     "aten.view_as_real.default": _another,

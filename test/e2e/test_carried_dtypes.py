@@ -102,6 +102,19 @@ def gathered(z: Tensor, i: Tensor) -> tuple[Tensor, ...]:
     )
 
 
+def scattered(z: Tensor, i: Tensor) -> tuple[Tensor, ...]:
+    first = torch.tensor([2, 0, 2])
+    return (
+        z.scatter_add(1, i, z * 2),
+        z.scatter_add(-1, i[:, :1], z[:, 2:]),
+        z.flatten().scatter_add(0, i.flatten(), z.flatten()),
+        z[0, 0, 0].scatter_add(0, i[0, 0, 0] * 0, z[0, 0, 1]),
+        z.index_put((first,), z + 1, accumulate=True),
+        z.mT.index_put((first[:2],), z.mT[1:]),
+        z.index_put((first[:, None], torch.tensor([0, 3])), z[0, 0, 0], accumulate=True),
+    )
+
+
 def numbers(*shape: int, dtype: torch.dtype = torch.complex64) -> Tensor:
     return torch.randn(shape, dtype=dtype, generator=torch.Generator().manual_seed(sum(shape)))
 
@@ -128,6 +141,21 @@ def test_converting_complex_numbers() -> None:
 def test_gathering_complex_numbers() -> None:
     index = torch.arange(3 * 2 * 4).reshape(3, 2, 4) % 3
     assert not fall_backs(gathered, numbers(3, 4, 5), index)
+    assert not fall_backs(lambda z, i: z.gather(0, i), numbers(), index[0, 0] * 0, options=REFERENCE)
+
+
+def test_scattering_complex_numbers() -> None:
+    index = torch.arange(3 * 2 * 4).reshape(3, 2, 4) % 3
+    assert not fall_backs(scattered, numbers(3, 4, 5), index)
+
+
+def test_gradient_of_a_table_of_complex_numbers() -> None:
+    def function(table: Tensor, index: Tensor) -> tuple[Tensor, ...]:
+        rows = table[index[:, 0]] * table.gather(0, index).to(torch.complex64)
+        return torch.autograd.grad(torch.view_as_real(rows).square().sum(), table)
+
+    index = torch.tensor([[2, 0, 1], [1, 1, 1], [2, 2, 0], [0, 1, 2]])
+    assert not fall_backs(function, numbers(3, 3, dtype=torch.complex128).requires_grad_(), index)
 
 
 def test_a_complex_number_is_one_element() -> None:
