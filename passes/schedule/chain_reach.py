@@ -6,20 +6,24 @@ Causal masks, windows, prefixes: `visible.py` says what a condition lets through
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import reduce
 
 from xdsl.dialects import arith, math
 from xdsl.ir import SSAValue
 
-from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim, maximum, minimum
+from tilewright.dialects.index_expr import ZERO, Bounds, Call, Expr, Var, dim, maximum, minimum
 from tilewright.dialects.scalars import is_number
 
 from .blocks import Blocks
 from .chains import Chain, Outer, positive
+from .cost import estimate
 from .positions import Positions
 from .visible import Span, View
 
-_Condition = tuple[SSAValue, bool]
+_MANY = 8
+"""Steps of a chain of which it is worth to write some apart."""
+Condition = tuple[SSAValue, bool]
 """A truth value, and which it shall be."""
 
 
@@ -31,14 +35,68 @@ def reach(chain: Chain, blocks: Blocks, space: Sequence[Expr]) -> tuple[Expr, Ex
     """
     sizes = dict(blocks.sizes)
     rows, step = sizes[chain.row], sizes[chain.along]
-    fixed = frozenset(a for a, _ in blocks.sizes[: blocks.grid]) - {chain.row}
-    span = visible_span(chain, View(chain.row, rows, chain.along, fixed, Positions(space)))
+    span = visible_span(chain, _view(chain, blocks, space))
     size = space[chain.along]
     end = size if span.end is None else minimum(size, span.end)
     if span.first is None:
         return ZERO, end
     first = _aligned(span.first, step, chain.row, rows)
     return first if Bounds(tuple(space)).is_nonnegative(first) else maximum(0, first), end
+
+
+@dataclass(frozen=True)
+class Clear:
+    """Steps of a chain of which no condition of `conditions` hides anything."""
+
+    at: Expr
+    """Where they end, or begin: a multiple of the step."""
+    first: bool
+    """Whether they come first."""
+    conditions: tuple[Condition, ...]
+
+
+def clear_steps(chain: Chain, blocks: Blocks, space: Sequence[Expr]) -> Clear | None:
+    """The steps that a mask on positions leaves whole for all rows of a program, if a chain has many.
+
+    None where such steps are neither the first nor the last ones: between the ends of a window.
+    """
+    sizes = dict(blocks.sizes)
+    rows, step = sizes[chain.row], sizes[chain.along]
+    if estimate(space[chain.along]) < _MANY * step:
+        return None
+    view = _view(chain, blocks, space)
+    found = {c: view.span(c[0], not c[1]) for outer in chain.outer for c in _visible(outer)}
+    firsts = {c: span.first for c, span in found.items() if span.first is not None and span.end is None}
+    ends = {c: span.end for c, span in found.items() if span.end is not None and span.first is None}
+    if firsts and not ends:
+        hidden = reduce(minimum, dict.fromkeys(firsts.values()))
+        return Clear(_aligned(hidden, step, chain.row, rows), True, tuple(firsts))
+    if ends and not firsts:
+        hidden = reduce(maximum, dict.fromkeys(ends.values()))
+        return Clear(_aligned(hidden + step - 1, step, chain.row, rows), False, tuple(ends))
+    return None
+
+
+def split_at(place: Expr, bounds: tuple[Expr, Expr], space: Sequence[Expr]) -> Expr:
+    """`place`, or the bound that it lies beyond."""
+    known, (first, end) = Bounds(tuple(space)), bounds
+    if not known.is_nonnegative(place - first):
+        place = maximum(first, place)
+    return reduce(minimum, (e for e in _lesser(end) if not known.is_nonnegative(e - place)), place)
+
+
+def _lesser(value: Expr) -> tuple[Expr, ...]:
+    """Those of which `value` is the least."""
+    for atom in value.atoms():
+        if isinstance(atom, Call) and atom.name == "min" and minimum(atom.lhs, atom.rhs) == value:
+            return *_lesser(atom.lhs), *_lesser(atom.rhs)
+    return (value,)
+
+
+def _view(chain: Chain, blocks: Blocks, space: Sequence[Expr]) -> View:
+    """The rows of one program."""
+    fixed = frozenset(a for a, _ in blocks.sizes[: blocks.grid]) - {chain.row}
+    return View(chain.row, dict(blocks.sizes)[chain.row], chain.along, fixed, Positions(space))
 
 
 def visible_span(chain: Chain, view: View) -> Span:
@@ -78,13 +136,13 @@ def _conjuncts(value: SSAValue, wanted: bool) -> list[SSAValue]:
     return [*_conjuncts(op.lhs, True), *_conjuncts(op.rhs, True)] if isinstance(op, arith.AndIOp) else [value]
 
 
-def _visible(outer: Outer) -> list[_Condition]:
+def _visible(outer: Outer) -> list[Condition]:
     """The conditions without any of which a reduction is given what changes nothing."""
     value = outer.reduce.value
     return _infinite(value) if outer.reduce.kind.data == "max" else _zero(value)
 
 
-def _infinite(value: SSAValue) -> list[_Condition]:
+def _infinite(value: SSAValue) -> list[Condition]:
     """The conditions without any of which `value` is -inf (or NaN)."""
     op = value.owner
     if isinstance(op, arith.SelectOp):
@@ -96,7 +154,7 @@ def _infinite(value: SSAValue) -> list[_Condition]:
     return _infinite(op.a) if isinstance(op, math.FmaOp) and positive(op.b) is not None else []
 
 
-def _zero(value: SSAValue) -> list[_Condition]:
+def _zero(value: SSAValue) -> list[Condition]:
     """The conditions without any of which `value` is 0 (or NaN)."""
     op = value.owner
     if isinstance(op, arith.SelectOp):
@@ -111,8 +169,8 @@ def _zero(value: SSAValue) -> list[_Condition]:
 
 
 def _selected(
-    op: arith.SelectOp, nothing: float, inside: Callable[[SSAValue], list[_Condition]]
-) -> list[_Condition]:
+    op: arith.SelectOp, nothing: float, inside: Callable[[SSAValue], list[Condition]]
+) -> list[Condition]:
     """The conditions without any of which a choice between `nothing` and something else is `nothing`."""
     if is_number(op.rhs, nothing):
         return [(op.cond, True), *inside(op.lhs)]

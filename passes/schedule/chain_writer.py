@@ -6,13 +6,14 @@ by `exp(old m - new m)` when a block raises that ("online softmax").
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, UnitAttr, f32
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, Region, SSAValue
 
+from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.domain import Axes
 from tilewright.dialects.tk.loops import YieldOp
@@ -20,9 +21,11 @@ from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.share import SHARED
 from tilewright.dialects.tk.tiles import CollapseOp, MmaOp
 
+from ..fusion.body import erase_unread
 from .blocks import Blocks
-from .chain_reach import reach
-from .chains import Chain, Factors, Outer, Shift
+from .body import Body
+from .chain_reach import Condition, clear_steps, reach, split_at
+from .chains import Chain, Factors, Outer, Shift, find_chain
 from .combine import combine, identity
 from .factors import factor, factor_type
 from .lanes_needed import lanes_needed
@@ -68,14 +71,75 @@ class ChainWriter:
         starts = [self._start(scope, o) for o in self.chain.outer]
         if self.listing is not None:
             loop, inner = walk(self.scores, scope, self.listing, self.along, starts)
+            inner.env.update(before)
+            self._step(inner, lefts, inner.block.args)
+            made: Sequence[SSAValue] = loop.res
         else:
-            bounds = None if self.checks else reach(self.chain, self.blocks, self.scores.space)
-            loop = self.scores.loop(scope, self.along, starts, bounds)
-            inner = scope.inner(loop.body.block)
+            made = self._loops(scope, before, lefts, starts)
+        scope.env.update((o.reduce.result, v) for o, v in zip(self.chain.outer, made, strict=True))
+        self._after(scope)
+
+    def _loops(
+        self,
+        scope: Scope,
+        before: dict[SSAValue, SSAValue],
+        lefts: list[SSAValue],
+        carried: Sequence[SSAValue],
+    ) -> Sequence[SSAValue]:
+        """The loop along the chain; those of its steps of which a mask hides nothing have one without it."""
+        space = self.scores.space
+        bounds = None if self.checks else reach(self.chain, self.blocks, space)
+        clear = None if self.checks else clear_steps(self.chain, self.blocks, space)
+        if bounds is None or clear is None:
+            return self._loop(scope, before, lefts, carried, bounds)
+        cleared, new = self._without(clear.conditions)
+        known = Scope(scope.block, {new[v]: to for v, to in {**scope.env, **before}.items() if v in new})
+        known.depth = scope.depth
+        first, end = bounds
+        middle = split_at(clear.at, bounds, space)
+        pieces = [(first, middle), (middle, end)]
+        for piece, is_clear in zip(pieces, (clear.first, not clear.first), strict=True):
+            if is_clear:
+                carried = cleared._loop(known, {}, lefts, carried, piece)
+            else:
+                carried = self._loop(scope, before, lefts, carried, piece)
+        return carried
+
+    def _loop(
+        self,
+        scope: Scope,
+        before: dict[SSAValue, SSAValue],
+        lefts: list[SSAValue],
+        carried: Sequence[SSAValue],
+        bounds: tuple[Expr, Expr] | None,
+    ) -> Sequence[SSAValue]:
+        loop = self.scores.loop(scope, self.along, carried, bounds)
+        inner = scope.inner(loop.body.block)
         inner.env.update(before)
         self._step(inner, lefts, inner.block.args)
-        scope.env.update((o.reduce.result, v) for o, v in zip(self.chain.outer, loop.res, strict=True))
-        self._after(scope)
+        return loop.res
+
+    def _without(self, conditions: Sequence[Condition]) -> tuple[ChainWriter, dict[SSAValue, SSAValue]]:
+        """A writer of the same steps where these conditions hold, and its values for those of this one."""
+        block, new = self.body.ops[0].parent_block(), dict[SSAValue, SSAValue]()
+        assert block is not None
+        region = block.parent
+        assert region is not None
+        copy = Region()
+        region.clone_into(copy, value_mapper=new)
+        for condition, wanted in conditions:
+            for use in list(new[condition].uses):
+                if isinstance(op := use.operation, arith.SelectOp) and use.index == 0:
+                    op.result.replace_all_uses_with(op.lhs if wanted else op.rhs)
+        erase_unread(copy.block)
+        chain = find_chain(copy.block)
+        assert chain is not None
+        writer = self.scores.over(self.scores.frame)
+        writer.full = Body.of(copy.block)
+        cleared = ChainWriter(chain, self.blocks, writer)
+        cleared.base = self.base.beside()
+        cleared.base.env = {new[v]: to for v, to in self.base.env.items() if v in new}
+        return cleared, new
 
     def _held(self) -> list[int]:
         held = held_axes(self.blocks, self.scores.space)

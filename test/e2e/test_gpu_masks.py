@@ -13,6 +13,7 @@ from flex_gradients import Function, check, gradients
 from test_gpu_emulated import compiled, floats
 from torch import Tensor
 from torch.nn.attention.flex_attention import BlockMask, create_block_mask, flex_attention
+from torch.nn.functional import scaled_dot_product_attention
 
 from benchmarks.numerics import judge
 from tilewright.targets.gpu_triton.emulator import language
@@ -78,6 +79,26 @@ def test_lengths_are_symbols() -> None:
         inputs = heads(rows, keys)
         found, wanted = (gradients(f, inputs, torch.bfloat16) for f in (both, written_out))
         torch.testing.assert_close(found, wanted, rtol=3e-2, atol=2e-2)
+
+
+@pytest.mark.parametrize("mask", ["causal", "prefix", "every other"])
+def test_steps_of_which_nothing_is_hidden(mask: str) -> None:
+    """They have a loop without the mask, before the others; of gradients of keys, behind them."""
+    rows, keys = 600, 640
+    seen = MASKS[mask](None, None, torch.arange(rows)[:, None], torch.arange(keys))
+
+    def function(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        scores = (q @ k.mT).to(torch.promote_types(q.dtype, torch.float32)) / 4
+        return scores.masked_fill(~seen, -math.inf).softmax(-1).to(v.dtype) @ v
+
+    check(function, *(t[:, :1] for t in heads(rows, keys)))
+
+
+def test_causal_attention_of_f32_in_many_steps() -> None:
+    def function(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    check(function, *(t[:, :1].float() for t in heads(300, 300)))
 
 
 def test_blocks_outside_of_a_window_are_not_visited(monkeypatch: pytest.MonkeyPatch) -> None:

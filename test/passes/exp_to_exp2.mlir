@@ -62,7 +62,7 @@ tk.func @scaled [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref<19660
 // ROWS-NEXT: %[[RATE:.*]] = arith.mulf %[[LESS]], %{{.*}} : vector<16xf32>
 // ROWS-NEXT: math.exp2 %[[RATE]] : vector<16xf32>
 // APPLY-LABEL: tk.func @hidden
-// APPLY:      tk.for 3 = "0" to "min(512, d1 + 128)"
+// APPLY:      tk.for 3 = "min(512, d1)" to "min(512, d1 + 128)"
 // APPLY:      %[[LESS:.*]] = arith.subf
 // APPLY-NEXT: %[[RATE:.*]] = arith.mulf %[[LESS]], %{{.*}} : vector<128x1xf32>
 // APPLY-NEXT: math.exp2 %[[RATE]] : vector<128x1xf32>
