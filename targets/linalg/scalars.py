@@ -25,7 +25,7 @@ from tilewright.dialects.tk.arith import (
 )
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tw.creation import as_element
-from tilewright.dialects.types import bytes_of, is_float
+from tilewright.dialects.types import bytes_of, is_float, is_float8
 
 from .errors import LEAVE_OUT, CannotExport
 from .writer import Writer, spell
@@ -51,6 +51,8 @@ def write_scalar(w: Writer, op: Operation, names: Names) -> str:
     args = [names[v] for v in op.operands if v in names]
     if (special := _SPECIAL.get(type(op))) is not None:
         return special(w, op, args)
+    if isinstance(op, arith.BitcastOp) and any(map(is_float8, (op.input.type, op.result.type))):
+        raise CannotExport(op, reason="upstream rounds to 8-bit floats in other ways", advice=LEAVE_OUT)
     if isinstance(op, _CASTS):
         return w.value(f"{op.name} {args[0]} : {spell(op.operands[0].type)} to {spell(op.results[0].type)}")
     plain = op.name.partition(".")[0] in ("arith", "math")

@@ -157,6 +157,7 @@ ELSEWHERE = {
         ("tw.cond", "tw.while", "tw.scan"), "test_control_flow.py::test_one_compile_for_all_sizes_and_choices"
     ),
     "tw.linear_scan": "test_associative_scans.py::test_associative_scans_of_linear_recurrences_are_scans",
+    "tw.bitcast": "test_bits.py::test_reads_bits",
     "tw.rng_uniform": "test_module_ops",
     "tw.rng_normal": "test_module_ops",
     "tw.rng_seed": "test_random_numbers_follow_the_seed",

@@ -110,9 +110,13 @@ NOT_EXPORTED = {
     *(f"tw.{name}" for name in "attention_query_grad attention_key_grad".split()),
     *(f"tw.{name}" for name in "decode_float8 encode_float8 cond while scan linear_scan".split()),
 }
+NEVER_DRAWN = {"tw.bitcast"}
+"""Random graphs have none: `test/targets/linalg.mlir` shows what is exported."""
 
 
-@pytest.mark.parametrize("name", [op.name for op in TW.operations if op.name not in NOT_EXPORTED])
+@pytest.mark.parametrize(
+    "name", [op.name for op in TW.operations if op.name not in NOT_EXPORTED | NEVER_DRAWN]
+)
 def test_every_op_that_is_exported_comes_back(name: str) -> None:
     runs = 0
     for op in instances()[name]:

@@ -153,7 +153,7 @@ def test_other_weights_are_kept(function: Function) -> None:
 
 
 @pytest.mark.parametrize(
-    ("depth", "dtype"), [(24, torch.float32), (136, torch.bfloat16), (1, torch.bfloat16)]
+    ("depth", "dtype"), [(24, torch.float32), (264, torch.bfloat16), (1, torch.bfloat16)]
 )
 def test_what_no_kernel_holds_is_kept(depth: int, dtype: torch.dtype) -> None:
     gm = joint(masked, *heads(depth, dtype))
