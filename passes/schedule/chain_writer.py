@@ -92,7 +92,9 @@ class ChainWriter:
         clear = None if self.checks else clear_steps(self.chain, self.blocks, space)
         if bounds is None or clear is None:
             return self._loop(scope, before, lefts, carried, bounds)
-        cleared, new = self._without(clear.conditions)
+        new = dict[SSAValue, SSAValue]()
+        if (cleared := self._without(clear.conditions, new)) is None:
+            return self._loop(scope, before, lefts, carried, bounds)
         known = Scope(scope.block, {new[v]: to for v, to in {**scope.env, **before}.items() if v in new})
         known.depth = scope.depth
         first, end = bounds
@@ -119,9 +121,12 @@ class ChainWriter:
         self._step(inner, lefts, inner.block.args)
         return loop.res
 
-    def _without(self, conditions: Sequence[Condition]) -> tuple[ChainWriter, dict[SSAValue, SSAValue]]:
-        """A writer of the same steps where these conditions hold, and its values for those of this one."""
-        block, new = self.body.ops[0].parent_block(), dict[SSAValue, SSAValue]()
+    def _without(self, conditions: Sequence[Condition], new: dict[SSAValue, SSAValue]) -> ChainWriter | None:
+        """A writer of the same steps where these conditions hold; `new` gets its values of those of this one.
+
+        None where they are no chain then: where a condition alone tells rows from each other.
+        """
+        block = self.body.ops[0].parent_block()
         assert block is not None
         region = block.parent
         assert region is not None
@@ -133,13 +138,17 @@ class ChainWriter:
                     op.result.replace_all_uses_with(op.lhs if wanted else op.rhs)
         erase_unread(copy.block)
         chain = find_chain(copy.block)
-        assert chain is not None
+        old = self.chain
+        if chain is None or (chain.row, chain.along, chain.held) != (old.row, old.along, old.held):
+            return None
+        if [o.reduce for o in chain.outer] != [new[o.reduce.result].owner for o in old.outer]:
+            return None
         writer = self.scores.over(self.scores.frame)
         writer.full = Body.of(copy.block)
         cleared = ChainWriter(chain, self.blocks, writer)
         cleared.base = self.base.beside()
         cleared.base.env = {new[v]: to for v, to in self.base.env.items() if v in new}
-        return cleared, new
+        return cleared
 
     def _held(self) -> list[int]:
         held = held_axes(self.blocks, self.scores.space)

@@ -300,3 +300,33 @@ tk.func @may_wrap_around [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: mem
   %10 = tk.reduce add %9 over [3] {tk.factors = bf16} : f32
   tk.store %10, %o[d0*512*64 + d1*64 + d2] : f32, memref<196608xf32>
 }
+
+// -----
+
+// Without the mask the second sum would be that of no row: all steps ask for it.
+// CHECK-LABEL: tk.func @mask_alone_has_rows
+// CHECK: tk.for 3 = "0" to "min(512, d1 + 128)" step 32 iter
+// CHECK: arith.cmpi
+// CHECK-NOT: tk.for 3
+tk.func @mask_alone_has_rows [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref<196608xbf16>, %v: memref<196608xbf16>, %w: memref<512xf32>, %o: memref<196608xf32>, %p: memref<3072xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tk.load %q[d0*32768 + d1*64 + d4] : memref<196608xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %k[d0*32768 + d3*64 + d4] : memref<196608xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [4] {tk.factors = bf16} : f32
+  %i = tk.index "d1" : i64
+  %j = tk.index "d3" : i64
+  %seen = arith.cmpi sle, %j, %i : i64
+  %6 = arith.select %seen, %5, %zero : f32
+  %7 = tk.load %v[d0*32768 + d3*64 + d2] : memref<196608xbf16> -> bf16
+  %8 = arith.extf %7 : bf16 to f32
+  %9 = arith.mulf %6, %8 : f32
+  %x = tk.load %w[d3] : memref<512xf32> -> f32
+  %y = arith.select %seen, %x, %zero : f32
+  %s = tk.reduce add %y over [3] : f32
+  tk.store %s, %p[d0*512 + d1] : f32, memref<3072xf32>
+  %10 = tk.reduce add %9 over [3] {tk.factors = bf16} : f32
+  tk.store %10, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
+}
