@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf, log2
+from math import e, inf, log2
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
@@ -22,7 +22,9 @@ from ..rewrite import may_rewrite, skip
 from .body import Body
 from .chains import find_chain, is_guarded, positive
 
-_LOG2_E = log2(2.718281828459045)
+_LOG2_E = log2(e)
+_LEAST_RATE = 2.0**-100
+"""What scores are multiplied with may be no zero of f32."""
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,25 @@ def _rewrite(func: FuncOp) -> None:
 
 @dataclass(frozen=True)
 class _Scaled:
-    """A value that is `raw * by`, -inf where one of the conditions hides it."""
+    """A value that is a product or quotient of `raw`, -inf where one of the conditions hides it."""
 
-    raw: SSAValue
-    by: float
+    scaling: arith.MulfOp | arith.DivfOp
     hidden: tuple[arith.SelectOp, ...] = ()
     """Outermost first; both ways round."""
 
+    @property
+    def raw(self) -> SSAValue:
+        return self.scaling.lhs
+
+    @property
+    def rate(self) -> float:
+        """The power of two that it is in an exponential of e."""
+        number = positive(self.scaling.rhs)
+        assert number is not None
+        return (number if isinstance(self.scaling, arith.MulfOp) else 1 / number) * _LOG2_E
+
     def written(self, b: ScalarBuilder) -> SSAValue:
-        """What is `by` times less."""
+        """What is not scaled."""
         value = self.raw
         for select in reversed(self.hidden):
             nothing = b.constant(-inf, f32)
@@ -100,16 +112,20 @@ class _Scaled:
             value = b.select(select.cond, *pair)
         return value
 
+    def again(self, b: ScalarBuilder, value: SSAValue) -> SSAValue:
+        """`value` scaled: rounding keeps order, so that a maximum becomes the very one of scaled values."""
+        return b.op(type(self.scaling), value, b.constant(positive(self.scaling.rhs) or 0.0, f32))
+
 
 def _scaled(value: SSAValue) -> _Scaled | None:
     """How scores became `value`, where exponents may be taken of what they were before."""
     op = value.owner
-    if isinstance(op, arith.MulfOp | arith.DivfOp) and (number := positive(op.rhs)) is not None:
-        by = number if isinstance(op, arith.MulfOp) else 1 / number
-        return _Scaled(op.lhs, by) if by * _LOG2_E <= 1 else None
+    if isinstance(op, arith.MulfOp | arith.DivfOp) and positive(op.rhs) is not None:
+        found = _Scaled(op)
+        return found if _LEAST_RATE <= found.rate <= 1 else None
     if isinstance(op, arith.SelectOp) and (is_number(op.lhs, -inf) or is_number(op.rhs, -inf)):
         inner = _scaled(op.lhs if is_number(op.rhs, -inf) else op.rhs)
-        return None if inner is None else _Scaled(inner.raw, inner.by, (op, *inner.hidden))
+        return None if inner is None else _Scaled(inner.scaling, (op, *inner.hidden))
     return None
 
 
@@ -125,8 +141,8 @@ def _count_from_raw(
     most = b.add(ReduceOp.make("max", raw, tuple(peak.over))).results[0]
     old = peak.result
     done = set[Operation]()
-    rate = b.constant(scaled.by * _LOG2_E, f32)
-    less = b.constant(-scaled.by * _LOG2_E, f32)
+    rate = b.constant(scaled.rate, f32)
+    less = b.constant(-scaled.rate, f32)
     for shift in dict.fromkeys(shifts):
         guarded = _guarded(b, shift, old, most)
         away = b.op(arith.MulfOp, guarded, less)
@@ -135,7 +151,7 @@ def _count_from_raw(
             if isinstance(op, arith.SubfOp) and op.lhs is peak.value and op.rhs is shift:
                 _replace(power, math.FmaOp, raw, rate, away)
                 done.add(power)
-    old.replace_all_uses_with(b.op(arith.MulfOp, most, b.constant(scaled.by, f32)))
+    old.replace_all_uses_with(scaled.again(b, most))
     return done
 
 
@@ -158,7 +174,7 @@ def _as_exp2(power: math.ExpOp) -> None:
     b, op = InsertingBuilder(power), power.operand.owner
     if isinstance(op, arith.SubfOp) and (scaled := _scaled(op.lhs)) is not None:
         away = b.op(arith.MulfOp, op.rhs, b.constant(-_LOG2_E, f32))
-        rate = b.constant(scaled.by * _LOG2_E, f32)
+        rate = b.constant(scaled.rate, f32)
         return _replace(power, math.FmaOp, scaled.written(b), rate, away)
     return _replace(power, arith.MulfOp, power.operand, b.constant(_LOG2_E, f32))
 

@@ -98,13 +98,14 @@ tk.func @hidden [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref<19660
 
 // -----
 
-// What divides is what multiplies.
+// What divides is what multiplies; the maximum of scores is divided, so that it is the very maximum of quotients.
 // CHECK-LABEL: tk.func @divided
 // CHECK-NOT:  arith.divf
 // CHECK:      %[[S:.*]] = tk.reduce add {{.*}} over [4]
 // CHECK-NOT:  arith.divf
-// CHECK:      tk.reduce max %[[S]] over [3]
+// CHECK:      %[[M:.*]] = tk.reduce max %[[S]] over [3]
 // CHECK:      arith.constant 0.180336878 : f32
+// CHECK:      arith.divf %[[M]], %{{.*}} : f32
 tk.func @divided [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref<196608xbf16>, %v: memref<196608xbf16>, %w: memref<262144xf32>, %l: memref<3072xf32>, %o: memref<196608xf32>, %p: memref<3072xf32>) {
   %q0 = tk.load %q[d0*32768 + d1*64 + d4] : memref<196608xbf16> -> bf16
   %q1 = arith.extf %q0 : bf16 to f32
@@ -128,6 +129,9 @@ tk.func @divided [6, 512, 64, 512, 64] (%q: memref<196608xbf16>, %k: memref<1966
   %r = tk.reduce add %pv over [3] {tk.factors = bf16} : f32
   %y = arith.divf %r, %sum : f32
   tk.store %y, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
+  %log = math.log %sum : f32
+  %lse = arith.addf %log, %g : f32
+  tk.store %lse, %p[d0*512 + d1] : f32, memref<3072xf32>
 }
 
 // -----
