@@ -70,6 +70,10 @@ class Arrays:
             name = "float32"
         return getattr(self.xp, name)
 
+    def reinterpreted(self, value: Array, source: Attribute, target: Attribute) -> Array:
+        """The bits of elements of type `source`, read as `target`, which has as many; f32 is f32 here."""
+        return self.cast(value, getattr(self.xp, _NAMES[source])).view(getattr(self.xp, _NAMES[target]))
+
     def compute_dtype(self, element: Attribute) -> Any:
         """The dtype in which ops on `element` compute: f32 for the half types."""
         return self.dtype(f32 if is_half(element) else element)

@@ -58,6 +58,8 @@ FLOAT8: Mapping[str, Attribute] = {
     "e5m2fnuz": f8E5M2FNUZ,
 }
 """What the bits of an i8 may stand for, by torch's names: types of values in kernels, not of memory."""
+SAME_BITS: Mapping[Attribute, Attribute] = {f32: i32, i32: f32, f64: i64, i64: f64}
+"""As what the bits of an element of memory can be read."""
 _BYTES: dict[Attribute, int] = {
     f64: 8, f32: 4, bf16: 2, f16: 2, i64: 8, i32: 4, i16: 2, i8: 1, ui8: 1, i1: 1,
     **dict.fromkeys(FLOAT8.values(), 1),

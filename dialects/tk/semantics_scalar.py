@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.dialects import arith, vector
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, f32, f64, i8, i32, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, f32, i8
 from xdsl.ir import Attribute, Operation
 
 from ..arrays import Array
@@ -15,7 +15,7 @@ from ..philox import uniform
 from ..scalars import predicate_of
 from ..semantics import Machine, NoSemantics
 from ..special_functions import erf, erfc, lgamma
-from ..types import element_type, element_type_of, is_float
+from ..types import SAME_BITS, element_type, element_type_of, is_float
 from .calls import CallOp
 from .dot import DotOp, run_dot
 
@@ -165,13 +165,9 @@ def _bitcast(op: arith.BitcastOp, args: Sequence[Array], m: Machine) -> Array:
         return decoded(m.arrays, args[0], format_, m.arrays.dtype(f32))
     if (format_ := FORMATS.get(source)) is not None and target == i8:
         return encoded(m.arrays, args[0], format_)
-    names: Mapping[Attribute, Any] = {
-        **{f32: m.xp.float32, i32: m.xp.int32},
-        **{f64: m.xp.float64, i64: m.xp.int64},
-    }
-    if source not in names or target not in names:
+    if SAME_BITS.get(source) != target:
         raise NoSemantics(op)
-    return m.arrays.cast(args[0], names[source]).view(names[target])
+    return m.arrays.reinterpreted(args[0], source, target)
 
 
 def _round(op: arith.TruncFOp, args: Sequence[Array], m: Machine) -> Array:

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import f32, f64, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
 
-from ..types import sizes_of, tensor_type
+from ..types import SAME_BITS, sizes_of, tensor_type
 from .base import PURE, TENSOR, Elementwise, TwOp, element_of, expect_sizes, fail
-
-SAME_BITS: dict[Attribute, Attribute] = {f32: i32, i32: f32, f64: i64, i64: f64}
-"""What the bits of an element can be read as."""
 
 
 @irdl_op_definition

@@ -10,13 +10,13 @@ from xdsl.ir import BlockArgument, SSAValue
 
 from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, as_expr
-from tilewright.dialects.tw.bits import SAME_BITS, BitcastOp
+from tilewright.dialects.tw.bits import BitcastOp
 from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise_binary import CompareOp, SelectOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReverseOp, SliceOp
 from tilewright.dialects.tw.window import WindowOp
-from tilewright.dialects.types import sizes_of
+from tilewright.dialects.types import SAME_BITS, sizes_of
 from tilewright.passes.tensor.splats import splat_of
 
 from ..errors import Unsupported

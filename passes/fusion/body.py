@@ -264,9 +264,9 @@ def simplify_body(kernel: KernelOp) -> None:
 
 
 def erase_unread(block: Block) -> None:
-    """Drop the ops that nothing reads, but for those that do something."""
+    """Drop the ops of whose results nothing reads any; what has none, a store or a check, stays."""
     for op in reversed(ops_of(block)):
-        if type(op) not in _EFFECTS and all(r.first_use is None for r in op.results):
+        if op.results and all(r.first_use is None for r in op.results):
             op.detach()
             op.erase()
 

@@ -83,7 +83,7 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
     """
     draws = _draws(func)
     live = live_bits(Body.of(func.body.block), frozenset((chain.row, chain.along))) / 32 + draws * _DRAWING
-    outer = sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
+    outer = _columns(chain, held)
     fragments = 0 if limits.from_shared else sum(held[f.axis] for f in chain.inner) // 2
     sizes = func.space[chain.row], func.space[chain.along]
     wide = limits.lanes > 32
@@ -102,9 +102,14 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
     return rows, step
 
 
+def _columns(chain: Chain, held: Mapping[int, int]) -> int:
+    """Of all sums that a program keeps."""
+    return sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
+
+
 def _loads_crowd(chain: Chain, held: Mapping[int, int], rows: int, step: int, shared: int) -> bool:
     """Whether a step of more than 16 takes too many registers where loads do not wait in shared memory."""
-    outer = sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
+    outer = _columns(chain, held)
     several = len(chain.inner) > 1 and outer > 128
     return step > 32 or several or 2 * (rows + step) * sum(held.values()) > shared * 1024
 
@@ -122,7 +127,7 @@ def _of_floats(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
     """The same of f32, for which there is no matrix unit: each thread holds what it multiplies."""
     widest, alone = max(held.values()), len(chain.inner) == 1
     rows = 32 if widest <= 128 and alone else 16
-    outer = sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
+    outer = _columns(chain, held)
     step = 32 if alone or outer <= 128 else _LEAST
     crowded = bool(chain.sums) or (widest > 64 and _draws(func))
     if widest >= 64 and (alone or crowded):

@@ -14,6 +14,7 @@ from tilewright.dialects.index_expr import Expr, Var, gathered
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import FuncOp
 
+from ..fusion.body import erase_unread
 from ..rewrite import may_rewrite, skip
 from .positions import Positions
 
@@ -55,10 +56,7 @@ def _fold(func: FuncOp) -> None:
                 at_expressions(op, known)
             else:
                 skip(op, "its indices are no sums of positions")
-    for op in reversed(list(func.body.block.ops)):
-        if op.results and all(r.first_use is None for r in op.results):
-            op.detach()
-            op.erase()
+    erase_unread(func.body.block)
 
 
 def at_expressions(op: LoadOp, positions: Mapping[SSAValue, Expr]) -> None:

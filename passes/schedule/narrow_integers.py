@@ -17,6 +17,7 @@ from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp
 from tilewright.dialects.tk.kernels import FuncOp
 
+from ..fusion.body import erase_unread
 from ..fusion.scalar_builder import constant_op
 from ..rewrite import count_rewrite, may_rewrite, rewrites_left
 from .ranges import Range, decided, range_of
@@ -78,10 +79,7 @@ class _Narrower:
         for old, new in self.narrow.items():
             if old.first_use is not None and not isinstance(old.owner, arith.ConstantOp):
                 old.replace_all_uses_with(self._widened(old, new))
-        for op in reversed(list(self.func.body.block.ops)):
-            if op.results and all(r.first_use is None for r in op.results):
-                op.detach()
-                op.erase()
+        erase_unread(self.func.body.block)
 
     # What is known already
 
