@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import Any, cast
@@ -28,7 +28,7 @@ from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var
 from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.view import SliceOp
 from tilewright.dialects.types import tensor_type
-from tilewright.passes.result_memory import MEMORY
+from tilewright.passes.result_memory import FREE, MEMORY
 
 from .aliases import Base, other_readings, storage_of
 from .aten.builder import Builder, FloatScalar
@@ -233,8 +233,10 @@ class Results:
         outputs: Sequence[Any],
         bases: Mapping[int, Base],
         device: torch.device,
+        free: Collection[int],
     ) -> None:
         self.b = b
+        self._free = free
         self.device = device
         self.arguments = arguments
         self._of_arguments = frozenset(_storages(arguments.index))
@@ -315,6 +317,8 @@ class Results:
         self.values.append(value)
         self.attrs.append(attrs)
         moved = fake.device if self._is_moved(fake) else None
+        if len(self.outputs) in self._free and expand is None and dtype is None and moved is None:
+            attrs[FREE] = UNIT
         return Result(len(self.values) - 1, dtype, expand, moved)
 
     def _reported(self, fake: torch.Tensor, made: Output) -> tuple[int | torch.SymInt, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
@@ -30,6 +30,7 @@ from .fx_import import import_fx
 from .graph import Graph
 from .graph_details import our_entries
 from .kept_graph import keeping, key_of
+from .kept_results import Order, chosen_orders, in_orders, report_strides, seen_by_caller
 from .locations import argument_name
 from .options import Options
 from .request import Request, build
@@ -126,6 +127,7 @@ class _AtenGraph:
         )
         self._lowered = False
         self._why: CannotCompile | None = None
+        self._orders: Mapping[int, Order] = {}
         try:
             self._graph, self._target = self._import(request)
         except CannotCompile as error:
@@ -139,7 +141,8 @@ class _AtenGraph:
         self._lowered = True
         has_work = self._graph.boundary.has_work
         built = build(self._target, self._graph, self._request) if has_work else no_work
-        _report_strides(self._graph)
+        self._orders = chosen_orders(self._graph)
+        report_strides(self._graph, self._gm, self._orders)
         return built
 
     def compiled(self, run: Run) -> Compiled:
@@ -156,7 +159,8 @@ class _AtenGraph:
                 raise error
             self._request.trace.by_aten = error
             warn_once(error)
-            return Compiled(run_by_aten(self._gm), None, None, "ATen runs the graph")
+            call = in_orders(run_by_aten(self._gm), self._orders)
+            return Compiled(call, None, None, "ATen runs the graph")
         from .repro import with_repro
 
         aside = replace(self._request, trace=Trace(self._request.kind))
@@ -183,6 +187,7 @@ def _imported(
             fallback=options.fallback,
             views={} if request.kind == "backward" else made_anew(),
             device=place.device,
+            seen=seen_by_caller() if request.kind == "forward" else None,
         )
     report(graph.fallbacks)
     return replace(graph, inputs=place.bring(graph.inputs), device=place.device), name
@@ -211,14 +216,6 @@ def _static_inputs() -> Sequence[int]:
     if context is None or context.fw_metadata is None:
         return ()
     return tuple(context.fw_metadata.static_input_indices or ())
-
-
-def _report_strides(graph: Graph) -> None:
-    """Tell AOTAutograd the strides of our results: the backward graph is traced with them."""
-    context = tracing_context()
-    if context is not None and context.output_strides is not None:
-        assert not context.output_strides
-        context.output_strides.extend(graph.output_strides)
 
 
 def dynamo_names(gm: GraphModule) -> list[str]:

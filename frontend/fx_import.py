@@ -32,6 +32,7 @@ from .dtypes import CARRIERS, element_of_dtype
 from .errors import FallbackRefused, Unsupported, UnsupportedNode, UnsupportedSize
 from .graph import Fallback, Graph
 from .higher_order import expand
+from .kept_results import free_results
 from .locations import location_of, place_of
 from .python_call import call_python, name_of
 from .symbols import Symbols
@@ -69,17 +70,18 @@ def import_fx(
     fallback: bool = True,
     views: Mapping[int, Base] = NO_VIEWS,
     device: torch.device = CPU,
+    seen: int | None = None,
 ) -> Graph:
     """Import an ATen graph as AOTAutograd hands it to a compiler.
 
     `names` are the names of Dynamo's inputs, `static` the placeholders that are parameters
     and buffers; with `frozen` those that the graph leaves alone are marked `tw.frozen`.
     Without `fallback`, an operator that has no row is an error. `views` are outputs of which the caller
-    wants the layout only. What the graph makes on the CPU is made on `device`.
+    wants the layout only. What the graph makes on the CPU is made on `device`. Of a forward graph `seen` says
+    how many outputs the caller sees: passes choose the strides of the others.
     """
-    return _Importer(gm, example_inputs, fallback=fallback, views=views, device=device).run(
-        names, static if frozen else ()
-    )
+    importer = _Importer(gm, example_inputs, fallback=fallback, views=views, device=device, seen=seen)
+    return importer.run(names, static if frozen else ())
 
 
 class _Importer:
@@ -93,8 +95,10 @@ class _Importer:
         fallback: bool,
         views: Mapping[int, Base],
         device: torch.device,
+        seen: int | None,
     ) -> None:
         self.gm = gm
+        self.seen = seen
         self.device = device
         self.views = views
         self.example_inputs = example_inputs
@@ -194,7 +198,7 @@ class _Importer:
         correct_types(body.graph)
         if placement(body.graph).device not in (CPU, self.device):
             raise Unsupported("one of its graphs computes on another device")
-        inner = _Importer(body.graph, (), fallback=self.fallback, views={}, device=self.device)
+        inner = _Importer(body.graph, (), fallback=self.fallback, views={}, device=self.device, seen=None)
         inner.symbols, inner.arguments, inner.functions = self.symbols, body.arguments, self.functions
         inner.b, inner.fallbacks = Builder(self.symbols), self.fallbacks
         inner.values.update(body.values)
@@ -384,8 +388,10 @@ class _Importer:
         for write, value, place in self.writes:
             self.b.location = location_of(write)
             self.b.add(WriteOp(value, place))
-        results = Results(self.b, arguments, cast("Sequence[Any]", node.args[0]), self.views, self.device)
-        for output in node.args[0]:  # pyright: ignore[reportGeneralTypeIssues, reportUnknownVariableType, reportOptionalIterable]
+        outputs = cast("Sequence[Any]", node.args[0])
+        free = free_results(arguments.index, outputs, self.seen)
+        results = Results(self.b, arguments, outputs, self.views, self.device, free)
+        for output in outputs:
             results.add(output, self._value(output))
         block: Block = arguments.block
         block.add_ops(self.b.ops)

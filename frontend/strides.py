@@ -123,11 +123,19 @@ def argument_layout(tensor: torch.Tensor, symbols: Symbols) -> str | None:
     return None if layout.is_row_major else layout.text
 
 
-def row_major(sizes: Sequence[int | torch.SymInt]) -> tuple[int | torch.SymInt, ...]:
-    """Strides of a row-major tensor of torch's (perhaps symbolic) sizes."""
-    strides: list[int | torch.SymInt] = []
+Strides = tuple[int | torch.SymInt, ...]
+
+
+def dense_strides(sizes: Sequence[int | torch.SymInt], order: Sequence[int]) -> Strides:
+    """Strides of a tensor of torch's (perhaps symbolic) sizes without gaps; `order` is outermost first."""
+    strides: list[int | torch.SymInt] = [1] * len(sizes)
     step: int | torch.SymInt = 1
-    for size in reversed(sizes):
-        strides.append(step)
-        step = step * size
-    return tuple(reversed(strides))
+    for d in reversed(order):
+        strides[d] = step
+        step = step * sizes[d]
+    return tuple(strides)
+
+
+def row_major(sizes: Sequence[int | torch.SymInt]) -> Strides:
+    """Strides of a row-major tensor of torch's (perhaps symbolic) sizes."""
+    return dense_strides(sizes, range(len(sizes)))

@@ -59,7 +59,7 @@ _KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=
 
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
 _TENSOR_GPU = {
-    "decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']} convolutions=true}}",
+    "decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']}}}",
     "select-scatters": "select-scatters{numbers=8}",
 }
 _COLUMN = 512
@@ -68,14 +68,20 @@ _FUSION_GPU = {
     "fuse": f"fuse{{hold_back=true tile=128 far=true column={_COLUMN} max_ops=512}}",
     "fuse-siblings": "fuse-siblings{scans=true}",
 }
+_DECOMPOSED = TENSOR.index("decompose") + 1
 _GPU: tuple[str, ...] = (
-    *(_TENSOR_GPU.get(name, name) for name in TENSOR),
+    *(_TENSOR_GPU.get(name, name) for name in TENSOR[:_DECOMPOSED]),
+    "simplify-views",
+    "channels-last",
+    "decompose-convolutions",
+    *(_TENSOR_GPU.get(name, name) for name in TENSOR[_DECOMPOSED:]),
     "scatter-slices",
     "reduce-rows-first",
     "widen-scatters",
     "draw-together",
     "split-attention",
     "convert-tw-to-tk{products=half concats=true scatters=any}",
+    "turn-filters",
     *KERNELS[1 : _FUSED - 1],
     "merge-scatters",
     _FUSION_GPU["fuse"],

@@ -1,15 +1,22 @@
-"""Which results of a function may share memory: `tw.memory`, a number."""
+"""What is said of the memory of results: which share it, and which may lie in any order."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerAttr, IntegerType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
+from xdsl.utils.hints import isa
+
+from tilewright.dialects.tw.base import ints
 
 MEMORY = "tw.memory"
 """Results of one number may share memory, but with no other result and no argument."""
+FREE = "tw.free"
+"""A result whose strides passes may choose: what the forward pass keeps for the backward pass."""
+ORDER = "tw.order"
+"""The order of dimensions, outermost first, that they chose for one; `tw.strides` says it, too."""
 
 
 def attributes_of(attrs: ArrayAttr[DictionaryAttr] | None, count: int) -> list[dict[str, Attribute]]:
@@ -20,6 +27,12 @@ def attributes_of(attrs: ArrayAttr[DictionaryAttr] | None, count: int) -> list[d
 def result_attributes(function: FuncOp) -> list[dict[str, Attribute]]:
     """What is said of each result."""
     return attributes_of(function.res_attrs, len(function.function_type.outputs))
+
+
+def order_of(attrs: Mapping[str, Attribute]) -> tuple[int, ...] | None:
+    """The order that passes chose for the dimensions of a result, None where they chose none."""
+    order = attrs.get(ORDER)
+    return ints(order) if isa(order, DenseArrayBase[IntegerType]) else None
 
 
 def memory_of(attrs: Mapping[str, Attribute]) -> int | None:

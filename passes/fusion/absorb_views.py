@@ -28,6 +28,7 @@ from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
 from ..host.layouts import Layout, dense, same_strides
+from ..host.memory_order import layout_of, memory_view, shows_memory
 from ..host.returned import Returned, returned_by
 from ..host.views import behind, is_view, keeps_elements, readers, view_layout
 from ..rewrite import carry_location, may_rewrite
@@ -57,6 +58,9 @@ class AbsorbViewsPass(ModulePass):
     copy would repeat is wanted of some (a tensor twice behind itself, from which a roll takes as much): then
     that part is copied. What is left as it is has each element once, as a kernel can store it, or is one of
     several parts, as `store-views` can arrange them.
+
+    Arguments and results of libraries that lie in another order than their dimensions are written are read
+    through the one transpose that shows them as they lie, so that the passes behind see what is next to what.
     """
 
     name = "absorb-views"
@@ -91,8 +95,8 @@ def _is_better_copied(op: Operation, parts: Collection[SSAValue]) -> bool:
 
 
 def _shown_by_copies(root: SSAValue, views: Sequence[Operation]) -> tuple[Layout, Sequence[Operation]]:
-    """The layout that views of a row-major tensor have, and those of them that must be copies for that."""
-    layout, copies = dense(sizes_of(root)), list[Operation]()
+    """The layout that views of a tensor have, and those of them that must be copies for that."""
+    layout, copies = layout_of(root), list[Operation]()
     for shown in reversed(views):
         found = view_layout(shown, layout)
         if found is None:
@@ -148,12 +152,13 @@ def absorb_views(kernel: KernelOp) -> None:
     changed = False
     for number in range(len(operands_of(kernel))):
         while isinstance(viewed := operands_of(kernel)[number].owner, Operation):
-            if (read_through := _READ_THROUGH.get(type(viewed))) is None:
+            if (read_through := _READ_THROUGH.get(type(viewed))) is None or shows_memory(viewed):
                 break
             if not may_rewrite(viewed, "absorbed into a kernel"):
                 break
             _read_source(kernel, number, viewed, read_through)
             changed = True
+        changed |= _read_memory(kernel, number)
     if changed:
         remove_divisions(kernel)
         simplify_body(kernel)
@@ -167,6 +172,21 @@ def _read_source(
     replace_input(kernel, number, viewed.operands[0])
     for load in loads:
         set_exprs(load, [bounds.simplify(e) for e in read_through(viewed, exprs_of(load))])
+
+
+def _read_memory(kernel: KernelOp, number: int) -> bool:
+    """Let a kernel read an operand that lies in another order than it is written as it lies."""
+    lying = memory_view(operands_of(kernel)[number])
+    if lying is None or not may_rewrite(kernel, "reads an operand in the order of its memory"):
+        return False
+    shown = lying.owner
+    assert isinstance(shown, view.TransposeOp)
+    loads = loads_of(kernel.body.block.args[number])
+    replace_input(kernel, number, lying)
+    for load in loads:
+        at = exprs_of(load)
+        set_exprs(load, [at[d] for d in ints(shown.perm)])
+    return True
 
 
 def source_subscripts(op: Operation, at: Subscripts) -> Subscripts:

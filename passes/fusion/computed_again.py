@@ -59,19 +59,22 @@ def _inline(
 def compute_instead(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> bool:
     """Inline a result that its kernel makes beside others: it need not be stored, whatever they need.
 
-    What reduces stays near the rows: later passes sum them where they are made.
+    What reduces stays near the rows: later passes sum them where they are made. But what is more to read than
+    what it is made of is read by nobody who can make it.
     """
     if _compute_from_beside(value, consumer, bodies, memory):
         return True
-    if bodies.of(consumer).reduced or any(use.operation is not consumer for use in value.uses):
-        return False
     if isinstance(producer := producer_of(value), str):
         return False
     loads = loads_of(consumer.sources[list(consumer.operands).index(value)])
     plans = [(load, axis_values(producer, load, consumer.space, checks=True)) for load in loads]
     if any(isinstance(plan, str) for _, plan in plans):
         return False
-    if not computing_costs_less(value, producer, consumer, loads, memory):
+    alone = not bodies.of(consumer).reduced and all(use.operation is consumer for use in value.uses)
+    if not alone and bodies.of(consumer).contraction is not None:
+        return False  # tiles would make it for each of the other factor
+    saved = 2 if alone else 1
+    if not computing_costs_less(value, producer, consumer, loads, memory, saved):
         return False
     _inline(consumer, producer, plans)
     return True

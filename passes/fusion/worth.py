@@ -128,9 +128,9 @@ def recompute_costs_more(
 
 
 def computing_costs_less(
-    value: OpResult, producer: Producer, consumer: KernelOp, loads: list[LoadOp], memory: Memory
+    value: OpResult, producer: Producer, consumer: KernelOp, loads: list[LoadOp], memory: Memory, saved: int
 ) -> bool:
-    """Whether `consumer`, the only reader, makes a result in less time than memory takes to keep it.
+    """Whether `consumer` makes a result in less time than memory takes to move it `saved` times.
 
     The kernel of `value` runs whatever becomes of it: it makes others as well.
     """
@@ -138,8 +138,8 @@ def computing_costs_less(
     again = sum(_touched(op, producer.kernel) for op in _new_loads(producer, consumer))
     work = body_cost(producer.ops)
     extra = work * evaluated + again * MEMORY_BYTE_COST
-    saved = 2 * count(sizes_of(value)) * bytes_of(element_type_of(value)) * MEMORY_BYTE_COST
-    return extra <= saved and extra + _in_each_program(work, producer, consumer, loads, memory) <= saved
+    moved = saved * count(sizes_of(value)) * bytes_of(element_type_of(value)) * MEMORY_BYTE_COST
+    return extra <= moved and extra + _in_each_program(work, producer, consumer, loads, memory) <= moved
 
 
 def _new_loads(producer: Producer, consumer: KernelOp) -> list[LoadOp]:

@@ -19,7 +19,8 @@ from tilewright.dialects.types import sizes_of
 
 from ..fusion.absorb_views import absorb_views
 from ..rewrite import may_rewrite, skip
-from .layouts import Layout, dense, same_strides
+from .layouts import Layout, same_strides
+from .memory_order import layout_of
 from .returned import Returned, returned_by
 from .second_stores import take_operands
 from .views import keeps_elements, view_layout
@@ -112,7 +113,7 @@ def _is_copied(result: Returned) -> bool:
         return False
     if any(size.constant == 0 for size in sizes_of(result.value)):
         return False
-    layout: Layout | None = dense(sizes_of(result.root))
+    layout: Layout | None = layout_of(result.root)
     for number, view in reversed(list(enumerate(result.views))):
         layout = view_layout(view, layout)
         if layout is None:  # copied there: for others, too, that read it

@@ -62,6 +62,22 @@ def same_strides(sizes: Sequence[Expr], a: Sequence[Expr], b: Sequence[Expr]) ->
     return all(n.constant == 1 or x == y for n, x, y in zip(sizes, a, b, strict=True))
 
 
+@_cached
+def dense_order(layout: Layout) -> tuple[int, ...] | None:
+    """All dimensions, outermost in memory first; None where there are gaps or overlaps, or may be."""
+    left = [d for d, n in enumerate(layout.sizes) if n.constant != 1]
+    order: list[int] = []
+    step = ONE
+    while left:
+        inner = next((d for d in left if layout.strides[d] == step), None)
+        if inner is None:
+            return None
+        left.remove(inner)
+        order.append(inner)
+        step = step * layout.sizes[inner]
+    return (*(d for d, n in enumerate(layout.sizes) if n.constant == 1), *reversed(order))
+
+
 def same_place(a: Layout, b: Layout) -> bool:
     return a.sizes == b.sizes and a.offset == b.offset and same_strides(a.sizes, a.strides, b.strides)
 

@@ -21,6 +21,7 @@ from tilewright.dialects.tw.reduction import (
     AnyOp,
     MaxOp,
     MinOp,
+    MomentsOp,
     ProdOp,
     ReduceOp,
     SumOp,
@@ -42,7 +43,7 @@ from ..tensor.reshape_groups import reshape_groups
 Perm = tuple[int, ...]
 Sources = Sequence[SSAValue]
 Row = Callable[[Any, Sources, Perm], tuple[Operation, Perm]]
-"""(op, operands to read, perm) -> (new op, permutation of its result)."""
+"""(op, operands to read, perm) -> (new op, permutation of its results)."""
 
 T = TypeVar("T")
 
@@ -72,6 +73,18 @@ def _elementwise(op: Operation, sources: Sources, perm: Perm) -> tuple[Operation
         attributes=op.attributes,
     )
     return new, perm
+
+
+def _broadcast(op: BroadcastOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
+    """Dimensions of the source stay in their order, where they were in the result; the others stay."""
+    back, sizes = _broadcast_perm(op, perm), sizes_of(op.result)
+    return BroadcastOp(sources[0], _back(sizes, back), ints(op.dims)), back
+
+
+def _broadcast_perm(op: BroadcastOp, perm: Perm) -> Perm:
+    dims = ints(op.dims)
+    moved = {d: dims[place] for d, place in zip(dims, perm, strict=True)}
+    return tuple(moved.get(d, d) for d in range(len(sizes_of(op.result))))
 
 
 def _concat(op: ConcatOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
@@ -138,18 +151,19 @@ def _window(op: WindowOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm
     return new, result_perm(op, perm)
 
 
-def _reduce(op: ReduceOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
+def _reduce(op: ReduceOp | MomentsOp, sources: Sources, perm: Perm) -> tuple[Operation, Perm]:
     return type(op)(sources[0], sorted(perm[a] for a in ints(op.axes))), result_perm(op, perm)
 
 
 _ROWS: Mapping[type[Operation], Row] = {
+    BroadcastOp: _broadcast,
     ConcatOp: _concat,
     GatherOp: _gather,
     PadOp: _pad,
     ReshapeOp: _reshape,
     SliceOp: _slice,
     WindowOp: _window,
-    **dict.fromkeys((SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp), _reduce),
+    **dict.fromkeys((SumOp, ProdOp, MaxOp, MinOp, AnyOp, AllOp, MomentsOp), _reduce),
 }
 
 
@@ -176,8 +190,8 @@ def permuted(op: Operation) -> Sequence[SSAValue]:
 
 
 def result_perm(op: Operation, perm: Perm) -> Perm:
-    """How the result of the op on permuted operands is to be transposed."""
-    if isinstance(op, ReduceOp):
+    """How the results of the op on permuted operands are to be transposed."""
+    if isinstance(op, ReduceOp | MomentsOp):
         kept = [p for d, p in enumerate(perm) if d not in ints(op.axes)]
         return tuple(sorted(kept).index(p) for p in kept)
     if isinstance(op, GatherOp):
@@ -186,6 +200,8 @@ def result_perm(op: Operation, perm: Perm) -> Perm:
         order = _reshaped_order(op, perm)
         assert order is not None
         return inverse(order)
+    if isinstance(op, BroadcastOp):
+        return _broadcast_perm(op, perm)
     if isinstance(op, WindowOp):
         dims = [perm[d] for d in ints(op.dims)]
         return (*perm, *(len(perm) + sorted(dims).index(d) for d in dims))
@@ -206,8 +222,8 @@ def _repeated(op: BroadcastOp) -> list[tuple[int, Expr]]:
     return [(d, n) for d, n in zip(ints(op.dims), sizes_of(op.source), strict=True) if n.constant != 1]
 
 
-def permute(op: Operation, perm: Perm) -> list[Operation]:
-    """Ops that compute `op` from the sources of its transposed operands; the last gives its result."""
+def permute(op: Operation, perm: Perm) -> tuple[list[Operation], list[SSAValue]]:
+    """Ops that compute `op` from the sources of its transposed operands, and what stands for its results."""
     new: list[Operation] = []
     sources: list[SSAValue] = []
     data = permuted(op)
@@ -225,9 +241,10 @@ def permute(op: Operation, perm: Perm) -> list[Operation]:
     moved, back = row(op, sources, perm)
     moved.attributes = dict(op.attributes)
     new.append(moved)
-    if not is_identity(back):
-        new.append(TransposeOp(moved.results[0], back))
-    return new
+    if is_identity(back):
+        return new, list(moved.results)
+    turned = [TransposeOp(result, back) for result in moved.results]
+    return [*new, *turned], [op.result for op in turned]
 
 
 def _reordered(value: SSAValue, perm: Perm) -> list[Operation]:

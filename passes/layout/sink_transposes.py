@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -51,7 +52,7 @@ class SinkTransposesPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            _sink(function.body.block)
+            sink_transposes(function.body.block)
 
 
 @dataclass
@@ -73,15 +74,18 @@ class _Chain:
 class _Flow:
     """Which ops carry which permutation, found in one walk over the block."""
 
+    seeds: Collection[Operation] | None
+    """The transposes that are to be moved; None for all."""
     perms: dict[SSAValue, Perm] = field(default_factory=dict[SSAValue, Perm])
     """Values that are permutations of what a chain would compute, or of a seed's source."""
     chain_of: dict[Operation, _Chain] = field(default_factory=dict[Operation, _Chain])
+    flowing: dict[Operation, Perm] = field(default_factory=dict[Operation, Perm])
+    """The permutation of the operands of each member of a chain."""
 
     def visit(self, op: Operation) -> None:
         if isinstance(op, TransposeOp):
-            self.perms[op.result] = ints(op.perm)
-            return
-        if len(op.results) != 1:
+            if self.seeds is None or op in self.seeds:
+                self.perms[op.result] = ints(op.perm)
             return
         moved = [v for v in permuted(op) if v in self.perms]
         if not moved or not has_row(op):
@@ -92,11 +96,12 @@ class _Flow:
         if any(self.perms[v] != perm for v in moved):
             return skip(op, "not sunk: operands are transposed differently", moved[0])
         self._join(op, moved)
+        self.flowing[op] = perm
         plain = [v for v in permuted(op) if v not in self.perms and not is_free(v, perm)]
         self.chain_of[op].entering |= {(v, perm): None for v in plain}
         found = result_perm(op, perm)
         if not is_identity(found):
-            self.perms[op.results[0]] = found
+            self.perms |= dict.fromkeys(op.results, found)
 
     def _join(self, op: Operation, moved: list[SSAValue]) -> None:
         chain = _Chain([op])
@@ -116,18 +121,18 @@ class _Flow:
                 self.chain_of[member] = chain
         self.chain_of[op] = chain
 
-    def balance(self, chain: _Chain) -> int:
-        """How many transposes fewer there would be."""
+    def balance(self, chain: _Chain) -> tuple[int, int]:
+        """How many transposes there would be no more, and how many would be new."""
         members = set(chain.ops)
+        costs = sum(not _is_undone(value, perm) for value, perm in chain.entering)
         saved = sum(all(use.operation in members for use in seed.results[0].uses) for seed in chain.seeds)
-        for op in chain.ops:
-            result = op.results[0]
+        for result in (result for op in chain.ops for result in op.results):
             if (perm := self.perms.get(result)) is None:
                 continue
             outside = [use.operation for use in result.uses if use.operation not in members]
             saved += _is_undone(result, perm)
-            saved -= any(not isinstance(user, TransposeOp) for user in outside)
-        return saved - sum(not _is_undone(value, perm) for value, perm in chain.entering)
+            costs += any(not isinstance(user, TransposeOp) for user in outside)
+        return saved, costs
 
 
 def _is_undone(value: SSAValue, perm: Perm) -> bool:
@@ -136,8 +141,12 @@ def _is_undone(value: SSAValue, perm: Perm) -> bool:
     return any(isinstance(user, TransposeOp) and ints(user.perm) == inverse(perm) for user in users)
 
 
-def _sink(block: Block) -> None:
-    flow = _Flow()
+def sink_transposes(block: Block, seeds: Collection[Operation] | None = None) -> None:
+    """Move transposes, of which `seeds` are some, below what they flow through; see `SinkTransposesPass`.
+
+    With `seeds` a chain moves that costs nothing, too: it reads what the others read.
+    """
+    flow = _Flow(seeds)
     for op in block.ops:
         flow.visit(op)
     accepted: dict[int, bool] = {}
@@ -145,22 +154,22 @@ def _sink(block: Block) -> None:
         if (chain := flow.chain_of.get(op)) is None:
             continue
         if id(chain) not in accepted:
-            accepted[id(chain)] = flow.balance(chain) > 0
+            saved, costs = flow.balance(chain)
+            accepted[id(chain)] = saved > costs or (seeds is not None and not costs)
         if accepted[id(chain)]:
             if may_rewrite(op, "moved before its transposes"):
-                _move(block, op)
+                _move(block, op, flow.flowing[op])
         else:
             skip(op, "not sunk: no fewer transposes would be live", op.results[0])
 
 
-def _move(block: Block, op: Operation) -> None:
-    """Let `op` compute on what its transposed operands are made from."""
-    perm = next(ints(v.owner.perm) for v in permuted(op) if isinstance(v.owner, TransposeOp))
-    new_ops = permute(op, perm)
+def _move(block: Block, op: Operation, perm: Perm) -> None:
+    """Let `op` compute on what its operands, transposed by `perm`, are made from."""
+    new_ops, values = permute(op, perm)
     for new in new_ops:
         new.location = op.location
         block.insert_op_before(new, op)
-    result = new_ops[-1].results[0]
-    result.name_hint = op.results[0].name_hint
-    op.results[0].replace_all_uses_with(result)
+    for result, value in zip(op.results, values, strict=True):
+        value.name_hint = result.name_hint
+        result.replace_all_uses_with(value)
     block.erase_op(op)

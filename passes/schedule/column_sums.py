@@ -40,10 +40,20 @@ def has_many_columns(kernel: KernelOp, over: Collection[int]) -> bool:
     return None in sizes or prod(n for n in sizes if n is not None) >= _MANY
 
 
-def part_of(
-    kernel: KernelOp, over: Sequence[int], held: Rows | None, programs: int
-) -> tuple[int, int] | None:
-    """Which axis that `kernel` sums over is cut, and the rows of a part; programs hold those of `held`."""
+@dataclass(frozen=True)
+class Part:
+    """`length` of `axis`, and all of the axes `within`: the rows that one program sums."""
+
+    axis: int
+    length: int
+    within: tuple[int, ...] = ()
+
+
+def part_of(kernel: KernelOp, over: Sequence[int], held: Rows | None, programs: int) -> Part | None:
+    """Which of the rows that `kernel` sums are a part; programs hold those of `held`.
+
+    Rows of an image end where the next one begins: where these are short, a part has several whole ones.
+    """
     sizes = [size.constant for size in kernel.space]
     if None in sizes:
         return None
@@ -55,16 +65,32 @@ def part_of(
     if held is not None:
         most = min(most, held.most(rows, programs, summed_bits(kernel)))
     fitting = [
-        (axis, n)
+        Part(axis, n)
         for axis in reversed(over)
         for n in range(min(most, rows - 1), _FEWEST - 1, -1)
         if known[axis] % n == 0
     ]
-    even = next((part for part in fitting if part[1] in _PARTS), None)
-    if even is not None or held is None:
-        return even
+    even = next((part for part in fitting if part.length in _PARTS), None)
+    if held is None:
+        return even if len(over) == 1 else _of_several(known, over, most, even)
     # of rows that programs hold, steps along a part are blocks, whatever its length
-    return max(fitting, key=lambda part: part[1], default=None)
+    return even or max(fitting, key=lambda part: part.length, default=None)
+
+
+def _of_several(sizes: Sequence[int], over: Sequence[int], most: int, even: Part | None) -> Part | None:
+    """A part of whole axes and some of the one before them, where `even` is not half as many rows."""
+    found, rows, fewest = even, 1, _FEWEST if even is None else 2 * even.length
+    within: tuple[int, ...] = ()
+    for axis in reversed(over):
+        if (within and axis + 1 != within[0]) or rows > most:
+            break
+        length = next(n for n in range(min(most // rows, sizes[axis]), 0, -1) if sizes[axis] % n == 0)
+        if rows * length >= fewest:
+            found = Part(axis, length, within)
+        if length < sizes[axis]:
+            break
+        rows, within = rows * length, (axis, *within)
+    return found
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,8 @@
-"""A reduction in two kernels: along one of its axes first, then along the others."""
+"""A reduction in two kernels: along some of its axes first, then along the others."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from xdsl.ir import Operation, SSAValue
 
@@ -16,14 +18,14 @@ from .body import Body
 from .cut_levels import Env, copied, named, sources_of
 
 
-def reduced_in_parts(kernel: KernelOp, place: int) -> tuple[KernelOp, KernelOp]:
-    """The kernel that reduces along axis `place`, and the one that reduces what it stores and does the rest.
+def reduced_in_parts(kernel: KernelOp, inside: Collection[int]) -> tuple[KernelOp, KernelOp]:
+    """The kernel that reduces along the axes `inside`, and one that reduces what it stores and does the rest.
 
-    All reductions of `kernel` are `tk.reduce` over the same axes, of which `place` is one.
+    All reductions of `kernel` are `tk.reduce` over the same axes, of which these are some.
     """
     body = Body.of(kernel.body.block)
     reductions = [op for op in body.ops if isinstance(op, ReduceOp)]
-    kept = [a for a in range(len(kernel.space)) if a != place]
+    kept = [a for a in range(len(kernel.space)) if a not in inside]
     parts = _parts(kernel, body, reductions, kept)
     return parts, _rest(kernel, body, reductions, kept, parts)
 
@@ -34,12 +36,12 @@ def _parts(kernel: KernelOp, body: Body, reductions: list[ReduceOp], kept: list[
     sizes = [kernel.space[a] for a in kept]
     types = [tensor_type(op.result.type, sizes) for op in reductions]
     b = KernelBuilder(kernel.location, kernel.space, [kernel.operands[i] for i in used], types)
-    (place,) = set(range(len(kernel.space))) - set(kept)
+    inside = sorted(set(range(len(kernel.space))) - set(kept))
     env: Env = {kernel.sources[i]: new for i, new in zip(used, b.kernel.sources, strict=True)}
     for op in ops:
         new = _added(b, op, env, {})
         if isinstance(new, ReduceOp):
-            new.properties["axes"] = axes_attr(place)
+            new.properties["axes"] = axes_attr(*inside)
     for number, op in enumerate(reductions):
         b.location = op.location
         b.store(env[op.result], [dim(a) for a in kept], number)

@@ -18,8 +18,10 @@ from ..fusion.body import remember_axes, simplify_body, split_axis, store_to
 from ..fusion.contents import Bodies
 from ..fusion.match import Complete, Match, Undo, match
 from ..fusion.merge import merge, users_to_sink
+from ..fusion.unread import drop_unread
+from ..fusion.written_out import use_results, written_out
 from ..rewrite import may_rewrite, skip, take_results
-from .column_sums import Rows, has_many_columns, part_of, rows_held, summed_axes
+from .column_sums import Part, Rows, has_many_columns, part_of, rows_held, summed_axes
 from .partial_sums import reduced_in_parts
 from .same_rows import later_of, readers_of_rows, walk_as_it_lies
 
@@ -80,7 +82,7 @@ class _Sum:
             if not isinstance(value, OpResult) or not isinstance(value.op, KernelOp):
                 continue
             why = self._into(value, over)
-            if why is None:
+            if why is None or self._into_written_out(value, over):
                 return True
             skip(self.kernel, f"not summed where the rows are made: {why}", value)
         return False
@@ -103,6 +105,19 @@ class _Sum:
         held = None if store is None else rows_held(producer, store.subscripts)
         return self._in_parts(producer, held, over, made=True)
 
+    def _into_written_out(self, value: OpResult, over: tuple[int, ...]) -> bool:
+        """The same where few elements are reduced for each, whose terms are written out then."""
+        producer = value.op
+        assert isinstance(producer, KernelOp)
+        if (copy := written_out(producer)) is None:
+            return False
+        use_results(copy, producer)
+        done = self._into(copy.results[value.index], over) is None
+        if not done:
+            use_results(producer, copy)
+        drop_unread(producer if done else copy)
+        return done
+
     def _in_parts(
         self, producer: KernelOp, held: Rows | None, over: tuple[int, ...], *, made: bool
     ) -> str | None:
@@ -113,20 +128,19 @@ class _Sum:
         part = part_of(kernel, over, held, self.programs)
         if part is None:
             return "no number of rows divides them into enough parts, which hold few enough"
-        axis, rows = part
         split = kernel.clone()
-        place = axis + split_axis(split, axis, as_expr(rows))
-        parts, rest = reduced_in_parts(split, place)
+        inside = _cut(split, part)
+        parts, rest = reduced_in_parts(split, inside)
         split.erase()
         block = kernel.parent
         assert block is not None
         block.insert_ops_before([parts, rest], later_of(kernel, producer))
         undo: Undo = {}
-        complete = _complete(parts, rest, place)
+        complete = _complete(parts, rest, inside)
         if made:
             found = match(producer, parts, self.bodies, undo, complete)
         else:
-            found = self._alike(producer, parts, (axis, rows), undo, complete)
+            found = self._alike(producer, parts, part, undo, complete)
         sunk = found if isinstance(found, str) else users_to_sink(producer, parts)
         if isinstance(found, Match) and not isinstance(sunk, str) and may_rewrite(kernel, "summed in parts"):
             take_results(rest, kernel.results)
@@ -143,14 +157,12 @@ class _Sum:
         return sunk if isinstance(sunk, str) else "left alone"
 
     def _alike(
-        self, reader: KernelOp, parts: KernelOp, part: tuple[int, int], undo: Undo, complete: Complete
+        self, reader: KernelOp, parts: KernelOp, part: Part, undo: Undo, complete: Complete
     ) -> Match | str:
         """Let `reader` walk the same parts, if it does not yet."""
-        axis, rows = part
         if reader.space == self.kernel.space:
             undo[reader] = remember_axes(reader)
-            if not split_axis(reader, axis, as_expr(rows)):
-                return "its axis cannot be split"
+            _cut(reader, part)
             self.bodies.changed(reader)
         if reader.space != parts.space:
             return "it walks other parts"
@@ -158,11 +170,18 @@ class _Sum:
         return complete(reader, parts, self.bodies, {a: a for a in range(len(reader.space))})
 
 
-def _complete(parts: KernelOp, rest: KernelOp, place: int) -> Complete:
+def _cut(kernel: KernelOp, part: Part) -> frozenset[int]:
+    """Let `kernel` walk its rows by parts; returns the axes inside of one."""
+    moved = int(split_axis(kernel, part.axis, as_expr(part.length)))
+    within = frozenset(a + moved for a in part.within)
+    return within if part.length == 1 else within | {part.axis + moved}
+
+
+def _complete(parts: KernelOp, rest: KernelOp, inside: frozenset[int]) -> Complete:
     """The producer has no axes of its own but of size 1, and reduces rows, or the rows of the same parts."""
     rank = len(parts.space)
-    kept = [a for a in range(rank) if a != place]
-    summed = {place, *(kept[a] for op in rest.body.block.ops for a in reduced_axes(op))}
+    kept = [a for a in range(rank) if a not in inside]
+    summed = {*inside, *(kept[a] for op in rest.body.block.ops for a in reduced_axes(op))}
 
     def complete(producer: KernelOp, consumer: KernelOp, bodies: Bodies, axes: dict[int, int]) -> Match | str:
         if len(consumer.space) != rank:
@@ -175,9 +194,9 @@ def _complete(parts: KernelOp, rest: KernelOp, place: int) -> Complete:
         if of_p.scans or of_p.sorts or any(op.scatters for op in of_p.stores):
             return "it scans or scatters"
         for over in of_p.over:
-            mapped = {axes[a] for a in over}
-            if mapped != {place} and not mapped.isdisjoint(summed):
+            mapped = frozenset(axes[a] for a in over)
+            if mapped != inside and not mapped.isdisjoint(summed):
                 return "it reduces along what is summed"
-        return Match(axes, (*consumer.space, *(ONE for _ in own)), frozenset((place,)))
+        return Match(axes, (*consumer.space, *(ONE for _ in own)), inside)
 
     return complete

@@ -19,12 +19,11 @@ from tilewright.dialects.tw.creation import FullOp, RngNormalOp, RngUniformOp
 from tilewright.dialects.tw.elementwise import CosOp, Log1pOp, NegOp, SqrtOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, DivOp, MulOp, SubOp
 from tilewright.dialects.tw.indexing import SortOp
-from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
+from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.reduction import MomentsOp, SumOp
 from tilewright.dialects.tw.view import BroadcastOp
 from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of
 
-from .decompose_convolution import decompose_convolution, decompose_convolution_backward
 from .decompose_pooling import decompose_pooling
 from .driver import Rewrite, Rules, apply_rules
 from .select_in_parts import select_in_parts
@@ -47,22 +46,16 @@ class DecomposePass(ModulePass):
     `keep_moments` it stays, and one pass is enough. Kernels sort rows of `sorts` elements at most, of 64 bits
     each a quarter of that; of longer rows the first few are those of their parts, and all are sorted by ATen.
     A bias of integers is added by itself. Products of a column and a row are no sums: kernels of any kind
-    multiply their elements. With `convolutions`, those of halves in which no element of the
-    image is in two windows (1 x 1, patches) become products, and so do their gradients. What stands around
-    them then fuses.
+    multiply their elements.
     """
 
     name = "decompose"
 
     keep_moments: bool = False
     sorts: int = 0
-    convolutions: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rules = {kind: RULES[kind] for kind in RULES if not (self.keep_moments and kind is MomentsOp)}
-        if self.convolutions:
-            rules[ConvolutionOp] = (decompose_convolution,)
-            rules[AtenOp] = (*RULES[AtenOp], decompose_convolution_backward)
         apply_rules(op, {**rules, SortOp: [partial(rule, self.sorts) for rule in _SORTS]}, self.name)
 
 

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tw.aten import AtenOp
@@ -17,21 +21,47 @@ from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp, window_sizes
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
+from ..layout.channels_last import is_turned
 from ..rewrite import skip
 from .call_arguments import each, literal, literals
-from .driver import Rewrite
+from .convolution_rows import WindowRows, pixels_of
+from .driver import Rewrite, Rules, apply_rules
 
 _IMAGE, _WEIGHT, _BIAS = range(3)
 """The results of `aten::convolution_backward`."""
+
+
+@dataclass(frozen=True)
+class DecomposeConvolutionsPass(ModulePass):
+    """Write convolutions of halves in which no element of the image is in two windows as matrix products.
+
+    Before:
+        %r = tw.convolution %x, %w ... : (tensor<2x8x4x4xbf16>, ...) -> tensor<2x16x4x4xbf16>
+    After:
+        %f = tw.reshape %w : tensor<16x8x1x1xbf16> -> tensor<16x8xbf16>
+        %i = tw.reshape %x : tensor<2x8x4x4xbf16> -> tensor<2x8x16xbf16>
+        %p = tw.matmul %f for each image, %i : ... -> tensor<2x16x16xbf16>
+        %r = tw.reshape %p : tensor<2x16x16xbf16> -> tensor<2x16x4x4xbf16>
+
+    1 x 1 and patches, that is, and their gradients. What stands around them then fuses. An image that lies
+    with its channels last (`channels-last`) is rows of these, which the filters multiply from the other side.
+    """
+
+    name = "decompose-convolutions"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_rules(op, RULES, self.name)
 
 
 def decompose_convolution(op: Operation, rw: Rewrite) -> SSAValue | None:
     """The filters times the windows of an image as columns: channels stay in front of places."""
     assert isinstance(op, ConvolutionOp)
     strides, padding, dilation, _ = op.geometry()
-    found = _Convolution(op.image, op.weight, strides)
+    found = _Convolution(op.image, op.weight, strides, is_turned(op))
     if op.transposed is not None or not found.is_product(padding, dilation, op.groups.value.data):
         return None
+    if found.turned:
+        return found.rows().result(op.bias, rw)
     filters = _for_each(sizes_of(op.image)[0], found.filters(rw), rw)
     result = rw.value(ReshapeOp(rw.value(MatmulOp(filters, found.windows(rw))), sizes_of(op.result)))
     if op.bias is None:
@@ -52,7 +82,8 @@ def decompose_convolution_backward(op: Operation, rw: Rewrite) -> list[SSAValue]
     found = _product_of(op)
     if found is None or (_IMAGE in wanted and not found.tiles):
         return None
-    made = _gradients(op.inputs[0], found, wanted, rw)
+    gradients = found.rows().gradients if found.turned else partial(_gradients, found)
+    made = gradients(op.inputs[0], wanted, rw)
     return [made[number] for number in wanted]
 
 
@@ -63,6 +94,13 @@ class _Convolution:
     image: SSAValue
     weight: SSAValue
     strides: tuple[int, ...]
+    turned: bool
+    """Whether its images lie with their channels last (`channels-last`)."""
+
+    def rows(self) -> WindowRows:
+        """The same as a product of rows of channels-last images."""
+        assert self.kernel is not None
+        return WindowRows(self.image, self.weight, self.strides, self.kernel, self.places)
 
     @property
     def rank(self) -> int:
@@ -95,6 +133,9 @@ class _Convolution:
         steps = zip(kernel, self.strides, dilation, strict=True)
         if not all(k == 1 or (k <= s and d == 1) for k, s, d in steps):
             return False
+        if self.turned and pixels_of(self.image) is not None:
+            outputs, channels, *_ = sizes_of(self.weight)
+            return all(n.exact_div(2) is not None for n in (outputs, channels))
         if all(n == 1 for n in (*kernel, *self.strides)):
             return product(sizes_of(self.image)[2:]).exact_div(2) is not None
         return kernel[-1] % 2 == 0
@@ -131,7 +172,7 @@ def _product_of(op: AtenOp) -> _Convolution | None:
     groups = literal(op, 9)
     if strides is None or padding is None or dilation is None or literal(op, 7) != 0 or groups is None:
         return None
-    found = _Convolution(image, weight, each(strides, rank))
+    found = _Convolution(image, weight, each(strides, rank), is_turned(op))
     if not found.is_product(each(padding, rank), each(dilation, rank), groups):
         return None
     if found.places != sizes_of(gradient)[2:]:
@@ -141,7 +182,7 @@ def _product_of(op: AtenOp) -> _Convolution | None:
 
 
 def _gradients(
-    gradient: SSAValue, found: _Convolution, wanted: Sequence[int], rw: Rewrite
+    found: _Convolution, gradient: SSAValue, wanted: Sequence[int], rw: Rewrite
 ) -> dict[int, SSAValue]:
     made: dict[int, SSAValue] = {}
     batch, outputs, *places = sizes_of(gradient)
@@ -165,3 +206,6 @@ def _over_all_images(columns: SSAValue, rw: Rewrite) -> SSAValue:
     """`[N, rows, places]` as `[rows, N * places]`."""
     batch, rows, count = sizes_of(columns)
     return rw.value(ReshapeOp(rw.value(TransposeOp(columns, (1, 0, 2))), (rows, batch * count)))
+
+
+RULES: Rules = {ConvolutionOp: (decompose_convolution,), AtenOp: (decompose_convolution_backward,)}

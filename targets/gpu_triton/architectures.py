@@ -50,6 +50,8 @@ class Architecture:
     wide_store: str
     descriptors: bool = False
     """Whether a copy engine brings blocks of memory by tensor descriptor (TMA)."""
+    channels_last: bool = False
+    """Whether convolutions of ATen's library take images with their channels last as they are: cuDNN's do."""
 
     @property
     def triton_target(self) -> tuple[str, int | str, int]:
@@ -64,6 +66,7 @@ class Architecture:
             "shared": self.shared_per_block // _K,
             "cores": self.cores,
             "descriptors": self.descriptors,
+            "channels_last": self.channels_last,
             "from_shared": self.from_shared,
             "sums_apart": self.sums_apart,
             "float8": self.float8,
@@ -121,6 +124,7 @@ def _cuda(
         wide_load=_CUDA_LOAD,
         wide_store=_CUDA_STORE,
         descriptors=arch >= _FIRST_WITH_DESCRIPTORS,
+        channels_last=True,
     )
 
 

@@ -255,3 +255,30 @@ func.func @leaves_an_argument_in_another_order(%x: tensor<2x3x4xf32>, %y: tensor
   %m = tw.matmul %r, %y : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
   func.return %r, %m : tensor<6x4xf32>, tensor<6x5xf32>
 }
+
+// -----
+
+// What lies in another order than it is written is read as it lies, whatever views stand between.
+// CHECK-LABEL: @in_the_order_of_memory(
+// CHECK-NEXT: %[[X:.*]] = tw.transpose %x by [0, 2, 1] : tensor<2x4x6xf32> -> tensor<2x6x4xf32>
+// CHECK-NEXT: %[[R:.*]] = tw.convolution
+// CHECK-NEXT: %[[L:.*]] = tw.transpose %[[R]] by [0, 2, 3, 1] : tensor<2x4x2x3xf32> -> tensor<2x2x3x4xf32>
+// CHECK: tk.kernel [2, 4, 2, 3] ins(%[[X]], %[[L]] : tensor<2x6x4xf32>, tensor<2x2x3x4xf32>)
+// CHECK:      tk.load %{{.*}}[d0, d2*3 + d3, d1] : tensor<2x6x4xf32>
+// CHECK:      tk.load %{{.*}}[d0, d2, d3, d1] : tensor<2x2x3x4xf32>
+func.func @in_the_order_of_memory(%x: tensor<2x4x6xf32> {tw.strides = "24, 1, 4"}, %y: tensor<2x5x2x3xf32>, %w: tensor<4x5x1x1xf32>) -> tensor<2x4x6xf32> {
+  %r = tw.convolution %y, %w strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 {tw.strides = ["24, 1, 12, 4"]} : (tensor<2x5x2x3xf32>, tensor<4x5x1x1xf32>) -> tensor<2x4x2x3xf32>
+  %f = tw.reshape %r : tensor<2x4x2x3xf32> -> tensor<2x4x6xf32>
+  %a = tw.add %x, %f : tensor<2x4x6xf32>
+  func.return %a : tensor<2x4x6xf32>
+}
+
+// -----
+
+// Not what has gaps, or repeats: no transpose shows it without.
+// CHECK-LABEL: @with_gaps(
+// CHECK: tk.kernel [4, 6] ins(%x, %y : tensor<4x6xf32>, tensor<4x6xf32>)
+func.func @with_gaps(%x: tensor<4x6xf32> {tw.strides = "1, 5"}, %y: tensor<4x6xf32> {tw.strides = "0, 1"}) -> tensor<4x6xf32> {
+  %a = tw.add %x, %y : tensor<4x6xf32>
+  func.return %a : tensor<4x6xf32>
+}

@@ -73,3 +73,15 @@ func.func @keeps_views_and_what_others_read(%x: tensor<4x6xf32>, %y: tensor<2x3x
   %n = tw.matmul %s, %x : (tensor<6x4xf32>, tensor<4x6xf32>) -> tensor<6x6xf32>
   func.return %a, %b, %c, %d, %r, %s, %m, %n : tensor<2x6xf32>, tensor<2x6xf32>, tensor<3x2xf32>, tensor<3x2xf32>, tensor<6x4xf32>, tensor<6x4xf32>, tensor<6x6xf32>, tensor<6x6xf32>
 }
+
+// -----
+
+// What a library returns as it is wanted is not copied.
+// CHECK-LABEL: @as_the_library_has_it(
+// CHECK-NOT: tk.kernel
+// CHECK: func.return
+func.func @as_the_library_has_it(%x: tensor<2x4x2x3xf32>, %w: tensor<4x4x1x1xf32>, %v: tensor<4x4x1x1xf32>) -> (tensor<2x4x2x3xf32> {tw.strides = "24, 1, 12, 4"}, tensor<2x4x2x3xf32> {tw.strides = "24, 1, 12, 4"}) {
+  %r = tw.convolution %x, %w strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 {tw.strides = ["24, 1, 12, 4"]} : (tensor<2x4x2x3xf32>, tensor<4x4x1x1xf32>) -> tensor<2x4x2x3xf32>
+  %s = tw.convolution %x, %v strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 {tw.strides = ["24, 1, 12, 4"]} : (tensor<2x4x2x3xf32>, tensor<4x4x1x1xf32>) -> tensor<2x4x2x3xf32>
+  func.return %r, %s : tensor<2x4x2x3xf32>, tensor<2x4x2x3xf32>
+}

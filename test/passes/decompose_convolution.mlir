@@ -1,6 +1,6 @@
-// RUN: tilewright-opt %s -p 'decompose{convolutions=true}' --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p 'decompose-convolutions' --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p decompose | filecheck %s --check-prefix=OFF
-// RUN: tilewright-opt %s -p 'decompose{convolutions=true}' --remarks -o /dev/null 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'decompose-convolutions' --remarks -o /dev/null 2>&1 | filecheck %s --check-prefix=REMARK
 
 // Columns are places, and each image has its own, so that nothing divides where the result is stored.
 // CHECK-LABEL: @pointwise(
@@ -80,4 +80,62 @@ func.func @stays_with_a_library(%x: tensor<2x6x8x8xbf16>, %odd: tensor<2x6x7x7xb
   %5 = tw.convolution %x, %t strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x6x8x8xbf16>, tensor<4x6x3x3xbf16>) -> tensor<2x4x6x6xbf16>
   %6 = tw.convolution %x, %c strides [1, 1] padding [0, 0] dilation [1, 1] transposed output_padding [0, 0] groups 1 : (tensor<2x6x8x8xbf16>, tensor<6x4x1x1xbf16>) -> tensor<2x4x8x8xbf16>
   func.return %0, %1, %2, %3, %4, %5, %6 : tensor<2x4x7x7xbf16>, tensor<2x4x8x8xf32>, tensor<2x4x4x4xbf16>, tensor<2x4x10x10xbf16>, tensor<2x4x8x8xbf16>, tensor<2x4x6x6xbf16>, tensor<2x4x8x8xbf16>
+}
+
+// An image with its channels last is rows of pixels, and so is what it becomes: 7 x 7 places, since rows have six channels.
+// CHECK-LABEL: @rows_of_pixels(
+// CHECK-NEXT: %[[W:.*]] = tw.transpose %w by [0, 2, 3, 1] : tensor<4x6x1x1xbf16> -> tensor<4x1x1x6xbf16>
+// CHECK-NEXT: %[[F:.*]] = tw.reshape %[[W]] : tensor<4x1x1x6xbf16> -> tensor<4x6xbf16>
+// CHECK-NEXT: %[[V:.*]] = tw.window %p dims [1, 2] sizes [1, 1] strides [1, 1] dilation [1, 1]
+// CHECK-NEXT: %[[U:.*]] = tw.transpose %[[V]] by [0, 1, 2, 4, 5, 3]
+// CHECK-NEXT: %[[R:.*]] = tw.reshape %[[U]] : {{.*}} -> tensor<98x6xbf16>
+// CHECK-NEXT: %[[G:.*]] = tw.transpose %[[F]] by [1, 0]
+// CHECK-NEXT: %[[M:.*]] = tw.matmul %[[R]], %[[G]] : (tensor<98x6xbf16>, tensor<6x4xbf16>) -> tensor<98x4xbf16> loc("m.py":5:2)
+// CHECK-NEXT: %[[B:.*]] = tw.broadcast %b dims [1]
+// CHECK-NEXT: %[[A:.*]] = tw.add %[[M]], %[[B]]
+// CHECK-NEXT: %[[S:.*]] = tw.reshape %[[A]] : tensor<98x4xbf16> -> tensor<2x7x7x4xbf16>
+// CHECK-NEXT: tw.transpose %[[S]] by [0, 3, 1, 2]
+func.func @rows_of_pixels(%p: tensor<2x7x7x6xbf16>, %w: tensor<4x6x1x1xbf16>, %b: tensor<4xbf16>) -> tensor<2x4x7x7xbf16> {
+  %x = tw.transpose %p by [0, 3, 1, 2] : tensor<2x7x7x6xbf16> -> tensor<2x6x7x7xbf16>
+  %r = tw.convolution %x, %w bias %b strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 {tw.strides = ["196, 1, 28, 4"]} : (tensor<2x6x7x7xbf16>, tensor<4x6x1x1xbf16>, tensor<4xbf16>) -> tensor<2x4x7x7xbf16> loc("m.py":5:2)
+  func.return %r : tensor<2x4x7x7xbf16>
+}
+
+// Patches of a photograph have their channels first, as they lie.
+// CHECK-LABEL: @patches_to_pixels(
+// CHECK: %[[F:.*]] = tw.reshape %w : tensor<6x3x2x4xbf16> -> tensor<6x24xbf16>
+// CHECK: tw.window %x dims [2, 3] sizes [2, 4] strides [2, 4] dilation [1, 1] : tensor<2x3x8x8xbf16> -> tensor<2x3x4x2x2x4xbf16>
+// CHECK-NEXT: tw.transpose %{{.*}} by [0, 2, 3, 1, 4, 5]
+// CHECK: tw.matmul {{.*}} : (tensor<16x24xbf16>, tensor<24x6xbf16>) -> tensor<16x6xbf16>
+func.func @patches_to_pixels(%x: tensor<2x3x8x8xbf16>, %w: tensor<6x3x2x4xbf16>) -> tensor<2x6x4x2xbf16> {
+  %r = tw.convolution %x, %w strides [2, 4] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 {tw.strides = ["48, 1, 12, 6"]} : (tensor<2x3x8x8xbf16>, tensor<6x3x2x4xbf16>) -> tensor<2x6x4x2xbf16>
+  func.return %r : tensor<2x6x4x2xbf16>
+}
+
+// CHECK-LABEL: @gradients_of_pixels(
+// CHECK: %[[R:.*]] = tw.reshape %{{.*}} : tensor<2x4x2x6xbf16> -> tensor<16x6xbf16>
+// CHECK: %[[I:.*]] = tw.matmul %[[R]], {{.*}} : (tensor<16x6xbf16>, tensor<6x32xbf16>) -> tensor<16x32xbf16> loc("m.py":6:2)
+// CHECK-NEXT: %[[A:.*]] = tw.reshape %[[I]] : tensor<16x32xbf16> -> tensor<2x4x2x2x4x4xbf16>
+// CHECK-NEXT: %[[T:.*]] = tw.transpose %[[A]] by [0, 1, 3, 2, 4, 5] : tensor<2x4x2x2x4x4xbf16> -> tensor<2x4x2x2x4x4xbf16>
+// CHECK-NEXT: %[[P:.*]] = tw.reshape %[[T]] : tensor<2x4x2x2x4x4xbf16> -> tensor<2x8x8x4xbf16>
+// CHECK-NEXT: %[[X:.*]] = tw.transpose %[[P]] by [0, 3, 1, 2]
+// CHECK: %[[M:.*]] = tw.matmul {{.*}} : (tensor<6x16xbf16>, tensor<16x32xbf16>) -> tensor<6x32xbf16>
+// CHECK-NEXT: %[[G:.*]] = tw.reshape %[[M]] : tensor<6x32xbf16> -> tensor<6x2x4x4xbf16>
+// CHECK-NEXT: %[[F:.*]] = tw.transpose %[[G]] by [0, 3, 1, 2] : tensor<6x2x4x4xbf16> -> tensor<6x4x2x4xbf16>
+// CHECK-NEXT: %[[B:.*]] = tw.sum %[[R]] over [0]
+// CHECK-NEXT: func.return %[[X]], %[[F]], %[[B]]
+func.func @gradients_of_pixels(%q: tensor<2x4x2x6xbf16>, %p: tensor<2x8x8x4xbf16>, %w: tensor<6x4x2x4xbf16>) -> (tensor<2x4x8x8xbf16>, tensor<6x4x2x4xbf16>, tensor<6xbf16>) {
+  %g = tw.transpose %q by [0, 3, 1, 2] : tensor<2x4x2x6xbf16> -> tensor<2x6x4x2xbf16>
+  %x = tw.transpose %p by [0, 3, 1, 2] : tensor<2x8x8x4xbf16> -> tensor<2x4x8x8xbf16>
+  %i, %f, %b = tw.aten "aten::convolution_backward"(%g, %x, %w) {tw.strides = ["256, 1, 32, 4", "32, 1, 16, 4", "1"], args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [6 : i64], [2 : i64, 4 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64, [true, true, true]]} : (tensor<2x6x4x2xbf16>, tensor<2x4x8x8xbf16>, tensor<6x4x2x4xbf16>) -> (tensor<2x4x8x8xbf16>, tensor<6x4x2x4xbf16>, tensor<6xbf16>) loc("m.py":6:2)
+  func.return %i, %f, %b : tensor<2x4x8x8xbf16>, tensor<6x4x2x4xbf16>, tensor<6xbf16>
+}
+
+// Rows of an odd number of channels are the library's.
+// CHECK-LABEL: @odd_pixels(
+// CHECK: tw.convolution
+func.func @odd_pixels(%p: tensor<2x8x8x3xbf16>, %w: tensor<4x3x1x1xbf16>) -> tensor<2x4x8x8xbf16> {
+  %x = tw.transpose %p by [0, 3, 1, 2] : tensor<2x8x8x3xbf16> -> tensor<2x3x8x8xbf16>
+  %r = tw.convolution %x, %w strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 {tw.strides = ["256, 1, 32, 4"]} : (tensor<2x3x8x8xbf16>, tensor<4x3x1x1xbf16>) -> tensor<2x4x8x8xbf16>
+  func.return %r : tensor<2x4x8x8xbf16>
 }

@@ -34,6 +34,52 @@ func.func @two_transposes_become_one(%x: tensor<3x4xf32>, %y: tensor<3x4xf32>) -
 
 // -----
 
+// What is repeated is repeated as it lies, between others and behind them.
+// CHECK-LABEL: @repeated(
+// CHECK-NEXT: %[[M:.*]] = tw.max %x over [3] : tensor<2x5x4x3xf32> -> tensor<2x5x4xf32>
+// CHECK-NEXT: %[[B:.*]] = tw.broadcast %[[M]] dims [0, 1, 2] : tensor<2x5x4xf32> -> tensor<2x5x4x3xf32>
+// CHECK-NEXT: %[[S:.*]] = tw.sub %x, %[[B]]
+// CHECK-NEXT: %[[R:.*]] = tw.broadcast %[[M]] dims [1, 2, 4] : tensor<2x5x4xf32> -> tensor<7x2x5x6x4xf32>
+// CHECK-NEXT: %[[T:.*]] = tw.transpose %[[R]] by [0, 1, 4, 3, 2] : tensor<7x2x5x6x4xf32> -> tensor<7x2x4x6x5xf32>
+// CHECK-NEXT: return %[[S]], %[[T]]
+func.func @repeated(%x: tensor<2x5x4x3xf32>) -> (tensor<2x5x4x3xf32>, tensor<7x2x4x6x5xf32>) {
+  %t = tw.transpose %x by [0, 2, 1, 3] : tensor<2x5x4x3xf32> -> tensor<2x4x5x3xf32>
+  %m = tw.max %t over [3] : tensor<2x4x5x3xf32> -> tensor<2x4x5xf32>
+  %b = tw.broadcast %m dims [0, 1, 2] : tensor<2x4x5xf32> -> tensor<2x4x5x3xf32>
+  %s = tw.sub %t, %b : tensor<2x4x5x3xf32>
+  %u = tw.transpose %s by [0, 2, 1, 3] : tensor<2x4x5x3xf32> -> tensor<2x5x4x3xf32>
+  %r = tw.broadcast %m dims [1, 2, 4] : tensor<2x4x5xf32> -> tensor<7x2x4x6x5xf32>
+  func.return %u, %r : tensor<2x5x4x3xf32>, tensor<7x2x4x6x5xf32>
+}
+
+// -----
+
+// Statistics of two results are one op.
+// CHECK-LABEL: @moments_swallow_transposes
+// CHECK-NEXT: %[[M:.*]], %[[Q:.*]] = tw.moments %x over [1] : tensor<2x5x4xf32> -> tensor<2x4xf32>
+// CHECK-NEXT: return %[[M]], %[[Q]]
+func.func @moments_swallow_transposes(%x: tensor<2x5x4xf32>) -> (tensor<2x4xf32>, tensor<2x4xf32>) {
+  %t = tw.transpose %x by [0, 2, 1] : tensor<2x5x4xf32> -> tensor<2x4x5xf32>
+  %m, %q = tw.moments %t over [2] : tensor<2x4x5xf32> -> tensor<2x4xf32>
+  func.return %m, %q : tensor<2x4xf32>, tensor<2x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @both_moments_are_turned_back
+// CHECK-NEXT: %[[M:.*]], %[[Q:.*]] = tw.moments %x over [2] : tensor<2x4x5xf32> -> tensor<2x4xf32>
+// CHECK-NEXT: %[[T:.*]] = tw.transpose %[[M]] by [1, 0]
+// CHECK-NEXT: %[[A:.*]] = tw.add %[[M]], %[[Q]]
+func.func @both_moments_are_turned_back(%x: tensor<2x4x5xf32>) -> (tensor<4x2xf32>, tensor<2x4xf32>) {
+  %t = tw.transpose %x by [1, 0, 2] : tensor<2x4x5xf32> -> tensor<4x2x5xf32>
+  %m, %q = tw.moments %t over [2] : tensor<4x2x5xf32> -> tensor<4x2xf32>
+  %a = tw.add %m, %q : tensor<4x2xf32>
+  %u = tw.transpose %a by [1, 0] : tensor<4x2xf32> -> tensor<2x4xf32>
+  func.return %m, %u : tensor<4x2xf32>, tensor<2x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @reductions_swallow_transposes
 // CHECK-NEXT: %[[R:.*]] = tw.sum %x over [1, 2] : tensor<2x5x6x4xf32> -> tensor<2x4xf32>
 // CHECK-NEXT: return %[[R]]

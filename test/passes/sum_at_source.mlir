@@ -179,13 +179,45 @@ func.func @scanned_before(%x: tensor<128x3xf32>, %w: tensor<3x5xf32>) -> (tensor
 
 // REMARK: tk.kernel at {{.*}}: not summed where the rows are made: one of its axes is not read
 // CHECK-LABEL: @over_an_axis_of_its_own
-// CHECK:      tk.kernel [128, 3, 7] ins(%x
+// CHECK:      tk.kernel [128, 3, 9] ins(%x
 // CHECK:      tk.kernel [128, 3] ins(%e
-func.func @over_an_axis_of_its_own(%x: tensor<128x3x7xf32>, %w: tensor<3x5xf32>) -> (tensor<128x5xf32>, tensor<3xf32>) {
+func.func @over_an_axis_of_its_own(%x: tensor<128x3x9xf32>, %w: tensor<3x5xf32>) -> (tensor<128x5xf32>, tensor<3xf32>) {
+  %e = tw.sum %x over [2] : tensor<128x3x9xf32> -> tensor<128x3xf32>
+  %m = tw.matmul %e, %w : (tensor<128x3xf32>, tensor<3x5xf32>) -> tensor<128x5xf32>
+  %s = tw.sum %e over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  func.return %m, %s : tensor<128x5xf32>, tensor<3xf32>
+}
+
+// -----
+
+// Sums of few elements are written out for it.
+
+// CHECK-LABEL: @over_few_of_its_own
+// CHECK:      %e, %[[P:.*]] = tk.kernel [2, 64, 3, 1] ins(%x : tensor<128x3x7xf32>) -> (tensor<128x3xf32>, tensor<2x3xf32>)
+// CHECK-COUNT-6: arith.addf
+// CHECK:      tk.reduce add %{{.*}} over [1]
+// CHECK:      tk.kernel [2, 3] ins(%[[P]]
+func.func @over_few_of_its_own(%x: tensor<128x3x7xf32>, %w: tensor<3x5xf32>) -> (tensor<128x5xf32>, tensor<3xf32>) {
   %e = tw.sum %x over [2] : tensor<128x3x7xf32> -> tensor<128x3xf32>
   %m = tw.matmul %e, %w : (tensor<128x3xf32>, tensor<3x5xf32>) -> tensor<128x5xf32>
   %s = tw.sum %e over [0] : tensor<128x3xf32> -> tensor<3xf32>
   func.return %m, %s : tensor<128x5xf32>, tensor<3xf32>
+}
+
+// -----
+
+// Images of which the channels come last: four rows of 14 pixels are a part, and no other number of them is as many.
+
+// CHECK-LABEL: @rows_of_images
+// CHECK:      %e, %[[P:.*]] = tk.kernel [2, 2, 4, 14, 512] ins(%x : tensor<2x8x14x512xf32>) -> (tensor<2x8x14x512xf32>, tensor<2x2x512xf32>)
+// CHECK:      tk.store %{{.*}}, %{{.*}}[d0, d1*4 + d2, d3, d4]
+// CHECK:      tk.reduce add %{{.*}} over [2, 3]
+// CHECK:      tk.kernel [2, 2, 512] ins(%[[P]]
+// CHECK:      tk.reduce add %{{.*}} over [0, 1]
+func.func @rows_of_images(%x: tensor<2x8x14x512xf32>) -> (tensor<2x8x14x512xf32>, tensor<512xf32>) {
+  %e = tw.exp %x : tensor<2x8x14x512xf32>
+  %s = tw.sum %e over [0, 1, 2] : tensor<2x8x14x512xf32> -> tensor<512xf32>
+  func.return %e, %s : tensor<2x8x14x512xf32>, tensor<512xf32>
 }
 
 // -----

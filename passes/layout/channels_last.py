@@ -1,0 +1,262 @@
+"""channels-last: libraries convolve images whose channels are neighbours in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType, f64
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.index_expr import Expr, format_exprs, row_major_strides
+from tilewright.dialects.ir_access import defined_functions
+from tilewright.dialects.tw.aten import AtenOp, WriteOp
+from tilewright.dialects.tw.base import int_array, ints
+from tilewright.dialects.tw.linalg import ConvolutionOp
+from tilewright.dialects.tw.view import TransposeOp
+from tilewright.dialects.types import element_type_of, sizes_of
+
+from ..host.layouts import dense, transposed
+from ..host.memory_order import layout_of
+from ..result_memory import FREE, ORDER, result_attributes
+from ..rewrite import location_of, may_rewrite, skip
+from ..tensor.call_arguments import literal
+from .permute import Perm, inverse
+from .sink_transposes import sink_transposes
+
+GRADIENT, IMAGE, FILTERS = range(3)
+"""The operands of `aten::convolution_backward`."""
+_STRIDES = "tw.strides"
+_RANKS = (4, 5)
+"""Of images and volumes."""
+
+
+@dataclass(frozen=True)
+class ChannelsLastPass(ModulePass):
+    """Have images that libraries convolve, and what lies between, with their channels last in memory.
+
+    Before:
+        %r = tw.convolution %x, %w ... : (tensor<2x8x5x5xbf16>, ...) -> tensor<2x16x5x5xbf16>
+        %e = tw.relu %r : tensor<2x16x5x5xbf16>
+        %s = tw.convolution %e, %v ... : (tensor<2x16x5x5xbf16>, ...) -> tensor<2x4x5x5xbf16>
+    After:
+        %r = tw.convolution %x, %w ... {tw.strides = ["400, 1, 80, 16"]} : ...
+        %l = tw.transpose %r by [0, 2, 3, 1] : tensor<2x16x5x5xbf16> -> tensor<2x5x5x16xbf16>
+        %e = tw.relu %l : tensor<2x5x5x16xbf16>
+        %t = tw.transpose %e by [0, 3, 1, 2] : tensor<2x5x5x16xbf16> -> tensor<2x16x5x5xbf16>
+        %s = tw.convolution %t, %v ... {tw.strides = ["100, 1, 20, 4"]} : ...
+
+    Matrix units of GPUs multiply rows of channels. A library that is given other images turns them in
+    launches of its own, before and after. So each convolution and each gradient of one reads images, and
+    returns them, in this order; what lies between computes in it, too, where that takes fewer transposes than
+    it saves (`sink-transposes`). Arguments that lie so already are read so, and results whose strides nobody
+    asked for (`tw.free`: what the backward pass is given) are stored so.
+
+    Nothing changes in a graph with a convolution in groups of several channels, which libraries do slowly in
+    this order, in f64, and without `channels_last`, which a target says.
+    """
+
+    name = "channels-last"
+
+    channels_last: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in defined_functions(op) if self.channels_last else ():
+            found = [inner for inner in function.body.block.ops if _is_turnable(inner)]
+            grouped = next((inner for inner in found if _is_grouped(inner)), None)
+            if grouped is not None:
+                for inner in found:
+                    skip(inner, f"its image stays as it is: {grouped.name} has groups of several channels")
+            elif turned := [
+                inner for inner in found if may_rewrite(inner, "reads and returns channels last")
+            ]:
+                _Turning(function).run(turned)
+
+
+def is_turned(op: Operation) -> bool:
+    """Whether `op` is a convolution, or the gradients of one, whose images this pass turned."""
+    return _image_of(op) is not None and op.attributes.get(_STRIDES) == _orders(op)
+
+
+def _orders(op: Operation) -> ArrayAttr[StringAttr]:
+    return ArrayAttr([_stated(result) for result in op.results])
+
+
+def _image_of(op: Operation) -> SSAValue | None:
+    """The image of a convolution, or of one whose gradients `op` computes; None of other ops."""
+    if isinstance(op, ConvolutionOp):
+        return op.image
+    if isinstance(op, AtenOp) and op.callee.data == "aten::convolution_backward":
+        return op.inputs[IMAGE]
+    return None
+
+
+def _is_turnable(op: Operation) -> bool:
+    """Whether `op` is one of which a library knows both orders."""
+    if (image := _image_of(op)) is None:
+        return False
+    if element_type_of(image) != f64 and _is_image(image):
+        return True
+    skip(op, "its image stays as it is: libraries know one order of f64, and of one dimension")
+    return False
+
+
+def _is_grouped(op: Operation) -> bool:
+    if isinstance(op, AtenOp):
+        return literal(op, 9) != 1 and sizes_of(op.inputs[FILTERS])[1].constant != 1
+    assert isinstance(op, ConvolutionOp)
+    return op.groups.value.data != 1 and sizes_of(op.weight)[1].constant != 1
+
+
+def last(rank: int) -> Perm:
+    """The transpose that brings channels to the end."""
+    return (0, *range(2, rank), 1)
+
+
+@dataclass
+class _Turning:
+    """One function, of which images are turned."""
+
+    function: FuncOp
+    seeds: list[Operation] = field(default_factory=list[Operation])
+    """The transposes that bring channels back, behind what has them last."""
+
+    @property
+    def block(self) -> Block:
+        return self.function.body.block
+
+    def run(self, convolutions: Sequence[Operation]) -> None:
+        self._arguments()
+        for op in convolutions:
+            self._convolution(op)
+        results = self._results()
+        sink_transposes(self.block, self.seeds)
+        _cancel(self.block)
+        self._store_results(results)
+
+    def _arguments(self) -> None:
+        """Arguments that lie turned are read so."""
+        first = self.block.first_op
+        assert first is not None
+        for arg in self.block.args:
+            if _is_image(arg) and lies_turned(arg) and not _is_written(arg):
+                self._turn_behind(arg, first)
+
+    def _convolution(self, op: Operation) -> None:
+        """The filters stay as they are: `turn-filters` brings them to the order of images."""
+        for number in (0,) if isinstance(op, ConvolutionOp) else (GRADIENT, IMAGE):
+            self._turn_before(op, number)
+        op.attributes[_STRIDES] = _orders(op)
+        after = op.next_op
+        assert after is not None
+        for number, result in zip(_returned(op), op.results, strict=True):
+            if number == 0:
+                self._turn_behind(result, after)
+
+    def _turn_before(self, op: Operation, number: int) -> None:
+        """Let `op` read an operand through what has it turned."""
+        op.operands[number] = self._turned(op.operands[number], op).result
+
+    def _turn_behind(self, value: SSAValue, before: Operation) -> None:
+        """Let all that reads `value` read what has it turned."""
+        uses = list(value.uses)
+        back = self._turned(value, before)
+        for use in uses:
+            use.operation.operands[use.index] = back.result
+        self.seeds.append(back)
+
+    def _turned(self, value: SSAValue, before: Operation) -> TransposeOp:
+        """`value`, brought back from where its channels come last."""
+        perm = last(len(sizes_of(value)))
+        turned = TransposeOp(value, perm)
+        back = TransposeOp(turned.result, inverse(perm))
+        for new in (turned, back):
+            new.location = location_of(value)
+            self.block.insert_op_before(new, before)
+        return back
+
+    def _results(self) -> list[int]:
+        """Results that may be stored turned, or must be, which are returned through what has them so."""
+        ret = self.block.last_op
+        assert isinstance(ret, ReturnOp)
+        found = [
+            number
+            for number, attributes in enumerate(result_attributes(self.function))
+            if _is_image(value := ret.operands[number])
+            and (FREE in attributes or attributes.get(_STRIDES) == _stated(value))
+        ]
+        for number in found:
+            self._turn_before(ret, number)
+        return found
+
+    def _store_results(self, found: Sequence[int]) -> None:
+        """Those that are computed turned are stored so."""
+        attributes, ret = result_attributes(self.function), self.block.last_op
+        assert ret is not None
+        for number in found:
+            value = ret.operands[number]
+            if FREE in attributes[number] and _is_computed_turned(value):
+                attributes[number][_STRIDES] = _stated(value)
+                attributes[number][ORDER] = int_array(last(len(sizes_of(value))))
+        if found:
+            self.function.properties["res_attrs"] = ArrayAttr(map(DictionaryAttr, attributes))
+
+
+def _returned(op: Operation) -> Sequence[int]:
+    """What is returned of a convolution, or of the gradients of the image, the filters and the bias."""
+    if isinstance(op, AtenOp):
+        return range(3) if op.returns is None else ints(op.returns)
+    return (0,)
+
+
+def _is_written(arg: SSAValue) -> bool:
+    """Whether an op changes an argument, which it names."""
+    return any(
+        isinstance(op := use.operation, WriteOp) or (isinstance(op, AtenOp) and op.mutates is not None)
+        for use in arg.uses
+    )
+
+
+def _is_image(value: SSAValue) -> bool:
+    return isinstance(value.type, TensorType) and len(sizes_of(value)) in _RANKS
+
+
+def _strides(value: SSAValue) -> tuple[Expr, ...]:
+    """The strides of what has its channels last in memory; of what is no image, those of rows."""
+    sizes = sizes_of(value)
+    if len(sizes) not in _RANKS:
+        return row_major_strides(sizes)
+    perm = last(len(sizes))
+    return transposed(dense(tuple(sizes[d] for d in perm)), inverse(perm)).strides
+
+
+def _stated(value: SSAValue) -> StringAttr:
+    return StringAttr(format_exprs(_strides(value)))
+
+
+def lies_turned(value: SSAValue) -> bool:
+    """Whether an argument, or what a library returns, has its channels last in memory, and there alone."""
+    layout = layout_of(value)
+    return not layout.is_dense and layout.strides == _strides(value)
+
+
+def _is_computed_turned(value: SSAValue) -> bool:
+    """Whether a result is computed with its channels last."""
+    owner = value.owner
+    if isinstance(owner, TransposeOp):
+        return ints(owner.perm) == inverse(last(len(sizes_of(value))))
+    return lies_turned(value)
+
+
+def _cancel(block: Block) -> None:
+    """Leave out transposes that undo each other."""
+    for op in block.ops:
+        if isinstance(op, TransposeOp) and isinstance(before := op.source.owner, TransposeOp):
+            if ints(before.perm) == inverse(ints(op.perm)):
+                op.result.replace_all_uses_with(before.source)
+    for op in reversed(list(block.ops)):
+        if isinstance(op, TransposeOp) and not op.result.uses:
+            block.erase_op(op)
