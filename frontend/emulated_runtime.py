@@ -24,8 +24,8 @@ def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:
     from tilewright.targets.gpu_triton.emit import emit_unit
     from tilewright.targets.gpu_triton.emulate import run_graph
 
-    layouts = result_layouts(graph)
     lowered = lower(graph, request)
+    layouts = result_layouts(graph)  # passes choose some
     unit = emit_unit(graph.module)
     lowered.write("kernels.py", unit.text)
     functions = AtenFunctions()

@@ -30,8 +30,8 @@ from .request import Request
 def build(graph: Graph, request: Request) -> Run:
     """A function that interprets @main; results are new tensors in the layouts the IR asks for."""
     functions = AtenFunctions()
-    layouts = result_layouts(graph)
     setup = lower(graph, request).setup
+    layouts = result_layouts(graph)  # passes choose some
     execute = run_plan if is_plan(graph.main) else interpret
 
     def run(args: list[Any]) -> list[Any]:

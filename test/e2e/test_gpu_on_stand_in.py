@@ -66,6 +66,24 @@ def test_a_training_step(gpu: EmulatedGpu) -> None:
     assert len(gpu.units) == 2, "one for the forward graph and one for the backward graph"
 
 
+def test_training_of_convolutions(gpu: EmulatedGpu) -> None:
+    """What the forward pass keeps lies as the backward pass reads it: with its channels last."""
+    torch.manual_seed(0)
+    model = nn.Sequential(
+        nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 4, 3)
+    )
+    eager, x = copy.deepcopy(model), torch.randn(2, 3, 9, 12)
+    leaves = [x.clone().requires_grad_() for _ in range(2)]
+    results = [call(leaf) for call, leaf in zip((compiled(model), eager), leaves, strict=True)]
+    for result in results:
+        result.square().mean().backward()
+    torch.testing.assert_close(*results)
+    torch.testing.assert_close(*(leaf.grad for leaf in leaves))
+    found, wanted = ({n: p.grad for n, p in each.named_parameters()} for each in (model, eager))
+    torch.testing.assert_close(found, wanted)
+    torch.testing.assert_close(dict(model.named_buffers()), dict(eager.named_buffers()))
+
+
 def test_a_later_process_loads_both_graphs(
     gpu: EmulatedGpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -381,8 +381,8 @@ FAULTS = (
     Fault(
         "summed-and-reduced",
         _S + "sum_at_source.py",
-        "if mapped != {place} and not mapped.isdisjoint(summed):",
-        "if mapped != {place} and mapped.isdisjoint(summed):",
+        "if mapped != inside and not mapped.isdisjoint(summed):",
+        "if mapped != inside and mapped.isdisjoint(summed):",
         "a kernel that reduces all rows is cut into parts of them",
     ),
     Fault(
