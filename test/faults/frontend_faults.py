@@ -8,6 +8,20 @@ _A, _F = "frontend/aten/", "frontend/"
 
 FAULTS = (
     Fault(
+        "kept-and-seen",
+        _F + "kept_results.py",
+        "if i >= seen and fake",
+        "if fake",
+        "what the caller sees may lie in an order that suits the backward pass",
+    ),
+    Fault(
+        "kept-order-unsaid",
+        _F + "kept_results.py",
+        "        strides[i] = dense_strides(fake.shape, order)",
+        "        dense_strides(fake.shape, order)",
+        "the backward graph is compiled for the strides that were traced",
+    ),
+    Fault(
         "max-pool-border",
         _F + "decompositions/pooling.py",
         "x = functional.pad(x, padding, value=-inf)",

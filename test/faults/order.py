@@ -58,6 +58,8 @@ _GPU = (
 _KERNELS = ("unit/test_tk_schedule", "unit/test_cpu_kernels", "unit/test_half_products")
 PYTEST: Mapping[str, Sequence[str]] = {
     "passes/tensor/": ("unit/test_tw_passes", "e2e/test_special_values", "e2e/test_op_matrix"),
+    "passes/layout/channels": ("e2e/test_gpu_channels_last",),
+    "passes/layout/turn": ("e2e/test_gpu_channels_last",),
     "passes/layout/": ("unit/test_tw_passes", "unit/test_half_products", "e2e/test_convolutions"),
     "passes/fusion/": (
         "unit/test_lowerings",
@@ -104,6 +106,7 @@ PYTEST: Mapping[str, Sequence[str]] = {
     "targets/native/store": ("unit/test_store",),
     "frontend/cache_key": ("e2e/test_warm_start",),
     "frontend/cuda_graphs": ("unit/test_cuda_graphs",),
+    "frontend/kept_results": ("unit/test_kept_results", "e2e/test_gpu_on_stand_in"),
     "frontend/symbols": ("e2e/test_dynamic_shapes",),
     "frontend/": (
         "unit/test_frontend_import",

@@ -386,6 +386,13 @@ FAULTS = (
         "a kernel that reduces all rows is cut into parts of them",
     ),
     Fault(
+        "summed-several-axes",
+        _S + "sum_at_source.py",
+        "return within if part.length == 1 else within | {part.axis + moved}",
+        "return within | {part.axis + moved}",
+        "a part of whole rows of an image is all of its rows",
+    ),
+    Fault(
         "summed-part-of-rows",
         _S + "sum_at_source.py",
         "if any(producer.space[a] != ONE for a in own):",

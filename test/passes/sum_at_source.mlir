@@ -206,18 +206,32 @@ func.func @over_few_of_its_own(%x: tensor<128x3x7xf32>, %w: tensor<3x5xf32>) -> 
 
 // -----
 
-// Images of which the channels come last: four rows of 14 pixels are a part, and no other number of them is as many.
+// Images of which the channels come last: three rows of 14 pixels are a part.
 
 // CHECK-LABEL: @rows_of_images
-// CHECK:      %e, %[[P:.*]] = tk.kernel [2, 2, 4, 14, 512] ins(%x : tensor<2x8x14x512xf32>) -> (tensor<2x8x14x512xf32>, tensor<2x2x512xf32>)
-// CHECK:      tk.store %{{.*}}, %{{.*}}[d0, d1*4 + d2, d3, d4]
+// CHECK:      %e, %[[P:.*]] = tk.kernel [2, 2, 3, 14, 512] ins(%x : tensor<2x6x14x512xf32>) -> (tensor<2x6x14x512xf32>, tensor<2x2x512xf32>)
+// CHECK:      tk.store %{{.*}}, %{{.*}}[d0, d1*3 + d2, d3, d4]
 // CHECK:      tk.reduce add %{{.*}} over [2, 3]
 // CHECK:      tk.kernel [2, 2, 512] ins(%[[P]]
 // CHECK:      tk.reduce add %{{.*}} over [0, 1]
-func.func @rows_of_images(%x: tensor<2x8x14x512xf32>) -> (tensor<2x8x14x512xf32>, tensor<512xf32>) {
-  %e = tw.exp %x : tensor<2x8x14x512xf32>
-  %s = tw.sum %e over [0, 1, 2] : tensor<2x8x14x512xf32> -> tensor<512xf32>
-  func.return %e, %s : tensor<2x8x14x512xf32>, tensor<512xf32>
+func.func @rows_of_images(%x: tensor<2x6x14x512xf32>) -> (tensor<2x6x14x512xf32>, tensor<512xf32>) {
+  %e = tw.exp %x : tensor<2x6x14x512xf32>
+  %s = tw.sum %e over [0, 1, 2] : tensor<2x6x14x512xf32> -> tensor<512xf32>
+  func.return %e, %s : tensor<2x6x14x512xf32>, tensor<512xf32>
+}
+
+// -----
+
+// Of an image of seven rows each is a part.
+
+// CHECK-LABEL: @single_rows_of_images
+// CHECK:      %e, %[[P:.*]] = tk.kernel [2, 7, 12, 512] ins(%x : tensor<2x7x12x512xf32>) -> (tensor<2x7x12x512xf32>, tensor<2x7x512xf32>)
+// CHECK:      tk.reduce add %{{.*}} over [2]
+// CHECK:      tk.kernel [2, 7, 512] ins(%[[P]]
+func.func @single_rows_of_images(%x: tensor<2x7x12x512xf32>) -> (tensor<2x7x12x512xf32>, tensor<512xf32>) {
+  %e = tw.exp %x : tensor<2x7x12x512xf32>
+  %s = tw.sum %e over [0, 1, 2] : tensor<2x7x12x512xf32> -> tensor<512xf32>
+  func.return %e, %s : tensor<2x7x12x512xf32>, tensor<512xf32>
 }
 
 // -----
