@@ -23,12 +23,10 @@ from ..host.layouts import dense, transposed
 from ..host.memory_order import layout_of
 from ..result_memory import FREE, ORDER, result_attributes
 from ..rewrite import location_of, may_rewrite, skip
-from ..tensor.call_arguments import literal
 from .permute import Perm, inverse
 from .sink_transposes import sink_transposes
+from .worth_turning import GRADIENT, IMAGE, why_not
 
-GRADIENT, IMAGE, FILTERS = range(3)
-"""The operands of `aten::convolution_backward`."""
 _STRIDES = "tw.strides"
 _RANKS = (4, 5)
 """Of images and volumes."""
@@ -55,8 +53,10 @@ class ChannelsLastPass(ModulePass):
     it saves (`sink-transposes`). Arguments that lie so already are read so, and results whose strides nobody
     asked for (`tw.free`: what the backward pass is given) are stored so.
 
-    Nothing changes in a graph with a convolution in groups of several channels, which libraries do slowly in
-    this order, in f64, and without `channels_last`, which a target says.
+    Nothing changes in f64, without `channels_last`, which a target says, and in graphs that were found slower
+    so (`passes/layout/worth_turning.py`): with groups of several channels, which libraries do slowly in this
+    order; for training also where the channels of a convolution become half as many or less, or are few
+    everywhere.
     """
 
     name = "channels-last"
@@ -66,13 +66,12 @@ class ChannelsLastPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op) if self.channels_last else ():
             found = [inner for inner in function.body.block.ops if _is_turnable(inner)]
-            grouped = next((inner for inner in found if _is_grouped(inner)), None)
-            if grouped is not None:
+            if found and (why := why_not(function, found)) is not None:
                 for inner in found:
-                    skip(inner, f"its image stays as it is: {grouped.name} has groups of several channels")
-            elif turned := [
-                inner for inner in found if may_rewrite(inner, "reads and returns channels last")
-            ]:
+                    skip(inner, f"its image stays as it is: {why}")
+                continue
+            turned = [inner for inner in found if may_rewrite(inner, "its channels come last")]
+            if turned:
                 _Turning(function).run(turned)
 
 
@@ -102,13 +101,6 @@ def _is_turnable(op: Operation) -> bool:
         return True
     skip(op, "its image stays as it is: libraries know one order of f64, and of one dimension")
     return False
-
-
-def _is_grouped(op: Operation) -> bool:
-    if isinstance(op, AtenOp):
-        return literal(op, 9) != 1 and sizes_of(op.inputs[FILTERS])[1].constant != 1
-    assert isinstance(op, ConvolutionOp)
-    return op.groups.value.data != 1 and sizes_of(op.weight)[1].constant != 1
 
 
 def last(rank: int) -> Perm:

@@ -16,8 +16,9 @@ from tilewright.dialects.types import sizes_of
 
 from ..fusion.absorb_views import view_kernel
 from ..rewrite import carry_location, may_rewrite
-from .channels_last import FILTERS, is_turned, last, lies_turned
+from .channels_last import is_turned, last, lies_turned
 from .permute import inverse
+from .worth_turning import FILTERS
 
 
 @dataclass(frozen=True)

@@ -25,9 +25,9 @@ class Residual(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.stem, self.norm = nn.Conv2d(3, 10, 5, stride=2, padding=2, bias=False), nn.BatchNorm2d(10)
-        self.first, self.second = nn.Conv2d(10, 12, 3, stride=2, padding=1), nn.Conv2d(12, 12, 3, padding=1)
-        self.norms = nn.ModuleList([nn.BatchNorm2d(12), nn.BatchNorm2d(12)])
-        self.shortcut, self.head = nn.Conv2d(10, 12, 1, stride=2), nn.Linear(12, 5)
+        self.first, self.second = nn.Conv2d(10, 66, 3, stride=2, padding=1), nn.Conv2d(66, 66, 3, padding=1)
+        self.norms = nn.ModuleList([nn.BatchNorm2d(66), nn.BatchNorm2d(66)])
+        self.shortcut, self.head = nn.Conv2d(10, 66, 1, stride=2), nn.Linear(66, 5)
 
     def forward(self, x: Tensor) -> Tensor:
         x = F.max_pool2d(F.relu(self.norm(self.stem(x))), 3, 1, 1)
@@ -41,9 +41,9 @@ class Up(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.down, self.middle = nn.Conv2d(2, 8, 3, padding=1), nn.Conv2d(8, 8, 3, stride=2, padding=1)
-        self.norm, self.up = nn.GroupNorm(2, 8), nn.ConvTranspose2d(8, 6, 2, stride=2)
-        self.last = nn.Conv2d(14, 4, 3, padding=1)
+        self.down, self.middle = nn.Conv2d(2, 8, 3, padding=1), nn.Conv2d(8, 66, 3, stride=2, padding=1)
+        self.norm, self.up = nn.GroupNorm(3, 66), nn.ConvTranspose2d(66, 6, 2, stride=2)
+        self.last = nn.Conv2d(14, 9, 3, padding=1)
 
     def forward(self, x: Tensor) -> Tensor:
         x = F.silu(self.down(x))
@@ -55,8 +55,8 @@ class Separable(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.each, self.mix = nn.Conv2d(6, 6, 3, padding=1, groups=6), nn.Conv2d(6, 10, 1)
-        self.squeeze, self.excite = nn.Conv2d(10, 4, 1), nn.Conv2d(4, 10, 1)
+        self.each, self.mix = nn.Conv2d(6, 6, 3, padding=1, groups=6), nn.Conv2d(6, 66, 1)
+        self.squeeze, self.excite = nn.Conv2d(66, 4, 1), nn.Conv2d(4, 66, 1)
 
     def forward(self, x: Tensor) -> Tensor:
         y = F.hardswish(self.mix(self.each(x)))
@@ -67,7 +67,7 @@ class Volume(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.first, self.norm = nn.Conv3d(2, 6, 3, padding=1), nn.BatchNorm3d(6)
-        self.second = nn.Conv3d(6, 4, 2, stride=2)
+        self.second = nn.Conv3d(6, 66, 2, stride=2)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.second(F.elu(self.norm(self.first(x))))
@@ -78,7 +78,7 @@ class Grouped(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.first, self.second = nn.Conv2d(4, 8, 3, padding=1), nn.Conv2d(8, 8, 3, padding=1, groups=2)
+        self.first, self.second = nn.Conv2d(4, 66, 3, padding=1), nn.Conv2d(66, 8, 3, padding=1, groups=2)
 
     def forward(self, x: Tensor) -> Tensor:
         return self.second(F.relu(self.first(x)))

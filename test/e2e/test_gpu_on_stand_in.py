@@ -70,7 +70,7 @@ def test_training_of_convolutions(gpu: EmulatedGpu) -> None:
     """What the forward pass keeps lies as the backward pass reads it: with its channels last."""
     torch.manual_seed(0)
     model = nn.Sequential(
-        nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 4, 3)
+        nn.Conv2d(3, 6, 3, padding=1), nn.BatchNorm2d(6), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(6, 65, 3)
     )
     eager, x = copy.deepcopy(model), torch.randn(2, 3, 9, 12)
     leaves = [x.clone().requires_grad_() for _ in range(2)]

@@ -65,9 +65,9 @@ FAULTS = (
     ),
     Fault(
         "turned-groups",
-        _L + "channels_last.py",
-        "return op.groups.value.data != 1 and sizes_of(op.weight)[1].constant != 1",
-        "return op.groups.value.data != 1",
+        _L + "worth_turning.py",
+        "if _groups(op) != 1 and second != 1:",
+        "if _groups(op) != 1:",
         "images of depthwise convolutions stay as they are",
     ),
     Fault(

@@ -16,6 +16,7 @@ LIT: Mapping[str, Sequence[str]] = {
     "passes/tensor/decompose": ("passes/decompose", "passes/decompose_pooling"),
     "passes/layout/frozen": ("passes/hoist_frozen", "passes/pack_weights"),
     "passes/layout/packed_convolutions": ("passes/pack_convolutions",),
+    "passes/layout/worth_turning": ("passes/channels_last",),
     "passes/layout/permute": ("passes/sink_transposes",),
     "passes/fusion/body": ("passes/absorb_views", "passes/fuse"),
     "passes/fusion/match": ("passes/fuse", "passes/fuse_siblings"),
