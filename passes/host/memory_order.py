@@ -64,6 +64,6 @@ def _stated(value: SSAValue) -> Layout | None:
     if not isinstance(value, BlockArgument) or not isinstance(function, FuncOp):
         return None
     strides = attributes_of(function.arg_attrs, len(owner.args))[value.index].get("tw.strides")
-    return (
-        Layout(ZERO, sizes_of(value), parse_exprs(strides.data)) if isinstance(strides, StringAttr) else None
-    )
+    if not isinstance(strides, StringAttr):
+        return None
+    return Layout(ZERO, sizes_of(value), parse_exprs(strides.data))

@@ -38,12 +38,12 @@ class ChannelsLastPass(ModulePass):
 
     Before:
         %r = tw.convolution %x, %w ... : (tensor<2x8x5x5xbf16>, ...) -> tensor<2x16x5x5xbf16>
-        %e = tw.relu %r : tensor<2x16x5x5xbf16>
+        %e = tw.exp %r : tensor<2x16x5x5xbf16>
         %s = tw.convolution %e, %v ... : (tensor<2x16x5x5xbf16>, ...) -> tensor<2x4x5x5xbf16>
     After:
         %r = tw.convolution %x, %w ... {tw.strides = ["400, 1, 80, 16"]} : ...
         %l = tw.transpose %r by [0, 2, 3, 1] : tensor<2x16x5x5xbf16> -> tensor<2x5x5x16xbf16>
-        %e = tw.relu %l : tensor<2x5x5x16xbf16>
+        %e = tw.exp %l : tensor<2x5x5x16xbf16>
         %t = tw.transpose %e by [0, 3, 1, 2] : tensor<2x5x5x16xbf16> -> tensor<2x16x5x5xbf16>
         %s = tw.convolution %t, %v ... {tw.strides = ["100, 1, 20, 4"]} : ...
 
@@ -81,7 +81,7 @@ def is_turned(op: Operation) -> bool:
 
 
 def _orders(op: Operation) -> ArrayAttr[StringAttr]:
-    return ArrayAttr([_stated(result) for result in op.results])
+    return ArrayAttr([_strides_attr(result) for result in op.results])
 
 
 def _image_of(op: Operation) -> SSAValue | None:
@@ -125,7 +125,7 @@ class _Turning:
         for op in convolutions:
             self._convolution(op)
         results = self._results()
-        sink_transposes(self.block, self.seeds)
+        sink_transposes(self.block, frozenset(self.seeds))
         _cancel(self.block)
         self._store_results(results)
 
@@ -178,7 +178,7 @@ class _Turning:
             number
             for number, attributes in enumerate(result_attributes(self.function))
             if _is_image(value := ret.operands[number])
-            and (FREE in attributes or attributes.get(_STRIDES) == _stated(value))
+            and (FREE in attributes or attributes.get(_STRIDES) == _strides_attr(value))
         ]
         for number in found:
             self._turn_before(ret, number)
@@ -191,7 +191,7 @@ class _Turning:
         for number in found:
             value = ret.operands[number]
             if FREE in attributes[number] and _is_computed_turned(value):
-                attributes[number][_STRIDES] = _stated(value)
+                attributes[number][_STRIDES] = _strides_attr(value)
                 attributes[number][ORDER] = int_array(last(len(sizes_of(value))))
         if found:
             self.function.properties["res_attrs"] = ArrayAttr(map(DictionaryAttr, attributes))
@@ -225,7 +225,7 @@ def _strides(value: SSAValue) -> tuple[Expr, ...]:
     return transposed(dense(tuple(sizes[d] for d in perm)), inverse(perm)).strides
 
 
-def _stated(value: SSAValue) -> StringAttr:
+def _strides_attr(value: SSAValue) -> StringAttr:
     return StringAttr(format_exprs(_strides(value)))
 
 
