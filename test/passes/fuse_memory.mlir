@@ -240,3 +240,27 @@ func.func @pairs_that_are_returned(%m: tensor<64xf32>, %t: tensor<16384xf32>) ->
   %n = tw.max %p over [1] : tensor<64x16384xf32> -> tensor<64xf32>
   func.return %p, %n : tensor<64x16384xf32>, tensor<64xf32>
 }
+
+// -----
+
+// Wide differences are stored, since the caller wants them. What sums their squares reads what they are made of, which is
+// half as much. Through a cache they are read.
+// CHECK-LABEL: @more_to_read_than_its_sources
+// CHECK:      %[[T:.*]] = tk.kernel [1024, 64] ins(%x, %m :
+// CHECK:      tk.reduce
+// CHECK:      %d, %r = tk.kernel [1024, 64] ins(%x, %m, %[[T]] :
+// CHECK-NOT:  tk.kernel
+// CACHE-LABEL: @more_to_read_than_its_sources
+// CACHE:      %d, %q = tk.kernel [1024, 64] ins(%x, %m :
+// CACHE:      tk.kernel [1024, 64] ins(%q :
+// CACHE:      %r = tk.kernel [1024, 64] ins(%d,
+func.func @more_to_read_than_its_sources(%x: tensor<1024x64xbf16>, %m: tensor<64xf32>) -> (tensor<1024x64xf32>, tensor<1024x64xf32>) {
+  %c = tw.cast %x : tensor<1024x64xbf16> -> tensor<1024x64xf32>
+  %b = tw.broadcast %m dims [1] : tensor<64xf32> -> tensor<1024x64xf32>
+  %d = tw.sub %c, %b : tensor<1024x64xf32>
+  %q = tw.mul %d, %d : tensor<1024x64xf32>
+  %t = tw.sum %q over [0] : tensor<1024x64xf32> -> tensor<64xf32>
+  %u = tw.broadcast %t dims [1] : tensor<64xf32> -> tensor<1024x64xf32>
+  %r = tw.mul %d, %u : tensor<1024x64xf32>
+  func.return %d, %r : tensor<1024x64xf32>, tensor<1024x64xf32>
+}
