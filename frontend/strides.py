@@ -9,12 +9,14 @@ import torch
 
 from tilewright.dialects.index_expr import (
     ONE,
+    ZERO,
     Expr,
     format_exprs,
     is_nonnegative,
     maximum,
     row_major_strides,
 )
+from tilewright.passes.host import layouts
 
 from .symbols import Symbols
 
@@ -51,13 +53,9 @@ class Layout:
         return self.dense_order is not None
 
     @property
-    def dense_order(self) -> list[int] | None:
+    def dense_order(self) -> tuple[int, ...] | None:
         """All dimensions, outermost in memory first; None where there are gaps or overlaps, or may be."""
-        order = self._outermost_first()
-        expected = row_major_strides([self.sizes[d] for d in order])
-        if any(self.strides[d] != e for d, e in zip(order, expected, strict=True)):
-            return None
-        return [d for d, n in enumerate(self.sizes) if n.constant == 1] + order
+        return layouts.dense_order(layouts.Layout(ZERO, self.sizes, self.strides))
 
     @property
     def is_apart(self) -> bool:

@@ -45,7 +45,7 @@ def _as_strided_scatter(
     return _from_memory(b, filled, sizes_of(x), order)
 
 
-def _order_in_memory(b: Builder) -> list[int]:
+def _order_in_memory(b: Builder) -> tuple[int, ...]:
     """The dimensions of the first operand, outermost in memory first."""
     order = layout_of(b.input_fake(0), b.symbols).dense_order
     if order is None:
@@ -60,7 +60,7 @@ def _first(b: Builder, storage_offset: Any) -> int:
     return integer(storage_offset) - integer(b.symbols.expr(b.input_fake(0).storage_offset()))
 
 
-def _covering(sizes: tuple[Expr, ...], strides: Any, flat: SSAValue, offset: int) -> list[int] | None:
+def _covering(sizes: tuple[Expr, ...], strides: Any, flat: SSAValue, offset: int) -> tuple[int, ...] | None:
     """The order of dimensions that are all of the memory, each element once; None of others."""
     if offset or product(sizes) != sizes_of(flat)[0]:
         return None

@@ -11,7 +11,6 @@ from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import TransposeOp
 from tilewright.dialects.types import sizes_of
 
-from ..result_memory import attributes_of
 from ..rewrite import location_of
 from .layouts import Layout, dense, dense_order, transposed
 from .library_calls import is_call
@@ -63,7 +62,8 @@ def _stated(value: SSAValue) -> Layout | None:
     function = owner.parent_op()
     if not isinstance(value, BlockArgument) or not isinstance(function, FuncOp):
         return None
-    strides = attributes_of(function.arg_attrs, len(owner.args))[value.index].get("tw.strides")
+    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
+    strides = attributes[value.index].data.get("tw.strides") if attributes else None
     if not isinstance(strides, StringAttr):
         return None
     return Layout(ZERO, sizes_of(value), parse_exprs(strides.data))

@@ -19,13 +19,16 @@ from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.tw.view import TransposeOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
-from ..host.layouts import dense, transposed
+from ..host.layouts import dense, inverse, transposed
 from ..host.memory_order import layout_of
 from ..result_memory import FREE, ORDER, result_attributes
 from ..rewrite import location_of, may_rewrite, skip
-from .permute import Perm, inverse
+from ..tensor.convolution_gradients import GRADIENT, IMAGE, OF_IMAGE, computes_gradients, returned
+from ..tensor.driver import apply_rules
+from ..tensor.fold_views import transpose_chain
+from .permute import Perm
 from .sink_transposes import sink_transposes
-from .worth_turning import GRADIENT, IMAGE, why_not
+from .worth_turning import why_not
 
 _STRIDES = "tw.strides"
 _RANKS = (4, 5)
@@ -88,9 +91,7 @@ def _image_of(op: Operation) -> SSAValue | None:
     """The image of a convolution, or of one whose gradients `op` computes; None of other ops."""
     if isinstance(op, ConvolutionOp):
         return op.image
-    if isinstance(op, AtenOp) and op.callee.data == "aten::convolution_backward":
-        return op.inputs[IMAGE]
-    return None
+    return op.inputs[IMAGE] if computes_gradients(op) else None
 
 
 def _is_turnable(op: Operation) -> bool:
@@ -103,7 +104,7 @@ def _is_turnable(op: Operation) -> bool:
     return False
 
 
-def last(rank: int) -> Perm:
+def to_the_end(rank: int) -> Perm:
     """The transpose that brings channels to the end."""
     return (0, *range(2, rank), 1)
 
@@ -126,7 +127,7 @@ class _Turning:
             self._convolution(op)
         results = self._results()
         sink_transposes(self.block, frozenset(self.seeds))
-        _cancel(self.block)
+        apply_rules(self.function, {TransposeOp: (transpose_chain,)}, ChannelsLastPass.name)
         self._store_results(results)
 
     def _arguments(self) -> None:
@@ -144,8 +145,9 @@ class _Turning:
         op.attributes[_STRIDES] = _orders(op)
         after = op.next_op
         assert after is not None
-        for number, result in zip(_returned(op), op.results, strict=True):
-            if number == 0:
+        numbers = returned(op) if computes_gradients(op) else (OF_IMAGE,)
+        for number, result in zip(numbers, op.results, strict=True):
+            if number == OF_IMAGE:
                 self._turn_behind(result, after)
 
     def _turn_before(self, op: Operation, number: int) -> None:
@@ -162,7 +164,7 @@ class _Turning:
 
     def _turned(self, value: SSAValue, before: Operation) -> TransposeOp:
         """`value`, brought back from where its channels come last."""
-        perm = last(len(sizes_of(value)))
+        perm = to_the_end(len(sizes_of(value)))
         turned = TransposeOp(value, perm)
         back = TransposeOp(turned.result, inverse(perm))
         for new in (turned, back):
@@ -192,16 +194,9 @@ class _Turning:
             value = ret.operands[number]
             if FREE in attributes[number] and _is_computed_turned(value):
                 attributes[number][_STRIDES] = _strides_attr(value)
-                attributes[number][ORDER] = int_array(last(len(sizes_of(value))))
+                attributes[number][ORDER] = int_array(to_the_end(len(sizes_of(value))))
         if found:
             self.function.properties["res_attrs"] = ArrayAttr(map(DictionaryAttr, attributes))
-
-
-def _returned(op: Operation) -> Sequence[int]:
-    """What is returned of a convolution, or of the gradients of the image, the filters and the bias."""
-    if isinstance(op, AtenOp):
-        return range(3) if op.returns is None else ints(op.returns)
-    return (0,)
 
 
 def _is_written(arg: SSAValue) -> bool:
@@ -221,7 +216,7 @@ def _strides(value: SSAValue) -> tuple[Expr, ...]:
     sizes = sizes_of(value)
     if len(sizes) not in _RANKS:
         return row_major_strides(sizes)
-    perm = last(len(sizes))
+    perm = to_the_end(len(sizes))
     return transposed(dense(tuple(sizes[d] for d in perm)), inverse(perm)).strides
 
 
@@ -239,16 +234,5 @@ def _is_computed_turned(value: SSAValue) -> bool:
     """Whether a result is computed with its channels last."""
     owner = value.owner
     if isinstance(owner, TransposeOp):
-        return ints(owner.perm) == inverse(last(len(sizes_of(value))))
+        return ints(owner.perm) == inverse(to_the_end(len(sizes_of(value))))
     return lies_turned(value)
-
-
-def _cancel(block: Block) -> None:
-    """Leave out transposes that undo each other."""
-    for op in block.ops:
-        if isinstance(op, TransposeOp) and isinstance(before := op.source.owner, TransposeOp):
-            if ints(before.perm) == inverse(ints(op.perm)):
-                op.result.replace_all_uses_with(before.source)
-    for op in reversed(list(block.ops)):
-        if isinstance(op, TransposeOp) and not op.result.uses:
-            block.erase_op(op)

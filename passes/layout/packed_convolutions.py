@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import StringAttr, bf16, f32
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import bf16, f32
+from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.dialects.index_expr import as_expr
+from tilewright.dialects.index_expr import ONE, as_expr
 from tilewright.dialects.tw.base import Elementwise
 from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.tw.packed_convolution import PackedConvolutionOp, PackFilterOp
@@ -16,6 +15,7 @@ from tilewright.dialects.tw.view import ReshapeOp, SliceOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
+from ..host.memory_order import layout_of
 from .replacement import Replacement
 
 _FEW = 4
@@ -32,13 +32,10 @@ def lie_apart(image: SSAValue) -> bool:
     """Whether the channels of `image` are no neighbours: neither an op nor the caller made them so."""
     while isinstance(owner := image.owner, Operation) and owner.has_trait(Elementwise):
         image = owner.operands[0]
-    function = image.owner.parent_op() if isinstance(image, BlockArgument) else None
-    if not isinstance(image, BlockArgument) or not isinstance(function, FuncOp):
+    if isinstance(image.owner, Operation):
         return not isinstance(image.owner, TransposeOp)
-    if function.arg_attrs is None:
-        return True
-    strides = function.arg_attrs.data[image.index].data.get("tw.strides")
-    return not isinstance(strides, StringAttr) or strides.data.split(",")[1].strip() != "1"
+    layout = layout_of(image)
+    return layout.is_dense or layout.strides[1] != ONE
 
 
 class ConvolutionRewrite(Replacement[ConvolutionOp]):

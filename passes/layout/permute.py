@@ -38,6 +38,7 @@ from tilewright.dialects.tw.view import (
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
 
+from ..host.layouts import inverse
 from ..tensor.reshape_groups import reshape_groups
 
 Perm = tuple[int, ...]
@@ -46,10 +47,6 @@ Row = Callable[[Any, Sources, Perm], tuple[Operation, Perm]]
 """(op, operands to read, perm) -> (new op, permutation of its results)."""
 
 T = TypeVar("T")
-
-
-def inverse(perm: Perm) -> Perm:
-    return tuple(perm.index(i) for i in range(len(perm)))
 
 
 def is_identity(perm: Perm) -> bool:

@@ -15,10 +15,10 @@ from tilewright.dialects.tw.view import TransposeOp
 from tilewright.dialects.types import sizes_of
 
 from ..fusion.absorb_views import view_kernel
+from ..host.layouts import inverse
 from ..rewrite import carry_location, may_rewrite
-from .channels_last import is_turned, last, lies_turned
-from .permute import inverse
-from .worth_turning import FILTERS
+from ..tensor.convolution_gradients import FILTERS
+from .channels_last import is_turned, lies_turned, to_the_end
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def _turn(op: Operation, number: int) -> None:
         return
     if not may_rewrite(op, "its filters are turned"):
         return
-    perm = last(2 + len(kernel))
+    perm = to_the_end(2 + len(kernel))
     shown = TransposeOp(filters, perm)
     copy = view_kernel(shown)
     assert copy is not None

@@ -12,16 +12,13 @@ from math import prod
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.types import sizes_of
 
 from ..fusion.cost import extent
 from ..result_memory import FREE, result_attributes
-from ..tensor.call_arguments import literal
+from ..tensor.convolution_gradients import FILTERS, computes_gradients, groups_of
 
-GRADIENT, IMAGE, FILTERS = range(3)
-"""The operands of `aten::convolution_backward`."""
 _SMALL = 64
 """Channels that are few on both sides."""
 _GROUPED, _FEW, _NARROWING, _OTHERS = 1.358, 0.783, 0.725, 0.823
@@ -53,8 +50,8 @@ def _filters_of(op: Operation) -> tuple[int, int, tuple[int, ...]]:
 
 
 def _trains(function: FuncOp, convolutions: Sequence[Operation]) -> bool:
-    gradients = any(isinstance(op, AtenOp) for op in convolutions)
-    return gradients or any(FREE in attributes for attributes in result_attributes(function))
+    kept = any(FREE in attributes for attributes in result_attributes(function))
+    return kept or any(map(computes_gradients, convolutions))
 
 
 def _kind(op: Operation) -> float:
@@ -74,8 +71,8 @@ def _narrows(op: Operation) -> bool:
 def _groups(op: Operation) -> int | None:
     if isinstance(op, ConvolutionOp):
         return op.groups.value.data
-    assert isinstance(op, AtenOp)
-    return literal(op, 9)
+    assert computes_gradients(op)
+    return groups_of(op)
 
 
 def _work(op: Operation) -> float:

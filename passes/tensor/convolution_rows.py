@@ -16,8 +16,9 @@ from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
-from ..layout.channels_last import last
-from ..layout.permute import inverse
+from ..host.layouts import inverse
+from ..layout.channels_last import to_the_end
+from .convolution_gradients import OF_BIAS, OF_FILTERS, OF_IMAGE
 from .driver import Rewrite
 
 
@@ -55,18 +56,18 @@ class WindowRows:
         return self._brought_back(rw.value(ReshapeOp(rows, sizes)), rw)
 
     def gradients(self, gradient: SSAValue, wanted: Sequence[int], rw: Rewrite) -> dict[int, SSAValue]:
-        """Those of the image (0), whose elements are in one window each, the filters (1) and the bias (2)."""
-        pixels = rw.value(TransposeOp(gradient, last(2 + self.rank)))
+        """Those of the image, whose elements are in one window each, of the filters, and of the bias."""
+        pixels = rw.value(TransposeOp(gradient, to_the_end(2 + self.rank)))
         rows = rw.value(ReshapeOp(pixels, (product(sizes_of(pixels)[:-1]), sizes_of(self.weight)[0])))
         made: dict[int, SSAValue] = {}
-        if 0 in wanted:
-            made[0] = self._of_image(rw.value(MatmulOp(rows, self._filters(rw, turned=True))), rw)
-        if 1 in wanted:
-            made[1] = self._of_filters(
+        if OF_IMAGE in wanted:
+            made[OF_IMAGE] = self._of_image(rw.value(MatmulOp(rows, self._filters(rw, turned=True))), rw)
+        if OF_FILTERS in wanted:
+            made[OF_FILTERS] = self._of_filters(
                 rw.value(MatmulOp(rw.value(TransposeOp(rows, (1, 0))), self._rows(rw))), rw
             )
-        if 2 in wanted:
-            made[2] = rw.value(SumOp(rows, (0,)))
+        if OF_BIAS in wanted:
+            made[OF_BIAS] = rw.value(SumOp(rows, (0,)))
         return made
 
     def _rows(self, rw: Rewrite) -> SSAValue:
@@ -82,7 +83,7 @@ class WindowRows:
 
     def _filters(self, rw: Rewrite, *, turned: bool) -> SSAValue:
         """`[O, window]`, the elements of a window as an image has them that is `turned`, or is not."""
-        filters = rw.value(TransposeOp(self.weight, last(2 + self.rank))) if turned else self.weight
+        filters = rw.value(TransposeOp(self.weight, to_the_end(2 + self.rank))) if turned else self.weight
         return rw.value(ReshapeOp(filters, (sizes_of(filters)[0], self.window)))
 
     def _of_image(self, windows: SSAValue, rw: Rewrite) -> SSAValue:
@@ -102,12 +103,12 @@ class WindowRows:
         )
 
     def _brought_back(self, turned: SSAValue, rw: Rewrite) -> SSAValue:
-        return rw.value(TransposeOp(turned, inverse(last(2 + self.rank))))
+        return rw.value(TransposeOp(turned, inverse(to_the_end(2 + self.rank))))
 
 
 def pixels_of(image: SSAValue) -> SSAValue | None:
     """`[N, spatial..., C]` for an image that lies so in memory, of which it is a view."""
     owner = image.owner
-    if isinstance(owner, TransposeOp) and ints(owner.perm) == inverse(last(len(sizes_of(image)))):
+    if isinstance(owner, TransposeOp) and ints(owner.perm) == inverse(to_the_end(len(sizes_of(image)))):
         return owner.source
     return None

@@ -13,7 +13,6 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tw.aten import AtenOp
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
 from tilewright.dialects.tw.reduction import SumOp
@@ -24,11 +23,20 @@ from tilewright.dialects.types import element_type_of, is_half, sizes_of
 from ..layout.channels_last import is_turned
 from ..rewrite import skip
 from .call_arguments import each, literal, literals
+from .convolution_gradients import (
+    DILATION,
+    OF_BIAS,
+    OF_FILTERS,
+    OF_IMAGE,
+    PADDING,
+    STRIDES,
+    TRANSPOSED,
+    computes_gradients,
+    groups_of,
+    returned,
+)
 from .convolution_rows import WindowRows, pixels_of
 from .driver import Rewrite, Rules, apply_rules
-
-_IMAGE, _WEIGHT, _BIAS = range(3)
-"""The results of `aten::convolution_backward`."""
 
 
 @dataclass(frozen=True)
@@ -75,12 +83,10 @@ def _for_each(images: Expr, matrix: SSAValue, rw: Rewrite) -> SSAValue:
 
 def decompose_convolution_backward(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
     """The gradients of a product are products, that of its bias is a sum; all three, or none."""
-    assert isinstance(op, AtenOp)
-    if op.callee.data != "aten::convolution_backward":
+    if not computes_gradients(op):
         return None
-    wanted = range(3) if op.returns is None else ints(op.returns)
-    found = _product_of(op)
-    if found is None or (_IMAGE in wanted and not found.tiles):
+    wanted, found = returned(op), _product_of(op)
+    if found is None or (OF_IMAGE in wanted and not found.tiles):
         return None
     gradients = found.rows().gradients if found.turned else partial(_gradients, found)
     made = gradients(op.inputs[0], wanted, rw)
@@ -168,9 +174,15 @@ def _product_of(op: AtenOp) -> _Convolution | None:
     """The convolution whose gradients `op` computes, where that is a product."""
     gradient, image, weight = op.inputs
     rank = len(sizes_of(gradient)) - 2
-    strides, padding, dilation = (literals(op, number) for number in (4, 5, 6))
-    groups = literal(op, 9)
-    if strides is None or padding is None or dilation is None or literal(op, 7) != 0 or groups is None:
+    strides, padding, dilation = (literals(op, number) for number in (STRIDES, PADDING, DILATION))
+    groups = groups_of(op)
+    if (
+        strides is None
+        or padding is None
+        or dilation is None
+        or literal(op, TRANSPOSED) != 0
+        or groups is None
+    ):
         return None
     found = _Convolution(image, weight, each(strides, rank), is_turned(op))
     if not found.is_product(each(padding, rank), each(dilation, rank), groups):
@@ -188,17 +200,17 @@ def _gradients(
     batch, outputs, *places = sizes_of(gradient)
     rank, count, window = found.rank, product(places), sizes_of(found.weight)[1:]
     columns = rw.value(ReshapeOp(gradient, (batch, outputs, count)))
-    if _IMAGE in wanted:
+    if OF_IMAGE in wanted:
         filters = _for_each(batch, rw.value(TransposeOp(found.filters(rw), (1, 0))), rw)
         apart = rw.value(ReshapeOp(rw.value(MatmulOp(filters, columns)), (batch, *window, *places)))
         order = (0, 1, *(d for i in range(rank) for d in (2 + rank + i, 2 + i)))
-        made[_IMAGE] = rw.value(ReshapeOp(rw.value(TransposeOp(apart, order)), sizes_of(found.image)))
-    if _WEIGHT in wanted:
+        made[OF_IMAGE] = rw.value(ReshapeOp(rw.value(TransposeOp(apart, order)), sizes_of(found.image)))
+    if OF_FILTERS in wanted:
         lhs, rhs = (_over_all_images(value, rw) for value in (columns, found.windows(rw)))
         flat = rw.value(MatmulOp(lhs, rw.value(TransposeOp(rhs, (1, 0)))))
-        made[_WEIGHT] = rw.value(ReshapeOp(flat, sizes_of(found.weight)))
-    if _BIAS in wanted:
-        made[_BIAS] = rw.value(SumOp(columns, (0, 2)))
+        made[OF_FILTERS] = rw.value(ReshapeOp(flat, sizes_of(found.weight)))
+    if OF_BIAS in wanted:
+        made[OF_BIAS] = rw.value(SumOp(columns, (0, 2)))
     return made
 
 

@@ -248,7 +248,7 @@ FAULTS = (
     Fault(
         "convolution-tiles",
         _T + "decompose_convolutions.py",
-        "if found is None or (_IMAGE in wanted and not found.tiles):",
+        "if found is None or (OF_IMAGE in wanted and not found.tiles):",
         "if found is None:",
         "the gradient of an image is that of its windows alone, and of another shape",
     ),

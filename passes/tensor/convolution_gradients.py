@@ -1,0 +1,39 @@
+"""What calls of `aten::convolution_backward` are given and return.
+
+Schema: (grad_output, input, weight, bias_sizes, stride, padding, dilation, transposed, output_padding,
+groups, output_mask) -> the gradients of the image, the filters and the bias, of which some may be left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeGuard
+
+from xdsl.ir import Operation
+
+from tilewright.dialects.tw.aten import AtenOp
+from tilewright.dialects.tw.base import ints
+
+from .call_arguments import literal
+
+GRADIENT, IMAGE, FILTERS = range(3)
+"""The operands."""
+STRIDES, PADDING, DILATION, TRANSPOSED, GROUPS = 4, 5, 6, 7, 9
+"""Other arguments."""
+OF_IMAGE, OF_FILTERS, OF_BIAS = range(3)
+"""The results."""
+
+
+def computes_gradients(op: Operation) -> TypeGuard[AtenOp]:
+    """Whether `op` computes gradients of a convolution."""
+    return isinstance(op, AtenOp) and op.callee.data == "aten::convolution_backward"
+
+
+def returned(op: AtenOp) -> Sequence[int]:
+    """Which gradients are the results of the call, in their order."""
+    return range(3) if op.returns is None else ints(op.returns)
+
+
+def groups_of(op: AtenOp) -> int | None:
+    """The number of groups of channels; None where that is a symbol."""
+    return literal(op, GROUPS)
