@@ -90,6 +90,7 @@ _GPU: tuple[str, ...] = (
     "recompute-products",
     "sum-in-chains",
     "walk-lists",
+    "sum-in-products",
     "sum-at-source",
     "scatter-at-source",
     _FUSION_GPU["fuse-siblings"],

@@ -129,15 +129,15 @@ def _simplify(bounds: Bounds, value: Expr) -> Expr:
         for atom in monomial:
             factor = factor * (bounds.simplify_call(atom) if isinstance(atom, Call) else from_atom(atom))
         total = total + factor
-    return _joined(total)
+    return _joined(bounds, total)
 
 
-def _joined(total: Expr) -> Expr:
-    """`(x floordiv n)*n + x mod n` is `x`."""
+def _joined(bounds: Bounds, total: Expr) -> Expr:
+    """`(x floordiv n)*n + x mod n` is `x`, also where the quotient was made simpler."""
     for monomial, c in total.terms:
         if len(monomial) == 1 and isinstance(atom := monomial[0], Call) and atom.name == "mod":
-            quotient = from_atom(Call("floordiv", atom.lhs, atom.rhs))
-            rest = total - from_atom(atom) * c - quotient * atom.rhs * c
-            if len(rest.terms) == len(total.terms) - 2:
-                return _joined(rest + atom.lhs * c)
+            part = bounds.simplify(atom.lhs // atom.rhs) * atom.rhs * c
+            rest = total - from_atom(atom) * c - part
+            if len(rest.terms) == len(total.terms) - 1 - len(part.terms):
+                return _joined(bounds, rest + atom.lhs * c)
     return total

@@ -10,10 +10,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from ..ir_access import ops_of
 from .access import LoadOp, StoreOp
 from .compute import ReduceOp
-from .domain import REDUCTIONS_AND_SCANS, Axes, axes_of, axes_of_op, domains_of
+from .domain import REDUCTIONS_AND_SCANS, Axes, axes_of, axes_of_op, domains_of, reduced_axes
 
 FACTORS = "tk.factors"
 """Attribute of the `tk.reduce` of a product: the type that its factors have in the program, a half or i8."""
+OF_TILE = "tk.of_tile"
+"""Attribute of what reduces the result of a product in its kernel: along the rows, or columns, of one tile."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +23,7 @@ class Contraction:
     """`sum over (rows x columns x over) of left * right`.
 
     `right` does not vary over `rows`, and `left` not over `columns`, unless they are shared;
-    both vary over `over`.
+    both vary over `over`. Where rows of the result are reduced as well, `rows` are those of a tile.
     """
 
     reduce: ReduceOp
@@ -31,6 +33,10 @@ class Contraction:
     rows: Axes
     columns: Axes
     over: Axes
+    tile: Axes = frozenset()
+    """The rows, or the columns, if those of each tile are reduced."""
+    parts: Axes = frozenset()
+    """Other axes of the result's rows, or columns, then."""
 
     def sources(self) -> frozenset[LoadOp]:
         """The loads that feed the product."""
@@ -48,7 +54,8 @@ class Contraction:
 def find_contraction(block: Block, *, shared_columns: bool = False) -> Contraction | None:
     """The matrix product of a kernel whose only reduction it is; None for any other kernel.
 
-    None also where a store walks along the sum again, as in `out[i, j, k] = sum(i, j) * c[k]`: tiles do not.
+    Beside it tiles of the result may be reduced (`tk.of_tile`). None also where a store walks along the sum
+    again, as in `out[i, j, k] = sum(i, j) * c[k]`: tiles do not.
     One of integers is a product only where the reduction has `tk.factors`.
 
     With `shared_columns` the columns may be axes of both operands, as in a sum of
@@ -67,7 +74,12 @@ def find_contraction(block: Block, *, shared_columns: bool = False) -> Contracti
         columns = (domains[left] & domains[right]) - over
     if not rows or not columns or _walked_again(block, over):
         return None
-    return Contraction(reduce, product, left, right, rows, columns, over)
+    tile = frozenset(a for op in ops_of(block) if OF_TILE in op.attributes for a in reduced_axes(op))
+    if not tile:
+        return Contraction(reduce, product, left, right, rows, columns, over)
+    if tile.isdisjoint(columns):
+        return Contraction(reduce, product, left, right, tile, columns, over, tile, rows - tile)
+    return Contraction(reduce, product, left, right, rows, tile, over, tile, columns - tile)
 
 
 def find_matrix_vector(block: Block) -> Contraction | None:
@@ -89,7 +101,9 @@ def _sum_of_products(
     block: Block,
 ) -> tuple[ReduceOp, arith.MulfOp | arith.MuliOp, dict[SSAValue, Axes]] | None:
     """The only reduction of a kernel, if it adds products of values that vary over all it adds up."""
-    reductions = [op for op in ops_of(block) if type(op) in REDUCTIONS_AND_SCANS]
+    reductions = [
+        op for op in ops_of(block) if type(op) in REDUCTIONS_AND_SCANS and OF_TILE not in op.attributes
+    ]
     if len(reductions) != 1 or not isinstance(reduce := reductions[0], ReduceOp):
         return None
     product = reduce.value.owner

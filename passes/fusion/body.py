@@ -67,7 +67,7 @@ def rename_axes(ops: Iterable[Operation], names: Mapping[int, Sequence[int]]) ->
     for op in ops:
         axes = [new for a in named_axes(op) for new in names[a]]
         if isinstance(op, Reduction) or (axes and type(op) is StoreOp):
-            op.properties["axes"] = axes_attr(*sorted(axes))
+            op.properties["axes"] = axes_attr(*sorted({*axes}))
         elif isinstance(op, Along):
             op.properties["axis"] = IntegerAttr(axes[0], i64)
 

@@ -28,6 +28,8 @@ from .naming import NAME
 _Order = tuple[int, ...]
 """Axes, slowest first."""
 
+_LEAST = 1 << 31
+
 
 @dataclass(frozen=True)
 class LeaveProductsPass(ModulePass):
@@ -49,7 +51,7 @@ class LeaveProductsPass(ModulePass):
 
     name = "leave-products"
 
-    least: int = 1 << 31
+    least: int = _LEAST
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         apply_rules(op, {KernelOp: (lambda kernel, rw: _leave(kernel, rw, self.least),)}, self.name)
@@ -57,16 +59,29 @@ class LeaveProductsPass(ModulePass):
 
 def _leave(kernel: Operation, rw: Rewrite, least: int) -> SSAValue | None:
     assert isinstance(kernel, KernelOp)
+    found = _of_library(kernel, least)
+    if isinstance(found, str):
+        return skip(kernel, found)
+    return None if found is None else _call(kernel, rw, *found)
+
+
+def is_left(kernel: KernelOp) -> bool:
+    """Whether `kernel` is one that this pass makes a call of a library."""
+    return isinstance(_of_library(kernel, _LEAST), tuple)
+
+
+def _of_library(kernel: KernelOp, least: int) -> tuple[_Parts, _Roles] | str | None:
+    """The large product that `kernel` is; or why it is more than that."""
     found = find_contraction(kernel.body.block)
     if found is None or (static_product(kernel.space) or 0) < least:
         return None
     parts = _parts(kernel, found)
     if parts is None:
-        return skip(kernel, "its product has neighbours in the kernel")
+        return "its product has neighbours in the kernel"
     for sides in (parts, parts.turned()):
         if (roles := _roles(kernel, sides)) is not None:
-            return _call(kernel, rw, sides, roles)
-    return skip(kernel, "a factor of its product, or what it stores, is no dense matrix")
+            return sides, roles
+    return "a factor of its product, or what it stores, is no dense matrix"
 
 
 @dataclass(frozen=True)

@@ -79,7 +79,7 @@ def match(
     with split axes would not line up with its other neighbours.
     """
     of_p, of_c = bodies.of(producer), bodies.of(consumer)
-    if of_p.reduced and of_c.reduced and of_p.contraction is not None:
+    if complete is None and of_p.reduced and of_c.reduced and of_p.contraction is not None:
         return "a matrix product takes no second reduction"
     for _ in range(8):
         found = _try_match(producer, consumer, bodies, complete or complete_match)

@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.scalars import is_number, number_of, predicate_of
 from tilewright.dialects.tk.compute import DISTINCT, ReduceOp
-from tilewright.dialects.tk.contraction import FACTORS
+from tilewright.dialects.tk.contraction import FACTORS, OF_TILE
 from tilewright.dialects.tk.domain import Along, Axes, Reduction, domains_of
 
 
@@ -105,7 +105,8 @@ def find_chain(block: Block) -> Chain | None:
 
 
 def _is_plain(op: Operation) -> bool:
-    return isinstance(op, ReduceOp) and len(op.over) == 1 and op.result.type == f32
+    plain = isinstance(op, ReduceOp) and len(op.over) == 1 and op.result.type == f32
+    return plain and OF_TILE not in op.attributes
 
 
 class _Finder:

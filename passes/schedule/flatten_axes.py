@@ -9,18 +9,15 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim, product
+from tilewright.dialects.index_expr import Bounds, Expr, Var, dim, product
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import axes_attr, map_attr
 from tilewright.dialects.tk.domain import Along, Reduction, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite, skip
-from .coalesce_axes import is_through
+from .joined_axes import Merge, joined
 from .roles import groups_of
-
-Merge = tuple[int, int, Expr]
-"""Two axes that become one, and the size of the second."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ def _rewrite(func: FuncOp, sizes: Sequence[Expr], merges: Sequence[Merge], numbe
     renamed = {Var("d", old): dim(new) for old, new in number.items()}
     for op in func.body.block.ops:
         if exprs := exprs_of(op):
-            flat = [bounds.simplify(_merged(e, merges).substitute(renamed)) for e in exprs]
+            flat = [bounds.simplify(joined(e, merges).substitute(renamed)) for e in exprs]
             op.properties["map"] = map_attr(flat)
             if isinstance(op, StoreOp) and op.over:
                 op.properties["axes"] = axes_attr(*sorted({number[a] for a in op.over}))
@@ -88,14 +85,3 @@ def _rewrite(func: FuncOp, sizes: Sequence[Expr], merges: Sequence[Merge], numbe
             op.properties["axes"] = axes_attr(*sorted({number[a] for a in op.over}))
         elif isinstance(op, Along):
             op.properties["axis"] = IntegerAttr(number[op.along], i64)
-
-
-def _merged(expr: Expr, merges: Sequence[Merge]) -> Expr:
-    """`expr` where each `high` is an axis of `size(high) * size(low)` steps and `low` is none any more."""
-    for high, low, size in merges:
-        a, b = Var("d", high), Var("d", low)
-        if is_through(expr, high, low, size):
-            expr = expr.substitute({a: ZERO}).substitute({b: dim(high)})
-        else:
-            expr = expr.substitute({a: dim(high) // size, b: dim(high) % size})
-    return expr

@@ -50,6 +50,8 @@ class Split:
     """Whether the parts cover the axis exactly."""
     beside: tuple[StoreOp, ...] = ()
     """What is stored along the reduced axes as well: parts do it as they go."""
+    walked: tuple[int, ...] = ()
+    """Axes along which the product is summed of whose tiles these are the parts."""
 
 
 def _size(expr: Expr) -> int:

@@ -12,6 +12,7 @@ from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.domain import domains_of
 from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import bytes_of, element_type, is_float8, is_half
 
 from ..rewrite import skip
@@ -27,8 +28,8 @@ _LARGEST = 128 * 256
 """Elements of a tile that 8 warps hold while they do nothing costly with them."""
 _MANY = 8
 """Tiles beside the sums that an eighth of it has room for, and no more of it."""
-_LEAST = 16
-"""Matrix units take no smaller sides."""
+_LEAST, _NARROW = 16, 32
+"""Matrix units take no smaller sides; tiles are not made smaller than that for more programs."""
 _LINE = 128
 """Bytes of a factor along the sum that one step takes, where it has as many."""
 _ACCESS = 16
@@ -75,12 +76,12 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
         count *= estimate(func.space[axis])
     held = _held(func, {row, column}, depth, limits)
     area = _LARGEST >> (3 if held > _MANY else max(0, min(2, held - 1)))
-    rows, columns = _sides(m, n, count, _tops(product, types, limits), limits.cores, area)
+    rows, columns = _tile(product, (m, n), count, _tops(product, types, limits), limits.cores, area)
     least = _LEAST_BYTES if width == 1 else _LEAST
     deep = min(_LINE // width, power_of_two(max(least, sizes[2] or _LINE)))
     most = 8 if rows * columns >= min(area, 128 * 128) else 4
     found = Blocks(
-        (*((a, 1) for a in batches), (row, rows), (column, columns), (depth, deep)),
+        (*((a, 1) for a in batches if a not in product.parts), *_grid(product, rows, columns), (depth, deep)),
         len(batches) + 2,
         warps=filled_warps(max(rows, columns) * deep, _ACCESS // width, limits.lanes, most),
         stages=_stages((rows + columns) * deep * width, limits.shared),
@@ -88,7 +89,7 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
         swizzle=8,
         product="tf32" if limits.tf32 and width == 4 else "ieee",
         kind="product",
-        varied=(row, column, depth),
+        varied=tuple(a for a in (row, column, depth) if a not in product.tile),
     )
     return decide_descriptors(func, product, found) if limits.descriptors else found
 
@@ -103,6 +104,7 @@ def _held(func: FuncOp, tile: set[int], depth: int, limits: Limits) -> int:
 
     Random numbers are the costliest, where registers also hold factors. A tile of sums that comes from
     elsewhere comes as one more. What is read of more than halves is as large as the sums: two tiles.
+    Deviations from a mean want the tile until the mean is known.
     """
     domains = domains_of(func.body.block)
     after = [op for op in func.body.block.ops if op.results and tile <= domains[op.results[0]]]
@@ -111,6 +113,7 @@ def _held(func: FuncOp, tile: set[int], depth: int, limits: Limits) -> int:
     held += sum(isinstance(op, RandomOp) for op in after) if not limits.from_shared else 0
     if any(isinstance(op, LoadOp) and bytes_of(element_type(op.buffer.type)) > 2 for op in after):
         held = max(held, 2)
+    held += any(isinstance(op, MomentsOp) for op in func.body.block.ops)
     return held + 1 if held and limits.sums_apart else held
 
 
@@ -129,6 +132,26 @@ def _tops(product: Contraction, types: tuple[Attribute, Attribute], limits: Limi
     return 128, 256 if room and limits.shared >= _WIDE else 128
 
 
+def _tile(
+    product: Contraction, sizes: tuple[int, int], batches: int, tops: tuple[int, int], cores: int, area: int
+) -> tuple[int, int]:
+    """Rows and columns of a tile: of what it reduces all, since nobody else does."""
+    m, n = sizes
+    if not product.tile:
+        return _sides(m, n, batches, tops, cores, area)
+    if product.tile == product.rows:
+        return power_of_two(m), _beside(power_of_two(m), n, batches, tops[1], cores, area)
+    return _beside(power_of_two(n), m, batches, tops[0], cores, area), power_of_two(n)
+
+
+def _grid(product: Contraction, rows: int, columns: int) -> tuple[tuple[int, int], ...]:
+    """Rows and columns of blocks, those last of which there are many."""
+    (row,), (column,), parts = product.rows, product.columns, tuple((a, 1) for a in product.parts)
+    if product.tile == product.columns:
+        return (column, columns), (row, rows), *parts
+    return (row, rows), *parts, (column, columns)
+
+
 def _sides(m: int, n: int, batches: int, tops: tuple[int, int], cores: int, area: int) -> tuple[int, int]:
     """The largest tile, of at most `area` elements, that leaves a program to every multiprocessor."""
     rows, columns = (
@@ -136,11 +159,19 @@ def _sides(m: int, n: int, batches: int, tops: tuple[int, int], cores: int, area
     )
     while rows * columns > area:
         rows, columns = (rows, columns // 2) if columns >= rows else (rows // 2, columns)
-    while rows * columns > 32 * 32 and -(-m // rows) * -(-n // columns) * batches < cores:
-        if rows >= columns and rows > 32:
+    while rows * columns > _NARROW * _NARROW and -(-m // rows) * -(-n // columns) * batches < cores:
+        if rows >= columns and rows > _NARROW:
             rows //= 2
-        elif columns > 32:
+        elif columns > _NARROW:
             columns //= 2
         else:
             break
     return rows, columns
+
+
+def _beside(fixed: int, size: int, batches: int, top: int, cores: int, area: int) -> int:
+    """The other side of such a tile where the program needs `fixed` of the one, since it reduces them."""
+    side = min(top, power_of_two(max(_LEAST, size)))
+    while side > _NARROW and (fixed * side > area or -(-size // side) * batches < cores):
+        side //= 2
+    return side

@@ -1,4 +1,4 @@
-"""Matrix products on tiles: a loop over the sum's axis around `tk.mma`, the epilogue behind it."""
+"""Matrix products on tiles: a loop over the sum's axis around `tk.mma`, behind it the rest, reductions too."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ from tilewright.dialects.tk.share import SHARED
 from tilewright.dialects.tk.tiles import MmaOp
 
 from .blocks import Blocks
-from .body import Body
+from .body import Body, Reduction
 from .factors import factor, factor_types
 from .roles import matrix_product
+from .tile_nest import TileAccumulators
 from .tile_writer import TileWriter
 from .writer import Known, Scope
 
@@ -52,8 +53,12 @@ class ProductWriter:
         loop = self.main.loop(scope, self.depth, (start,))
         self._step(scope.inner(loop.body.block), loop)
         scope.env[reduce.result] = loop.res[0]
+        tiles = TileAccumulators(self.main.plan, self.main, self.body)
         for op in self.body.closure(self.body.sinks(), Known(scope)):
-            self.main.copy(scope, op)
+            if isinstance(op, Reduction):
+                tiles.reduce(scope, op)
+            else:
+                self.main.copy(scope, op)
 
     def _step(self, scope: Scope, loop: ForOp) -> None:
         """One block of the sum."""

@@ -29,7 +29,7 @@ class Group:
 
     role: str
     """`parallel`, `across` (contiguous for some accesses of a transpose), `reduced`, `scanned` (or sorted);
-    of a matrix product `batch`, `rows`, `columns`, `sum`."""
+    of a matrix product `batch`, `rows`, `columns`, `sum`, and `parts` where tiles are reduced."""
     axes: tuple[int, ...]
 
 
@@ -48,7 +48,7 @@ def groups_of(func: FuncOp, *, tiled: bool = True) -> list[Group]:
     groups: dict[tuple[str, object], list[int]] = {}
     for axis in sorted(range(len(func.space)), key=lambda a: (-weights.get(a, 0), a)):
         groups.setdefault(roles[axis], []).append(axis)
-    order = ("parallel", "batch", "across", "last", "rows", "columns", "scanned", "reduced", "sum")
+    order = ("parallel", "batch", "parts", "across", "last", "rows", "columns", "scanned", "reduced", "sum")
 
     def place(item: tuple[tuple[str, object], list[int]]) -> tuple[int, int, int]:
         (name, _), axes = item
@@ -77,10 +77,13 @@ def _chain_roles(func: FuncOp, chain: Chain) -> Mapping[int, tuple[str, object]]
 
 def _product_roles(func: FuncOp, product: Contraction) -> Mapping[int, tuple[str, object]]:
     def role(axis: int) -> str:
-        for name, axes in (("sum", product.over), ("rows", product.rows), ("columns", product.columns)):
-            if axis in axes:
-                return name
-        return "batch"
+        sides = {
+            "sum": product.over,
+            "rows": product.rows,
+            "columns": product.columns,
+            "parts": product.parts,
+        }
+        return next((name for name, axes in sides.items() if axis in axes), "batch")
 
     return {axis: (role(axis), None) for axis in range(len(func.space))}
 

@@ -5,25 +5,53 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.index_expr import Expr, Var, dim
+from tilewright.dialects.index_expr import Bounds, Expr, Var, dim
+from tilewright.dialects.index_expr.shapes import static_product
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import axes_attr
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import tensor_type
 
+from ..fusion.body import rename_axes, rewrite_exprs
 from ..fusion.kernel_builder import KernelBuilder
 from ..fusion.naming import NAME
 from .body import Body
 from .combine import identities
 from .cut_levels import Env, copied, named, sources_of
-from .parts_of_sums import Split, Splittable
+from .parts_of_sums import Split
+
+
+def split(kernel: KernelOp, body: Body, plan: Split) -> tuple[KernelOp, KernelOp]:
+    """Put two kernels where one was: one reduces the parts, the other one their results."""
+    beside = {op.buffer for op in plan.beside}
+    stored = [d in beside for d in kernel.destinations]
+    parts = PartsBuilder(kernel, body, plan, stored).build()
+    rest = whole(kernel, body, plan, parts, stored)
+    of_parts, of_rest = iter(parts.results[len(_handed_on(kernel, plan)) :]), iter(rest.results)
+    return put_in_place(kernel, parts, rest, [next(of_parts if early else of_rest) for early in stored])
+
+
+def put_in_place(
+    kernel: KernelOp, first: KernelOp, second: KernelOp, results: Sequence[SSAValue]
+) -> tuple[KernelOp, KernelOp]:
+    """Put two kernels where one was, whose results are `results` now."""
+    block = kernel.parent
+    assert block is not None
+    block.insert_ops_before([first, second], kernel)
+    for old, new in zip(kernel.results, results, strict=True):
+        old.replace_all_uses_with(new)
+        new.name_hint = old.name_hint
+    block.erase_op(kernel)
+    return first, second
 
 
 class PartsBuilder:
-    """Builds the kernel that reduces the parts: axes are the kept ones, the part, the place in it, others.
+    """Builds the kernel that reduces the parts: axes are the kept ones, the part, the place in it, others,
+    and those that a product is summed along.
 
     Its results are the parts, then those of `kernel` that are `stored` beside.
     """
@@ -33,14 +61,16 @@ class PartsBuilder:
         self.kept = [kernel.space[a] for a in plan.kept]
         self.ops = body.closure((*plan.reductions, *plan.beside), frozenset[SSAValue]())
         self.stored = [i for i, early in enumerate(stored) if early]
+        self.handed_on = _handed_on(kernel, plan)
         self.used = sources_of(kernel, self.ops)
-        sizes = (*self.kept, plan.count, plan.length, *(kernel.space[a] for a in plan.others))
+        within = (kernel.space[a] for a in (*plan.others, *plan.walked))
+        sizes = (*self.kept, plan.count, plan.length, *within)
         self.b = KernelBuilder(
             kernel.location,
             sizes,
             [kernel.operands[i] for i in self.used],
             [
-                *(tensor_type(v.type, (plan.count, *self.kept)) for v in partial_results(plan)),
+                *(tensor_type(v.type, (plan.count, *self.kept)) for v in self.handed_on),
                 *(kernel.result_types[i] for i in self.stored),
             ],
         )
@@ -48,32 +78,33 @@ class PartsBuilder:
     def build(self) -> KernelOp:
         plan, b, rank = self.plan, self.b, len(self.kept)
         place = dim(rank) * plan.length + dim(rank + 1)
-        change = {Var("d", plan.axis): place}
-        change.update((Var("d", a), dim(i)) for i, a in enumerate(plan.kept))
-        change.update((Var("d", a), dim(rank + 2 + i)) for i, a in enumerate(plan.others))
+        at = {a: (i,) for i, a in enumerate(plan.kept)} | {plan.axis: (rank, rank + 1)}
+        at |= {a: (rank + 2 + i,) for i, a in enumerate((*plan.others, *plan.walked))}
+        change = {Var("d", a): place if a == plan.axis else dim(new[0]) for a, new in at.items()}
         sources = zip(self.used, b.kernel.sources, strict=True)
         env = {self.kernel.sources[i]: new for i, new in sources}
-        beside = b.kernel.destinations[len(partial_results(plan)) :]
+        beside = b.kernel.destinations[len(self.handed_on) :]
         env.update((self.kernel.destinations[i], new) for i, new in zip(self.stored, beside, strict=True))
         inside: SSAValue | None = None
         if not plan.even:
             inside = b.compare_int("slt", b.index(place), b.index(self.kernel.space[plan.axis]))
-        axes = [rank + 1, *range(rank + 2, rank + 2 + len(plan.others))]
         for op in self.ops:
             b.location = op.location
             if op in plan.reductions and inside is not None:
                 self._or_identities(op, env, inside)
             new = copied(op, env, change)
-            if isinstance(new, Splittable):
-                new.properties["axes"] = axes_attr(*axes)
+            rename_axes([new], at)
+            if op in plan.reductions:
+                new.properties["axes"] = axes_attr(*sorted(at[a][-1] for a in plan.reductions[0].over))
             elif isinstance(new, LoadOp) and inside is not None and plan.axis in self.body.runs[op]:
                 new = self._masked(new, inside)
             elif isinstance(new, StoreOp) and inside is not None:
                 new = self._masked_store(new, inside)
             b.block.add_op(new)
             env.update(zip(op.results, new.results, strict=True))
-        for i, value in enumerate(partial_results(plan)):
+        for i, value in enumerate(self.handed_on):
             b.store(env[value], _place_of_part(rank), i)
+        rewrite_exprs(b.block.ops, Bounds(b.kernel.space).simplify)
         b.kernel.attributes[NAME] = named(self.kernel, "part")
         return b.kernel
 
@@ -109,21 +140,26 @@ def whole(kernel: KernelOp, body: Body, plan: Split, parts: KernelOp, stored: Se
     """The kernel that reduces the results of the parts, and does the rest."""
     kept = [kernel.space[a] for a in plan.kept]
     rank = len(kept)
-    done = frozenset(partial_results(plan))
+    handed_on, numbers = _handed_on(kernel, plan), _numbers(kernel, plan)
+    done = frozenset(value for op in plan.reductions for value in op.results)
     sinks = [op for op in body.sinks() if op not in plan.beside]
     ops = [op for op in body.closure(sinks, done) if op not in plan.reductions]
     used = sources_of(kernel, ops)
-    inputs = [*parts.results[: len(done)], *(kernel.operands[i] for i in used)]
+    inputs = [*parts.results[: len(handed_on)], *(kernel.operands[i] for i in used)]
     types = [kernel.result_types[i] for i, early in enumerate(stored) if not early]
     b = KernelBuilder(kernel.location, (*kept, plan.count), inputs, types)
     change = {Var("d", a): dim(i) for i, a in enumerate(plan.kept)}
-    env = {kernel.sources[i]: b.kernel.sources[len(done) + n] for n, i in enumerate(used)}
+    env = {kernel.sources[i]: b.kernel.sources[len(handed_on) + n] for n, i in enumerate(used)}
     rest = [d for d, early in zip(kernel.destinations, stored, strict=True) if not early]
     env.update(zip(rest, b.kernel.destinations, strict=True))
-    parts_of = iter(range(len(parts.results)))
     for op in plan.reductions:
         b.location = op.location
-        values = [b.load(next(parts_of), _place_of_part(rank)) for _ in op.results]
+        values = [
+            b.constant(numbers[value], value.type)
+            if value in numbers
+            else b.load(handed_on.index(value), _place_of_part(rank))
+            for value in op.results
+        ]
         if isinstance(op, ReduceOp):
             new = b.add(ReduceOp.make(op.kind.data, values[0], (rank,)))
         else:
@@ -137,9 +173,19 @@ def whole(kernel: KernelOp, body: Body, plan: Split, parts: KernelOp, stored: Se
     return b.kernel
 
 
-def partial_results(plan: Split) -> list[OpResult]:
-    """What each part hands on."""
-    return [value for op in plan.reductions for value in op.results]
+def _handed_on(kernel: KernelOp, plan: Split) -> list[SSAValue]:
+    """What each part stores: not how many numbers it has, where all have as many."""
+    known = _numbers(kernel, plan)
+    return [value for op in plan.reductions for value in op.results if value not in known]
+
+
+def _numbers(kernel: KernelOp, plan: Split) -> dict[SSAValue, float]:
+    """How many numbers each part has, for those of which each place counts once."""
+    size = static_product((plan.length, *(kernel.space[a] for a in plan.others)))
+    moments = [op for op in plan.reductions if isinstance(op, MomentsOp) and op.of_numbers]
+    if not plan.even or size is None:
+        return {}
+    return {op.number: float(size) for op in moments if isinstance(op.count.owner, arith.ConstantOp)}
 
 
 def _place_of_part(rank: int) -> list[Expr]:

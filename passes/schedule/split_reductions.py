@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions
@@ -17,7 +15,7 @@ from ..rewrite import may_rewrite, skip
 from .body import Body, Reduction
 from .cut_levels import cut
 from .parts_of_sums import first_reductions, split_of
-from .split_kernels import PartsBuilder, partial_results, whole
+from .split_kernels import put_in_place, split
 
 
 @dataclass(frozen=True)
@@ -65,30 +63,11 @@ def _split(kernel: KernelOp, programs: int) -> None:
     if isinstance(early := first_reductions(kernel, body, programs), tuple):
         if may_rewrite(kernel, "it was cut behind its first reductions"):
             first, second = cut(kernel, body, early)
-            for part in _replaced(kernel, first, second, second.results):
+            for part in put_in_place(kernel, first, second, second.results):
                 _split(part, programs)
         return
     plan = early if isinstance(early, str) else split_of(kernel, body, programs)
     if isinstance(plan, str):
         return skip(kernel, f"not split: {plan}")
     if may_rewrite(kernel, "its reductions were split"):
-        beside = {op.buffer for op in plan.beside}
-        stored = [d in beside for d in kernel.destinations]
-        first = PartsBuilder(kernel, body, plan, stored).build()
-        second = whole(kernel, body, plan, first, stored)
-        of_first, of_second = iter(first.results[len(partial_results(plan)) :]), iter(second.results)
-        _replaced(kernel, first, second, [next(of_first if early else of_second) for early in stored])
-
-
-def _replaced(
-    kernel: KernelOp, first: KernelOp, second: KernelOp, results: Sequence[SSAValue]
-) -> tuple[KernelOp, KernelOp]:
-    """Put two kernels where one was, whose results are `results` now."""
-    block = kernel.parent
-    assert block is not None
-    block.insert_ops_before([first, second], kernel)
-    for old, new in zip(kernel.results, results, strict=True):
-        old.replace_all_uses_with(new)
-        new.name_hint = old.name_hint
-    block.erase_op(kernel)
-    return first, second
+        split(kernel, body, plan)

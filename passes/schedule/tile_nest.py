@@ -112,6 +112,11 @@ class TileAccumulators(Accumulators):
         assert not isinstance(carry.op, ScanOp)
         scope.env.update(zip(carry.op.results, self.collapsed(scope, carry.op, carry.values), strict=True))
 
+    def reduce(self, scope: Scope, op: Reduction) -> None:
+        """The results of `op` over what a tile has."""
+        found = self.collapsed(scope, op, self.elements(scope, op), joined=False)
+        scope.env.update(zip(op.results, found, strict=True))
+
     def collapsed(
         self, scope: Scope, op: Reduction, values: Sequence[SSAValue], *, joined: bool = True
     ) -> Sequence[SSAValue]:
@@ -331,8 +336,7 @@ class TileNest(NestBuilder):
         elif isinstance(op, SortOp):
             self.sums.sort(scope, op)
         elif isinstance(op, Reduction) and self.tiles.full.over[op]:
-            found = self.sums.collapsed(scope, op, self.sums.elements(scope, op), joined=False)
-            scope.env.update(zip(op.results, found, strict=True))
+            self.sums.reduce(scope, op)
         else:
             super().write(scope, op)
 

@@ -22,7 +22,7 @@ from tilewright.dialects.tk.loops import ForOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.types import element_type
 
-from .blocks import Blocks, divides
+from .blocks import Blocks, covers, divides
 from .body import Body
 from .combine import select
 from .plan import Plan
@@ -168,7 +168,7 @@ class TileWriter(Writer):
     ) -> list[SSAValue]:
         """A store that does not run over a grid axis is left to the first program along it."""
         for axis in self.grid:
-            if axis in self.full.runs[op] or (self.space[axis].constant or 0) == 1:
+            if axis in self.full.runs[op] or covers(self.block[axis], self.space[axis]):
                 continue
             at = self.put(scope, IndexOp.make(dim(axis)))
             zero = self.constant(IntegerAttr(0, i64))

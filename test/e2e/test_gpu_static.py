@@ -48,7 +48,7 @@ def test_kernels_of_a_model_have_no_faults(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
-    ("name", "count"), [("lanes", 9), ("rows", 23), ("masks", 4), ("room", 15), ("shared", 6)]
+    ("name", "count"), [("lanes", 9), ("rows", 23), ("masks", 4), ("room", 15), ("shared", 6), ("tiles", 3)]
 )
 def test_lanes_load_by_whole_instructions(name: str, count: int, target: str, tmp_path: Path) -> None:
     """Warps of 64 lanes want more elements, fewer warps, and of masks fewer elements; nothing spills."""

@@ -400,6 +400,27 @@ FAULTS = (
         "an axis that the sum does not read is taken for one of size 1",
     ),
     Fault(
+        "tiles-that-divide",
+        _S + "sum_in_products.py",
+        "fitting = [n for n in _PARTS if rows % n == 0 and rows > n]",
+        "fitting = [n for n in _PARTS if rows > n]",
+        "rows behind the last whole tile are not reduced",
+    ),
+    Fault(
+        "tiles-read-again",
+        _S + "sum_in_products.py",
+        "if any(size != ONE and c not in read for c, size in enumerate(consumer.space)):",
+        "if False:",
+        "a product is stored once for each element that its result is combined with",
+    ),
+    Fault(
+        "numbers-of-a-part",
+        _S + "split_kernels.py",
+        "size = static_product((plan.length, *(kernel.space[a] for a in plan.others)))",
+        "size = static_product((plan.length,))",
+        "parts of several axes are taken to have the numbers of one of them",
+    ),
+    Fault(
         "scattered-several-times",
         _S + "scatter_at_source.py",
         "if any(consumer.space[a] != ONE for a in scattered.difference(axes.values())):",

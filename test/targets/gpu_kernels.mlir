@@ -108,6 +108,24 @@ tk.func @product [2048, 2048, 1000] (%a: memref<2048000xf16>, %b: memref<2048000
   tk.store %5, %o[d0*2048 + d1] : f32, memref<4194304xf32>
 }
 
+// What a tile reduces of its rows is stored by the program of the part.
+// CHECK: def sums_of_tiles(a0, a1, a2, a3):
+// CHECK: d1 = (p // (8 * 4)) * 64
+// CHECK: [[S:v[0-9]+]] = tl.sum({{acc[0-9]+}}, 0, keep_dims=True)
+// CHECK-NEXT: tl.store(a3 + (d0 * 128 + x2), [[S]])
+tk.func @sums_of_tiles [128, 8, 64, 32] (%a: memref<16384xf16>, %b: memref<4096xf16>, %o: memref<65536xf16>, %s: memref<1024xf32>) {
+  %0 = tk.load %a[d1*2048 + d2*32 + d3] : memref<16384xf16> -> f16
+  %1 = arith.extf %0 : f16 to f32
+  %2 = tk.load %b[d3*128 + d0] : memref<4096xf16> -> f16
+  %3 = arith.extf %2 : f16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [3] {tk.factors = f16} : f32
+  %6 = arith.truncf %5 : f32 to f16
+  tk.store %6, %o[d1*8192 + d2*128 + d0] : f16, memref<65536xf16>
+  %7 = tk.reduce add %5 over [2] {tk.of_tile} : f32
+  tk.store %7, %s[d1*128 + d0] : f32, memref<1024xf32>
+}
+
 // A factor that costs much is made by all threads together.
 // CHECK: def shared(a0, a1, a2):
 // CHECK: [[NARROW:v[0-9]+]] = v{{[0-9]+}}.to(tl.float16)

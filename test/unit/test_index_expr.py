@@ -70,6 +70,16 @@ def test_bounds_remove_divisions() -> None:
     assert str(bounds.simplify((dim(2) * 64 + dim(3)) // 32)) == "d2*2 + (d3 floordiv 32)"
 
 
+def test_an_axis_that_was_divided_is_put_together_again() -> None:
+    """Also where a quotient became simpler: 64 rows of pixels lie in one image of 3136."""
+    bounds, sizes = Bounds((as_expr(392), as_expr(64))), [as_expr(n) for n in (8, 56, 56)]
+    row = dim(0) * 64 + dim(1)
+    whole = linearize(delinearize(row, sizes), row_major_strides(sizes))
+    assert bounds.simplify(whole) == row
+    assert bounds.simplify(whole * 4 + 1) == row * 4 + 1
+    assert str(bounds.simplify(row % 56 + row // 56 * 57)) != str(row)
+
+
 @pytest.mark.parametrize(
     ("text", "simple"),
     [

@@ -1,0 +1,242 @@
+"""Pass `sum-in-products`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.index_expr import ONE, Var, as_expr
+from tilewright.dialects.index_expr.shapes import linearize, row_major_strides, static_product
+from tilewright.dialects.ir_access import defined_functions
+from tilewright.dialects.tk.access import StoreOp
+from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.contraction import FACTORS, OF_TILE, Contraction, find_contraction
+from tilewright.dialects.tk.domain import Axes, axes_of_exprs, reduced_axes
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tk.moments import MomentsOp
+from tilewright.dialects.types import sizes_of
+
+from ..fusion.body import loads_of, simplify_body, store_to
+from ..fusion.contents import Bodies
+from ..fusion.leave_products import is_left
+from ..fusion.match import Match, Undo, match
+from ..fusion.merge import merge, users_to_sink
+from ..fusion.naming import NAME, name_of, words_of
+from ..rewrite import may_rewrite, skip
+from .body import Body
+from .joined_axes import join_axes
+from .parts_of_sums import Split, Splittable, reduces_in_parts, stores_beside
+from .same_rows import readers_of_rows
+from .split_kernels import split
+
+
+@dataclass(frozen=True)
+class SumInProductsPass(ModulePass):
+    """Reduce the rows of a product in the programs that make them; a second kernel adds up the parts.
+
+    Before (the gradient of a bias):
+        %y = tk.kernel [1024, 768, 512] ins(%x, %w : ...) -> (tensor<1024x768xbf16>)
+            {... tk.reduce add %p over [2] {tk.factors = bf16} ... tk.store %v, %o[d0, d1] ...}
+        %s = tk.kernel [768, 1024] ins(%y : ...) -> (tensor<768xf32>) {... tk.reduce add %0 over [1] ...}
+    After:
+        %p, %y = tk.kernel [768, 16, 64, 512] ins(%x, %w : ...) -> (tensor<16x768xf32>, tensor<1024x768xbf16>)
+            {... tk.reduce add %p over [3] {tk.factors = bf16} ... tk.store %v, %o[d1*64 + d2, d0] ...
+             tk.reduce add %v over [2] {tk.of_tile} ...}
+        %s = tk.kernel [768, 16] ins(%p : ...) -> (tensor<768xf32>) {... tk.reduce add %0 over [1] ...}
+
+    So are the statistics of a norm over rows of pixels, and what its gradient sums: the result of a product
+    is read once less. A part is what a tile has of rows, which `schedule-gpu` gives the program. Left alone
+    are products whose rows make no whole tiles; that are summed in parts themselves for there being few
+    tiles (`split-reductions`); that a library would multiply (`leave-products`), but for short sums; and
+    what would read many tiles beside, or what a kernel can sum that reads all of it anyway (`sum-at-source`).
+    """
+
+    name = "sum-in-products"
+
+    programs: int = 128
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in defined_functions(op):
+            for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
+                # one that is part of another by now has no parent
+                if kernel.parent is not None and (found := find_contraction(kernel.body.block)) is not None:
+                    _reduce(kernel, found, self.programs)
+
+
+_PARTS = (128, 64, 32)
+"""Rows of a tile."""
+_BESIDE = 64
+"""Columns of one where so many programs are wanted."""
+_LEAST = 16
+"""Of columns, and of products that a sum adds: matrix units take no fewer."""
+_TILES = 2
+"""Tensors of the size of the result that are read beside it: more leave no room for a tile of worth."""
+_SHORT = 1024
+"""Products that a sum adds: kernels of ours are no slower than a library's where memory is waited for."""
+
+
+def _reduce(product: KernelOp, found: Contraction, programs: int) -> None:
+    """Take in what reduces the rows, or the columns, of what `product` stores."""
+    users = {use.operation for result in product.results for use in result.uses}
+    readers = {op for op in users if isinstance(op, KernelOp) and _only_reduces(op)}
+    if not readers or not _only_stores(product):
+        return
+    if (why := _declined(product, found, programs)) is not None:
+        return skip(product, f"what it makes is reduced elsewhere: {why}")
+    block = product.parent_block()
+    assert block is not None
+    taken = _Taken(product)
+    for reader in [op for op in block.ops if op in readers]:
+        assert isinstance(reader, KernelOp)
+        others = [other for other, _ in readers_of_rows(reader) if other not in readers]
+        if any(_read_beside(reader, other) == 0 for other in others):
+            skip(reader, "not reduced where a product makes it: another kernel reads all that it does")
+        elif (why := taken.take(reader)) is not None:
+            skip(reader, f"not reduced where a product makes it: {why}", product.results[0])
+    if taken.kernel is not product:
+        _in_parts(taken, programs)
+
+
+def _only_stores(kernel: KernelOp) -> bool:
+    """Whether all that it does is to store, each element once."""
+    effects = [op for op in kernel.body.block.ops if not op.results]
+    once = all(isinstance(op, StoreOp) and not op.scatters for op in effects)
+    return once and not kernel.attributes.keys() - {NAME}
+
+
+def _only_reduces(kernel: KernelOp) -> bool:
+    """Whether its reductions go along the same axes, and nothing there meets their results."""
+    found = [op for op in kernel.body.block.ops if reduced_axes(op)]
+    over = {reduced_axes(op) for op in found}
+    if len(over) != 1 or not all(isinstance(op, ReduceOp | MomentsOp) for op in found):
+        return False
+    if not _only_stores(kernel) or find_contraction(kernel.body.block) is not None:
+        return False
+    return stores_beside(kernel, Body.of(kernel.body.block), frozenset(*over)) is not None
+
+
+def _declined(product: KernelOp, found: Contraction, programs: int) -> str | None:
+    """Why `product` stays as it is, whatever reads it."""
+    if FACTORS not in found.reduce.attributes:
+        return "its factors are no halves"
+    sides = [
+        static_product([product.space[a] for a in axes]) for axes in (found.rows, found.columns, found.over)
+    ]
+    depth = sides[-1]
+    if any(size is None for size in sides) or depth is None:
+        return "a size is symbolic"
+    if min(size for size in sides if size is not None) < _LEAST:
+        return "matrix units do not make it"
+    if reduces_in_parts(product, 2 * programs):
+        return "it is summed in parts itself"
+    return "a library multiplies" if is_left(product) and depth > _SHORT else None
+
+
+@dataclass
+class _Taken:
+    """A product, and what was taken in so far."""
+
+    kernel: KernelOp
+    read: int = 0
+    """Tensors of the size of the result that are read for it."""
+    words: list[str] = field(default_factory=list[str])
+    bodies: Bodies = field(default_factory=Bodies)
+
+    def take(self, reader: KernelOp) -> str | None:
+        """Make one kernel of both; why not."""
+        undo: Undo = {}
+        found = match(self.kernel, reader, self.bodies, undo, _complete)
+        sunk = found if isinstance(found, str) else users_to_sink(self.kernel, reader)
+        read = self.read + _read_beside(reader, self.kernel)
+        rows = static_product([reader.space[a] for a in self.bodies.of(reader).reduced]) or 0
+        why = sunk if isinstance(sunk, str) else _too_much(rows, read)
+        if (
+            why is None
+            and isinstance(found, Match)
+            and may_rewrite(reader, "reduced where a product makes it")
+        ):
+            assert not isinstance(sunk, str)
+            self.read = read
+            self.words += words_of(reader)
+            for op in reader.body.block.ops:
+                if reduced_axes(op):
+                    op.attributes[OF_TILE] = UnitAttr()
+            self.kernel = merge(self.kernel, reader, self.bodies, found, sunk)
+            return None
+        for changed, restore in undo.items():
+            restore()
+            self.bodies.changed(changed)
+        return why
+
+
+def _complete(producer: KernelOp, consumer: KernelOp, bodies: Bodies, axes: dict[int, int]) -> Match | str:
+    """The consumer reads all that is not summed by the product, and reduces all rows of it or all columns."""
+    product = bodies.of(producer).contraction
+    assert product is not None
+    read, reduced = {*axes.values()}, bodies.of(consumer).reduced
+    if any(size != ONE and c not in read for c, size in enumerate(consumer.space)):
+        return "it is read again and again"
+    own = [a for a in range(len(producer.space)) if a not in axes]
+    if any(producer.space[a] != ONE and a not in product.over for a in own):
+        return "one of its axes is not read"
+    axes |= {a: len(consumer.space) + i for i, a in enumerate(own)}
+    sides = (product.tile,) if product.tile else (product.rows, product.columns)
+    if reduced not in [frozenset(axes[a] for a in side) for side in sides]:
+        return "neither all rows nor all columns are reduced"
+    return Match(axes, (*consumer.space, *(producer.space[a] for a in own)), reduced)
+
+
+def _too_much(rows: int, read: int) -> str | None:
+    if rows % _PARTS[-1] or rows == _PARTS[-1]:
+        return f"{rows} make no whole tiles"
+    return f"{read} tiles would be read beside" if read > _TILES else None
+
+
+def _read_beside(reader: KernelOp, product: KernelOp) -> int:
+    """How many tensors `reader` reads along all of its axes that `product` neither makes nor reads."""
+    known = {*product.results, *product.operands}
+    along = frozenset(a for a, size in enumerate(reader.space) if size != ONE)
+    inputs = zip(reader.operands, reader.sources, strict=True)
+    others = [source for value, source in inputs if value not in known]
+    return sum(any(along <= axes_of_exprs(op.subscripts) for op in loads_of(source)) for source in others)
+
+
+def _in_parts(taken: _Taken, programs: int) -> None:
+    """Two kernels: one reduces tiles, the other one what the tiles hand on."""
+    kernel = taken.kernel
+    found = find_contraction(kernel.body.block)
+    assert found is not None
+    number = join_axes(kernel, _slowest_first(kernel, found.tile))
+    simplify_body(kernel)
+    body = Body.of(kernel.body.block)
+    (axis,), walked = {number[a] for a in found.tile}, tuple(sorted(number[a] for a in found.over))
+    kept = tuple(a for a in range(len(kernel.space)) if a != axis and a not in walked)
+    rows, columns = (static_product([kernel.space[a] for a in axes]) or 0 for axes in ((axis,), kept))
+    fitting = [n for n in _PARTS if rows % n == 0 and rows > n]
+    many = (n for n in fitting if rows // n * max(1, columns // _BESIDE) >= programs)
+    length = next(many, fitting[-1])
+    reductions = tuple(op for op in body.ops if isinstance(op, Splittable) and OF_TILE in op.attributes)
+    beside = tuple(
+        op
+        for op in body.sinks()
+        if isinstance(op, StoreOp) and {*reductions}.isdisjoint(body.closure([op], ()))
+    )
+    count = as_expr(rows // length)
+    plan = Split(reductions, axis, kept, (), count, as_expr(length), even=True, beside=beside, walked=walked)
+    _, rest = split(kernel, body, plan)
+    rest.attributes[NAME] = name_of(taken.words)
+
+
+def _slowest_first(kernel: KernelOp, axes: Axes) -> list[int]:
+    """`axes` in the order in which the first result that has all of them lies."""
+    for destination in kernel.destinations:
+        store = store_to(destination)
+        if store is not None and axes <= axes_of_exprs(store.subscripts):
+            flat = linearize(store.subscripts, row_major_strides(sizes_of(destination)))
+            steps = {a: flat.coefficient(Var("d", a)) for a in axes}
+            known = {a: step.constant or 0 for a, step in steps.items() if step is not None}
+            return sorted(axes, key=lambda a: (-known.get(a, 0), a))
+    return sorted(axes)
