@@ -15,7 +15,7 @@ from .domain import REDUCTIONS_AND_SCANS, Axes, axes_of, axes_of_op, domains_of,
 FACTORS = "tk.factors"
 """Attribute of the `tk.reduce` of a product: the type that its factors have in the program, a half or i8."""
 OF_TILE = "tk.of_tile"
-"""Attribute of what reduces the result of a product in its kernel: along the rows, or columns, of one tile."""
+"""Attribute of what reduces the result of a product in its kernel, along the rows or columns of one tile."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Matrix products on tiles: a loop over the sum's axis around `tk.mma`, behind it the rest, reductions too."""
+"""Matrix products on tiles: a loop over the sum's axis around `tk.mma`, then the rest, reductions too."""
 
 from __future__ import annotations
 

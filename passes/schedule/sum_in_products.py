@@ -48,10 +48,11 @@ class SumInProductsPass(ModulePass):
         %s = tk.kernel [768, 16] ins(%p : ...) -> (tensor<768xf32>) {... tk.reduce add %0 over [1] ...}
 
     So are the statistics of a norm over rows of pixels, and what its gradient sums: the result of a product
-    is read once less. A part is what a tile has of rows, which `schedule-gpu` gives the program. Left alone
-    are products whose rows make no whole tiles; that are summed in parts themselves for there being few
-    tiles (`split-reductions`); that a library would multiply (`leave-products`), but for short sums; and
-    what would read many tiles beside, or what a kernel can sum that reads all of it anyway (`sum-at-source`).
+    is read once less. A part is what a tile has of rows, which `schedule-gpu` gives the program; the last one
+    of many rows may have fewer. Left alone are products of few rows that make no whole tiles; that are summed
+    in parts themselves for there being few tiles (`split-reductions`); that a library would multiply
+    (`leave-products`), but for short sums; and what would read many tiles beside, or what a kernel can sum
+    that reads all of it anyway (`sum-at-source`).
     """
 
     name = "sum-in-products"
@@ -68,6 +69,8 @@ class SumInProductsPass(ModulePass):
 
 _PARTS = (128, 64, 32)
 """Rows of a tile."""
+_MANY = 512
+"""So many that it does not matter if the last tile is not whole."""
 _BESIDE = 64
 """Columns of one where so many programs are wanted."""
 _LEAST = 16
@@ -190,7 +193,7 @@ def _complete(producer: KernelOp, consumer: KernelOp, bodies: Bodies, axes: dict
 
 
 def _too_much(rows: int, read: int) -> str | None:
-    if rows % _PARTS[-1] or rows == _PARTS[-1]:
+    if rows <= _PARTS[-1] or (rows % _PARTS[-1] and rows < _MANY):
         return f"{rows} make no whole tiles"
     return f"{read} tiles would be read beside" if read > _TILES else None
 
@@ -216,16 +219,19 @@ def _in_parts(taken: _Taken, programs: int) -> None:
     kept = tuple(a for a in range(len(kernel.space)) if a != axis and a not in walked)
     rows, columns = (static_product([kernel.space[a] for a in axes]) or 0 for axes in ((axis,), kept))
     fitting = [n for n in _PARTS if rows % n == 0 and rows > n]
+    if rows >= _MANY and not any(n > _PARTS[-1] for n in fitting):
+        fitting = [*_PARTS]
     many = (n for n in fitting if rows // n * max(1, columns // _BESIDE) >= programs)
     length = next(many, fitting[-1])
+    even = rows % length == 0
     reductions = tuple(op for op in body.ops if isinstance(op, Splittable) and OF_TILE in op.attributes)
     beside = tuple(
         op
         for op in body.sinks()
         if isinstance(op, StoreOp) and {*reductions}.isdisjoint(body.closure([op], ()))
     )
-    count = as_expr(rows // length)
-    plan = Split(reductions, axis, kept, (), count, as_expr(length), even=True, beside=beside, walked=walked)
+    count = as_expr(-(-rows // length))
+    plan = Split(reductions, axis, kept, (), count, as_expr(length), even=even, beside=beside, walked=walked)
     _, rest = split(kernel, body, plan)
     rest.attributes[NAME] = name_of(taken.words)
 

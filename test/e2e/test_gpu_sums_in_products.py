@@ -49,6 +49,8 @@ CASES: dict[str, tuple[Callable[..., object], tuple[Shape, ...]]] = {
     "bias": (bias, ((192, 40), (40, 33), (33,))),
     "statistics": (statistics, ((3, 8, 16, 24), (24, 65), (65,))),
     "gradient of a norm": (gradient_of_norm, ((160, 17), (17, 70), (160, 70))),
+    "last tile": (statistics, ((3, 11, 17, 24), (24, 40), (40,))),
+    "last tile of a batch": (matrices, ((2, 519, 16), (2, 16, 17))),
     "largest column": (largest_column, ((37, 32), (32, 96))),
     "matrices": (matrices, ((3, 64, 16), (3, 16, 40))),
 }

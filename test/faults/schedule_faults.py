@@ -400,11 +400,11 @@ FAULTS = (
         "an axis that the sum does not read is taken for one of size 1",
     ),
     Fault(
-        "tiles-that-divide",
+        "tiles-that-hang-over",
         _S + "sum_in_products.py",
-        "fitting = [n for n in _PARTS if rows % n == 0 and rows > n]",
-        "fitting = [n for n in _PARTS if rows > n]",
-        "rows behind the last whole tile are not reduced",
+        "even = rows % length == 0",
+        "even = True",
+        "the last tile has rows that are none",
     ),
     Fault(
         "tiles-read-again",

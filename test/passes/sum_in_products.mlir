@@ -97,6 +97,26 @@ func.func @batch(%x: tensor<3x96x16xbf16>, %w: tensor<3x16x32xbf16>) -> (tensor<
 
 // -----
 
+// Of many rows the last tile may have fewer; others are masked.
+
+// CHECK-LABEL: @last_tile
+// CHECK:      %[[P:.*]], %e = tk.kernel [32, 5, 128, 16] ins(%x, %w : {{.*}}) -> (tensor<5x32xf32>, tensor<520x32xbf16>)
+// CHECK:      %[[I:.*]] = arith.cmpi slt
+// CHECK:      tk.load %{{.*}}[d1*128 + d2, d3] if %[[I]]
+// CHECK:      tk.store %{{.*}}, %{{.*}}[d1*128 + d2, d0] if %[[I]]
+// CHECK:      arith.select %[[I]]
+// CHECK:      tk.reduce add %{{.*}} over [2] {tk.of_tile}
+// CHECK:      tk.kernel [32, 5] ins(%[[P]] :
+func.func @last_tile(%x: tensor<520x16xbf16>, %w: tensor<16x32xbf16>) -> (tensor<520x32xbf16>, tensor<32xf32>) {
+  %m = tw.matmul %x, %w : (tensor<520x16xbf16>, tensor<16x32xbf16>) -> tensor<520x32xbf16>
+  %e = tw.exp %m : tensor<520x32xbf16>
+  %f = tw.cast %e : tensor<520x32xbf16> -> tensor<520x32xf32>
+  %s = tw.sum %f over [0] : tensor<520x32xf32> -> tensor<32xf32>
+  func.return %e, %s : tensor<520x32xbf16>, tensor<32xf32>
+}
+
+// -----
+
 // Left alone: rows that make no whole tiles, or only one.
 
 // REMARK: not reduced where a product makes it: 72 make no whole tiles
