@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -76,6 +76,10 @@ class Scope:
         scope = self.inner(self.block)
         scope.depth = self.depth
         return scope
+
+    def knowing(self, env: Mapping[SSAValue, SSAValue]) -> Scope:
+        """A scope at the same place that knows nothing but these values."""
+        return Scope(self.block, dict(env), depth=self.depth)
 
 
 class Writer:

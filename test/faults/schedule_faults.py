@@ -296,14 +296,14 @@ FAULTS = (
     ),
     Fault(
         "chain-rescale",
-        _S + "chain_writer.py",
+        _S + "chain_step.py",
         "value = self._emit(scope, arith.MulfOp, value, scale)",
         "assert scale is not None",
         "sums of attention are not scaled down when a later block has a larger maximum",
     ),
     Fault(
         "chain-beyond-end",
-        _S + "chain_writer.py",
+        _S + "chain_step.py",
         "        scope.env[value] = tile\n        best =",
         "        best =",
         "what hangs over the last block of attention counts in its sums",
