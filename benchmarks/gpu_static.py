@@ -4,7 +4,8 @@
     python -m benchmarks.gpu_static --models bert,gpt2 --targets sm_90 --dtypes bf16 --json out.json --resume
 
 Nothing runs: models are traced and lowered at benchmark sizes (`slim`: with one layer of each kind),
-and every kernel is compiled, equal ones once. Binaries stay in the folder `--cache`.
+once for all targets of which passes are told the same, and every kernel is compiled, equal ones once.
+Binaries stay in the folder `--cache`.
 A kernel is at fault where it spills registers, takes more shared memory than a program may
 have, or multiplies halves or bytes without a tensor-core instruction. The exit status counts them.
 """
@@ -48,7 +49,7 @@ from tilewright.targets.registry import Target, register_target
 
 TARGETS = ("sm_80", "sm_90", "sm_100", "gfx942")
 _FOUND: list[ModuleOp] = []
-"""The graphs that were compiled, in order, up to what differs between targets."""
+"""The graphs that were compiled, in order, up to where they are scheduled."""
 _PIPELINE = PIPELINES["gpu"]
 _SCHEDULE = _PIPELINE.index("expand-float8")
 
@@ -89,11 +90,17 @@ def build(graph: Graph, request: Any) -> Callable[[list[Any]], list[Any]]:
     return run
 
 
-def modules_of(model: str, dtype: str, scale: str, training: bool) -> list[ModuleOp]:
+def lowering_for(target: str) -> tuple[str, ...]:
+    """The passes before those that schedule, told what they ask of an architecture."""
+    passes = parse_pipeline(",".join(_PIPELINE[:_SCHEDULE]))
+    return tuple(map(str, with_facts(passes, architecture(target).facts)))
+
+
+def modules_of(model: str, dtype: str, scale: str, training: bool, passes: tuple[str, ...]) -> list[ModuleOp]:
     """What a model becomes: one module per graph, the backward's included, not yet scheduled."""
     torch._dynamo.reset()
     _FOUND.clear()
-    register_target(Target(name="gpu_static", build=build, pipeline=_PIPELINE[:_SCHEDULE]))
+    register_target(Target(name="gpu_static", build=build, pipeline=passes))
     case = load(model, scale, 8, dtype, training=training)
     compiled = torch.compile(case.model, backend="mlir", options={"target": "gpu_static"})
     with torch._dynamo.config.patch(dict(BY_NAME[model].dynamo)), torch.set_grad_enabled(training):
@@ -109,6 +116,22 @@ def unit_of(module: ModuleOp, target: str) -> TritonUnit:
     passes = parse_pipeline(",".join(_PIPELINE[_SCHEDULE:]))
     run_pipeline(new_context(), copy, with_facts(passes, architecture(target).facts))
     return emit_unit(copy)
+
+
+def units_of(
+    model: str, dtype: str, scale: str, training: bool, targets: Iterable[str]
+) -> list[tuple[TritonUnit, str]]:
+    """The kernels of a model for each target. It is traced once for those that are lowered alike.
+
+    (Once per module would not do: what the backward graph is given lies as the forward's passes chose.)
+    """
+    lowered: dict[tuple[str, ...], list[ModuleOp]] = {}
+    found: list[tuple[TritonUnit, str]] = []
+    for target in targets:
+        if (passes := lowering_for(target)) not in lowered:
+            lowered[passes] = modules_of(model, dtype, scale, training, passes)
+        found += [(unit_of(module, target), target) for module in lowered[passes]]
+    return found
 
 
 def text_of(unit: TritonUnit, kernel: TritonKernel) -> str:
@@ -257,8 +280,7 @@ def main(
         title = f"{model} {dtype} {kind}"
         if not (missing := [target for target in targets.split(",") if (title, target) not in done]):
             continue
-        modules = modules_of(model, dtype, scale, kind == "training")
-        units = [(unit_of(module, target), target) for target in missing for module in modules]
+        units = units_of(model, dtype, scale, kind == "training", missing)
         compile_missing((job_of(u, k, t) for u, t in units for k in u.kernels), cache, workers)
         rows += [row for unit, target in units for row in rows_of(title, unit, target, cache)]
         if output is not None:

@@ -1,9 +1,9 @@
 """The loop along chained products; those of its steps of which a mask hides nothing have one without it.
 
-Of 4096 rows and keys, in blocks of 128 and 64, of which a row sees no key behind it:
+Of 512 keys, in blocks of 64, of which rows (128 from `d1` on) see none behind them:
 
-    %1 = tk.for 3 = "0" to "d0*128" step 64 iter(%a = %0 : ...) {...}                  // no comparisons
-    %2 = tk.for 3 = "d0*128" to "d0*128 + 128" step 64 iter(%a = %1 : ...) {...}
+    %1 = tk.for 3 = "0" to "min(512, d1)" step 64 iter(%a = %0 : ...) {...}        // without comparisons
+    %2 = tk.for 3 = "min(512, d1)" to "min(512, d1 + 128)" step 64 iter(%b = %1 : ...) {...}
 """
 
 from __future__ import annotations

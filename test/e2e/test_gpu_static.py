@@ -10,25 +10,30 @@ from typing import Any
 import pytest
 import torch
 from click.testing import CliRunner
+from torch import nn
 from torch.nn import functional as F
 
 from benchmarks import gpu_static
 from benchmarks.gpu_static import (
     TARGETS,
     faults_of,
+    lowering_for,
     main,
     modules_of,
     multiplies_narrow,
     rows_of,
     table,
     unit_of,
+    units_of,
 )
+from benchmarks.models import BY_NAME, Model
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.capture import capture
 from tilewright.frontend.own_operators import operators
 from tilewright.frontend.tool_io import chunks, parse_module
-from tilewright.passes.manager import parse_pipeline, run_pipeline
+from tilewright.passes.manager import parse_pipeline, run_pipeline, with_facts
 from tilewright.passes.pipeline import pipeline_text
+from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
 from tilewright.targets.gpu_triton.emit import emit_unit
 
@@ -37,13 +42,46 @@ pytestmark = pytest.mark.skipif(not triton_version(), reason="triton is not inst
 
 
 def test_kernels_of_a_model_have_no_faults(tmp_path: Path) -> None:
-    (module,) = modules_of("mlp-mixer", "bf16", "tiny", training=False)
-    unit = unit_of(module, "sm_90")
+    ((unit, _),) = units_of("mlp-mixer", "bf16", "tiny", False, ["sm_90"])
     rows = rows_of("mlp-mixer", unit, "sm_90", tmp_path)
     assert [row for row in rows if row.faults] == []
     assert sum(row.tensor_core > 0 for row in rows) >= 3
     assert any(row.wide_loads for row in rows)
     assert table(rows).row_count == 1
+
+
+def test_kernels_are_those_that_a_target_is_lowered_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Forward and backward, as the whole pipeline makes them on a machine that has such a device."""
+    made = Model(
+        "convolutions",
+        lambda: nn.Sequential(nn.Conv2d(3, 72, 3), nn.ReLU(), nn.Conv2d(72, 80, 3), nn.ReLU()),
+        lambda _, batch, sample: (torch.randn(batch, *sample),),
+        {"tiny": (3, 10, 9)},
+        {"tiny": {}},
+    )
+    monkeypatch.setitem(BY_NAME, made.name, made)
+    units = units_of(made.name, "bf16", "tiny", True, ("sm_90", "gfx942"))
+    texts = {target: [unit.text for unit, of in units if of == target] for _, target in units}
+    told = with_facts(parse_pipeline(pipeline_text("gpu")), architecture("gfx942").facts)
+    whole = modules_of(made.name, "bf16", "tiny", True, tuple(map(str, told)))
+    assert texts["gfx942"] == [emit_unit(module).text for module in whole]
+    turned = {target: ["copy_group" in text for text in found] for target, found in texts.items()}
+    assert turned == {"sm_90": [True, True], "gfx942": [False, False]}, "filters of images with channels last"
+
+
+def test_targets_that_are_lowered_alike_share_a_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    traced: list[tuple[str, ...]] = []
+    module = parse_module(new_context(), _product("bf16"), "product.mlir")
+
+    def modules_of(*arguments: Any) -> list[Any]:
+        traced.append(arguments[-1])
+        return [module]
+
+    monkeypatch.setattr(gpu_static, "modules_of", modules_of)
+    units = units_of("any", "bf16", "tiny", False, ("sm_80", "gfx942", "sm_90"))
+    assert [target for _, target in units] == ["sm_80", "gfx942", "sm_90"]
+    assert traced == [lowering_for("sm_90"), lowering_for("gfx942")]
+    assert traced[0] != traced[1]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -113,8 +151,7 @@ def test_kernels_of_operators_do_not_spill(name: str, tmp_path: Path) -> None:
 
 
 def test_faults_are_found(tmp_path: Path) -> None:
-    (module,) = modules_of("mlp-mixer", "bf16", "tiny", training=False)
-    unit = unit_of(module, "sm_90")
+    ((unit, _),) = units_of("mlp-mixer", "bf16", "tiny", False, ["sm_90"])
     product = next(kernel for kernel in unit.kernels if "matmul" in kernel.name)
     binary = compile_kernel(unit.text, product, "sm_90", cache_dir=tmp_path)
     assert faults_of(unit, product, binary) == ()
