@@ -8,7 +8,6 @@ from tilewright.dialects.index_expr import Bounds, Expr, Var, as_expr, dim
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import map_attr
-from tilewright.dialects.tk.domain import Along
 from tilewright.dialects.tk.kernels import KernelOp
 
 from .body import exprs_of, named_axes, rename_axes, set_exprs
@@ -29,9 +28,7 @@ def _pair(kernel: KernelOp) -> tuple[int, int] | None:
     for store in ops:
         for expr in store.subscripts if isinstance(store, StoreOp) else ():
             for outer, inner in _pairs(expr, kernel.space):
-                named = [set(named_axes(op)) for op in ops]
-                named += [{op.along} for op in ops if isinstance(op, Along)]
-                if all((outer in axes) == (inner in axes) for axes in named):
+                if all((outer in named) == (inner in named) for named in map(named_axes, ops)):
                     return outer, inner
     return None
 
