@@ -71,7 +71,6 @@ def _beside(kernel: KernelOp, store: StoreOp) -> dict[SSAValue, OpResult]:
         found.setdefault(other.value, result)
         if isinstance(other.value.owner, arith.TruncFOp):
             found.setdefault(other.value.owner.input, result)
-    found.pop(store.value, None)
     return found
 
 
