@@ -1,0 +1,67 @@
+"""Modules of a few kernels, written without the types that each of their lines would repeat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from tk_harness import parse
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.parser import Parser
+
+from tilewright.dialects.index_expr import parse_exprs
+from tilewright.dialects.registry import new_context
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import tensor_type
+
+_LOAD = re.compile(r"= load (\w+)(\[[^\]]*\].*)")
+_STORE = re.compile(r"store (%\w+), (\w+)(\[[^\]]*\].*)")
+Kernel = tuple[str, str]
+"""Its sizes and its body."""
+
+
+def module_of(tensors: Mapping[str, str], kernels: Sequence[Kernel], returned: str) -> ModuleOp:
+    """The module of kernels with such bodies, a line per op:
+
+        %0 = load x[d0, d1]
+        %1 = math.exp %0 : f32
+        store %1, p[d0, d1]
+
+    `tensors` says what `x` and `p` are, as in `f32 4, s0*2`; what no kernel stores is an argument.
+    """
+    types = {name: _type(text) for name, text in tensors.items()}
+    elements = {name: text.partition(" ")[0] for name, text in tensors.items()}
+    made = {m[2] for _, body in kernels for m in _STORE.finditer(body)}
+    given = [f"%{name}: {type_}" for name, type_ in types.items() if name not in made]
+    values, results = _listed(returned.split(), types)
+    return parse(f"""func.func @main({", ".join(['%s0: index {tw.symbol = "s0"}', *given])}) -> ({results}) {{
+      {"".join(_kernel(types, elements, *kernel) for kernel in kernels)}
+      func.return {values} : {results}
+    }}""")
+
+
+def kernels_of(module: ModuleOp) -> list[KernelOp]:
+    return [op for op in module.walk() if isinstance(op, KernelOp)]
+
+
+def _type(text: str) -> str:
+    element, _, sizes = text.partition(" ")
+    return str(tensor_type(Parser(new_context(), element).parse_type(), parse_exprs(sizes)))
+
+
+def _listed(names: Sequence[str], types: Mapping[str, str]) -> tuple[str, str]:
+    return ", ".join(f"%{name}" for name in names), ", ".join(types[name] for name in names)
+
+
+def _kernel(types: Mapping[str, str], elements: Mapping[str, str], sizes: str, body: str) -> str:
+    read = list(dict.fromkeys(m[1] for m in _LOAD.finditer(body)))
+    made = list(dict.fromkeys(m[2] for m in _STORE.finditer(body)))
+    (inputs, given), (names, results) = _listed(read, types), _listed(made, types)
+    arguments = ", ".join(f"%{name}_: {types[name]}" for name in (*read, *made))
+    body = _LOAD.sub(lambda m: f"= tk.load %{m[1]}_{m[2]} : {types[m[1]]} -> {elements[m[1]]}", body)
+    body = _STORE.sub(lambda m: f"tk.store {m[1]}, %{m[2]}_{m[3]} : {elements[m[2]]}, {types[m[2]]}", body)
+    return f"""{names} = tk.kernel [{sizes}] {f"ins({inputs} : {given})" * bool(read)} -> ({results}) {{
+      ^bb0({arguments}):
+        {body}
+      }}
+      """
