@@ -121,7 +121,7 @@ def recompute_costs_more(
     else:
         extra, saved = work * evaluated + reads, read_back
     if memory.far:
-        extra += _in_each_program(work, producer, consumer, [op for op in loads if op not in factors], memory)
+        extra += _in_each_program(work, producer, consumer, loads, memory)
     if extra > saved:
         return f"recomputing it costs {extra:.0f} and saves {saved:.0f}"
     return None

@@ -144,6 +144,7 @@ def test_what_joins_a_product() -> None:
     both = f"{half}store %2, c[d0, d1]\n{cut}"
     assert waiting_for_product(both, "t c", copied, made="h") is None, "what is returned does not count"
     assert waiting_for_product(both, "t u", copied, reader("c", "u"), made="h") == NARROWER
+    assert waiting_for_product(both, "b u", reader("c", "u"), made="h") == NARROWER, "one of two is returned"
 
 
 # Computing again
@@ -238,12 +239,21 @@ def squares(size: int, **elements: str) -> dict[str, str]:
 
 CAST = "%1 = arith.extf %0 : bf16 to f32"
 BYTES = "%f = arith.bitcast %0 : i8 to f8E4M3FN\n%1 = arith.extf %f : f8E4M3FN to f32"
+MASKED = "%m = arith.constant true\n%z = arith.constant 0.0 : bf16\n%g = load x[d0, d1] if %m else %z\n"
+STORED = "converting it costs 180 and saves 144"
 CONVERTED = {
     # ops, what memory holds, factors, why it is stored first
     "for tiles of the same": (CAST, "bf16", "bf16", None),
     "for tiles of 8 bits": (BYTES, "i8", "f8E4M3FN", None),
-    "for tiles of f32": (CAST, "bf16", "", "converting it costs 180 and saves 144"),
-    "for tiles of others": (CAST, "bf16", "f16", "converting it costs 180 and saves 144"),
+    "for tiles of f32": (CAST, "bf16", "", STORED),
+    "for tiles of others": (CAST, "bf16", "f16", STORED),
+    "where a mask says": (f"{MASKED}%1 = arith.extf %g : bf16 to f32", "bf16", "bf16", STORED),
+    "of 8 bits, where a mask says": (
+        f"{MASKED.replace('0.0 : bf16', '0 : i8')}{BYTES.replace('%0', '%g')}",
+        "i8",
+        "f8E4M3FN",
+        "converting it costs 360 and saves 144",
+    ),
     "and changed": (
         f"{CAST.replace('%1', '%c')}\n{steps(1, first='%c')}",
         "bf16",
@@ -282,6 +292,12 @@ WIDENED = {
         "bf16",
         "f32",
         None,
+    ),
+    "what is as wide": (
+        f"{CAST.replace('%1', '%c')}\n%e = math.exp %c : f32\n%1 = arith.truncf %e : f32 to bf16",
+        "bf16",
+        "bf16",
+        "converting it costs 18235785216 and saves 2097152",
     ),
     "no widening": (
         "%1 = arith.truncf %0 : f32 to bf16",
@@ -356,7 +372,7 @@ KNOWN: Kernel = (
 
 def test_computing_takes_less_than_moving() -> None:
     """64 for an element: four exponentials, where all that it is made of is read anyway."""
-    assert less(maker(steps(4)), KNOWN, 1)
+    assert less(maker(f"%c = math.sqrt %0 : f32\n{steps(4, first='%c')}"), KNOWN, 1)
     assert not less(maker(steps(5)), KNOWN, 1)
     assert less(maker(steps(8)), KNOWN, 2)
     assert less(maker(steps(2)), TWICE, 2)
@@ -371,6 +387,8 @@ def test_what_it_is_made_of_is_moved_instead() -> None:
     assert less(maker(halves), ONCE, 1, x="bf16 6, 6")
     row = "6, 6", f"%0 = load x[0, d1]\n{steps(3)}\nstore %1, p[d0, d1]"
     assert less(row, ONCE, 1), "only what is read of it"
+    repeated = "6, 6", f"%0 = load x[d0 floordiv 3, d1]\n{steps(2)}\nstore %1, p[d0, d1]"
+    assert less(repeated, ONCE, 1, x="f32 2, 6"), "once"
 
 
 def test_programs_compute_what_they_share() -> None:
