@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilewright.dialects.index_expr import Bounds, Expr, Var, as_expr, dim
+from tilewright.dialects.index_expr import Expr, Var, as_expr
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.access import StoreOp
-from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.kernels import KernelOp
 
-from .body import exprs_of, named_axes, rename_axes, set_exprs
+from .body import named_axes
+from .one_axis import one_axis
 
 
 def join_axes(kernel: KernelOp) -> None:
@@ -20,7 +20,7 @@ def join_axes(kernel: KernelOp) -> None:
     columns, and look for divisions: blocks of which a mask has one value.
     """
     while (pair := _pair(kernel)) is not None:
-        _join(kernel, *pair)
+        one_axis(kernel, pair)
 
 
 def _pair(kernel: KernelOp) -> tuple[int, int] | None:
@@ -44,20 +44,3 @@ def _pairs(expr: Expr, space: Sequence[Expr]) -> list[tuple[int, int]]:
         for a in axes
         if a != b and expr.coefficient(Var("d", a)) == space[b]
     ]
-
-
-def _join(kernel: KernelOp, outer: int, inner: int) -> None:
-    space, ops = list(kernel.space), ops_of(kernel.body.block)
-    size = space[inner]
-    space[outer] = space[outer] * size
-    names = {a: a - (a > inner) for a in range(len(space))}
-    moved = {Var("d", a): dim(new) for a, new in names.items()}
-    moved[Var("d", outer)] = dim(names[outer]) // size
-    moved[Var("d", inner)] = dim(names[outer]) % size
-    del space[inner]
-    bounds = Bounds(tuple(space))
-    for op in ops:
-        if exprs := exprs_of(op):
-            set_exprs(op, [bounds.simplify(e.substitute(moved)) for e in exprs])
-    rename_axes(ops, {a: () if a == inner else (new,) for a, new in names.items()})
-    kernel.properties["sizes"] = map_attr(space)

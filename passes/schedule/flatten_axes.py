@@ -15,8 +15,8 @@ from tilewright.dialects.tk.attributes import axes_attr, map_attr
 from tilewright.dialects.tk.domain import Along, Reduction, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
 
+from ..fusion.one_axis import Merge, joined
 from ..rewrite import may_rewrite, skip
-from .joined_axes import Merge, joined
 from .roles import groups_of
 
 

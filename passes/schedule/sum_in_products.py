@@ -25,9 +25,9 @@ from ..fusion.leave_products import is_left
 from ..fusion.match import Match, Undo, match
 from ..fusion.merge import merge, users_to_sink
 from ..fusion.naming import NAME, name_of, words_of
+from ..fusion.one_axis import one_axis
 from ..rewrite import may_rewrite, skip
 from .body import Body
-from .joined_axes import join_axes
 from .parts_of_sums import Split, Splittable, reduces_in_parts, stores_beside
 from .same_rows import readers_of_rows
 from .split_kernels import split
@@ -212,7 +212,7 @@ def _in_parts(taken: _Taken, programs: int) -> None:
     kernel = taken.kernel
     found = find_contraction(kernel.body.block)
     assert found is not None
-    number = join_axes(kernel, _slowest_first(kernel, found.tile))
+    number = one_axis(kernel, _slowest_first(kernel, found.tile))
     simplify_body(kernel)
     body = Body.of(kernel.body.block)
     (axis,), walked = {number[a] for a in found.tile}, tuple(sorted(number[a] for a in found.over))

@@ -9,8 +9,8 @@ from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..fusion.body import rename_axes, rewrite_exprs
-from .coalesce_axes import is_through
+from ..schedule.coalesce_axes import is_through
+from .body import rename_axes, rewrite_exprs
 
 Merge = tuple[int, int, Expr]
 """Two axes that become one, and the size of the second."""
@@ -27,7 +27,7 @@ def joined(expr: Expr, merges: Sequence[Merge]) -> Expr:
     return expr
 
 
-def join_axes(kernel: KernelOp, axes: Sequence[int]) -> dict[int, int]:
+def one_axis(kernel: KernelOp, axes: Sequence[int]) -> dict[int, int]:
     """Make one axis of `axes`, slowest first, in the place of the first; returns the new number of each axis.
 
     What reduces, scans or sorts does so along all of them or none.
