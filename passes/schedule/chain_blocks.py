@@ -8,7 +8,9 @@ from math import gcd, inf
 from xdsl.dialects.builtin import i1
 
 from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.compute import RandomOp
+from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import skip
@@ -38,6 +40,8 @@ _DRAWING = 6
 """Registers that a random number takes while it is made, of each score."""
 _REUSED = 0.8
 """Of the numbers that a step has live of each score, so many have a register at once."""
+_VECTORS = 4
+"""Vectors along the chain where warps have 64 lanes: gradients of attention have two, a mask is one more."""
 _TRUTHS = 64
 """Scalar registers for the truth values of a step, of 102: in warps of 64 lanes each takes a pair."""
 
@@ -90,7 +94,7 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
     room = _ROOM if limits.from_shared else _ROOM_OF_WIDE_WARPS if wide else _ROOM_BESIDE_FACTORS
     rows = step = _LEAST
     for tile in _TILES:
-        if wide and tile[1] > _LEAST and _loads_crowd(chain, held, *tile, limits.shared):
+        if wide and tile[1] > _LEAST and _loads_crowd(func, chain, held, *tile, limits.shared):
             continue
         rows, step = (_limited(n, size) for n, size in zip(tile, sizes, strict=True))
         lanes = _warps_of_halves(rows * max(step, *held.values())) * limits.lanes
@@ -107,11 +111,24 @@ def _columns(chain: Chain, held: Mapping[int, int]) -> int:
     return sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
 
 
-def _loads_crowd(chain: Chain, held: Mapping[int, int], rows: int, step: int, shared: int) -> bool:
-    """Whether a step of more than 16 takes too many registers where loads do not wait in shared memory."""
+def _loads_crowd(
+    func: FuncOp, chain: Chain, held: Mapping[int, int], rows: int, step: int, shared: int
+) -> bool:
+    """Whether a step of more than 16 takes too many registers where loads do not wait in shared memory.
+
+    Each lane has 16 of a vector along the chain then, as matrix units spread them.
+    """
     outer = _columns(chain, held)
     several = len(chain.inner) > 1 and outer > 128
-    return step > 32 or several or 2 * (rows + step) * sum(held.values()) > shared * 1024
+    vectors = len(_vectors(func, chain, held)) > _VECTORS
+    return step > 32 or several or vectors or 2 * (rows + step) * sum(held.values()) > shared * 1024
+
+
+def _vectors(func: FuncOp, chain: Chain, held: Mapping[int, int]) -> list[LoadOp]:
+    """What is loaded for each step, for all rows alike."""
+    loads = [op for op in func.body.block.ops if isinstance(op, LoadOp)]
+    axes = {op: axes_of_exprs(op.subscripts) for op in loads}
+    return [op for op, used in axes.items() if chain.along in used and used.isdisjoint({chain.row, *held})]
 
 
 def _warps_of_halves(largest: int) -> int:

@@ -468,3 +468,84 @@ tk.func @dropped_key_gradients_of_256 [2, 512, 256, 256, 256, 256, 512] (%0: mem
   %63 = arith.truncf %62 : f32 to bf16
   tk.store %63, %10[d0*131072 + d1 + d5*512] : bf16, memref<262144xbf16>
 }
+
+// -----
+
+// A chain of convolutions of 1 x 1, with eight numbers for each channel along it, of which each lane of a wide warp
+// would have those of sixteen: it goes sixteen at a time.
+
+// LANES-LABEL: tk.func @block_of_images
+// LANES-SAME:  tk.blocks = array<i64: 0, 1, 1, 64, 2, 64, 3, 64, 4, 128, 5, 16>
+tk.func @block_of_images [8, 3136, 64, 64, 128, 256] (%w: memref<16384xbf16>, %x: memref<1605632xbf16>, %m0: memref<256xbf16>, %v0: memref<256xbf16>, %g0: memref<256xbf16>, %b0: memref<256xbf16>, %u: memref<16384xbf16>, %y: memref<1605632xbf16>, %m1: memref<256xbf16>, %v1: memref<256xbf16>, %g1: memref<256xbf16>, %b1: memref<256xbf16>, %t: memref<32768xbf16>, %m2: memref<128xbf16>, %v2: memref<128xbf16>, %g2: memref<128xbf16>, %b2: memref<128xbf16>, %o: memref<6422528xbf16>, %p: memref<3211264xbf16>) {
+  %0 = tk.load %w[d2 + d5*64] : memref<16384xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %x[d0*200704 + d1 + d2*3136] : memref<1605632xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+  %6 = tk.load %m0[d5] : memref<256xbf16> -> bf16
+  %7 = arith.extf %6 : bf16 to f32
+  %8 = arith.subf %5, %7 : f32
+  %9 = tk.load %v0[d5] : memref<256xbf16> -> bf16
+  %10 = arith.extf %9 : bf16 to f32
+  %11 = arith.constant 1.000000e-05 : f32
+  %12 = arith.addf %10, %11 : f32
+  %13 = math.sqrt %12 : f32
+  %14 = arith.constant 1.000000e+00 : f32
+  %15 = arith.divf %14, %13 : f32
+  %16 = arith.mulf %8, %15 : f32
+  %17 = tk.load %g0[d5] : memref<256xbf16> -> bf16
+  %18 = arith.extf %17 : bf16 to f32
+  %19 = arith.mulf %16, %18 : f32
+  %20 = tk.load %b0[d5] : memref<256xbf16> -> bf16
+  %21 = arith.extf %20 : bf16 to f32
+  %22 = arith.addf %19, %21 : f32
+  %23 = tk.load %u[d3 + d5*64] : memref<16384xbf16> -> bf16
+  %24 = arith.extf %23 : bf16 to f32
+  %25 = tk.load %y[d0*200704 + d1 + d3*3136] : memref<1605632xbf16> -> bf16
+  %26 = arith.extf %25 : bf16 to f32
+  %27 = arith.mulf %24, %26 : f32
+  %28 = tk.reduce add %27 over [3] {tk.factors = bf16} : f32
+  %29 = tk.load %m1[d5] : memref<256xbf16> -> bf16
+  %30 = arith.extf %29 : bf16 to f32
+  %31 = arith.subf %28, %30 : f32
+  %32 = tk.load %v1[d5] : memref<256xbf16> -> bf16
+  %33 = arith.extf %32 : bf16 to f32
+  %34 = arith.addf %33, %11 : f32
+  %35 = math.sqrt %34 : f32
+  %36 = arith.divf %14, %35 : f32
+  %37 = arith.mulf %31, %36 : f32
+  %38 = tk.load %g1[d5] : memref<256xbf16> -> bf16
+  %39 = arith.extf %38 : bf16 to f32
+  %40 = arith.mulf %37, %39 : f32
+  %41 = tk.load %b1[d5] : memref<256xbf16> -> bf16
+  %42 = arith.extf %41 : bf16 to f32
+  %43 = arith.addf %40, %42 : f32
+  %44 = arith.addf %43, %22 : f32
+  %45 = arith.constant 0.000000e+00 : f32
+  %46 = arith.maximumf %45, %44 : f32
+  %47 = arith.truncf %46 : f32 to bf16
+  tk.store %47, %o[d0*802816 + d1 + d5*3136] : bf16, memref<6422528xbf16>
+  %48 = tk.load %t[d4*256 + d5] : memref<32768xbf16> -> bf16
+  %49 = arith.extf %48 : bf16 to f32
+  %50 = arith.mulf %49, %46 : f32
+  %51 = tk.reduce add %50 over [5] {tk.factors = bf16} : f32
+  %52 = tk.load %m2[d4] : memref<128xbf16> -> bf16
+  %53 = arith.extf %52 : bf16 to f32
+  %54 = arith.subf %51, %53 : f32
+  %55 = tk.load %v2[d4] : memref<128xbf16> -> bf16
+  %56 = arith.extf %55 : bf16 to f32
+  %57 = arith.addf %56, %11 : f32
+  %58 = math.sqrt %57 : f32
+  %59 = arith.divf %14, %58 : f32
+  %60 = arith.mulf %54, %59 : f32
+  %61 = tk.load %g2[d4] : memref<128xbf16> -> bf16
+  %62 = arith.extf %61 : bf16 to f32
+  %63 = arith.mulf %60, %62 : f32
+  %64 = tk.load %b2[d4] : memref<128xbf16> -> bf16
+  %65 = arith.extf %64 : bf16 to f32
+  %66 = arith.addf %63, %65 : f32
+  %67 = arith.maximumf %45, %66 : f32
+  %68 = arith.truncf %67 : f32 to bf16
+  tk.store %68, %p[d0*401408 + d1 + d4*3136] : bf16, memref<3211264xbf16>
+}

@@ -13,18 +13,19 @@ from tilewright.dialects.tk.domain import reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.passes.fusion.one_axis import one_axis
 
-TEXT = """func.func @main(%x: tensor<4x6x5xf32>, %y: tensor<4x12xf32>) -> (tensor<5xf32>, tensor<24x5xf32>) {
-  %r:2 = tk.kernel [5, 4, 6] ins(%x, %y : tensor<4x6x5xf32>, tensor<4x12xf32>) -> (tensor<5xf32>, tensor<24x5xf32>) {
-  ^bb0(%a: tensor<4x6x5xf32>, %b: tensor<4x12xf32>, %o: tensor<5xf32>, %p: tensor<24x5xf32>):
-    %0 = tk.load %a[d1, d2, d0] : tensor<4x6x5xf32> -> f32
-    %1 = tk.load %b[d1, d2*2 + 1] : tensor<4x12xf32> -> f32
+X, Y, S, P = "tensor<4x6x5xf32>", "tensor<4x12xf32>", "tensor<5xf32>", "tensor<24x5xf32>"
+TEXT = f"""func.func @main(%x: {X}, %y: {Y}) -> ({S}, {P}) {{
+  %r:2 = tk.kernel [5, 4, 6] ins(%x, %y : {X}, {Y}) -> ({S}, {P}) {{
+  ^bb0(%a: {X}, %b: {Y}, %o: {S}, %p: {P}):
+    %0 = tk.load %a[d1, d2, d0] : {X} -> f32
+    %1 = tk.load %b[d1, d2*2 + 1] : {Y} -> f32
     %2 = arith.mulf %0, %1 : f32
-    tk.store %2, %p[d1*6 + d2, d0] : f32, tensor<24x5xf32>
+    tk.store %2, %p[d1*6 + d2, d0] : f32, {P}
     %3 = tk.reduce add %2 over [1, 2] : f32
-    tk.store %3, %o[d0] : f32, tensor<5xf32>
-  }
-  func.return %r#0, %r#1 : tensor<5xf32>, tensor<24x5xf32>
-}"""
+    tk.store %3, %o[d0] : f32, {S}
+  }}
+  func.return %r#0, %r#1 : {S}, {P}
+}}"""
 
 
 def run(module: ModuleOp) -> list[np.ndarray]:
