@@ -185,7 +185,7 @@ FAULTS = (
     Fault(
         "store-by-every-program",
         _S + "tile_writer.py",
-        "if axis in self.full.runs[op] or (self.space[axis].constant or 0) == 1:",
+        "if axis in self.full.runs[op] or covers(self.block[axis], self.space[axis]):",
         "if axis in self.grid:",
         "a scattered sum is added by every program along an axis that it does not use",
     ),
@@ -226,7 +226,7 @@ FAULTS = (
     ),
     Fault(
         "flatten-digits",
-        _S + "flatten_axes.py",
+        "passes/fusion/one_axis.py",
         "{a: dim(high) // size, b: dim(high) % size}",
         "{a: dim(high) % size, b: dim(high) // size}",
         "the digits of a merged axis are exchanged",
