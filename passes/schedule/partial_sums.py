@@ -21,7 +21,7 @@ from .cut_levels import Env, copied, named, sources_of
 def reduced_in_parts(kernel: KernelOp, inside: Collection[int]) -> tuple[KernelOp, KernelOp]:
     """The kernel that reduces along the axes `inside`, and one that reduces what it stores and does the rest.
 
-    All reductions of `kernel` are `tk.reduce` over the same axes, of which these are some.
+    All reductions of `kernel` are `tk.reduce` over the same axes, of which these are some, or all.
     """
     body = Body.of(kernel.body.block)
     reductions = [op for op in body.ops if isinstance(op, ReduceOp)]
@@ -62,8 +62,9 @@ def _rest(
     env.update(zip(kernel.destinations, b.kernel.destinations, strict=True))
     for i, op in enumerate(reductions):
         b.location = op.location
-        over = [number[a] for a in op.over if a in number]
-        env[op.result] = b.add(ReduceOp.make(op.kind.data, b.load(i, b.axes), over)).results[0]
+        part = b.load(i, b.axes)
+        left = [number[a] for a in op.over if a in number]
+        env[op.result] = b.add(ReduceOp.make(op.kind.data, part, left)).results[0] if left else part
     change = {Var("d", old): dim(new) for old, new in number.items()}
     for op in ops:
         _added(b, op, env, change)

@@ -293,6 +293,25 @@ func.func @rows_of_a_product(%x: tensor<128x3xf32>, %y: tensor<128x5xbf16>) -> (
 
 // -----
 
+// Small images, all of one in a part: then nothing is left to be summed.
+
+// CHECK-LABEL: @whole_images
+// CHECK:      tk.kernel [4, 2, 2, 128] ins(%x : tensor<4x2x2x128xf32>) -> (tensor<4x128xf32>, tensor<4x128xf32>)
+// CHECK:      tk.reduce add %{{.*}} over [1, 2]
+// CHECK:      tk.reduce add %{{.*}} over [1, 2]
+// CHECK:      tk.kernel [4, 128] ins(
+// CHECK-NOT:  tk.reduce
+// CHECK:      return
+func.func @whole_images(%x: tensor<4x2x2x128xf32>) -> (tensor<4x128xf32>, tensor<4x128xf32>) {
+  %s = tw.sum %x over [1, 2] : tensor<4x2x2x128xf32> -> tensor<4x128xf32>
+  %e = tw.exp %x : tensor<4x2x2x128xf32>
+  %t = tw.sum %e over [1, 2] : tensor<4x2x2x128xf32> -> tensor<4x128xf32>
+  %r = tw.sin %t : tensor<4x128xf32>
+  func.return %s, %r : tensor<4x128xf32>, tensor<4x128xf32>
+}
+
+// -----
+
 // No kernel makes the rows: one that reads them, and reduces each, sums their columns, though it comes later.
 
 // CHECK-LABEL: @rows_that_another_reads
