@@ -13,9 +13,11 @@ from xdsl.rewriter import Rewriter
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import segments
+from tilewright.dialects.tk.domain import Axes
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite
+from ..schedule.body import Body
 from .inplace import ATTRIBUTE
 from .outline import Names, twin
 
@@ -44,8 +46,9 @@ class SplitScattersPass(ModulePass):
           tk.store %3, %o[i0](%2) combine add : f32, memref<8xf32>
         }
 
-    Runs after `drop-self-copies`, which leaves nothing to fill where the target is the result, and before
-    `coalesce-axes`, which drops the axes that one of the two does not use.
+    Targets with axes of their own are filled by a launch each. Runs after `drop-self-copies`, which leaves
+    nothing to fill where the target is the result, and before `coalesce-axes`, which drops the axes that one
+    of the two does not use.
     """
 
     name = "split-scatters"
@@ -70,26 +73,50 @@ def _fills(function: FuncOp) -> list[StoreOp]:
     return [op for op in stores if not op.scatters and op.buffer in scattered]
 
 
+def _together(function: FuncOp, fills: Sequence[StoreOp]) -> list[list[StoreOp]]:
+    """Those that one launch walks: it has all axes of one of them, and of none besides.
+
+    Targets may have axes of their own; to walk those of two would be to walk the product of their sizes.
+    """
+    body = Body.of(function.body.block)
+    found: list[tuple[Axes, list[StoreOp]]] = []
+    for fill in fills:
+        axes = frozenset(a for op in body.closure([fill], ()) for a in body.runs[op])
+        near = next((i for i, (others, _) in enumerate(found) if axes <= others or others <= axes), None)
+        if near is None:
+            found.append((axes, [fill]))
+        else:
+            others, stores = found[near]
+            found[near] = (axes | others, [*stores, fill])
+    return [stores for _, stores in found]
+
+
 def _split(function: FuncOp, fills: Sequence[StoreOp], launches: Sequence[LaunchOp], names: Names) -> None:
-    """Put what fills into a function before `function`, and its launch before each launch."""
-    name = names.fresh(f"{function.sym_name.data}_fill")
-    first = twin(function, name)
-    pairs = list(zip(function.body.block.ops, first.body.block.ops, strict=True))
-    for op, copy in pairs:
-        if op in fills:
-            Rewriter.erase_op(op)
-        elif not op.results:
-            Rewriter.erase_op(copy)
-    kept = [_cleaned(f) for f in (first, function)]
+    """Put what fills into functions before `function`, and their launches before each launch."""
+    firsts = [_filling(function, stores, names) for stores in _together(function, fills)]
+    for fill in fills:
+        Rewriter.erase_op(fill)
+    made = [(first.sym_name.data, _cleaned(first)) for first in firsts]
+    kept = _cleaned(function)
     for launch in launches:
-        before = launch.clone()
-        before.properties["kernel"] = SymbolRefAttr(name)
-        before.location = launch.location
         parent = launch.parent
         assert parent is not None
-        parent.insert_op_before(before, launch)
-        for one, numbers in zip((before, launch), kept, strict=True):
-            _give(one, numbers)
+        for name, numbers in made:
+            before = launch.clone()
+            before.properties["kernel"] = SymbolRefAttr(name)
+            before.location = launch.location
+            parent.insert_op_before(before, launch)
+            _give(before, numbers)
+        _give(launch, kept)
+
+
+def _filling(function: FuncOp, fills: Sequence[StoreOp], names: Names) -> FuncOp:
+    """A function of what `function` does for these."""
+    first = twin(function, names.fresh(f"{function.sym_name.data}_fill"))
+    for op, copy in list(zip(function.body.block.ops, first.body.block.ops, strict=True)):
+        if not op.results and op not in fills:
+            Rewriter.erase_op(copy)
+    return first
 
 
 def _cleaned(function: FuncOp) -> list[int]:

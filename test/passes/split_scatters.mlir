@@ -73,6 +73,36 @@ tk.func @put [9, 6] (%x: memref<9xf32>, %at: memref<6xi64>, %w: memref<6xf32>, %
 
 // -----
 
+// Targets of one scatter, each with an axis of its own, are filled by launches of their own: one would walk the
+// product of their sizes. The third is filled along an axis that the first has, too.
+// CHECK-LABEL: func.func @targets_of_their_own
+// CHECK-NEXT:  th.launch @put_fill() into(%o, %q)
+// CHECK-NEXT:  th.launch @put_fill_1(%x) into(%p)
+// CHECK-NEXT:  th.launch @put(%i, %v) into(%o, %p, %q) :
+// AXES-LABEL:  func.func @targets_of_their_own
+// AXES:        tk.func @put_fill [9, 4] (
+// AXES:        tk.func @put_fill_1 [28] (
+// AXES:        tk.func @put [4, 6] (
+func.func @targets_of_their_own(%x: memref<28xf32>, %i: memref<6xi64>, %v: memref<24xf32>, %o: memref<36xf32>, %p: memref<28xf32>, %q: memref<9xf32>) {
+  th.launch @put(%x, %i, %v) into(%o, %p, %q) : (memref<28xf32>, memref<6xi64>, memref<24xf32>) into (memref<36xf32>, memref<28xf32>, memref<9xf32>)
+  func.return
+}
+tk.func @put [9, 4, 6, 7] (%x: memref<28xf32>, %at: memref<6xi64>, %w: memref<24xf32>, %o: memref<36xf32>, %p: memref<28xf32>, %q: memref<9xf32>) {
+  %0 = arith.constant 0.0 : f32
+  tk.store %0, %o[d0*4 + d1] : f32, memref<36xf32>
+  %1 = tk.load %x[d3*4 + d1] : memref<28xf32> -> f32
+  tk.store %1, %p[d3*4 + d1] : f32, memref<28xf32>
+  tk.store %0, %q[d0] : f32, memref<9xf32>
+  %2 = tk.load %at[d2] : memref<6xi64> -> i64
+  %3 = arith.index_cast %2 : i64 to index
+  %4 = tk.load %w[d2*4 + d1] : memref<24xf32> -> f32
+  tk.store %4, %o[d1 + i0*4](%3) combine add : f32, memref<36xf32>
+  tk.store %4, %p[d1 + i0*4](%3) combine add : f32, memref<28xf32>
+  tk.store %4, %q[i0](%3) combine add : f32, memref<9xf32>
+}
+
+// -----
+
 // Nothing is filled: `drop-self-copies` was here, or nothing scatters.
 // CHECK-LABEL: func.func @nothing_to_fill
 // CHECK-NEXT:  th.launch @put(%x, %i)
