@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import ONE, Var, as_expr
+from tilewright.dialects.index_expr import ONE, Expr, Var, as_expr
 from tilewright.dialects.index_expr.shapes import linearize, row_major_strides, static_product
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import StoreOp
@@ -27,7 +29,9 @@ from ..fusion.merge import merge, users_to_sink
 from ..fusion.naming import NAME, name_of, words_of
 from ..fusion.one_axis import one_axis
 from ..rewrite import may_rewrite, skip
+from .blocks import divides
 from .body import Body
+from .cost import estimate
 from .parts_of_sums import Split, Splittable, reduces_in_parts, stores_beside
 from .same_rows import readers_of_rows
 from .split_kernels import split
@@ -125,13 +129,12 @@ def _declined(product: KernelOp, found: Contraction, programs: int) -> str | Non
     """Why `product` stays as it is, whatever reads it."""
     if FACTORS not in found.reduce.attributes:
         return "its factors are no halves"
-    sides = [
+    rows, columns, depth = (
         static_product([product.space[a] for a in axes]) for axes in (found.rows, found.columns, found.over)
-    ]
-    depth = sides[-1]
-    if any(size is None for size in sides) or depth is None:
-        return "a size is symbolic"
-    if min(size for size in sides if size is not None) < _LEAST:
+    )
+    if depth is None or (rows is None and columns is None):
+        return "sizes are symbolic"
+    if min(size for size in (rows, columns, depth) if size is not None) < _LEAST:
         return "matrix units do not make it"
     if reduces_in_parts(product, 2 * programs):
         return "it is summed in parts itself"
@@ -154,7 +157,7 @@ class _Taken:
         found = match(self.kernel, reader, self.bodies, undo, _complete)
         sunk = found if isinstance(found, str) else users_to_sink(self.kernel, reader)
         read = self.read + _read_beside(reader, self.kernel)
-        rows = static_product([reader.space[a] for a in self.bodies.of(reader).reduced]) or 0
+        rows = static_product([reader.space[a] for a in self.bodies.of(reader).reduced])
         why = sunk if isinstance(sunk, str) else _too_much(rows, read)
         if (
             why is None
@@ -192,8 +195,8 @@ def _complete(producer: KernelOp, consumer: KernelOp, bodies: Bodies, axes: dict
     return Match(axes, (*consumer.space, *(producer.space[a] for a in own)), reduced)
 
 
-def _too_much(rows: int, read: int) -> str | None:
-    if rows <= _PARTS[-1] or (rows % _PARTS[-1] and rows < _MANY):
+def _too_much(rows: int | None, read: int) -> str | None:
+    if rows is not None and (rows <= _PARTS[-1] or (rows % _PARTS[-1] and rows < _MANY)):
         return f"{rows} make no whole tiles"
     return f"{read} tiles would be read beside" if read > _TILES else None
 
@@ -217,23 +220,28 @@ def _in_parts(taken: _Taken, programs: int) -> None:
     body = Body.of(kernel.body.block)
     (axis,), walked = {number[a] for a in found.tile}, tuple(sorted(number[a] for a in found.over))
     kept = tuple(a for a in range(len(kernel.space)) if a != axis and a not in walked)
-    rows, columns = (static_product([kernel.space[a] for a in axes]) or 0 for axes in ((axis,), kept))
-    fitting = [n for n in _PARTS if rows % n == 0 and rows > n]
-    if rows >= _MANY and not any(n > _PARTS[-1] for n in fitting):
-        fitting = [*_PARTS]
-    many = (n for n in fitting if rows // n * max(1, columns // _BESIDE) >= programs)
-    length = next(many, fitting[-1])
-    even = rows % length == 0
+    length = _rows_of_tile(kernel.space[axis], [kernel.space[a] for a in kept], programs)
     reductions = tuple(op for op in body.ops if isinstance(op, Splittable) and OF_TILE in op.attributes)
     beside = tuple(
         op
         for op in body.sinks()
         if isinstance(op, StoreOp) and {*reductions}.isdisjoint(body.closure([op], ()))
     )
-    count = as_expr(-(-rows // length))
+    count, even = (kernel.space[axis] + (length - 1)) // length, divides(length, kernel.space[axis])
     plan = Split(reductions, axis, kept, (), count, as_expr(length), even=even, beside=beside, walked=walked)
     _, rest = split(kernel, body, plan)
     rest.attributes[NAME] = name_of(taken.words)
+
+
+def _rows_of_tile(size: Expr, others: Sequence[Expr], programs: int) -> int:
+    """The most of `size` rows of which tiles are whole, or hang over but little, and still `programs`."""
+    rows = estimate(size)
+    columns = prod(map(estimate, others))
+    fitting = [n for n in _PARTS if divides(n, size) and rows > n]
+    if (rows >= _MANY or size.constant is None) and not any(n > _PARTS[-1] for n in fitting):
+        fitting = [*_PARTS]
+    many = (n for n in fitting if rows // n * max(1, columns // _BESIDE) >= programs)
+    return next(many, fitting[-1])
 
 
 def _slowest_first(kernel: KernelOp, axes: Axes) -> list[int]:
