@@ -167,8 +167,8 @@ def _solved(
     values: dict[int, Expr] = {}
     single = {Var("d", axis): ZERO for axis, size in enumerate(space) if size.constant == 1}
     for target, value in zip([e.substitute(single) for e in stored], read, strict=True):
-        digits = sorted(target.variables(), key=lambda v: v.index)
-        if any(v.kind != "d" or v.index in values for v in digits):
+        digits = sorted((v for v in target.variables() if v.kind == "d"), key=lambda v: v.index)
+        if any(v.index in values for v in digits):
             return None
         by_stride = {target.coefficient(v): v for v in digits if target.coefficient(v) is not None}
         stride, rest = as_expr(1), target

@@ -75,6 +75,25 @@ def test_what_is_not_finite(value: float) -> None:
     check(largest_column, x, w)
 
 
+def test_sizes_may_be_symbols() -> None:
+    """Of one batch and of two, whose rows are those of the matrix."""
+    function, w, b = (
+        compiled(statistics_of_rows, dynamic=True),
+        *(floats(*s, seed=1) for s in ((24, 40), (40,))),
+    )
+    w, b = w.bfloat16(), b.bfloat16()
+    for shape in ((3, 37, 24), (2, 5, 24), (7, 130, 24), (4, 0, 24)):
+        x = floats(*shape, dtype=torch.bfloat16)
+        exact = statistics_of_rows(x.double(), w.double(), b.double())
+        verdict = judge(function(x, w, b), statistics_of_rows(x, w, b), exact)
+        assert verdict, verdict.why
+
+
+def statistics_of_rows(x: Tensor, w: Tensor, b: Tensor) -> tuple[Tensor, ...]:
+    y = F.gelu((x.reshape(-1, x.shape[2]) @ w) + b)
+    return y, y.to(torch.promote_types(y.dtype, torch.float32)).sum(0)
+
+
 class Bottleneck(nn.Module):
     """1 x 1 before norms, as in residual networks."""
 

@@ -214,12 +214,30 @@ func.func @narrow(%x: tensor<64x16xbf16>, %w: tensor<16x8xbf16>) -> (tensor<64x8
 
 // -----
 
-// REMARK: what it makes is reduced elsewhere: a size is symbolic
+// Rows whose number only the run knows.
+
 // CHECK-LABEL: @symbolic
-// CHECK-NOT:  tk.of_tile
+// CHECK:      %[[P:.*]], %m = tk.kernel [32, ((s0 + 127) floordiv 128), 128, 16] ins(%x, %w :
+// CHECK:      tk.store %{{.*}}, %{{.*}}[d1*128 + d2, d0] if
+// CHECK:      tk.reduce add %{{.*}} over [2] {tk.of_tile}
+// CHECK:      %s = tk.kernel [32, ((s0 + 127) floordiv 128)] ins(%[[P]] :
 func.func @symbolic(%x: tensor<?x16xbf16, #tw.shape<"s0, 16">>, %w: tensor<16x32xbf16>, %s0: index {tw.symbol = "s0"}) -> (tensor<?x32xbf16, #tw.shape<"s0, 32">>, tensor<32xf32>) {
   %m = tw.matmul %x, %w : (tensor<?x16xbf16, #tw.shape<"s0, 16">>, tensor<16x32xbf16>) -> tensor<?x32xbf16, #tw.shape<"s0, 32">>
   %f = tw.cast %m : tensor<?x32xbf16, #tw.shape<"s0, 32">> -> tensor<?x32xf32, #tw.shape<"s0, 32">>
   %s = tw.sum %f over [0] : tensor<?x32xf32, #tw.shape<"s0, 32">> -> tensor<32xf32>
   func.return %m, %s : tensor<?x32xbf16, #tw.shape<"s0, 32">>, tensor<32xf32>
+}
+
+// -----
+
+// Whether matrix units make it, or a library, only the run would know.
+
+// REMARK: what it makes is reduced elsewhere: sizes are symbolic
+// CHECK-LABEL: @symbolic_sum
+// CHECK-NOT:  tk.of_tile
+func.func @symbolic_sum(%x: tensor<64x?xbf16, #tw.shape<"64, s0">>, %w: tensor<?x32xbf16, #tw.shape<"s0, 32">>, %s0: index {tw.symbol = "s0"}) -> (tensor<64x32xbf16>, tensor<32xf32>) {
+  %m = tw.matmul %x, %w : (tensor<64x?xbf16, #tw.shape<"64, s0">>, tensor<?x32xbf16, #tw.shape<"s0, 32">>) -> tensor<64x32xbf16>
+  %f = tw.cast %m : tensor<64x32xbf16> -> tensor<64x32xf32>
+  %s = tw.sum %f over [0] : tensor<64x32xf32> -> tensor<32xf32>
+  func.return %m, %s : tensor<64x32xbf16>, tensor<32xf32>
 }
