@@ -402,8 +402,8 @@ FAULTS = (
     Fault(
         "tiles-that-hang-over",
         _S + "sum_in_products.py",
-        "even = rows % length == 0",
-        "even = True",
+        "even=even,",
+        "even=True,",
         "the last tile has rows that are none",
     ),
     Fault(
