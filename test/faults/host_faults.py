@@ -283,8 +283,8 @@ FAULTS = (
     Fault(
         "fill-once",
         _H + "split_scatters.py",
-        "    for launch in launches:\n        before",
-        "    for launch in launches[:1]:\n        before",
+        "        for name, numbers in made:",
+        "        for name, numbers in made if launch is launches[0] else []:",
         "only the first of several launches finds its buffer filled",
     ),
     Fault(
