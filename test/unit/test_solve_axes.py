@@ -21,6 +21,8 @@ SOLVED = {
     "with an axis of one element": ("4, 1, 5", "d0, d2"),
     "with one between two": ("4, 1, 5", "d0*5 + d1*5 + d2"),
     "of sizes that only the run knows": ("4, s0", "d1, d0"),
+    "rows of a size that only the run knows": ("4, s0", "d0*s0 + d1"),
+    "rows of a size that only the run knows, turned": ("s0, 4, 2", "d2*4*s0 + d1*s0 + d0"),
 }
 REFUSED = {
     "a diagonal": ("4, 3", "d0 + d1"),
@@ -31,7 +33,8 @@ REFUSED = {
     "one axis twice": ("4", "d0, d0"),
     "a part of an axis": ("8", "d0 floordiv 2"),
     "by an index": ("4", "i0"),
-    "rows of a size that only the run knows": ("4, s0", "d0*s0 + d1"),
+    "from a place on that only the run knows": ("4", "d0 + s0"),
+    "gaps between rows of a size that only the run knows": ("4, s0", "d0*s0*2 + d1"),
 }
 
 
