@@ -102,7 +102,9 @@ def _reduce(product: KernelOp, found: Contraction, programs: int) -> None:
         if any(_read_beside(reader, other) == 0 for other in others):
             skip(reader, "not reduced where a product makes it: another kernel reads all that it does")
         elif (why := taken.take(reader)) is not None:
-            skip(reader, f"not reduced where a product makes it: {why}", product.results[0])
+            # of the kernel as it is now: `product` has become part of it if a reader before was taken
+            read = next(value for value in reader.operands if value.owner is taken.kernel)
+            skip(reader, f"not reduced where a product makes it: {why}", read)
     if taken.kernel is not product:
         _in_parts(taken, programs)
 

@@ -200,6 +200,24 @@ func.func @rows_too(%x: tensor<64x16xbf16>, %w: tensor<16x32xbf16>) -> (tensor<6
 
 // -----
 
+// Rows and columns: a tile has parts of one of them. The first is taken, and the other reads what that made.
+
+// REMARK: not reduced where a product makes it: neither all rows nor all columns are reduced
+// CHECK-LABEL: @rows_and_columns
+// CHECK:      %[[P:.*]], %m = tk.kernel [32, 2, 32, 16] ins(%x, %w :
+// CHECK:      tk.reduce add %{{.*}} over [2] {tk.of_tile}
+// CHECK-NOT:  tk.of_tile
+// CHECK:      tk.kernel [64, 32] ins(%m :
+func.func @rows_and_columns(%x: tensor<64x16xbf16>, %w: tensor<16x32xbf16>) -> (tensor<64x32xbf16>, tensor<32xf32>, tensor<64xf32>) {
+  %m = tw.matmul %x, %w : (tensor<64x16xbf16>, tensor<16x32xbf16>) -> tensor<64x32xbf16>
+  %f = tw.cast %m : tensor<64x32xbf16> -> tensor<64x32xf32>
+  %s = tw.sum %f over [0] : tensor<64x32xf32> -> tensor<32xf32>
+  %t = tw.sum %f over [1] : tensor<64x32xf32> -> tensor<64xf32>
+  func.return %m, %s, %t : tensor<64x32xbf16>, tensor<32xf32>, tensor<64xf32>
+}
+
+// -----
+
 // Matrix units do not make so few columns.
 
 // REMARK: what it makes is reduced elsewhere: matrix units do not make it
