@@ -8,6 +8,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import OpResult
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ONE, Expr, Var, as_expr
@@ -16,7 +17,7 @@ from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS, OF_TILE, Contraction, find_contraction
-from tilewright.dialects.tk.domain import Axes, axes_of_exprs, reduced_axes
+from tilewright.dialects.tk.domain import Axes, axes_of_exprs, levels_of, reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import sizes_of
@@ -124,6 +125,8 @@ def _only_reduces(kernel: KernelOp) -> bool:
         return False
     if not _only_stores(kernel) or find_contraction(kernel.body.block) is not None:
         return False
+    if max(levels_of(kernel.body.block).values()) > 1:  # a sum of what its largest is subtracted from, say
+        return False
     return stores_beside(kernel, Body.of(kernel.body.block), frozenset(*over)) is not None
 
 
@@ -155,6 +158,8 @@ class _Taken:
 
     def take(self, reader: KernelOp) -> str | None:
         """Make one kernel of both; why not."""
+        if self._reduced(reader):
+            return "it reads what is reduced there"
         undo: Undo = {}
         found = match(self.kernel, reader, self.bodies, undo, _complete)
         sunk = found if isinstance(found, str) else users_to_sink(self.kernel, reader)
@@ -178,6 +183,17 @@ class _Taken:
             restore()
             self.bodies.changed(changed)
         return why
+
+    def _reduced(self, reader: KernelOp) -> bool:
+        """Whether it reads a result of the kernel that is not of rows, but what these were reduced to."""
+        product = find_contraction(self.kernel.body.block)
+        assert product is not None
+        for value in reader.operands:
+            if isinstance(value, OpResult) and value.op is self.kernel:
+                store = store_to(self.kernel.destinations[value.index])
+                if store is None or not product.tile <= axes_of_exprs(store.subscripts):
+                    return True
+        return False
 
 
 def _complete(producer: KernelOp, consumer: KernelOp, bodies: Bodies, axes: dict[int, int]) -> Match | str:

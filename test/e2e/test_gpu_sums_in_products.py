@@ -94,6 +94,20 @@ def statistics_of_rows(x: Tensor, w: Tensor, b: Tensor) -> tuple[Tensor, ...]:
     return y, y.to(torch.promote_types(y.dtype, torch.float32)).sum(0)
 
 
+def log_sum(x: Tensor, w: Tensor) -> Tensor:
+    return torch.logsumexp((x @ w).float(), 0)
+
+
+def variance(x: Tensor, w: Tensor) -> Tensor:
+    y = (x @ w).float()
+    return (y - y.mean(0)).square().mean(0)
+
+
+@pytest.mark.parametrize("function", [log_sum, variance])
+def test_what_is_met_again_is_not_reduced_by_tiles(function: Callable[..., Tensor]) -> None:
+    check(function, floats(640, 48, dtype=torch.bfloat16), floats(48, 40, dtype=torch.bfloat16, seed=1))
+
+
 class Bottleneck(nn.Module):
     """1 x 1 before norms, as in residual networks."""
 

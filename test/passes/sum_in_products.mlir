@@ -218,6 +218,23 @@ func.func @rows_and_columns(%x: tensor<64x16xbf16>, %w: tensor<16x32xbf16>) -> (
 
 // -----
 
+// A sum of what the largest of all is subtracted from: of a tile it is another one.
+
+// CHECK-LABEL: @largest_first
+// CHECK-NOT:  tk.of_tile
+func.func @largest_first(%x: tensor<64x16xbf16>, %w: tensor<16x32xbf16>) -> (tensor<64x32xbf16>, tensor<32xf32>) {
+  %m = tw.matmul %x, %w : (tensor<64x16xbf16>, tensor<16x32xbf16>) -> tensor<64x32xbf16>
+  %f = tw.cast %m : tensor<64x32xbf16> -> tensor<64x32xf32>
+  %a = tw.max %f over [0] : tensor<64x32xf32> -> tensor<32xf32>
+  %b = tw.broadcast %a dims [1] : tensor<32xf32> -> tensor<64x32xf32>
+  %d = tw.sub %f, %b : tensor<64x32xf32>
+  %e = tw.exp %d : tensor<64x32xf32>
+  %s = tw.sum %e over [0] : tensor<64x32xf32> -> tensor<32xf32>
+  func.return %m, %s : tensor<64x32xbf16>, tensor<32xf32>
+}
+
+// -----
+
 // Matrix units do not make so few columns.
 
 // REMARK: what it makes is reduced elsewhere: matrix units do not make it
