@@ -40,6 +40,35 @@ def module_of(tensors: Mapping[str, str], kernels: Sequence[Kernel], returned: s
     }}""")
 
 
+def one_kernel(sizes: str, body: str, given: str, made: str) -> tuple[ModuleOp, KernelOp]:
+    """A kernel of `body`, in which `%a` of type `given` is read and `%o` of type `made` written.
+
+    `{x}` and `{o}` stand for the two types there, and `s0` for a size that only the run knows.
+    """
+    module = parse(f"""func.func @main(%s0: index {{tw.symbol = "s0"}}, %x: {given}) -> {made} {{
+      %r = tk.kernel [{sizes}] ins(%x : {given}) -> ({made}) {{
+      ^bb0(%a: {given}, %o: {made}):
+        {body.replace("{x}", given).replace("{o}", made)}
+      }}
+      func.return %r : {made}
+    }}""")
+    (kernel,) = kernels_of(module)
+    return module, kernel
+
+
+def differences(size: int) -> Kernel:
+    """Each row of `p` with each of `y`, summed: programs of rows of `y` make `p` for themselves."""
+    return (
+        f"{size}, {size}",
+        """%0 = load p[d1]
+        %1 = load y[d0]
+        %2 = arith.subf %0, %1 : f32
+        %3 = math.absf %2 : f32
+        %4 = tk.reduce add %3 over [1] : f32
+        store %4, r[d0]""",
+    )
+
+
 def kernels_of(module: ModuleOp) -> list[KernelOp]:
     return [op for op in module.walk() if isinstance(op, KernelOp)]
 

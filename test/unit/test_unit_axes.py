@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tk_harness import parse
+from kernels_harness import one_kernel
 from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.index_expr import Var, format_exprs
@@ -19,15 +19,7 @@ X = "tensor<4x6xf32>"
 def module_of(sizes: str, body: str, result: str = "4x6", x: str = X) -> tuple[ModuleOp, KernelOp]:
     """A kernel of `body`, in which `%a` is given and `%o` made."""
     out = f"tensor<{result}xf32>" if result[0] != "?" else f'tensor<{result}xf32, #tw.shape<"s0, 6">>'
-    module = parse(f"""func.func @main(%s0: index {{tw.symbol = "s0"}}, %x: {x}) -> {out} {{
-      %r = tk.kernel [{sizes}] ins(%x : {x}) -> ({out}) {{
-      ^bb0(%a: {x}, %o: {out}):
-        {body.replace("{x}", x).replace("{o}", out)}
-      }}
-      func.return %r : {out}
-    }}""")
-    (kernel,) = (op for op in module.walk() if isinstance(op, KernelOp))
-    return module, kernel
+    return one_kernel(sizes, body, x, out)
 
 
 def run(module: ModuleOp) -> np.ndarray:

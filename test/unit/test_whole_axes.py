@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tk_harness import parse
+from kernels_harness import one_kernel
 from xdsl.dialects.builtin import ModuleOp, f32
 
 from tilewright.dialects.index_expr import Var, format_exprs, parse_exprs
@@ -17,15 +17,7 @@ from tilewright.passes.fusion.whole_axes import join_axes
 def module_of(sizes: str, body: str, result: str) -> tuple[ModuleOp, KernelOp]:
     """A kernel of `body`, in which `%a` is given and `%o` made."""
     x, out = (str(tensor_type(f32, parse_exprs(text))) for text in ("4, 6, 5", result))
-    module = parse(f"""func.func @main(%s0: index {{tw.symbol = "s0"}}, %x: {x}) -> {out} {{
-      %r = tk.kernel [{sizes}] ins(%x : {x}) -> ({out}) {{
-      ^bb0(%a: {x}, %o: {out}):
-        {body.replace("{x}", x).replace("{o}", out)}
-      }}
-      func.return %r : {out}
-    }}""")
-    (kernel,) = (op for op in module.walk() if isinstance(op, KernelOp))
-    return module, kernel
+    return one_kernel(sizes, body, x, out)
 
 
 def run(module: ModuleOp) -> np.ndarray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from kernels_harness import Kernel, kernels_of, module_of
+from kernels_harness import Kernel, differences, kernels_of, module_of
 
 from tilewright.passes.fusion.body import loads_of
 from tilewright.passes.fusion.inline import producer_of
@@ -319,19 +319,6 @@ def test_a_far_product_widens_what_its_tiles_take(ops: str, held: str, made: str
 
 
 # Programs that share nothing
-
-
-def differences(size: int) -> Kernel:
-    """Each row of `p` with each of `y`: programs of rows of `y` make `p` for themselves."""
-    return (
-        f"{size}, {size}",
-        """%0 = load p[d1]
-        %1 = load y[d0]
-        %2 = arith.subf %0, %1 : f32
-        %3 = math.absf %2 : f32
-        %4 = tk.reduce add %3 over [1] : f32
-        store %4, r[d0]""",
-    )
 
 
 @pytest.mark.parametrize(
