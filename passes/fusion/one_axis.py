@@ -9,11 +9,19 @@ from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..schedule.coalesce_axes import is_through
 from .body import rename_axes, rewrite_exprs
 
 Merge = tuple[int, int, Expr]
 """Two axes that become one, and the size of the second."""
+
+
+def is_through(expr: Expr, high: int, low: int, size: Expr) -> bool:
+    """Whether `expr` depends on two axes through `d<high>*size + d<low>` only."""
+    a, b = Var("d", high), Var("d", low)
+    if not expr.uses(a):
+        return not expr.uses(b)
+    flat = dim(high) * size + dim(low)
+    return expr.substitute({a: ZERO}).substitute({b: flat}) == expr
 
 
 def joined(expr: Expr, merges: Sequence[Merge]) -> Expr:

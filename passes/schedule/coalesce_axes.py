@@ -21,6 +21,7 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sort import SortOp
 
+from ..fusion.one_axis import is_through
 from ..fusion.scalar_builder import InsertingBuilder
 from ..rewrite import may_rewrite
 from .body import Reduction
@@ -103,15 +104,6 @@ def _mergeable(
         if all(is_through(e, high, low, sizes[low]) for e in exprs):
             return high, low
     return None
-
-
-def is_through(expr: Expr, high: int, low: int, size: Expr) -> bool:
-    """Whether `expr` depends on two axes through `d<high>*size + d<low>` only."""
-    a, b = Var("d", high), Var("d", low)
-    if not expr.uses(a):
-        return not expr.uses(b)
-    flat = dim(high) * size + dim(low)
-    return expr.substitute({a: ZERO}).substitute({b: flat}) == expr
 
 
 def _renumber(

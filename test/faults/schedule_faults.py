@@ -51,7 +51,7 @@ FAULTS = (
     ),
     Fault(
         "coalesce-unused",
-        _S + "coalesce_axes.py",
+        "passes/fusion/one_axis.py",
         "return not expr.uses(b)",
         "return True",
         "axes are merged although an access uses the inner one alone",
