@@ -29,6 +29,7 @@ _Order = tuple[int, ...]
 """Axes, slowest first."""
 
 _LEAST = 1 << 31
+"""Multiplications that are worth a call of a library (docs/decisions/gpu-products.md)."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def _leave(kernel: Operation, rw: Rewrite, least: int) -> SSAValue | None:
 
 
 def is_left(kernel: KernelOp) -> bool:
-    """Whether `kernel` is one that this pass makes a call of a library."""
+    """Whether `kernel` is one that this pass, with its defaults, makes a call of a library."""
     return isinstance(_of_library(kernel, _LEAST), tuple)
 
 

@@ -135,7 +135,7 @@ def _tops(product: Contraction, types: tuple[Attribute, Attribute], limits: Limi
 def _tile(
     product: Contraction, sizes: tuple[int, int], batches: int, tops: tuple[int, int], cores: int, area: int
 ) -> tuple[int, int]:
-    """Rows and columns of a tile: of what it reduces all, since nobody else does."""
+    """Rows and columns of a tile; of the side that it reduces, all that the kernel's axis has."""
     m, n = sizes
     if not product.tile:
         return _sides(m, n, batches, tops, cores, area)
@@ -145,7 +145,7 @@ def _tile(
 
 
 def _grid(product: Contraction, rows: int, columns: int) -> tuple[tuple[int, int], ...]:
-    """Rows and columns of blocks, those last of which there are many."""
+    """The blocks of rows and columns; last the two axes of which there are many, for the grouped order."""
     (row,), (column,), parts = product.rows, product.columns, tuple((a, 1) for a in product.parts)
     if product.tile == product.columns:
         return (column, columns), (row, rows), *parts
@@ -170,7 +170,7 @@ def _sides(m: int, n: int, batches: int, tops: tuple[int, int], cores: int, area
 
 
 def _beside(fixed: int, size: int, batches: int, top: int, cores: int, area: int) -> int:
-    """The other side of such a tile where the program needs `fixed` of the one, since it reduces them."""
+    """The side of a tile beside the one that is reduced, which has `fixed` rows or columns."""
     side = min(top, power_of_two(max(_LEAST, size)))
     while side > _NARROW and (fixed * side > area or -(-size // side) * batches < cores):
         side //= 2

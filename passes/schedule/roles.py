@@ -76,16 +76,9 @@ def _chain_roles(func: FuncOp, chain: Chain) -> Mapping[int, tuple[str, object]]
 
 
 def _product_roles(func: FuncOp, product: Contraction) -> Mapping[int, tuple[str, object]]:
-    def role(axis: int) -> str:
-        sides = {
-            "sum": product.over,
-            "rows": product.rows,
-            "columns": product.columns,
-            "parts": product.parts,
-        }
-        return next((name for name, axes in sides.items() if axis in axes), "batch")
-
-    return {axis: (role(axis), None) for axis in range(len(func.space))}
+    sides = {"sum": product.over, "rows": product.rows, "columns": product.columns, "parts": product.parts}
+    found = {axis: name for name, axes in sides.items() for axis in axes}
+    return {axis: (found.get(axis, "batch"), None) for axis in range(len(func.space))}
 
 
 def _roles(func: FuncOp, weights: Mapping[int, int]) -> Mapping[int, tuple[str, object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
@@ -29,9 +29,11 @@ def split(kernel: KernelOp, body: Body, plan: Split) -> tuple[KernelOp, KernelOp
     """Put two kernels where one was: one reduces the parts, the other one their results."""
     beside = {op.buffer for op in plan.beside}
     stored = [d in beside for d in kernel.destinations]
-    parts = PartsBuilder(kernel, body, plan, stored).build()
-    rest = whole(kernel, body, plan, parts, stored)
-    of_parts, of_rest = iter(parts.results[len(_handed_on(kernel, plan)) :]), iter(rest.results)
+    numbers = _numbers(kernel, plan)
+    handed_on = [v for op in plan.reductions for v in op.results if v not in numbers]
+    parts = _PartsBuilder(kernel, body, plan, handed_on, stored).build()
+    rest = _whole(kernel, body, plan, parts, handed_on, numbers, stored)
+    of_parts, of_rest = iter(parts.results[len(handed_on) :]), iter(rest.results)
     return put_in_place(kernel, parts, rest, [next(of_parts if early else of_rest) for early in stored])
 
 
@@ -49,19 +51,26 @@ def put_in_place(
     return first, second
 
 
-class PartsBuilder:
-    """Builds the kernel that reduces the parts: axes are the kept ones, the part, the place in it, others,
-    and those that a product is summed along.
+class _PartsBuilder:
+    """Builds the kernel that reduces the parts.
 
-    Its results are the parts, then those of `kernel` that are `stored` beside.
+    Its axes are the kept ones, the part, the place in it, others that are reduced, and those that a
+    product is summed along. Its results are what parts hand on, then those of `kernel` that are `stored`.
     """
 
-    def __init__(self, kernel: KernelOp, body: Body, plan: Split, stored: Sequence[bool]) -> None:
+    def __init__(
+        self,
+        kernel: KernelOp,
+        body: Body,
+        plan: Split,
+        handed_on: Sequence[SSAValue],
+        stored: Sequence[bool],
+    ) -> None:
         self.kernel, self.body, self.plan = kernel, body, plan
         self.kept = [kernel.space[a] for a in plan.kept]
         self.ops = body.closure((*plan.reductions, *plan.beside), frozenset[SSAValue]())
         self.stored = [i for i, early in enumerate(stored) if early]
-        self.handed_on = _handed_on(kernel, plan)
+        self.handed_on = handed_on
         self.used = sources_of(kernel, self.ops)
         within = (kernel.space[a] for a in (*plan.others, *plan.walked))
         sizes = (*self.kept, plan.count, plan.length, *within)
@@ -136,11 +145,18 @@ class PartsBuilder:
         return new
 
 
-def whole(kernel: KernelOp, body: Body, plan: Split, parts: KernelOp, stored: Sequence[bool]) -> KernelOp:
+def _whole(
+    kernel: KernelOp,
+    body: Body,
+    plan: Split,
+    parts: KernelOp,
+    handed_on: Sequence[SSAValue],
+    numbers: Mapping[SSAValue, float],
+    stored: Sequence[bool],
+) -> KernelOp:
     """The kernel that reduces the results of the parts, and does the rest."""
     kept = [kernel.space[a] for a in plan.kept]
     rank = len(kept)
-    handed_on, numbers = _handed_on(kernel, plan), _numbers(kernel, plan)
     done = frozenset(value for op in plan.reductions for value in op.results)
     sinks = [op for op in body.sinks() if op not in plan.beside]
     ops = [op for op in body.closure(sinks, done) if op not in plan.reductions]
@@ -173,14 +189,8 @@ def whole(kernel: KernelOp, body: Body, plan: Split, parts: KernelOp, stored: Se
     return b.kernel
 
 
-def _handed_on(kernel: KernelOp, plan: Split) -> list[SSAValue]:
-    """What each part stores: not how many numbers it has, where all have as many."""
-    known = _numbers(kernel, plan)
-    return [value for op in plan.reductions for value in op.results if value not in known]
-
-
 def _numbers(kernel: KernelOp, plan: Split) -> dict[SSAValue, float]:
-    """How many numbers each part has, for those of which each place counts once."""
+    """How many numbers each part has, where all have as many: no part hands that on."""
     size = static_product((plan.length, *(kernel.space[a] for a in plan.others)))
     moments = [op for op in plan.reductions if isinstance(op, MomentsOp) and op.of_numbers]
     if not plan.even or size is None:

@@ -57,7 +57,8 @@ class SumInProductsPass(ModulePass):
     of many rows may have fewer. Left alone are products of few rows that make no whole tiles; that are summed
     in parts themselves for there being few tiles (`split-reductions`); that a library would multiply
     (`leave-products`), but for short sums; and what would read many tiles beside, or what a kernel can sum
-    that reads all of it anyway (`sum-at-source`).
+    that reads all of it anyway (`sum-at-source`). What meets the result of a reduction again, as a sum of
+    exponentials below the largest does, waits for all tiles and is no part of them.
     """
 
     name = "sum-in-products"
@@ -154,6 +155,7 @@ class _Taken:
     read: int = 0
     """Tensors of the size of the result that are read for it."""
     words: list[str] = field(default_factory=list[str])
+    """Of the names of what was taken, which the second kernel gets."""
     bodies: Bodies = field(default_factory=Bodies)
 
     def take(self, reader: KernelOp) -> str | None:
@@ -185,8 +187,8 @@ class _Taken:
         return why
 
     def _reduced(self, reader: KernelOp) -> bool:
-        """Whether it reads a result of the kernel that is not of rows, but what these were reduced to."""
-        product = find_contraction(self.kernel.body.block)
+        """Whether it reads what the kernel reduces to, which is there when all tiles are done."""
+        product = self.bodies.of(self.kernel).contraction
         assert product is not None
         for value in reader.operands:
             if isinstance(value, OpResult) and value.op is self.kernel:
@@ -231,7 +233,7 @@ def _read_beside(reader: KernelOp, product: KernelOp) -> int:
 def _in_parts(taken: _Taken, programs: int) -> None:
     """Two kernels: one reduces tiles, the other one what the tiles hand on."""
     kernel = taken.kernel
-    found = find_contraction(kernel.body.block)
+    found = taken.bodies.of(kernel).contraction
     assert found is not None
     number = one_axis(kernel, _slowest_first(kernel, found.tile))
     simplify_body(kernel)
