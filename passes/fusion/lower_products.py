@@ -8,6 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f16, f32, f64, i8
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects.index_expr import ONE, ZERO
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS
 from tilewright.dialects.tk.kernels import KernelOp
@@ -75,16 +76,23 @@ def _before_widening(value: SSAValue) -> Attribute:
 
 
 def lower_matmul(op: Operation, factors: Attribute) -> KernelOp:
-    """Axes: batches, row, column, the sum's."""
+    """Axes: batches, row, column, the sum's.
+
+    One row or one column of halves has no axis: such a product reads each element of a matrix once, as what
+    else reduces rows does, and is taken for that.
+    """
     assert isinstance(op, MatmulOp)
     *batches, m, k = sizes_of(op.lhs)
     n = sizes_of(op.rhs)[-1]
-    b = KernelBuilder(op.location, (*batches, m, n, k), op.operands, op.result_types)
-    *batch, row, column, step = b.axes
+    narrow = _is_narrow(factors)
+    sides = [size for size in (m, n) if size != ONE or not narrow]
+    b = KernelBuilder(op.location, (*batches, *sides, k), op.operands, op.result_types)
+    batch, step, walked = b.axes[: len(batches)], b.axes[-1], iter(b.axes[len(batches) : -1])
+    row, column = (next(walked) if size in sides else ZERO for size in (m, n))
     multiply, add = (arith.MuliOp, arith.AddiOp) if op.widens else (arith.MulfOp, arith.AddfOp)
     term = b.op(multiply, b.load(0, (*batch, row, step)), b.load(1, (*batch, step, column)))
-    reduce = ReduceOp.make("add", term, (len(batches) + 2,))
-    if _is_narrow(factors):
+    reduce = ReduceOp.make("add", term, (len(b.axes) - 1,))
+    if narrow and len(sides) == 2:
         reduce.attributes[FACTORS] = factors
     total = b.add(reduce).results[0]
     if op.bias is not None:

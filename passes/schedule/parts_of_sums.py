@@ -30,10 +30,10 @@ _EACH = 1 << 14
 _UNKNOWN = 1 << 18
 """What a symbolic size is taken to be."""
 _COLUMNS = 32
-_TILE = 64
+_TILE, _FEW = 64, 16
 _DEEP = 256
-_LONG = 2048
-"""A sum of products that is shorter is done before a second kernel has started."""
+_LONG = 2048 * 2 * _TILE
+"""Elements of factors for a tile: fewer are multiplied before a second kernel has started."""
 
 
 @dataclass(frozen=True)
@@ -161,12 +161,13 @@ def _of_product(
     length = prod(sizes.values())
     product = find_contraction(kernel.body.block)
     assert product is not None
+    sides = [prod(_size(kernel.space[a]) for a in sorted(axes)) for axes in (product.rows, product.columns)]
+    tile = _tile(sides)
     tiles = prod(_size(kernel.space[a]) for a in kept if a not in product.rows | product.columns)
-    for axes in (product.rows, product.columns):
-        tiles *= -(-prod(_size(kernel.space[a]) for a in sorted(axes)) // _TILE)
+    tiles *= prod(-(-size // block) for size, block in zip(sides, tile, strict=True))
     if any(bytes_of(element_type(op.buffer.type)) > 2 for op in product.sources()):
         return "products of f32 are left as they are"
-    if length < _LONG:
+    if length * sum(tile) < _LONG:
         return f"a sum of {length} products is short"
     most = min(programs // 2 // tiles, length // _DEEP)
     counts = (n for n in range(most, 1, -1) if length % (n * 16) == 0)
@@ -176,6 +177,12 @@ def _of_product(
     count, axis = found
     others = tuple(a for a in sizes if a != axis)
     return Split(reductions, axis, kept, others, as_expr(count), as_expr(sizes[axis] // count), even=True)
+
+
+def _tile(sides: list[int]) -> list[int]:
+    """A tile of a product that has few: a narrow one of what few rows, or columns, multiply."""
+    most = _TILE // 2 if min(sides) <= _FEW else _TILE
+    return [_FEW if size <= _FEW else most for size in sides]
 
 
 def _lies_along(kernel: KernelOp, kept: tuple[int, ...]) -> bool:

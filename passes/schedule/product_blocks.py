@@ -34,6 +34,11 @@ _LINE = 128
 """Bytes of a factor along the sum that one step takes, where it has as many."""
 _ACCESS = 16
 """Bytes that a lane loads at once: warps beyond those that do so with the larger factor would load less."""
+_LARGE = 64
+"""Rows of a factor, with as many elements each, that is worth tiles of which the other one fills a part."""
+_AWAITED = 32 * 1024
+"""Bytes on their way to a multiprocessor that keep its share of the memory busy (`row_blocks._AWAITED`)."""
+_MOST_STAGES = 6
 _LEAST_BYTES = 64
 """Of factors of one byte, of which they take 32 along the sum, and `variants` halves this."""
 
@@ -64,11 +69,11 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
         return None
     (row,), (column,), (depth,) = product.rows, product.columns, product.over
     sizes = [func.space[a].constant for a in (row, column, depth)]
-    if any(n is not None and n < _LEAST // 2 for n in sizes):
-        skip(func, f"a matrix product without tiles: of sizes {sizes}, one is below {_LEAST // 2}")
-        return None
     types = factor_types(product.reduce, product.left, product.right)
     width = max(map(bytes_of, types))
+    if (least := _least_sides(sizes, width)) > min(_LEAST if n is None else n for n in sizes):
+        skip(func, f"a matrix product without tiles: of sizes {sizes}, one is below {least}")
+        return None
     m, n = estimate(func.space[row]), estimate(func.space[column])
     batches = [a for a in range(len(func.space)) if a not in (row, column, depth)]
     count = 1
@@ -80,11 +85,12 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
     least = _LEAST_BYTES if width == 1 else _LEAST
     deep = min(_LINE // width, power_of_two(max(least, sizes[2] or _LINE)))
     most = 8 if rows * columns >= min(area, 128 * 128) else 4
+    step, steps = (rows + columns) * deep * width, estimate(func.space[depth]) // deep
     found = Blocks(
         (*((a, 1) for a in batches if a not in product.parts), *_grid(product, rows, columns), (depth, deep)),
         len(batches) + 2,
         warps=filled_warps(max(rows, columns) * deep, _ACCESS // width, limits.lanes, most),
-        stages=_stages((rows + columns) * deep * width, limits.shared),
+        stages=_stages(step, steps, -(-m // rows) * -(-n // columns) * count, limits),
         index=bits,
         swizzle=8,
         product="tf32" if limits.tf32 and width == 4 else "ieee",
@@ -94,9 +100,24 @@ def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits
     return decide_descriptors(func, product, found) if limits.descriptors else found
 
 
-def _stages(step: int, shared: int) -> int:
-    """Steps of the sum that are loaded ahead: `step` bytes each, as many as fit, at most three."""
-    return max(1, min(3, shared * 1024 // step))
+def _least_sides(sizes: list[int | None], width: int) -> int:
+    """The least size of rows, columns and sum that is worth tiles, of factors of `width` bytes.
+
+    Few rows of halves, of which tiles are mostly masked, are: the other factor, a large one, is read once.
+    """
+    rows, columns, depth = (_LARGE if n is None else n for n in sizes)
+    large = max(rows, columns)
+    few = width <= 2 and depth >= _LEAST // 2 and large >= _LARGE and large * depth >= _LARGE * _LARGE
+    return 2 if few else _LEAST // 2
+
+
+def _stages(step: int, steps: int, programs: int, limits: Limits) -> int:
+    """Steps of the sum, of `step` bytes, that are on their way or in use: three, or as many as fit.
+
+    More of small ones, where programs are few: a multiprocessor has nothing else to wait with.
+    """
+    awaited = 1 + _AWAITED // (step * max(1, programs // limits.cores))
+    return max(1, min(max(3, min(awaited, steps, _MOST_STAGES)), limits.shared * 1024 // step))
 
 
 def _held(func: FuncOp, tile: set[int], depth: int, limits: Limits) -> int:
@@ -159,7 +180,7 @@ def _sides(m: int, n: int, batches: int, tops: tuple[int, int], cores: int, area
     )
     while rows * columns > area:
         rows, columns = (rows, columns // 2) if columns >= rows else (rows // 2, columns)
-    while rows * columns > _NARROW * _NARROW and -(-m // rows) * -(-n // columns) * batches < cores:
+    while -(-m // rows) * -(-n // columns) * batches < cores:
         if rows >= columns and rows > _NARROW:
             rows //= 2
         elif columns > _NARROW:

@@ -86,7 +86,8 @@ def test_targets_that_are_lowered_alike_share_a_trace(monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
-    ("name", "count"), [("lanes", 9), ("rows", 23), ("masks", 4), ("room", 16), ("shared", 6), ("tiles", 3)]
+    ("name", "count"),
+    [("few_rows", 6), ("lanes", 9), ("rows", 23), ("masks", 4), ("room", 16), ("shared", 6), ("tiles", 3)],
 )
 def test_lanes_load_by_whole_instructions(name: str, count: int, target: str, tmp_path: Path) -> None:
     """Warps of 64 lanes want more elements, fewer warps, and of masks fewer elements; nothing spills."""

@@ -144,6 +144,22 @@ tk.func @too_thin [2, 64, 64] (%a: memref<128xf32>, %b: memref<4096xf32>, %o: me
 
 // -----
 
+// CHECK-LABEL: tk.func @short_sum
+// CHECK-NOT:   tk.product
+// REMARK: tk.func at {{.*}}: a matrix product without tiles: of sizes [64, 4096, 4], one is below 8
+tk.func @short_sum [64, 4096, 4] (%a: memref<256xbf16>, %b: memref<16384xbf16>, %o: memref<262144xbf16>) {
+  %0 = tk.load %a[d0*4 + d2] : memref<256xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %b[d1*4 + d2] : memref<16384xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [2] : f32
+  %6 = arith.truncf %5 : f32 to bf16
+  tk.store %6, %o[d0*4096 + d1] : bf16, memref<262144xbf16>
+}
+
+// -----
+
 // CHECK-LABEL: tk.func @two_row_axes
 // REMARK: tk.func at {{.*}}: a matrix product without tiles: run flatten-axes first
 tk.func @two_row_axes [8, 8, 64, 64] (%a: memref<4096xf32>, %b: memref<4096xf32>, %o: memref<4096xf32>) {

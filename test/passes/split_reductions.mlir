@@ -110,6 +110,78 @@ func.func @product_of_unknown_length(%x: tensor<64x?xbf16, #tw.shape<"64, s0">>,
 
 // -----
 
+// Few rows have narrow tiles, of which there are more, and each reads less: its sum is split when it is longer.
+// CHECK-LABEL: @few_rows
+// CHECK: tk.kernel [4, 2048, 2, 4096]
+// CHECK: tk.kernel [4, 2048, 2]
+func.func @few_rows(%x: tensor<4x8192xbf16>, %y: tensor<8192x2048xbf16>) -> tensor<4x2048xf32> {
+  %r = tk.kernel [4, 2048, 8192] ins(%x, %y : tensor<4x8192xbf16>, tensor<8192x2048xbf16>) -> (tensor<4x2048xf32>) {
+  ^bb0(%a: tensor<4x8192xbf16>, %b: tensor<8192x2048xbf16>, %o: tensor<4x2048xf32>):
+    %0 = tk.load %a[d0, d2] : tensor<4x8192xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.load %b[d2, d1] : tensor<8192x2048xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<4x2048xf32>
+  }
+  func.return %r : tensor<4x2048xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @few_columns
+// CHECK: tk.kernel [2048, 4, 2, 4096]
+func.func @few_columns(%x: tensor<2048x8192xbf16>, %y: tensor<8192x4xbf16>) -> tensor<2048x4xf32> {
+  %r = tk.kernel [2048, 4, 8192] ins(%x, %y : tensor<2048x8192xbf16>, tensor<8192x4xbf16>) -> (tensor<2048x4xf32>) {
+  ^bb0(%a: tensor<2048x8192xbf16>, %b: tensor<8192x4xbf16>, %o: tensor<2048x4xf32>):
+    %0 = tk.load %a[d0, d2] : tensor<2048x8192xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.load %b[d2, d1] : tensor<8192x4xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<2048x4xf32>
+  }
+  func.return %r : tensor<2048x4xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not split: a sum of 4096 products is short
+func.func @shorter_sum_of_few_rows(%x: tensor<4x4096xbf16>, %y: tensor<4096x2048xbf16>) -> tensor<4x2048xf32> {
+  %r = tk.kernel [4, 2048, 4096] ins(%x, %y : tensor<4x4096xbf16>, tensor<4096x2048xbf16>) -> (tensor<4x2048xf32>) {
+  ^bb0(%a: tensor<4x4096xbf16>, %b: tensor<4096x2048xbf16>, %o: tensor<4x2048xf32>):
+    %0 = tk.load %a[d0, d2] : tensor<4x4096xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.load %b[d2, d1] : tensor<4096x2048xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<4x2048xf32>
+  }
+  func.return %r : tensor<4x2048xf32>
+}
+
+// -----
+
+// REMARK: tk.kernel at {{.*}}: not split: 128 tiles with sums of 8192 keep a GPU busy
+func.func @many_columns_of_few_rows(%x: tensor<4x8192xbf16>, %y: tensor<8192x4096xbf16>) -> tensor<4x4096xf32> {
+  %r = tk.kernel [4, 4096, 8192] ins(%x, %y : tensor<4x8192xbf16>, tensor<8192x4096xbf16>) -> (tensor<4x4096xf32>) {
+  ^bb0(%a: tensor<4x8192xbf16>, %b: tensor<8192x4096xbf16>, %o: tensor<4x4096xf32>):
+    %0 = tk.load %a[d0, d2] : tensor<4x8192xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.load %b[d2, d1] : tensor<8192x4096xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<4x4096xf32>
+  }
+  func.return %r : tensor<4x4096xf32>
+}
+
+// -----
+
 // A second launch would take longer than the steps that it saves.
 // REMARK: tk.kernel at {{.*}}: not split: a sum of 768 products is short
 func.func @short_product(%x: tensor<8x768xbf16>, %y: tensor<768x64xbf16>) -> tensor<8x64xf32> {
