@@ -80,6 +80,7 @@ _GPU: tuple[str, ...] = (
     "widen-scatters",
     "draw-together",
     "split-attention",
+    "split-keys",
     "convert-tw-to-tk{products=half concats=true scatters=any}",
     "turn-filters",
     *KERNELS[1 : _FUSED - 1],

@@ -39,9 +39,9 @@ def wide_element(element: Attribute) -> Attribute:
 class AttentionOp(AttentionBase):
     """softmax(q k^T * scale + mask) v, and the log-sum-exp of the scores.
 
-    q is `[b, h, l, e]`, k `[b, g, s, e]`, v `[b, g, s, c]`; the results are `[b, h, l, c]`
-    and `[b, h, l]`, f32 (f64 for f64 inputs). `g` is `h`, or divides it: then `h / g` heads
-    in a row share a head of k and v. The mask has rank 2 (`[l, s]`) or 4, each size 1
+    q is `[b, h, l, e]`, k `[b, g, s, e]`, v `[b, g, s, c]`; the results are `[b, h, l, c]`, of the
+    element type of q or f32, and `[b, h, l]`, f32 (f64 for f64 inputs). `g` is `h`, or divides it: then
+    `h / g` heads in a row share a head of k and v. The mask has rank 2 (`[l, s]`) or 4, each size 1
     or the full one; i1 (true takes part) or the element type (added). `causal` lets row i
     see columns 0 to i. Scores, softmax and sums are computed in f32 or f64. A row that sees
     no column is 0 with log-sum-exp -inf (as ATen's CPU kernel does for masks of -inf).
@@ -73,13 +73,15 @@ class AttentionOp(AttentionBase):
         key: SSAValue,
         value: SSAValue,
         mask: SSAValue | None = None,
+        *,
+        element: Attribute | None = None,
         **how: Unpack[Weights],
     ) -> None:
-        sizes = sizes_of(query)
-        element = element_of(query)
+        """`element` is the result's, by default that of `query`."""
+        sizes, wide = sizes_of(query), wide_element(element_of(query))
         results = (
-            tensor_type(element, [*sizes[:3], sizes_of(value)[3]]),
-            tensor_type(wide_element(element), sizes[:3]),
+            tensor_type(element or element_of(query), [*sizes[:3], sizes_of(value)[3]]),
+            tensor_type(wide, sizes[:3]),
         )
         self._attend((query, key, value), mask, results, how)
         self.dropout_p = FloatAttr(how.get("dropout_p", 0.0), f64)
@@ -88,7 +90,7 @@ class AttentionOp(AttentionBase):
         _check_factors(self)
         q, v = sizes_of(self.query), sizes_of(self.value)
         element = element_of(self.query)
-        expect_element(self, "result", self.result, element)
+        _expect_element_or_wide(self, "result", self.result)
         expect_sizes(self, "result shape", sizes_of(self.result), [*q[:3], v[3]])
         expect_element(self, "logsumexp", self.logsumexp, wide_element(element))
         expect_sizes(self, "logsumexp shape", sizes_of(self.logsumexp), q[:3])
@@ -238,11 +240,9 @@ class AttentionKeyGradOp(GradOp):
 
     def check(self) -> None:
         super().check()
-        q, element = sizes_of(self.query), element_of(self.query)
-        made = element_of(self.key_grad)
-        if made not in (element, wide_element(element)):
-            raise fail(self, f"key_grad is {made}, expected {element} or {wide_element(element)}")
-        expect_element(self, "value_grad", self.value_grad, made)
+        q = sizes_of(self.query)
+        _expect_element_or_wide(self, "key_grad", self.key_grad)
+        expect_element(self, "value_grad", self.value_grad, element_of(self.key_grad))
         for fact, grad, of in zip(_GRADS[1:], self.results, (self.key, self.value), strict=True):
             expect_sizes(self, f"{fact} shape", sizes_of(grad), [*q[:2], *sizes_of(of)[2:]])
         _check_optional(self)
@@ -263,6 +263,12 @@ def _check_factors(op: AnyAttention) -> None:
     if k[1] != q[1] and (q[1] % k[1]).constant != 0:
         raise fail(op, f"{k[1]} heads of keys do not divide {q[1]} heads of queries")
     expect_sizes(op, "value shape", v, [*k[:3], v[3]])
+
+
+def _expect_element_or_wide(op: AnyAttention, fact: str, value: SSAValue) -> None:
+    element, made = element_of(op.query), element_of(value)
+    if made not in (element, wide_element(element)):
+        raise fail(op, f"{fact} is {made}, expected {element} or {wide_element(element)}")
 
 
 def _check_saved(op: AttentionBackwardOp | GradOp, shape: list[Expr]) -> None:

@@ -81,7 +81,8 @@ def run_attention(op: AttentionOp, args: Args, machine: Machine) -> Results:
         logsumexp = (xp.log(total) + xp.where(xp.isinf(top), xp.zeros_like(top), top)).reshape(top.shape[:3])
         weights = weights / xp.where(total == 0, xp.ones_like(total), total)
     result = xp.matmul(_dropped(op, machine, weights, seed), value)
-    return machine.arrays.store(result, element), machine.arrays.store(logsumexp, wide_element(element))
+    wide = wide_element(element)
+    return machine.arrays.store(result, element_type_of(op.result)), machine.arrays.store(logsumexp, wide)
 
 
 @semantics(AttentionBackwardOp)

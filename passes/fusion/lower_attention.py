@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from xdsl.dialects import arith, math
@@ -26,6 +26,7 @@ from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..rewrite import skip
 from ..schedule.chain_blocks import DEEPEST, DEEPEST_GRAD
+from .few_queries import Parts, parts_of
 from .kernel_builder import KernelBuilder
 from .lowerings import Lowering
 
@@ -62,9 +63,14 @@ class Sides:
 
 
 def why_library(op: AnyAttention) -> str | None:
-    """Why tiles cannot do `op`: they compute in f32, with heads that a program can hold."""
+    """Why tiles cannot do `op`: they compute in f32, with heads that a program can hold.
+
+    A row of queries that is alone is one of several when `split-keys` has given it others.
+    """
     sizes = (sizes_of(op.query)[2], *sizes_of(op.key)[2:], sizes_of(op.value)[3])
     sides = Sides(*(size.constant for size in sizes))
+    if sides.rows == 1 and isinstance(op, AttentionOp) and isinstance(parts := parts_of(op), Parts):
+        sides = replace(sides, rows=None if not parts.is_plain else 1)
     return why_no_kernel(element_type_of(op.query), sides, gradient=not isinstance(op, AttentionOp))
 
 

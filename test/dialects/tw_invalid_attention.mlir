@@ -60,7 +60,7 @@
 
 // -----
 
-// CHECK: tw.attention: result has element type f64, expected f32
+// CHECK: tw.attention: result is f64, expected f32 or f32
 %a, %b, %c = "test.op"() : () -> (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>)
 %r:2 = "tw.attention"(%a, %b, %c) <{scale = 1.0 : f64, dropout_p = 0.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 0, 0>}> : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) -> (tensor<1x2x5x4xf64>, tensor<1x2x5xf32>)
 

@@ -211,6 +211,20 @@ FAULTS = (
         "gradients of heads of keys are sums of the wrong heads of queries",
     ),
     Fault(
+        "parts-that-see-nothing",
+        _T + "split_keys.py",
+        "top = self._where(top, -inf, 0.0, top)",
+        "top = self._where(top, inf, 0.0, top)",
+        "a row that sees no key of any part is not a number",
+    ),
+    Fault(
+        "keys-of-another-head",
+        _T + "split_keys.py",
+        "value, heads = self._between(value, 2, self.shared // heads), self.shared",
+        "value, heads = self._between(value, 1, self.shared // heads), self.shared",
+        "heads of queries that go by themselves see keys of another head",
+    ),
+    Fault(
         "scatter-onto-anything",
         _T + "scatter_onto_addends.py",
         "return adds(op) and splat_of(op.target) == 0",
