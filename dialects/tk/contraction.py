@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from types import UnionType
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
 from ..ir_access import ops_of
 from .access import LoadOp, StoreOp
+from .calls import AssertOp
 from .compute import ReduceOp
 from .domain import REDUCTIONS_AND_SCANS, Axes, axes_of, axes_of_op, domains_of, reduced_axes
 
@@ -55,7 +57,7 @@ def find_contraction(block: Block, *, shared_columns: bool = False) -> Contracti
     """The matrix product of a kernel whose only reduction it is; None for any other kernel.
 
     Beside it tiles of the result may be reduced (`tk.of_tile`). None also where a store walks along the sum
-    again, as in `out[i, j, k] = sum(i, j) * c[k]`: tiles do not.
+    again, as in `out[i, j, k] = sum(i, j) * c[k]`, or a check does: tiles do not.
     One of integers is a product only where the reduction has `tk.factors`.
 
     With `shared_columns` the columns may be axes of both operands, as in a sum of
@@ -72,7 +74,7 @@ def find_contraction(block: Block, *, shared_columns: bool = False) -> Contracti
         if columns:
             left, right, rows = right, left, columns
         columns = (domains[left] & domains[right]) - over
-    if not rows or not columns or _walked_again(block, over):
+    if not rows or not columns or _walked_again(block, over, StoreOp | AssertOp):
         return None
     tile = frozenset(a for op in ops_of(block) if OF_TILE in op.attributes for a in reduced_axes(op))
     if not tile:
@@ -92,7 +94,7 @@ def find_matrix_vector(block: Block) -> Contraction | None:
     if domains[right] < domains[left]:
         left, right = right, left
     over = frozenset(reduce.over)
-    if domains[left] != over or not over < domains[right] or _walked_again(block, over):
+    if domains[left] != over or not over < domains[right] or _walked_again(block, over, StoreOp):
         return None
     return Contraction(reduce, product, left, right, frozenset(), domains[right] - over, over)
 
@@ -118,7 +120,7 @@ def _sum_of_products(
     return reduce, product, domains
 
 
-def _walked_again(block: Block, over: Axes) -> bool:
-    """Whether a store walks along the axes of the sum."""
+def _walked_again(block: Block, over: Axes, effects: type[Operation] | UnionType) -> bool:
+    """Whether one of `effects` walks along the axes of the sum."""
     domains = domains_of(block)
-    return any(over & axes_of_op(op, domains) for op in ops_of(block) if isinstance(op, StoreOp))
+    return any(over & axes_of_op(op, domains) for op in ops_of(block) if isinstance(op, effects))

@@ -8,6 +8,8 @@ from xdsl.ir import OpResult
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.calls import AssertOp
+from tilewright.dialects.tk.domain import Axes, axes_of, axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import remarks_wanted
@@ -36,10 +38,9 @@ def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: M
     producer = producer_of(value)
     if isinstance(producer, str):
         return producer
-    plans = [(load, axis_values(producer, load, consumer.space, checks=memory.far)) for load in loads]
-    for _, plan in plans:
-        if isinstance(plan, str):
-            return plan
+    plans = _plans(producer, consumer, loads, bodies, checks=memory.far)
+    if isinstance(plans, str):
+        return plans
     why = None if everywhere else recompute_costs_more(value, producer, consumer, loads, memory)
     if why is not None:
         return why
@@ -47,11 +48,35 @@ def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: M
     return None
 
 
-def _inline(
-    consumer: KernelOp, producer: Producer, plans: Sequence[tuple[LoadOp, Mapping[int, Expr] | str]]
-) -> None:
+_Plans = Sequence[tuple[LoadOp, Mapping[int, Expr]]]
+"""The axes of a producer at each load."""
+
+
+def _plans(
+    producer: Producer, consumer: KernelOp, loads: Sequence[LoadOp], bodies: Bodies, *, checks: bool
+) -> _Plans | str:
+    """How to compute the producer at each of `loads`, or why that is impossible."""
+    plans: list[tuple[LoadOp, Mapping[int, Expr]]] = []
+    product = bodies.of(consumer).contraction
+    for load in loads:
+        plan = axis_values(producer, load, consumer.space, checks=checks)
+        if isinstance(plan, str):
+            return plan
+        if product is not None and not product.over.isdisjoint(_checked(producer, plan)):
+            return "it checks what a product sums, whose tiles check nothing"
+        plans.append((load, plan))
+    return plans
+
+
+def _checked(producer: Producer, plan: Mapping[int, Expr]) -> Axes:
+    """The axes of the consumer that checks would run over."""
+    checks = [op for op in producer.ops if isinstance(op, AssertOp)]
+    axes = frozenset[int]().union(*(axes_of(check.condition) for check in checks))
+    return axes_of_exprs(plan[axis] for axis in axes)
+
+
+def _inline(consumer: KernelOp, producer: Producer, plans: _Plans) -> None:
     for load, plan in plans:
-        assert not isinstance(plan, str)
         inline_at(consumer, load, producer, plan)
     simplify_body(consumer)
 
@@ -67,8 +92,8 @@ def compute_instead(value: OpResult, consumer: KernelOp, bodies: Bodies, memory:
     if isinstance(producer := producer_of(value), str):
         return False
     loads = loads_of(consumer.sources[list(consumer.operands).index(value)])
-    plans = [(load, axis_values(producer, load, consumer.space, checks=True)) for load in loads]
-    if any(isinstance(plan, str) for _, plan in plans):
+    plans = _plans(producer, consumer, loads, bodies, checks=True)
+    if isinstance(plans, str):
         return False
     alone = not bodies.of(consumer).reduced and all(use.operation is consumer for use in value.uses)
     if not alone and bodies.of(consumer).contraction is not None:

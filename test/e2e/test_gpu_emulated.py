@@ -202,6 +202,20 @@ def test_one_number_of_each_row() -> None:
     exactly(lambda v, at: torch.zeros(301, 19).scatter(0, at.t(), v.t()) * 2, v, at)
 
 
+def test_products_of_what_is_checked() -> None:
+    """Along the sum of a product: its tiles check nothing, so that another kernel does, or there are none."""
+    g, w, v = floats(40, 64), floats(64, 24, seed=1), floats(64, 5, seed=2)
+    i = torch.arange(320).reshape(64, 5) * 7 % 24
+    table, j = floats(200), torch.arange(48 * 64).reshape(64, 48) * 7 % 200
+    a = floats(40, 48, seed=3)
+    for dtype in (torch.float32, torch.bfloat16):
+        halves = [x.to(dtype) for x in (g, w, v, a, table)]
+        check(lambda g, w, v, i: g @ torch.zeros_like(w).scatter_add(1, i, v), *halves[:3], i)
+        check(lambda a, t, j: (a[:, None] * t[j][None]).sum(-1), *halves[3:], j)
+        with pytest.raises(Exception, match="TW2237: index out of range"):
+            compiled(lambda a, t, j: (a[:, None] * t[j][None]).sum(-1))(*halves[3:], j * 2)
+
+
 def test_an_index_out_of_range_raises() -> None:
     function = compiled(lambda x, at: x[at] + 1)
     with pytest.raises(Exception, match=r"(?s)TW2237: index out of range.*test_gpu_emulated.py"):

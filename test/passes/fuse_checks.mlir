@@ -75,3 +75,62 @@ func.func @checked_along_another_axis(%x: tensor<4xf32>, %i: tensor<4x3xi64>, %y
   }
   func.return %r : tensor<7x9xf32>
 }
+
+// -----
+
+// What is summed by a product is checked before: its tiles check nothing along the sum. Along its rows they do.
+// CHECK-LABEL: @checked_in_a_sum
+// CHECK:      tk.kernel [4, 3] ins(%i
+// CHECK:      tk.assert
+// CHECK:      tk.kernel [4, 5, 3]
+// CHECK-NOT:  tk.assert
+// REMARK: it checks what a product sums, whose tiles check nothing
+func.func @checked_in_a_sum(%i: tensor<4x3xi64>, %y: tensor<3x5xf32>) -> tensor<4x5xf32> {
+  %e = tk.kernel [4, 3] ins(%i : tensor<4x3xi64>) -> (tensor<4x3xf32>) {
+  ^bb0(%a: tensor<4x3xi64>, %o: tensor<4x3xf32>):
+    %end = arith.constant 9 : i64
+    %0 = tk.load %a[d0, d1] : tensor<4x3xi64> -> i64
+    %1 = arith.cmpi slt, %0, %end : i64
+    tk.assert %1 "index out of range" : i1
+    %2 = arith.sitofp %0 : i64 to f32
+    tk.store %2, %o[d0, d1] : f32, tensor<4x3xf32>
+  }
+  %r = tk.kernel [4, 5, 3] ins(%e, %y : tensor<4x3xf32>, tensor<3x5xf32>) -> (tensor<4x5xf32>) {
+  ^bb0(%a: tensor<4x3xf32>, %b: tensor<3x5xf32>, %o: tensor<4x5xf32>):
+    %0 = tk.load %a[d0, d2] : tensor<4x3xf32> -> f32
+    %1 = tk.load %b[d2, d1] : tensor<3x5xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = tk.reduce add %2 over [2] : f32
+    tk.store %3, %o[d0, d1] : f32, tensor<4x5xf32>
+  }
+  func.return %r : tensor<4x5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @checked_beside_a_sum
+// CHECK:      tk.kernel [4, 5, 3]
+// CHECK:      tk.assert
+// CHECK-NOT:  tk.kernel
+func.func @checked_beside_a_sum(%i: tensor<4xi64>, %x: tensor<4x3xf32>, %y: tensor<3x5xf32>) -> tensor<4x5xf32> {
+  %e = tk.kernel [4] ins(%i : tensor<4xi64>) -> (tensor<4xf32>) {
+  ^bb0(%a: tensor<4xi64>, %o: tensor<4xf32>):
+    %end = arith.constant 9 : i64
+    %0 = tk.load %a[d0] : tensor<4xi64> -> i64
+    %1 = arith.cmpi slt, %0, %end : i64
+    tk.assert %1 "index out of range" : i1
+    %2 = arith.sitofp %0 : i64 to f32
+    tk.store %2, %o[d0] : f32, tensor<4xf32>
+  }
+  %r = tk.kernel [4, 5, 3] ins(%e, %x, %y : tensor<4xf32>, tensor<4x3xf32>, tensor<3x5xf32>) -> (tensor<4x5xf32>) {
+  ^bb0(%c: tensor<4xf32>, %a: tensor<4x3xf32>, %b: tensor<3x5xf32>, %o: tensor<4x5xf32>):
+    %0 = tk.load %a[d0, d2] : tensor<4x3xf32> -> f32
+    %1 = tk.load %b[d2, d1] : tensor<3x5xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = tk.reduce add %2 over [2] : f32
+    %4 = tk.load %c[d0] : tensor<4xf32> -> f32
+    %5 = arith.addf %3, %4 : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<4x5xf32>
+  }
+  func.return %r : tensor<4x5xf32>
+}
