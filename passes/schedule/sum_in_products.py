@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.context import Context
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import OpResult
 from xdsl.passes import ModulePass
@@ -15,6 +16,7 @@ from tilewright.dialects.index_expr import ONE, Expr, Var, as_expr
 from tilewright.dialects.index_expr.shapes import linearize, row_major_strides, static_product
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import StoreOp
+from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS, OF_TILE, Contraction, find_contraction
 from tilewright.dialects.tk.domain import Axes, axes_of_exprs, levels_of, reduced_axes
@@ -53,12 +55,13 @@ class SumInProductsPass(ModulePass):
         %s = tk.kernel [768, 16] ins(%p : ...) -> (tensor<768xf32>) {... tk.reduce add %0 over [1] ...}
 
     So are the statistics of a norm over rows of pixels, and what its gradient sums: the result of a product
-    is read once less. A part is what a tile has of rows, which `schedule-gpu` gives the program; the last one
-    of many rows may have fewer. Left alone are products of few rows that make no whole tiles; that are summed
-    in parts themselves for there being few tiles (`split-reductions`); that a library would multiply
-    (`leave-products`), but for short sums; and what would read many tiles beside, or what a kernel can sum
-    that reads all of it anyway (`sum-at-source`). What meets the result of a reduction again, as a sum of
-    exponentials below the largest does, waits for all tiles and is no part of them.
+    is read once less. Where others read it, it is reduced as they do, rounded. A part is what a tile has of
+    rows, which `schedule-gpu` gives the program; the last one of many rows may have fewer. Left alone are
+    products of few rows that make no whole tiles; that are summed in parts themselves for there being few
+    tiles (`split-reductions`); that a library would multiply (`leave-products`), but for short sums; and what
+    would read many tiles beside, or what a kernel can sum that reads all of it anyway (`sum-at-source`). What
+    meets the result of a reduction again, as a sum of exponentials below the largest does, waits for all
+    tiles and is no part of them.
     """
 
     name = "sum-in-products"
@@ -179,12 +182,24 @@ class _Taken:
             for op in reader.body.block.ops:
                 if reduced_axes(op):
                     op.attributes[OF_TILE] = UnitAttr()
+            self._round(reader)
             self.kernel = merge(self.kernel, reader, self.bodies, found, sunk)
             return None
         for changed, restore in undo.items():
             restore()
             self.bodies.changed(changed)
         return why
+
+    def _round(self, reader: KernelOp) -> None:
+        """Let `reader` reduce what others load: a mean of something else is not theirs.
+
+        Rows that are all alike are that far from the mean that their norm makes it large.
+        """
+        for value in reader.operands:
+            if isinstance(value, OpResult) and value.op is self.kernel and not value.has_one_use():
+                store = store_to(self.kernel.destinations[value.index])
+                if store is not None and isinstance(store.value.owner, arith.TruncFOp):
+                    store.value.owner.attributes[ROUNDED] = UnitAttr()
 
     def _reduced(self, reader: KernelOp) -> bool:
         """Whether it reads what the kernel reduces to, which is there when all tiles are done."""

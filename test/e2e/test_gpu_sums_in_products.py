@@ -108,6 +108,17 @@ def test_what_is_met_again_is_not_reduced_by_tiles(function: Callable[..., Tenso
     check(function, floats(640, 48, dtype=torch.bfloat16), floats(48, 40, dtype=torch.bfloat16, seed=1))
 
 
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+def test_the_norm_of_rows_that_are_all_alike(dtype: torch.dtype) -> None:
+    """Their mean is what each of them is, rounded: the norm would make the difference large."""
+
+    def norm(x: Tensor, w: Tensor) -> Tensor:
+        return F.batch_norm(x @ w, None, None, training=True)
+
+    x, w = floats(1, 24).to(dtype).expand(777, 24).contiguous(), floats(24, 64, dtype=dtype, seed=1)
+    check(norm, x, w)
+
+
 class Bottleneck(nn.Module):
     """1 x 1 before norms, as in residual networks."""
 

@@ -4,12 +4,14 @@
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half},absorb-views,dce,fuse{hold_back=true tile=128},sum-in-products{programs=1}' --split-input-file --check-semantics
 
 // The gradient of a bias: what a product makes is read no more to be summed, and what is done with the sum is
-// done with the sum of the parts.
+// done with the sum of the parts. What is stored is summed: rounded.
 
 // CHECK-LABEL: @bias
 // CHECK:      %[[P:.*]], %m = tk.kernel [32, 2, 32, 16] ins(%x, %w :
-// CHECK:      %[[M:.*]] = tk.reduce add %{{.*}} over [3] {tk.factors = bf16}
-// CHECK:      tk.store %{{.*}}, %{{.*}}[d1*32 + d2, d0] : bf16, tensor<64x32xbf16>
+// CHECK:      %[[Y:.*]] = tk.reduce add %{{.*}} over [3] {tk.factors = bf16}
+// CHECK:      %[[H:.*]] = arith.truncf %[[Y]] {tk.rounded} : f32 to bf16
+// CHECK:      tk.store %[[H]], %{{.*}}[d1*32 + d2, d0] : bf16, tensor<64x32xbf16>
+// CHECK:      %[[M:.*]] = arith.extf %[[H]]
 // CHECK:      %[[S:.*]] = tk.reduce add %[[M]] over [2] {tk.of_tile}
 // CHECK:      tk.store %[[S]], %{{.*}}[d1, d0] : f32, tensor<2x32xf32>
 // CHECK:      %r = tk.kernel [32, 2] ins(%[[P]], %b :
@@ -66,9 +68,10 @@ func.func @norm_gradient(%g: tensor<64x16xbf16>, %w: tensor<16x32xbf16>, %x: ten
 
 // -----
 
-// Columns, and nothing else of the product.
+// Columns, and nothing else of the product, whose rounding nobody asks for.
 
 // CHECK-LABEL: @columns
+// CHECK-NOT:  arith.truncf
 // CHECK:      %[[P:.*]] = tk.kernel [16, 2, 32, 32] ins(%x, %w : {{.*}}) -> (tensor<2x16xf32>)
 // CHECK:      tk.reduce max %{{.*}} over [2] {tk.of_tile}
 // CHECK:      %s = tk.kernel [16, 2] ins(%[[P]] :
