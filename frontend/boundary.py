@@ -44,6 +44,7 @@ from .torch_internals import is_operator, real_tensors, schema_of, size_expressi
 INDEX = IndexType()
 UNIT = UnitAttr()
 LARGEST_CONSTANT = 64
+_COPY = torch.ops.aten.copy_.default
 """Constants up to this many elements live in the IR, where passes can fold them."""
 
 
@@ -267,7 +268,7 @@ class Results:
     def _alias(self, output: Any) -> Alias | None:
         """The next output as a view that the caller makes anew, where that is known to be one."""
         base, of = self._bases.get(len(self.outputs), (None, None))
-        if base is None or of is None or not isinstance(output, Node) or output.op == "placeholder":
+        if base is None or of is None or not isinstance(output, Node) or _passed(output) is not None:
             return None
         fake: torch.Tensor = output.meta["val"]
         offset, symbols = fake.storage_offset(), self.b.symbols
@@ -280,8 +281,8 @@ class Results:
         return Alias(base.index, base.of_output, layout.sizes, layout.strides, start, base.read_as)
 
     def _output(self, output: Any, value: Any) -> Output:
-        if isinstance(output, Node) and output.op == "placeholder":
-            return Passed(self.arguments.index[output])
+        if isinstance(output, Node) and (passed := _passed(output)) is not None:
+            return Passed(self.arguments.index[passed])
         if isinstance(value, Expr):
             return Size(value)
         if isinstance(value, FloatScalar):
@@ -340,6 +341,13 @@ class Results:
         if layout.is_dense or self._is_moved(fake):
             return layout.is_dense
         return layout.is_apart and self._room.get(storage_of(fake), 1) <= 0
+
+
+def _passed(output: Node) -> Node | None:
+    """The placeholder that an output is, maybe after the graph wrote it at its end."""
+    written = output.target is _COPY and output.args[0]
+    passed = written if isinstance(written, Node) else output
+    return passed if passed.op == "placeholder" else None
 
 
 def _base(base: Base, arguments: Arguments, outputs: Sequence[Any]) -> torch.Tensor | None:

@@ -55,7 +55,21 @@ def two_slices(cache: Tensor, new: Tensor, at: Tensor) -> Tensor:
     return cache.sum(1)
 
 
-WRITES = (pages, first_batches, to_the_end, one_position, in_the_middle, one_after_the_other, two_slices)
+def handed_back(cache: Tensor, new: Tensor, at: Tensor) -> Tensor:
+    cache.view(-1, 2, 8).index_copy_(0, at, new[0, :3])
+    return cache
+
+
+WRITES = (
+    pages,
+    first_batches,
+    to_the_end,
+    one_position,
+    in_the_middle,
+    one_after_the_other,
+    two_slices,
+    handed_back,
+)
 
 
 @pytest.mark.parametrize("write", WRITES)

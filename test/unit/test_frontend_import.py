@@ -19,6 +19,7 @@ from tilewright.frontend.environment import read_environment
 from tilewright.frontend.errors import FallbackRefused, UnsupportedNode
 from tilewright.frontend.fx_import import import_fx
 from tilewright.frontend.graph import Graph as Imported
+from tilewright.frontend.graph import Passed, Result
 from tilewright.frontend.options import make_options
 from tilewright.frontend.request import Request
 from tilewright.passes.manager import module_text, verify_module
@@ -76,6 +77,22 @@ def test_arguments_have_names_and_unwritten_parameters_are_frozen() -> None:
     assert '{tw.name = "x"}' in text
     assert '{tw.name = "count"}' in text
     assert "tw.write" in text
+
+
+def test_an_argument_that_is_written_and_returned_is_no_result() -> None:
+    def update(x: Tensor, y: Tensor) -> Tensor:
+        return x.add_(y)
+
+    def twice(x: Tensor, y: Tensor) -> Tensor:
+        new = y * 2
+        x.copy_(new)
+        return new
+
+    (graph,) = imported(update, torch.ones(2), torch.ones(2))
+    assert graph.outputs == (Passed(0),)
+    assert "tw.write" in text_of(graph)
+    (graph,) = imported(twice, torch.ones(2), torch.ones(2))
+    assert graph.outputs == (Result(0),)  # a tensor of its own
 
 
 def test_ops_carry_the_users_line_and_module() -> None:
