@@ -51,8 +51,8 @@ class ScatterAtSourcePass(ModulePass):
 
     What `fuse` leaves apart: what is made with reductions, beside other results, or for other readers, too.
     The axes of the target stay those of its copy alone, which `split-scatters` makes a launch of its own.
-    Programs of products and of scans have no elements of their own to scatter; rows that `split-reductions`
-    would reduce in `programs` parts are there only after these.
+    Programs of products have no elements of their own to scatter; rows that `split-reductions` would reduce
+    in `programs` parts are there only after these.
     """
 
     name = "scatter-at-source"
@@ -126,8 +126,6 @@ class _Scatter:
             return f"one kernel would have more than {limits.max_ops} ops"
         if of_p.contraction is not None or of_p.tiled or find_chain(producer.body.block) is not None:
             return "a product makes it"
-        if of_p.scans or of_p.sorts:
-            return "it is made by a scan or a sort"
         if reads_what_changes(value, self.kernel):
             return "its kernel reads what the scatter changes, which could not be done in place"
         if reduces_in_parts(producer, limits.programs):

@@ -69,6 +69,29 @@ def test_messages_along_edges() -> None:
         explain(function, tensor(9, 17), tensor(9, 34), src, dst, options=OPTIONS)
 
 
+@pytest.mark.parametrize("width", [37, 5000])
+def test_rows_that_are_scanned(width: int) -> None:
+    """Longer ones than a block, too."""
+
+    def function(x: Tensor, order: Tensor) -> Tensor:
+        p = x.softmax(-1)
+        return torch.zeros_like(x).scatter(1, order, p * p.cumsum(-1))
+
+    torch._dynamo.reset()
+    order = torch.stack([torch.randperm(width, generator=torch.Generator().manual_seed(i)) for i in range(3)])
+    found = check(function, tensor(3, width), order)
+    assert len(kernels(found)) == 1, kernels(found)
+
+
+def test_rows_that_are_sorted() -> None:
+    def function(x: Tensor) -> Tensor:
+        values, order = x.sort(-1, descending=True)
+        return torch.zeros_like(x).scatter(1, order, values.exp().cumsum(-1))
+
+    found = check(function, tensor(5, 37))
+    assert len(kernels(found)) == 1, kernels(found)
+
+
 class Embedded(nn.Module):
     """Rows of two tables, of one with a padding row, normed by their means and made smaller at random."""
 

@@ -128,13 +128,30 @@ func.func @of_a_product(%x: tensor<6x8xbf16>, %y: tensor<8x4xbf16>, %t: tensor<9
 
 // -----
 
-// REMARK: tk.kernel at {{.*}}: not scattered where it is made: it is made by a scan or a sort
+// What is scanned or sorted is there once whole rows are.
+
 // CHECK-LABEL: @of_a_scan
-// CHECK-COUNT-2: = tk.kernel
+// CHECK: %[[R:.*]] = tk.kernel [9, 4, 6] ins(%x, %t, %i
+// CHECK: %[[C:.*]] = tk.scan add %{{.*}} along 1
+// CHECK: tk.store %[[C]], %{{.*}}[i0, d1](%{{.*}}) over [2] if %{{.*}} combine add
+// CHECK: return %[[R]]
 func.func @of_a_scan(%x: tensor<6x4xf32>, %t: tensor<9x4xf32>, %i: tensor<6xi64>) -> tensor<9x4xf32> {
   %c = tw.cumsum %x dim 1 : tensor<6x4xf32>
   %r = tw.scatter_add %c into %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<9x4xf32>
   func.return %r : tensor<9x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @of_a_sort
+// CHECK: %[[R:.*]] = tk.kernel [6, 4, 4] ins(%x, %t
+// CHECK: %[[S:.*]], %[[P:.*]] = tk.sort
+// CHECK: tk.store %[[S]], %{{.*}}[d0, i0](%{{.*}}) over [2] if %{{.*}} combine any
+// CHECK: return %[[R]]
+func.func @of_a_sort(%x: tensor<6x4xf32>, %t: tensor<6x4xf32>) -> tensor<6x4xf32> {
+  %v, %i = tw.sort %x dim 1 : tensor<6x4xf32> -> tensor<6x4xf32>, tensor<6x4xi64>
+  %r = tw.scatter_along %t, %i, %v dim 1 reduce none : (tensor<6x4xf32>, tensor<6x4xi64>, tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %r : tensor<6x4xf32>
 }
 
 // -----
