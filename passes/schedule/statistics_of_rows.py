@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Operation, OpResult, SSAValue
 
-from tilewright.dialects.index_expr import dim
+from tilewright.dialects.index_expr import Expr, dim
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.domain import Along, Axes
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import tensor_type
 
+from ..fusion.body import store_to
 from ..fusion.kernel_builder import KernelBuilder
 from ..fusion.naming import NAME
 from .body import Body, Reduction
@@ -65,21 +66,27 @@ def divided(
 ) -> tuple[KernelOp, KernelOp]:
     """A kernel with the results of `kernel` that are not stored by `stores`, and one with those that are.
 
-    Results are in the order of those of `kernel`; in the first one `found` comes behind them.
+    Results are in the order of those of `kernel`; in the first one comes behind them what of `found` is none
+    of them.
     """
-    at = [sorted(body.domains[value]) for value in found]
-    first = _first(kernel, body, stores, found, at)
     apart = {store.buffer for store in stores}
+    stays = [d for d in kernel.destinations if d not in apart]
     wide = [(r, d) for r, d in zip(kernel.results, kernel.destinations, strict=True) if d in apart]
+    plain = [store for d in stays if (store := store_to(d)) is not None]
+    kept = {store.value: store for store in plain if body.runs[store] == body.domains[store.value]}
+    new = [value for value in found if value not in kept]
+    at = {value: [dim(a) for a in sorted(body.domains[value])] for value in new}
+    first = _first(kernel, body, stores, at)
     ops = body.closure(stores, frozenset(found))
     used = sources_of(kernel, ops)
-    inputs = [*first.results[len(kernel.results) - len(wide) :], *(kernel.operands[i] for i in used)]
+    numbers = [stays.index(kept[v].buffer) if v in kept else len(stays) + new.index(v) for v in found]
+    inputs = [*(first.results[n] for n in numbers), *(kernel.operands[i] for i in used)]
     b = KernelBuilder(kernel.location, kernel.space, inputs, [r.type for r, _ in wide])
     env: Env = {kernel.sources[i]: b.kernel.sources[len(found) + n] for n, i in enumerate(used)}
     env.update((d, new) for (_, d), new in zip(wide, b.kernel.destinations, strict=True))
     for i, value in enumerate(found):
         b.location = stores[0].location
-        env[value] = b.load(i, [dim(a) for a in at[i]])
+        env[value] = b.load(i, kept[value].subscripts if value in kept else at[value])
     _copy(b, ops, env)
     b.kernel.attributes.update(kernel.attributes)
     return first, b.kernel
@@ -89,24 +96,22 @@ def _first(
     kernel: KernelOp,
     body: Body,
     stores: Sequence[StoreOp],
-    found: Sequence[SSAValue],
-    at: Sequence[Sequence[int]],
+    at: Mapping[SSAValue, Sequence[Expr]],
 ) -> KernelOp:
     apart = {store.buffer for store in stores}
     stays = [(r, d) for r, d in zip(kernel.results, kernel.destinations, strict=True) if d not in apart]
-    made = [v.op for v in found if isinstance(v, OpResult)]
+    made = [v.op for v in at if isinstance(v, OpResult)]
     sinks = [op for op in body.sinks() if op not in stores]
     ops = body.closure([*sinks, *made], frozenset[SSAValue]())
     used = sources_of(kernel, ops)
-    sizes = [[kernel.space[a] for a in axes] for axes in at]
-    types = [tensor_type(value.type, size) for value, size in zip(found, sizes, strict=True)]
+    types = [tensor_type(v.type, [kernel.space[a] for a in sorted(body.domains[v])]) for v in at]
     operands = [kernel.operands[i] for i in used]
     b = KernelBuilder(kernel.location, kernel.space, operands, [*(r.type for r, _ in stays), *types])
     env: Env = {kernel.sources[i]: b.kernel.sources[n] for n, i in enumerate(used)}
     env.update((d, new) for (_, d), new in zip(stays, b.kernel.destinations, strict=False))
     _copy(b, ops, env)
-    for i, value in enumerate(found):
-        b.store(env[value], [dim(a) for a in at[i]], len(stays) + i)
+    for i, (value, subscripts) in enumerate(at.items()):
+        b.store(env[value], subscripts, len(stays) + i)
     b.kernel.attributes.update(kernel.attributes)
     b.kernel.attributes[NAME] = named(kernel, "statistics")
     return b.kernel

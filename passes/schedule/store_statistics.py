@@ -44,13 +44,14 @@ class StoreStatisticsPass(ModulePass):
           %2 = arith.subf %0, %1 : f32
           %3 = tk.reduce add %2 over [0] : f32 ...
 
-    The rows are read twice and not written at all, where they were read, written and read: so with pooling
-    behind a norm of groups, an average of tokens behind one of rows, a loss of what a softmax makes. So is
-    what no reduction is needed for, beside results that stay: differences from a mean in the gradient of a
-    norm. What the first read for that alone it reads no more, which counts. A reader that walks the same
-    rows, and needs their elements at other places (rotary embeddings behind a norm of heads), reduces them
-    itself then, and one kernel is left. Left alone is what others read as well, what a matrix product reads,
-    and what costs more to compute again. `column` is that of `fuse`.
+    What the kernel stores for others, too, is read there. The rows are read twice and not written at
+    all, where they were read, written and read: so with pooling behind a norm of groups, an average of
+    tokens behind one of rows, a loss of what a softmax makes. So is what no reduction is needed for,
+    beside results that stay: differences from a mean in the gradient of a norm. What the first read for
+    that alone it reads no more, which counts. A reader that walks the same rows, and needs their
+    elements at other places (rotary embeddings behind a norm of heads), reduces them itself then, and
+    one kernel is left. Left alone is what others read as well, what a matrix product reads, and what
+    costs more to compute again. `column` is that of `fuse`.
     """
 
     name = "store-statistics"

@@ -71,6 +71,22 @@ def test_what_is_returned_is() -> None:
     assert not any("statistics" in name for graph in found.graphs for name in graph.kernels)
 
 
+def test_what_is_returned_is_read_where_it_is() -> None:
+    """Statistics as results of their own: sums of columns of a softmax, which reads both."""
+
+    def both(x: Tensor) -> tuple[Tensor, ...]:
+        most = x.amax(1, keepdim=True)
+        e = (x - most).exp()
+        total = e.sum(1, keepdim=True)
+        return (e / total * x.sign()).sum((2, 3)), most, total.flatten(1)
+
+    x = tensor(3, 20, 12, 70)
+    found = explain(both, x, options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(found.result, both(x))
+    (graph,) = found.graphs
+    assert [name.endswith("statistics") for name in graph.kernels] == [True, False]
+
+
 def test_rows_then_columns_of_the_same() -> None:
     """Sinkhorn's iteration sums a matrix both ways: nothing of its size is stored in between."""
 

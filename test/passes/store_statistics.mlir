@@ -44,6 +44,54 @@ func.func @keeps_other_results(%x: tensor<64x48xf32>) -> (tensor<48xf32>, tensor
 
 // -----
 
+// What is stored for others is read there; nothing is stored twice.
+// CHECK-LABEL: @returned_as_well
+// CHECK: %[[M:.*]], %[[S:.*]] = tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64xf32>, tensor<64xf32>)
+// CHECK: tk.kernel [64, 48] ins(%[[M]], %[[S]], %x : tensor<64xf32>, tensor<64xf32>, tensor<64x48xf32>) -> (tensor<48xf32>)
+// CHECK: return %{{.*}}, %[[M]]
+func.func @returned_as_well(%x: tensor<64x48xf32>) -> (tensor<48xf32>, tensor<64xf32>) {
+  %m = tw.max %x over [1] : tensor<64x48xf32> -> tensor<64xf32>
+  %b = tw.broadcast %m dims [0] : tensor<64xf32> -> tensor<64x48xf32>
+  %d = tw.sub %x, %b : tensor<64x48xf32>
+  %e = tw.exp %d : tensor<64x48xf32>
+  %s = tw.sum %e over [1] : tensor<64x48xf32> -> tensor<64xf32>
+  %t = tw.broadcast %s dims [0] : tensor<64xf32> -> tensor<64x48xf32>
+  %p = tw.div %e, %t : tensor<64x48xf32>
+  %r = tw.sum %p over [0] : tensor<64x48xf32> -> tensor<48xf32>
+  func.return %r, %m : tensor<48xf32>, tensor<64xf32>
+}
+
+// -----
+
+// At the place where it is stored; a whole matrix of one number per row is none.
+// CHECK-LABEL: @stored_elsewhere
+// CHECK: %[[M:.*]], %{{.*}}, %[[S:.*]] = tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<80xf32>, tensor<64x48xf32>, tensor<64xf32>)
+// CHECK: tk.kernel [64, 48] ins(%[[M]], %[[S]], %x
+// CHECK: tk.load %{{.*}}[d0 + 16] : tensor<80xf32> -> f32
+func.func @stored_elsewhere(%x: tensor<64x48xf32>) -> (tensor<48xf32>, tensor<80xf32>, tensor<64x48xf32>) {
+  %y, %m, %s = tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xf32>, tensor<80xf32>, tensor<64x48xf32>) {
+  ^bb0(%a: tensor<64x48xf32>, %o: tensor<64x48xf32>, %p: tensor<80xf32>, %q: tensor<64x48xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<64x48xf32> -> f32
+    %1 = tk.reduce max %0 over [1] : f32
+    tk.store %1, %p[d0 + 16] : f32, tensor<80xf32>
+    %2 = arith.subf %0, %1 : f32
+    %3 = math.exp %2 : f32
+    %4 = tk.reduce add %3 over [1] : f32
+    tk.store %4, %q[d0, d1] : f32, tensor<64x48xf32>
+    %5 = arith.divf %3, %4 : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<64x48xf32>
+  }
+  %r = tk.kernel [64, 48] ins(%y : tensor<64x48xf32>) -> (tensor<48xf32>) {
+  ^bb0(%a: tensor<64x48xf32>, %o: tensor<48xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<64x48xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<48xf32>
+  }
+  func.return %r, %m, %s : tensor<48xf32>, tensor<80xf32>, tensor<64x48xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @others_read_it
 // CHECK: tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xf32>)
 func.func @others_read_it(%x: tensor<64x48xf32>) -> (tensor<48xf32>, tensor<64x48xf32>) {
