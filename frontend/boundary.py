@@ -44,8 +44,8 @@ from .torch_internals import is_operator, real_tensors, schema_of, size_expressi
 INDEX = IndexType()
 UNIT = UnitAttr()
 LARGEST_CONSTANT = 64
-_COPY = torch.ops.aten.copy_.default
 """Constants up to this many elements live in the IR, where passes can fold them."""
+_COPY = torch.ops.aten.copy_.default
 
 
 @dataclass
