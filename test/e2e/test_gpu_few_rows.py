@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 import torch
 from drawn import tensor
+from judged import judged_with_gradients
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -44,16 +45,10 @@ def test_products(
     function: Callable[..., Tensor], rows: int, columns: int, depth: int, dtype: torch.dtype
 ) -> None:
     inputs = [
-        tensor(*sizes, seed=i).to(dtype).requires_grad_()
+        tensor(*sizes, seed=i).to(dtype)
         for i, sizes in enumerate([(rows, depth), (columns, depth), (columns,)])
     ]
-    wide = [x.detach().double().requires_grad_() for x in inputs]
-    found = explain(function, *inputs, options=OPTIONS)
-    got, wanted, truth = (
-        [y, *torch.autograd.grad(y.sum(), given)]
-        for y, given in ((found.result, inputs), (function(*inputs), inputs), (function(*wide), wide))
-    )
-    assert (verdict := judge(got, wanted, truth)), verdict.why
+    judged_with_gradients(function, inputs, OPTIONS)
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,10 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 from drawn import tensor
+from judged import judged_with_gradients
 from torch import Tensor
 from torch.nn import functional as F
 
-from benchmarks.numerics import judge
-from tilewright.frontend.explain import explain
 from tilewright.passes.pipeline import pipeline_text
 
 LEFT = {
@@ -39,13 +38,7 @@ def batches(x: Tensor, y: Tensor) -> Tensor:
 def test_products_and_gradients(
     function: Callable[..., Tensor], sizes: Sequence[Sequence[int]], dtype: torch.dtype
 ) -> None:
-    inputs = [tensor(*each, seed=i).to(dtype).requires_grad_() for i, each in enumerate(sizes)]
-    wide = [x.detach().double().requires_grad_() for x in inputs]
-    found = explain(function, *inputs, options=LEFT)
-    got, wanted, truth = (
-        [y, *torch.autograd.grad(y.sum(), given)]
-        for y, given in ((found.result, inputs), (function(*inputs), inputs), (function(*wide), wide))
-    )
-    assert (verdict := judge(got, wanted, truth)), verdict.why
+    inputs = [tensor(*each, seed=i).to(dtype) for i, each in enumerate(sizes)]
+    found = judged_with_gradients(function, inputs, LEFT)
     forward, *_ = found.graphs
     assert not forward.kernels
