@@ -266,9 +266,11 @@ def _check_factors(op: AnyAttention) -> None:
 
 
 def _expect_element_or_wide(op: AnyAttention, fact: str, value: SSAValue) -> None:
+    """Whether a result has the element type of the query, or the one in which its sums are computed."""
     element, made = element_of(op.query), element_of(value)
-    if made not in (element, wide_element(element)):
-        raise fail(op, f"{fact} is {made}, expected {element} or {wide_element(element)}")
+    allowed = dict.fromkeys((element, wide_element(element)))
+    if made not in allowed:
+        raise fail(op, f"{fact} is {made}, expected {' or '.join(map(str, allowed))}")
 
 
 def _check_saved(op: AttentionBackwardOp | GradOp, shape: list[Expr]) -> None:

@@ -204,6 +204,8 @@ def _refuse_attention(op: AttentionOp | AttentionBackwardOp) -> None:
         reason = (
             f"ATen's attention for CPUs has heads of one width, not {depth} for keys and {width} for values"
         )
+    elif (element := element_type_of(op.query)) != (made := element_type_of(op.result)):
+        reason = f"ATen's attention for CPUs rounds its result to {element}, and makes none of {made}"
     else:
         return
     advice = "compile it for GPUs, whose kernels do: f32, bf16 or f16, and no side of one element"

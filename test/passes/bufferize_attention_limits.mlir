@@ -29,3 +29,12 @@ func.func @mask_of_numbers(%q: tensor<1x1x3x4xf32>, %m: tensor<3x3xf32>) -> tens
     : (tensor<1x1x3x4xf32>, tensor<1x1x3x4xf32>, tensor<1x1x3x4xf32>, tensor<3x3xf32>) -> (tensor<1x1x3x4xf32>, tensor<1x1x3xf32>)
   func.return %o : tensor<1x1x3x4xf32>
 }
+
+// -----
+
+// CHECK: why: ATen's attention for CPUs rounds its result to bf16, and makes none of f32
+func.func @wide_result(%q: tensor<1x2x8x4xbf16>) -> tensor<1x2x8x4xf32> {
+  %o, %l = tw.attention %q, %q, %q scale 0.5 dropout 0.0
+    : (tensor<1x2x8x4xbf16>, tensor<1x2x8x4xbf16>, tensor<1x2x8x4xbf16>) -> (tensor<1x2x8x4xf32>, tensor<1x2x8xf32>)
+  func.return %o : tensor<1x2x8x4xf32>
+}
