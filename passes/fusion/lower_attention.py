@@ -65,12 +65,14 @@ class Sides:
 def why_library(op: AnyAttention) -> str | None:
     """Why tiles cannot do `op`: they compute in f32, with heads that a program can hold.
 
-    A row of queries that is alone is one of several when `split-keys` has given it others.
+    A row of queries that is alone is one of two once `split-keys` has computed it in parts.
     """
     sizes = (sizes_of(op.query)[2], *sizes_of(op.key)[2:], sizes_of(op.value)[3])
     sides = Sides(*(size.constant for size in sizes))
-    if sides.rows == 1 and isinstance(op, AttentionOp) and isinstance(parts := parts_of(op), Parts):
-        sides = replace(sides, rows=None if not parts.is_plain else 1)
+    if sides.rows == 1 and isinstance(op, AttentionOp):
+        parts = parts_of(op)
+        if isinstance(parts, Parts) and not parts.is_plain:
+            sides = replace(sides, rows=2)
     return why_no_kernel(element_type_of(op.query), sides, gradient=not isinstance(op, AttentionOp))
 
 

@@ -9,6 +9,10 @@ from tilewright.dialects.types import bytes_of, element_type
 from .blocks import power_of_two
 from .roles import contiguous_axis
 
+AWAITED = 16384
+"""Bytes on their way for each program that keeps half of a multiprocessor: what memory delivers to one while
+the first of them are awaited, some 700 ns."""
+
 
 def elements_of_lane(func: FuncOp) -> int:
     """How many neighbours a lane reads or writes by whole instructions of 16 bytes: 4 or, of halves, 8.

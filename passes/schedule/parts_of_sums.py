@@ -31,6 +31,7 @@ _UNKNOWN = 1 << 18
 """What a symbolic size is taken to be."""
 _COLUMNS = 32
 _TILE, _FEW = 64, 16
+"""Sides of a tile where there are few of them, and of one that few rows or columns leave mostly masked."""
 _DEEP = 256
 _LONG = 2048 * 2 * _TILE
 """Elements of factors for a tile: fewer are multiplied before a second kernel has started."""

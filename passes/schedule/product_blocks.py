@@ -20,7 +20,7 @@ from .blocks import Blocks, power_of_two
 from .cost import estimate, is_expensive
 from .descriptors import decide_descriptors
 from .factors import factor_types, is_loaded
-from .lanes import filled_warps
+from .lanes import AWAITED, filled_warps
 
 _WIDE = 144
 """KiB that three stages of a 128 x 256 tile of halves take."""
@@ -36,9 +36,8 @@ _ACCESS = 16
 """Bytes that a lane loads at once: warps beyond those that do so with the larger factor would load less."""
 _LARGE = 64
 """Rows of a factor, with as many elements each, that is worth tiles of which the other one fills a part."""
-_AWAITED = 32 * 1024
-"""Bytes on their way to a multiprocessor that keep its share of the memory busy (`row_blocks._AWAITED`)."""
 _MOST_STAGES = 6
+"""Steps of a sum beyond which waiting for memory is no longer what a program does."""
 _LEAST_BYTES = 64
 """Of factors of one byte, of which they take 32 along the sum, and `variants` halves this."""
 
@@ -116,7 +115,7 @@ def _stages(step: int, steps: int, programs: int, limits: Limits) -> int:
 
     More of small ones, where programs are few: a multiprocessor has nothing else to wait with.
     """
-    awaited = 1 + _AWAITED // (step * max(1, programs // limits.cores))
+    awaited = 1 + 2 * AWAITED // (step * max(1, programs // limits.cores))
     return max(1, min(max(3, min(awaited, steps, _MOST_STAGES)), limits.shared * 1024 // step))
 
 

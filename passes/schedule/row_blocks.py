@@ -18,7 +18,7 @@ from ..rewrite import skip
 from .blocks import Blocks, covers, limited, power_of_two
 from .body import Body
 from .cost import estimate, size_of_element
-from .lanes import elements_of_lane, filled_warps
+from .lanes import AWAITED, elements_of_lane, filled_warps
 from .live import COSTLY, FILE, ROOM, in_order_of_need, live_bits, rearrange, registers_wanted, with_first
 from .roles import Group, contiguous_axis, groups_of
 
@@ -37,9 +37,6 @@ _LONGEST = 8192
 _SHARED = 144 * 32
 """Bits of a lane for values where programs go along rows in steps: two of eight warps share a
 multiprocessor. Compilers then keep each lane to 128 registers, and compute some of what is live again."""
-_AWAITED = 16384
-"""Bytes on their way for each program that keeps half of a multiprocessor: what memory delivers to one while
-the first of them are awaited, some 700 ns."""
 
 
 def row_blocks(
@@ -110,7 +107,7 @@ def _longer_steps(
     loads = [op for op in body.ops if isinstance(op, LoadOp) and axis in body.runs[op]]
     each = sum(bytes_of(element_type(op.buffer.type)) for op in loads) * others
     live = (live_bits(body, frozenset([axis])) + _summed_bits(body, axis)) * others
-    while step * each * running < _AWAITED * programs and others * step < _LONGEST:
+    while step * each * running < AWAITED * programs and others * step < _LONGEST:
         longer = step * 2
         room = ROOM * lanes * _warps(func, others * longer, lanes)
         if covers(longer, size) or live * longer > room:
