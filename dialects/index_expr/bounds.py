@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from .expr import (
     FUNCTIONS,
+    ONE,
     ZERO,
     Atom,
     Call,
@@ -100,18 +101,25 @@ class Bounds:
 
     def _split_inner(self, rest: Expr, rhs: Expr) -> tuple[Expr, Expr] | None:
         """(a*g + b) by (r*g), 0 <= b < g: quotient is a by r, remainder (a mod r)*g + b."""
-        if rhs.constant is None:
-            return None
-        coefficients = sorted({abs(c) for _, c in rest.terms}, reverse=True)
-        for g in coefficients:
-            if g <= 1 or rhs.constant % g or rhs.constant == g:
+        for g in _steps(rest):
+            r = rhs.exact_div(g)
+            if r is None or r == ONE:
                 continue
-            high = from_terms({m: c for m, c in rest.terms if c % g == 0})
-            low = rest - high
-            if low and self.is_nonnegative(low) and self.is_below(low, as_expr(g)):
-                a, r = scale_down(high, g), as_expr(rhs.constant // g)
+            parts = {m: from_terms({m: c}).exact_div(g) for m, c in rest.terms}
+            a = sum((part for part in parts.values() if part is not None), start=ZERO)
+            low = rest - a * g
+            if low and self._within(low, g):
                 return self.simplify(a // r), self.simplify(a % r) * g + low
         return None
+
+
+def _steps(value: Expr) -> list[Expr]:
+    """What its terms count, more than single elements: their coefficients, also with the symbols beside."""
+    found: set[Expr] = set()
+    for monomial, c in value.terms:
+        symbols = tuple(a for a in monomial if not (isinstance(a, Var) and a.kind == "d"))
+        found |= {as_expr(abs(c)), from_terms({symbols: abs(c)})}
+    return sorted(found - {ONE}, key=lambda e: (-len(e.terms[0][0]), -e.terms[0][1], str(e)))
 
 
 def _less_whole(value: Expr, n: Expr) -> Expr:

@@ -101,8 +101,8 @@ class Expr:
         return _divide(self, as_expr(other))[1]
 
     def ceildiv(self, other: Expr | int) -> Expr:
-        """The least integer that is not below `self / other`."""
-        return -((-self) // other)
+        """The least integer that is not below `self / other`, which is positive."""
+        return (self + other - 1) // other
 
     def exact_div(self, other: Expr | int) -> Expr | None:
         """`self / other` where the polynomial division leaves nothing, else None."""

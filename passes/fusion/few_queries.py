@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilewright.dialects.index_expr import Expr, as_expr
 from tilewright.dialects.tw.attention import AttentionOp
 from tilewright.dialects.types import sizes_of
 
@@ -19,6 +20,8 @@ _LEAST = 128
 """Keys of a part: a program of fewer is over before it has begun."""
 _WHOLE = 16
 """Keys are read by vectors, so that parts begin at multiples of that."""
+_GUESS = 4096
+"""A symbol, where that says how long a cache of keys is."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +32,8 @@ class Parts:
     """Heads of queries that are rows of one tile."""
     count: int
     """Parts of the keys."""
+    length: Expr
+    """Keys of a part: those of the last parts may not exist."""
 
     @property
     def is_plain(self) -> bool:
@@ -39,20 +44,29 @@ def parts_of(op: AttentionOp) -> Parts | str:
     """The parts that keep a GPU busy, or why there are none."""
     if op.is_causal is not None or op.seed is not None:
         return "it asks where a key stands"
-    batch, *sides = *sizes_of(op.query)[:3], *sizes_of(op.key)[1:3]
-    heads, rows, shared, keys = (size.constant for size in sides)
-    if heads is None or rows is None or shared is None or keys is None:
-        return "a side of it is symbolic"
-    if (pairs := estimate(batch) * shared) == 0:
-        return Parts(1, 1)
+    batch, _, _, _ = sizes_of(op.query)
+    heads, rows, shared = (size.constant for size in (*sizes_of(op.query)[1:3], sizes_of(op.key)[1]))
+    keys = sizes_of(op.key)[2]
+    if heads is None or rows is None or shared is None:
+        return "its heads or rows are of a symbolic number"
+    if (pairs := estimate(batch) * shared) == 0 or rows == 0:
+        return Parts(1, 1, keys)
     group = heads // shared
     together = rows <= _FEW
     tiles = -(-rows * group // _TILE) if together else -(-rows // _TILE) * group
-    count = _divisor(keys, min(_PROGRAMS // (pairs * tiles), keys // _LEAST)) if rows else 1
+    count, length = _cut(keys, _PROGRAMS // (pairs * tiles))
     worth = together and (count > 1 or pairs * tiles >= _PROGRAMS)
-    return Parts(group if worth else 1, count)
+    return Parts(group if worth else 1, count, length)
 
 
-def _divisor(keys: int, most: int) -> int:
-    """The most parts, of equal lengths."""
-    return next((n for n in range(most, 1, -1) if keys % (n * _WHOLE) == 0), 1)
+def _cut(keys: Expr, programs: int) -> tuple[int, Expr]:
+    """The number of parts, at most `programs`, and their length."""
+    about = keys.evaluate(dict.fromkeys(keys.variables(), _GUESS))
+    most = min(programs, about // _LEAST)
+    if most <= 1:
+        return 1, keys
+    if keys.constant is None:
+        return most, keys.ceildiv(most * _WHOLE) * _WHOLE
+    even = next((n for n in range(most, most // 2, -1) if about % (n * _WHOLE) == 0), None)
+    length = about // even if even is not None else -(-about // (most * _WHOLE)) * _WHOLE
+    return -(-about // length), as_expr(length)

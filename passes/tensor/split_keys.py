@@ -7,20 +7,20 @@ from dataclasses import dataclass
 from math import inf
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import ONE, Expr, as_expr
+from tilewright.dialects.index_expr import ONE, ZERO, Expr, as_expr
 from tilewright.dialects.tw.attention import AttentionOp, wide_element
-from tilewright.dialects.tw.creation import FullOp
+from tilewright.dialects.tw.creation import FullOp, Scalar
 from tilewright.dialects.tw.elementwise import ExpOp, LogOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, CompareOp, DivOp, MulOp, SelectOp, SubOp
 from tilewright.dialects.tw.reduction import MaxOp, SumOp
 from tilewright.dialects.tw.view import BroadcastOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
-from ..fusion.few_queries import parts_of
+from ..fusion.few_queries import Parts, parts_of
 from ..fusion.lower_attention import why_library
 from ..rewrite import skip
 from .driver import Rewrite, Rules, apply_rules
@@ -45,8 +45,9 @@ class SplitKeysPass(ModulePass):
 
     Parts are more heads, of 128 keys at least, until there are enough for a GPU (Dao et al., Flash-Decoding,
     2023). Queries of heads that share keys are rows of one tile, which reads these keys once; a row that is
-    alone gets one of zeros beside it. Left alone is what asks where a key stands, as causal masks and dropout
-    do; and keys of a symbolic number, or of one that equal parts of whole sixteens do not make.
+    alone gets one of zeros beside it. Keys of a symbolic number, or of one that equal parts of whole sixteens
+    do not make, get others beside them, which a mask hides. Left alone is what asks where a key stands, as
+    causal masks and dropout do, and what has a symbolic number of heads or rows.
     """
 
     name = "split-keys"
@@ -63,12 +64,12 @@ def _split(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
         return None
     if parts.is_plain:
         return None
-    heads = _Heads(op, rw, parts.group, parts.count)
+    heads = _Heads(op, rw, parts)
     element = wide_element(element_type_of(op.query)) if parts.count > 1 else element_type_of(op.query)
     query, key, value = heads.queries(), heads.keys(op.key), heads.keys(op.value)
     scale = op.scale.value.data
     made = rw.insert(AttentionOp(query, key, value, heads.mask(), element=element, scale=scale))
-    found = (made.result, made.logsumexp)
+    found = heads.given_rows(made.result), heads.given_rows(made.logsumexp)
     if parts.count > 1:
         found = heads.joined(*found)
     return [heads.separated(value, old) for value, old in zip(found, op.results, strict=True)]
@@ -81,16 +82,17 @@ class _Heads:
     to the heads: `[batch, (shared, part), (group, row)]`.
     """
 
-    def __init__(self, op: AttentionOp, rw: Rewrite, group: int, count: int) -> None:
-        self.op, self.rw, self.group, self.count = op, rw, as_expr(group), as_expr(count)
+    def __init__(self, op: AttentionOp, rw: Rewrite, parts: Parts) -> None:
+        self.op, self.rw, self.length = op, rw, parts.length
+        self.group, self.count = as_expr(parts.group), as_expr(parts.count)
         self.batch, heads, self.queries_of_head, self.depth = sizes_of(op.query)
-        self.shared, self.rows = heads // group, self.queries_of_head * group
+        self.shared, self.rows = heads // parts.group, self.queries_of_head * parts.group
         self.alone = self.rows == ONE
 
     def queries(self) -> SSAValue:
         rows = self._reshaped(self.op.query, self.batch, self.shared, self.rows, self.depth)
         if self.alone:
-            rows = self.rw.value(PadOp(rows, (0, 0, 0, 0), (0, 0, 1, 0), 0.0))
+            rows = self._padded(rows, 2, ONE, 0.0)
         return self._of_parts(rows)
 
     def keys(self, value: SSAValue) -> SSAValue:
@@ -99,15 +101,15 @@ class _Heads:
         if heads != self.shared:
             value, heads = self._between(value, 2, self.shared // heads), self.shared
             value = self._reshaped(value, batch, heads, keys, width)
-        return self._reshaped(value, batch, heads * self.count, keys // self.count, width)
+        value = self._padded(value, 2, self._missing(keys), 0.0)
+        return self._reshaped(value, batch, heads * self.count, self.length, width)
 
     def mask(self) -> SSAValue | None:
         """With a size of 1 where it had one, if that says the same."""
-        if self.op.mask is None:
+        mask = self._given_mask()
+        if mask is None:
             return None
-        sizes = sizes_of(self.op.mask)
-        batch, heads, rows, keys = (*[ONE] * (4 - len(sizes)), *sizes)
-        mask = self._reshaped(self.op.mask, batch, heads, rows, keys)
+        batch, heads, rows, keys = sizes_of(mask)
         if self.group != ONE and (heads, rows) != (ONE, ONE):
             each = heads // self.group if heads != ONE else ONE
             whole = self._repeated(mask, batch, heads, self.queries_of_head, keys)
@@ -116,11 +118,33 @@ class _Heads:
             mask, heads, rows = self._reshaped(whole, batch, each, self.rows, keys), each, self.rows
         if keys == ONE:
             return mask if heads == ONE else self._of_parts(mask)
-        length = keys // self.count
-        parts = self._reshaped(mask, batch, heads, rows, self.count, length)
+        parts = self._reshaped(mask, batch, heads, rows, self.count, self.length)
         parts = self.rw.value(TransposeOp(parts, (0, 1, 3, 2, 4)))
-        parts = self._repeated(parts, batch, self.shared, self.count, rows, length)
-        return self._reshaped(parts, batch, self.shared * self.count, rows, length)
+        parts = self._repeated(parts, batch, self.shared, self.count, rows, self.length)
+        return self._reshaped(parts, batch, self.shared * self.count, rows, self.length)
+
+    def _given_mask(self) -> SSAValue | None:
+        """That of the op with four dimensions, which hides missing keys as well."""
+        mask, keys = self.op.mask, sizes_of(self.op.key)[2]
+        missing = self._missing(keys)
+        if mask is None:
+            if missing == ZERO:
+                return None
+            mask = self.rw.value(FullOp(1, i1, (ONE, ONE, ONE, keys)))
+        sizes = sizes_of(mask)
+        sizes = (*[ONE] * (4 - len(sizes)), *sizes)
+        mask = self._reshaped(mask, *sizes)
+        if missing == ZERO:
+            return mask
+        mask = self._repeated(mask, *sizes[:3], keys)
+        return self._padded(mask, 3, missing, 0 if element_type_of(mask) == i1 else -inf)
+
+    def given_rows(self, value: SSAValue) -> SSAValue:
+        """A result without the row that was put beside one that is alone."""
+        if not self.alone:
+            return value
+        sizes = [ONE if d == 2 else size for d, size in enumerate(sizes_of(value))]
+        return self.rw.value(SliceOp(value, [0] * len(sizes), sizes))
 
     def joined(self, result: SSAValue, logsumexp: SSAValue) -> tuple[SSAValue, SSAValue]:
         """The results of all keys, from those of the parts.
@@ -145,10 +169,7 @@ class _Heads:
         return weights, self.rw.value(SumOp(weights, (2,))), top
 
     def separated(self, value: SSAValue, old: SSAValue) -> SSAValue:
-        """A result as heads have it that share no row, and none that was put beside one that is alone."""
-        if self.alone:
-            sizes = [ONE if d == 2 else size for d, size in enumerate(sizes_of(value))]
-            value = self.rw.value(SliceOp(value, [0] * len(sizes), sizes))
+        """A result as heads have it that share no row."""
         value = self._reshaped(value, *sizes_of(old))
         element = element_type_of(old)
         return value if element_type_of(value) == element else self.rw.value(CastOp(value, element))
@@ -163,6 +184,16 @@ class _Heads:
         sizes = list(sizes_of(value))
         dims = [d for d in range(len(sizes) + 1) if d != dim]
         return self.rw.value(BroadcastOp(value, [*sizes[:dim], size, *sizes[dim:]], dims))
+
+    def _missing(self, keys: Expr) -> Expr:
+        """Keys that the parts have and nobody gave."""
+        return self.length * self.count - keys
+
+    def _padded(self, value: SSAValue, dim: int, more: Expr, fill: Scalar) -> SSAValue:
+        if more == ZERO:
+            return value
+        none = [ZERO] * len(sizes_of(value))
+        return self.rw.value(PadOp(value, none, [*none[:dim], more, *none[dim + 1 :]], fill))
 
     def _repeated(self, value: SSAValue, *sizes: Expr) -> SSAValue:
         return value if sizes_of(value) == sizes else self.rw.value(BroadcastOp(value, sizes))

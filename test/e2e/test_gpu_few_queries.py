@@ -48,6 +48,9 @@ def explained(function: Callable[..., Tensor], *inputs: Tensor) -> Explanation:
         ("1 4 1 20 512 32 32", torch.bfloat16, tensor(20, 512)),
         ("3 2 2 1 640 72 72", torch.float32, None),
         ("64 4 1 2 96 16 16", torch.bfloat16, None),
+        ("1 8 2 1 1000 64 64", torch.bfloat16, None),
+        ("2 6 2 3 777 40 40", torch.float32, tensor(2, 6, 3, 777)),
+        ("1 4 2 3 509 32 32", torch.float16, tensor(3, 1)),
     ],
 )
 def test_in_parts(sizes: str, dtype: torch.dtype, mask: Tensor | None) -> None:
@@ -60,6 +63,28 @@ def test_in_parts(sizes: str, dtype: torch.dtype, mask: Tensor | None) -> None:
     (graph,) = found.graphs
     assert len(graph.kernels) == (1 if sizes.startswith("64") else 2)
     assert not graph.library_calls
+
+
+def grown(q: Tensor, k: Tensor, v: Tensor, new: Tensor) -> tuple[Tensor, Tensor]:
+    """A cache that is longer by one key in every step, whose length becomes a symbol."""
+    keys = torch.cat([k, new], 2)
+    return grouped(q, keys, torch.cat([v, new], 2)), keys
+
+
+@pytest.mark.parametrize(("shared", "dtype"), [(2, torch.bfloat16), (8, torch.float16), (2, torch.float32)])
+def test_keys_of_any_number(shared: int, dtype: torch.dtype) -> None:
+    """One graph for all, from fewer keys than there are parts to more than were guessed."""
+    torch._dynamo.reset()
+    compiled = torch.compile(grown, backend="mlir", options=OPTIONS, fullgraph=True)
+    q, k, v = factors(f"1 8 {shared} 1 5000 32 32", dtype=dtype)
+    for keys in (50, 778, 7, 128, 4999):
+        inputs = q, *(x[:, :, :keys].contiguous() for x in (k, v)), k[:, :, :1].contiguous()
+        with torch._dynamo.config.patch(error_on_recompile=keys not in (50, 778)):
+            found, cache = compiled(*inputs)
+        expected, _ = grown(*inputs)
+        verdict = judge(found, expected, grown(*(x.double() for x in inputs))[0])
+        assert verdict, f"{keys}: {verdict.why}"
+        assert cache.shape[2] == keys + 1
 
 
 def test_parts_that_see_nothing_add_nothing() -> None:

@@ -41,8 +41,8 @@ func.func @shared_heads(%q: tensor<1x8x1x64xbf16>, %k: tensor<1x2x512x64xbf16>, 
 // CHECK: %[[B:.*]] = tw.broadcast %[[T]] dims [0, 1, 2, 3, 4] : {{.*}} -> tensor<1x3x4x1x128xi1>
 // CHECK: %[[MS:.*]] = tw.reshape %[[B]] : {{.*}} -> tensor<1x12x1x128xi1>
 // CHECK: tw.attention %{{.*}} mask %[[MS]] scale
-// CHECK: %[[O:.*]] = tw.div
-// CHECK: tw.slice %[[O]] starts "0, 0, 0, 0" {{.*}} -> tensor<1x3x1x8xf32>
+// CHECK: tw.slice %{{.*}} starts "0, 0, 0, 0" {{.*}} -> tensor<1x12x1x8xf32>
+// CHECK: tw.slice %{{.*}} starts "0, 0, 0" {{.*}} -> tensor<1x12x1xf32>
 func.func @one_row(%q: tensor<1x3x1x8xf16>, %k: tensor<1x3x512x8xf16>, %m1: tensor<512xi1>) -> tensor<1x3x1x8xf16> {
   %m = tw.reshape %m1 : tensor<512xi1> -> tensor<1x512xi1>
   %o, %l = tw.attention %q, %k, %k mask %m scale 0.5 dropout 0.0
@@ -101,11 +101,29 @@ func.func @enough_programs(%q: tensor<8x16x40x8xf16>, %k: tensor<8x16x512x8xf16>
 
 // -----
 
+// Of 1000 keys the last of seven parts has eight less, which a mask hides.
 // CHECK-LABEL: @odd_keys
-// CHECK-NEXT: tw.attention %q, %k, %k
+// CHECK: %[[K:.*]] = tw.pad %k low "0, 0, 0, 0" high "0, 0, 8, 0" value 0.000000e+00 : f16
+// CHECK-NEXT: tw.reshape %[[K]] : tensor<1x2x1008x8xf16> -> tensor<1x14x144x8xf16>
+// CHECK: %[[ALL:.*]] = tw.full true -> tensor<1x1x1x1000xi1>
+// CHECK-NEXT: %[[M:.*]] = tw.pad %[[ALL]] low "0, 0, 0, 0" high "0, 0, 0, 8" value false
+// CHECK-NEXT: tw.reshape %[[M]] : tensor<1x1x1x1008xi1> -> tensor<1x1x1x7x144xi1>
+// CHECK: tw.attention {{.*}} : (tensor<1x14x3x8xf16>, tensor<1x14x144x8xf16>, tensor<1x14x144x8xf16>, tensor<1x14x1x144xi1>) -> (tensor<1x14x3x8xf32>
 func.func @odd_keys(%q: tensor<1x2x3x8xf16>, %k: tensor<1x2x1000x8xf16>) -> tensor<1x2x3x8xf16> {
   %o, %l = tw.attention %q, %k, %k scale 0.5 dropout 0.0
     : (tensor<1x2x3x8xf16>, tensor<1x2x1000x8xf16>, tensor<1x2x1000x8xf16>) -> (tensor<1x2x3x8xf16>, tensor<1x2x3xf32>)
+  func.return %o : tensor<1x2x3x8xf16>
+}
+
+// -----
+
+// A mask that is added hides keys by -inf; one number for all keys becomes one for each.
+// CHECK-LABEL: @odd_keys_and_a_mask
+// CHECK: %[[EACH:.*]] = tw.broadcast %{{.*}} dims [0, 1, 2, 3] : tensor<1x1x3x1xf16> -> tensor<1x1x3x1000xf16>
+// CHECK-NEXT: tw.pad %[[EACH]] low "0, 0, 0, 0" high "0, 0, 0, 8" value 0xfc00 : f16
+func.func @odd_keys_and_a_mask(%q: tensor<1x2x3x8xf16>, %k: tensor<1x2x1000x8xf16>, %m: tensor<3x1xf16>) -> tensor<1x2x3x8xf16> {
+  %o, %l = tw.attention %q, %k, %k mask %m scale 0.5 dropout 0.0
+    : (tensor<1x2x3x8xf16>, tensor<1x2x1000x8xf16>, tensor<1x2x1000x8xf16>, tensor<3x1xf16>) -> (tensor<1x2x3x8xf16>, tensor<1x2x3xf32>)
   func.return %o : tensor<1x2x3x8xf16>
 }
 
@@ -122,13 +140,25 @@ func.func @causal(%q: tensor<1x2x512x8xf16>) -> tensor<1x2x512x8xf16> {
 
 // -----
 
+// As many parts as 4096 keys would have, at most; the keys of each are counted when it runs.
 // CHECK-LABEL: @symbolic_keys
-// CHECK-NEXT: tw.attention %q, %k, %k
-// REMARK: not split: a side of it is symbolic
+// CHECK: tw.pad %k low "0, 0, 0, 0" high "0, 0, -s0 + ((s0 + 511) floordiv 512)*512, 0"
+// CHECK: tw.attention {{.*}}#tw.shape<"1, 64, ((s0 + 511) floordiv 512)*16, 8">
 func.func @symbolic_keys(%q: tensor<1x2x3x8xf16>, %k: tensor<1x2x?x8xf16, #tw.shape<"1, 2, s0, 8">>, %s0: index {tw.symbol = "s0"}) -> tensor<1x2x3x8xf16> {
   %o, %l = tw.attention %q, %k, %k scale 0.5 dropout 0.0
     : (tensor<1x2x3x8xf16>, tensor<1x2x?x8xf16, #tw.shape<"1, 2, s0, 8">>, tensor<1x2x?x8xf16, #tw.shape<"1, 2, s0, 8">>) -> (tensor<1x2x3x8xf16>, tensor<1x2x3xf32>)
   func.return %o : tensor<1x2x3x8xf16>
+}
+
+// -----
+
+// CHECK-LABEL: @symbolic_rows
+// CHECK-NEXT: tw.attention %q, %k, %k
+// REMARK: not split: its heads or rows are of a symbolic number
+func.func @symbolic_rows(%q: tensor<1x2x?x8xf16, #tw.shape<"1, 2, s0, 8">>, %k: tensor<1x2x512x8xf16>, %s0: index {tw.symbol = "s0"}) -> tensor<1x2x?x8xf16, #tw.shape<"1, 2, s0, 8">> {
+  %o, %l = tw.attention %q, %k, %k scale 0.5 dropout 0.0
+    : (tensor<1x2x?x8xf16, #tw.shape<"1, 2, s0, 8">>, tensor<1x2x512x8xf16>, tensor<1x2x512x8xf16>) -> (tensor<1x2x?x8xf16, #tw.shape<"1, 2, s0, 8">>, tensor<1x2x?xf32, #tw.shape<"1, 2, s0">>)
+  func.return %o : tensor<1x2x?x8xf16, #tw.shape<"1, 2, s0, 8">>
 }
 
 // -----

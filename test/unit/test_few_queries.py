@@ -6,7 +6,7 @@ import pytest
 from xdsl.dialects.builtin import bf16, i64
 from xdsl.utils.test_value import create_ssa_value
 
-from tilewright.dialects.index_expr import parse_exprs
+from tilewright.dialects.index_expr import Var, parse_exprs
 from tilewright.dialects.tw.attention import AttentionOp
 from tilewright.dialects.types import tensor_type
 from tilewright.passes.fusion.few_queries import Parts, parts_of
@@ -30,7 +30,12 @@ def attention(text: str, *, causal: bool = False, seed: bool = False) -> Attenti
         ("1, 32, 8, 1, 8192", 4, 16),
         ("1, 32, 8, 1, 1024", 4, 8),  # of 128 keys at least
         ("1, 32, 8, 1, 1008", 4, 7),  # of whole sixteens
-        ("1, 32, 8, 1, 1000", 1, 1),  # of equal length
+        ("1, 32, 8, 1, 1000", 4, 7),  # the last has 8 keys less
+        ("1, 32, 8, 1, 1056", 4, 6),  # of equal length, rather than two more
+        ("1, 32, 8, 1, 1136", 4, 8),  # but not one for all
+        ("1, 2, 2, 1, 4016", 1, 28),  # 31 of whole sixteens would not all have keys
+        ("1, 32, 8, 1, s0", 4, 16),
+        ("1, 4, 2, 1, s0", 2, 32),  # of 4096, as far as one knows
         ("1, 32, 8, 1, 128", 1, 1),
         ("1, 4, 4, 1, 4096", 1, 32),
         ("1, 32, 1, 1, 8192", 32, 64),
@@ -46,7 +51,21 @@ def attention(text: str, *, causal: bool = False, seed: bool = False) -> Attenti
     ],
 )
 def test_parts(sizes: str, group: int, count: int) -> None:
-    assert parts_of(attention(sizes)) == Parts(group, count)
+    parts = parts_of(attention(sizes))
+    assert isinstance(parts, Parts)
+    assert (parts.group, parts.count) == (group, count)
+
+
+@pytest.mark.parametrize("keys", ["8192", "1008", "1000", "1040", "4000", "300", "s0", "s0*2 + 1"])
+def test_parts_hold_all_keys(keys: str) -> None:
+    parts = parts_of(attention(f"1, 4, 2, 1, {keys}"))
+    assert isinstance(parts, Parts)
+    (number,) = parse_exprs(keys)
+    for value in range(3, 3000, 7):
+        length, of_all = (e.evaluate({Var("s", 0): value}) for e in (parts.length, number))
+        assert length % 16 == 0
+        assert (parts.count - 1) * length < of_all or number.constant is None
+        assert of_all <= parts.count * length < of_all + 16 * parts.count
 
 
 @pytest.mark.parametrize(
@@ -54,8 +73,8 @@ def test_parts(sizes: str, group: int, count: int) -> None:
     [
         (attention("1, 8, 8, 8192, 8192", causal=True), "it asks where a key stands"),
         (attention("1, 8, 8, 2, 8192", seed=True), "it asks where a key stands"),
-        (attention("1, 8, 8, 2, s0"), "a side of it is symbolic"),
-        (attention("1, 8, 8, s0, 8192"), "a side of it is symbolic"),
+        (attention("1, 8, 8, s0, 8192"), "its heads or rows are of a symbolic number"),
+        (attention("1, s0, s0, 2, 8192"), "its heads or rows are of a symbolic number"),
     ],
 )
 def test_no_parts(op: AttentionOp, why: str) -> None:
@@ -68,7 +87,8 @@ def test_no_parts(op: AttentionOp, why: str) -> None:
         ("1, 4, 4, 1, 4096", True),
         ("64, 32, 8, 1, 4096", True),
         ("64, 32, 32, 1, 4096", False),
-        ("1, 4, 4, 1, s0", False),
+        ("1, 4, 4, 1, s0", True),
+        ("64, 4, 4, 1, s0", False),
         ("1, 4, 4, 2, s0", True),
     ],
 )

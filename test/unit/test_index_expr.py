@@ -100,6 +100,39 @@ def test_rows_that_begin_one_place_further_each(text: str, simple: str) -> None:
         assert found.evaluate(at) == value.evaluate(at)
 
 
+@pytest.mark.parametrize(
+    ("text", "simple"),
+    [
+        ("(d0*s0 + d1) mod (s0*4)", "s0*(d0 mod 4) + d1"),
+        ("(d0*s0 + d1) floordiv (s0*4)", "(d0 floordiv 4)"),
+        ("(d0*s0*2 + d1) floordiv (s0*8)", "(d0 floordiv 4)"),
+        ("(d0*s0*2 + d1) floordiv 8", "((d0*s0*2 + d1) floordiv 8)"),
+        ("(d0*s0*16 + d2) floordiv 64", "((d0*s0) floordiv 4)"),
+        ("(d0*s0 + d1 + 1) mod (s0*4)", "((d0*s0 + d1 + 1) mod (s0*4))"),
+        ("(d0*s0 + d1) mod (s0*s0)", "s0*(d0 mod s0) + d1"),
+        ("(d0*s0 - d1) mod (s0*4)", "((d0*s0 - d1) mod (s0*4))"),
+    ],
+)
+def test_rows_of_a_symbolic_length(text: str, simple: str) -> None:
+    """Of rows of `s0` columns, in groups of four."""
+    value, bounds = parse_expr(text), Bounds((as_expr(12), sym(0), as_expr(16)))
+    found = bounds.simplify(value)
+    assert str(found) == simple
+    for row, length, near in grid(range(12), range(1, 7), (0, 15)):
+        for column in range(length):
+            at = {Var("d", 0): row, Var("d", 1): column, Var("d", 2): near, Var("s", 0): length}
+            assert found.evaluate(at) == value.evaluate(at)
+
+
+def test_division_that_rounds_up() -> None:
+    symbolic = (sym(0) * 2 + 1).ceildiv(sym(1))
+    assert str(sym(0).ceildiv(256)) == "((s0 + 255) floordiv 256)"
+    assert (sym(0) * 8).ceildiv(4) == sym(0) * 2
+    for value, by in grid(range(20), range(1, 6)):
+        assert as_expr(-value).ceildiv(by) == as_expr(-(value // by))
+        assert symbolic.evaluate({Var("s", 0): value, Var("s", 1): by}) == -((-2 * value - 1) // by)
+
+
 def test_nothing_is_assumed_of_an_axis_without_bounds() -> None:
     assert str(dim(0) // 8) == "(d0 floordiv 8)"
     assert str(Bounds((as_expr(9),)).simplify(dim(0) // 8)) == "(d0 floordiv 8)"
