@@ -12,6 +12,7 @@ from .expr import (
     Atom,
     Call,
     Expr,
+    Monomial,
     Var,
     as_expr,
     atom_is_nonnegative,
@@ -82,11 +83,7 @@ class Bounds:
         if atom.name in ("max", "min"):
             return FUNCTIONS[atom.name](lhs, rhs)
         # Split lhs into a multiple of rhs and a rest that stays within [0, rhs).
-        whole, rest = ZERO, lhs
-        for monomial, c in lhs.terms:
-            term = from_terms({monomial: c})
-            if (part := term.exact_div(rhs)) is not None:
-                whole, rest = whole + part, rest - term
+        whole, rest = _divided(lhs, rhs)
         if not self._within(rest, rhs) and self._within(near := _less_whole(rest, rhs), rhs):
             whole, rest = whole + scale_down(rest - near, rhs.constant or 1), near
         if self._within(rest, rhs):
@@ -105,21 +102,47 @@ class Bounds:
             r = rhs.exact_div(g)
             if r is None or r == ONE:
                 continue
-            parts = {m: from_terms({m: c}).exact_div(g) for m, c in rest.terms}
-            a = sum((part for part in parts.values() if part is not None), start=ZERO)
-            low = rest - a * g
+            a, low = _divided(rest, g)
             if low and self._within(low, g):
                 return self.simplify(a // r), self.simplify(a % r) * g + low
         return None
 
 
+def _by_axes(value: Expr) -> dict[Monomial, Expr]:
+    """Its terms as factors that axes have a part in, and what each of these is multiplied by."""
+    found: dict[Monomial, Expr] = {}
+    for monomial, c in value.terms:
+        moving = tuple(atom for atom in monomial if _has_axes(atom))
+        rest = tuple(atom for atom in monomial if not _has_axes(atom))
+        found[moving] = found.get(moving, ZERO) + from_terms({rest: c})
+    return found
+
+
+def _has_axes(atom: Atom) -> bool:
+    variables = (atom,) if isinstance(atom, Var) else atom.lhs.variables() | atom.rhs.variables()
+    return any(var.kind == "d" for var in variables)
+
+
+def _divided(value: Expr, by: Expr) -> tuple[Expr, Expr]:
+    """`(a, b)`, of which `value` is `a*by + b`: `a` holds what `by` divides."""
+    whole, rest = ZERO, value
+    for moving, factor in _by_axes(value).items():
+        each = (
+            (factor,) if factor.exact_div(by) is not None else (from_terms(dict([t])) for t in factor.terms)
+        )
+        for part in each:
+            if (quotient := part.exact_div(by)) is not None:
+                whole = whole + quotient * from_terms({moving: 1})
+                rest = rest - part * from_terms({moving: 1})
+    return whole, rest
+
+
 def _steps(value: Expr) -> list[Expr]:
     """What its terms count, more than single elements: their coefficients, also with the symbols beside."""
-    found: set[Expr] = set()
-    for monomial, c in value.terms:
-        symbols = tuple(a for a in monomial if not (isinstance(a, Var) and a.kind == "d"))
-        found |= {as_expr(abs(c)), from_terms({symbols: abs(c)})}
-    return sorted(found - {ONE}, key=lambda e: (-len(e.terms[0][0]), -e.terms[0][1], str(e)))
+    found = {as_expr(abs(c)) for _, c in value.terms} | set(_by_axes(value).values())
+    return sorted(
+        found - {ONE}, key=lambda e: (-max(len(m) for m, _ in e.terms), -abs(e.terms[0][1]), str(e))
+    )
 
 
 def _less_whole(value: Expr, n: Expr) -> Expr:
