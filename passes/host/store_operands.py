@@ -1,4 +1,4 @@
-"""store-operands: kernels store a result in the shape in which library calls read it."""
+"""store-operands: kernels store a result in the shape in which it is read, or joined with others."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import ONE
+from tilewright.dialects.index_expr import ONE, Expr
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw.view import ReshapeOp
+from tilewright.dialects.tw.view import ConcatOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
 from ..rewrite import skip
-from .layouts import dense
+from .layouts import Layout, dense
 from .second_stores import store_of
 from .stored_views import other_readers, stores_through, take_view, undone
-from .views import behind, keeps_elements, layout_behind, layout_shown, view_layout
+from .views import behind, keeps_elements, layout_behind, layout_shown, part_layout, view_layout
 
 
 @dataclass(frozen=True)
@@ -38,9 +38,10 @@ class StoreOperandsPass(ModulePass):
             {... tk.store %v, %o[d1, d0*3 + d2] ...}
         %m = tw.matmul %r, %w : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
 
-    Heads of attention become rows, for example. Other kernels that read the result read it where it now is.
-    Left alone is what other ops read as it is, and what stays contiguous along no dimension: the copy
-    takes less time than such stores.
+    Heads of attention become rows, for example. So is stored what a concatenation would else copy: a row of
+    `[1, 512]`, say, of which four heads of a cache get a part each, is stored as `[1, 4, 1, 128]`, straight
+    in its place. Other kernels that read the result read it where it now is. Left alone is what other ops
+    read as it is, and what stays contiguous along no dimension: the copy takes less time than such stores.
     """
 
     name = "store-operands"
@@ -48,17 +49,38 @@ class StoreOperandsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
             for inner in list(function.body.block.ops):
-                if isinstance(inner, ReshapeOp):
-                    _store_operand(inner)
+                match inner:
+                    case ReshapeOp():
+                        _store_operand(inner)
+                    case ConcatOp():
+                        for number, start in enumerate(inner.starts):
+                            _store_piece(inner, number, start)
+                    case _:
+                        pass
 
 
 def _store_operand(reshape: ReshapeOp) -> None:
     root, views = behind(reshape.result, keeps_elements)
-    kernel = root.owner
-    if not isinstance(kernel, KernelOp) or not _is_copied(root, views):
+    if isinstance(root.owner, KernelOp) and _is_copied(root, views):
+        _store_view(root, views, layout_behind(views, dense(sizes_of(reshape.result))))
+
+
+def _store_piece(concat: ConcatOp, number: int, start: Expr) -> None:
+    """Piece `number`, which begins at `start`, if what makes it could not store it there as it is."""
+    root, views = behind(concat.inputs[number], keeps_elements)
+    alone = all(value.has_one_use() for value in (root, *(view.results[0] for view in views)))
+    if not isinstance(root.owner, KernelOp) or not alone:
         return
-    stored = layout_behind(views, dense(sizes_of(reshape.result)))
-    if stored is None or stored.strides[-1] != ONE:
+    place = part_layout(concat, number, start, dense(sizes_of(concat.result)))
+    if layout_behind(views, place) is None:
+        _store_view(root, views, layout_shown(views, dense(sizes_of(root))))
+
+
+def _store_view(root: SSAValue, views: list[Operation], rows: Layout | None) -> None:
+    """`rows`: a layout in which the dimensions of rows stay rows if the kernel stores the last view."""
+    kernel = root.owner
+    assert isinstance(kernel, KernelOp)
+    if rows is None or rows.strides[-1] != ONE:
         return skip(kernel, "a view of its result is copied: it would not store along rows", root)
     views.reverse()
     if other_readers(root, views):

@@ -49,3 +49,23 @@ def test_values_and_gradients(function: Function, launches: tuple[int, int], dty
     assert verdict, verdict.why
     forward, backward, *_ = reports[0].graphs
     assert (sum(forward.kernels.values()), sum(backward.kernels.values())) == launches
+
+
+def cached(x: Tensor, w: Tensor, cache: Tensor) -> Tensor:
+    """Keys of new rows behind those of a cache: heads of a projection, which stores them there."""
+    rows, (_, heads, _, depth) = x.shape[1], cache.shape
+    new = (x @ w).view(-1, rows, heads, depth).transpose(1, 2)
+    return torch.cat([cache, new], 2)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float16])
+@pytest.mark.parametrize(("batch", "rows"), [(1, 1), (2, 1), (2, 5), (1, 37)])
+def test_rows_that_join_a_cache(batch: int, rows: int, dtype: torch.dtype) -> None:
+    torch.compiler.reset()
+    inputs = [floats(batch, rows, 48), floats(48, 60), floats(batch, 3, 9, 20)]
+    given = [value.to(dtype) for value in inputs]
+    found = explain(cached, *given, options=OPTIONS)
+    verdict = judge(found.result, cached(*given), cached(*(value.double() for value in given)))
+    assert verdict, verdict.why
+    if dtype != torch.float32:  # which is a library's
+        assert found.graphs[0].arena_bytes == "0", "nothing is stored elsewhere first"

@@ -315,4 +315,11 @@ FAULTS = (
         "",
         "a result is stored as if the last of its views were the first",
     ),
+    Fault(
+        "stored-piece-of-two",
+        _H + "store_operands.py",
+        "    if not isinstance(root.owner, KernelOp) or not alone:",
+        "    if not isinstance(root.owner, KernelOp):",
+        "what others read as well as a concatenation is stored in another shape",
+    ),
 )

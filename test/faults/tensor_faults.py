@@ -225,6 +225,13 @@ FAULTS = (
         "heads of queries that go by themselves see keys of another head",
     ),
     Fault(
+        "keys-that-nobody-gave",
+        _T + "split_keys.py",
+        "return self._padded(mask, 3, missing, 0 if element_type_of(mask) == i1 else -inf)",
+        "return self._padded(mask, 3, missing, 1 if element_type_of(mask) == i1 else 0.0)",
+        "keys that fill the last part of an uneven number are seen",
+    ),
+    Fault(
         "scatter-onto-anything",
         _T + "scatter_onto_addends.py",
         "return adds(op) and splat_of(op.target) == 0",
