@@ -89,6 +89,7 @@ _GPU: tuple[str, ...] = (
     "drop-checks",
     "chain-products",
     "recompute-products",
+    "widen-scores",
     "sum-in-chains",
     "walk-lists",
     "sum-in-products",
