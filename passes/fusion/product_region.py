@@ -3,7 +3,8 @@
     s = q k^T;  p = exp(s - l);  v' = p^T g;  d = p * (g v^T - t);  q' = d k;  k' = d^T q
 
 Here `s` is where it begins; `g v^T` has rows and columns in common with it, so it belongs to it, as does
-all that is computed number by number; `v'`, `q'` and `k'`, which add up rows or columns, are where it ends.
+all that is computed number by number, and sums of its columns for each row, which others read; `v'`, `q'` and
+`k'`, which add up rows or columns, are where it ends.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 
 from .body import exprs_of, loads_of, reduced_axes, store_to
 from .join import Frame
+from .row_sums import sums_of
 
 
 @dataclass
@@ -126,14 +128,19 @@ def _role(region: Region, value: OpResult, reader: Operation) -> str | None:
     reduced, product = _reduced(reader), _product(reader)
     if any(store_to(destination) is None for destination in reader.destinations):
         return None  # it adds to something, or stores where data says
-    if product is None and (not _is_elementwise(reader) or len(read) < _long(reader)):
+    rows = product is None and not _is_elementwise(reader)
+    if product is None and len(read) < _long(reader):
+        return None
+    if rows and ((sums := sums_of(reader)) is None or len(sums.over) > 1):
         return None
     if region.frame.place_reader(value, reader) is not None:
         return None
     if not reduced & read:
         return "between"
     (axis,) = reduced
-    if axes_of_exprs([_place_of(region, reader, axis)]) <= {region.row, region.column}:
+    if rows and axes_of_exprs([_place_of(region, reader, axis)]) == frozenset((region.column,)):
+        return "between"
+    if not rows and axes_of_exprs([_place_of(region, reader, axis)]) <= {region.row, region.column}:
         return "last"
     del region.frame.at[reader]
     return None

@@ -12,16 +12,18 @@ from xdsl.ir import Block, Operation, OpResult
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions
+from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import may_rewrite, skip, take_results
 from ..schedule.chain_blocks import DEEPEST
 from ..schedule.chains import find_chain
 from ..schedule.cost import estimate
-from .body import simplify_body
-from .join import join
+from .body import plain_axis, simplify_body
+from .join import Frame, join
 from .merge import dependents
 from .product_region import Region, find_region
+from .row_sums import SumsOfRows, sum_rows_first, sums_of
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,8 @@ class RecomputeProductsPass(ModulePass):
     and it goes along the rows; one of the other has some rows (Dao, FlashAttention-2, 2023;
     `passes/schedule/chains.py`). What anybody else reads, the second one stores as it goes. All must become
     such chains, of which a program can hold what it has to, and which go no further than there are rows to
-    fill a device; else all stays.
+    fill a device; else all stays. What is added up over rows and columns, as the gradient of a factor of all
+    scores, the second one adds up over columns, and another kernel these sums.
     """
 
     name = "recompute-products"
@@ -51,9 +54,9 @@ class RecomputeProductsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
             order = {inner: number for number, inner in enumerate(function.body.block.ops)}
-            for kernel in order:
+            for kernel in list(order):
                 if isinstance(kernel, KernelOp) and kernel.parent is not None:
-                    _recompute(kernel, order)
+                    _try(kernel, order)
 
 
 @dataclass(frozen=True)
@@ -65,14 +68,46 @@ class _Group:
     made: KernelOp
 
 
-def _recompute(scores: KernelOp, order: dict[Operation, int]) -> None:
+def _try(scores: KernelOp, order: dict[Operation, int]) -> None:
+    """With sums over rows and columns of what `scores` makes as sums of rows, where that is of use."""
+    sums = _sum_rows_first(scores)
+    for made in sums:
+        order[made.rows] = order[made.kernel]
+    if (why := _recompute(scores, order)) is None:
+        return
+    for made in reversed(sums):
+        made.undo()
+    if why:
+        skip(scores, f"not computed again: {why}")
+
+
+def _sum_rows_first(scores: KernelOp) -> list[SumsOfRows]:
+    product = find_contraction(scores.body.block)
+    found = list[SumsOfRows]()
+    if product is None:
+        return found
+    for value in scores.results:
+        for reader in dict.fromkeys(use.operation for use in value.uses):
+            if not isinstance(reader, KernelOp) or (sums := sums_of(reader)) is None or len(sums.over) < 2:
+                continue
+            frame = Frame(scores)
+            if frame.place_reader(value, reader) is not None:
+                continue
+            columns = [v.index for v, e in frame.at[reader].items() if plain_axis(e) == max(product.columns)]
+            if len(columns) == 1 and columns[0] in sums.over:
+                found.append(sum_rows_first(reader, sums, columns[0]))
+    return found
+
+
+def _recompute(scores: KernelOp, order: dict[Operation, int]) -> str | None:
+    """None if it was done; or why not, nothing if that goes without saying."""
     region = find_region(scores)
     if region is None:
-        return None
+        return ""
     if not region.last:
-        return skip(scores, "not computed again: no product reads all of what is made of it")
+        return "no product reads all of what is made of it"
     if len(region.last) + len(region.products()) < 3:
-        return skip(scores, "not computed again: it is read by one product alone")
+        return "it is read by one product alone"
     groups = list[_Group]()
     why = _groups(region, order, groups)
     sunk = None if why is not None else _to_sink(groups, order)
@@ -81,7 +116,7 @@ def _recompute(scores: KernelOp, order: dict[Operation, int]) -> None:
     if sunk is None or isinstance(sunk, str) or not may_rewrite(scores, "computed again"):
         for group in groups:
             group.made.erase()
-        return skip(scores, f"not computed again: {why}") if why is not None else None
+        return why or ""
     _replace(region, groups, sunk, order)
     return None
 

@@ -454,3 +454,114 @@ func.func @product_with_itself(%q: tensor<2x8x4xbf16>, %k: tensor<2x9x4xbf16>, %
   %gq = tw.matmul %d, %k : (tensor<2x8x9xbf16>, tensor<2x9x4xbf16>) -> tensor<2x8x4xbf16>
   func.return %gq, %gv, %gk : tensor<2x8x4xbf16>, tensor<2x9x5xbf16>, tensor<2x9x9xbf16>
 }
+
+// -----
+
+// What is added up over rows and columns, the kernel that goes along keys adds up of each row. It takes no second pass.
+// CHECK-LABEL: @factor_of_all_scores
+// CHECK: %[[R:.*]], %[[GQ:.*]] = tk.kernel {{.*}} -> (tensor<2x8xf32>, tensor<2x8x4xbf16>)
+// CHECK: %[[S:.*]] = tk.reduce add %{{.*}} over [3] {tk.factors = bf16} : f32
+// CHECK: %[[W:.*]] = arith.mulf %{{.*}}, %[[S]] : f32
+// CHECK: %[[T:.*]] = tk.reduce add %[[W]] over [2] : f32
+// CHECK: tk.store %[[T]], %{{.*}}[d0, d1] : f32, tensor<2x8xf32>
+// CHECK: tk.kernel {{.*}} -> (tensor<2x9x5xbf16>, tensor<2x9x4xbf16>)
+// CHECK-NOT: tk.reduce add %{{.*}} over [{{[0-9]}}] : f32
+// CHECK: tk.kernel [2, 8] ins(%[[R]] : tensor<2x8xf32>) -> (tensor<2xbf16>)
+// CHECK: %[[U:.*]] = tk.reduce add %{{.*}} over [1] : f32
+// CHECK: arith.negf %[[U]]
+func.func @factor_of_all_scores(%q: tensor<2x8x4xbf16>, %k: tensor<2x9x4xbf16>, %v: tensor<2x9x5xbf16>, %g: tensor<2x8x5xbf16>, %l: tensor<2x8xf32>, %t: tensor<2x8xf32>) -> (tensor<2x8x4xbf16>, tensor<2x9x4xbf16>, tensor<2x9x5xbf16>, tensor<2x1xbf16>) {
+  %kt = tw.transpose %k by [0, 2, 1] : tensor<2x9x4xbf16> -> tensor<2x4x9xbf16>
+  %vt = tw.transpose %v by [0, 2, 1] : tensor<2x9x5xbf16> -> tensor<2x5x9xbf16>
+  %s0 = tw.matmul %q, %kt : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s1 = tw.cast %s0 : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %lb = tw.broadcast %l dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %x = tw.sub %s1, %lb : tensor<2x8x9xf32>
+  %p = tw.exp %x : tensor<2x8x9xf32>
+  %ph = tw.cast %p rounded : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %pt = tw.transpose %ph by [0, 2, 1] : tensor<2x8x9xbf16> -> tensor<2x9x8xbf16>
+  %gv = tw.matmul %pt, %g : (tensor<2x9x8xbf16>, tensor<2x8x5xbf16>) -> tensor<2x9x5xbf16>
+  %y0 = tw.matmul %g, %vt : (tensor<2x8x5xbf16>, tensor<2x5x9xbf16>) -> tensor<2x8x9xbf16>
+  %y1 = tw.cast %y0 : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y2 = tw.sub %y1, %tb : tensor<2x8x9xf32>
+  %d0 = tw.mul %p, %y2 : tensor<2x8x9xf32>
+  %d = tw.cast %d0 rounded : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %dt = tw.transpose %d by [0, 2, 1] : tensor<2x8x9xbf16> -> tensor<2x9x8xbf16>
+  %gk = tw.matmul %dt, %q : (tensor<2x9x8xbf16>, tensor<2x8x4xbf16>) -> tensor<2x9x4xbf16>
+  %gq = tw.matmul %d, %k : (tensor<2x8x9xbf16>, tensor<2x9x4xbf16>) -> tensor<2x8x4xbf16>
+  %w = tw.mul %d0, %s1 : tensor<2x8x9xf32>
+  %u = tw.sum %w over [1, 2] : tensor<2x8x9xf32> -> tensor<2xf32>
+  %n = tw.neg %u : tensor<2xf32>
+  %nh = tw.cast %n : tensor<2xf32> -> tensor<2xbf16>
+  %f = tw.reshape %nh : tensor<2xbf16> -> tensor<2x1xbf16>
+  func.return %gq, %gk, %gv, %f : tensor<2x8x4xbf16>, tensor<2x9x4xbf16>, tensor<2x9x5xbf16>, tensor<2x1xbf16>
+}
+
+// -----
+
+// Where nothing is computed again, one kernel does both, as before.
+// CHECK-LABEL: @factor_of_scores_of_f32
+// CHECK: tk.reduce add %{{.*}} over [1, 2] : f32
+// CHECK-NOT: tk.kernel [2, 8] ins
+func.func @factor_of_scores_of_f32(%q: tensor<2x8x4xf32>, %k: tensor<2x9x4xf32>, %v: tensor<2x9x5xf32>, %g: tensor<2x8x5xf32>, %l: tensor<2x8xf32>, %t: tensor<2x8xf32>) -> (tensor<2x8x4xf32>, tensor<2x9x4xf32>, tensor<2x9x5xf32>, tensor<2x1xf32>) {
+  %kt = tw.transpose %k by [0, 2, 1] : tensor<2x9x4xf32> -> tensor<2x4x9xf32>
+  %vt = tw.transpose %v by [0, 2, 1] : tensor<2x9x5xf32> -> tensor<2x5x9xf32>
+  %s0 = tw.matmul %q, %kt : (tensor<2x8x4xf32>, tensor<2x4x9xf32>) -> tensor<2x8x9xf32>
+  %s1 = tw.neg %s0 : tensor<2x8x9xf32>
+  %lb = tw.broadcast %l dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %x = tw.sub %s1, %lb : tensor<2x8x9xf32>
+  %p = tw.exp %x : tensor<2x8x9xf32>
+  %ph = tw.neg %p : tensor<2x8x9xf32>
+  %pt = tw.transpose %ph by [0, 2, 1] : tensor<2x8x9xf32> -> tensor<2x9x8xf32>
+  %gv = tw.matmul %pt, %g : (tensor<2x9x8xf32>, tensor<2x8x5xf32>) -> tensor<2x9x5xf32>
+  %y0 = tw.matmul %g, %vt : (tensor<2x8x5xf32>, tensor<2x5x9xf32>) -> tensor<2x8x9xf32>
+  %y1 = tw.neg %y0 : tensor<2x8x9xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y2 = tw.sub %y1, %tb : tensor<2x8x9xf32>
+  %d0 = tw.mul %p, %y2 : tensor<2x8x9xf32>
+  %d = tw.neg %d0 : tensor<2x8x9xf32>
+  %dt = tw.transpose %d by [0, 2, 1] : tensor<2x8x9xf32> -> tensor<2x9x8xf32>
+  %gk = tw.matmul %dt, %q : (tensor<2x9x8xf32>, tensor<2x8x4xf32>) -> tensor<2x9x4xf32>
+  %gq = tw.matmul %d, %k : (tensor<2x8x9xf32>, tensor<2x9x4xf32>) -> tensor<2x8x4xf32>
+  %w = tw.mul %d0, %s1 : tensor<2x8x9xf32>
+  %u = tw.sum %w over [1, 2] : tensor<2x8x9xf32> -> tensor<2xf32>
+  %n = tw.neg %u : tensor<2xf32>
+  %nh = tw.neg %n : tensor<2xf32>
+  %f = tw.reshape %nh : tensor<2xf32> -> tensor<2x1xf32>
+  func.return %gq, %gk, %gv, %f : tensor<2x8x4xf32>, tensor<2x9x4xf32>, tensor<2x9x5xf32>, tensor<2x1xf32>
+}
+
+// -----
+
+// A sum that is subtracted where it was made is known too late.
+// CHECK-LABEL: @sums_that_columns_read
+// CHECK: tk.reduce add %{{.*}} over [1, 2] : f32
+func.func @sums_that_columns_read(%q: tensor<2x8x4xbf16>, %k: tensor<2x9x4xbf16>, %v: tensor<2x9x5xbf16>, %g: tensor<2x8x5xbf16>, %l: tensor<2x8xf32>, %t: tensor<2x8xf32>) -> (tensor<2x8x4xbf16>, tensor<2x9x4xbf16>, tensor<2x9x5xbf16>, tensor<2x1xbf16>) {
+  %kt = tw.transpose %k by [0, 2, 1] : tensor<2x9x4xbf16> -> tensor<2x4x9xbf16>
+  %vt = tw.transpose %v by [0, 2, 1] : tensor<2x9x5xbf16> -> tensor<2x5x9xbf16>
+  %s0 = tw.matmul %q, %kt : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s1 = tw.cast %s0 : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %lb = tw.broadcast %l dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %x = tw.sub %s1, %lb : tensor<2x8x9xf32>
+  %p = tw.exp %x : tensor<2x8x9xf32>
+  %ph = tw.cast %p rounded : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %pt = tw.transpose %ph by [0, 2, 1] : tensor<2x8x9xbf16> -> tensor<2x9x8xbf16>
+  %gv = tw.matmul %pt, %g : (tensor<2x9x8xbf16>, tensor<2x8x5xbf16>) -> tensor<2x9x5xbf16>
+  %y0 = tw.matmul %g, %vt : (tensor<2x8x5xbf16>, tensor<2x5x9xbf16>) -> tensor<2x8x9xbf16>
+  %y1 = tw.cast %y0 : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y2 = tw.sub %y1, %tb : tensor<2x8x9xf32>
+  %d0 = tw.mul %p, %y2 : tensor<2x8x9xf32>
+  %d = tw.cast %d0 rounded : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %dt = tw.transpose %d by [0, 2, 1] : tensor<2x8x9xbf16> -> tensor<2x9x8xbf16>
+  %gk = tw.matmul %dt, %q : (tensor<2x9x8xbf16>, tensor<2x8x4xbf16>) -> tensor<2x9x4xbf16>
+  %gq = tw.matmul %d, %k : (tensor<2x8x9xbf16>, tensor<2x9x4xbf16>) -> tensor<2x8x4xbf16>
+  %w = tw.mul %d0, %s1 : tensor<2x8x9xf32>
+  %u = tw.sum %w over [1, 2] : tensor<2x8x9xf32> -> tensor<2xf32>
+  %ub = tw.broadcast %u dims [0] : tensor<2xf32> -> tensor<2x8x9xf32>
+  %uw = tw.sub %w, %ub : tensor<2x8x9xf32>
+  %uh = tw.sum %uw over [1, 2] : tensor<2x8x9xf32> -> tensor<2xf32>
+  %nh = tw.cast %uh : tensor<2xf32> -> tensor<2xbf16>
+  %f = tw.reshape %nh : tensor<2xbf16> -> tensor<2x1xbf16>
+  func.return %gq, %gk, %gv, %f : tensor<2x8x4xbf16>, tensor<2x9x4xbf16>, tensor<2x9x5xbf16>, tensor<2x1xbf16>
+}
