@@ -4,10 +4,12 @@
     d = sum(p * (g v^T))                          ->     d = sum(g * o)
 
 `m` and `l`, the maximum and the sum of a row, are kept, `s` and `p` are not: they are as large as rows times
-columns. `d`, which the derivative of a softmax subtracts, needs neither then. With dropout `o` is of what it
-leaves of `p`, so that `d` is the same: what it draws is drawn again (`partition.py`). So a target whose
-kernels compute products again (`recompute-products`) needs no memory for what lies between them, neither
-forward nor backward; where it does not, or where more reads the weights, all is kept as AOTAutograd decides.
+columns. `d`, which the derivative of a softmax subtracts, needs neither then, but `o` as it is before it is
+rounded: an error of `d` is one of all weights' gradients in a row, which keys that have much in common add up
+(docs/decisions/attention-gradients.md). With dropout `o` is of what it leaves of `p`, so that `d` is the
+same: what it draws is drawn again (`partition.py`). So a target whose kernels compute products again
+(`recompute-products`) needs no memory for what lies between them, neither forward nor backward; where it
+does not, or where more reads the weights, all is kept as AOTAutograd decides.
 """
 
 from __future__ import annotations
@@ -59,11 +61,12 @@ def recompute_weights(joint: GraphModule, num_fwd_outputs: int) -> None:
         sums = list(_row_sums(found))
         if not sums:
             continue
+        wide = _widened(joint, found.out)
         for total, gradient, views in sums:
-            _replace(joint, found.out, total, gradient, views)
+            _replace(joint, wide, total, gradient, views)
         for node in found.between:
             node.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
-        for node in (*found.kept, found.out):
+        for node in (*found.kept, wide):
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
 
 
@@ -246,12 +249,23 @@ def _is_turned(node: Any, values: Node) -> bool:
     return node.args[0] is values
 
 
+def _widened(joint: GraphModule, out: Node) -> Node:
+    """The result before it is rounded, which `out` is made of from here on."""
+    with joint.graph.inserting_before(out):
+        call = partial(call_like, joint, out)
+        wide = call(_ATEN.bmm.default, *(call(_CAST, factor, torch.float32) for factor in out.args))
+        rounded = call(_CAST, wide, out.meta["val"].dtype)
+    out.replace_all_uses_with(rounded)
+    joint.graph.erase_node(out)
+    return wide
+
+
 def _replace(joint: GraphModule, out: Node, total: Node, gradient: Node, views: Sequence[Node]) -> None:
     """Let `total` be the sum of result times gradient of each row."""
     call = partial(call_like, joint, total)
     with joint.graph.inserting_before(total):
-        wide = [call(_CAST, node, total.meta["val"].dtype) for node in (gradient, out)]
-        value = call(_ATEN.sum.dim_IntList, call(_ATEN.mul.Tensor, *wide), [-1], True)
+        value = call(_CAST, gradient, torch.float32)
+        value = call(_ATEN.sum.dim_IntList, call(_ATEN.mul.Tensor, value, out), [-1], True)
         for view in views:
             sizes = view.args[1]
             assert isinstance(sizes, list | tuple)

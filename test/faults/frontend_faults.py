@@ -266,4 +266,11 @@ FAULTS = (
         "reach = self.strides[d]",
         "a result whose windows overlap keeps its strides",
     ),
+    Fault(
+        "recomputed-rounded",
+        _F + "recomputed_weights.py",
+        "        wide = _widened(joint, found.out)\n",
+        "        wide = found.out\n",
+        "what a row of gradients subtracts is a sum of rounded results",
+    ),
 )

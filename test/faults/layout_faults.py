@@ -392,4 +392,25 @@ FAULTS = (
         "if any(size is None or not 2 <= size for size in sizes):",
         "a program holds rows of any length",
     ),
+    Fault(
+        "recomputed-undone",
+        _F + "recompute_products.py",
+        "    for made in reversed(sums):\n        made.undo()\n",
+        "",
+        "sums are in two kernels where nothing is computed again",
+    ),
+    Fault(
+        "sums-of-rows-beside",
+        _F + "row_sums.py",
+        "        if not level:\n            beside.append(sink)\n",
+        "",
+        "what is stored beside a sum is stored without its columns",
+    ),
+    Fault(
+        "scores-own-sums",
+        _F + "widen_scores.py",
+        " and less.rhs not in of_source:",
+        ":",
+        "scores are stored as f32 where their maximum is taken of what is stored",
+    ),
 )

@@ -22,6 +22,7 @@ LIT: Mapping[str, Sequence[str]] = {
     "passes/fusion/match": ("passes/fuse", "passes/fuse_siblings"),
     "passes/fusion/merge": ("passes/fuse", "passes/fuse_siblings"),
     "passes/fusion/join": ("passes/recompute_products", "passes/chain_products"),
+    "passes/fusion/row_sums": ("passes/recompute_products",),
     "passes/fusion/inline": ("passes/fuse", "passes/convert_concats"),
     "passes/fusion/lower_concat": ("passes/convert_concats",),
     "passes/fusion/lower_scatter": ("passes/convert_scatters",),
