@@ -117,6 +117,7 @@ _GPU: tuple[str, ...] = (
     "schedule-gpu",
     "apply-schedule",
     "share-draws",
+    "await-loads",
 )
 """Libraries have no equal for matrix products of f32; those of halves fuse with what surrounds them."""
 

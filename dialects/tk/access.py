@@ -60,6 +60,8 @@ COMBINES = ("add", "mul", "max", "min", "any")
 """What a store makes of the old element and its value; `any` takes the value, whichever of several it is."""
 ALONE = "tk.alone"
 """Unit attribute of a store: iterations that run at once never store to one place."""
+AWAITS = "tk.awaits"
+"""Unit attribute of a store: all threads of the program have loaded what they load before it."""
 
 
 @irdl_op_definition

@@ -17,6 +17,8 @@ from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import element_type_of
 
+from .stored_last import stored_last
+
 ATTRIBUTE = "tk.inplace"
 _POINTWISE = ("arith", "math")
 _REDUCTIONS = frozenset[type[Operation]]((ReduceOp, MomentsOp, SumExpOp))
@@ -29,9 +31,10 @@ def inplace_pairs(
     """(input, output) pairs for which one buffer may serve as both, each pair by itself.
 
     Safe where every iteration reads, of that input, only the element that it later writes:
-    all loads have the very subscript of the one store, and no loop can run again over
-    elements already written. The latter holds with a single store, which every load
-    precedes, and for kernels without reductions whose store uses every axis. Of several
+    all loads have the very subscript of the one store (and its mask, if it has one), and no loop can run
+    again over elements already written. The latter holds with a single store, which every load
+    precedes; of several for one that uses every axis, in kernels without reductions and where all else that
+    reads the input is done by the loops that store (`stored_last`). Of several
     stores one may stand between the loads: it shares with none that are read after it.
     What a check depends on is not changed: of GPU threads that hold an element one stores it.
     Stores at loaded positions have loops of their own, which load again: where one plain store fills what
@@ -47,18 +50,21 @@ def inplace_pairs(
     checked = _loads_behind([op for op in ops if isinstance(op, AssertOp)])
     pairs: list[tuple[int, int]] = []
     for o, out in enumerate(outs):
-        subscript = _stored_at(out)
-        if subscript is None:
+        store = _stored_by(out)
+        if store is None:
             continue
-        if len(stores) > 1 and (again or not _uses_every_axis(subscript, sizes)):
+        if len(stores) > 1 and not _uses_every_axis(store.subscripts, sizes):
             continue
         for i, value in enumerate(ins):
-            if element_type_of(value) != element_type_of(out) or not _read_only_at(value, subscript):
+            if element_type_of(value) != element_type_of(out) or not _read_where_stored(value, store):
                 continue
             loads = _accesses(value)
-            before = all(order[load] < order[store] for load in loads for store in _accesses(out))
-            if before and checked.isdisjoint(loads):
-                pairs.append((i, o))
+            before = all(order[load] < order[store] for load in loads)
+            if not before or not checked.isdisjoint(loads):
+                continue
+            if len(stores) > 1 and again and not stored_last(store, loads, len(sizes)):
+                continue
+            pairs.append((i, o))
     return pairs
 
 
@@ -124,14 +130,21 @@ def _is_understood(op: Operation) -> bool:
     return op.name.partition(".")[0] in _POINTWISE and not op.regions
 
 
-def _stored_at(out: SSAValue) -> tuple[Expr, ...] | None:
-    """The subscript of the only access to `out`, None unless that is one plain store."""
+def _stored_by(out: SSAValue) -> StoreOp | None:
+    """The only access to `out`, None unless that is a store that does not scatter."""
     accesses = _accesses(out)
-    if len(accesses) != 1 or not isinstance(store := accesses[0], StoreOp):
+    if len(accesses) != 1 or not isinstance(store := accesses[0], StoreOp) or store.scatters:
         return None
-    if store.mask is not None or store.scatters:
-        return None
-    return store.subscripts
+    return store
+
+
+def _read_where_stored(value: SSAValue, store: StoreOp) -> bool:
+    """Whether iterations read of `value` only what `store` writes there, nothing where it is masked."""
+    if not _read_only_at(value, store.subscripts):
+        return False
+    return store.mask is None or all(
+        isinstance(op, LoadOp) and op.mask is store.mask for op in _accesses(value)
+    )
 
 
 def _read_only_at(value: SSAValue, subscript: tuple[Expr, ...]) -> bool:

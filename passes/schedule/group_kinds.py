@@ -7,18 +7,16 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.domain import Along, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 
-from ..host.inplace import attached
 from .blocks import power_of_two
 from .chains import find_chain
 from .collisions import scatters
 from .cost import estimate
 from .offsets import known_space
-from .roles import contiguous_axis, transposed_axes
+from .roles import transposed_axes
 
 SMALL = 1 << 16
 """Points of an iteration space that a GPU is not filled by: what it would be given alone does not count."""
@@ -57,20 +55,7 @@ def kind_of(func: FuncOp) -> Kind | str:
     points = prod(SMALL if size.constant is None else size.constant for size in known_space(func))
     if transposed_axes(func)[0] is not None and not over:
         row = 0
-    small = points < SMALL and row <= _SHORT
-    if small and _updates_and_turns(func):
-        return "it stores where it loads, and in another order too"
-    return Kind(small, row)
-
-
-def _updates_and_turns(func: FuncOp) -> bool:
-    """Whether a warp could load what another one has stored, of a tile that not all warps are needed for.
-
-    A value that is stored in another order than it was loaded in goes from warp to warp, and the compiler may
-    take it from one that loaded it late (https://github.com/triton-lang/triton/issues/1615).
-    """
-    stores = [op for op in func.body.block.ops if isinstance(op, StoreOp)]
-    return len({contiguous_axis(op) for op in stores}) > 1 and bool(attached(func))
+    return Kind(points < SMALL and row <= _SHORT, row)
 
 
 def _walked(op: Operation) -> tuple[int, ...]:

@@ -135,6 +135,7 @@ class _PartsBuilder:
             other = b.constant(0, load.result.type)
         new = LoadOp.make(load.buffer, load.subscripts, load.dynamic, mask, other, load.result.type)
         new.location = load.location
+        load.erase()
         return new
 
     def _masked_store(self, store: StoreOp, inside: SSAValue) -> Operation:
@@ -142,6 +143,7 @@ class _PartsBuilder:
         mask = inside if store.mask is None else self.b.op(arith.AndIOp, store.mask, inside)
         new = StoreOp.make(store.value, store.buffer, store.subscripts, mask=mask)
         new.location = store.location
+        store.erase()
         return new
 
 

@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Bounds, Var, as_expr
-from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.access import AWAITS, IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp, RandomOp
 from tilewright.dialects.tk.descriptor import DESCRIPTOR
@@ -194,6 +194,8 @@ def _load(w: Writer, op: Operation) -> None:
 def _store(w: Writer, op: Operation) -> None:
     assert isinstance(op, StoreOp)
     w.note_place(op.location)
+    if AWAITS in op.attributes:
+        w.line("tl.debug_barrier()")
     w.line(access.store(w, op))
 
 

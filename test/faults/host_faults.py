@@ -94,9 +94,30 @@ FAULTS = (
     Fault(
         "in-place-several-stores",
         _H + "inplace.py",
-        "if len(stores) > 1 and (again or not _uses_every_axis(subscript, sizes)):",
-        "if len(stores) > 9 and (again or not _uses_every_axis(subscript, sizes)):",
+        "if len(stores) > 1 and again and not stored_last(store, loads, len(sizes)):",
+        "if len(stores) > 9 and again and not stored_last(store, loads, len(sizes)):",
         "an input is overwritten by one store before the loop of another has read it",
+    ),
+    Fault(
+        "in-place-later-loop",
+        _H + "stored_last.py",
+        "if not all(made_of[op] <= made_of[store] for op in _readers(loads)):",
+        "if not all(made_of[op] for op in ()):",
+        "a sum over what lies below the largest element reads what has been overwritten",
+    ),
+    Fault(
+        "in-place-other-order",
+        _H + "stored_last.py",
+        "return arranged(body, range(rank), body.ops) is not None",
+        "return rank > 0 and body is not None",
+        "sums of columns read what the loops that summed rows have overwritten",
+    ),
+    Fault(
+        "in-place-mask",
+        _H + "inplace.py",
+        "return store.mask is None or all(",
+        "return store.mask is not None or all(",
+        "an input is read where another iteration stores under a mask",
     ),
     Fault(
         "in-place-scatter",
@@ -129,15 +150,15 @@ FAULTS = (
     Fault(
         "in-place-checked",
         _H + "inplace.py",
-        "if before and checked.isdisjoint(loads):",
-        "if before:",
+        "if not before or not checked.isdisjoint(loads):",
+        "if not before:",
         "threads of a GPU check indices that another one has overwritten",
     ),
     Fault(
         "in-place-type",
         _H + "inplace.py",
-        "if element_type_of(value) != element_type_of(out) or not _read_only_at(value, subscript):",
-        "if not _read_only_at(value, subscript):",
+        "if element_type_of(value) != element_type_of(out) or not _read_where_stored(value, store):",
+        "if not _read_where_stored(value, store):",
         "an output is put over an input of another element type",
     ),
     Fault(

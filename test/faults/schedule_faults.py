@@ -15,6 +15,13 @@ FAULTS = (
         "the maximum of negative numbers is zero",
     ),
     Fault(
+        "stores-do-not-wait",
+        _S + "await_loads.py",
+        "if prod(shape_of_lanes(store.value.type)) >= lanes * warps:",
+        "if prod(shape_of_lanes(store.value.type)) >= lanes:",
+        "a warp loads what another one has stored in its place",
+    ),
+    Fault(
         "fours-anywhere",
         _S + "share_draws.py",
         "parent is not None and _all_multiples(parent.bounds[0])",

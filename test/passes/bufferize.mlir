@@ -455,11 +455,12 @@ func.func @in_place_where_nothing_is_lost(%x: tensor<4x4xf32>) -> (tensor<4x4xf3
   %s, %m = tk.kernel [4, 4] ins(%t : tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4xf32>) attributes {tk.name = "two_stores"} {
   ^bb0(%a: tensor<4x4xf32>, %o: tensor<4x4xf32>, %p: tensor<4xf32>):
     %0 = tk.load %a[d0, d1] : tensor<4x4xf32> -> f32
-    %1 = tk.reduce max %0 over [1] : f32
-    %2 = arith.subf %0, %1 : f32
-    tk.store %2, %o[d0, d1] : f32, tensor<4x4xf32>
-    %3 = tk.reduce add %0 over [1] : f32
-    tk.store %3, %p[d0] : f32, tensor<4xf32>
+    %1 = arith.negf %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<4x4xf32>
+    %2 = tk.reduce max %0 over [1] : f32
+    %3 = arith.subf %0, %2 : f32
+    %4 = tk.reduce add %3 over [1] : f32
+    tk.store %4, %p[d0] : f32, tensor<4xf32>
   }
   func.return %n, %i, %t, %s, %m : tensor<4x4xf32>, tensor<4x4xi32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>
 }

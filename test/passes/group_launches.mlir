@@ -187,18 +187,15 @@ tk.func @few [3, 5] (%a: memref<65536xf32>, %o: memref<3xf32>) {
 // CHECK-NEXT:  th.launch @put
 // CHECK-NEXT:  th.launch @product
 // CHECK-NEXT:  th.launch @done
-// CHECK-NEXT:  th.launch @update_and_turn
 // CHECK-NEXT:  return
 // CHECK-NOT:   tk.group
 // REMARK: th.launch at loc("m.py":7:0): launched alone: it stores at positions that it loads, or combines what it stores
 // REMARK: th.launch at loc("m.py":9:0): launched alone: it is a product
 // REMARK: th.launch at loc("m.py":10:0): launched alone: its loops are explicit already
-// REMARK: th.launch at loc("m.py":11:0): launched alone: it stores where it loads, and in another order too
-func.func @alone(%x: memref<4xf32>, %i: memref<4xi64>, %y: memref<4xf32>, %w: memref<4xf32>, %v: memref<4xf32>, %m: memref<15xf32>, %n: memref<15xf32>) {
+func.func @alone(%x: memref<4xf32>, %i: memref<4xi64>, %y: memref<4xf32>, %w: memref<4xf32>, %v: memref<4xf32>) {
   th.launch @put(%x, %i) into(%y) : (memref<4xf32>, memref<4xi64>) into (memref<4xf32>) loc("m.py":7:0)
   th.launch @product(%x, %x) into(%w) : (memref<4xf32>, memref<4xf32>) into (memref<4xf32>) loc("m.py":9:0)
   th.launch @done(%x) into(%v) : (memref<4xf32>) into (memref<4xf32>) loc("m.py":10:0)
-  th.launch @update_and_turn(%m) into(%m, %n) : (memref<15xf32>) into (memref<15xf32>, memref<15xf32>) loc("m.py":11:0)
   func.return
 }
 tk.func @put [4] (%a: memref<4xf32>, %i: memref<4xi64>, %o: memref<4xf32>) {
@@ -215,12 +212,6 @@ tk.func @product [2, 2, 2] (%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<4xf
   %2 = arith.mulf %0, %1 : f32
   %3 = tk.reduce add %2 over [2] : f32
   tk.store %3, %o[d0*2 + d1] : f32, memref<4xf32>
-}
-tk.func @update_and_turn [3, 5] (%a: memref<15xf32>, %o: memref<15xf32>, %t: memref<15xf32>) attributes {tk.inplace = [array<i64: 0, 0>]} {
-  %0 = tk.load %a[d0*5 + d1] : memref<15xf32> -> f32
-  %1 = arith.negf %0 : f32
-  tk.store %1, %o[d0*5 + d1] : f32, memref<15xf32>
-  tk.store %1, %t[d0 + d1*3] : f32, memref<15xf32>
 }
 tk.func @done [4] (%a: memref<4xf32>, %o: memref<4xf32>) scheduled {
   tk.for 0 = "0" to "4" step 1 {

@@ -1,0 +1,198 @@
+"""Tensors that one kernel reduces and changes in place: nothing is copied, and nothing is read too late."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from emulated_gpu import EmulatedGpu, compiled
+from torch import Tensor
+
+Function = Callable[..., Any]
+
+
+def sums_of_rows(x: Tensor, by: Tensor) -> Tensor:
+    s = x.sum(1)
+    x.mul_(by)
+    return s
+
+
+def sums_of_columns(x: Tensor, by: Tensor) -> Tensor:
+    s = x.sum(0)
+    x.mul_(by)
+    return s
+
+
+def sums_of_all(x: Tensor, by: Tensor) -> Tensor:
+    s = x.float().sum()
+    x.mul_(by)
+    return s
+
+
+def unscaled(x: Tensor, by: Tensor) -> Tensor:
+    found = (~torch.isfinite(x)).any()
+    x.mul_(by)
+    return found
+
+
+def normalized(x: Tensor, by: Tensor) -> Tensor:
+    norms = x.norm(dim=1, keepdim=True)
+    x.div_(norms + by)
+    return norms
+
+
+def logarithms(x: Tensor, by: Tensor) -> Tensor:
+    total = torch.logsumexp(x, 1)
+    x.copy_((x - total[:, None]) * by)
+    return total
+
+
+def two_results(x: Tensor, by: Tensor) -> tuple[Tensor, Tensor]:
+    y, s = x.exp(), x.mean(1)
+    x.mul_(by)
+    return y, s
+
+
+# What must not be in place: something is read by a loop after the one that stores, or elsewhere.
+
+
+def both_ways(x: Tensor, by: Tensor) -> tuple[Tensor, Tensor]:
+    s, t = x.sum(0), x.sum(1)
+    x.mul_(by)
+    return s, t
+
+
+def sums_below_the_largest(x: Tensor, by: Tensor) -> Tensor:
+    s = (x - x.amax(1, keepdim=True)).abs().sum(1)
+    x.mul_(by)
+    return s
+
+
+def another_store(x: Tensor, by: Tensor) -> Tensor:
+    y = x - x.amax(1, keepdim=True)
+    x.mul_(by)
+    return y
+
+
+def turned(x: Tensor, by: Tensor) -> tuple[Tensor, Tensor]:
+    s, y = x.sum(1), x.t() * by
+    x.mul_(by)
+    return s, y
+
+
+def moved(x: Tensor, by: Tensor) -> Tensor:
+    s = x.sum(1)
+    x.copy_(torch.roll(x, 1, 1) * by)
+    return s
+
+
+IN_PLACE: Sequence[Function] = (
+    *(sums_of_rows, sums_of_columns, sums_of_all, unscaled, normalized, logarithms, two_results),
+)
+READ_LATER: Sequence[Function] = (both_ways, sums_below_the_largest, another_store, turned, moved)
+CASES: Sequence[tuple[int, int, str]] = (
+    *((5, 7, "rows"), (1, 33, "every_other"), (64, 20, "columns"), (33, 1, "rows")),
+    *((300, 257, "part"), (3, 9001, "rows"), (2050, 5, "columns"), (3, 0, "rows")),
+)
+
+
+def tensor(rows: int, columns: int, layout: str) -> Tensor:
+    match layout:
+        case "columns":
+            return torch.randn(columns, rows).t()
+        case "part":
+            return torch.randn(rows, columns + 3)[:, 1 : columns + 1]
+        case "every_other":
+            return torch.randn(rows * 2, columns)[::2]
+        case _:
+            return torch.randn(rows, columns)
+
+
+def alike(function: Function, run: Function, x: Tensor) -> None:
+    """Results, `x`, and what lies between the elements of `x` are eager mode's."""
+    by = torch.tensor(0.5, dtype=x.dtype)
+    whole = x._base if x._base is not None else x
+    copy = whole.clone().as_strided(x.shape, x.stride(), x.storage_offset())
+    expected, found = function(copy, by), run(x, by)
+    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-4, equal_nan=True)
+    base = copy._base
+    assert base is not None
+    torch.testing.assert_close(whole, base, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("function", [*IN_PLACE, *READ_LATER], ids=lambda f: f.__name__)
+def test_on_a_gpu(gpu: EmulatedGpu, function: Function, case: tuple[int, int, str]) -> None:
+    if 0 in case and function in (sums_below_the_largest, another_store):
+        pytest.skip("nothing has no largest element")
+    alike(function, compiled(function), tensor(*case))
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+@pytest.mark.parametrize("function", [*IN_PLACE, *READ_LATER], ids=lambda f: f.__name__)
+def test_on_a_cpu(function: Function, case: tuple[int, int, str]) -> None:
+    if 0 in case and function in (sums_below_the_largest, another_store):
+        pytest.skip("nothing has no largest element")
+    torch._dynamo.reset()
+    alike(function, torch.compile(function, backend="mlir"), tensor(*case))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float64], ids=str)
+@pytest.mark.parametrize("function", IN_PLACE, ids=lambda f: f.__name__)
+def test_other_types(gpu: EmulatedGpu, function: Function, dtype: torch.dtype) -> None:
+    x, by = torch.randn(17, 130).to(dtype), torch.tensor(0.5, dtype=dtype)
+    exact, copy = x.to(torch.float64, copy=True), x.clone()
+    wanted = function(exact, by.double()), exact
+    eager = function(copy, by), copy
+    found = compiled(function)(x, by), x
+    for mine, theirs, best in zip(
+        *(torch.utils._pytree.tree_leaves(v) for v in (found, eager, wanted)), strict=True
+    ):
+        assert mine.dtype == theirs.dtype
+        if not torch.allclose(mine.double(), theirs.double()):
+            errors = [(v.double() - best).square().mean().sqrt() for v in (mine, theirs)]
+            assert errors[0] <= (2 if dtype == torch.float64 else 3) * errors[1]
+
+
+@pytest.mark.parametrize("function", IN_PLACE, ids=lambda f: f.__name__)
+def test_nothing_is_copied(gpu: EmulatedGpu, function: Function) -> None:
+    alike(function, compiled(function), torch.randn(40, 130))
+    assert not any("copy" in name for name in gpu.launched())
+    assert len(gpu.launched()) == 1
+
+
+@pytest.mark.parametrize("size", [(4099, 130), (130, 4099)], ids=str)
+@pytest.mark.parametrize("function", [sums_of_columns, sums_of_all, unscaled], ids=lambda f: f.__name__)
+def test_nothing_is_copied_in_parts(gpu: EmulatedGpu, function: Function, size: tuple[int, int]) -> None:
+    """Sums of which each program makes a part, the last one a shorter one."""
+    alike(function, compiled(function), torch.randn(size))
+    assert not any("copy" in name for name in gpu.launched())
+    assert len(gpu.launched()) <= 2
+
+
+def test_many_are_unscaled_by_one_launch(gpu: EmulatedGpu) -> None:
+    """Small tensors have the warps of the largest one: threads wait before they store what others load."""
+
+    def unscale(grads: list[Tensor], by: Tensor) -> Tensor:
+        found = torch.zeros(())
+        for grad in grads:
+            found = torch.maximum(found, (~torch.isfinite(grad)).any().float())
+            grad.mul_(by)
+        return found
+
+    def grads() -> list[Tensor]:
+        torch.manual_seed(3)  # pyright: ignore[reportUnknownMemberType]
+        return [torch.randn(size) for size in ((300, 20), (20,), (30, 33), (64,))]
+
+    by = torch.tensor(0.25)
+    for infinite in (False, True):
+        mine, theirs = grads(), grads()
+        if infinite:
+            mine[2][3, 4] = theirs[2][3, 4] = float("inf")
+        torch.testing.assert_close(compiled(unscale)(mine, by), unscale(theirs, by))
+        torch.testing.assert_close(mine, theirs)
+    (unit,) = gpu.units
+    assert "tl.debug_barrier()" in unit.text
+    assert not any("copy" in name for name in gpu.launched())
