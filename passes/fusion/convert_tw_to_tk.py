@@ -11,6 +11,7 @@ from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tw.attention import AttentionOp
 
 from ..rewrite import may_rewrite, take_results
+from .literal_operands import is_data, keep_as_data
 from .lower_attention import attention_kernel, fills_lanes
 from .lower_concat import concat_becomes_kernel, lower_concat
 from .lower_products import lower_matmul, products_of
@@ -42,7 +43,8 @@ class ConvertTwToTkPass(ModulePass):
     Without, every piece is written into its part of the result by what computes it. With `scatters=all`
     scatters become kernels that copy the target and then write in order, so that sums do not depend on
     threads; with `scatters=any` those do that threads of a GPU can do at once, in any order, unless results
-    shall be `deterministic`: what adds, or takes extremes, in memory, and what replaces.
+    shall be `deterministic`: what adds, or takes extremes, in memory, and what replaces. Short literals
+    that only functions of libraries read become `tw.constant`: data, which no launch fills.
     """
 
     name = "convert-tw-to-tk"
@@ -59,6 +61,9 @@ class ConvertTwToTkPass(ModulePass):
             ops = list(block.ops)
             products = products_of(ops, self.products)
             for inner in ops:
+                if is_data(inner):
+                    keep_as_data(inner)
+                    continue
                 lower = self._own(inner, products.get(inner)) or lowering_of(inner)
                 if lower is None or not may_rewrite(inner, "made a kernel"):
                     continue

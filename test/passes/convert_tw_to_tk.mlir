@@ -162,3 +162,31 @@ func.func @reduced_axes_of_one_element(%x: tensor<1x4x8xf32>) -> (tensor<4xf32>,
   %t = tw.max %x over [0] : tensor<1x4x8xf32> -> tensor<4x8xf32>
   func.return %s, %m, %t : tensor<4xf32>, tensor<4xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// What only calls read is data. What a kernel reads, too, what a call writes to, what is long or infinite is computed.
+
+// CHECK-LABEL: @literals_of_calls
+// CHECK-NEXT: %b = tw.constant dense<2.000000e+00> : tensor<3xf32> loc("m.py":3:0)
+// CHECK-NEXT: tw.aten "aten::_linalg_solve_ex"(%x, %b)
+// CHECK-NEXT: %c = tk.kernel [3]
+// CHECK:      %d = tk.kernel [65]
+// CHECK:      %e = tk.kernel [3]
+// CHECK:      %f = tk.kernel [3]
+// CHECK-NOT:  tw.constant
+// CHECK:      return
+func.func @literals_of_calls(%x: tensor<3x3xf32>, %y: tensor<65x65xf32>) -> tensor<3xf32> {
+  %b = tw.full 2.0 : f32 -> tensor<3xf32> loc("m.py":3:0)
+  %0, %1, %2, %3 = tw.aten "aten::_linalg_solve_ex"(%x, %b) {args = [#tw.arg<0>, #tw.arg<1>]} : (tensor<3x3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3x3xf32>, tensor<3xi32>, tensor<i32>)
+  %c = tw.full 3.0 : f32 -> tensor<3xf32>
+  %4, %5, %6, %7 = tw.aten "aten::_linalg_solve_ex"(%x, %c) {args = [#tw.arg<0>, #tw.arg<1>]} : (tensor<3x3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3x3xf32>, tensor<3xi32>, tensor<i32>)
+  %d = tw.full 2.0 : f32 -> tensor<65xf32>
+  %8, %9, %10, %11 = tw.aten "aten::_linalg_solve_ex"(%y, %d) {args = [#tw.arg<0>, #tw.arg<1>]} : (tensor<65x65xf32>, tensor<65xf32>) -> (tensor<65xf32>, tensor<65x65xf32>, tensor<65xi32>, tensor<i32>)
+  %e = tw.full 2.0 : f32 -> tensor<3xf32>
+  tw.aten "aten::mul_.Tensor"(%e, %c) {args = [#tw.arg<0>, #tw.arg<1>], mutates = array<i64: 0>} : (tensor<3xf32>, tensor<3xf32>) -> ()
+  %f = tw.full 0x7f800000 : f32 -> tensor<3xf32>
+  %12, %13, %14, %15 = tw.aten "aten::_linalg_solve_ex"(%x, %f) {args = [#tw.arg<0>, #tw.arg<1>]} : (tensor<3x3xf32>, tensor<3xf32>) -> (tensor<3xf32>, tensor<3x3xf32>, tensor<3xi32>, tensor<i32>)
+  %g = tw.add %c, %0 : tensor<3xf32>
+  func.return %g : tensor<3xf32>
+}
