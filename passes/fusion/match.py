@@ -26,6 +26,8 @@ _SPLIT = 1 << 17
 """Elements from which on `split-reductions` splits a reduction to few rows."""
 _WHOLE = frozenset[type[Operation]]((AssertOp, ArgReduceOp, ScanOp, SortOp))
 """What stands in no part of a reduction."""
+_NEAR = 64
+"""Ops that are asked whether one needs another: what needs both is near."""
 _LONG, _MANY_ROWS = 16384, 64
 """Where that many rows that are longer fill a device, or nearly so, nothing is won by parts of them."""
 
@@ -277,9 +279,10 @@ def _has_more_rows(kernels: Sequence[KernelOp], bodies: Bodies) -> bool:
 
 
 def _in_parts(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -> bool:
-    """Whether only the consumer reads, and sums, what the producer makes, so that parts of both can be alike.
+    """Whether the consumer sums what the producer makes, so that parts of both can be alike.
 
-    `split-reductions` splits such a kernel for certain. Another reader of the producer may join it yet.
+    `split-reductions` splits such a kernel for certain. Another reader of the producer may join it yet, but
+    not one that waits for the sum: the step of LAMB reads an update, and the norm of it.
     """
     of_p, of_c = bodies.of(producer), bodies.of(consumer)
     if not bodies.parts or of_p.reduced or count(m.space) < _SPLIT:
@@ -288,7 +291,22 @@ def _in_parts(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) 
         return False
     kinds = {type(op) for body in (of_p, of_c) for op in body.block.ops}
     readers = {use.operation for result in producer.results for use in result.uses}
-    return kinds.isdisjoint(_WHOLE) and not any(isinstance(r, KernelOp) for r in readers - {consumer})
+    others = [r for r in readers - {consumer} if isinstance(r, KernelOp)]
+    return kinds.isdisjoint(_WHOLE) and all(_waits_for(other, consumer) for other in others)
+
+
+def _waits_for(op: Operation, other: Operation) -> bool:
+    """Whether `op` needs a result of `other`, as far as few steps tell."""
+    todo, seen = [other], {other}
+    while todo and len(seen) <= _NEAR:
+        for result in todo.pop().results:
+            for use in result.uses:
+                if use.operation is op:
+                    return True
+                if use.operation not in seen:
+                    seen.add(use.operation)
+                    todo.append(use.operation)
+    return False
 
 
 def _reduces_contiguously(producer: Contents, m: Match) -> bool:

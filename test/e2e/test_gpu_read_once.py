@@ -34,10 +34,17 @@ def squared(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return difference.square().mean(), difference * 2
 
 
+def normed(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+    """What is summed in parts, and read again by what waits for the sum."""
+    made = torch.exp(x) - y
+    return made / made.norm(), made
+
+
 CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], int]] = {
     "gate": (gate, ((33, 4099), (33, 4099), (1,)), 2),
     "pairs": (pairs, ((3, 17), (17, 17)), 2),
     "squared": (squared, ((1031, 509), (1031, 509)), 2),
+    "normed": (normed, ((1031, 509), (1031, 509)), 3),
     "router": (router, ((33, 9),), 2),
 }
 

@@ -196,3 +196,21 @@ def test_many_are_unscaled_by_one_launch(gpu: EmulatedGpu) -> None:
     (unit,) = gpu.units
     assert "tl.debug_barrier()" in unit.text
     assert not any("copy" in name for name in gpu.launched())
+
+
+def test_a_step_of_lamb(gpu: EmulatedGpu) -> None:
+    """Moments and an update are made by the kernel that sums parts of two norms."""
+
+    def step(p: Tensor, g: Tensor, m: Tensor, v: Tensor) -> None:
+        m.mul_(0.9).add_(g, alpha=0.1)
+        v.mul_(0.999).addcmul_(g, g, value=0.001)
+        update = m / (v.sqrt() + 1e-6) + 0.01 * p
+        p.sub_(1e-3 * p.norm() / update.norm() * update)
+
+    mine = [torch.rand(521, 300) for _ in range(4)]
+    theirs = [t.clone() for t in mine]
+    compiled(step)(*mine)
+    step(*theirs)
+    torch.testing.assert_close(mine, theirs)
+    assert len(gpu.launched()) == 3
+    assert not any("copy" in name for name in gpu.launched())

@@ -53,6 +53,24 @@ func.func @another_reads(%x: tensor<512x256xf32>, %y: tensor<512x256xf32>) -> (t
 
 // -----
 
+// One that waits for the sum can not join it: parts store what they sum for that, too.
+
+// CHECK-LABEL: @read_after_the_sum
+// CHECK:       %[[Q:.*]], %[[S:.*]] = tk.kernel [512, 256] ins(%x, %y :
+// CHECK:       tk.reduce
+// CHECK:       tk.kernel [512, 256] ins(%{{.*}}, %{{.*}} : tensor<{{.*}}) -> (tensor<512x256xf32>)
+// CHECK-NOT:   tk.kernel
+func.func @read_after_the_sum(%x: tensor<512x256xf32>, %y: tensor<512x256xf32>) -> (tensor<512x256xf32>, tensor<512x256xf32>) {
+  %d = tw.sub %x, %y : tensor<512x256xf32>
+  %q = tw.exp %d : tensor<512x256xf32>
+  %s = tw.sum %q over [0, 1] : tensor<512x256xf32> -> tensor<f32>
+  %b = tw.broadcast %s dims [] : tensor<f32> -> tensor<512x256xf32>
+  %r = tw.div %q, %b : tensor<512x256xf32>
+  func.return %r, %q : tensor<512x256xf32>, tensor<512x256xf32>
+}
+
+// -----
+
 // Parts are not walked where positions are checked, or the largest is to be found.
 
 // CHECK-LABEL: @checks
