@@ -283,14 +283,16 @@ def _product(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
     return b.emit(SelectOp(_is_real_part(b), difference, total))
 
 
-def _negative(b: Builder, x: SSAValue) -> SSAValue:
+def _negative(b: Builder, x: Any) -> SSAValue:
     _check_complex(b)
-    return b.emit(NegOp(x))
+    return b.emit(NegOp(_operand(b, x)))
 
 
-def _conjugate(b: Builder, x: SSAValue) -> SSAValue:
+def _conjugate(b: Builder, x: Any) -> SSAValue:
+    """The gradient of a product with a number conjugates that number, which is no tensor."""
     _check_complex(b)
-    return b.emit(SelectOp(_is_real_part(b), x, b.emit(NegOp(x))))
+    pairs = _operand(b, x)
+    return b.emit(SelectOp(_is_real_part(b), pairs, b.emit(NegOp(pairs))))
 
 
 def _polar(b: Builder, length: SSAValue, angle: SSAValue) -> SSAValue:

@@ -158,6 +158,20 @@ def test_gradient_of_a_table_of_complex_numbers() -> None:
     assert not fall_backs(function, numbers(3, 3, dtype=torch.complex128).requires_grad_(), index)
 
 
+def test_gradient_of_a_product_with_a_complex_number() -> None:
+    """The number itself is conjugated, which stands in the graph as it is."""
+    def turned(z: Tensor) -> Tensor:
+        return torch.view_as_real(z * (1 + 2j))
+
+    z = torch.randn(5, dtype=torch.complex64, requires_grad=True)
+    for target in ("reference", "gpu_emulated"):
+        torch._dynamo.reset()
+        compiled = torch.compile(turned, backend="mlir", options={"target": target})
+        (got,) = torch.autograd.grad(compiled(z).sum(), z)
+        (want,) = torch.autograd.grad(turned(z).sum(), z)
+        torch.testing.assert_close(got, want)
+
+
 def test_a_complex_number_is_one_element() -> None:
     def function(x: Tensor) -> tuple[Tensor, ...]:
         return x.flip(0), x.index_select(0, torch.tensor([0])), x.transpose(0, -1)
