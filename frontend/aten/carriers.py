@@ -322,6 +322,8 @@ MAKING: dict[str, Row] = {
         (
             "aten.zeros_like.default",
             "aten.new_zeros.default",
+            "aten._efficientzerotensor.default",
+            "aten._new_zeros_with_same_feature_meta.default",
             "aten.empty.memory_format",
             "aten.empty_like.default",
             "aten.new_empty.default",

@@ -130,6 +130,8 @@ ROWS: dict[str, Row] = {
             "aten.zeros_like.default",
             "aten.new_zeros.default",
             "aten.zero.default",
+            "aten._efficientzerotensor.default",  # the tangent of a constant; it has no memory to read
+            "aten._new_zeros_with_same_feature_meta.default",
             "aten.empty.memory_format",
             "aten.empty_like.default",
             "aten.new_empty.default",

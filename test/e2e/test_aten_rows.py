@@ -91,6 +91,11 @@ ROWS: dict[str, Function] = {
     "gradients of weight_norm": lambda x: torch.ops.aten._weight_norm_interface_backward(
         x.flip(0), x, x[:, :1, :1].contiguous(), x.square().sum((1, 2), keepdim=True).sqrt(), 0
     ),
+    "zeros without memory": lambda x: torch._efficientzerotensor(x.shape) + x,
+    "complex zeros without memory": lambda x: torch.view_as_real(
+        torch._efficientzerotensor(x.shape, dtype=torch.complex64) + torch.complex(x, x.flip(0))
+    ),
+    "gradient of a gradient": lambda x: torch.func.hessian(lambda v: (v @ v).tanh())(x[0, 0] / 9),
     "causal attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None], is_causal=True),
     "attention": lambda x: F.scaled_dot_product_attention(x[None], x[None], x[None]),
 }

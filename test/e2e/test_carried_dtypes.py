@@ -160,6 +160,7 @@ def test_gradient_of_a_table_of_complex_numbers() -> None:
 
 def test_gradient_of_a_product_with_a_complex_number() -> None:
     """The number itself is conjugated, which stands in the graph as it is."""
+
     def turned(z: Tensor) -> Tensor:
         return torch.view_as_real(z * (1 + 2j))
 
