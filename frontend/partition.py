@@ -5,7 +5,9 @@ operator on a function, which no graph of ours holds. So a seed is drawn before,
 draw the same numbers. Seeds of attention with dropout are kept, too; without, it draws none (`stand_ins.py`).
 What is kept of attention that the program writes out: `recomputed_weights.py`; of repetitions:
 `repetitions.py`; of positions: `counted_positions.py`; of windows: `recomputed_windows.py`; of what is
-divided: `kept_whole.py`; of inputs that X"""
+divided: `kept_whole.py`; of what has an extreme: `kept_extremes.py`; of inputs that the program writes:
+`mutated_inputs.py`.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +21,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 
 from .counted_positions import recompute_positions
 from .joint_nodes import argument
+from .kept_extremes import keep_extremes
 from .kept_whole import keep_whole
 from .mutated_inputs import keep_what_is_read
 from .own_operators import operators
@@ -59,6 +62,7 @@ def partition(
     recompute_positions(joint)
     recompute_windows(joint)
     keep_whole(joint)
+    keep_extremes(joint)
     _draw_from_seeds(joint)
     _forget_seeds(joint)
     hide_operators(joint, how["num_fwd_outputs"])

@@ -1,0 +1,79 @@
+"""What is compared with its own extreme is the same number in both places, whatever kernels compute it.
+
+    y = x * exp(a) + a;  m = amax(y)      kept: y and m
+    gradient of y: (y == m) / sum(y == m)
+
+The gradient of an extreme is shared by the elements that equal it. Were `y` computed again in the backward
+pass, it could differ from what `m` was found among by a rounding (of halves, or of a sum in another order);
+then no element equals `m`, and 0 / 0 is NaN. Where a checkpoint asks for `y` to be computed again, `m` is
+found again, too: among the same numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.utils.checkpoint import CheckpointPolicy
+
+from .joint_nodes import is_view
+
+_ATEN = torch.ops.aten
+_EXTREMES: tuple[Any, ...] = (
+    _ATEN.amax.default,
+    _ATEN.amin.default,
+    _ATEN.max.default,
+    _ATEN.min.default,
+    _ATEN.max.dim,
+    _ATEN.min.dim,
+    _ATEN.median.default,
+    _ATEN.nanmedian.default,
+    _ATEN.linalg_vector_norm.default,
+    _ATEN.scatter_reduce.two,
+    _ATEN.index_reduce.default,
+)
+"""What returns elements of a tensor, or of several, or their absolute values."""
+_PICK: tuple[Any, ...] = (_ATEN.gather.default, _ATEN.index_select.default, _ATEN.index.Tensor)
+_SAME: tuple[Any, ...] = (
+    _ATEN.detach.default,
+    _ATEN.clone.default,
+    _ATEN.abs.default,
+    _ATEN.neg.default,
+)
+"""What rounds nothing."""
+_AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
+
+
+def keep_extremes(joint: GraphModule) -> None:
+    """Of a joint graph: what is compared with extremes of itself is kept, or all of it is made again."""
+    for comparison in joint.graph.find_nodes(op="call_function", target=_ATEN.eq.Tensor):
+        for extreme, source in _extremes(comparison):
+            if source.meta.get("recompute") in _AGAIN:
+                extreme.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE}
+                extreme.meta.setdefault("ac_graph_id", 0)
+            else:
+                source.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+
+
+def _extremes(comparison: Node) -> Iterator[tuple[Node, Node]]:
+    """Extremes that one side shows, each with what it was found among, which the other side shows."""
+    sides = [side for side in comparison.args if isinstance(side, Node)]
+    if len(sides) != 2 or not sides[0].meta["val"].is_floating_point():
+        return
+    for one, other in (sides, reversed(sides)):
+        extreme = _behind(one, (*_SAME, *_PICK))
+        source = _behind(other, _SAME)
+        if extreme.target in _EXTREMES and source.op == "call_function":
+            if any(_behind(among, _SAME) is source for among in extreme.all_input_nodes):
+                yield extreme, source
+
+
+def _behind(node: Node, through: tuple[Any, ...]) -> Node:
+    """What `node` shows, behind views and what goes `through`."""
+    while node.op == "call_function" and (node.target in through or is_view(node)):
+        shown = node.args[0]
+        assert isinstance(shown, Node)
+        node = shown
+    return node

@@ -1,0 +1,69 @@
+"""The gradient of an extreme reaches the elements that equal it: some do, wherever halves are rounded."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils.checkpoint import checkpoint
+
+TARGETS = ("reference", "cpu_openmp", "gpu_emulated")
+ROWS, LENGTH = 24, 170
+
+
+def values(x: Tensor, a: Tensor) -> Tensor:
+    """Roundings of halves in a row, and sums of rows: computed again, they may differ."""
+    y = x * a.exp() + a
+    return y / (y.var(1, keepdim=True) + 1).sqrt()
+
+
+def of_rows(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return (values(x, a) + b).amax(1)
+
+
+def of_columns(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return (values(x, a).T + b.T).amin(0)
+
+
+def of_all(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return torch.stack([(values(x, a) + row).max() for row in b[:3]])
+
+
+def of_absolute_values(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return torch.linalg.vector_norm(values(x, a).abs() + b, torch.inf, 1)
+
+
+def middle(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return torch.stack([(values(x, a) + row).median() for row in b[:3]])
+
+
+def scattered(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    places = torch.arange(LENGTH).expand(ROWS, LENGTH) % 5
+    return torch.full((ROWS, 5), -9.0, dtype=x.dtype).scatter_reduce(1, places, values(x, a) + b, "amax")
+
+
+def in_a_checkpoint(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    found = checkpoint(of_rows, x, a, b, use_reentrant=False)
+    assert isinstance(found, Tensor)
+    return found
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
+@pytest.mark.parametrize(
+    "function",
+    [of_rows, of_columns, of_all, of_absolute_values, middle, scattered, in_a_checkpoint],
+)
+def test_shares_sum_up(function: Callable[..., Tensor], dtype: torch.dtype, target: str) -> None:
+    """What is added to all elements is added to their extreme."""
+    torch.manual_seed(1)  # computed again, no element equals some of these extremes
+    torch._dynamo.reset()
+    x, a, b = (torch.randn(s).to(dtype).requires_grad_() for s in ((ROWS, LENGTH), (LENGTH,), (ROWS, 1)))
+    compiled = torch.compile(function, backend="mlir", options={"target": target})
+    result = compiled(x, a, b)
+    got = torch.autograd.grad(result.sum(), (x, a, b))
+    assert all(gradient.isfinite().all() for gradient in got)
+    (wanted,) = torch.autograd.grad(function(x, a, b).sum(), b)
+    torch.testing.assert_close(got[2], wanted)
