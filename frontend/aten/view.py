@@ -67,12 +67,16 @@ def _start(value: Any, size: Expr) -> Expr:
     """A slice's start as torch reads it: negative counts from the end, and it is clamped."""
     if value is None:
         return index_expr.ZERO
-    start = as_expr(value)
-    if start.constant is not None and start.constant < 0:
-        start = index_expr.maximum(start + size, 0)
-    elif start.constant is None and not index_expr.is_nonnegative(start):
-        raise Unsupported(f"a slice starts at {start}, of unknown sign")
-    return index_expr.minimum(start, size)
+    return index_expr.minimum(index_expr.maximum(_from_the_start(value, size), 0), size)
+
+
+def _from_the_start(value: Any, size: Expr) -> Expr:
+    """A place, where a negative one counts from the end; symbols may have either sign."""
+    place = as_expr(value)
+    if index_expr.is_nonnegative(place):
+        return place
+    is_negative = index_expr.minimum(index_expr.maximum(-place, 0), 1)
+    return place + is_negative * size
 
 
 def take(b: Builder, x: SSAValue, dim: int, start: Expr | int, size: Expr | int, step: int = 1) -> SSAValue:
@@ -97,10 +101,7 @@ def _slice(
 def _select(b: Builder, x: SSAValue, dim: int, index: Any) -> SSAValue:
     sizes = sizes_of(x)
     d = axis(dim, len(sizes))
-    at = as_expr(index)
-    if at.constant is not None and at.constant < 0:
-        at = at + sizes[d]
-    return b.reshape(take(b, x, d, at, 1), b.sizes)
+    return b.reshape(take(b, x, d, _from_the_start(index, sizes[d]), 1), b.sizes)
 
 
 def _scatter_slice(

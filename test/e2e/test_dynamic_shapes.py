@@ -165,3 +165,28 @@ def test_groups_that_are_a_size_are_left_to_aten():
         torch.testing.assert_close(got, expected)
         gradients = (torch.autograd.grad(y.square().sum(), (x, window)) for y in (got, expected))
         torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("target", ["reference", "cpu_openmp", "gpu_emulated"])
+def test_places_that_count_from_the_end(target: str):
+    """Symbols may have either sign: which end a place counts from shows when they are known."""
+
+    def function(x: torch.Tensor, k: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        n = k.shape[0]
+        return (
+            x[:, -n:] * 2,
+            x[:, :-n].sum(1),
+            x[:, n - 4 :].exp(),
+            x[:, 1 - n].exp(),
+            x.narrow(1, -n, n) + k,
+            torch.slice_scatter(x, k.expand(x.shape[0], n) * 3, 1, -n),
+        )
+
+    options = {"target": target, "fallback": False}
+    compiled = torch.compile(function, backend="mlir", options=options, dynamic=True)
+    for rows, length, count in ((2, 9, 3), (3, 14, 7), (2, 5, 5), (4, 30, 2)):
+        x, k = torch.randn(rows, length, requires_grad=True), torch.randn(count, requires_grad=True)
+        got, wanted = compiled(x, k), function(x, k)
+        torch.testing.assert_close(got, wanted)
+        gradients = (torch.autograd.grad(sum(y.sin().sum() for y in r), (x, k)) for r in (got, wanted))
+        torch.testing.assert_close(*gradients)
