@@ -18,6 +18,8 @@ _TILE = 128
 """Rows of a tile that a program has at most."""
 _LEAST = 128
 """Keys of a part: a program of fewer is over before it has begun."""
+_LEAST_OF_MANY = 512
+"""The same where rows of one head fill tiles: these compute rather than wait, and their parts are joined."""
 _WHOLE = 16
 """Keys are read by vectors, so that parts begin at multiples of that."""
 _GUESS = 4096
@@ -54,15 +56,15 @@ def parts_of(op: AttentionOp) -> Parts | str:
     group = heads // shared
     together = rows <= _FEW
     tiles = -(-rows * group // _TILE) if together else -(-rows // _TILE) * group
-    count, length = _cut(keys, _PROGRAMS // (pairs * tiles))
+    count, length = _cut(keys, _PROGRAMS // (pairs * tiles), _LEAST if together else _LEAST_OF_MANY)
     worth = together and (count > 1 or pairs * tiles >= _PROGRAMS)
     return Parts(group if worth else 1, count, length)
 
 
-def _cut(keys: Expr, programs: int) -> tuple[int, Expr]:
-    """The number of parts, at most `programs`, and their length."""
+def _cut(keys: Expr, programs: int, least: int) -> tuple[int, Expr]:
+    """The number of parts, at most `programs` and of about `least` keys or more, and their length."""
     about = keys.evaluate(dict.fromkeys(keys.variables(), _GUESS))
-    most = min(programs, about // _LEAST)
+    most = min(programs, about // least)
     if most <= 1:
         return 1, keys
     if keys.constant is None:

@@ -43,11 +43,12 @@ class SplitKeysPass(ModulePass):
           : (...) -> (tensor<1x16x4x64xf32>, tensor<1x16x4xf32>)
         ...     // the mean of the 8 results of each row, weighted by the exponentials of %s
 
-    Parts are more heads, of 128 keys at least, until there are enough for a GPU (Dao et al., Flash-Decoding,
-    2023). Queries of heads that share keys are rows of one tile, which reads these keys once; a row that is
-    alone gets one of zeros beside it. Keys of a symbolic number, or of one that equal parts of whole sixteens
-    do not make, get others beside them, which a mask hides. Left alone is what asks where a key stands, as
-    causal masks and dropout do, and what has a symbolic number of heads or rows.
+    Parts are more heads, of 128 keys at least (512 for many queries), until there are enough for a GPU
+    (Dao et al., Flash-Decoding, 2023). Queries of heads that share keys are rows of one tile, which reads
+    these keys once; a row that is alone gets one of zeros beside it. Keys of a symbolic number, or of one
+    that equal parts of whole sixteens do not make, get others beside them, which a mask hides. Left alone is
+    what asks where a key stands, as causal masks and dropout do, and what has a symbolic number of heads or
+    rows.
     """
 
     name = "split-keys"

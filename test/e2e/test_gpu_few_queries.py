@@ -45,7 +45,7 @@ def explained(function: Callable[..., Tensor], *inputs: Tensor) -> Explanation:
         ("2 6 2 3 512 32 32", torch.float16, tensor(3, 512)),
         ("2 6 2 3 512 32 32", torch.bfloat16, tensor(2, 6, 1, 512)),
         ("1 4 2 3 512 32 32", torch.float32, tensor(1, 4, 3, 1)),
-        ("1 4 1 20 512 32 32", torch.bfloat16, tensor(20, 512)),
+        ("1 4 1 20 1024 32 32", torch.bfloat16, tensor(20, 1024)),
         ("3 2 2 1 640 72 72", torch.float32, None),
         ("64 4 1 2 96 16 16", torch.bfloat16, None),
         ("1 8 2 1 1000 64 64", torch.bfloat16, None),
@@ -111,7 +111,7 @@ def test_what_is_no_number_stays_in_its_row(bad: float) -> None:
 def test_gradients(dtype: torch.dtype) -> None:
     """They read the log-sum-exp of all keys."""
     check_gradients(grouped, *factors("1 4 2 3 512 32 32", dtype=dtype))
-    check_gradients(grouped, *factors("1 2 2 20 512 32 32", dtype=dtype), tensor(20, 512).to(dtype))
+    check_gradients(grouped, *factors("1 2 2 20 1024 32 32", dtype=dtype), tensor(20, 1024).to(dtype))
 
 
 def step(q: Tensor, k: Tensor, v: Tensor, keys: Tensor, values: Tensor, at: Tensor) -> Tensor:

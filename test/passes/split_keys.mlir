@@ -67,14 +67,24 @@ func.func @mask_of_rows(%q: tensor<1x2x3x8xf16>, %k: tensor<1x1x512x8xf16>, %m: 
 
 // -----
 
-// Many rows fill tiles by themselves: keys that they share are there for each head.
+// Many rows fill tiles by themselves: keys that they share are there for each head, and parts are longer.
 // CHECK-LABEL: @many_rows
-// CHECK: tw.broadcast %k dims [0, 1, 3, 4] : tensor<1x1x512x8xf32> -> tensor<1x1x2x512x8xf32>
-// CHECK: tw.attention {{.*}} : (tensor<1x8x40x8xf32>, tensor<1x8x128x8xf32>, tensor<1x8x128x8xf32>) -> (tensor<1x8x40x8xf32>
-func.func @many_rows(%q: tensor<1x2x40x8xf32>, %k: tensor<1x1x512x8xf32>) -> tensor<1x2x40x8xf32> {
+// CHECK: tw.broadcast %k dims [0, 1, 3, 4] : tensor<1x1x2048x8xf32> -> tensor<1x1x2x2048x8xf32>
+// CHECK: tw.attention {{.*}} : (tensor<1x8x40x8xf32>, tensor<1x8x512x8xf32>, tensor<1x8x512x8xf32>) -> (tensor<1x8x40x8xf32>
+func.func @many_rows(%q: tensor<1x2x40x8xf32>, %k: tensor<1x1x2048x8xf32>) -> tensor<1x2x40x8xf32> {
   %o, %l = tw.attention %q, %k, %k scale 0.5 dropout 0.0
-    : (tensor<1x2x40x8xf32>, tensor<1x1x512x8xf32>, tensor<1x1x512x8xf32>) -> (tensor<1x2x40x8xf32>, tensor<1x2x40xf32>)
+    : (tensor<1x2x40x8xf32>, tensor<1x1x2048x8xf32>, tensor<1x1x2048x8xf32>) -> (tensor<1x2x40x8xf32>, tensor<1x2x40xf32>)
   func.return %o : tensor<1x2x40x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @not_worth_a_launch
+// CHECK-NEXT: tw.attention %q, %k, %k
+func.func @not_worth_a_launch(%q: tensor<8x4x256x8xf16>, %k: tensor<8x4x256x8xf16>) -> tensor<8x4x256x8xf16> {
+  %o, %l = tw.attention %q, %k, %k scale 0.5 dropout 0.0
+    : (tensor<8x4x256x8xf16>, tensor<8x4x256x8xf16>, tensor<8x4x256x8xf16>) -> (tensor<8x4x256x8xf16>, tensor<8x4x256xf32>)
+  func.return %o : tensor<8x4x256x8xf16>
 }
 
 // -----

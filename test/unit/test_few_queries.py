@@ -41,7 +41,8 @@ def attention(text: str, *, causal: bool = False, seed: bool = False) -> Attenti
         ("1, 32, 1, 1, 8192", 32, 64),
         ("1, 32, 1, 16, 8192", 32, 32),  # four tiles of 128 rows
         ("1, 8, 2, 17, 8192", 1, 16),  # rows enough by themselves
-        ("1, 1, 1, 200, 8192", 1, 64),
+        ("1, 1, 1, 200, 8192", 1, 16),  # of 512 keys at least, where tiles are full
+        ("8, 4, 4, 256, 256", 1, 1),
         ("16, 32, 8, 1, 8192", 4, 1),  # there are programs enough
         ("16, 8, 8, 1, 8192", 1, 1),
         ("8, 32, 8, 1, 8192", 4, 2),
