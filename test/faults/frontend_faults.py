@@ -273,4 +273,11 @@ FAULTS = (
         "        wide = found.out\n",
         "what a row of gradients subtracts is a sum of rounded results",
     ),
+    Fault(
+        "extremes-of-others",
+        _F + "kept_extremes.py",
+        '                source.meta["recompute"] = CheckpointPolicy.MUST_SAVE\n',
+        "                pass\n",
+        "what has an extreme is computed again, and no element equals that",
+    ),
 )
