@@ -12,7 +12,8 @@ from tilewright.passes.fusion.product_region import Region, find_region
 TENSORS = {
     **{"q": "f32 6, 4", "k": "f32 7, 4", "v": "f32 7, 5", "g": "f32 6, 5", "l": "f32 6", "t": "f32 6"},
     **dict.fromkeys(("s", "p", "d", "h", "w", "m", "n", "o"), "f32 6, 7"),
-    **{"dv": "f32 7, 5", "dq": "f32 6, 4", "dk": "f32 7, 4", "rows": "f32 6", "c": "f32 6, 7, 3"},
+    **{"dv": "f32 7, 5", "dq": "f32 6, 4", "dk": "f32 7, 4", "rows": "f32 6", "cols": "f32 7"},
+    "c": "f32 6, 7, 3",
 }
 
 
@@ -126,12 +127,13 @@ def test_axes_of_one_point_do_not_matter() -> None:
     assert not region.read_elsewhere
 
 
-SUMS: Kernel = ("6, 7", "%0 = load p[d0, d1]\n%1 = tk.reduce add %0 over [1] : f32\nstore %1, rows[d0]")
+ROWS: Kernel = ("6, 7", "%0 = load p[d0, d1]\n%1 = tk.reduce add %0 over [1] : f32\nstore %1, rows[d0]")
+COLUMNS: Kernel = ("6, 7", "%0 = load p[d0, d1]\n%1 = tk.reduce add %0 over [0] : f32\nstore %1, cols[d1]")
 ELSEWHERE = {
     # who reads `p` as well, and what is returned
     "a caller": ((), "dv p"),
-    "sums of rows": ((SUMS,), "dv rows"),
-    "both of them": ((SUMS,), "dv rows p"),
+    "sums of columns": ((COLUMNS,), "dv cols"),
+    "both of them": ((COLUMNS,), "dv cols p"),
     "copies beside each other": ((("6, 7, 3", "%0 = load p[d0, d1]\nstore %0, c[d0, d1, d2]"),), "dv c"),
     "what stores one of two in part": (
         (
@@ -165,6 +167,14 @@ def test_who_else_reads_it(more: tuple[Kernel, ...], returned: str) -> None:
     assert names(region.between) == {"s", "p"}
     assert names(list(region.last)) == {"dv"}
     assert set(region.frame.at) == {*region.between, *region.last}
+
+
+@pytest.mark.parametrize(("returned", "elsewhere"), [("dv rows", ["rows"]), ("dv rows p", ["p", "rows"])])
+def test_sums_of_rows_belong_to_it(returned: str, elsewhere: list[str]) -> None:
+    region = region_of(SCORES, WEIGHTS, GRAD_V, ROWS, returned=returned)
+    assert sorted(str(value.name_hint) for value in region.read_elsewhere) == elsewhere
+    assert names(region.between) == {"s", "p", "rows"}
+    assert names(list(region.last)) == {"dv"}
 
 
 def test_products_of_other_axes_are_no_last_ones() -> None:
