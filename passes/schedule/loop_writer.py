@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 _BLOCK = 64
 """Additions into one accumulator before it is added to the one outside."""
+_LEVELS = 3
+"""So many such accumulators are within each other at most."""
 
 Body = Callable[[Scope, list[Carry]], None]
 """Writes one copy of a loop's body and leaves the new values in the carries."""
@@ -195,16 +197,28 @@ class LoopWriter:
         carries: list[Carry],
         body: Body,
     ) -> Expr:
-        """Sums of `block` elements at a time, so that rounding errors do not pile up."""
-        outer = self._fresh_axis()
+        """Sums of `block` elements at a time, and sums of these, so that rounding errors do not pile up."""
+        size, blocks = bounds[1] - bounds[0], [block]
+        while len(blocks) < _LEVELS and _exceeds(size, 4 * _BLOCK * blocks[-1]):
+            blocks.append(_BLOCK * blocks[-1])
 
-        def one_block(inner: Scope, running: list[Carry]) -> None:
-            sums = [Carry(c.op, self.partial.start(inner, c.op)) for c in running]
-            self._steps(inner, axis, (dim(outer), dim(outer) + block), step, copies, sums, body)
-            for carry, part in zip(running, sums, strict=True):
-                carry.values = self.partial.join(inner, carry.op, carry.values, part.values)
+        def sum_up(at: Scope, within: tuple[Expr, Expr], blocks: Sequence[int], sums: list[Carry]) -> None:
+            if not blocks:
+                self._steps(at, axis, within, step, copies, sums, body)
+                return
+            outer, (*smaller, largest) = self._fresh_axis(), blocks
+            end = dim(outer) + largest
+            end = end if (size % largest).constant == 0 or not smaller else minimum(end, bounds[1])
 
-        self._steps(scope, outer, bounds, block, 1, carries, one_block)
+            def one_block(inner: Scope, running: list[Carry]) -> None:
+                parts = [Carry(c.op, self.partial.start(inner, c.op)) for c in running]
+                sum_up(inner, (dim(outer), end), smaller, parts)
+                for carry, part in zip(running, parts, strict=True):
+                    carry.values = self.partial.join(inner, carry.op, carry.values, part.values)
+
+            self._steps(at, outer, within, largest, 1, sums, one_block)
+
+        sum_up(scope, bounds, blocks, carries)
         return bounds[1]
 
     def _steps(
