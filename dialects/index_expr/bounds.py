@@ -119,26 +119,30 @@ def _by_axes(value: Expr) -> dict[Monomial, Expr]:
 
 
 def _has_axes(atom: Atom) -> bool:
-    variables = (atom,) if isinstance(atom, Var) else atom.lhs.variables() | atom.rhs.variables()
-    return any(var.kind == "d" for var in variables)
+    return any(var.kind == "d" for var in from_atom(atom).variables())
 
 
 def _divided(value: Expr, by: Expr) -> tuple[Expr, Expr]:
     """`(a, b)`, of which `value` is `a*by + b`: `a` holds what `by` divides."""
     whole, rest = ZERO, value
     for moving, factor in _by_axes(value).items():
-        each = (
-            (factor,) if factor.exact_div(by) is not None else (from_terms(dict([t])) for t in factor.terms)
-        )
-        for part in each:
+        whole_factor = factor.exact_div(by) is not None
+        for part in (factor,) if whole_factor else _terms_of(factor):
             if (quotient := part.exact_div(by)) is not None:
                 whole = whole + quotient * from_terms({moving: 1})
                 rest = rest - part * from_terms({moving: 1})
     return whole, rest
 
 
+def _terms_of(value: Expr) -> list[Expr]:
+    return [from_terms({monomial: c}) for monomial, c in value.terms]
+
+
 def _steps(value: Expr) -> list[Expr]:
-    """What its terms count, more than single elements: their coefficients, also with the symbols beside."""
+    """What axes are multiplied by, largest first: of `6*d0 + s0*d1 + d2` these are `s0` and 6.
+
+    Numbers stand there without symbols, too: 6 for `6*s0*d0`, besides `6*s0`.
+    """
     found = {as_expr(abs(c)) for _, c in value.terms} | set(_by_axes(value).values())
     return sorted(
         found - {ONE}, key=lambda e: (-max(len(m) for m, _ in e.terms), -abs(e.terms[0][1]), str(e))

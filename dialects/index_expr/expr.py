@@ -101,7 +101,7 @@ class Expr:
         return _divide(self, as_expr(other))[1]
 
     def ceildiv(self, other: Expr | int) -> Expr:
-        """The least integer that is not below `self / other`, which is positive."""
+        """The least integer that is not below `self / other`, for an `other` that is positive."""
         return (self + other - 1) // other
 
     def exact_div(self, other: Expr | int) -> Expr | None:

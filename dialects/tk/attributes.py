@@ -65,6 +65,17 @@ def int64(value: int) -> IntegerAttr[IntegerType]:
     return IntegerAttr(value, i64)
 
 
+_UNDECIDED = {"tk.warps": 4, "tk.stages": 1, "tk.index": 64}
+"""What a program is launched with where no pass decided that: its warps, stages of its loops, and the bits of
+offsets into buffers."""
+
+
+def launch_number(op: Operation, name: str) -> int:
+    """The number `name` of a function or group that scheduling for GPUs decides, as `tk.warps`."""
+    found = op.attributes.get(name)
+    return found.value.data if isinstance(found, IntegerAttr) else _UNDECIDED[name]
+
+
 Axes = DenseArrayBase[IntegerType]
 
 

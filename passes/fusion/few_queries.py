@@ -46,12 +46,11 @@ def parts_of(op: AttentionOp) -> Parts | str:
     """The parts that keep a GPU busy, or why there are none."""
     if op.is_causal is not None or op.seed is not None:
         return "it asks where a key stands"
-    batch, _, _, _ = sizes_of(op.query)
     heads, rows, shared = (size.constant for size in (*sizes_of(op.query)[1:3], sizes_of(op.key)[1]))
     keys = sizes_of(op.key)[2]
     if heads is None or rows is None or shared is None:
         return "its heads or rows are of a symbolic number"
-    if (pairs := estimate(batch) * shared) == 0 or rows == 0:
+    if (pairs := estimate(sizes_of(op.query)[0]) * shared) == 0 or rows == 0:
         return Parts(1, 1, keys)
     group = heads // shared
     together = rows <= _FEW

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.tk.access import AWAITS, StoreOp
+from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.scope import shape_of_lanes
@@ -49,12 +49,8 @@ class AwaitLoadsPass(ModulePass):
         warps = _warps_of_groups(op)
         for func in op.ops:
             if isinstance(func, FuncOp) and func.scheduled is not None and attached(func):
-                _mark(func, self.lanes, max(_warps(func), warps.get(func.sym_name.data, 1)))
-
-
-def _warps(op: Operation) -> int:
-    found = op.attributes.get("tk.warps")
-    return found.value.data if isinstance(found, IntegerAttr) else 1
+                own = launch_number(func, "tk.warps")
+                _mark(func, self.lanes, max(own, warps.get(func.sym_name.data, own)))
 
 
 def _warps_of_groups(module: ModuleOp) -> Mapping[str, int]:
@@ -64,7 +60,7 @@ def _warps_of_groups(module: ModuleOp) -> Mapping[str, int]:
         if isinstance(group, GroupOp):
             for part in group.parts:
                 name = part.kernel.string_value()
-                found[name] = max(found.get(name, 1), _warps(group))
+                found[name] = max(found.get(name, 1), launch_number(group, "tk.warps"))
     return found
 
 

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.access import LoadOp
-from tilewright.dialects.tk.attributes import int64
+from tilewright.dialects.tk.attributes import int64, launch_number
 from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
@@ -111,15 +111,10 @@ def _decide_group(group: GroupOp, module: ModuleOp, kinds: Mapping[str, Kind | s
     names = {part.kernel.string_value() for part in group.parts} & functions.keys()
     small = {name for name in names if isinstance(kind := kinds[name], Kind) and kind.small}
     most = [_MOST_FOR_SMALL if name in small and small != names else _MOST for name in names]
-    warps = [min(n, _number(functions[name], "tk.warps")) for n, name in zip(most, names, strict=True)]
+    warps = [min(n, launch_number(functions[name], "tk.warps")) for n, name in zip(most, names, strict=True)]
     group.attributes["tk.warps"] = int64(max(warps, default=1))
-    stages = [_number(functions[name], "tk.stages") for name in names]
+    stages = [launch_number(functions[name], "tk.stages") for name in names]
     group.attributes["tk.stages"] = int64(max(stages, default=1))
-
-
-def _number(func: FuncOp, name: str) -> int:
-    found = func.attributes.get(name)
-    return found.value.data if isinstance(found, IntegerAttr) else 1
 
 
 def decide(func: FuncOp, limits: Limits) -> Blocks:

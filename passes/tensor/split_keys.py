@@ -102,6 +102,8 @@ class _Heads:
         if heads != self.shared:
             value, heads = self._between(value, 2, self.shared // heads), self.shared
             value = self._reshaped(value, batch, heads, keys, width)
+        if self.count == ONE:
+            return value
         value = self._padded(value, 2, self._missing(keys), 0.0)
         return self._reshaped(value, batch, heads * self.count, self.length, width)
 

@@ -27,10 +27,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import ONE, ZERO, Bounds, Expr, Var
+from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.group import GroupOp, PartOp
 from tilewright.dialects.types import element_type
 
@@ -56,16 +56,11 @@ def emit_group(group: GroupOp, kernels: Mapping[str, Emitted]) -> Emitted:
         name=name,
         parameters=tuple(writer.parameters),
         grid=(total, ONE, ONE),
-        warps=_attribute(group, "tk.warps", 4),
-        stages=_attribute(group, "tk.stages", 1),
+        warps=launch_number(group, "tk.warps"),
+        stages=launch_number(group, "tk.stages"),
         checks=writer.checks,
     )
     return Emitted("\n".join([*head, *lines]), frozenset(writer.helpers), kernel)
-
-
-def _attribute(group: GroupOp, name: str, default: int) -> int:
-    found = group.attributes.get(name)
-    return found.value.data if isinstance(found, IntegerAttr) else default
 
 
 @dataclass

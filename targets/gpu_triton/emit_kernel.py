@@ -31,6 +31,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Bounds, Var, as_expr
 from tilewright.dialects.tk.access import AWAITS, IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp, RandomOp
 from tilewright.dialects.tk.descriptor import DESCRIPTOR
@@ -71,7 +72,7 @@ def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int], *, part: bool 
     """
     if func.scheduled is None:
         raise NoBlocks(func, name=func.sym_name.data)
-    wide = _attribute(func, "tk.index", 64) > 32
+    wide = launch_number(func, "tk.index") > 32
     w = Writer(bounds=_bounds(func), wide=wide, places=places)
     parameters = _parameters(w, func)
     checks = any(isinstance(op, AssertOp) for op in func.body.walk())
@@ -89,8 +90,8 @@ def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int], *, part: bool 
         name=name,
         parameters=parameters,
         grid=grid.programs,
-        warps=_attribute(func, "tk.warps", 4),
-        stages=_attribute(func, "tk.stages", 1),
+        warps=launch_number(func, "tk.warps"),
+        stages=launch_number(func, "tk.stages"),
         checks=checks,
     )
     return Emitted("\n".join([*head, *w.lines]), frozenset(w.helpers), kernel)
@@ -106,11 +107,6 @@ def _bounds(func: FuncOp) -> Bounds:
     loops = [op for op in func.body.walk() if isinstance(op, ForOp) and op.bounds[0].constant == 0]
     most = max((op.axis.value.data for op in loops), default=-1)
     return Bounds((*func.space, *[as_expr(2**62)] * (most + 1 - len(func.space))))
-
-
-def _attribute(func: FuncOp, name: str, default: int) -> int:
-    found = func.attributes.get(name)
-    return found.value.data if isinstance(found, IntegerAttr) else default
 
 
 def _parameters(w: Writer, func: FuncOp) -> tuple[Parameter, ...]:
