@@ -17,6 +17,7 @@ TENSOR: tuple[str, ...] = (
     "gather-early",
     "select-scatters",
     "cse",
+    "join-pieces",
     "fold-one-hot-sums",
     "scatter-onto-addends",
 )

@@ -9,17 +9,18 @@ from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import ONE, ZERO, Expr, as_expr
+from tilewright.dialects.index_expr import ONE, ZERO, as_expr
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, IotaOp
-from tilewright.dialects.tw.elementwise_binary import CompareOp, SelectOp
+from tilewright.dialects.tw.elementwise_binary import SelectOp
 from tilewright.dialects.tw.indexing import ScatterOp
-from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, ReshapeOp, SliceOp
+from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, SliceOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
 from .assigned_slices import Assigned, assigned
 from .driver import Rewrite, Rules, apply_rules
+from .one_place import one_place
 from .splats import splat_of
 
 _MOST = 4
@@ -67,10 +68,10 @@ def _scatter_joined(op: Operation, rw: Rewrite) -> SSAValue | None:
 def _scatter_selected(op: Operation, rw: Rewrite) -> SSAValue | None:
     """Of a select where the position along one dimension is a certain one."""
     assert isinstance(op, SelectOp)
-    x, place = _written_to(op.result), _place(op.condition)
-    if x is None or op.on_false is not x or place is None:
+    x, found = _written_to(op.result), one_place(op.condition)
+    if x is None or op.on_false is not x or found is None:
         return None
-    (dim,) = place
+    dim, place = found
     sizes = [ONE if d == dim else size for d, size in enumerate(sizes_of(x))]
     value, splat = op.on_true.owner, splat_of(op.on_true)
     if isinstance(value, BroadcastOp) and dim not in ints(value.dims):
@@ -79,7 +80,7 @@ def _scatter_selected(op: Operation, rw: Rewrite) -> SSAValue | None:
         one = rw.value(FullOp(splat, element_type_of(x), sizes))
     else:
         return None
-    return _scatter(Assigned(one, place), x, rw)
+    return _scatter(Assigned(one, {dim: as_expr(place)}), x, rw)
 
 
 def _written_to(value: SSAValue) -> SSAValue | None:
@@ -109,29 +110,6 @@ def _read_there(part: Assigned, op: ConcatOp, result: SSAValue, rw: Rewrite) -> 
         piece = rw.value(SliceOp(result, starts, sizes))
         for use in uses:
             use.operation.operands[use.index] = piece
-
-
-def _place(condition: SSAValue) -> dict[int, Expr] | None:
-    """The dimension of which a condition asks for one position, and that position."""
-    rank, repeated = len(sizes_of(condition)), condition.owner
-    if isinstance(repeated, BroadcastOp) and list(ints(repeated.dims)) == list(range(rank)):
-        condition = repeated.source
-    compare = condition.owner
-    if not isinstance(compare, CompareOp) or compare.predicate.data != "eq":
-        return None
-    found = [d for d, size in enumerate(sizes_of(condition)) if size != ONE]
-    positions, place = compare.lhs.owner, splat_of(compare.rhs)
-    if isinstance(positions, ReshapeOp):
-        positions = positions.source.owner
-    if not isinstance(positions, IotaOp) or len(sizes_of(positions.result)) != 1 or len(found) != 1:
-        return None
-    if (positions.start.data, positions.step.data) != ("0", "1") or not isinstance(place, int):
-        return None
-    return {found[0]: as_expr(place)} if _is_below(place, sizes_of(condition)[found[0]]) else None
-
-
-def _is_below(place: int, size: Expr) -> bool:
-    return size.constant is not None and 0 <= place < size.constant
 
 
 _RULES: Rules = {ConcatOp: (_scatter_joined,), SelectOp: (_scatter_selected,)}

@@ -232,6 +232,20 @@ FAULTS = (
         "keys that fill the last part of an uneven number are seen",
     ),
     Fault(
+        "signs-that-are-returned",
+        _T + "zero_signs.py",
+        "if len(seen) > _MOST or not _hands_on(op):",
+        "if len(seen) > _MOST:",
+        "gradients of slices that a program returns have -0.0 where their sum is 0.0",
+    ),
+    Fault(
+        "pieces-that-are-cut",
+        _T + "pieces.py",
+        "if longer.values or not is_nonnegative(more):",
+        "if not is_nonnegative(more):",
+        "of pieces that overlap the part that both have is that of one",
+    ),
+    Fault(
         "scatter-onto-anything",
         _T + "scatter_onto_addends.py",
         "return adds(op) and splat_of(op.target) == 0",
