@@ -14,6 +14,9 @@ LIT: Mapping[str, Sequence[str]] = {
     "dialects/lossless": ("passes/canonicalize",),
     "passes/tensor/reshape": ("passes/simplify_views", "passes/canonicalize"),
     "passes/tensor/decompose": ("passes/decompose", "passes/decompose_pooling"),
+    "passes/tensor/pieces": ("passes/join_pieces",),
+    "passes/tensor/zero_signs": ("passes/join_pieces",),
+    "passes/tensor/one_place": ("passes/join_pieces", "passes/scatter_slices"),
     "passes/layout/frozen": ("passes/hoist_frozen", "passes/pack_weights"),
     "passes/layout/packed_convolutions": ("passes/pack_convolutions",),
     "passes/layout/worth_turning": ("passes/channels_last",),
@@ -140,8 +143,9 @@ def semantic_tests(files: Sequence[str]) -> list[str]:
 
 
 def near_tests(root: Path, fault: Fault) -> list[str]:
-    """The pytest files that are about this part."""
-    found = [f"test/{name}.py" for name in _by_prefix(PYTEST, fault.file)]
+    """The pytest files that are about this part: that of its name first."""
+    own = f"unit/test_{Path(fault.file).stem}"
+    found = [f"test/{name}.py" for name in (own, *_by_prefix(PYTEST, fault.file))]
     return [name for name in found if (root / name).exists()]
 
 
