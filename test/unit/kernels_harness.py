@@ -5,14 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
+import numpy as np
 from tk_harness import parse
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IndexType, ModuleOp
 from xdsl.parser import Parser
 
-from tilewright.dialects.index_expr import parse_exprs
+from tilewright.dialects.index_expr import Var, parse_exprs
+from tilewright.dialects.interpreter import interpret
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.types import tensor_type
+from tilewright.dialects.types import sizes_of, tensor_type
 
 _LOAD = re.compile(r"= load (\w+)(\[[^\]]*\].*)")
 _STORE = re.compile(r"store (%\w+), (\w+)(\[[^\]]*\].*)")
@@ -71,6 +74,20 @@ def differences(size: int) -> Kernel:
 
 def kernels_of(module: ModuleOp) -> list[KernelOp]:
     return [op for op in module.walk() if isinstance(op, KernelOp)]
+
+
+def run(module: ModuleOp, s0: int = 3) -> list[np.ndarray]:
+    """What `@main` returns for random numbers."""
+    (function,), random = defined_functions(module), np.random.default_rng(0)
+    given = [
+        s0
+        if isinstance(argument.type, IndexType)
+        else random.standard_normal(
+            [size.evaluate({Var("s", 0): s0}) for size in sizes_of(argument)], np.float32
+        )
+        for argument in function.body.block.args
+    ]
+    return interpret(module, given, np)
 
 
 def _type(text: str) -> str:
