@@ -6,16 +6,17 @@ import re
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from tk_harness import parse
-from xdsl.dialects.builtin import IndexType, ModuleOp
+from tk_harness import parse, run_on, scheduled
+from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
 from xdsl.parser import Parser
 
 from tilewright.dialects.index_expr import Var, parse_exprs
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.registry import new_context
-from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.types import sizes_of, tensor_type
+from tilewright.dialects.tk.kernels import FuncOp, KernelOp
+from tilewright.dialects.types import element_type_of, is_float, sizes_of, tensor_type
+from tilewright.passes.manager import parse_pipeline, run_pipeline
 
 _LOAD = re.compile(r"= load (\w+)(\[[^\]]*\].*)")
 _STORE = re.compile(r"store (%\w+), (\w+)(\[[^\]]*\].*)")
@@ -90,6 +91,15 @@ def run(module: ModuleOp, s0: int = 3) -> list[np.ndarray]:
     return interpret(module, given, np)
 
 
+def changes(module: ModuleOp, pair: str) -> bool:
+    """Whether the loops of a CPU make other numbers where two buffers of the kernel, as in `x p`, are one.
+
+    These are an input and a result, whose memory holds the same numbers at first in any case.
+    """
+    apart, over = (_looped(module, *pair.split(), in_place=in_place) for in_place in (False, True))
+    return not all(map(np.array_equal, apart, over))
+
+
 def _type(text: str) -> str:
     element, _, sizes = text.partition(" ")
     return str(tensor_type(Parser(new_context(), element).parse_type(), parse_exprs(sizes)))
@@ -111,3 +121,22 @@ def _kernel(types: Mapping[str, str], elements: Mapping[str, str], sizes: str, b
         {body}
       }}
       """
+
+
+def _looped(module: ModuleOp, read: str, made: str, *, in_place: bool) -> list[np.ndarray]:
+    """What it makes of random numbers."""
+    module = module.clone()
+    (kernel,) = kernels_of(module)
+    names, count = [value.name_hint for value in (*kernel.inputs, *kernel.results)], len(kernel.inputs)
+    run_pipeline(new_context(), module, parse_pipeline("bufferize"))
+    (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
+    random, buffers = np.random.default_rng(0), list[np.ndarray]()
+    for argument in function.body.block.args:
+        assert isinstance(argument.type, MemRefType)
+        floats, shape = is_float(element_type_of(argument)), argument.type.get_shape()
+        values = random.standard_normal(shape) if floats else random.integers(0, 3, shape)
+        buffers.append(values.astype(np.float32 if floats else np.int64))
+    before = buffers[names.index(read)]
+    buffers[names.index(made)] = before if in_place else before.copy()
+    run_on(scheduled(str(function)), buffers, {})
+    return buffers[count:]
