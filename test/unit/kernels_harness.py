@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from tk_harness import parse, run_on, scheduled
 from xdsl.dialects.builtin import IndexType, MemRefType, ModuleOp
+from xdsl.ir import Attribute
 from xdsl.parser import Parser
+from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Var, parse_exprs
 from tilewright.dialects.interpreter import interpret
@@ -132,7 +134,7 @@ def _looped(module: ModuleOp, read: str, made: str, *, in_place: bool) -> list[n
     (function,) = (op for op in module.walk() if isinstance(op, FuncOp))
     random, buffers = np.random.default_rng(0), list[np.ndarray]()
     for argument in function.body.block.args:
-        assert isinstance(argument.type, MemRefType)
+        assert isa(argument.type, MemRefType[Attribute])
         floats, shape = is_float(element_type_of(argument)), argument.type.get_shape()
         values = random.standard_normal(shape) if floats else random.integers(0, 3, shape)
         buffers.append(values.astype(np.float32 if floats else np.int64))
