@@ -36,13 +36,18 @@ class Sums:
 
 
 def sums_of(kernel: KernelOp) -> Sums | None:
-    """None where it does more than to add up, all along the same axes, and to compute with the sums."""
+    """None where it does more than to add up, all along the same axes, and to compute with the sums.
+
+    The sums have each axis that is left: one that is the same along an empty one would be a sum of nothing.
+    """
     found = [op for op in kernel.body.block.ops if type(op) in REDUCTIONS_AND_SCANS]
     reductions = [op for op in found if isinstance(op, ReduceOp) and _is_plain(op)]
     if not reductions or len(reductions) < len(found) or len({frozenset(op.over) for op in reductions}) > 1:
         return None
     body, levels = Body.of(kernel.body.block), levels_of(kernel.body.block)
     over = frozenset(reductions[0].over)
+    if any(len(body.runs[op] | over) < len(kernel.space) for op in reductions):
+        return None
     beside = list[StoreOp]()
     for sink in body.sinks():
         level = max(levels.get(value, 0) for value in sink.operands)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import FloatAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.ir_access import operands_of, ops_of
@@ -96,7 +95,7 @@ class _Keys:
                 exprs = [self._without_offset(op, i, expr) for i, expr in enumerate(value.exprs)]
                 facts.append((name, tuple(exprs)))
             elif name != "sym_name":
-                facts.append((name, _exact(value)))
+                facts.append((name, value))
         return tuple(sorted(facts, key=lambda fact: fact[0]))
 
     def _without_offset(self, op: Operation, number: int, expr: Expr) -> Expr:
@@ -108,8 +107,3 @@ class _Keys:
 
 def _stands_anywhere(op: Operation) -> bool:
     return not operands_of(op) and not op.regions and is_pure(op)
-
-
-def _exact(attribute: Attribute) -> Attribute | str:
-    """Attributes compare by value, in which 0.0 equals -0.0: floats are told apart by their text."""
-    return str(attribute) if attribute.name == FloatAttr.name else attribute

@@ -96,6 +96,9 @@ OTHER = {
     "stored at loaded places": (
         f"{SUM}%2 = load i[d0]\n%3 = arith.index_cast %2 : i64 to index\nstore %1, t[i0](%3) combine add"
     ),
+    "the same all along what is left": (
+        "%0 = load x[0, d1, d2]\n%1 = tk.reduce add %0 over [1, 2] : f32\nstore %1, t[d0]"
+    ),
     "checked": f'{STORED}%2 = arith.cmpf olt, %1, %1 : f32\ntk.assert %2 "too much" : i1',
 }
 
