@@ -133,6 +133,7 @@ PIPELINES: Mapping[str, tuple[str, ...]] = {
         "walk-lists",
         *KERNELS[_FUSED:],
         "expand-float8",
+        "widen-scans",
         "narrow-integers",
         "fold-positions",
         "schedule-cpu",

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
+from benchmarks.numerics import judge
 from tilewright.frontend.explain import explain
 
 FLOATS = (torch.float32, torch.float64, torch.bfloat16, torch.float16)
@@ -53,6 +54,19 @@ def test_sizes(sizes: tuple[int, ...], target: str) -> None:
 def test_long_rows_on_cpus_are_left_to_aten() -> None:
     found = explain(lambda x: (*x.cummax(1), *x.cummin(0)), numbers(3, 129))
     assert [call for graph in found.graphs for call in graph.library_calls] == ["aten::cummax"]
+
+
+def test_long_sums_and_products_on_cpus_are_as_near_as_those_of_aten() -> None:
+    """ATen keeps f64 on the way, whose sums of thousands are right in the last place."""
+
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        return x.cumsum(1), x.cumsum(0) * 2, (1 + x / 8).cumprod(1), x[0].cumsum(0)
+
+    x = torch.rand(201, 1501, generator=torch.Generator().manual_seed(0)) - 0.25
+    found = explain(function, x, options={"fallback": False})
+    verdict = judge(found.result, function(x), function(x.double()))
+    assert verdict, verdict.why
+    assert not [call for graph in found.graphs for call in graph.library_calls]
 
 
 @pytest.mark.parametrize("target", TARGETS)
