@@ -13,7 +13,7 @@ class Parameter:
 
     name: str
     type: str
-    """`*fp64 *fp32 *bf16 *fp16 *i64 *i32 *i16 *i8 *u8 *i1` of buffers, `i32` or `i64` of symbols."""
+    """`*fp64 *fp32 *bf16 *fp16 *i64 *i32 *i16 *i8 *i1` of buffers, `i32` or `i64` of symbols."""
     aligned: bool
     """The value is divisible by 16: the host hands over no other pointer."""
     contested: bool = False

@@ -12,7 +12,7 @@ from xdsl.ir import Attribute
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Bounds, Call, Expr, Var
-from tilewright.dialects.types import element_type, ui8
+from tilewright.dialects.types import element_type
 
 from ..native.text import line_comment, sum_of
 
@@ -43,9 +43,11 @@ def dtype(type_: Attribute) -> str:
 
 @lru_cache(maxsize=256)
 def pointer(element: Attribute) -> str:
-    """`*fp32`: the type of a buffer in a signature."""
-    if element == ui8:
-        return "*u8"
+    """`*fp32`: the type of a buffer in a signature; of bytes without a sign, too, it is `*i8`.
+
+    What is loaded is an i8 in the IR, which `arith.extsi` and `arith.extui` widen; of a `*u8` Triton would
+    make a number without a sign whatever the op says.
+    """
     if isa(element, IntegerType):
         return f"*i{element.width.data}"
     return f"*{_POINTERS[str(element)]}"

@@ -144,6 +144,13 @@ def test_integers(dtype: torch.dtype) -> None:
     exactly(lambda x, y: (torch.where(x > y, x, y), x.bool(), x.cumsum(1), x.to(torch.int8)), x, y)
 
 
+def test_bytes_get_a_sign_and_lose_it() -> None:
+    x = torch.arange(256, dtype=torch.uint8)
+    exactly(lambda x: ((y := x.to(torch.int8)) // 3, y * 1.5, y.to(torch.int32), y > 0, y.sum(), y.amin()), x)
+    exactly(lambda x: ((y := x.to(torch.uint8)) // 3, y * 1.5, y.to(torch.int32), y > 9), x.to(torch.int8))
+    exactly(lambda x: (torch.where(x > 7, x.to(torch.int8), -3) * 2, x.flip(0) - x), x)
+
+
 def test_shifts_and_logic() -> None:
     x, y = torch.randint(-1000, 1000, (333,)), torch.randint(0, 20, (333,))
     exactly(
