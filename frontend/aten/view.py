@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import i1, i64
+from xdsl.dialects.builtin import i1, i8, i64
 from xdsl.ir import BlockArgument, SSAValue
 
 from tilewright.dialects import index_expr
@@ -16,11 +16,13 @@ from tilewright.dialects.tw.elementwise_binary import CompareOp, SelectOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReverseOp, SliceOp
 from tilewright.dialects.tw.window import WindowOp
-from tilewright.dialects.types import SAME_BITS, sizes_of
+from tilewright.dialects.types import SAME_BITS, sizes_of, ui8
 from tilewright.passes.tensor.splats import splat_of
 
 from ..errors import Unsupported
 from .builder import Builder, Row, axis, element_of, integer
+
+_BYTES = (i8, ui8)
 
 
 def _reshape(b: Builder, x: SSAValue, *_: object, **__: object) -> SSAValue:
@@ -28,6 +30,9 @@ def _reshape(b: Builder, x: SSAValue, *_: object, **__: object) -> SSAValue:
 
 
 def _other_element(b: Builder, x: SSAValue, dtype: Any) -> SSAValue:
+    """Bits as other numbers; a conversion of a byte to one keeps its bits."""
+    if element_of(x) in (i1, *_BYTES) and b.element in _BYTES:
+        return b.cast(x, b.element)
     if SAME_BITS.get(element_of(x)) != b.element:
         raise Unsupported(f"bits of {element_of(x)} read as {b.element}")
     return b.emit(BitcastOp(x))

@@ -1,4 +1,4 @@
-"""Bits of numbers read as other numbers: kernels where both have 32 or 64 bits, and what eager gives."""
+"""Bits of numbers read as other numbers: kernels where both have 8, 32 or 64 bits, and what eager gives."""
 
 from __future__ import annotations
 
@@ -69,6 +69,28 @@ def test_bits_are_changed_in_place(target: str):
 
     x = torch.randn(5, 7)
     for got, expected in zip(results(function, x, target=target), function(x), strict=True):
+        assert torch.equal(got, expected)
+
+
+@BOTH
+def test_bytes_are_read_with_a_sign_and_without(target: str):
+    def function(x: Tensor, y: Tensor, m: Tensor) -> tuple[Tensor, ...]:
+        low = (x.view(torch.int8) << 4).view(torch.uint8) >> 4
+        z = x + 1
+        z.view(torch.int8).neg_()
+        return (
+            x.view(torch.int8) // 3,
+            y.t().view(torch.uint8) / 3,
+            low,
+            z,
+            m.view(torch.uint8) + 200,
+            x.view(torch.int8),
+        )
+
+    x = torch.arange(256, dtype=torch.uint8).view(8, 32)
+    args = (x, x.view(torch.int8).flip(1), x > 99)
+    for got, expected in zip(results(function, *args, target=target), function(*args), strict=True):
+        assert got.dtype == expected.dtype
         assert torch.equal(got, expected)
 
 
