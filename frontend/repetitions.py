@@ -41,15 +41,15 @@ def _expand(joint: GraphModule, cat: Node) -> None:
     if not others or any(other is not part for other in others) or part.meta["val"].ndim != len(sizes):
         return
     place = int(cat.args[1]) % len(sizes) if len(cat.args) > 1 else 0  # type: ignore[arg-type]
-    if sum(not isinstance(size, int) for size in sizes) > 1:
-        return  # a view is told of all sizes but one
+    known = [size if isinstance(size, int) else -1 for size in sizes]
+    if known.count(-1) > 1 or (-1 in known and 0 in known):
+        return  # a view is told of all sizes but one, which it finds where there are elements
     with joint.graph.inserting_before(cat):
         value = call_like(joint, cat, _ATEN.unsqueeze.default, part, place)
         many = [-1] * len(sizes)
         many.insert(place, len(parts))
         value = call_like(joint, cat, _ATEN.expand.default, value, many)
         value = call_like(joint, cat, _ATEN.clone.default, value, memory_format=torch.contiguous_format)
-        known = [size if isinstance(size, int) else -1 for size in sizes]
         value = call_like(joint, cat, _ATEN.view.default, value, known)
     cat.replace_all_uses_with(value)
     joint.graph.erase_node(cat)

@@ -100,6 +100,17 @@ def test_what_is_joined_with_itself_is_not_kept(other: bool) -> None:
     assert bool(joined) == other
 
 
+@pytest.mark.parametrize("place", [0, 1])
+def test_of_what_has_no_elements_and_a_size_that_is_unknown_two_are_joined(place: int) -> None:
+    function = torch.compile(lambda x: torch.cat([x, x], place).exp(), backend="mlir", dynamic=True)
+    x = torch.ones((5, 0) if place == 0 else (0, 5), requires_grad=True)
+    joined = function(x)
+    joined.sum().backward()
+    assert joined.shape == ((10, 0) if place == 0 else (0, 10))
+    assert x.grad is not None
+    assert x.grad.shape == x.shape
+
+
 def gated(product: bool) -> Any:
     def function(x: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
         y = ATEN.mm(x[0, 0], x[0, 0, :16]) if product else ATEN.sin(x[0, 0])
