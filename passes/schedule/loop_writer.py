@@ -158,10 +158,28 @@ class LoopWriter:
         if step > 1:
             self._tail(scope, axis, done, extent % step, carries, body)
 
+    def grouped(self, scope: Scope, axis: int, write: Callable[[Scope], None]) -> bool:
+        """A loop over groups of tiles of `axis`, around what `write` writes for one, if there are many."""
+        if axis < len(self.nests.space) or axis in self.plan.order[: self.plan.parallel]:
+            return False
+        real, tile = self.plan.tiles[axis - len(self.nests.space)]
+        size, most = self.nests.space[real], _BLOCK * tile
+        if axis in scope.bounds or not _exceeds(size, 4 * most):
+            return False
+        groups = self._fresh_axis()
+
+        def group(inner: Scope, _: list[Carry]) -> None:
+            inner.bounds[axis] = (dim(groups), minimum(most, size - dim(groups)))
+            write(inner)
+
+        self._steps(scope, groups, (as_expr(0), size), most, 1, [], group)
+        return True
+
     def tiles(self, scope: Scope, axis: int, carries: list[Carry], body: Body) -> None:
         """A loop over the tiles of an axis."""
         real, tile = self.plan.tiles[axis - len(self.nests.space)]
         size = self.nests.space[real]
+        first, count = scope.bounds.get(axis, (as_expr(0), size))
         fits = (size % tile).constant == 0
         extent = as_expr(tile) if fits else minimum(tile, size - dim(axis))
 
@@ -169,7 +187,7 @@ class LoopWriter:
             inner.bounds[real] = (dim(axis), extent)
             body(inner, running)
 
-        self._steps(scope, axis, (as_expr(0), size), tile, 1, carries, in_tile)
+        self._steps(scope, axis, (first, first + count), tile, 1, carries, in_tile)
 
     def counted(self, scope: Scope, bounds: tuple[Expr, Expr], carries: list[Carry], body: Body) -> None:
         """A plain loop over a new axis, `last_axis`."""

@@ -12,7 +12,7 @@ from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.compute import ScanOp
 from tilewright.dialects.tk.sort import SortOp
 
-from .accumulate import Accumulators
+from .accumulate import Accumulators, sums_floats
 from .arrays import ArrayAccumulators
 from .body import Body, Reduction, arranged
 from .errors import NoLoopOrder
@@ -112,7 +112,7 @@ class NestBuilder:
             loop = phase.work
             loop.carries = loop.carries + carries
             loop.grows = loop.grows + grows + inner
-            if loop:
+            if loop and not self._in_groups(scope, axis, order, loop):
                 self.loops.write(scope, axis, rest, loop)
             for carry in carries:
                 self.partial.finish(scope, carry)
@@ -122,6 +122,19 @@ class NestBuilder:
                 self.arrays.merge(scope, whole, part)
             for keep in loop.keeps:
                 scope.kept[keep.op.results[0]] = (keep.local, keep.axes)
+
+    def _in_groups(self, scope: Scope, axis: int, order: tuple[int, ...], work: Work) -> bool:
+        """Sums in arrays, over many tiles: those of groups of tiles are added up. False if it is not that."""
+        if work.carries or work.effects or work.keeps or not all(sums_floats(g.op) for g in work.grows):
+            return False
+
+        def group(inner: Scope) -> None:
+            parts = [self.arrays.start(inner, order, whole.op) for whole in work.grows]
+            self.loops.write(inner, axis, order[1:], Work(grows=parts))
+            for part, whole in zip(parts, work.grows, strict=True):
+                self.arrays.merge(inner, whole, part)
+
+        return self.loops.grouped(scope, axis, group)
 
     def _in_parts(self, scope: Scope, axis: int) -> bool:
         """Whether the loop over `axis` is parallel although it reduces."""

@@ -166,15 +166,16 @@ def test_elementwise_arithmetic_is_that_of_eager() -> None:
     assert torch.equal(compiled(function)(x, y), function(x, y))
 
 
+@pytest.mark.parametrize("columns", [16, 70])
 @pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
-def test_errors_of_long_sums_do_not_pile_up(dynamic: bool) -> None:
+def test_errors_of_long_sums_do_not_pile_up(dynamic: bool, columns: int) -> None:
     """Sums of 9000 blocks of 64 rows one after the other would be five times as far off as eager's."""
 
     def function(x: Tensor) -> Tensor:
         return x.sum(0)
 
     torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
-    x = torch.randn(600_001, 16)
+    x = torch.randn(600_001, columns)
     if dynamic:
         torch._dynamo.mark_dynamic(x, 0)
     exact = function(x.double())

@@ -37,3 +37,31 @@ tk.func @even [65536] (%x: memref<65536xf32>, %o: memref<1xf32>)
   %1 = tk.reduce add %0 over [0] : f32
   tk.store %1, %o[0] : f32, memref<1xf32>
 }
+
+// -----
+
+// Tiles of rows are added up in an array each; 64 of them make another.
+
+// CHECK-LABEL: @groups_of_tiles
+// CHECK:      tk.local
+// CHECK:      tk.for 3 = "0" to "2100" step 512
+// CHECK:        tk.local
+// CHECK:        tk.for 2 = "d3" to "d3 + min(-d3 + 2100, 512)" step 8
+// CHECK:          tk.local
+// CHECK-LABEL: @few_tiles
+// CHECK:      tk.local
+// CHECK:      tk.for 2 = "0" to "2048" step 8
+// CHECK:        tk.local
+// CHECK-NOT:      tk.local
+tk.func @groups_of_tiles [2100, 5] (%x: memref<10500xf32>, %o: memref<5xf32>)
+    attributes {tk.tiles = array<i64: 0, 8>, tk.order = array<i64: 2, 0, 1>, tk.arrays} {
+  %0 = tk.load %x[d0*5 + d1] : memref<10500xf32> -> f32
+  %1 = tk.reduce add %0 over [0] : f32
+  tk.store %1, %o[d1] : f32, memref<5xf32>
+}
+tk.func @few_tiles [2048, 5] (%x: memref<10240xf32>, %o: memref<5xf32>)
+    attributes {tk.tiles = array<i64: 0, 8>, tk.order = array<i64: 2, 0, 1>, tk.arrays} {
+  %0 = tk.load %x[d0*5 + d1] : memref<10240xf32> -> f32
+  %1 = tk.reduce add %0 over [0] : f32
+  tk.store %1, %o[d1] : f32, memref<5xf32>
+}
