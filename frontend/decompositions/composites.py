@@ -15,6 +15,8 @@ from torch import Tensor
 from torch._ops import OperatorBase
 from torch.nn import functional
 
+from ..torch_internals import guarded_truth
+
 MOST_COMPARED = 64
 """Among so many numbers `isin` and searches look by comparing with each."""
 LONGEST_SEARCH = 40
@@ -69,7 +71,8 @@ def _taken(mask: Tensor, beyond: int) -> Tensor:
 
 
 def _masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    if not isinstance(source.numel(), int) or not source.numel():  # pyright: ignore[reportUnnecessaryIsInstance]
+    some: Any = source.numel() > 0
+    if not (guarded_truth(some) if isinstance(some, torch.SymBool) else some):
         return NotImplemented
     x, mask = _broadcast(x, mask)
     found = source.reshape(-1)[_taken(mask, 0)].view(mask.shape)

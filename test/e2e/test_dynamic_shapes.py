@@ -190,3 +190,23 @@ def test_places_that_count_from_the_end(target: str):
         torch.testing.assert_close(got, wanted)
         gradients = (torch.autograd.grad(sum(y.sin().sum() for y in r), (x, k)) for r in (got, wanted))
         torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize("target", ["reference", "cpu_openmp", "gpu_emulated"])
+def test_elements_of_sources_of_any_size_are_put_where_a_mask_says(target: str):
+    """As images are put among the words of a prompt."""
+
+    def function(words: torch.Tensor, marks: torch.Tensor, images: torch.Tensor) -> torch.Tensor:
+        return words.masked_scatter((marks == 1)[..., None], images * 2) + 1
+
+    options = {"target": target, "fallback": False}
+    compiled = torch.compile(function, backend="mlir", options=options, dynamic=True)
+    for batch, length in ((2, 9), (3, 14), (2, 5)):
+        marks = torch.arange(batch * length).view(batch, length) % 3
+        words, images = torch.randn(batch, length, 8), torch.randn(int((marks == 1).sum()), 8)
+        given = words.requires_grad_(), marks, images.requires_grad_()
+        got, wanted = compiled(*given), function(*given)
+        torch.testing.assert_close(got, wanted)
+        gradients = (torch.autograd.grad(r.sin().sum(), (words, images)) for r in (got, wanted))
+        torch.testing.assert_close(*gradients)
+    assert counters["stats"]["unique_graphs"] == 1
