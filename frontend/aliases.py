@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -25,6 +26,8 @@ class Base:
     of_output: bool
     read_as: torch.dtype | None = None
     """The dtype that the result reads the memory as, where that is another one."""
+    inside: Node | None = None
+    """A tensor of the graph that is no output, in place of an argument or output."""
 
 
 def storage_of(fake: torch.Tensor) -> int:
@@ -56,27 +59,79 @@ def made_anew() -> Mapping[int, Base]:
     return {i: base for i, base in found.items() if not (base.of_output and base.index in found)}
 
 
-def other_readings(
-    outputs: Sequence[Any], apart: Collection[int], views: Mapping[int, Base], symbols: Symbols
+def sharing(
+    outputs: Sequence[Any], apart: Collection[int], views: Mapping[int, Base], symbols: Symbols, visible: int
 ) -> Mapping[int, Base]:
-    """The outputs in memory that outputs read as several dtypes (`x.view(torch.int32)` beside `x`).
+    """The outputs in which elements of other outputs are, and of which tensor they are views.
 
-    The first that is all of that memory is the base of the others. Memory in `apart` is not that of
-    outputs; `views` are views already.
+    What is written to one of them is read from the others (`y[1:]` beside `y`): this must not depend on what
+    passes do, which may compute a view by itself. It is so for the first `visible` outputs, which programs
+    see, and for those that read memory as another dtype (`y.view(torch.int32)` beside `y`). The base is the
+    first output that is all of that memory, or a tensor of the graph that is. Memory in `apart` is not that
+    of outputs; `views` are views already.
     """
-    found: dict[int, dict[int, torch.Tensor]] = {}
+    groups: dict[int, dict[int, Node]] = {}
     for i, output in enumerate(outputs):
         fake = output.meta.get("val") if isinstance(output, Node) and i not in views else None
         if isinstance(fake, torch.Tensor) and storage_of(fake) not in apart:
-            found.setdefault(storage_of(fake), {})[i] = fake
-    readings: dict[int, Base] = {}
-    for sharing in found.values():
-        if len({encode(fake).dtype for fake in sharing.values()}) > 1:
-            base = next((i for i, fake in sharing.items() if _is_whole(fake, symbols)), None)
-            if base is not None:
-                others = {i: fake for i, fake in sharing.items() if outputs[i] is not outputs[base]}
-                readings |= {i: Base(base, True, fake.dtype) for i, fake in others.items()}
-    return readings
+            groups.setdefault(storage_of(fake), {})[i] = output
+    found: dict[int, Base] = {}
+    for group in groups.values():
+        if len({encode(_fake(node)).dtype for node in group.values()}) == 1:
+            group = {i: node for i, node in group.items() if i < visible}
+            if not _may_overlap([_fake(node) for node in dict.fromkeys(group.values())]):
+                continue
+        found |= _views(group, symbols)
+    return found
+
+
+def _views(group: Mapping[int, Node], symbols: Symbols) -> Mapping[int, Base]:
+    """What is a view of what among outputs of one memory."""
+    base = next((i for i, node in group.items() if _is_whole(_fake(node), symbols)), None)
+    if base is not None:
+        others = {i: node for i, node in group.items() if node is not group[base]}
+        dtype = _fake(group[base]).dtype
+        return {i: Base(base, True, _unless(dtype, node)) for i, node in others.items()}
+    whole = _whole_behind(next(iter(group.values())), symbols)
+    if whole is None:
+        return {}
+    dtype = encode(_fake(whole)).dtype
+    return {i: Base(-1, False, _unless(dtype, node), whole) for i, node in group.items()}
+
+
+def _whole_behind(node: Node, symbols: Symbols) -> Node | None:
+    """The tensor that `node` is a view of and that is all of its memory."""
+    storage = storage_of(_fake(node))
+    while not _is_whole(_fake(node), symbols):
+        tensors = [arg for arg in node.all_input_nodes if isinstance(arg.meta.get("val"), torch.Tensor)]
+        viewed = next((arg for arg in tensors if storage_of(_fake(arg)) == storage), None)
+        if viewed is None:
+            return None
+        node = viewed
+    return node
+
+
+def _unless(dtype: torch.dtype, node: Node) -> torch.dtype | None:
+    """The dtype of `node` unless it is that one."""
+    return None if _fake(node).dtype == dtype else _fake(node).dtype
+
+
+def _fake(node: Node) -> torch.Tensor:
+    return node.meta["val"]
+
+
+def _may_overlap(fakes: Sequence[torch.Tensor]) -> bool:
+    """False where tensors of one memory begin behind each other's last elements."""
+    ranges: list[tuple[int, int]] = []
+    for fake in fakes:
+        first, sizes, strides = fake.storage_offset(), fake.shape, fake.stride()
+        if any(type(n) is torch.SymInt for n in (first, *sizes, *strides)):
+            return len(fakes) > 1
+        if 0 not in sizes:
+            reach = sum((size - 1) * stride for size, stride in zip(sizes, strides, strict=True))
+            ranges.append((int(first), int(first) + reach))
+    ranges.sort()
+    return any(last >= begin for (_, last), (begin, _) in pairwise(ranges))
 
 
 def _is_whole(fake: torch.Tensor, symbols: Symbols) -> bool:

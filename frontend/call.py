@@ -49,7 +49,8 @@ def _adapted(graph: Boundary, run: Run) -> Callable[[list[Any]], Sequence[Any]]:
         results = run(given) if graph.has_work else ()
         outputs = [_output(out, results, kept, env) for out in graph.outputs]
         for i, alias in aliases:
-            outputs[i] = _alias(alias, outputs if alias.of_output else kept, env)
+            bases = results if alias.of_result else outputs if alias.of_output else kept
+            outputs[i] = _alias(alias, bases, env)
         return outputs
 
     aliases = [(i, out) for i, out in enumerate(graph.outputs) if isinstance(out, Alias)]

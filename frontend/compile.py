@@ -178,6 +178,7 @@ def _imported(
     name = options.target if options.target != "auto" else _target_of(place.device)
     frozen = request.kind == "inference" and options.freeze
     with trace.stage("import"):
+        seen = seen_by_caller() if request.kind == "forward" else None
         graph = trace.graph = import_fx(
             gm,
             example_inputs,
@@ -187,7 +188,8 @@ def _imported(
             fallback=options.fallback,
             views={} if request.kind == "backward" else made_anew(),
             device=place.device,
-            seen=seen_by_caller() if request.kind == "forward" else None,
+            seen=seen,
+            visible=0 if request.kind == "backward" else seen,
         )
     report(graph.fallbacks)
     return replace(graph, inputs=place.bring(graph.inputs), device=place.device), name

@@ -24,7 +24,7 @@ from .aten.aten import call_aten, callee_of, result_type
 from .aten.builder import Builder, Row
 from .aten.carriers import on_carriers
 from .aten.numbers import NUMBERS
-from .boundary import Arguments, Results, constant_of, import_arguments, make_module
+from .boundary import Arguments, constant_of, import_arguments
 from .control_flow import Body, Caller, form_of
 from .decompositions.pooling import MAX_POOLING
 from .devices import CPU, placement
@@ -35,6 +35,7 @@ from .higher_order import expand
 from .kept_results import free_results
 from .locations import location_of, place_of
 from .python_call import call_python, name_of
+from .results import Results, make_module
 from .symbols import Symbols
 from .torch_internals import WITH_EFFECTS, Operator, guarded_truth, is_operator
 from .true_types import correct_types
@@ -71,6 +72,7 @@ def import_fx(
     views: Mapping[int, Base] = NO_VIEWS,
     device: torch.device = CPU,
     seen: int | None = None,
+    visible: int | None = None,
 ) -> Graph:
     """Import an ATen graph as AOTAutograd hands it to a compiler.
 
@@ -78,9 +80,12 @@ def import_fx(
     and buffers; with `frozen` those that the graph leaves alone are marked `tw.frozen`.
     Without `fallback`, an operator that has no row is an error. `views` are outputs of which the caller
     wants the layout only. What the graph makes on the CPU is made on `device`. Of a forward graph `seen` says
-    how many outputs the caller sees: passes choose the strides of the others.
+    how many outputs the caller sees: passes choose the strides of the others. So many outputs are `visible`
+    to programs, by default all: these share memory as they do in eager mode.
     """
-    importer = _Importer(gm, example_inputs, fallback=fallback, views=views, device=device, seen=seen)
+    importer = _Importer(
+        gm, example_inputs, fallback=fallback, views=views, device=device, seen=seen, visible=visible
+    )
     return importer.run(names, static if frozen else ())
 
 
@@ -96,9 +101,10 @@ class _Importer:
         views: Mapping[int, Base],
         device: torch.device,
         seen: int | None,
+        visible: int | None,
     ) -> None:
         self.gm = gm
-        self.seen = seen
+        self.seen, self.visible = seen, visible
         self.device = device
         self.views = views
         self.example_inputs = example_inputs
@@ -198,7 +204,9 @@ class _Importer:
         correct_types(body.graph)
         if placement(body.graph).device not in (CPU, self.device):
             raise Unsupported("one of its graphs computes on another device")
-        inner = _Importer(body.graph, (), fallback=self.fallback, views={}, device=self.device, seen=None)
+        inner = _Importer(
+            body.graph, (), fallback=self.fallback, views={}, device=self.device, seen=None, visible=0
+        )
         inner.symbols, inner.arguments, inner.functions = self.symbols, body.arguments, self.functions
         inner.b, inner.fallbacks = Builder(self.symbols), self.fallbacks
         inner.values.update(body.values)
@@ -390,7 +398,8 @@ class _Importer:
             self.b.add(WriteOp(value, place))
         outputs = cast("Sequence[Any]", node.args[0])
         free = free_results(arguments.index, outputs, self.seen)
-        results = Results(self.b, arguments, outputs, self.views, self.device, free)
+        visible = len(outputs) if self.visible is None else self.visible
+        results = Results(self.b, arguments, outputs, self.views, self.device, free, visible, self._value)
         for output in outputs:
             results.add(output, self._value(output))
         block: Block = arguments.block

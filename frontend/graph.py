@@ -76,6 +76,8 @@ class Literal:
 class Alias:
     """A view of an argument or, where `of_output`, of an output: nothing is computed for it.
 
+    Where `of_result` it is one of a result of @main that is no output.
+
     AOTAutograd makes it anew of that tensor, looking at sizes, strides and offset only, unless it reads the
     output as another dtype (`read_as`).
     """
@@ -86,6 +88,7 @@ class Alias:
     strides: tuple[Expr, ...]
     offset: Expr
     read_as: torch.dtype | None = None
+    of_result: bool = False
 
 
 Output = Result | Passed | Size | Literal | Alias

@@ -218,8 +218,15 @@ FAULTS = (
         "a parameter written through `.data` is not packed anew",
     ),
     Fault(
+        "views-that-nobody-sees",
+        _F + "aliases.py",
+        "group = {i: node for i, node in group.items() if i < visible}",
+        "group = {i: node for i, node in group.items() if i < 0}",
+        "of two results of one memory, one does not show what is written to the other",
+    ),
+    Fault(
         "owned-results",
-        _F + "boundary.py",
+        _F + "results.py",
         "if (memory := storage_of(fake)) not in self._of_arguments:",
         "if (memory := storage_of(fake)) in self._of_arguments:",
         "a clone that is returned may be the input itself",
