@@ -6,6 +6,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
+from tilewright.dialects.index_expr import product
 from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import AtenOp
@@ -22,6 +23,10 @@ _PIECES = 8
 """Every element asks which piece it is of: more pieces are better written where they are computed."""
 _GIVEN = 32
 """The same where none of them is computed: each would be copied by a launch of its own."""
+_RUN = 16
+"""Elements of a piece side by side: what writes fewer at once wastes what memory moves together."""
+_FAR = 64
+"""Kernels behind a piece that are looked at."""
 
 
 def concat_becomes_kernel(op: Operation) -> bool:
@@ -32,9 +37,12 @@ def concat_becomes_kernel(op: Operation) -> bool:
     if len(op.inputs) > most:
         skip(op, f"joined piece by piece: it has more than {most}")
         return False
-    stored = any(isinstance(reader, ReturnOp | AtenOp) for reader in readers(op.result, keeps_elements))
-    if any(_lands_in_place(value, stored=stored) for value in op.inputs):
+    found = [isinstance(reader, ReturnOp | AtenOp) for reader in readers(op.result, keeps_elements)]
+    if any(_lands_in_place(value, stored=any(found)) for value in op.inputs):
         skip(op, "joined piece by piece: one is computed where it belongs")
+        return False
+    if all(found) and _share_work(op):
+        skip(op, "joined piece by piece: they are computed of the same")
         return False
     return True
 
@@ -58,6 +66,34 @@ def _lands_in_place(value: SSAValue, *, stored: bool) -> bool:
         return alone or stored
     joined = all(isinstance(reader, ConcatOp) for reader in readers(root, keeps_elements))
     return stored and joined and not alone
+
+
+def _share_work(op: ConcatOp) -> bool:
+    """Whether one kernel can write all pieces, and computes what several of them need once.
+
+    A kernel of the whole would compute that for each piece again, at every element, or read it; what reads
+    the whole could be part of it. Pieces are alike, and none is there twice.
+    """
+    sizes, axis = sizes_of(op.inputs[0]), op.dim.value.data
+    run = product(sizes[axis:]).constant
+    alike = len({value.type for value in op.inputs}) == 1 and len(set(op.inputs)) == len(op.inputs)
+    if not alike or (run is not None and run < _RUN):
+        return False
+    behind_pieces = [_pointwise(value) for value in op.inputs]
+    return all(behind_pieces) and len(set[KernelOp]().union(*behind_pieces)) < sum(map(len, behind_pieces))
+
+
+def _pointwise(value: SSAValue) -> set[KernelOp]:
+    """The kernels without reductions that `value` is computed by."""
+    todo, found = [value], set[KernelOp]()
+    while todo and len(found) < _FAR:
+        owner = behind(todo.pop(), keeps_elements)[0].owner
+        if not isinstance(owner, KernelOp) or not owner.inputs or owner in found:
+            continue
+        if not any(reduced_axes(inner) for inner in owner.body.block.ops):
+            found.add(owner)
+            todo += owner.inputs
+    return found
 
 
 def lower_concat(op: Operation) -> KernelOp:

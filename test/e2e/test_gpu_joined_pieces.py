@@ -51,6 +51,25 @@ def test_values_and_gradients(function: Function, launches: tuple[int, int], dty
     assert (sum(forward.kernels.values()), sum(backward.kernels.values())) == launches
 
 
+def steps(x: Tensor, y: Tensor) -> Tensor:
+    """The states of a recurrence, each of which the next one is computed of."""
+    states = [x]
+    for _ in range(5):
+        states.append(torch.tanh(states[-1] * y))
+    return torch.stack(states[1:])
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_states_are_computed_once(dtype: torch.dtype) -> None:
+    torch.compiler.reset()
+    given = [floats(64, 256, seed=seed).to(dtype) for seed in (0, 1)]
+    found = explain(steps, *given, options=OPTIONS)
+    verdict = judge(found.result, steps(*given), steps(*(value.double() for value in given)))
+    assert verdict, verdict.why
+    assert sum(found.graphs[0].kernels.values()) == 1
+    assert found.graphs[0].arena_bytes == "0", "nothing is stored elsewhere first"
+
+
 def cached(x: Tensor, w: Tensor, cache: Tensor) -> Tensor:
     """Keys of new rows behind those of a cache: heads of a projection, which stores them there."""
     rows, (_, heads, _, depth) = x.shape[1], cache.shape

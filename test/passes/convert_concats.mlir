@@ -158,6 +158,55 @@ func.func @joins_a_sum_with_other_readers(%x: tensor<3x8xf32>, %y: tensor<4xf32>
 
 // -----
 
+// Steps of a recurrence are written by the kernel that computes each once; a kernel of the whole would compute
+// the first one at every element. Where few elements of a piece lie side by side it does.
+// CHECK-LABEL: @keeps_steps
+// CHECK:         tw.concat
+// CHECK-LABEL: @joins_steps_of_single_elements
+// CHECK-NOT:     tw.concat
+// CHECK-LABEL: @joins_steps_that_are_read
+// CHECK-NOT:     tw.concat
+// CHECK-LABEL: @joins_steps_of_different_sizes
+// CHECK-NOT:     tw.concat
+// CHECK-LABEL: @joins_what_shares_nothing
+// CHECK-NOT:     tw.concat
+// REMARK: tw.concat at {{.*}}: joined piece by piece: they are computed of the same
+func.func @keeps_steps(%x: tensor<1x16xf32>) -> tensor<3x16xf32> {
+  %a = tw.exp %x : tensor<1x16xf32>
+  %b = tw.exp %a : tensor<1x16xf32>
+  %c = tw.exp %b : tensor<1x16xf32>
+  %r = tw.concat %a, %b, %c dim 0 : (tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>) -> tensor<3x16xf32>
+  func.return %r : tensor<3x16xf32>
+}
+func.func @joins_steps_of_single_elements(%x: tensor<16x1xf32>) -> tensor<16x2xf32> {
+  %a = tw.exp %x : tensor<16x1xf32>
+  %b = tw.exp %a : tensor<16x1xf32>
+  %r = tw.concat %a, %b dim 1 : (tensor<16x1xf32>, tensor<16x1xf32>) -> tensor<16x2xf32>
+  func.return %r : tensor<16x2xf32>
+}
+func.func @joins_steps_that_are_read(%x: tensor<1x16xf32>) -> (tensor<2x16xf32>, tensor<2x16xf32>) {
+  %a = tw.exp %x : tensor<1x16xf32>
+  %b = tw.exp %a : tensor<1x16xf32>
+  %r = tw.concat %a, %b dim 0 : (tensor<1x16xf32>, tensor<1x16xf32>) -> tensor<2x16xf32>
+  %e = tw.exp %r : tensor<2x16xf32>
+  func.return %r, %e : tensor<2x16xf32>, tensor<2x16xf32>
+}
+func.func @joins_steps_of_different_sizes(%x: tensor<16xf32>) -> tensor<48xf32> {
+  %a = tw.exp %x : tensor<16xf32>
+  %s = tw.concat %a, %x dim 0 : (tensor<16xf32>, tensor<16xf32>) -> tensor<32xf32>
+  %b = tw.exp %s : tensor<32xf32>
+  %r = tw.concat %a, %b dim 0 : (tensor<16xf32>, tensor<32xf32>) -> tensor<48xf32>
+  func.return %r : tensor<48xf32>
+}
+func.func @joins_what_shares_nothing(%x: tensor<1x16xf32>) -> tensor<2x16xf32> {
+  %a = tw.exp %x : tensor<1x16xf32>
+  %b = tw.neg %x : tensor<1x16xf32>
+  %r = tw.concat %a, %b dim 0 : (tensor<1x16xf32>, tensor<1x16xf32>) -> tensor<2x16xf32>
+  func.return %r : tensor<2x16xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @keeps_many_pieces
 // CHECK:         tw.concat
 // REMARK: tw.concat at {{.*}}: joined piece by piece: it has more than 8

@@ -16,11 +16,12 @@ from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tw.creation import FullOp
-from tilewright.dialects.tw.elementwise import ExpOp
+from tilewright.dialects.tw.elementwise import ExpOp, NegOp
+from tilewright.dialects.tw.elementwise_binary import AddOp, MulOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.reduction import SumOp
-from tilewright.dialects.tw.view import ConcatOp, ReshapeOp
-from tilewright.dialects.types import ELEMENT_TYPES, tensor_type
+from tilewright.dialects.tw.view import ConcatOp, ReshapeOp, TransposeOp
+from tilewright.dialects.types import ELEMENT_TYPES, element_type_of, sizes_of, tensor_type
 from tilewright.passes.fusion.lower_concat import concat_becomes_kernel, lower_concat
 from tilewright.passes.manager import parse_pipeline, run_pipeline
 from tilewright.passes.rewrite import Remark, remarks_to
@@ -114,6 +115,22 @@ def exps(x: SSAValue, times: int) -> SSAValue:
     return joined(*(ExpOp(x).result for _ in range(times)))
 
 
+def steps(x: SSAValue, times: int) -> list[SSAValue]:
+    states = [x]
+    for _ in range(times):
+        states.append(ExpOp(states[-1]).result)
+    return states[1:]
+
+
+def turned(x: SSAValue) -> SSAValue:
+    return TransposeOp(x, (1, 0)).result
+
+
+def filled(x: SSAValue) -> SSAValue:
+    number = FullOp(2.0, element_type_of(x), sizes_of(x)).result
+    return joined(MulOp(x, number).result, AddOp(x, number).result)
+
+
 def product(args: Sequence[SSAValue]) -> SSAValue:
     return MatmulOp(args[0], args[0]).result
 
@@ -124,6 +141,7 @@ def folded(x: SSAValue) -> SSAValue:
 
 MANY = "joined piece by piece: it has more than {}"
 IN_PLACE = "joined piece by piece: one is computed where it belongs"
+SHARED = "joined piece by piece: they are computed of the same"
 DECISIONS: dict[str, tuple[Build, str | None]] = {
     "eight": (lambda a: [exps(a[0], 8)], None),
     "nine": (lambda a: [exps(a[0], 9)], MANY.format(8)),
@@ -132,6 +150,12 @@ DECISIONS: dict[str, tuple[Build, str | None]] = {
     "mostly given": (lambda a: [joined(*[a[0]] * 8, ExpOp(a[0]).result)], MANY.format(8)),
     "sums behind a view": (lambda a: [joined(folded(a[0]), a[0])], IN_PLACE),
     "a product": (lambda a: [joined(product(a), a[0])], IN_PLACE),
+    "steps": (lambda a: [joined(*steps(a[2], 8))], SHARED),
+    "steps behind views": (lambda a: [joined(*map(turned, steps(a[2], 3)))], SHARED),
+    "one step twice": (lambda a: [joined((s := steps(a[2], 2))[0], *s)], None),
+    "a step and what is given": (lambda a: [joined(a[2], *steps(a[2], 2))], None),
+    "one sum": (lambda a: [joined(ExpOp(s := SumOp(a[2], [0]).result).result, NegOp(s).result)], None),
+    "one filling": (lambda a: [filled(a[2])], None),
     "a product that others read": (lambda a: [joined(p := product(a), a[0]), p], None),
 }
 
@@ -140,7 +164,7 @@ DECISIONS: dict[str, tuple[Build, str | None]] = {
 def test_what_is_better_written_where_it_is_computed_stays(name: str) -> None:
     build, why = DECISIONS[name]
     found = list[Remark]()
-    module = module_of(["2, 2", "4"], "f32", build)
+    module = module_of(["2, 2", "4", "16, 16"], "f32", build)
     with remarks_to(found.append):
         assert concat_becomes_kernel(concat_of(module)) == (why is None)
     assert [remark.why for remark in found] == ([why] if why else [])
