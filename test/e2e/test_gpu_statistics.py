@@ -116,6 +116,7 @@ def test_an_index_is_checked_where_statistics_are_stored() -> None:
 
 def test_differences_from_a_mean_are_made_again() -> None:
     """The gradient of a norm of columns, behind a product of halves."""
+    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
     model = torch.nn.Sequential(torch.nn.Linear(48, 32), torch.nn.BatchNorm1d(32), torch.nn.ReLU())
     model.append(torch.nn.Linear(32, 1)).bfloat16()
     compiled = torch.compile(model, backend="mlir", options={"target": "gpu_emulated", "fallback": False})
