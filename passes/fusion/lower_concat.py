@@ -37,11 +37,11 @@ def concat_becomes_kernel(op: Operation) -> bool:
     if len(op.inputs) > most:
         skip(op, f"joined piece by piece: it has more than {most}")
         return False
-    found = [isinstance(reader, ReturnOp | AtenOp) for reader in readers(op.result, keeps_elements)]
-    if any(_lands_in_place(value, stored=any(found)) for value in op.inputs):
+    stores = [isinstance(reader, ReturnOp | AtenOp) for reader in readers(op.result, keeps_elements)]
+    if any(_lands_in_place(value, stored=any(stores)) for value in op.inputs):
         skip(op, "joined piece by piece: one is computed where it belongs")
         return False
-    if all(found) and _share_work(op):
+    if all(stores) and _share_work(op):
         skip(op, "joined piece by piece: they are computed of the same")
         return False
     return True

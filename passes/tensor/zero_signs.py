@@ -17,8 +17,8 @@ _MOST = 64
 """Ops to look at."""
 _HANDS_ON = (*VIEW_OPS, AddOp, SubOp, MulOp, NegOp, SelectOp)
 """A zero of another sign makes a zero of another sign of theirs, or nothing else."""
-_SAME_FOR_BOTH = (CompareOp, AbsOp, IsNanOp, IsInfOp, MatmulOp, ConvolutionOp)
-"""The result is the same: sums of products begin at 0.0, which no zero changes."""
+_SAME_FOR_BOTH = (CompareOp, AbsOp, IsNanOp, IsInfOp, ConvolutionOp)
+"""The result is the same."""
 
 
 def reads_signs_of_zeros(value: SSAValue) -> Operation | None:
@@ -38,8 +38,12 @@ def reads_signs_of_zeros(value: SSAValue) -> Operation | None:
 
 
 def _is_the_same(op: Operation) -> bool:
-    if isinstance(op, SumOp):  # one of a single number is that number
+    """Whether its result is. Sums, and those of products, begin at 0.0, which no zero changes; one of a
+    single number may be that number."""
+    if isinstance(op, SumOp):
         return any(sizes_of(op.source)[axis] != ONE for axis in ints(op.axes))
+    if isinstance(op, MatmulOp):
+        return sizes_of(op.lhs)[-1] != ONE
     return isinstance(op, _SAME_FOR_BOTH) or (
         isinstance(op, CastOp) and not is_float(element_type_of(op.result))
     )

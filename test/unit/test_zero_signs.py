@@ -68,6 +68,14 @@ def test_the_sum_of_one_number_is_that_number() -> None:
     assert reader(one.replace("sum %r over [0]", "sum %r over [1]").replace("1x16", "16x1")) == "tw.sum"
 
 
+def test_the_sum_of_one_product_may_be_that_product() -> None:
+    one = """%r = tw.reshape %x : tensor<4x4xf32> -> tensor<16x1xf32>
+             %v = tw.reshape %w : tensor<4x4xf32> -> tensor<1x16xf32>
+             %m = tw.matmul %r, %v : (tensor<16x1xf32>, tensor<1x16xf32>) -> tensor<16x16xf32>
+             %y = tw.slice %m starts "0, 0" steps "1, 1" : tensor<16x16xf32> -> tensor<4x4xf32>"""
+    assert reader(one) == "tw.matmul"
+
+
 def test_who_is_not_looked_at_may() -> None:
     chain = ["%v0 = tw.neg %x : tensor<4x4xf32>"]
     chain += [f"%v{i} = tw.neg %v{i - 1} : tensor<4x4xf32>" for i in range(1, 100)]
