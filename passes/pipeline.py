@@ -80,6 +80,7 @@ _GPU: tuple[str, ...] = (
     "reduce-rows-first",
     "widen-scatters",
     "draw-together",
+    "share-heads",
     "split-attention",
     "split-keys",
     "convert-tw-to-tk{products=half concats=true scatters=any}",

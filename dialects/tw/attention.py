@@ -207,11 +207,11 @@ class AttentionQueryGradOp(GradOp):
 
 @irdl_op_definition
 class AttentionKeyGradOp(GradOp):
-    """The gradients of `tw.attention` with respect to k and v, of each head of queries alone.
+    """The gradients of `tw.attention` with respect to k and v, each summed over heads of queries in a row.
 
-    The results are `[b, h, s, e]` and `[b, h, s, c]`, of the element type of q or wider; where heads
-    share a head of k and v, whoever wants its gradient sums them. `delta` is as in
-    `tw.attention_query_grad`.
+    The results are `[b, n, s, e]` and `[b, n, s, c]`, of the element type of q or wider. `n` divides the `h`
+    heads of queries, and the heads of k and v divide it: where it is more than these, whoever wants their
+    gradient sums what is left. `delta` is as in `tw.attention_query_grad`.
 
     ```mlir
     %dk, %dv = tw.attention_key_grad %q, %k, %v, %g, %l, %d scale 0.125
@@ -231,20 +231,25 @@ class AttentionKeyGradOp(GradOp):
         mask: SSAValue | None = None,
         *,
         element: Attribute,
+        heads: Expr,
         **how: Unpack[Weights],
     ) -> None:
-        """`values`: query, key, value, gradient, log-sum-exp and delta; `element` is the results'."""
-        query, keys = sizes_of(values[0]), [sizes_of(v) for v in values[1:3]]
-        types = [tensor_type(element, [*query[:2], *sizes[2:]]) for sizes in keys]
+        """`values`: query, key, value, gradient, log-sum-exp, delta; `element`, `heads`: the results'."""
+        keys = [sizes_of(v) for v in values[1:3]]
+        types = [tensor_type(element, [sizes[0], heads, *sizes[2:]]) for sizes in keys]
         self._attend(values, mask, types, how)
 
     def check(self) -> None:
         super().check()
-        q = sizes_of(self.query)
+        batch, heads = sizes_of(self.query)[:2]
+        expect_rank(self, "key_grad", self.key_grad, 4)
+        summed = sizes_of(self.key_grad)[1]
+        _expect_divides(self, "gradients", summed, "queries", heads)
+        _expect_divides(self, "keys", sizes_of(self.key)[1], "gradients", summed)
         _expect_element_or_wide(self, "key_grad", self.key_grad)
         expect_element(self, "value_grad", self.value_grad, element_of(self.key_grad))
         for fact, grad, of in zip(_GRADS[1:], self.results, (self.key, self.value), strict=True):
-            expect_sizes(self, f"{fact} shape", sizes_of(grad), [*q[:2], *sizes_of(of)[2:]])
+            expect_sizes(self, f"{fact} shape", sizes_of(grad), [batch, summed, *sizes_of(of)[2:]])
         _check_optional(self)
 
 
@@ -260,9 +265,14 @@ def _check_factors(op: AnyAttention) -> None:
         expect_rank(op, fact, value, 4)
         expect_element(op, fact, value, element)
     expect_sizes(op, "key shape", k, [q[0], k[1], k[2], q[3]])
-    if k[1] != q[1] and (q[1] % k[1]).constant != 0:
-        raise fail(op, f"{k[1]} heads of keys do not divide {q[1]} heads of queries")
+    _expect_divides(op, "keys", k[1], "queries", q[1])
     expect_sizes(op, "value shape", v, [*k[:3], v[3]])
+
+
+def _expect_divides(op: AnyAttention, fact: str, few: Expr, of: str, many: Expr) -> None:
+    """Whether each head of the one stands for equally many of the other."""
+    if few != many and (few.constant == 0 or (many % few).constant != 0):
+        raise fail(op, f"{few} heads of {fact} do not divide {many} heads of {of}")
 
 
 def _expect_element_or_wide(op: AnyAttention, fact: str, value: SSAValue) -> None:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import f32
 from ..arrays import Array
 from ..philox import first_of_block, uniform
 from ..semantics import Args, Machine, Results, semantics
-from ..types import element_type_of
+from ..types import element_type_of, sizes_of
 from .attention import (
     AnyAttention,
     AttentionBackwardOp,
@@ -99,7 +99,7 @@ def run_backward(op: AttentionBackwardOp, args: Args, machine: Machine) -> Resul
 
 
 def _over_group(m: Machine, grad: Array, heads: int) -> Array:
-    """The sum over the heads of queries that share a head of keys."""
+    """The sums over heads of queries in a row, as many as leave `heads` of them."""
     b, h, s, e = grad.shape
     if heads in (0, h):
         return grad
@@ -113,8 +113,9 @@ def run_query_grad(op: AttentionQueryGradOp, args: Args, machine: Machine) -> Re
 
 @semantics(AttentionKeyGradOp)
 def run_key_grad(op: AttentionKeyGradOp, args: Args, machine: Machine) -> Results:
-    element = element_type_of(op.key_grad)
-    return tuple(machine.arrays.store(part, element) for part in _gradients(op, machine, args)[1:])
+    element, heads = element_type_of(op.key_grad), machine.sizes(sizes_of(op.key_grad))[1]
+    parts = (_over_group(machine, part, heads) for part in _gradients(op, machine, args)[1:])
+    return tuple(machine.arrays.store(part, element) for part in parts)
 
 
 def _gradients(

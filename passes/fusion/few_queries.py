@@ -10,7 +10,7 @@ from tilewright.dialects.types import sizes_of
 
 from ..schedule.cost import estimate
 
-_PROGRAMS = 128
+PROGRAMS = 128
 """So many keep a GPU busy."""
 _FEW = 16
 """Rows of queries of one head that leave room in a tile for those of others."""
@@ -55,8 +55,8 @@ def parts_of(op: AttentionOp) -> Parts | str:
     group = heads // shared
     together = rows <= _FEW
     tiles = -(-rows * group // _TILE) if together else -(-rows // _TILE) * group
-    count, length = _cut(keys, _PROGRAMS // (pairs * tiles), _LEAST if together else _LEAST_OF_MANY)
-    worth = together and (count > 1 or pairs * tiles >= _PROGRAMS)
+    count, length = _cut(keys, PROGRAMS // (pairs * tiles), _LEAST if together else _LEAST_OF_MANY)
+    worth = together and (count > 1 or pairs * tiles >= PROGRAMS)
     return Parts(group if worth else 1, count, length)
 
 

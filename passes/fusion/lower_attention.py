@@ -104,9 +104,13 @@ class _Places:
 
 
 def _places(op: AnyAttention, batch: Expr, head: Expr, row: Expr, key: Expr, depth: Expr) -> _Places:
-    heads, shared = sizes_of(op.query)[1], sizes_of(op.key)[1]
-    group = head if heads == shared else head // (heads // shared)
-    return _Places(batch, head, row, key, depth, group)
+    return _Places(batch, head, row, key, depth, _of_keys(op, head, sizes_of(op.query)[1]))
+
+
+def _of_keys(op: AnyAttention, head: Expr, heads: Expr) -> Expr:
+    """The head of keys and values that number `head` of so many shares with others."""
+    shared = sizes_of(op.key)[1]
+    return head if heads == shared else head // (heads // shared)
 
 
 def lower_attention(op: Operation) -> KernelOp:
@@ -122,7 +126,7 @@ def lower_attention(op: Operation) -> KernelOp:
     nothing = b.compare_float("oeq", top, b.constant(-inf, f32))
     top = b.select(nothing, b.constant(0.0, f32), top)
     weights = b.op(math.ExpOp, b.op(arith.SubfOp, scores, top))
-    total = _sum(b, weights, 4)
+    total = _sum(b, weights, (4,))
     kept = _dropped(b, op, at, weights)
     found = _product(b, op, kept, b.load(2, (batch, at.group, key, column)), 4)
     empty = b.compare_float("oeq", total, b.constant(0.0, f32))
@@ -148,19 +152,28 @@ def lower_query_grad(op: Operation) -> KernelOp:
 
 
 def lower_key_grad(op: Operation) -> KernelOp:
-    """Axes: batch, head, key, columns of both results, row, depth, columns of the values."""
+    """Axes: batch, head of results, key, columns of both, head in its group, row, depth, columns of values.
+
+    A group of one has no axis.
+    """
     assert isinstance(op, AttentionKeyGradOp)
     (batches, heads, rows, e), (keys, c) = sizes_of(op.query), sizes_of(op.value)[2:]
-    b = KernelBuilder(op.location, (batches, heads, keys, e, c, rows, e, c), op.operands, op.result_types)
-    batch, head, key, key_column, value_column, row, depth, width = b.axes
-    at = _places(op, batch, head, row, key, depth)
-    weights = _weights(b, op, at, 6)
+    summed = sizes_of(op.key_grad)[1]
+    group = () if summed == heads else (heads // summed,)
+    space = (batches, summed, keys, e, c, *group, rows, e, c)
+    b = KernelBuilder(op.location, space, op.operands, op.result_types)
+    batch, part, key, key_column, value_column, *member, row, depth, width = b.axes
+    number = len(space)
+    head = part * group[0] + member[0] if group else part
+    over = tuple(range(5, number - 2))
+    at = _Places(batch, head, row, key, depth, _of_keys(op, part, summed))
+    weights = _weights(b, op, at, number - 2)
     kept = _dropped(b, op, at, weights)
-    values = _raised(b, op, _product(b, op, kept, b.load(3, (batch, head, row, value_column)), 5))
-    inner = _inner(b, op, at, weights, width, 7)
-    found = _product(b, op, inner, b.load(0, (batch, head, row, key_column)), 5)
-    b.store(_scaled(b, op, found), (batch, head, key, key_column))
-    b.store(values, (batch, head, key, value_column), 1)
+    values = _raised(b, op, _product(b, op, kept, b.load(3, (batch, head, row, value_column)), *over))
+    inner = _inner(b, op, at, weights, width, number - 1)
+    found = _product(b, op, inner, b.load(0, (batch, head, row, key_column)), *over)
+    b.store(_scaled(b, op, found), (batch, part, key, key_column))
+    b.store(values, (batch, part, key, value_column), 1)
     return b.kernel
 
 
@@ -213,12 +226,12 @@ def _scaled(b: KernelBuilder, op: AnyAttention, value: SSAValue) -> SSAValue:
     return b.op(arith.MulfOp, value, b.constant(op.scale.value.data, f32))
 
 
-def _product(b: KernelBuilder, op: AnyAttention, x: SSAValue, y: SSAValue, axis: int) -> SSAValue:
-    return _sum(b, b.op(arith.MulfOp, x, y), axis, element_type_of(op.query))
+def _product(b: KernelBuilder, op: AnyAttention, x: SSAValue, y: SSAValue, *axes: int) -> SSAValue:
+    return _sum(b, b.op(arith.MulfOp, x, y), axes, element_type_of(op.query))
 
 
-def _sum(b: KernelBuilder, value: SSAValue, axis: int, factors: Attribute = f32) -> SSAValue:
-    reduce = ReduceOp.make("add", value, (axis,))
+def _sum(b: KernelBuilder, value: SSAValue, axes: tuple[int, ...], factors: Attribute = f32) -> SSAValue:
+    reduce = ReduceOp.make("add", value, axes)
     if is_half(factors):
         reduce.attributes[FACTORS] = factors
     return b.add(reduce).results[0]

@@ -36,7 +36,7 @@ def computed(load: LoadOp, reader: KernelOp, tile: int) -> int:
         return own * count([space[axis] for axis in sorted(_needed_along(load, block) - axes)])
     if axes >= {chain.row, chain.along}:
         return own
-    others = set(range(len(space))) - axes - {chain.along, chain.row, *chain.held}
+    others = set(range(len(space))) - axes - {chain.along, chain.row, *chain.around, *chain.held}
     blocks = 1 if chain.row in axes else -(-extent(space[chain.row]) // tile)
     return own * blocks * count([space[axis] for axis in sorted(others)])
 

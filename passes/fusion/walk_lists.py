@@ -105,6 +105,8 @@ def _drawback(kernel: KernelOp, chain: Chain, size: int, places: Sequence[Expr])
     others = {var.index for e in places for var in e.variables() if var.kind == "d"}
     if chain.along in others:
         return "lists change on the way"
+    if chain.around:
+        return "its chain goes along several batches"
     return None
 
 

@@ -67,9 +67,11 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
         truths = 2 * _truths(func, {**held, **dict(lists), chain.row: rows, chain.along: step}, chain)
         while step > _LEAST and truths * rows * step > _TRUTHS * warps * limits.lanes:
             step //= 2
-    batches = [a for a in range(len(func.space)) if a not in (chain.row, chain.along, *held, *dict(lists))]
+    loops = (*((a, 1) for a in chain.around), *lists, (chain.along, step))
+    inside = {chain.row, *held, *dict(loops)}
+    batches = [a for a in range(len(func.space)) if a not in inside]
     return Blocks(
-        (*((a, 1) for a in batches), (chain.row, rows), *held.items(), *lists, (chain.along, step)),
+        (*((a, 1) for a in batches), (chain.row, rows), *held.items(), *loops),
         len(batches) + 1,
         warps=warps,
         stages=2 if half and _in_shared(chain, held, rows, step) <= limits.shared * 1024 else 1,

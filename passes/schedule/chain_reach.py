@@ -95,7 +95,7 @@ def _lesser(value: Expr) -> tuple[Expr, ...]:
 
 def _view(chain: Chain, blocks: Blocks, space: Sequence[Expr]) -> View:
     """The rows of one program."""
-    fixed = frozenset(a for a, _ in blocks.sizes[: blocks.grid]) - {chain.row}
+    fixed = frozenset((*(a for a, _ in blocks.sizes[: blocks.grid]), *chain.around)) - {chain.row}
     return View(chain.row, dict(blocks.sizes)[chain.row], chain.along, fixed, Positions(space))
 
 

@@ -82,9 +82,9 @@ class ChainWriter:
     def _before(self, scope: Scope) -> dict[SSAValue, SSAValue]:
         """What a step needs that is the same in each: one value per row."""
         changing = {r for r in (*self.chain.inner, *self.chain.outer) for r in r.reduce.results}
-        first = scope.beside()
+        first, walked = scope.beside(), {self.along, *self.chain.around}
         for op in self._needed(scope):
-            if self.along in self.body.runs[op] or not changing.isdisjoint(op.operands):
+            if not walked.isdisjoint(self.body.runs[op]) or not changing.isdisjoint(op.operands):
                 changing.update(op.results)
             else:
                 self.scores.copy(first, op)
@@ -121,6 +121,7 @@ class ChainWriter:
             inside = scope.beside()
             inside.env.update(before)
             return write_loops(self.step, inside, lefts, starts)
+        assert not self.chain.around, "walk-lists leaves chains alone that go along several batches"
         loop, inner = walk(self.scores, scope, self.listing, self.along, starts)
         inner.env.update(before)
         self.step.write(inner, lefts, inner.block.args)

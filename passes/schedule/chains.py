@@ -68,10 +68,12 @@ class Outer:
 
 @dataclass(frozen=True)
 class Chain:
-    """`outer` reduces over `along` what `inner` made for each row."""
+    """`outer` reduces over `along`, and over all of `around`, what `inner` made for each row."""
 
     row: int
     along: int
+    around: tuple[int, ...]
+    """Batches that the chain goes along one after the other: heads of queries that share a head of keys."""
     inner: tuple[Factors, ...]
     outer: tuple[Outer, ...]
     sums: tuple[ReduceOp, ...]
@@ -105,21 +107,24 @@ def find_chain(block: Block) -> Chain | None:
 
 
 def _is_plain(op: Operation) -> bool:
-    plain = isinstance(op, ReduceOp) and len(op.over) == 1 and op.result.type == f32
-    return plain and OF_TILE not in op.attributes
+    return isinstance(op, ReduceOp) and op.result.type == f32 and OF_TILE not in op.attributes
 
 
 class _Finder:
     def __init__(self, block: Block, reductions: list[ReduceOp]) -> None:
         self.domains = domains_of(block)
-        self.along = reductions[-1].over[0]
-        others = [op for op in reductions if op.over[0] != self.along]
-        self.inner = [op for op in others if self.along in self.domains[op.value]]
-        self.sums = tuple(op for op in others if op not in self.inner)
-        self.outer = [op for op in reductions if op.over[0] == self.along]
+        *around, self.along = sorted(reductions[-1].over)
+        self.around = frozenset(around)
+        self.others = [op for op in reductions if self.along not in op.over]
+        self.inner = [op for op in self.others if self.along in self.domains[op.value]]
+        self.sums = tuple(op for op in self.others if op not in self.inner)
+        self.outer = [op for op in reductions if self.along in op.over]
         self.needs = _needs(block, frozenset(self.outer))
 
     def find(self) -> Chain | None:
+        whole = self.around | {self.along}
+        if any(len(op.over) > 1 for op in self.others) or any({*op.over} != {*whole} for op in self.outer):
+            return None
         inner = [self._factors(op) for op in self.inner]
         rows = [self.domains[f.left] - self.domains[f.right] for f in inner if f is not None]
         if not rows or len(rows) != len(inner):
@@ -132,19 +137,20 @@ class _Finder:
         chain = Chain(
             row,
             self.along,
+            tuple(sorted(self.around)),
             tuple(f for f in inner if f is not None),
             tuple(o for o in outer if o is not None),
             self.sums,
         )
         if not all(self._is_sum_of_row(op, chain) for op in self.sums):
             return None
-        whole = len(chain.outer) == len(self.outer) and not {row, self.along} & set(chain.held)
+        whole = len(chain.outer) == len(self.outer) and not {row, self.along, *self.around} & set(chain.held)
         return chain if whole and any(o.factors is not None for o in chain.outer) else None
 
     def _is_sum_of_row(self, op: ReduceOp, chain: Chain) -> bool:
         """Whether `op` adds up what programs hold of each row, whatever the chain makes."""
         varies = self.domains[op.value]
-        held = op.over[0] in chain.held and varies.isdisjoint({*chain.held} - {op.over[0]})
+        held = op.over[0] in chain.held and varies.isdisjoint({*chain.held, *self.around} - {op.over[0]})
         return held and op.kind.data == "add" and chain.row in varies and not self.needs[op.value]
 
     def _factors(self, op: ReduceOp) -> Factors | None:
@@ -156,7 +162,8 @@ class _Finder:
         if self.along in self.domains[left]:
             left, right = right, left
         both = self.domains[left] & self.domains[right]
-        if axis not in both or self.along in self.domains[left] or self.along not in self.domains[right]:
+        changing = self.around | {self.along}
+        if axis not in both or changing & self.domains[left] or self.along not in self.domains[right]:
             return None
         return Factors(op, left, right, axis)
 

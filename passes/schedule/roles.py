@@ -67,11 +67,12 @@ def matrix_product(func: FuncOp) -> Contraction | None:
 
 
 def _chain_roles(func: FuncOp, chain: Chain) -> Mapping[int, tuple[str, object]]:
-    """Only batches are alike, and lists of what is visited."""
+    """Only batches of programs are alike; lists of what is visited and batches around are reduced."""
     found: dict[int, tuple[str, object]] = {axis: ("batch", None) for axis in range(len(func.space))}
     found |= {axis: ("columns", axis) for axis in chain.held}
     if (listing := find_listing(func.body.block.ops, chain.along)) is not None:
         found[listing.axis] = ("reduced", listing.axis)
+    found |= {axis: ("reduced", axis) for axis in chain.around}
     return found | {chain.row: ("rows", None), chain.along: ("sum", None)}
 
 

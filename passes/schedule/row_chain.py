@@ -53,6 +53,9 @@ def choose_chain(func: FuncOp, vector_bits: int) -> tuple[Chain, RowChain] | Non
     if chain.sums:
         skip(func, "chained products without lanes of rows: they add up rows of their own")
         return None
+    if chain.around:
+        skip(func, "chained products without lanes of rows: they go along several batches")
+        return None
     lanes = vector_bits // 32
     rows, step = lanes * (4 if REGISTERS.get(vector_bits, 16) >= 32 else 2), _STEP
     size = func.space[chain.along].constant

@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.index_expr import Expr, as_expr
 from tilewright.dialects.tw.attention import (
     AttentionBackwardOp,
     AttentionKeyGradOp,
@@ -21,8 +22,10 @@ from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
+from ..fusion.few_queries import PROGRAMS
 from ..fusion.lower_attention import why_library
 from ..rewrite import skip
+from ..schedule.cost import estimate
 from .driver import Rewrite, Rules, apply_rules
 
 
@@ -40,8 +43,15 @@ class SplitAttentionPass(ModulePass):
         %dk, %dv = tw.attention_key_grad %q, %k, %v, %g, %l, %d scale 0.125 : (...) -> (...)
 
     Each then writes what nobody else does, so that nothing is added atomically (Dao, FlashAttention-2, 2023).
-    Where heads of queries share a head of keys, theirs are summed in f32 afterwards. What no
-    kernel of ours computes stays for a library.
+    Where heads of queries share a head of keys, their gradients are summed by the programs that make them, of
+    so many heads that still enough programs run to keep a GPU busy. What is left is summed in f32 afterwards:
+
+        %dk, %dv = tw.attention_key_grad ... : (tensor<1x8x64x32xf16>, tensor<1x2x64x32xf16>, ...)
+          -> (tensor<1x4x64x32xf32>, tensor<1x4x64x32xf32>)     // of two heads each
+        %g = tw.reshape %dk : tensor<1x4x64x32xf32> -> tensor<1x2x2x64x32xf32>
+        %s = tw.sum %g over [2] : tensor<1x2x2x64x32xf32> -> tensor<1x2x64x32xf32>
+
+    What no kernel of ours computes stays for a library.
     """
 
     name = "split-attention"
@@ -55,7 +65,7 @@ def _split(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
     if (reason := why_library(op)) is not None:
         skip(op, reason)
         return None
-    element, heads = element_type_of(op.query), sizes_of(op.query)[1]
+    element = element_type_of(op.query)
     product = rw.value(MulOp(_as(rw, op.grad, f32), _as(rw, op.result, f32)))
     delta = rw.value(SumOp(product, (3,)))
     values = (op.query, op.key, op.value, op.grad, op.logsumexp, delta)
@@ -66,13 +76,25 @@ def _split(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
         "seed": op.seed,
     }
     of_query = rw.value(AttentionQueryGradOp(values, op.mask, **how))
-    shared = sizes_of(op.key)[1] != heads
-    of_keys = AttentionKeyGradOp(values, op.mask, **how, element=f32 if shared else element)
+    heads = _heads_of_sums(op)
+    summed = heads == sizes_of(op.key)[1]
+    of_keys = AttentionKeyGradOp(values, op.mask, **how, element=element if summed else f32, heads=heads)
     rw.insert(of_keys)
-    if not shared:
+    if summed:
         return [of_query, *of_keys.results]
-    summed = (_summed(rw, grad, like) for grad, like in zip(of_keys.results, (op.key, op.value), strict=True))
-    return [of_query, *summed]
+    sums = (_summed(rw, grad, like) for grad, like in zip(of_keys.results, (op.key, op.value), strict=True))
+    return [of_query, *sums]
+
+
+def _heads_of_sums(op: AttentionBackwardOp) -> Expr:
+    """Of the gradients of keys, as one kernel writes them: as few as keep a GPU busy."""
+    all_heads, (batch, shared, keys, _) = sizes_of(op.query)[1], sizes_of(op.key)
+    most, least = all_heads.constant, shared.constant
+    if most is None or not least:
+        return all_heads
+    programs = estimate(batch) * -(-estimate(keys) // _ROWS)
+    counts = (least * n for n in range(1, most // least) if most % (least * n) == 0)
+    return as_expr(next((n for n in counts if n * programs >= PROGRAMS), most))
 
 
 def _summed(rw: Rewrite, grad: SSAValue, like: SSAValue) -> SSAValue:
@@ -87,4 +109,6 @@ def _as(rw: Rewrite, value: SSAValue, element: Attribute) -> SSAValue:
     return value if element_type_of(value) == element else rw.value(CastOp(value, element))
 
 
+_ROWS = 64
+"""Keys that a program has: where it has more, there are fewer programs, of twice the warps."""
 _RULES: Rules = {AttentionBackwardOp: (_split,)}

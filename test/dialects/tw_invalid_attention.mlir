@@ -222,6 +222,30 @@
 
 // -----
 
+// CHECK: tw.attention_key_grad: 8 heads of gradients do not divide 12 heads of queries
+%a, %b, %c, %d, %e, %f = "test.op"() : () -> (tensor<1x12x8x4xf32>, tensor<1x4x9x4xf32>, tensor<1x4x9x5xf32>, tensor<1x12x8x5xf32>, tensor<1x12x8xf32>, tensor<1x12x8xf32>)
+%r:2 = "tw.attention_key_grad"(%a, %b, %c, %d, %e, %f) <{scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0>}> : (tensor<1x12x8x4xf32>, tensor<1x4x9x4xf32>, tensor<1x4x9x5xf32>, tensor<1x12x8x5xf32>, tensor<1x12x8xf32>, tensor<1x12x8xf32>) -> (tensor<1x8x9x4xf32>, tensor<1x8x9x5xf32>)
+
+// -----
+
+// CHECK: tw.attention_key_grad: 4 heads of keys do not divide 6 heads of gradients
+%a, %b, %c, %d, %e, %f = "test.op"() : () -> (tensor<1x12x8x4xf32>, tensor<1x4x9x4xf32>, tensor<1x4x9x5xf32>, tensor<1x12x8x5xf32>, tensor<1x12x8xf32>, tensor<1x12x8xf32>)
+%r:2 = "tw.attention_key_grad"(%a, %b, %c, %d, %e, %f) <{scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0>}> : (tensor<1x12x8x4xf32>, tensor<1x4x9x4xf32>, tensor<1x4x9x5xf32>, tensor<1x12x8x5xf32>, tensor<1x12x8xf32>, tensor<1x12x8xf32>) -> (tensor<1x6x9x4xf32>, tensor<1x6x9x5xf32>)
+
+// -----
+
+// CHECK: tw.attention_key_grad: value_grad shape is [1, 12, 9, 5], expected [1, 4, 9, 5]
+%a, %b, %c, %d, %e, %f = "test.op"() : () -> (tensor<1x12x8x4xf32>, tensor<1x4x9x4xf32>, tensor<1x4x9x5xf32>, tensor<1x12x8x5xf32>, tensor<1x12x8xf32>, tensor<1x12x8xf32>)
+%r:2 = "tw.attention_key_grad"(%a, %b, %c, %d, %e, %f) <{scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0>}> : (tensor<1x12x8x4xf32>, tensor<1x4x9x4xf32>, tensor<1x4x9x5xf32>, tensor<1x12x8x5xf32>, tensor<1x12x8xf32>, tensor<1x12x8xf32>) -> (tensor<1x4x9x4xf32>, tensor<1x12x9x5xf32>)
+
+// -----
+
+// CHECK: tw.attention_key_grad: key_grad has rank 3, expected 4
+%a, %b, %c, %d, %e, %f = "test.op"() : () -> (tensor<1x12x8x4xf32>, tensor<1x4x9x4xf32>, tensor<1x4x9x5xf32>, tensor<1x12x8x5xf32>, tensor<1x12x8xf32>, tensor<1x12x8xf32>)
+%r:2 = "tw.attention_key_grad"(%a, %b, %c, %d, %e, %f) <{scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0>}> : (tensor<1x12x8x4xf32>, tensor<1x4x9x4xf32>, tensor<1x4x9x5xf32>, tensor<1x12x8x5xf32>, tensor<1x12x8xf32>, tensor<1x12x8xf32>) -> (tensor<4x9x4xf32>, tensor<1x4x9x5xf32>)
+
+// -----
+
 // CHECK: tw.attention_key_grad: mask has rank 3, expected 2 or 4
 %a, %b, %c, %d, %e, %f, %g = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<1x2x9x4xf32>, tensor<1x2x9x5xf32>, tensor<1x2x8x5xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>, tensor<2x8x9xi1>)
 %r:2 = "tw.attention_key_grad"(%a, %b, %c, %d, %e, %f, %g) <{scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 1, 0>}> : (tensor<1x2x8x4xf32>, tensor<1x2x9x4xf32>, tensor<1x2x9x5xf32>, tensor<1x2x8x5xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>, tensor<2x8x9xi1>) -> (tensor<1x2x9x4xf32>, tensor<1x2x9x5xf32>)

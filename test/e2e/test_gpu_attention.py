@@ -145,6 +145,37 @@ def test_gradients_of_shared_keys_are_summed(dtype: torch.dtype) -> None:
     check_gradients(lambda q, k, v: attention(q, k, v, enable_gqa=True), q, k, v)
 
 
+@pytest.mark.parametrize(
+    ("batch", "shared", "dtype"),
+    [(32, 1, torch.float32), (64, 1, torch.bfloat16), (64, 2, torch.bfloat16)],
+    ids=["two of four", "four", "two of two"],
+)
+def test_gradients_of_shared_keys_are_summed_where_they_are_made(
+    batch: int, shared: int, dtype: torch.dtype
+) -> None:
+    """Of so many heads; there are programs enough. A mask of heads, and rows that are hidden from others."""
+    q, (k, v) = (
+        floats(batch, 4, 70, 16, dtype=dtype),
+        (floats(batch, shared, 70, 16, seed=i, dtype=dtype) for i in (1, 2)),
+    )
+    check_gradients(lambda q, k, v: attention(q, k, v, is_causal=True, enable_gqa=True), q, k, v)
+    mask = floats(1, 4, 1, 70, seed=9, dtype=dtype)
+    check_gradients(lambda q, k, v, m: attention(q, k, v, m, enable_gqa=True), q, k, v, mask)
+
+
+@pytest.mark.parametrize("inside", [False, True], ids=["heads outside", "heads inside"])
+def test_repeated_keys_are_shared_keys(inside: bool) -> None:
+    """As programs write it that know no shared heads; rows stand between batch and heads, or not."""
+
+    def repeated(x: Tensor) -> Tensor:
+        return (
+            x.repeat_interleave(3, 2).transpose(1, 2) if inside else x.transpose(1, 2).repeat_interleave(3, 1)
+        )
+
+    q, (k, v) = floats(2, 6, 19, 16), (floats(2, 40, 2, 16, seed=i) for i in (1, 2))
+    check_gradients(lambda q, k, v: attention(q, repeated(k), repeated(v)), q, k, v)
+
+
 def test_gradients_of_symbolic_lengths() -> None:
     torch.compiler.reset()  # heads of other sizes in the tests before would make theirs a symbol, too
     function = torch.compile(attention, backend="mlir", options=OPTIONS)
@@ -171,17 +202,18 @@ def test_gradients_that_are_left_to_a_library() -> None:
     check_gradients(lambda q, k, v: attention(q, k, v, is_causal=True), *heads(37, 37, 136))
 
 
-def program(heads: str, *, length: int = 1024, drops: bool = False) -> str:
-    """Causal attention and its gradients, of heads of so many elements of that type."""
-    x, rows = f"tensor<2x4x{length}x{heads}>", f"tensor<2x4x{length}xf32>"
+def program(heads: str, *, length: int = 1024, drops: bool = False, group: int = 1) -> str:
+    """Causal attention and its gradients, of heads of so many elements of that type; `group` share keys."""
+    y = f"tensor<2x4x{length}x{heads}>"
+    x, rows = (f"tensor<2x{4 * group}x{length}x{of}>" for of in (heads, "f32"))
     seed = ", tensor<2xi64>" if drops else ""
     p = "dropout 0.1 seed %s" if drops else ""
-    return f"""func.func @main(%q: {x}, %g: {x}, %s: tensor<2xi64>) -> ({x}, {x}, {x}, {x}) {{
-      %o, %l = tw.attention %q, %q, %q causal scale 0.125 {p or "dropout 0.0"}
-        : ({x}, {x}, {x}{seed}) -> ({x}, {rows})
-      %dq, %dk, %dv = tw.attention_backward %q, %q, %q, %g, %o, %l causal scale 0.125 {p}
-        : ({x}, {x}, {x}, {x}, {x}, {rows}{seed}) -> ({x}, {x}, {x})
-      func.return %o, %dq, %dk, %dv : {x}, {x}, {x}, {x}
+    return f"""func.func @main(%q: {x}, %k: {y}, %g: {x}, %s: tensor<2xi64>) -> ({x}, {x}, {y}, {y}) {{
+      %o, %l = tw.attention %q, %k, %k causal scale 0.125 {p or "dropout 0.0"}
+        : ({x}, {y}, {y}{seed}) -> ({x}, {rows})
+      %dq, %dk, %dv = tw.attention_backward %q, %k, %k, %g, %o, %l causal scale 0.125 {p}
+        : ({x}, {y}, {y}, {x}, {x}, {rows}{seed}) -> ({x}, {y}, {y})
+      func.return %o, %dq, %dk, %dv : {x}, {x}, {y}, {y}
     }}"""
 
 
@@ -209,6 +241,8 @@ PROGRAMS = {
     "f32_ragged": program("64xf32", length=197),
     "f32_wide": program("128xf32"),
     "bf16_dropout": program("128xbf16", drops=True),
+    "bf16_shared": program("128xbf16", group=4),
+    "f32_shared": program("64xf32", group=4),
     "f32_heads_inside": heads_inside(),
 }
 SPILLS_BEFORE_3_8 = {("f32", "sm_100"), ("f32_wide", "gfx942"), ("bf16_dropout", "gfx942")}

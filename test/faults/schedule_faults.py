@@ -309,6 +309,13 @@ FAULTS = (
         "sums of attention are not scaled down when a later block has a larger maximum",
     ),
     Fault(
+        "chain-of-one-head",
+        _S + "chain_writer.py",
+        "walked = scope.beside(), {self.along, *self.chain.around}",
+        "walked = scope.beside(), {self.along}",
+        "heads that share keys all have the mask of one of them",
+    ),
+    Fault(
         "chain-beyond-end",
         _S + "chain_step.py",
         "        scope.env[value] = tile\n        best =",

@@ -211,6 +211,20 @@ FAULTS = (
         "gradients of heads of keys are sums of the wrong heads of queries",
     ),
     Fault(
+        "heads-that-are-tiled",
+        _T + "share_heads.py",
+        "others = [d for d in range(5) if d != head + 1]",
+        "others = [d for d in range(5) if d != head]",
+        "all heads of keys in a row, again and again, are taken for each of them repeated",
+    ),
+    Fault(
+        "gradients-of-single-heads",
+        _T + "share_heads.py",
+        "or tuple(ints(total.axes)) != (of.head + 1,):",
+        "or len(ints(total.axes)) != 1:",
+        "gradients of heads that are summed across groups are those of groups",
+    ),
+    Fault(
         "parts-that-see-nothing",
         _T + "split_keys.py",
         "top = self._where(top, -inf, 0.0, top)",

@@ -438,3 +438,60 @@ tk.func @sum_of_other_rows [40, 32, 48, 32, 7] (%q: memref<1280xf32>, %k: memref
   %9 = tk.reduce add %8 over [2] : f32
   tk.store %9, %r[d0*32 + d1] : f32, memref<1280xf32>
 }
+
+// -----
+
+// Four heads (axis 4) that share what each row is multiplied with: one loop goes along all of their steps, of
+// which a program of rows from `d1` on has those of 64 columns that it sees.
+// CHECK-LABEL: tk.func @along_batches
+// CHECK-SAME: tk.blocks = array<i64: 0, 1, 1, [[ROWS:[0-9]+]], 2, 64, 3, 64, 4, 1, 5, [[STEP:[0-9]+]]>, tk.grid = 2 : i64
+// APPLY-LABEL: tk.func @along_batches
+// APPLY: tk.for 0 = "0" to "6" step 1 parallel {
+// APPLY-NEXT: tk.for 1 = "0" to "512" step [[ROWS:[0-9]+]] parallel {
+// APPLY: %[[K:.*]] = tk.load %k[{{.*}}] lanes 1, 3 : {{.*}} -> vector<[[ROWS]]x64xbf16>
+// APPLY: tk.for 6 = "0" to "((-d1 + {{[0-9]+}}) floordiv [[STEP:[0-9]+]])*4" step 1 iter(%[[A:.*]] = %{{.*}} : vector<[[ROWS]]x64xf32>) {
+// APPLY-NEXT: %{{.*}} = tk.for 4 = "(d6 floordiv (((-d1 + {{.*}} to "4" step 1 once iter(%[[B:.*]] = %[[A]] : {{.*}}) {
+// APPLY-NEXT: %{{.*}} = tk.for 5 = "d1 + {{.*}}" to "512" step [[STEP]] once iter(%[[C:.*]] = %[[B]] : {{.*}}) {
+// APPLY: tk.load %q[{{.*}}d4{{.*}}] lanes 3, 5
+// APPLY: arith.cmpi sle
+// APPLY: tk.mma %[[C]],
+// APPLY: tk.store %{{.*}}, %o[
+tk.func @along_batches [6, 512, 64, 64, 4, 512] (%q: memref<786432xbf16>, %k: memref<196608xbf16>, %o: memref<196608xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %0 = tk.load %q[d0*131072 + d4*32768 + d5*64 + d3] : memref<786432xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %k[d0*32768 + d1*64 + d3] : memref<196608xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %3, %1 : f32
+  %5 = tk.reduce add %4 over [3] {tk.factors = bf16} : f32
+  %6 = tk.index "d1" : i64
+  %7 = tk.index "d5" : i64
+  %8 = arith.cmpi sle, %6, %7 : i64
+  %9 = arith.select %8, %5, %zero : f32
+  %10 = tk.load %q[d0*131072 + d4*32768 + d5*64 + d2] : memref<786432xbf16> -> bf16
+  %11 = arith.extf %10 : bf16 to f32
+  %12 = arith.mulf %9, %11 : f32
+  %13 = tk.reduce add %12 over [4, 5] {tk.factors = bf16} : f32
+  tk.store %13, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
+}
+
+// -----
+
+// Here the rows' factor is another one for each head (axis 4): no chain of one program.
+// CHECK-LABEL: tk.func @other_factors
+// CHECK-NOT: tk.product
+// APPLY-LABEL: tk.func @other_factors
+// APPLY-NOT: tk.mma
+tk.func @other_factors [6, 512, 64, 64, 4, 512] (%q: memref<786432xbf16>, %k: memref<786432xbf16>, %o: memref<196608xf32>) {
+  %0 = tk.load %q[d0*131072 + d4*32768 + d5*64 + d3] : memref<786432xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %k[d0*131072 + d4*32768 + d1*64 + d3] : memref<786432xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %3, %1 : f32
+  %5 = tk.reduce add %4 over [3] {tk.factors = bf16} : f32
+  %10 = tk.load %q[d0*131072 + d4*32768 + d5*64 + d2] : memref<786432xbf16> -> bf16
+  %11 = arith.extf %10 : bf16 to f32
+  %12 = arith.mulf %5, %11 : f32
+  %13 = tk.reduce add %12 over [4, 5] {tk.factors = bf16} : f32
+  tk.store %13, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
+}

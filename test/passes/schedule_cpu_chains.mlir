@@ -226,3 +226,20 @@ tk.func @beside_sums_of_rows [32, 16, 32, 16, 16] (%q: memref<512xf32>, %k: memr
   %15 = tk.reduce add %14 over [2] : f32
   tk.store %15, %o[d0*16 + d1] : f32, memref<512xf32>
 }
+
+// -----
+
+// As gradients of keys that heads of queries (axis 4) share, which `split-attention` makes for GPUs.
+// CHECK-LABEL: tk.func @along_batches
+// CHECK-NOT:   tk.chain
+// REMARK:      chained products without lanes of rows: they go along several batches
+tk.func @along_batches [32, 16, 32, 16, 3] (%q: memref<1536xf32>, %k: memref<512xf32>, %o: memref<512xf32>) {
+  %0 = tk.load %k[d0*16 + d3] : memref<512xf32> -> f32
+  %1 = tk.load %q[d4*512 + d2*16 + d3] : memref<1536xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = tk.load %q[d4*512 + d2*16 + d1] : memref<1536xf32> -> f32
+  %5 = arith.mulf %3, %4 : f32
+  %6 = tk.reduce add %5 over [2, 4] : f32
+  tk.store %6, %o[d0*16 + d1] : f32, memref<512xf32>
+}

@@ -40,6 +40,36 @@ func.func @shared_heads(%q: tensor<1x6x5x4xf16>, %k: tensor<1x2x7x4xf16>, %l: te
 
 // -----
 
+// Of one kernel where programs are enough: 32 batches, each with 2 blocks of 64 keys of 2 heads.
+// CHECK-LABEL: @summed_where_they_are_made
+// CHECK: %[[DK:.*]], %[[DV:.*]] = tw.attention_key_grad {{.*}} -> (tensor<32x2x65x4xf16>, tensor<32x2x65x4xf16>) loc("m.py":3:0)
+// CHECK-NEXT: return %[[DK]], %[[DV]]
+func.func @summed_where_they_are_made(%q: tensor<32x6x5x4xf16>, %k: tensor<32x2x65x4xf16>, %l: tensor<32x6x5xf32>)
+    -> (tensor<32x2x65x4xf16>, tensor<32x2x65x4xf16>) {
+  %dq, %dk, %dv = tw.attention_backward %q, %k, %k, %q, %q, %l scale 0.5
+    : (tensor<32x6x5x4xf16>, tensor<32x2x65x4xf16>, tensor<32x2x65x4xf16>, tensor<32x6x5x4xf16>,
+       tensor<32x6x5x4xf16>, tensor<32x6x5xf32>)
+      -> (tensor<32x6x5x4xf16>, tensor<32x2x65x4xf16>, tensor<32x2x65x4xf16>) loc("m.py":3:0)
+  func.return %dk, %dv : tensor<32x2x65x4xf16>, tensor<32x2x65x4xf16>
+}
+
+// -----
+
+// 12 batches: too few where three heads are left; programs of two heads of queries are enough.
+// CHECK-LABEL: @summed_in_part
+// CHECK: %[[DK:.*]], %[[DV:.*]] = tw.attention_key_grad {{.*}} -> (tensor<12x6x65x4xf32>, tensor<12x6x65x4xf32>)
+// CHECK: tw.reshape %[[DK]] : tensor<12x6x65x4xf32> -> tensor<12x3x2x65x4xf32>
+func.func @summed_in_part(%q: tensor<12x12x5x4xf16>, %k: tensor<12x3x65x4xf16>, %l: tensor<12x12x5xf32>)
+    -> tensor<12x3x65x4xf16> {
+  %dq, %dk, %dv = tw.attention_backward %q, %k, %k, %q, %q, %l scale 0.5
+    : (tensor<12x12x5x4xf16>, tensor<12x3x65x4xf16>, tensor<12x3x65x4xf16>, tensor<12x12x5x4xf16>,
+       tensor<12x12x5x4xf16>, tensor<12x12x5xf32>)
+      -> (tensor<12x12x5x4xf16>, tensor<12x3x65x4xf16>, tensor<12x3x65x4xf16>)
+  func.return %dk : tensor<12x3x65x4xf16>
+}
+
+// -----
+
 // CHECK-LABEL: @doubles
 // CHECK-NEXT: tw.attention_backward
 // CHECK-NEXT: return

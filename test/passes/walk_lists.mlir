@@ -370,6 +370,49 @@ func.func @lists_change_on_the_way(%q: tensor<64x4xbf16>, %k: tensor<64x4xbf16>,
 
 // -----
 
+// CHECK-LABEL: @several_batches
+// CHECK-NOT: tk.distinct
+// REMARK: no walk along listed blocks: its chain goes along several batches
+func.func @several_batches(%q: tensor<64x4xbf16>, %k: tensor<3x64x4xbf16>, %v: tensor<3x64x4xbf16>, %c: tensor<4xi32>, %l: tensor<4x6xi32>, %m: tensor<4x6xi32>, %g: tensor<4x8xi1>) -> tensor<64x4xf32> {
+  %t = tk.kernel [4, 8, 6] ins(%c, %l : tensor<4xi32>, tensor<4x6xi32>) -> (tensor<4x8xi1>) {
+  ^bb0(%count: tensor<4xi32>, %list: tensor<4x6xi32>, %o: tensor<4x8xi1>):
+    %0 = tk.load %list[d0, d2] : tensor<4x6xi32> -> i32
+    %1 = arith.extsi %0 : i32 to i64
+    %2 = tk.index "d1" : i64
+    %3 = arith.cmpi eq, %1, %2 : i64
+    %4 = tk.index "d2" : i64
+    %5 = tk.load %count[d0] : tensor<4xi32> -> i32
+    %6 = arith.extsi %5 : i32 to i64
+    %7 = arith.cmpi slt, %4, %6 : i64
+    %8 = arith.andi %3, %7 : i1
+    %9 = tk.reduce or %8 over [2] : i1
+    tk.store %9, %o[d0, d1] : i1, tensor<4x8xi1>
+  }
+  %r = tk.kernel [64, 4, 3, 64, 4] ins(%q, %k, %v, %t : tensor<64x4xbf16>, tensor<3x64x4xbf16>, tensor<3x64x4xbf16>, tensor<4x8xi1>) -> (tensor<64x4xf32>) {
+  ^bb0(%qs: tensor<64x4xbf16>, %ks: tensor<3x64x4xbf16>, %vs: tensor<3x64x4xbf16>, %ts: tensor<4x8xi1>, %o: tensor<64x4xf32>):
+    %zero = arith.constant 0.0 : f32
+    %0 = tk.load %qs[d0, d4] : tensor<64x4xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.load %ks[d2, d3, d4] : tensor<3x64x4xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [4] {tk.factors = bf16} : f32
+    %i = tk.index "d0" : i64
+    %j = tk.index "d3" : i64
+    %a = arith.cmpi sge, %i, %j : i64
+    %b = tk.load %ts[d0 floordiv 16, d3 floordiv 16] : tensor<4x8xi1> -> i1
+      %6 = arith.select %b, %5, %zero : f32
+    %7 = tk.load %vs[d2, d3, d1] : tensor<3x64x4xbf16> -> bf16
+    %8 = arith.extf %7 : bf16 to f32
+    %9 = arith.mulf %6, %8 : f32
+    %10 = tk.reduce add %9 over [2, 3] {tk.factors = bf16} : f32
+    tk.store %10, %o[d0, d1] : f32, tensor<64x4xf32>
+  }
+  func.return %r : tensor<64x4xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @checked
 // CHECK-NOT: tk.distinct
 // REMARK: no walk along listed blocks: something is stored or checked in each block
