@@ -20,6 +20,7 @@ TENSOR: tuple[str, ...] = (
     "join-pieces",
     "fold-one-hot-sums",
     "scatter-onto-addends",
+    "share-heads",
 )
 """tw to tw: what every target shares."""
 
@@ -55,7 +56,10 @@ FREEZE: tuple[str, ...] = (
 LONGEST_SORT: Mapping[str, int] = {"cpu": 16384, "gpu": 2048}
 """Elements of a row that a kernel sorts; of 64 bits each, a quarter. A program of a GPU holds them."""
 
-_TENSOR_CPU = {"decompose": f"decompose{{sorts={LONGEST_SORT['cpu']}}}"}
+_TENSOR_CPU = {
+    "decompose": f"decompose{{sorts={LONGEST_SORT['cpu']}}}",
+    "share-heads": "share-heads{calls=true}",
+}
 _KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=all attention=rows}"}
 
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
@@ -80,7 +84,6 @@ _GPU: tuple[str, ...] = (
     "reduce-rows-first",
     "widen-scatters",
     "draw-together",
-    "share-heads",
     "split-attention",
     "split-keys",
     "convert-tw-to-tk{products=half concats=true scatters=any}",

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.index_expr import Expr, as_expr, product
 from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp, dropout_of
 from tilewright.dialects.tw.attention_base import Weights
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
-from tilewright.dialects.types import element_type_of, sizes_of
+from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..fusion.lower_attention import why_library
 from ..rewrite import carry_location, may_rewrite, skip
-
-_PLAIN = (0, 1, 2, 3)
 
 
 @dataclass(frozen=True)
@@ -40,42 +39,64 @@ class ShareHeadsPass(ModulePass):
 
     Programs spell it so that know no shared heads (`repeat_kv`, `repeat_interleave`), also with rows between
     batch and heads. Then `split-keys` can put heads that share keys into one tile, and `split-attention` sums
-    gradients where they are made, which rounds once. Left alone are keys and values that are repeated
-    differently, and gradients of single heads that somebody reads.
+    gradients where they are made, which rounds once. With `calls`, for CPUs, also what a library computes,
+    which needs no copies then; but gradients of halves, of which it rounds each sum. Left alone are keys and
+    values that are repeated differently, and gradients of single heads that somebody reads.
     """
 
     name = "share-heads"
 
+    calls: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for inner in list(op.walk()):
-            if isinstance(inner, AttentionOp | AttentionBackwardOp) and why_library(inner) is None:
-                _share(inner)
+            if isinstance(inner, AttentionOp | AttentionBackwardOp):
+                self._share(inner)
+
+    def _share(self, op: AttentionOp | AttentionBackwardOp) -> None:
+        if self.calls and isinstance(op, AttentionBackwardOp) and is_half(element_type_of(op.query)):
+            skip(op, "heads are not shared: a library would round each sum of their gradients")
+        elif self.calls or why_library(op) is None:
+            _share(op)
+
+
+Put: TypeAlias = Callable[[Operation], SSAValue]
+View: TypeAlias = TransposeOp | ReshapeOp
 
 
 @dataclass(frozen=True)
 class _Repeated:
-    """Heads of `source`, `[..., h, ...]`, `group` times each, as dimension 1 of what `perm` makes of it."""
+    """`views` of `spread`, the first one first, in which each head stands `group` times in a row."""
 
-    source: SSAValue
-    perm: tuple[int, ...]
+    spread: BroadcastOp
+    axis: int
+    """Of `spread`, along which it repeats."""
+    views: tuple[View, ...]
     group: Expr
 
-    @property
-    def head(self) -> int:
-        """Where heads stand in `source`."""
-        return self.perm[1]
+    def once(self, put: Put) -> SSAValue:
+        """The same with each head once."""
+        source, dims = self.spread.source, ints(self.spread.dims)
+        sizes = list(sizes_of(self.spread.result))
+        sizes[self.axis] = as_expr(1)
+        if [n for n in sizes if n.constant != 1] == [n for n in sizes_of(source) if n.constant != 1]:
+            value = _reshaped(source, sizes, put)
+        else:
+            value = put(BroadcastOp(source, sizes, dims))
+        return _through(value, self.views, self.axis, self.group, put)
 
-    @property
-    def sizes(self) -> list[Expr]:
-        """Of `source` as if it had four dimensions."""
-        sizes = list(sizes_of(self.source))
-        if len(sizes) == 5:
-            del sizes[self.head + 1]
-        return sizes
+
+@dataclass(frozen=True)
+class _Sum:
+    """The sum over equal heads that `op` computes of `views` of their gradients."""
+
+    op: SumOp
+    views: tuple[View, ...]
 
 
 def _share(op: AttentionOp | AttentionBackwardOp) -> None:
-    key, value = _repeated(op.key), _repeated(op.value)
+    repeated = _repeated(op.key), _repeated(op.value)
+    key, value = repeated
     if key is None or value is None:
         if key is not value:
             skip(op, "heads are not shared: only its keys or only its values are repeated")
@@ -83,36 +104,24 @@ def _share(op: AttentionOp | AttentionBackwardOp) -> None:
     if key.group != value.group:
         skip(op, f"heads are not shared: keys are repeated {key.group} times, values {value.group} times")
         return
-    sums: list[list[SumOp]] = []
-    if isinstance(op, AttentionBackwardOp):
-        for grad, of in ((op.key_grad, key), (op.value_grad, value)):
-            found = _sums(grad, of)
-            if found is None:
-                skip(op, "heads are not shared: gradients of single heads are read")
-                return
-            sums.append(found)
+    sums: list[list[_Sum]] = []
+    for grad in op.results[1:] if isinstance(op, AttentionBackwardOp) else ():
+        found = _sums(grad, 1, key.group, ())
+        if found is None:
+            skip(op, "heads are not shared: gradients of single heads are read")
+            return
+        sums.append(found)
     if may_rewrite(op, "shares heads of keys"):
         _rewrite(op, (key, value), sums)
 
 
 def _rewrite(
-    op: AttentionOp | AttentionBackwardOp, repeated: Sequence[_Repeated], sums: Sequence[Sequence[SumOp]]
+    op: AttentionOp | AttentionBackwardOp, repeated: Sequence[_Repeated], sums: Sequence[Sequence[_Sum]]
 ) -> None:
     """Replace `op`, and of a backward pass the sums of gradients, those of keys first."""
-    block = op.parent
-    assert block is not None
-
-    def put(new: Operation, before: Operation = op, like: Operation = op) -> SSAValue:
-        carry_location(like, (new,))
-        block.insert_op_before(new, before)
-        return new.results[0]
-
-    def in_order(of: _Repeated) -> SSAValue:
-        sizes = of.sizes
-        flat = of.source if len(sizes_of(of.source)) == 4 else put(ReshapeOp(of.source, sizes))
-        return flat if of.perm == _PLAIN else put(TransposeOp(flat, of.perm))
-
-    keys, values = map(in_order, repeated)
+    put = _puts(op)
+    keys, values = (each.once(put) for each in repeated)
+    replaced: list[tuple[SSAValue, SSAValue]] = []
     how: Weights = {
         "scale": op.scale.value.data,
         "is_causal": op.is_causal is not None,
@@ -122,80 +131,131 @@ def _rewrite(
     if isinstance(op, AttentionOp):
         made = AttentionOp(op.query, keys, values, op.mask, element=element_type_of(op.result), **how)
         put(made)
-        for old, new in zip(op.results, made.results, strict=True):
-            old.replace_all_uses_with(new)
+        replaced += zip(op.results, made.results, strict=True)
     else:
         made = AttentionBackwardOp((op.query, keys, values, op.grad, op.result, op.logsumexp), op.mask, **how)
         put(made)
-        op.query_grad.replace_all_uses_with(made.query_grad)
+        replaced.append((op.query_grad, made.query_grad))
         for grad, of, found in zip(made.results[1:], repeated, sums, strict=True):
-            for old in found:
-                total = grad
-                if of.perm != _PLAIN:
-                    back = [of.perm.index(d) for d in range(4)]
-                    total = put(TransposeOp(grad, back), old, old)
-                old.result.replace_all_uses_with(total)
-                old.detach()
-                old.erase()
+            for each in found:
+                at = _puts(each.op)
+                total = _through(grad, each.views, 1, of.group, at)
+                replaced.append((each.op.result, _reshaped(total, sizes_of(each.op.result), at)))
+    for old, new in replaced:
+        old.replace_all_uses_with(new)
     for result in op.results:
         _erase_readers(result)
     op.detach()
     op.erase()
 
 
+def _puts(before: Operation) -> Put:
+    """What puts ops in front of one for which they stand."""
+    block = before.parent
+    assert block is not None
+
+    def put(new: Operation) -> SSAValue:
+        carry_location(before, (new,))
+        block.insert_op_before(new, before)
+        return new.results[0]
+
+    return put
+
+
 def _erase_readers(value: SSAValue) -> None:
-    """Views whose sums are gone."""
+    """Views whose sums are replaced."""
     for op in {use.operation: None for use in value.uses}:
         _erase_readers(op.results[0])
         op.detach()
         op.erase()
 
 
+# Which heads are equal: `axis` has each head `group` times in a row
+
+
 def _repeated(value: SSAValue) -> _Repeated | None:
     """What `value` repeats, if that is each of its heads."""
-    perm = _PLAIN
-    if isinstance(op := value.owner, TransposeOp):
-        value, perm = op.source, tuple(ints(op.perm))
-    joined = value.owner
-    if not isinstance(joined, ReshapeOp) or not isinstance(spread := joined.source.owner, BroadcastOp):
-        return None
-    head, sizes, source = perm[1], sizes_of(spread.result), sizes_of(spread.source)
-    if not _is_joined(sizes, sizes_of(joined.result), head):
-        return None
-    dims = tuple(ints(spread.dims))
-    others = [d for d in range(5) if d != head + 1]
-    if any(d not in dims or source[dims.index(d)] != sizes[d] for d in others):
-        return None
-    if head + 1 in dims and source[head + 1].constant != 1:
-        return None
-    return _Repeated(spread.source, perm, sizes[head + 1])
-
-
-def _is_joined(apart: Sequence[Expr], joined: Sequence[Expr], head: int) -> bool:
-    """Whether a reshape between these makes one of dimensions `head` and the one behind it."""
-    if len(apart) != 5:
-        return False
-    return [*apart[:head], apart[head] * apart[head + 1], *apart[head + 2 :]] == list(joined)
-
-
-def _sums(grad: SSAValue, of: _Repeated) -> list[SumOp] | None:
-    """The sums over equal heads, if nothing else reads their gradients."""
-    found: list[SumOp] = []
-    values = [grad]
-    if of.perm != _PLAIN:
-        ops = [use.operation for use in grad.uses]
-        back = tuple(of.perm.index(d) for d in range(4))
-        if not all(isinstance(op, TransposeOp) and tuple(ints(op.perm)) == back for op in ops):
+    axis, views = 1, list[View]()
+    while isinstance(op := value.owner, TransposeOp | ReshapeOp):
+        views.insert(0, op)
+        before = ints(op.perm)[axis] if isinstance(op, TransposeOp) else _last_of(op.result, axis, op.source)
+        if before is None:
             return None
-        values = [op.results[0] for op in dict.fromkeys(ops)]
-    for value in values:
-        for use in value.uses:
-            op = use.operation
-            if not isinstance(op, ReshapeOp) or not _is_joined(sizes_of(op.result), sizes_of(value), of.head):
+        axis, value = before, op.source
+    if not isinstance(op, BroadcastOp):
+        return None
+    group, dims = sizes_of(op.result)[axis], ints(op.dims)
+    repeats = axis not in dims or sizes_of(op.source)[dims.index(axis)].constant == 1
+    found = _Repeated(op, axis, tuple(views), group)
+    return found if repeats and group.constant != 1 and _divided(found) else None
+
+
+def _divided(found: _Repeated) -> bool:
+    """Whether each view keeps a group together."""
+    axis = found.axis
+    for op in found.views:
+        moved = _moved(op, axis)
+        if moved is None or sizes_of(op.result)[moved].exact_div(found.group) is None:
+            return False
+        axis = moved
+    return True
+
+
+def _sums(grad: SSAValue, axis: int, group: Expr, views: tuple[View, ...]) -> list[_Sum] | None:
+    """The sums over equal heads, if nothing else reads their gradients."""
+    found: list[_Sum] = []
+    for op in {use.operation: None for use in grad.uses}:
+        if isinstance(op, TransposeOp | ReshapeOp):
+            moved = _moved(op, axis)
+            whole = moved is not None and sizes_of(op.result)[moved].exact_div(group) is not None
+            more = _sums(op.result, moved, group, (*views, op)) if moved is not None and whole else None
+            if more is None:
                 return None
-            for sum_use in op.result.uses:
-                total = sum_use.operation
-                if not isinstance(total, SumOp) or tuple(ints(total.axes)) != (of.head + 1,):
-                    return None
-                found.append(total)
+            found += more
+        elif isinstance(op, SumOp) and sizes_of(grad)[axis] == group and _axes(op) == [axis]:
+            found.append(_Sum(op, views))
+        else:
+            return None
     return found
+
+
+def _axes(op: SumOp) -> list[int]:
+    """Those that have more than one element."""
+    return [axis for axis in ints(op.axes) if sizes_of(op.source)[axis].constant != 1]
+
+
+def _moved(op: View, axis: int) -> int | None:
+    """Where `axis` is behind a view; of a reshape, the axis of which its elements are the last digits."""
+    return ints(op.perm).index(axis) if isinstance(op, TransposeOp) else _last_of(op.source, axis, op.result)
+
+
+def _last_of(value: SSAValue, axis: int, other: SSAValue) -> int | None:
+    """The axis of `other`, a reshape of `value`, whose elements are as far apart as those of `axis`."""
+    far = product(sizes_of(value)[axis + 1 :])
+    sizes = sizes_of(other)
+    found = [a for a, n in enumerate(sizes) if n.constant != 1 and product(sizes[a + 1 :]) == far]
+    return found[0] if found else None
+
+
+def _through(value: SSAValue, views: Sequence[View], axis: int, group: Expr, put: Put) -> SSAValue:
+    """The views of `value`, which has each head once."""
+    for op in views:
+        moved = _moved(op, axis)
+        assert moved is not None
+        axis = moved
+        if isinstance(op, TransposeOp):
+            value = put(TransposeOp(value, ints(op.perm)))
+            continue
+        sizes = list(sizes_of(op.result))
+        once = sizes[axis].exact_div(group)
+        assert once is not None
+        sizes[axis] = once
+        value = _reshaped(value, sizes, put)
+    return value
+
+
+def _reshaped(value: SSAValue, sizes: Sequence[Expr], put: Put) -> SSAValue:
+    """Whatever is a reshape of a reshape needs no more than one."""
+    if isinstance(op := value.owner, ReshapeOp):
+        value = op.source
+    return value if list(sizes) == list(sizes_of(value)) else put(ReshapeOp(value, sizes))

@@ -213,15 +213,15 @@ FAULTS = (
     Fault(
         "heads-that-are-tiled",
         _T + "share_heads.py",
-        "others = [d for d in range(5) if d != head + 1]",
-        "others = [d for d in range(5) if d != head]",
-        "all heads of keys in a row, again and again, are taken for each of them repeated",
+        "if n.constant != 1 and product(sizes[a + 1 :]) == far]",
+        "if n.constant != 1 and product(sizes[a + 1 :]) != far]",
+        "repeated rows, or all heads again and again, are taken for repeated heads",
     ),
     Fault(
         "gradients-of-single-heads",
         _T + "share_heads.py",
-        "or tuple(ints(total.axes)) != (of.head + 1,):",
-        "or len(ints(total.axes)) != 1:",
+        "sizes_of(grad)[axis] == group and _axes(op) == [axis]:",
+        "sizes_of(grad)[axis] == group:",
         "gradients of heads that are summed across groups are those of groups",
     ),
     Fault(
