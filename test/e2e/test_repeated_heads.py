@@ -1,4 +1,4 @@
-"""Heads of keys that programs repeat for heads of queries are shared on CPUs: as exact, and nothing is copied."""
+"""Heads of keys that programs repeat for heads of queries are shared on CPUs: as exact, without copies."""
 
 from __future__ import annotations
 
