@@ -56,9 +56,10 @@ def partition(
     correct_types(joint)
     look_up_gradients(joint)
     keep_what_is_read(joint)
-    if again(joint):
+    products = again(joint)
+    if products:
         recompute_weights(joint, how["num_fwd_outputs"])
-    keep_shorter(joint, _ATTENTION)
+    keep_shorter(joint, _ATTENTION, products=products)
     recompute_positions(joint)
     recompute_windows(joint)
     keep_whole(joint)

@@ -3,9 +3,9 @@
     k2 = view(clone(expand(k, 3)));  attention(q, k2, v2)        kept: k, not k2
     f2 = cat([f, f])                 ->     view(clone(expand(f, 2)))
 
-Heads of keys and values that heads of queries share are repeated before attention: torch keeps the copies,
-since attention reads memory. Kernels of ours read repeated elements where they are. Nor would torch compute a
-`cat` again, as of the angles of rotary embeddings; of an `expand`, it decides by size.
+Heads of keys and values that heads of queries share are repeated before attention, or before its products:
+torch keeps the copies, since these read memory. Kernels of ours read repeated elements where they are. Nor
+would torch compute a `cat` again, as of the angles of rotary embeddings; of an `expand`, it decides by size.
 """
 
 from __future__ import annotations
@@ -22,15 +22,21 @@ from .joint_nodes import call_like, is_view
 _ATEN = torch.ops.aten
 
 
-def keep_shorter(joint: GraphModule, attention: Sequence[Any]) -> None:
-    """Of a joint graph; `attention`: operators whose second and third operands may be repeated."""
+def keep_shorter(joint: GraphModule, attention: Sequence[Any], *, products: bool = False) -> None:
+    """Of a joint graph; `attention`: operators whose second and third operands may be repeated.
+
+    With `products`, what these multiply, too: kernels of ours compute them, as many as read one copy.
+    """
     for node in list(joint.graph.find_nodes(op="call_function", target=_ATEN.cat.default)):
         _expand(joint, node)
     for target in attention:
         for node in joint.graph.find_nodes(op="call_function", target=target):
             for operand in node.args[1:3]:
-                for copied in _copied(operand):
-                    copied.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+                _recompute(operand)
+    if products:
+        for node in joint.graph.find_nodes(op="call_function", target=_ATEN.bmm.default):
+            for operand in node.args[:2]:
+                _recompute(operand)
 
 
 def _expand(joint: GraphModule, cat: Node) -> None:
@@ -55,6 +61,11 @@ def _expand(joint: GraphModule, cat: Node) -> None:
     joint.graph.erase_node(cat)
 
 
+def _recompute(operand: Any) -> None:
+    for copied in _copied(operand):
+        copied.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+
+
 def _copied(node: Any) -> list[Node]:
     """The copy that `node` is a view of, and those views, if it repeats what gradients of attention read."""
     found: list[Node] = []
@@ -63,7 +74,7 @@ def _copied(node: Any) -> list[Node]:
         source: Any = node.args[0]
         if node.target is _ATEN.clone.default:
             readers = [str(user.target) for copied in found for user in copied.users]
-            needed = any("attention_backward" in reader for reader in readers)
+            needed = any("attention_backward" in reader or "bmm" in reader for reader in readers)
             return found if needed and source.target is _ATEN.expand.default else []
         if not is_view(node):
             break

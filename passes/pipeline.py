@@ -95,6 +95,7 @@ _GPU: tuple[str, ...] = (
     "chain-products",
     "recompute-products",
     "widen-scores",
+    "sum-chains",
     "sum-in-chains",
     "walk-lists",
     "sum-in-products",

@@ -160,6 +160,27 @@ def test_gradients_need_no_weights(function: Any, shared: bool) -> None:
         assert [sum(graph.kernels.values()) for graph in (forward, backward)] == [1, 2]
 
 
+def test_gradients_of_repeated_keys_are_summed_where_they_are_made() -> None:
+    """Those of queries, and those of keys and values, of three heads of queries each: two kernels."""
+
+    def repeated(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return written_out(q, *(t.repeat_interleave(3, 1) for t in (k, v)))
+
+    q, (k, v) = floats(32, 6, 71, 16), (floats(32, 2, 75, 16, seed=i) for i in (1, 2))
+    leaves = [t.bfloat16().requires_grad_() for t in (q, k, v)]
+    grad = floats(32, 6, 71, 16, seed=8)
+
+    def gradients(function: Any, dtype: torch.dtype) -> list[Tensor]:
+        given = [t.detach().to(dtype).requires_grad_() for t in leaves]
+        return list(torch.autograd.grad(function(*given), given, grad.to(dtype)))
+
+    found, wanted = (gradients(f, torch.bfloat16) for f in (compiled(repeated), repeated))
+    assert (verdict := judge(found, wanted, gradients(repeated, torch.float64))), verdict.why
+    torch._dynamo.reset()
+    forward, backward = tilewright.explain(repeated, *leaves, options=OPTIONS).graphs
+    assert [sum(graph.kernels.values()) for graph in (forward, backward)] == [1, 2]
+
+
 def soft(q: Tensor, k: Tensor) -> Tensor:
     return ((q @ k.transpose(-2, -1)).to(torch.promote_types(q.dtype, torch.float32)) * 0.25).softmax(-1)
 

@@ -8,6 +8,13 @@ _L, _F = "passes/layout/", "passes/fusion/"
 
 FAULTS = (
     Fault(
+        "infinite-factors-outside",
+        _F + "sum_chains.py",
+        "if number is not None and isfinite(number):",
+        "if number is not None or over.isdisjoint(domains.get(factor, over)):",
+        "sums of products by infinity are products of sums",
+    ),
+    Fault(
         "frozen-if-any",
         _L + "frozen.py",
         "elif operands and all(v in found for v in operands):",

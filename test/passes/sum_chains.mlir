@@ -1,0 +1,215 @@
+// RUN: tilewright-opt %s -p sum-chains --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p sum-chains --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p sum-chains --split-input-file --check-semantics -o /dev/null
+
+// 256 batches in pairs: the sum over rows (axis 3) goes over both of a pair (axis 4) as well. Its results are
+// not rounded before they are added; a number is multiplied behind.
+// CHECK-LABEL: @pairs
+// CHECK: %[[R:.*]] = tk.kernel [128, 4, 4, 2, 6, 4] ins(%k, %q : {{.*}}) -> (tensor<128x4x4xf16>)
+// CHECK-NOT: tk.kernel
+// CHECK: tk.load %{{.*}}[d0, d1, d5]
+// CHECK: tk.load %{{.*}}[d0*2 + d3, d4, d5]
+// CHECK: %[[S:.*]] = tk.reduce add %{{.*}} over [5] {tk.factors = f16}
+// CHECK-NOT: arith.truncf
+// CHECK: %[[T:.*]] = tk.reduce add %{{.*}} over [3, 4] {tk.factors = f16} : f32 loc("m.py":3:0)
+// CHECK-NEXT: %[[U:.*]] = arith.mulf %[[T]], %{{.*}} : f32 loc("m.py":5:0)
+// CHECK-NEXT: arith.truncf %[[U]]
+// CHECK: } loc("m.py":5:0)
+// CHECK-NEXT: return %[[R]]
+func.func @pairs(%k: tensor<256x4x4xf16>, %q: tensor<256x6x4xf16>) -> tensor<128x4x4xf16> {
+  %g = tk.kernel [256, 4, 4, 6, 4] ins(%k, %q : tensor<256x4x4xf16>, tensor<256x6x4xf16>) -> (tensor<256x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %b: tensor<256x6x4xf16>, %r: tensor<256x4x4xf16>):
+    %0 = tk.load %a[d0 floordiv 2, d1, d4] : tensor<256x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.load %b[d0, d3, d4] : tensor<256x6x4xf16> -> f16
+    %3 = arith.extf %2 : f16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [4] {tk.factors = f16} : f32
+    %6 = tk.load %b[d0, d3, d2] : tensor<256x6x4xf16> -> f16
+    %7 = arith.extf %6 : f16 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = tk.reduce add %8 over [3] {tk.factors = f16} : f32 loc("m.py":3:0)
+    %10 = arith.constant 0.125 : f32
+    %11 = arith.mulf %9, %10 : f32
+    %12 = arith.truncf %11 : f32 to f16
+    tk.store %12, %r[d0, d1, d2] : f16, tensor<256x4x4xf16>
+  }
+  %s = tk.kernel [128, 4, 4, 2] ins(%g : tensor<256x4x4xf16>) -> (tensor<128x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %r: tensor<128x4x4xf16>):
+    %0 = tk.load %a[d0*2 + d3, d1, d2] : tensor<256x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.reduce add %1 over [3] : f32 loc("m.py":5:0)
+    %3 = arith.truncf %2 : f32 to f16
+    tk.store %3, %r[d0, d1, d2] : f16, tensor<128x4x4xf16>
+  } loc("m.py":5:0)
+  func.return %s : tensor<128x4x4xf16>
+}
+
+// -----
+
+// Somebody reads the results of single batches.
+// CHECK-LABEL: @read_elsewhere
+// CHECK-COUNT-2: tk.kernel
+func.func @read_elsewhere(%k: tensor<256x4x4xf16>, %q: tensor<256x6x4xf16>) -> (tensor<128x4x4xf16>, tensor<256x4x4xf16>) {
+  %g = tk.kernel [256, 4, 4, 6, 4] ins(%k, %q : tensor<256x4x4xf16>, tensor<256x6x4xf16>) -> (tensor<256x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %b: tensor<256x6x4xf16>, %r: tensor<256x4x4xf16>):
+    %0 = tk.load %a[d0 floordiv 2, d1, d4] : tensor<256x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.load %b[d0, d3, d4] : tensor<256x6x4xf16> -> f16
+    %3 = arith.extf %2 : f16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [4] {tk.factors = f16} : f32
+    %6 = tk.load %b[d0, d3, d2] : tensor<256x6x4xf16> -> f16
+    %7 = arith.extf %6 : f16 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = tk.reduce add %8 over [3] {tk.factors = f16} : f32 loc("m.py":3:0)
+    %10 = arith.constant 0.125 : f32
+    %11 = arith.mulf %9, %10 : f32
+    %12 = arith.truncf %11 : f32 to f16
+    tk.store %12, %r[d0, d1, d2] : f16, tensor<256x4x4xf16>
+  }
+  %s = tk.kernel [128, 4, 4, 2] ins(%g : tensor<256x4x4xf16>) -> (tensor<128x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %r: tensor<128x4x4xf16>):
+    %0 = tk.load %a[d0*2 + d3, d1, d2] : tensor<256x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.reduce add %1 over [3] : f32 loc("m.py":5:0)
+    %3 = arith.truncf %2 : f32 to f16
+    tk.store %3, %r[d0, d1, d2] : f16, tensor<128x4x4xf16>
+  } loc("m.py":5:0)
+  func.return %s, %g : tensor<128x4x4xf16>, tensor<256x4x4xf16>
+}
+
+// -----
+
+// No sum.
+// CHECK-LABEL: @maxima
+// CHECK-COUNT-2: tk.kernel
+func.func @maxima(%k: tensor<256x4x4xf16>, %q: tensor<256x6x4xf16>) -> tensor<128x4x4xf16> {
+  %g = tk.kernel [256, 4, 4, 6, 4] ins(%k, %q : tensor<256x4x4xf16>, tensor<256x6x4xf16>) -> (tensor<256x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %b: tensor<256x6x4xf16>, %r: tensor<256x4x4xf16>):
+    %0 = tk.load %a[d0 floordiv 2, d1, d4] : tensor<256x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.load %b[d0, d3, d4] : tensor<256x6x4xf16> -> f16
+    %3 = arith.extf %2 : f16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [4] {tk.factors = f16} : f32
+    %6 = tk.load %b[d0, d3, d2] : tensor<256x6x4xf16> -> f16
+    %7 = arith.extf %6 : f16 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = tk.reduce add %8 over [3] {tk.factors = f16} : f32 loc("m.py":3:0)
+    %10 = arith.constant 0.125 : f32
+    %11 = arith.mulf %9, %10 : f32
+    %12 = arith.truncf %11 : f32 to f16
+    tk.store %12, %r[d0, d1, d2] : f16, tensor<256x4x4xf16>
+  }
+  %s = tk.kernel [128, 4, 4, 2] ins(%g : tensor<256x4x4xf16>) -> (tensor<128x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %r: tensor<128x4x4xf16>):
+    %0 = tk.load %a[d0*2 + d3, d1, d2] : tensor<256x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.reduce max %1 over [3] : f32 loc("m.py":5:0)
+    %3 = arith.truncf %2 : f32 to f16
+    tk.store %3, %r[d0, d1, d2] : f16, tensor<128x4x4xf16>
+  } loc("m.py":5:0)
+  func.return %s : tensor<128x4x4xf16>
+}
+
+// -----
+
+// CHECK-LABEL: @few_programs
+// CHECK-COUNT-2: tk.kernel
+// REMARK: its results are summed elsewhere: few programs would go a long way
+func.func @few_programs(%k: tensor<254x4x4xf16>, %q: tensor<254x6x4xf16>) -> tensor<127x4x4xf16> {
+  %g = tk.kernel [254, 4, 4, 6, 4] ins(%k, %q : tensor<254x4x4xf16>, tensor<254x6x4xf16>) -> (tensor<254x4x4xf16>) {
+  ^bb0(%a: tensor<254x4x4xf16>, %b: tensor<254x6x4xf16>, %r: tensor<254x4x4xf16>):
+    %0 = tk.load %a[d0 floordiv 2, d1, d4] : tensor<254x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.load %b[d0, d3, d4] : tensor<254x6x4xf16> -> f16
+    %3 = arith.extf %2 : f16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [4] {tk.factors = f16} : f32
+    %6 = tk.load %b[d0, d3, d2] : tensor<254x6x4xf16> -> f16
+    %7 = arith.extf %6 : f16 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = tk.reduce add %8 over [3] {tk.factors = f16} : f32 loc("m.py":3:0)
+    %10 = arith.constant 0.125 : f32
+    %11 = arith.mulf %9, %10 : f32
+    %12 = arith.truncf %11 : f32 to f16
+    tk.store %12, %r[d0, d1, d2] : f16, tensor<254x4x4xf16>
+  }
+  %s = tk.kernel [127, 4, 4, 2] ins(%g : tensor<254x4x4xf16>) -> (tensor<127x4x4xf16>) {
+  ^bb0(%a: tensor<254x4x4xf16>, %r: tensor<127x4x4xf16>):
+    %0 = tk.load %a[d0*2 + d3, d1, d2] : tensor<254x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.reduce add %1 over [3] : f32 loc("m.py":5:0)
+    %3 = arith.truncf %2 : f32 to f16
+    tk.store %3, %r[d0, d1, d2] : f16, tensor<127x4x4xf16>
+  } loc("m.py":5:0)
+  func.return %s : tensor<127x4x4xf16>
+}
+
+// -----
+
+// A factor that may be infinite stays where it was, whatever batches it belongs to.
+// CHECK-LABEL: @factors_of_batches
+// CHECK-COUNT-2: tk.kernel
+// REMARK: its results are summed elsewhere: together they are no chain that goes along batches
+func.func @factors_of_batches(%k: tensor<256x4x4xf16>, %q: tensor<256x6x4xf16>, %w: tensor<256xf32>) -> tensor<128x4x4xf16> {
+  %g = tk.kernel [256, 4, 4, 6, 4] ins(%k, %q, %w : tensor<256x4x4xf16>, tensor<256x6x4xf16>, tensor<256xf32>) -> (tensor<256x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %b: tensor<256x6x4xf16>, %c: tensor<256xf32>, %r: tensor<256x4x4xf16>):
+    %0 = tk.load %a[d0 floordiv 2, d1, d4] : tensor<256x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.load %b[d0, d3, d4] : tensor<256x6x4xf16> -> f16
+    %3 = arith.extf %2 : f16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [4] {tk.factors = f16} : f32
+    %6 = tk.load %b[d0, d3, d2] : tensor<256x6x4xf16> -> f16
+    %7 = arith.extf %6 : f16 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = tk.reduce add %8 over [3] {tk.factors = f16} : f32 loc("m.py":3:0)
+    %10 = tk.load %c[d0] : tensor<256xf32> -> f32
+    %11 = arith.mulf %9, %10 : f32
+    %12 = arith.truncf %11 : f32 to f16
+    tk.store %12, %r[d0, d1, d2] : f16, tensor<256x4x4xf16>
+  }
+  %s = tk.kernel [128, 4, 4, 2] ins(%g : tensor<256x4x4xf16>) -> (tensor<128x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %r: tensor<128x4x4xf16>):
+    %0 = tk.load %a[d0*2 + d3, d1, d2] : tensor<256x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.reduce add %1 over [3] : f32 loc("m.py":5:0)
+    %3 = arith.truncf %2 : f32 to f16
+    tk.store %3, %r[d0, d1, d2] : f16, tensor<128x4x4xf16>
+  } loc("m.py":5:0)
+  func.return %s : tensor<128x4x4xf16>
+}
+// -----
+// CHECK-LABEL: @factors_of_rows
+// CHECK-COUNT-2: tk.kernel
+// REMARK: its results are summed elsewhere: together they are no chain that goes along batches
+func.func @factors_of_rows(%k: tensor<256x4x4xf16>, %q: tensor<256x6x4xf16>, %w: tensor<256xf32>) -> tensor<128x4x4xf16> {
+  %g = tk.kernel [256, 4, 4, 6, 4] ins(%k, %q, %w : tensor<256x4x4xf16>, tensor<256x6x4xf16>, tensor<256xf32>) -> (tensor<256x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %b: tensor<256x6x4xf16>, %c: tensor<256xf32>, %r: tensor<256x4x4xf16>):
+    %0 = tk.load %a[d0 floordiv 2, d1, d4] : tensor<256x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.load %b[d0, d3, d4] : tensor<256x6x4xf16> -> f16
+    %3 = arith.extf %2 : f16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [4] {tk.factors = f16} : f32
+    %6 = tk.load %b[d0, d3, d2] : tensor<256x6x4xf16> -> f16
+    %7 = arith.extf %6 : f16 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = tk.reduce add %8 over [3] {tk.factors = f16} : f32 loc("m.py":3:0)
+    %10 = tk.load %c[d1] : tensor<256xf32> -> f32
+    %11 = arith.mulf %9, %10 : f32
+    %12 = arith.truncf %11 : f32 to f16
+    tk.store %12, %r[d0, d1, d2] : f16, tensor<256x4x4xf16>
+  }
+  %s = tk.kernel [128, 4, 4, 2] ins(%g : tensor<256x4x4xf16>) -> (tensor<128x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %r: tensor<128x4x4xf16>):
+    %0 = tk.load %a[d0*2 + d3, d1, d2] : tensor<256x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.reduce add %1 over [3] : f32 loc("m.py":5:0)
+    %3 = arith.truncf %2 : f32 to f16
+    tk.store %3, %r[d0, d1, d2] : f16, tensor<128x4x4xf16>
+  } loc("m.py":5:0)
+  func.return %s : tensor<128x4x4xf16>
+}
