@@ -72,6 +72,8 @@ class Bodies:
     """Elements of a column that are near when they are walked again."""
     parts: bool = False
     """Whether long reductions are split in parts later, which store what lies along them as they go."""
+    settled: bool = False
+    """Whether all kernels had their chance to join what they read."""
 
     _known: dict[KernelOp, Contents] = field(default_factory=dict[KernelOp, Contents])
 

@@ -282,7 +282,8 @@ def _in_parts(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) 
     """Whether the consumer sums what the producer makes, so that parts of both can be alike.
 
     `split-reductions` splits such a kernel for certain. Another reader of the producer may join it yet, but
-    not one that waits for the sum: the step of LAMB reads an update, and the norm of it.
+    not one that waits for the sum: the step of LAMB reads an update, and the norm of it. Nor does any where
+    the bodies are `settled`.
     """
     of_p, of_c = bodies.of(producer), bodies.of(consumer)
     if not bodies.parts or of_p.reduced or count(m.space) < _SPLIT:
@@ -292,7 +293,8 @@ def _in_parts(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) 
     kinds = {type(op) for body in (of_p, of_c) for op in body.block.ops}
     readers = {use.operation for result in producer.results for use in result.uses}
     others = [r for r in readers - {consumer} if isinstance(r, KernelOp)]
-    return kinds.isdisjoint(_WHOLE) and all(_waits_for(other, consumer) for other in others)
+    free = bodies.settled or all(_waits_for(other, consumer) for other in others)
+    return free and kinds.isdisjoint(_WHOLE)
 
 
 def _waits_for(op: Operation, other: Operation) -> bool:

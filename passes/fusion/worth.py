@@ -15,7 +15,7 @@ from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float8, sizes_of
 
-from .body import loads_of
+from .body import loads_of, reduced_axes
 from .cost import (
     BYTE_COST,
     MEMORY_BYTE_COST,
@@ -79,6 +79,8 @@ def _only_widens(kernel: KernelOp) -> bool:
         return False
     if all(type(op) in _WIDENING for op in ops):
         return True
+    if any(reduced_axes(op) for op in ops):
+        return False
     return isinstance(narrow, AnyFloat) and len(loads_of(source)) == 1 and body_cost(ops) <= _LITTLE
 
 

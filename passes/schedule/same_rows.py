@@ -126,16 +126,21 @@ def _read_alike(kernel: KernelOp, other: KernelOp) -> Subscripts | None:
 
 
 def _may_follow(kernel: KernelOp, other: KernelOp, near: Sequence[Operation]) -> bool:
-    """Whether `kernel` stands behind `other`, or nothing between the two needs it."""
-    return near.index(other) < near.index(kernel) or users_to_sink(kernel, other) == []
+    """Whether `kernel` stands behind `other`, or can, with all between the two that needs it."""
+    return near.index(other) < near.index(kernel) or isinstance(users_to_sink(kernel, other), list)
 
 
-def later_of(kernel: KernelOp, other: KernelOp) -> Operation:
-    """What stands behind both, or `kernel` itself if that is the later one."""
+def later_of(kernel: KernelOp, other: KernelOp) -> tuple[Operation, Sequence[Operation]]:
+    """What stands behind both, or `kernel` itself if that is the later one.
+
+    And what must move there with `kernel`, which may follow `other`.
+    """
     op: Operation | None = kernel
     while op is not None and op is not other:
         op = op.next_op
     if op is None:
-        return kernel
+        return kernel, ()
     assert op.next_op is not None
-    return op.next_op
+    waiting = users_to_sink(kernel, other)
+    assert not isinstance(waiting, str)
+    return op.next_op, waiting

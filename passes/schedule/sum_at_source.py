@@ -134,7 +134,8 @@ class _Sum:
         split.erase()
         block = kernel.parent
         assert block is not None
-        block.insert_ops_before([parts, rest], later_of(kernel, producer))
+        behind, waiting = later_of(kernel, producer)
+        block.insert_ops_before([parts, rest], behind)
         undo: Undo = {}
         complete = _complete(parts, rest, inside)
         if made:
@@ -145,6 +146,9 @@ class _Sum:
         if isinstance(found, Match) and not isinstance(sunk, str) and may_rewrite(kernel, "summed in parts"):
             take_results(rest, kernel.results)
             block.erase_op(kernel)
+            for op in waiting:
+                op.detach()
+            block.insert_ops_before(waiting, behind)
             merged = merge(producer, parts, self.bodies, found, sunk)
             simplify_body(merged)
             self.bodies.changed(merged)

@@ -40,11 +40,31 @@ def normed(x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
     return made / made.norm(), made
 
 
+def learned_numbers(g: Tensor, x: Tensor, s: Tensor) -> tuple[Tensor, ...]:
+    """Gradients of the terms of a scale times rows, and a bias, and one number beside, and of the rows."""
+    return (g * x).sum(), g.sum(0), g.sum(), g * s
+
+
+def of_halves(g: Tensor, x: Tensor) -> tuple[Tensor, ...]:
+    """Gradients of one number and of a bias beside other work, rounded."""
+    g, x = g.bfloat16(), x.bfloat16()
+    return (g * x).sum(), torch.tanh(g), g.sum(0)
+
+
+def weights(g: Tensor, x: Tensor, y: Tensor, z: Tensor) -> tuple[Tensor, ...]:
+    """Gradients of the weights of a sum of two images, and a product that reads what they are made of."""
+    made = g * torch.sigmoid(x + y)
+    return (made * x).sum(), (made * y).sum(), made @ z
+
+
 CASES: dict[str, tuple[Function, tuple[tuple[int, ...], ...], int]] = {
     "gate": (gate, ((33, 4099), (33, 4099), (1,)), 2),
     "pairs": (pairs, ((3, 17), (17, 17)), 2),
     "squared": (squared, ((1031, 509), (1031, 509)), 2),
     "normed": (normed, ((1031, 509), (1031, 509)), 3),
+    "learned numbers": (learned_numbers, ((259, 131), (259, 131), (1,)), 2),
+    "of halves": (of_halves, ((1024, 512), (1024, 512)), 2),
+    "weights": (weights, ((516, 257), (516, 257), (516, 257), (257, 3)), 2),
     "router": (router, ((33, 9),), 2),
 }
 

@@ -18,6 +18,24 @@ func.func @norm_behind_product(%x: tensor<32x16xbf16>, %y: tensor<16x64xbf16>) -
 
 // -----
 
+// What is summed to floats is no wider than its terms: they join the sum, and not the product.
+// CHECK-LABEL: @sums_of_what_reads_a_product
+// CHECK:       %[[P:.*]] = tk.kernel [32, 64, 16] {{.*}} -> (tensor<32x64xbf16>)
+// CHECK:       tk.kernel [32, 64] ins(%[[P]], %z : {{.*}}) -> (tensor<64xf32>)
+// CHECK:       tk.kernel [64]
+// CHECK-NOT:   tk.kernel
+func.func @sums_of_what_reads_a_product(%x: tensor<32x16xbf16>, %y: tensor<16x64xbf16>, %z: tensor<32x64xbf16>)
+    -> (tensor<32x64xbf16>, tensor<f32>) {
+  %p = tw.matmul %x, %y : (tensor<32x16xbf16>, tensor<16x64xbf16>) -> tensor<32x64xbf16>
+  %t = tw.mul %p, %z : tensor<32x64xbf16>
+  %f = tw.cast %t : tensor<32x64xbf16> -> tensor<32x64xf32>
+  %s = tw.sum %f over [0] : tensor<32x64xf32> -> tensor<64xf32>
+  %r = tw.sum %s over [0] : tensor<64xf32> -> tensor<f32>
+  func.return %p, %r : tensor<32x64xbf16>, tensor<f32>
+}
+
+// -----
+
 // What takes the place of the product's result joins it at once.
 // CHECK-LABEL: @epilogue
 // CHECK:       tk.kernel [32, 64, 16] {{.*}} -> (tensor<32x64xbf16>)

@@ -389,3 +389,19 @@ func.func @columns_first(%x: tensor<128x3xbf16>) -> (tensor<3xbf16>, tensor<128x
   %y = tw.cast %d : tensor<128x3xf32> -> tensor<128x3xbf16>
   func.return %s, %y : tensor<3xbf16>, tensor<128x3xbf16>
 }
+
+// -----
+
+// What reads the sum, and stands before that kernel, moves behind it with the sum.
+
+// CHECK-LABEL: @read_before_the_rows_are
+// CHECK:      %e, %[[P:.*]] = tk.kernel [2, 64, 3] ins(%x : tensor<128x3xf32>) -> (tensor<128x3xf32>, tensor<2x3xf32>)
+// CHECK:      %[[S:.*]] = tk.kernel [2, 3] ins(%[[P]] :
+// CHECK:      tw.reshape %[[S]]
+// CHECK-NOT:  tk.kernel
+func.func @read_before_the_rows_are(%x: tensor<128x3xf32>) -> (tensor<1x3xf32>, tensor<128x3xf32>) {
+  %s = tw.sum %x over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  %v = tw.reshape %s : tensor<3xf32> -> tensor<1x3xf32>
+  %e = tw.exp %x : tensor<128x3xf32>
+  func.return %v, %e : tensor<1x3xf32>, tensor<128x3xf32>
+}
