@@ -9,7 +9,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
-from .torch_internals import is_operator, is_view_operator
+from .torch_internals import is_operator, is_view_operator, size_expression
 
 _PRODUCTS: tuple[Any, ...] = (
     torch.ops.aten.mm.default,
@@ -73,3 +73,16 @@ def argument(node: Node, name: str) -> Any:
     parameters: Any = cast("Any", node.target)._schema.arguments
     place = [p.name for p in parameters].index(name)
     return node.args[place] if place < len(node.args) else parameters[place].default_value
+
+
+def sizes_of(node: Node) -> list[Any]:
+    """Numbers, or expressions of symbols; none of what is no tensor."""
+    value = node.meta["val"]
+    sizes: Any = value.shape if isinstance(value, torch.Tensor) else ()
+    return [size_of(size) for size in sizes]
+
+
+def size_of(size: Any) -> Any:
+    """The number, or the expression of symbols, that a size or an argument is."""
+    size = size.meta["val"] if isinstance(size, Node) else size
+    return size_expression(size) if isinstance(size, torch.SymInt) else size

@@ -20,12 +20,14 @@ from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
 from .counted_positions import recompute_positions
+from .distinct_positions import store_distinct
 from .joint_nodes import argument
 from .kept_extremes import keep_extremes
 from .kept_whole import keep_whole
 from .mutated_inputs import keep_what_is_read
 from .own_operators import operators
 from .permutations import look_up_gradients
+from .permuted_rows import look_up_rows
 from .recomputed_weights import recompute_weights
 from .recomputed_windows import recompute_windows
 from .repetitions import keep_shorter
@@ -55,6 +57,8 @@ def partition(
     """The forward and the backward graph of a joint one; `again`: whether kernels compute products again."""
     correct_types(joint)
     look_up_gradients(joint)
+    look_up_rows(joint)
+    store_distinct(joint)
     keep_what_is_read(joint)
     products = again(joint)
     if products:

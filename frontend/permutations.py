@@ -15,11 +15,9 @@ import operator
 from typing import Any
 
 import torch
-from torch import Tensor
 from torch.fx import GraphModule, Node
 
-from .joint_nodes import argument, call_like
-from .torch_internals import size_expression
+from .joint_nodes import argument, call_like, sizes_of
 
 _ATEN = torch.ops.aten
 _SORTS: tuple[Any, ...] = (_ATEN.sort.default, _ATEN.sort.stable)
@@ -29,7 +27,7 @@ _COUNTS = _ATEN.arange.start_step
 
 def look_up_gradients(joint: GraphModule) -> None:
     """Of a joint graph: sums at positions that are a permutation, or a quotient of one by a number."""
-    inverse = _inverses(joint)
+    inverse = inverses(joint)
     puts = [n for target in _PUTS for n in joint.graph.find_nodes(op="call_function", target=target)]
     for node in puts if inverse else ():
         target: Any = node.args[0]
@@ -42,7 +40,7 @@ def _look_up(joint: GraphModule, node: Node, inverse: dict[Node, Node]) -> None:
     order, times = _quotient(_place(node))
     if order not in inverse:
         return
-    count, rows, found = _size(order), _sizes(node), _sizes(value)
+    count, rows, found = _size(order), sizes_of(node), sizes_of(value)
     if found[0] != count or rows[0] * times != count or found[1:] != rows[1:]:
         return
     if not all(isinstance(size, int) for size in found[1:]):
@@ -56,32 +54,32 @@ def _look_up(joint: GraphModule, node: Node, inverse: dict[Node, Node]) -> None:
     joint.graph.erase_node(node)
 
 
-def _inverses(joint: GraphModule) -> dict[Node, Node]:
+def inverses(joint: GraphModule) -> dict[Node, Node]:
     """Each permutation whose inverse is computed, too, and that."""
     found: dict[Node, Node] = {}
     orders = {
         node: _sorted(node) for node in joint.graph.find_nodes(op="call_function", target=operator.getitem)
     }
-    known = {node for node, source in orders.items() if source is not None}
+    known = {node: order[1] for node, order in orders.items() if order is not None}
     for node in joint.graph.nodes:
-        of = _filled(node) if node.target in _PUTS else orders.get(node)
-        if of is not None and of in known and _size(of) == _size(node):
+        of, dim = (_filled(node), 0) if node.target in _PUTS else orders.get(node) or (None, 0)
+        if of is not None and known.get(of) == dim and sizes_of(of) == sizes_of(node):
             found[of], found[node] = node, of
     return found
 
 
-def _sorted(node: Node) -> Node | None:
-    """The row of which `node` is the order, from the smallest element on."""
+def _sorted(node: Node) -> tuple[Node, int] | None:
+    """That of which `node` is the order along a dimension, from the smallest element on."""
     sort: Any = node.args[0]
-    if node.args[1] != 1 or sort.target not in _SORTS or len(_sizes(node)) != 1:
+    if node.args[1] != 1 or sort.target not in _SORTS or not sizes_of(node) or argument(sort, "descending"):
         return None
-    return None if argument(sort, "descending") else sort.args[0]
+    return sort.args[0], argument(sort, "dim") % len(sizes_of(node))
 
 
 def _filled(node: Node) -> Node | None:
     """Where `node` puts 0, 1, 2, ...: of as many different positions as it has places, it is the inverse."""
     place, value = _place(node), _value(node)
-    if argument(node, "accumulate") or place is None or len(_sizes(node)) != 1:
+    if argument(node, "accumulate") or place is None or len(sizes_of(node)) != 1:
         return None
     counts = value.target is _COUNTS and value.args[0] == 0
     return place if counts and argument(value, "step") == 1 and _size(value) == _size(node) else None
@@ -95,7 +93,7 @@ def _value(node: Node) -> Node:
 def _place(node: Node) -> Node | None:
     """The one index of the first dimension, a row."""
     places: Any = node.args[1]
-    alone = len(places) == 1 and len(_sizes(places[0])) == 1
+    alone = len(places) == 1 and len(sizes_of(places[0])) == 1
     return places[0] if alone and places[0].meta["val"].dtype == torch.int64 else None
 
 
@@ -109,11 +107,4 @@ def _quotient(place: Node | None) -> tuple[Any, int]:
 
 
 def _size(node: Node) -> Any:
-    return _sizes(node)[0]
-
-
-def _sizes(node: Node) -> list[Any]:
-    """Numbers, or expressions of symbols."""
-    value = node.meta["val"]
-    sizes: Any = value.shape if isinstance(value, Tensor) else ()
-    return [size if isinstance(size, int) else size_expression(size) for size in sizes]
+    return sizes_of(node)[0]
