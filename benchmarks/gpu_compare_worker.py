@@ -29,6 +29,7 @@ from benchmarks.gpu_traffic import Call, calls_of, touched
 from tilewright.frontend.graph import Graph
 from tilewright.frontend.lower import lower
 from tilewright.passes.pipeline import PIPELINES
+from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.registry import Target, register_target
 
 _FOUND: list[tuple[str, list[Call]]] = []
@@ -45,7 +46,8 @@ def ours() -> Callable[[nn.Module], Any]:
         return stop
 
     planned = _PIPELINE[: _PIPELINE.index("flatten-axes")]
-    register_target(Target(name="gpu_planned", build=build, pipeline=planned))
+    facts = {"halves": architecture("sm_90").halves}  # what decides on launches; Inductor is told of sm_90
+    register_target(Target(name="gpu_planned", build=build, pipeline=planned, facts=lambda _: facts))
     options = {"target": "gpu_planned", "fallback": True}
     return lambda model: torch.compile(model, backend="mlir", options=options)
 

@@ -19,6 +19,8 @@ class EagerFacts:
 
     sums_halves_in_f32: bool
     """`scatter_add`, and `index_add` along an outer side, round a sum or product of halves once."""
+    sums_embedding_gradients_in_f32: bool
+    """The gradient of a table is rounded once, not after each addition of a half."""
     sums_exponentials_in_f64: bool
     """`logcumsumexp` of f32 adds up in f64."""
     branches_along_rows: bool
@@ -39,6 +41,7 @@ class EagerFacts:
 
 GPUS = EagerFacts(
     sums_halves_in_f32=False,
+    sums_embedding_gradients_in_f32=True,
     sums_exponentials_in_f64=False,
     branches_along_rows=False,
     longest_sort=LONGEST_SORT["gpu"],
@@ -51,6 +54,7 @@ GPUS = EagerFacts(
 FACTS = {
     "cpu": EagerFacts(
         sums_halves_in_f32=True,
+        sums_embedding_gradients_in_f32=False,
         sums_exponentials_in_f64=True,
         branches_along_rows=True,
         longest_sort=LONGEST_SORT["cpu"],

@@ -41,8 +41,9 @@ def _embedding_gradient(
         mask = b.broadcast(b.reshape(kept, shape), sizes_of(gradient))
         zeros = b.full(0, element_of(gradient), sizes_of(gradient))
         gradient = b.emit(SelectOp(mask, gradient, zeros))
-    target = b.full(0, b.element, b.sizes)
-    return b.emit(ScatterAddOp(target, [indices], gradient, [0], 0))
+    work = f32 if is_half(b.element) and b.eager.sums_embedding_gradients_in_f32 else b.element
+    sums = ScatterAddOp(b.full(0, work, b.sizes), [indices], b.cast(gradient, work), [0], 0)
+    return b.cast(b.emit(sums), b.element)
 
 
 def _index_put(

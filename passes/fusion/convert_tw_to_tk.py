@@ -43,7 +43,8 @@ class ConvertTwToTkPass(ModulePass):
     Without, every piece is written into its part of the result by what computes it. With `scatters=all`
     scatters become kernels that copy the target and then write in order, so that sums do not depend on
     threads; with `scatters=any` those do that threads of a GPU can do at once, in any order, unless results
-    shall be `deterministic`: what adds, or takes extremes, in memory, and what replaces. Short literals
+    shall be `deterministic`: what adds, or takes extremes, in memory, and what replaces; sums of halves where
+    devices add these (`halves`). Short literals
     that only functions of libraries read become `tw.constant`: data, which no launch fills.
     """
 
@@ -54,6 +55,7 @@ class ConvertTwToTkPass(ModulePass):
     scatters: str = "none"
     attention: str = "none"
     deterministic: bool = False
+    halves: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
@@ -88,5 +90,5 @@ class ConvertTwToTkPass(ModulePass):
     def _scatters(self, op: Operation) -> bool:
         """Whether `op` is a scatter of a kind that becomes kernels here."""
         if self.scatters == "any":
-            return not self.deterministic and isinstance(op, SCATTERS) and combines_at_once(op)
+            return not self.deterministic and isinstance(op, SCATTERS) and combines_at_once(op, self.halves)
         return self.scatters == "all"

@@ -36,11 +36,14 @@ _ATOMIC = {"any": None, "add": _WIDE, "max": _WIDE, "min": _WIDE}
 """What GPUs combine in memory, and of which types (None: all)."""
 
 
-def combines_at_once(op: Operation) -> bool:
-    """Whether threads of a GPU may do what a scatter does, at once and in any order."""
+def combines_at_once(op: Operation, halves: Sequence[str] = ()) -> bool:
+    """Whether threads of a GPU may do what a scatter does, at once and in any order.
+
+    `halves` are those that it adds in memory.
+    """
     kind, element = _combination(op) or "any", element_type_of(op.results[0])
     types = _ATOMIC.get(kind, ())
-    if types is None or element in types:
+    if types is None or element in types or (kind == "add" and str(element) in halves):
         return True
     skip(op, f"no kernel: devices do not combine elements of {element} by `{kind}` in memory")
     return False

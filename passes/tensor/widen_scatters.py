@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, f32, i64
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import Expr, product
-from tilewright.dialects.tw.base import ints
-from tilewright.dialects.tw.creation import FullOp, IotaOp
+from tilewright.dialects.index_expr import product
+from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp
-from tilewright.dialects.tw.indexing import GatherOp, ScatterAddOp, ScatterAlongOp, ScatterOp
-from tilewright.dialects.tw.view import ReshapeOp
+from tilewright.dialects.tw.indexing import ScatterAddOp, ScatterAlongOp
+from tilewright.dialects.tw.view import BroadcastOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..rewrite import skip
+from .added_apart import added_apart, wide
 from .driver import Rewrite, Rules, apply_rules
 from .scatter_onto_addends import added_onto, adds, adds_to_zeros
 from .splats import splat_of
@@ -44,36 +46,60 @@ class WidenScattersPass(ModulePass):
     %n counts the positions; whichever of those for one row remains in %w stands for all of them. So no more
     is added up in f32 than is scattered, be the target a table of which few rows are meant. A target that is
     small, or has no more numbers than are scattered, is all cast to f32 and back. Extremes, and sums along a
-    dimension, each of whose numbers has a position of its own, are only done where the target has no more
+    dimension, of which each number has a position of its own, are only done where the target has no more
     numbers. Sums of such sums are added up in f32, too, one onto the other, as `scatter-onto-addends` does
-    where nothing is rounded. With `deterministic` all stay.
+    where nothing is rounded. Sums of f32 in a large table of zeros, which are rounded then, have places of
+    their own, too. With `deterministic` all stay.
+
+    `halves` that devices add in memory are added so where the target has as many numbers as are scattered, or
+    more, for then they seldom meet, unless the sum is added to another: each addition is rounded, as in eager
+    mode.
     """
 
     name = "widen-scatters"
 
     deterministic: bool = False
+    halves: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not self.deterministic:
-            apply_rules(op, _RULES, self.name)
+            rules: Rules = {
+                ScatterAddOp: (partial(_widen_sum, halves=self.halves),),
+                ScatterAlongOp: (partial(_widen_along, halves=self.halves),),
+                AddOp: (_onto_sum,),
+                CastOp: (_round_addressed,),
+            }
+            apply_rules(op, rules, self.name)
 
 
-def _widen_sum(op: Operation, rw: Rewrite) -> SSAValue | None:
+def _widen_sum(op: Operation, rw: Rewrite, halves: Sequence[str]) -> SSAValue | None:
     assert isinstance(op, ScatterAddOp)
-    if not is_half(element_type_of(op.target)) or 0 in (
-        product(sizes_of(value)).constant for value in (op.target, op.values)
-    ):
+    element = element_type_of(op.target)
+    if not is_half(element) or 0 in (product(sizes_of(value)).constant for value in (op.target, op.values)):
         return None
-    size = product(sizes_of(op.target)).constant
-    few = size is not None and size >= LARGE and not _fills(op)
-    return _addressed(op, rw) if few else _whole(op, rw)
+    if str(element) in halves and _seldom_meet(op):
+        return skip(op, "its halves are added in memory")
+    return added_apart(op, op.target, rw) if _is_few(op) else _whole(op, rw)
 
 
-def _widen_along(op: Operation, rw: Rewrite) -> SSAValue | None:
+def _round_addressed(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """Rounded where it was added up."""
+    assert isinstance(op, CastOp)
+    scatter = _rounded_sum(op.result)
+    if not isinstance(scatter, ScatterAddOp) or splat_of(scatter.target) != 0 or not _is_few(scatter):
+        return None
+    zeros = rw.value(FullOp(0.0, element_type_of(op.result), sizes_of(op.result)))
+    return added_apart(scatter, zeros, rw)
+
+
+def _widen_along(op: Operation, rw: Rewrite, halves: Sequence[str]) -> SSAValue | None:
     assert isinstance(op, ScatterAlongOp)
-    if not is_half(element_type_of(op.target)) or op.combine.data.value not in ("add", "max", "min"):
+    combine, element = op.combine.data.value, element_type_of(op.target)
+    if not is_half(element) or combine not in ("add", "max", "min"):
         return None
-    if not _fills(op):
+    if combine == "add" and str(element) in halves and _seldom_meet(op):
+        return skip(op, "its halves are added in memory")
+    if not _fills(op) and not (combine == "add" and _is_worth_casting(op)):
         return skip(
             op, "not combined in f32: it has fewer numbers than the target, all of which would be cast"
         )
@@ -86,41 +112,51 @@ def _fills(op: ScatterAddOp | ScatterAlongOp) -> bool:
     return more is not None and more >= 0
 
 
+def _is_few(op: ScatterAddOp) -> bool:
+    """Whether to cast all of the target would take longer than launches do."""
+    size = product(sizes_of(op.target)).constant
+    return size is not None and size >= LARGE and not _fills(op)
+
+
+def _is_worth_casting(op: ScatterAlongOp) -> bool:
+    """Whether fewer sums than numbers of the target are made alike: rows, or some that become one sum."""
+    size, index = product(sizes_of(op.target)).constant, op.index.owner
+    if size is None or size >= LARGE:
+        return False
+    rows = isinstance(index, BroadcastOp) and product(sizes_of(index.source)) != product(sizes_of(op.index))
+    return rows or (adds_to_zeros(op) and _is_added_to_a_sum(op.result))
+
+
+def _seldom_meet(op: ScatterAddOp | ScatterAlongOp) -> bool:
+    """Whether no more numbers are scattered than the target has, and not to be one sum with another."""
+    more = (product(sizes_of(op.values)) - product(sizes_of(op.target))).constant
+    return more is not None and more <= 0 and not (adds_to_zeros(op) and _is_added_to_a_sum(op.result))
+
+
+def _is_added_to_a_sum(value: SSAValue) -> bool:
+    users = [use.operation for use in value.uses]
+    if len(users) != 1 or not isinstance(add := users[0], AddOp):
+        return False
+    return all(map(_is_sum, add.operands))
+
+
+def _is_sum(value: SSAValue) -> bool:
+    """Whether `value` is a sum of what is scattered, or of such sums."""
+    op = value.owner
+    if isinstance(op, AddOp):
+        return all(map(_is_sum, op.operands))
+    return adds(op) or _rounded_sum(value) is not None
+
+
 def _whole(op: ScatterAddOp | ScatterAlongOp, rw: Rewrite) -> SSAValue:
     """The same of f32."""
-    wide = {value: _wide(value, rw) for value in (op.target, op.values)}
+    widened = {value: wide(value, rw) for value in (op.target, op.values)}
     made = type(op).create(
-        operands=[wide.get(value, value) for value in op.operands],
-        result_types=[wide[op.target].type],
+        operands=[widened.get(value, value) for value in op.operands],
+        result_types=[widened[op.target].type],
         properties=op.properties,
     )
     return rw.value(CastOp(rw.value(made), element_type_of(op.result)))
-
-
-def _wide(value: SSAValue, rw: Rewrite) -> SSAValue:
-    constant = splat_of(value)
-    return rw.value(CastOp(value, f32) if constant is None else FullOp(constant, f32, sizes_of(value)))
-
-
-def _addressed(op: ScatterAddOp, rw: Rewrite) -> SSAValue:
-    """Sums in a buffer of one place for each position."""
-    dims, at, strict = list(ints(op.dims)), op.at.value.data, op.strict is not None
-    target, sizes = sizes_of(op.target), sizes_of(op.indices[0])
-    own = range(len(dims))
-    numbers = _numbers(rw, sizes)
-    none = rw.value(FullOp(0, i64, [target[d] for d in dims]))
-    stands = rw.value(ScatterOp(none, op.indices, numbers, own, strict=strict))
-    place = rw.value(GatherOp(stands, op.indices, own, strict=strict))
-    values = sizes_of(op.values)
-    flat = (*values[:at], product(sizes), *values[at + len(sizes) :])
-    zeros, wide = rw.value(FullOp(0.0, f32, flat)), rw.value(CastOp(op.values, f32))
-    sums = rw.value(ScatterAddOp(zeros, [place], wide, [at], at, strict=True))
-    found = rw.value(GatherOp(sums, [place], [at], at, strict=True))
-    if splat_of(op.target) != 0:
-        old = rw.value(GatherOp(op.target, op.indices, dims, at, strict=strict))
-        found = rw.value(AddOp(rw.value(CastOp(old, f32)), found))
-    rounded = rw.value(CastOp(found, element_type_of(op.result)))
-    return rw.value(ScatterOp(op.target, op.indices, rounded, dims, at, strict=strict))
 
 
 def _onto_sum(op: Operation, rw: Rewrite) -> SSAValue | None:
@@ -142,12 +178,3 @@ def _rounded_sum(value: SSAValue) -> ScatterAddOp | ScatterAlongOp | None:
     if not adds(scatter) or element_type_of(scatter.result) != f32:
         return None
     return scatter if value.has_one_use() and scatter.result.has_one_use() else None
-
-
-def _numbers(rw: Rewrite, sizes: tuple[Expr, ...]) -> SSAValue:
-    """0, 1, 2, ... of this shape."""
-    count = rw.value(IotaOp(i64, [product(sizes)]))
-    return count if len(sizes) == 1 else rw.value(ReshapeOp(count, sizes))
-
-
-_RULES: Rules = {ScatterAddOp: (_widen_sum,), ScatterAlongOp: (_widen_along,), AddOp: (_onto_sum,)}

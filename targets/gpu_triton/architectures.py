@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from tilewright.passes.manager import Fact
 
 _K = 1024
+_FIRST_TO_ADD_BF16 = 90
+"""PTX has `red.add.bf16` from sm_90 on; before, Triton loops until nobody else wrote in between."""
 _FIRST_WITH_DESCRIPTORS = 90
 """PTX has `cp.async.bulk.tensor` from sm_90 on."""
 
@@ -45,6 +47,8 @@ class Architecture:
     """They keep sums in memory of their own, not in registers."""
     float8: tuple[str, ...]
     """The 8-bit floats that they take; those of i8 all do."""
+    halves: tuple[str, ...]
+    """The 16-bit floats that they add in memory."""
     wide_load: str
     """Regular expression of the instructions that read at least 128 bits of global memory per lane."""
     wide_store: str
@@ -60,7 +64,7 @@ class Architecture:
 
     @property
     def facts(self) -> Mapping[str, Fact]:
-        """What passes are told: lanes, KiB of shared memory, cores, what matrix units take and whence."""
+        """What passes are told: lanes, KiB of shared memory, cores, what matrix units and memory take."""
         return {
             "lanes": self.warp,
             "shared": self.shared_per_block // _K,
@@ -70,6 +74,7 @@ class Architecture:
             "from_shared": self.from_shared,
             "sums_apart": self.sums_apart,
             "float8": self.float8,
+            "halves": self.halves,
         }
 
     def programs(self, registers: int, shared: int, warps: int) -> int:
@@ -121,6 +126,7 @@ def _cuda(
         from_shared=bool(shared_product),
         sums_apart="tcgen05" in shared_product,
         float8=("e4m3fn", "e5m2") if arch >= 89 else (),
+        halves=("f16", "bf16") if arch >= _FIRST_TO_ADD_BF16 else ("f16",),
         wide_load=_CUDA_LOAD,
         wide_store=_CUDA_STORE,
         descriptors=arch >= _FIRST_WITH_DESCRIPTORS,
@@ -170,6 +176,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
             from_shared=False,
             sums_apart=False,
             float8=("e4m3fnuz", "e5m2fnuz"),
+            halves=("f16", "bf16"),
             wide_load=r"(?:global|buffer|flat)_load_dwordx4|(?:global|buffer)_load_lds_dwordx4",
             wide_store=r"(?:global|buffer|flat)_store_dwordx4",
         ),

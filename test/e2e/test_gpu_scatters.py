@@ -10,7 +10,10 @@ import torch
 from drawn import positions, tensor
 from torch import Tensor, nn
 
+from benchmarks.numerics import judge
 from tilewright.frontend.explain import Explanation, explain
+from tilewright.passes.manager import parse_pipeline, with_facts
+from tilewright.passes.pipeline import pipeline_text
 
 DTYPES = (torch.float32, torch.float64, torch.int64, torch.int32)
 
@@ -152,6 +155,66 @@ def test_gradients_of_a_table_of_halves() -> None:
     (backward,) = (graph for graph in found.graphs if graph.kind == "backward")
     assert not backward.library_calls
     assert int(backward.arena_bytes) < 500 * 24 * 4
+
+
+def _told(**facts: Any) -> dict[str, Any]:
+    """The options of a device of which these facts are known."""
+    passes = with_facts(parse_pipeline(pipeline_text("gpu")), facts)
+    return OPTIONS | {"pipeline": ",".join(map(str, passes))}
+
+
+LOOK_UPS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
+    "along": lambda x, i: x.gather(1, i[..., None].expand(-1, -1, 33)),
+    "in rows": lambda x, i: x[torch.arange(3)[:, None], i],
+    "anywhere": lambda x, i: x.flatten(0, 1)[i],
+}
+
+
+@pytest.mark.usefixtures("like_cuda")
+@pytest.mark.parametrize("dtype", HALVES, ids=str)
+@pytest.mark.parametrize("name", LOOK_UPS)
+def test_gradients_of_few_halves_are_added_in_memory(name: str, dtype: torch.dtype) -> None:
+    """By devices that do so; by others, in f32."""
+
+    def function(x: Tensor, i: Tensor) -> Tensor:
+        return LOOK_UPS[name]((x * 2).sin(), i).square()
+
+    bytes_of: list[int] = []
+    for halves in ((), ("bf16", "f16")):
+        given = tensor(3, 19, 33, dtype=dtype), positions(19, 3, 11)
+        found = judged_with_indices(function, *given, options=_told(halves=halves))
+        assert not calls(found)
+        (backward,) = (graph for graph in found.graphs if graph.kind == "backward")
+        bytes_of.append(int(backward.arena_bytes))
+        torch._dynamo.reset()
+    assert bytes_of[0] >= 3 * 19 * 33 * 4 > bytes_of[1]
+
+
+@pytest.mark.usefixtures("like_cuda")
+def test_gradients_of_a_table_are_rounded_once() -> None:
+    """As on GPUs in eager mode, whatever devices add: many tokens are one."""
+    table, factors = nn.Embedding(500, 24).bfloat16(), torch.arange(101, 125)
+
+    def step(ids: Tensor) -> None:
+        (table(ids).float() * factors).sum().backward()
+
+    explain(step, torch.full((41,), 7), options=_told(halves=("bf16", "f16")))
+    assert table.weight.grad is not None
+    torch.testing.assert_close(table.weight.grad[7], (factors * 41).bfloat16(), rtol=0, atol=0)
+
+
+def judged_with_indices(
+    function: Callable[[Tensor, Tensor], Tensor], x: Tensor, i: Tensor, options: dict[str, Any]
+) -> Explanation:
+    """The gradient is as close to float64 as eager's."""
+    wide, x = x.double().requires_grad_(), x.requires_grad_()
+    found = explain(function, x, i, options=options)
+    results = (found.result, function(x, i), function(wide, i))
+    got, wanted, truth = (
+        torch.autograd.grad(y.sum(), given) for y, given in zip(results, (x, x, wide), strict=True)
+    )
+    assert (verdict := judge(got, wanted, truth)), verdict.why
+    return found
 
 
 @pytest.fixture

@@ -78,8 +78,8 @@ def test_targets_that_are_lowered_alike_share_a_trace(monkeypatch: pytest.Monkey
         return [module]
 
     monkeypatch.setattr(gpu_static, "modules_of", modules_of)
-    units = units_of("any", "bf16", "tiny", False, ("sm_80", "gfx942", "sm_90"))
-    assert [target for _, target in units] == ["sm_80", "gfx942", "sm_90"]
+    units = units_of("any", "bf16", "tiny", False, ("sm_100", "gfx942", "sm_90"))
+    assert [target for _, target in units] == ["sm_100", "gfx942", "sm_90"]
     assert traced == [lowering_for("sm_90"), lowering_for("gfx942")]
     assert traced[0] != traced[1]
 
@@ -149,6 +149,24 @@ def test_kernels_of_operators_do_not_spill(name: str, tmp_path: Path) -> None:
             assert compile_kernel(unit.text, kernel, "sm_90", cache_dir=tmp_path).spills == 0
             count += 1
     assert count
+
+
+@pytest.mark.usefixtures("like_cuda")
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_halves_are_added_as_devices_do(dtype: torch.dtype, target: str, tmp_path: Path) -> None:
+    """In f32 where they do not; Triton compiles what is added either way."""
+    x, i = torch.randn(4096, 64, dtype=dtype), torch.arange(1000) % 9
+    (graph,) = capture(lambda f: f(x, i, x[:1000]), lambda x, i, y: x.index_add(0, i, y), None)
+    module = parse_module(new_context(), graph.text, graph.name)
+    facts = architecture(target).facts
+    run_pipeline(new_context(), module, with_facts(parse_pipeline(pipeline_text("gpu")), facts))
+    unit = emit_unit(module)
+    (kernel,) = (k for k in unit.kernels if "*i64" in {p.type for p in k.parameters})
+    assert "tl.atomic_add" in unit.text
+    in_f32 = "*fp32" in {p.type for p in kernel.parameters}
+    assert in_f32 == (target == "sm_80" and dtype == torch.bfloat16)
+    assert compile_kernel(unit.text, kernel, target, cache_dir=tmp_path).spills == 0
 
 
 def test_faults_are_found(tmp_path: Path) -> None:

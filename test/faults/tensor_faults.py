@@ -268,9 +268,9 @@ FAULTS = (
     ),
     Fault(
         "widened-target-lost",
-        _T + "widen_scatters.py",
-        "if splat_of(op.target) != 0:",
-        "if splat_of(op.target) == 0:",
+        _T + "added_apart.py",
+        "if splat_of(onto) != 0:",
+        "if splat_of(onto) == 0:",
         "what rows of a table held is not in the sums that are stored there",
     ),
     Fault(

@@ -4,6 +4,7 @@
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any}' --split-input-file | filecheck %s --check-prefix=ANY
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any}' --split-input-file --remarks | filecheck %s --check-prefix=TYPE
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any deterministic=true}' --split-input-file | filecheck %s --check-prefix=FIXED
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any halves=bf16}' --split-input-file | filecheck %s --check-prefix=HALVES
 
 // The target is copied, then rows are added where their positions are good; without the option scatters stay.
 // CHECK-LABEL: @adds_rows
@@ -93,13 +94,19 @@ func.func @nothing_to_write_to(%t: tensor<0x4xf32>, %v: tensor<6x4xf32>, %i: ten
 
 // -----
 
-// Devices that add halves in memory round after each addition; eager mode need not.
+// Some devices add some halves in memory, of which none takes extremes there.
 // TYPE: tw.scatter_add at {{.*}}: no kernel: devices do not combine elements of bf16 by `add` in memory
 // ANY-LABEL: @halves
 // ANY-NEXT:    tw.scatter_add
-func.func @halves(%t: tensor<9x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi64>) -> tensor<9x4xbf16> {
+// HALVES-LABEL: @halves
+// HALVES:        tk.store {{.*}} combine add : bf16, tensor<9x4xbf16>
+// HALVES:        tw.scatter_along {{.*}} reduce max
+// HALVES:        tw.scatter_add {{.*}} : (tensor<9x4xf16>
+func.func @halves(%t: tensor<9x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi64>, %j: tensor<6x4xi64>, %h: tensor<9x4xf16>, %w: tensor<6x4xf16>) -> (tensor<9x4xbf16>, tensor<9x4xbf16>, tensor<9x4xf16>) {
   %r = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<9x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
-  func.return %r : tensor<9x4xbf16>
+  %s = tw.scatter_along %t, %j, %v dim 0 reduce max : (tensor<9x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<9x4xbf16>
+  %u = tw.scatter_add %w into %h[%i] dims [0] at 0 : (tensor<9x4xf16>, tensor<6x4xf16>, tensor<6xi64>) -> tensor<9x4xf16>
+  func.return %r, %s, %u : tensor<9x4xbf16>, tensor<9x4xbf16>, tensor<9x4xf16>
 }
 
 // -----

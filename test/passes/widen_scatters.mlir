@@ -1,6 +1,8 @@
 // RUN: tilewright-opt %s -p widen-scatters,dce --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p widen-scatters --split-input-file --remarks | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p 'widen-scatters{deterministic=true}' --split-input-file | filecheck %s --check-prefix=FIXED
+// RUN: tilewright-opt %s -p 'widen-scatters{halves=bf16}' --split-input-file | filecheck %s --check-prefix=HALVES
+// RUN: tilewright-opt %s -p 'widen-scatters{halves=bf16}' --split-input-file --remarks | filecheck %s --check-prefix=ADDED
 
 // Fewer rows than the table has: each position has a place, and those of one row share that of one of them.
 // CHECK-LABEL: @few_rows
@@ -18,6 +20,10 @@
 // CHECK: tw.scatter %[[H]] into %t[%i] dims [0] at 0 : (tensor<199999x64xbf16>,
 // FIXED-LABEL: @few_rows
 // FIXED-NEXT: tw.scatter_add
+// HALVES-LABEL: @few_rows
+// HALVES-NEXT: tw.scatter_add
+// HALVES-NEXT: return
+// ADDED: its halves are added in memory
 func.func @few_rows(%t: tensor<199999x64xbf16>, %v: tensor<6x64xbf16>, %i: tensor<6xi64>) -> tensor<199999x64xbf16> {
   %r = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<199999x64xbf16>, tensor<6x64xbf16>, tensor<6xi64>) -> tensor<199999x64xbf16>
   func.return %r : tensor<199999x64xbf16>
@@ -133,4 +139,96 @@ func.func @sums_apart(%t: tensor<3x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi
   %f = tw.scatter_along %z, %j, %v dim 0 reduce max : (tensor<3x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<3x4xbf16>
   %u = tw.add %e, %f : tensor<3x4xbf16>
   func.return %r, %s, %u, %a : tensor<3x4xbf16>, tensor<3x4xbf16>, tensor<3x4xbf16>, tensor<3x4xbf16>
+}
+
+// -----
+
+// Rows may be fewer: what is moved for their positions is little; of a large target they stay.
+
+// CHECK-LABEL: @few_rows_along
+// CHECK: tw.scatter_along {{.*}} : (tensor<9x4xf32>, tensor<6x4xi64>, tensor<6x4xf32>)
+// CHECK: tw.scatter_along {{.*}} : (tensor<9x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>)
+// CHECK: tw.scatter_along {{.*}} : (tensor<9x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>)
+// CHECK: tw.scatter_along {{.*}} : (tensor<2999999x4xbf16>
+// CHECK-NEXT: return
+// HALVES-LABEL: @few_rows_along
+// HALVES: tw.scatter_along {{.*}} reduce add : (tensor<9x4xbf16>
+// HALVES-NOT: xf32
+// ADDED: its halves are added in memory
+// ADDED: not combined in f32
+func.func @few_rows_along(%t: tensor<9x4xbf16>, %l: tensor<2999999x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi64>, %j: tensor<6x4xi64>) -> (tensor<9x4xbf16>, tensor<9x4xbf16>, tensor<9x4xbf16>, tensor<2999999x4xbf16>) {
+  %b = tw.broadcast %i dims [0] : tensor<6xi64> -> tensor<6x4xi64>
+  %s = tw.broadcast %j dims [0, 1] : tensor<6x4xi64> -> tensor<6x4xi64>
+  %0 = tw.scatter_along %t, %b, %v dim 0 reduce add : (tensor<9x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<9x4xbf16>
+  %1 = tw.scatter_along %t, %s, %v dim 0 reduce add : (tensor<9x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<9x4xbf16>
+  %2 = tw.scatter_along %t, %b, %v dim 0 reduce max : (tensor<9x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<9x4xbf16>
+  %3 = tw.scatter_along %l, %b, %v dim 0 reduce add : (tensor<2999999x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<2999999x4xbf16>
+  func.return %0, %1, %2, %3 : tensor<9x4xbf16>, tensor<9x4xbf16>, tensor<9x4xbf16>, tensor<2999999x4xbf16>
+}
+
+// -----
+
+// Where they meet often, halves are not added in memory; nor are those of another type, nor extremes.
+
+// HALVES-LABEL: @meet_often
+// HALVES: tw.scatter_add {{.*}} : (tensor<3x4xf32>
+// HALVES: tw.scatter_along {{.*}} reduce add : (tensor<3x4xf32>
+// HALVES: tw.scatter_add {{.*}} : (tensor<9x4xf32>
+// HALVES: tw.scatter_along {{.*}} reduce max : (tensor<6x4xf32>
+func.func @meet_often(%t: tensor<3x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi64>, %j: tensor<6x4xi64>, %h: tensor<9x4xf16>, %w: tensor<6x4xf16>, %x: tensor<6x4xbf16>) -> (tensor<3x4xbf16>, tensor<3x4xbf16>, tensor<9x4xf16>, tensor<6x4xbf16>) {
+  %0 = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<3x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<3x4xbf16>
+  %1 = tw.scatter_along %t, %j, %v dim 0 reduce add : (tensor<3x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<3x4xbf16>
+  %2 = tw.scatter_add %w into %h[%i] dims [0] at 0 : (tensor<9x4xf16>, tensor<6x4xf16>, tensor<6xi64>) -> tensor<9x4xf16>
+  %3 = tw.scatter_along %x, %j, %v dim 0 reduce max : (tensor<6x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<6x4xbf16>
+  func.return %0, %1, %2, %3 : tensor<3x4xbf16>, tensor<3x4xbf16>, tensor<9x4xf16>, tensor<6x4xbf16>
+}
+
+// -----
+
+// Sums that are one are added up in f32, of three as well; one that is added to something else is not.
+
+// HALVES-LABEL: @sums_of_few
+// HALVES: %[[A:.*]] = tw.scatter_along {{.*}} : (tensor<9x4xf32>
+// HALVES: %[[B:.*]] = tw.scatter_add {{.*}} into %[[A]]
+// HALVES: %[[C:.*]] = tw.scatter_add {{.*}} into %[[B]]
+// HALVES: %[[R:.*]] = tw.cast %[[C]] : tensor<9x4xf32> -> tensor<9x4xbf16>
+// HALVES: %[[S:.*]] = tw.scatter_add {{.*}} : (tensor<9x4xbf16>
+// HALVES: %[[T:.*]] = tw.add %[[S]], %t
+// HALVES: return %[[R]], %[[T]]
+func.func @sums_of_few(%t: tensor<9x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi64>, %w: tensor<6x4xbf16>, %j: tensor<6x4xi64>) -> (tensor<9x4xbf16>, tensor<9x4xbf16>) {
+  %z = tw.full 0.0 : bf16 -> tensor<9x4xbf16>
+  %c = tw.scatter_add %w into %z[%i] dims [0] at 0 : (tensor<9x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
+  %a = tw.scatter_add %v into %z[%i] dims [0] at 0 : (tensor<9x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
+  %b = tw.scatter_along %z, %j, %w dim 0 reduce add : (tensor<9x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<9x4xbf16>
+  %s = tw.add %b, %a : tensor<9x4xbf16>
+  %r = tw.add %s, %c : tensor<9x4xbf16>
+  %d = tw.scatter_add %w into %z[%i] dims [0] at 0 : (tensor<9x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
+  %u = tw.add %d, %t : tensor<9x4xbf16>
+  func.return %r, %u : tensor<9x4xbf16>, tensor<9x4xbf16>
+}
+
+// -----
+
+// A large sum of f32 that is rounded; not one that is read as it is, nor one onto something.
+
+// CHECK-LABEL: @rounded
+// CHECK: %[[Z:.*]] = tw.full 0.0{{.*}} : bf16 -> tensor<199999x64xbf16>
+// CHECK: %[[S:.*]] = tw.scatter_add {{.*}} : (tensor<6x64xf32>
+// CHECK: %[[P:.*]] = tw.gather %[[S]]
+// CHECK: %[[H:.*]] = tw.cast %[[P]] : tensor<6x64xf32> -> tensor<6x64xbf16>
+// CHECK: %[[A:.*]] = tw.scatter %[[H]] into %[[Z]][%i]
+// CHECK: %[[B:.*]] = tw.scatter_add %v {{.*}} : (tensor<199999x64xf32>
+// CHECK: %[[C:.*]] = tw.cast %[[B]]
+// CHECK: %[[D:.*]] = tw.scatter_add %v into %t[%i]
+// CHECK: %[[E:.*]] = tw.cast %[[D]]
+// CHECK: return %[[A]], %[[B]], %[[C]], %[[E]]
+func.func @rounded(%t: tensor<199999x64xf32>, %v: tensor<6x64xf32>, %i: tensor<6xi64>) -> (tensor<199999x64xbf16>, tensor<199999x64xf32>, tensor<199999x64xbf16>, tensor<199999x64xbf16>) {
+  %z = tw.full 0.0 : f32 -> tensor<199999x64xf32>
+  %0 = tw.scatter_add %v into %z[%i] dims [0] at 0 : (tensor<199999x64xf32>, tensor<6x64xf32>, tensor<6xi64>) -> tensor<199999x64xf32>
+  %1 = tw.cast %0 : tensor<199999x64xf32> -> tensor<199999x64xbf16>
+  %2 = tw.scatter_add %v into %z[%i] dims [0] at 0 : (tensor<199999x64xf32>, tensor<6x64xf32>, tensor<6xi64>) -> tensor<199999x64xf32>
+  %3 = tw.cast %2 : tensor<199999x64xf32> -> tensor<199999x64xbf16>
+  %4 = tw.scatter_add %v into %t[%i] dims [0] at 0 : (tensor<199999x64xf32>, tensor<6x64xf32>, tensor<6xi64>) -> tensor<199999x64xf32>
+  %5 = tw.cast %4 : tensor<199999x64xf32> -> tensor<199999x64xbf16>
+  func.return %1, %2, %3, %5 : tensor<199999x64xbf16>, tensor<199999x64xf32>, tensor<199999x64xbf16>, tensor<199999x64xbf16>
 }
