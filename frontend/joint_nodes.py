@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable, Iterable
 from typing import Any, cast
 
 import torch
+from torch import Tag
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 
@@ -86,3 +88,21 @@ def size_of(size: Any) -> Any:
     """The number, or the expression of symbols, that a size or an argument is."""
     size = size.meta["val"] if isinstance(size, Node) else size
     return size_expression(size) if isinstance(size, torch.SymInt) else size
+
+
+def readers_behind(nodes: Iterable[Node], through: Callable[[Node], bool] = lambda node: True) -> set[Node]:
+    """What reads `nodes`, and what reads that, where a reader lets more `through`."""
+    found: set[Node] = set()
+    todo = list(nodes)
+    while todo:
+        for user in todo.pop().users:
+            if user not in found:
+                found.add(user)
+                if through(user):
+                    todo.append(user)
+    return found
+
+
+def goes_one_by_one(node: Node) -> bool:
+    """Whether a result has the elements of arguments, or something of each."""
+    return is_view(node) or (is_operator(node.target) and Tag.pointwise in node.target.tags)

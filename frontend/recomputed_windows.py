@@ -8,15 +8,11 @@ product reads are in memory, and stay there; so does what is reduced in the forw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-
 import torch
-from torch import Tag
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import is_product, is_view, tangents_of
-from .torch_internals import is_operator
+from .joint_nodes import goes_one_by_one, is_product, readers_behind, tangents_of
 
 _ATEN = torch.ops.aten
 
@@ -24,10 +20,10 @@ _ATEN = torch.ops.aten
 def recompute_windows(joint: GraphModule) -> None:
     """Of a joint graph: windows that the backward pass reads, and the padding that only they show."""
     found = joint.graph.find_nodes(op="call_function", target=_ATEN.unfold.default)
-    of_tangents = _behind(tangents_of(joint)) if found else set[Node]()
+    of_tangents = readers_behind(tangents_of(joint)) if found else set[Node]()
     windows: set[Node] = set()
     for node in found:
-        readers = _behind([node], through=_goes_one_by_one)
+        readers = readers_behind([node], through=goes_one_by_one)
         if not any(map(is_product, readers)) and not readers.isdisjoint(of_tangents):
             windows.add(node)
     for node in joint.graph.find_nodes(op="call_function", target=_ATEN.constant_pad_nd.default):
@@ -36,21 +32,3 @@ def recompute_windows(joint: GraphModule) -> None:
     for node in windows:
         if "recompute" not in node.meta:
             node.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
-
-
-def _behind(nodes: Iterable[Node], through: Callable[[Node], bool] = lambda node: True) -> set[Node]:
-    """What reads `nodes`, and what reads that, where a reader lets more `through`."""
-    found: set[Node] = set()
-    todo = list(nodes)
-    while todo:
-        for user in todo.pop().users:
-            if user not in found:
-                found.add(user)
-                if through(user):
-                    todo.append(user)
-    return found
-
-
-def _goes_one_by_one(node: Node) -> bool:
-    """Whether a result has the elements of arguments, or something of each."""
-    return is_view(node) or (is_operator(node.target) and Tag.pointwise in node.target.tags)

@@ -56,6 +56,9 @@ FREEZE: tuple[str, ...] = (
 LONGEST_SORT: Mapping[str, int] = {"cpu": 16384, "gpu": 2048}
 """Elements of a row that a kernel sorts; of 64 bits each, a quarter. A program of a GPU holds them."""
 
+SELECTED: Mapping[str, int] = {"cpu": 1, "gpu": 8}
+"""Numbers that are scattered to each row of a constant, at most, of which elements are chosen by position."""
+
 _TENSOR_CPU = {
     "decompose": f"decompose{{sorts={LONGEST_SORT['cpu']}}}",
     "share-heads": "share-heads{calls=true}",
@@ -65,7 +68,7 @@ _KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
 _TENSOR_GPU = {
     "decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']}}}",
-    "select-scatters": "select-scatters{numbers=8}",
+    "select-scatters": f"select-scatters{{numbers={SELECTED['gpu']}}}",
 }
 _COLUMN = 512
 """Elements of a column that a program of a GPU holds."""
