@@ -13,11 +13,12 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.index_expr import ONE
 from tilewright.dialects.tw.creation import FullOp, IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, CompareOp, SelectOp
-from tilewright.dialects.tw.indexing import Combine, GatherOp, ScatterAlongOp
+from tilewright.dialects.tw.indexing import Combine, GatherOp, ScatterAddOp, ScatterAlongOp, ScatterOp
 from tilewright.dialects.tw.view import BroadcastOp, SliceOp
 from tilewright.dialects.types import element_type_of, same_but_along, sizes_of
 
 from ..rewrite import skip
+from .counted_rows import along_rows
 from .driver import Rewrite, Rules, apply_rules
 from .splats import splat_of
 
@@ -39,7 +40,8 @@ class SelectScattersPass(ModulePass):
     The gather is the index, checked: one out of range is an error still. The select fuses with what reads it,
     so that gradients of cross entropy and of `gather` are not written to memory as zeros, added to and read.
     With `numbers` a row may get so many, of which the last one for a place stays, or all are added in order:
-    the weights of the few experts that a router has chosen. Each is a comparison for each element.
+    the weights of the few experts that a router has chosen. Each is a comparison for each element. So are few
+    positions of counted rows, `t[arange(8), i]`, or of all of a tensor, `t[i]`.
     """
 
     name = "select-scatters"
@@ -47,7 +49,12 @@ class SelectScattersPass(ModulePass):
     numbers: int = 1
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rules: Rules = {ScatterAlongOp: (partial(_select, most=self.numbers),)}
+        in_rows = partial(_select_in_rows, most=self.numbers)
+        rules: Rules = {
+            ScatterAlongOp: (partial(_select, most=self.numbers),),
+            ScatterOp: (in_rows,),
+            ScatterAddOp: (in_rows,),
+        }
         apply_rules(op, rules, self.name)
 
 
@@ -71,6 +78,16 @@ def _select(op: Operation, rw: Rewrite, most: int) -> SSAValue | None:
         values = rw.value(AddOp(rw.value(FullOp(constant, element_type_of(op.target), few)), values))
     hit = _hit(op, _checked(op, rw), rw)
     return rw.value(SelectOp(hit, _repeated(values, op, rw), op.target))
+
+
+def _select_in_rows(op: Operation, rw: Rewrite, most: int) -> SSAValue | None:
+    assert isinstance(op, ScatterOp | ScatterAddOp)
+    if splat_of(op.target) is None:
+        return skip(op, "its target is no constant: what stands there would all be copied")
+    along = along_rows(op, most, rw)
+    if along is None:
+        return skip(op, f"it does not give each counted row a number, or {most} at most")
+    return rw.value(along)
 
 
 def _in_turn(op: ScatterAlongOp, rw: Rewrite, number: int, *, adds: bool) -> SSAValue:

@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import ONE, Expr, as_expr, parse_expr
+from tilewright.dialects.index_expr import ONE, Expr, as_expr
 from tilewright.dialects.tw.base import ints
-from tilewright.dialects.tw.creation import FullOp, IotaOp
+from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterAddOp, ScatterOp
 from tilewright.dialects.tw.reduction import SumOp
@@ -21,6 +21,7 @@ from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReshapeOp,
 from tilewright.dialects.types import element_type_of, is_float, sizes_of
 
 from ..rewrite import skip
+from .counted_positions import Counted, counted
 from .driver import Rewrite, Rules, apply_rules
 from .listed_positions import Run, listed, runs
 from .splats import splat_of
@@ -55,44 +56,7 @@ class SliceGathersPass(ModulePass):
         apply_rules(op, _RULES, self.name)
 
 
-@dataclass(frozen=True)
-class _Counted:
-    """An index whose elements count from `start` along its dimension `dim`, and repeat along all others."""
-
-    dim: int
-    start: int
-    size: Expr
-
-
-def _counted(index: SSAValue) -> _Counted | None:
-    """What `index` counts, None where it may be anything else."""
-    owner = index.owner
-    if isinstance(owner, IotaOp):
-        start, step = parse_expr(owner.start.data).constant, parse_expr(owner.step.data).constant
-        dim = owner.dim.value.data
-        if start is None or start < 0 or step != 1:
-            return None
-        return _Counted(dim, start, sizes_of(index)[dim])
-    if isinstance(owner, AddOp) and (more := splat_of(owner.rhs)) is not None:
-        found = _counted(owner.lhs)
-        return found and _from(found, found.start + int(more), found.dim)
-    if not isinstance(owner, BroadcastOp | ReshapeOp) or (found := _counted(owner.source)) is None:
-        return None
-    if isinstance(owner, BroadcastOp):
-        dim = ints(owner.dims)[found.dim]
-        return _from(found, found.start, dim) if sizes_of(index)[dim] == found.size else None
-    before = [d for d, size in enumerate(sizes_of(owner.source)) if size != ONE]
-    after = [d for d, size in enumerate(sizes_of(index)) if size != ONE]
-    if before != [found.dim] or len(after) != 1:
-        return None
-    return _from(found, found.start, after[0])
-
-
-def _from(found: _Counted, start: int, dim: int) -> _Counted | None:
-    return _Counted(dim, start, found.size) if start >= 0 else None
-
-
-def _within(found: _Counted, size: Expr) -> bool:
+def _within(found: Counted, size: Expr) -> bool:
     """Whether all positions are known to be in range."""
     if found.start == 0 and found.size == size:
         return True
@@ -104,7 +68,7 @@ def _within(found: _Counted, size: Expr) -> bool:
 class _Place:
     """Where values lie that are read of, or written to, a slice of another tensor."""
 
-    counted: _Counted
+    counted: Counted
     dim: int
     kept: tuple[int, ...]
     """For each dimension of the slice, that of the values."""
@@ -113,7 +77,7 @@ class _Place:
 def _place(op: GatherOp | ScatterAddOp | ScatterOp, source: SSAValue) -> _Place | None:
     """None, with a remark, where it is no slice."""
     dims, sizes = ints(op.dims), sizes_of(source)
-    found = _counted(op.indices[0]) if len(dims) == 1 else None
+    found = counted(op.indices[0]) if len(dims) == 1 else None
     if found is None:
         known = len(dims) == 1 and listed(op.indices[0]) is not None
         return None if known else skip(op, "its positions are not counted one by one")
@@ -122,7 +86,7 @@ def _place(op: GatherOp | ScatterAddOp | ScatterOp, source: SSAValue) -> _Place 
     return _placed(op, source, found)
 
 
-def _placed(op: GatherOp | ScatterAddOp | ScatterOp, source: SSAValue, found: _Counted) -> _Place | None:
+def _placed(op: GatherOp | ScatterAddOp | ScatterOp, source: SSAValue, found: Counted) -> _Place | None:
     dims, sizes, at = ints(op.dims), sizes_of(source), op.at.value.data
     rank = len(sizes_of(op.indices[0]))
     others = [d for d in range(len(sizes)) if d != dims[0]]
@@ -136,7 +100,7 @@ def _placed(op: GatherOp | ScatterAddOp | ScatterOp, source: SSAValue, found: _C
 def _few_runs(op: GatherOp | ScatterAddOp, source: SSAValue) -> tuple[_Place, tuple[int, ...]] | None:
     """Positions that are known numbers in range, not counted one by one, and where their values lie."""
     dims = ints(op.dims)
-    if len(dims) != 1 or _counted(op.indices[0]) is not None or (found := listed(op.indices[0])) is None:
+    if len(dims) != 1 or counted(op.indices[0]) is not None or (found := listed(op.indices[0])) is None:
         return None
     limit = sizes_of(source)[dims[0]].constant
     if limit is None:
@@ -146,7 +110,7 @@ def _few_runs(op: GatherOp | ScatterAddOp, source: SSAValue) -> tuple[_Place, tu
         return skip(op, "some of its positions are out of range")
     if len(set(places)) < len(places):
         return skip(op, "some of its positions are one")
-    place = _placed(op, source, _Counted(found.dim, 0, as_expr(len(places))))
+    place = _placed(op, source, Counted(found.dim, 0, as_expr(len(places))))
     return None if place is None else (place, places)
 
 
@@ -241,13 +205,13 @@ def _written(
     op: ScatterAddOp | ScatterOp, rw: Rewrite, place: _Place, values: SSAValue, *, adds: bool
 ) -> SSAValue | None:
     """The target with one value for each place of the slice."""
-    sizes, counted = list(sizes_of(op.target)), place.counted
-    rest = sizes[place.dim] - counted.size - counted.start
-    whole = counted.start == 0 and rest.constant == 0
+    sizes, found = list(sizes_of(op.target)), place.counted
+    rest = sizes[place.dim] - found.size - found.start
+    whole = found.start == 0 and rest.constant == 0
     constant = splat_of(op.target)
     if not whole and constant is None:
         return skip(op, "its target is no constant, and it writes to a part of it")
-    values = rw.value(ReshapeOp(values, [*_with(sizes, place.dim, counted.size)]))
+    values = rw.value(ReshapeOp(values, [*_with(sizes, place.dim, found.size)]))
     if whole:
         return rw.value(AddOp(op.target, values)) if adds else values
     assert constant is not None
@@ -255,7 +219,7 @@ def _written(
         values = rw.value(
             AddOp(rw.value(FullOp(constant, element_type_of(values), sizes_of(values))), values)
         )
-    low = _with([as_expr(0)] * len(sizes), place.dim, as_expr(counted.start))
+    low = _with([as_expr(0)] * len(sizes), place.dim, as_expr(found.start))
     high = _with([as_expr(0)] * len(sizes), place.dim, rest)
     return rw.value(PadOp(values, low, high, constant))
 

@@ -273,6 +273,29 @@ def test_one_of_several_remains(target: str) -> None:
         assert bool((found[row] == (meant[-1:] if target == "cpu_openmp" else meant)).any(0).all())
 
 
+@pytest.mark.parametrize("target", ["gpu_emulated", "cpu_openmp"])
+@pytest.mark.parametrize("dtype", REPLACED[:-1], ids=str)
+def test_numbers_of_counted_rows_of_a_constant(dtype: torch.dtype, target: str) -> None:
+    """Chosen by position: from the start or from the end, of columns as well, one in a row or two."""
+
+    def function(x: Tensor, i: Tensor, y: Tensor) -> tuple[Tensor, ...]:
+        rows, zeros = torch.arange(7), torch.zeros_like(x)
+        both = torch.stack([i, i + 1], 1)
+        return (
+            torch.full_like(x, 3).index_put((rows, i), y), zeros.index_put((rows, i - 9), y, accumulate=True),
+            zeros.t().index_put((i, rows), y) + x.t(), zeros.index_put((rows[:, None], both), x[:, :2]),
+            zeros[0].index_put((i[:1],), y[:1]),
+            zeros[..., None].expand(7, 9, 3).index_put((rows, i), x[:, :3], accumulate=True),
+            torch.ops.aten.index_put(zeros[None].expand(2, 7, 9), [None, rows, i], x[:2, :7]),
+        )  # fmt: skip
+
+    torch._dynamo.reset()
+    given = tensor(7, 9, dtype=dtype), torch.tensor([3, 0, 7, 7, 2, 1, 5]), tensor(7, dtype=dtype, seed=1)
+    found = explain(function, *given, options=OPTIONS | {"target": target})
+    torch.testing.assert_close(found.result, function(*given), rtol=0, atol=0)
+    assert not calls(found)
+
+
 def test_what_replaces_in_place() -> None:
     def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
         x[i] = y * 2
