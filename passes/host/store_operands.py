@@ -22,6 +22,9 @@ from .second_stores import store_of
 from .stored_views import other_readers, stores_through, take_view, undone
 from .views import behind, keeps_elements, layout_behind, layout_shown, part_layout, view_layout
 
+_GAP = 4
+"""Elements from one that is read to the next: what lies between is read soon, by other programs."""
+
 
 @dataclass(frozen=True)
 class StoreOperandsPass(ModulePass):
@@ -42,6 +45,7 @@ class StoreOperandsPass(ModulePass):
     `[1, 512]`, say, of which four heads of a cache get a part each, is stored as `[1, 4, 1, 128]`, straight
     in its place. Other kernels that read the result read it where it now is. Left alone is what other ops
     read as it is, and what stays contiguous along no dimension: the copy takes less time than such stores.
+    Rows that are dealt out to a few others (`pixel_unshuffle`) are stored, and read with gaps.
     """
 
     name = "store-operands"
@@ -80,7 +84,7 @@ def _store_view(root: SSAValue, views: list[Operation], rows: Layout | None) -> 
     """`rows`: a layout in which the dimensions of rows stay rows if the kernel stores the last view."""
     kernel = root.owner
     assert isinstance(kernel, KernelOp)
-    if rows is None or rows.strides[-1] != ONE:
+    if not (_dealt_out(root, views) if rows is None else rows.strides[-1] == ONE):
         return skip(kernel, "a view of its result is copied: it would not store along rows", root)
     views.reverse()
     if other_readers(root, views):
@@ -89,6 +93,13 @@ def _store_view(root: SSAValue, views: list[Operation], rows: Layout | None) -> 
     if _STRIDES in kernel.attributes or store is None or not stores_through(kernel, store, back):
         return skip(kernel, "a view of its result is copied: its kernel cannot store it", root)
     take_view(root, store.buffer, views, back)
+
+
+def _dealt_out(root: SSAValue, views: Sequence[Operation]) -> bool:
+    """Whether what is side by side behind `views`, of which a reshape comes first, nearly is in `root`."""
+    layout = layout_shown(views[1:], dense(sizes_of(root))) if isinstance(views[0], ReshapeOp) else None
+    gap = None if layout is None else layout.strides[-1].constant
+    return gap is not None and 1 < gap <= _GAP
 
 
 def _is_copied(root: SSAValue, views: Sequence[Operation]) -> bool:

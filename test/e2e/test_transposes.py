@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 import pytest
 import torch
+from torch.nn import functional as F
+
+from tilewright.frontend.explain import explain
 
 DTYPES = [
     torch.float32,
@@ -92,3 +95,17 @@ def test_one_kernel_for_every_size() -> None:
     for rows, columns in ((50, 60), (129, 33), (16, 16), (7, 9)):
         x, y = sample(DTYPES[0], rows, columns), sample(DTYPES[0], columns, rows)
         torch.testing.assert_close(compiled(x, y), x.t() * 2 + y)
+
+
+@pytest.mark.parametrize("target", ["gpu_emulated", "cpu_openmp"])
+def test_rows_that_are_dealt_out_are_stored_once(target: str) -> None:
+    """Where the kernel that makes them stores them: no other copies them for the product."""
+
+    def function(x: torch.Tensor, weight: torch.Tensor) -> torch.Tensor:
+        return F.pixel_unshuffle(x.sin(), 2).flatten(2) @ weight
+
+    x, weight = sample(torch.float32, 2, 3, 10, 14), sample(torch.float32, 35, 6)
+    found = explain(function, x, weight, options={"target": target})
+    torch.testing.assert_close(found.result, function(x, weight), rtol=1e-4, atol=1e-4)
+    (graph,) = found.graphs
+    assert sum(graph.kernels.values()) == 1

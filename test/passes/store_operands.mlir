@@ -159,3 +159,39 @@ func.func @joined_otherwise(%x: tensor<7x12xf32>, %y: tensor<7x12xf32>, %c: tens
   %k = tw.concat %c, %t dim 2 : (tensor<1x4x5x3xf32>, tensor<1x4x1x3xf32>) -> tensor<1x4x6x3xf32>
   func.return %j, %n, %k : tensor<1x4x6x3xf32>, tensor<12xf32>, tensor<1x4x6x3xf32>
 }
+
+// -----
+
+// Rows that are dealt out to two; of those that are dealt out to eight, too little is read at once.
+
+// CHECK-LABEL: @dealt_out
+// CHECK: %[[A:.*]] = tk.kernel {{.*}} -> (tensor<4x6x8xf32>)
+// CHECK: %[[B:.*]] = tk.kernel {{.*}} -> (tensor<6x64xf32>)
+// CHECK: %[[R:.*]] = tw.reshape %[[B]]
+// CHECK: %[[T:.*]] = tw.transpose %[[R]]
+// CHECK: %[[S:.*]] = tw.reshape %[[T]] : tensor<2x8x3x8xf32> -> tensor<16x3x8xf32>
+// CHECK: tw.aten "aten::round"(%[[A]])
+// CHECK: tw.aten "aten::round"(%[[S]])
+func.func @dealt_out(%x: tensor<12x16xf32>, %y: tensor<6x64xf32>) -> (tensor<4x6x8xf32>, tensor<16x3x8xf32>) {
+  %a = tk.kernel [12, 16] ins(%x : tensor<12x16xf32>) -> (tensor<12x16xf32>) {
+  ^bb0(%i: tensor<12x16xf32>, %o: tensor<12x16xf32>):
+    %0 = tk.load %i[d0, d1] : tensor<12x16xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<12x16xf32>
+  }
+  %b = tw.reshape %a : tensor<12x16xf32> -> tensor<6x2x8x2xf32>
+  %c = tw.transpose %b by [1, 3, 0, 2] : tensor<6x2x8x2xf32> -> tensor<2x2x6x8xf32>
+  %d = tw.reshape %c : tensor<2x2x6x8xf32> -> tensor<4x6x8xf32>
+  %e = tk.kernel [6, 64] ins(%y : tensor<6x64xf32>) -> (tensor<6x64xf32>) {
+  ^bb0(%i: tensor<6x64xf32>, %o: tensor<6x64xf32>):
+    %0 = tk.load %i[d0, d1] : tensor<6x64xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<6x64xf32>
+  }
+  %f = tw.reshape %e : tensor<6x64xf32> -> tensor<3x2x8x8xf32>
+  %g = tw.transpose %f by [1, 3, 0, 2] : tensor<3x2x8x8xf32> -> tensor<2x8x3x8xf32>
+  %h = tw.reshape %g : tensor<2x8x3x8xf32> -> tensor<16x3x8xf32>
+  %k = tw.aten "aten::round"(%d) {args = [#tw.arg<0>], returns = array<i64: 0>} : (tensor<4x6x8xf32>) -> tensor<4x6x8xf32>
+  %l = tw.aten "aten::round"(%h) {args = [#tw.arg<0>], returns = array<i64: 0>} : (tensor<16x3x8xf32>) -> tensor<16x3x8xf32>
+  func.return %k, %l : tensor<4x6x8xf32>, tensor<16x3x8xf32>
+}
