@@ -17,6 +17,7 @@ from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import sizes_of
 
 from ..rewrite import may_rewrite, skip
 from ..schedule.body import Body
@@ -77,6 +78,8 @@ def _try(kernel: KernelOp) -> None:
     sunk = dependents(order[0], last, {*order}) if len(order) > 1 else []
     if isinstance(sunk, str):
         return skip(kernel, f"not reduced at once: {sunk}")
+    if any(v.owner in (*order, *sunk) for reader in order for v in reader.operands):
+        return skip(kernel, "not reduced at once: one of the numbers is made with another")
     if not may_rewrite(kernel, "reduced at once"):
         return
     block = kernel.parent
@@ -120,6 +123,8 @@ def _stored(kernel: KernelOp) -> list[ReduceOp]:
             return []
         if not isinstance(made := sink.value.owner, ReduceOp) or body.runs[sink] != kept:
             return []
+        if sink.buffer in by_buffer:
+            return []
         by_buffer[sink.buffer] = made
     return [by_buffer[d] for d in kernel.destinations]
 
@@ -139,23 +144,22 @@ def _reader(user: Operation, kernel: KernelOp, kind: str) -> _Reader | None:
     reductions, body = _reductions(user), Body.of(user.body.block)
     if not reductions or reductions[0].kind.data != kind:
         return None
+    made = {s: v for s, v in zip(user.sources, user.operands, strict=True) if v.owner is kernel}
     done: dict[SSAValue, int] = {}
     loads: list[Operation] = []
     for op in reductions:
         load = op.operands[0].owner
         if not isinstance(load, LoadOp) or len(load.operands) > 1 or not load.result.has_one_use():
             return None
-        value = user.operands[list(user.sources).index(load.buffer)]
-        axes = [plain_axis(e) for e in load.subscripts]
-        if value.owner is not kernel or sorted(a for a in axes if a is not None) != list(range(len(axes))):
+        value, axes = made.get(load.buffer), [plain_axis(e) for e in load.subscripts]
+        if value is None or sorted(a for a in axes if a is not None) != list(range(len(user.space))):
             return None
-        if len(axes) != len(user.space):
+        if [user.space[a] for a in axes if a is not None] != list(sizes_of(value)):
             return None
         done[op.results[0]] = kernel.results.index(value)
         loads.append(load)
     rest = [op for op in body.ops if op not in reductions and op not in loads]
-    read = [v for v in user.operands if v.owner is kernel]
-    if len(read) > len(loads) or any(body.runs[op] for op in rest):
+    if any(body.runs[op] or not made.keys().isdisjoint(op.operands) for op in rest):
         return None
     return _Reader(user, done, rest)
 

@@ -176,3 +176,106 @@ func.func @rows_of_columns(%p: tensor<16x8x64xf32>) -> tensor<8xf32> {
   }
   func.return %s : tensor<8xf32>
 }
+
+// -----
+
+// Some of the columns are not all of them, and two sums that lie side by side not one.
+
+// CHECK-LABEL: @some_columns
+// CHECK-COUNT-2: = tk.kernel
+func.func @some_columns(%p: tensor<16x512xf32>) -> tensor<f32> {
+  %c = tk.kernel [16, 512] ins(%p : tensor<16x512xf32>) -> (tensor<512xf32>) {
+  ^bb0(%a: tensor<16x512xf32>, %o: tensor<512xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<16x512xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<512xf32>
+  }
+  %s = tk.kernel [100] ins(%c : tensor<512xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<512xf32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0] : tensor<512xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[] : f32, tensor<f32>
+  }
+  func.return %s : tensor<f32>
+}
+
+// -----
+
+// CHECK-LABEL: @side_by_side
+// CHECK-COUNT-2: = tk.kernel
+func.func @side_by_side(%p: tensor<16x256xf32>) -> tensor<f32> {
+  %c = tk.kernel [16, 256] ins(%p : tensor<16x256xf32>) -> (tensor<512xf32>) {
+  ^bb0(%a: tensor<16x256xf32>, %o: tensor<512xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<16x256xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<512xf32>
+    %2 = arith.mulf %0, %0 : f32
+    %3 = tk.reduce add %2 over [0] : f32
+    tk.store %3, %o[d1 + 256] : f32, tensor<512xf32>
+  }
+  %s = tk.kernel [512] ins(%c : tensor<512xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<512xf32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0] : tensor<512xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[] : f32, tensor<f32>
+  }
+  func.return %s : tensor<f32>
+}
+
+// -----
+
+// One of the columns is read by itself.
+
+// CHECK-LABEL: @one_of_them
+// CHECK-COUNT-2: = tk.kernel
+func.func @one_of_them(%p: tensor<16x512xf32>) -> tensor<f32> {
+  %c = tk.kernel [16, 512] ins(%p : tensor<16x512xf32>) -> (tensor<512xf32>) {
+  ^bb0(%a: tensor<16x512xf32>, %o: tensor<512xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<16x512xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<512xf32>
+  }
+  %s = tk.kernel [512] ins(%c : tensor<512xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<512xf32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0] : tensor<512xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    %2 = tk.load %a[3] : tensor<512xf32> -> f32
+    %3 = arith.mulf %1, %2 : f32
+    tk.store %3, %o[] : f32, tensor<f32>
+  }
+  func.return %s : tensor<f32>
+}
+
+// -----
+
+// What is made with another of the numbers can not be made beside it.
+
+// CHECK-LABEL: @one_by_the_other
+// CHECK-COUNT-3: = tk.kernel
+// REMARK: tk.kernel at {{.*}}: not reduced at once: one of the numbers is made with another
+func.func @one_by_the_other(%p: tensor<16x512xf32>) -> tensor<f32> {
+  %c, %d = tk.kernel [16, 512] ins(%p : tensor<16x512xf32>) -> (tensor<512xf32>, tensor<512xf32>) {
+  ^bb0(%a: tensor<16x512xf32>, %o: tensor<512xf32>, %r: tensor<512xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<16x512xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<512xf32>
+    %2 = arith.mulf %0, %0 : f32
+    %3 = tk.reduce add %2 over [0] : f32
+    tk.store %3, %r[d1] : f32, tensor<512xf32>
+  }
+  %s = tk.kernel [512] ins(%c : tensor<512xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<512xf32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0] : tensor<512xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[] : f32, tensor<f32>
+  }
+  %t = tk.kernel [512] ins(%d, %s : tensor<512xf32>, tensor<f32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<512xf32>, %b: tensor<f32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0] : tensor<512xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    %2 = tk.load %b[] : tensor<f32> -> f32
+    %3 = arith.mulf %1, %2 : f32
+    tk.store %3, %o[] : f32, tensor<f32>
+  }
+  func.return %t : tensor<f32>
+}
