@@ -75,7 +75,9 @@ def _are_distinct(places: Sequence[Node | None]) -> bool:
     known = [place for place in places if place is not None]
     rank = max(len(sizes_of(place)) for place in known)
     over = {place: _varies_over(place, rank) for place in known}
-    left = set[int]().union(*over.values())
+    left = {
+        d - len(sizes_of(place)) + rank for place in known for d, n in enumerate(sizes_of(place)) if n != 1
+    }
     found = -1
     while left and found != len(left):
         found = len(left)
@@ -83,7 +85,7 @@ def _are_distinct(places: Sequence[Node | None]) -> bool:
             (*others,) = axes & left
             if len(others) == 1 and distinct(place, others[0] - rank + len(sizes_of(place))) is not None:
                 left -= axes
-    return not left and not (len(known) == 1 and _count_of(known[0]) is not None)
+    return not left and not (len(known) == 1 and _is_count(known[0]))
 
 
 def _varies_over(place: Node, rank: int) -> set[int]:
@@ -101,15 +103,24 @@ def is_zeros(node: Node) -> bool:
 
 
 def counts_all(node: Node) -> bool:
-    """Whether the elements of `node` are 0, 1, 2 and so on, seen through views."""
-    count = _count_of(node)
-    return count is not None and bool(count.args[0] == 0 and argument(count, "step") == 1)
+    """Whether the elements of `node` are 0, 1, 2 and so on, each once and in this order."""
+    while node.target in _IN_ORDER or _is_all_of_its_source(node):
+        source: Any = node.args[0]
+        node = source
+    is_count = node.target is _ATEN.arange.start_step
+    return is_count and bool(node.args[0] == 0 and argument(node, "step") == 1)
 
 
-def _count_of(node: Any) -> Node | None:
+def _is_all_of_its_source(node: Node) -> bool:
+    source: Any = node.args[0] if node.target is _ATEN.slice.Tensor else node
+    return source is not node and sizes_of(source) == sizes_of(node)
+
+
+def _is_count(node: Any) -> bool:
+    """Whether `node` shows elements of a count."""
     while node.op == "call_function" and node.target in _VIEWS:
         node = node.args[0]
-    return node if node.target is _ATEN.arange.start_step else None
+    return node.target is _ATEN.arange.start_step
 
 
 def distinct(node: Node, dim: int) -> Below | None:
@@ -193,13 +204,8 @@ def _wrapped(node: Node, dim: int) -> Below | None:
     return below if below is not None and (fits or below == size) else None
 
 
-_SAME = (
-    _ATEN.alias.default,
-    _ATEN.clone.default,
-    _ATEN.detach.default,
-    _ATEN.flip.default,
-    _ATEN.slice.Tensor,
-)
+_COPIES = (_ATEN.alias.default, _ATEN.clone.default, _ATEN.detach.default)
+_SAME = (*_COPIES, _ATEN.flip.default, _ATEN.slice.Tensor)
 _RULES: Mapping[Any, Callable[[Node, int], Below | None]] = {
     operator.getitem: _sorted,
     _ATEN.arange.start_step: _counted,
@@ -213,4 +219,5 @@ _RULES: Mapping[Any, Callable[[Node, int], Below | None]] = {
     _ATEN.remainder.Scalar: _wrapped,
     **dict.fromkeys(_SAME, _same),
 }
-_VIEWS = (_ATEN.unsqueeze.default, _ATEN.expand.default, _ATEN.view.default, *_SAME)
+_IN_ORDER = (*_COPIES, _ATEN.unsqueeze.default, _ATEN.view.default)
+_VIEWS = (*_IN_ORDER, _ATEN.expand.default, _ATEN.flip.default, _ATEN.slice.Tensor)

@@ -23,6 +23,7 @@ _ATEN = torch.ops.aten
 _SORTS: tuple[Any, ...] = (_ATEN.sort.default, _ATEN.sort.stable)
 _PUTS: tuple[Any, ...] = (_ATEN.index_put.default, _ATEN._unsafe_index_put.default)
 _COUNTS = _ATEN.arange.start_step
+_POSITIONS = (torch.int64, torch.int32)
 
 
 def look_up_gradients(joint: GraphModule) -> None:
@@ -38,7 +39,8 @@ def look_up_gradients(joint: GraphModule) -> None:
 def _look_up(joint: GraphModule, node: Node, inverse: dict[Node, Node]) -> None:
     value = _value(node)
     order, times = _quotient(_place(node))
-    if order not in inverse:
+    back = inverse.get(order)
+    if back is None or not back < node:
         return
     count, rows, found = _size(order), sizes_of(node), sizes_of(value)
     if found[0] != count or rows[0] * times != count or found[1:] != rows[1:]:
@@ -46,7 +48,7 @@ def _look_up(joint: GraphModule, node: Node, inverse: dict[Node, Node]) -> None:
     if not all(isinstance(size, int) for size in found[1:]):
         return
     with joint.graph.inserting_before(node):
-        new = call_like(joint, node, _ATEN.index.Tensor, value, [inverse[order]])
+        new = call_like(joint, node, _ATEN.index.Tensor, value, [back])
         if times > 1:
             new = call_like(joint, node, _ATEN.view.default, new, [-1, times, *found[1:]])
             new = call_like(joint, node, _ATEN.sum.dim_IntList, new, [1], dtype=value.meta["val"].dtype)
@@ -80,6 +82,8 @@ def _filled(node: Node) -> Node | None:
     """Where `node` puts 0, 1, 2, ...: of as many different positions as it has places, it is the inverse."""
     place, value = _place(node), _value(node)
     if argument(node, "accumulate") or place is None or len(sizes_of(node)) != 1:
+        return None
+    if node.meta["val"].dtype not in _POSITIONS:
         return None
     counts = value.target is _COUNTS and value.args[0] == 0
     return place if counts and argument(value, "step") == 1 and _size(value) == _size(node) else None

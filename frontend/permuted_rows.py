@@ -57,9 +57,10 @@ def look_up_rows(joint: GraphModule) -> None:
     for node in adds if inverse else ():
         scattered = _SCATTERED[node.target](node)
         part = None if scattered is None else _part(scattered)
-        if scattered is not None and part is not None and part.order in inverse:
+        back = None if part is None else inverse.get(part.order)
+        if scattered is not None and part is not None and back is not None and back < node:
             with joint.graph.inserting_before(node):
-                new = _look_up(joint, node, scattered, part, inverse[part.order])
+                new = _look_up(joint, node, scattered, part, back)
             node.replace_all_uses_with(new)
             joint.graph.erase_node(node)
 

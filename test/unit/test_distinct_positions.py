@@ -77,6 +77,8 @@ LEFT: dict[str, Function] = {
     "in any rows": lambda noise: put((noise[:, :1] * 3).long(), order(noise)[:, :5]),
     "of rows of others": lambda noise: put(order(noise)[:, :5], target=zeros(9, 3)),
     "anywhere in rows": lambda noise: put(ROWS(noise), (noise * 3).long()),
+    "rows again and again": lambda noise: put(order(noise)[0].expand(2, 9), target=zeros(9, 3)),
+    "one again and again": lambda noise: put(ROWS(noise), order(noise)[:, :1].expand(4, 5)),
     "counted alone": lambda _: put(counted(0, 3)),
     "what a mask selects": lambda noise: ATEN.index_put.default(
         zeros(4, 9), [noise > 0.5], zeros(1) + 1, True

@@ -47,6 +47,17 @@ def of_sorted_order(key: Tensor, grad: Tensor, _: Tensor) -> Tensor:
     return put(grad.shape, key.sort().indices.sort(stable=True).indices, grad)
 
 
+def before_the_inverse(key: Tensor, grad: Tensor, _: Tensor) -> Tensor:
+    order = key.sort().indices
+    return put(grad.shape, order, grad) + order.sort().indices.sum()
+
+
+def beside_bytes(key: Tensor, grad: Tensor, _: Tensor) -> Tensor:
+    order, counts = key.sort().indices, ATEN.arange.start_step(0, 12, dtype=torch.uint8)
+    back = ATEN.index_put.default(torch.empty_like(key, dtype=torch.uint8), [order], counts)
+    return put(grad.shape, order, grad) + back.sum()
+
+
 LOOKED_UP: dict[str, Function] = {
     function.__name__: function for function in (of_inverse, of_order, of_quotient, of_sorted_order)
 }
@@ -58,6 +69,8 @@ LEFT: dict[str, Function] = {
     "more rows": lambda key, grad, _: put((13, 5), experts(key, grad)[1], grad),
     "another quotient": lambda key, grad, _: put((6, 5), experts(key, grad)[0] // 3, grad),
     "one row for all": lambda key, grad, _: put(grad.shape, experts(key, grad)[1], grad[:1]),
+    "before there is an inverse": before_the_inverse,
+    "a mask for an inverse": beside_bytes,
     "added to something": lambda key, grad, x: ATEN.index_put(x, [experts(key, grad)[1]], grad, True),
     "into columns": lambda key, grad, _: ATEN.index_put(
         ATEN.full.default((5, 12), 0.0), [None, experts(key, grad)[1]], grad.mT, True

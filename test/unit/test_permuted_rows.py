@@ -38,6 +38,12 @@ def with_inverse(gradient: Callable[[Tensor, Tensor], Tensor], descending: bool 
     return function
 
 
+def before_the_inverse(noise: Tensor) -> tuple[Tensor, Tensor]:
+    there = order(noise)
+    gradient = added(there, 1, zeros(4, 9, 3))
+    return gradient, order(there)
+
+
 LOOKED_UP: dict[str, Function] = {
     "the inverse": with_inverse(lambda _, back: added(back, 1, zeros(4, 9, 3))),
     "the order": with_inverse(lambda there, _: added(there, 1, zeros(4, 9, 3))),
@@ -54,6 +60,9 @@ LOOKED_UP: dict[str, Function] = {
         lambda there, _: ATEN.scatter_add.default(zeros(4, 9), -1, there[:, :4], zeros(4, 4) + counted(1, 5))
     ),
     "in counted rows": with_inverse(lambda there, _: put(rows(), there[:, :5])),
+    "in all of the counted rows": with_inverse(
+        lambda there, _: put(ATEN.slice.Tensor(rows(), 0, 0, 9), there[:, :5], target=zeros(4, 9))
+    ),
     "of numbers in rows": with_inverse(lambda there, _: put(rows(), there[:, :5], target=zeros(4, 9))),
 }
 LEFT: dict[str, Function] = {
@@ -78,6 +87,13 @@ LEFT: dict[str, Function] = {
     ),
     "added to something": with_inverse(lambda there, _: added(there, 1, zeros(4, 9, 3) + 1)),
     "in other rows": with_inverse(lambda there, _: put(rows(1), there, target=zeros(5, 9))),
+    "in rows counted backwards": with_inverse(
+        lambda there, _: put(rows().flip(0), there, target=zeros(4, 9))
+    ),
+    "in one row again and again": with_inverse(
+        lambda there, _: put(counted(0, 1).expand(4).unsqueeze(1), there, target=zeros(4, 9))
+    ),
+    "before there is an inverse": before_the_inverse,
     "in any rows": with_inverse(lambda there, _: put(there[:, :1] % 4, there, target=zeros(4, 9))),
     "one value for all": with_inverse(
         lambda there, _: ATEN.index_put.default(zeros(4, 9, 3), [rows(), there], zeros(1) + 1, True)
