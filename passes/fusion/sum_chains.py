@@ -48,8 +48,8 @@ class SumChainsPass(ModulePass):
 
     Its chain goes along one batch after the other then (`Chain.around`), and results of single batches are
     never written. All results of a chain must be summed over the same batches and read by nobody else, by
-    sums of what the chain adds up, or of a multiple by a number. Left alone is what would leave too few
-    programs for a GPU, and what goes along listed blocks.
+    sums of what the chain adds up, or of a multiple by a number, in f32. Left alone is what would leave too
+    few programs for a GPU, and what goes along listed blocks.
     """
 
     name = "sum-chains"
@@ -175,7 +175,7 @@ def _add_at_once(block: Block) -> None:
 def _added(
     value: SSAValue, over: Axes, domains: dict[SSAValue, Axes], factors: list[SSAValue]
 ) -> ReduceOp | None:
-    """The sum of which `value` is a multiple, by numbers that go to `factors`, if it varies along `over`."""
+    """The sum of which `value` is a multiple, by f32 that go to `factors`, if it varies along `over`."""
     op = value.owner
     if isinstance(op, ReduceOp):
         plain = op.kind.data == "add" and op.result.type == f32 and over <= domains[op.value]
@@ -185,7 +185,7 @@ def _added(
     if isinstance(op, arith.MulfOp):
         for part, factor in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
             number = number_of(factor)
-            if number is not None and isfinite(number):
+            if number is not None and isfinite(number) and factor.type == f32:
                 factors.append(factor)
                 return _added(part, over, domains, factors)
     return None

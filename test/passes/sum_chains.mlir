@@ -213,3 +213,40 @@ func.func @factors_of_rows(%k: tensor<256x4x4xf16>, %q: tensor<256x6x4xf16>, %w:
   } loc("m.py":5:0)
   func.return %s : tensor<128x4x4xf16>
 }
+
+// -----
+
+// A product of halves is rounded each time, so that the sum of them is no multiple of a sum.
+// CHECK-LABEL: @multiplied_as_halves
+// CHECK-COUNT-2: = tk.kernel
+// REMARK: tk.kernel at {{.*}}: its results are summed elsewhere: together they are no chain that goes along batches
+func.func @multiplied_as_halves(%k: tensor<256x4x4xf16>, %q: tensor<256x6x4xf16>) -> tensor<128x4x4xf16> {
+  %g = tk.kernel [256, 4, 4, 6, 4] ins(%k, %q : tensor<256x4x4xf16>, tensor<256x6x4xf16>) -> (tensor<256x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %b: tensor<256x6x4xf16>, %r: tensor<256x4x4xf16>):
+    %0 = tk.load %a[d0 floordiv 2, d1, d4] : tensor<256x4x4xf16> -> f16
+    %1 = arith.extf %0 : f16 to f32
+    %2 = tk.load %b[d0, d3, d4] : tensor<256x6x4xf16> -> f16
+    %3 = arith.extf %2 : f16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [4] {tk.factors = f16} : f32
+    %6 = tk.load %b[d0, d3, d2] : tensor<256x6x4xf16> -> f16
+    %7 = arith.extf %6 : f16 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = tk.reduce add %8 over [3] {tk.factors = f16} : f32
+    %10 = arith.constant 0.125 : f32
+    %11 = arith.mulf %9, %10 : f32
+    %12 = arith.truncf %11 : f32 to f16
+    tk.store %12, %r[d0, d1, d2] : f16, tensor<256x4x4xf16>
+  }
+  %s = tk.kernel [128, 4, 4, 2] ins(%g : tensor<256x4x4xf16>) -> (tensor<128x4x4xf16>) {
+  ^bb0(%a: tensor<256x4x4xf16>, %r: tensor<128x4x4xf16>):
+    %0 = tk.load %a[d0*2 + d3, d1, d2] : tensor<256x4x4xf16> -> f16
+    %w = arith.constant 0.1 : f16
+    %m = arith.mulf %0, %w : f16
+    %1 = arith.extf %m : f16 to f32
+    %2 = tk.reduce add %1 over [3] : f32
+    %3 = arith.truncf %2 : f32 to f16
+    tk.store %3, %r[d0, d1, d2] : f16, tensor<128x4x4xf16>
+  }
+  func.return %s : tensor<128x4x4xf16>
+}
