@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, f32
@@ -35,7 +36,7 @@ _SMALLEST = 1 << 15
 _FEWEST = 16
 """Elements that are reduced to one: what is handed on is small against what is not read again."""
 _MAX_OPS = 64
-"""How far around a reduction to look."""
+"""How far around a reduction to look: at so many values, and so many readers of each."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ def _nearest(op: ReduceOp, total: int) -> _Beside | None:
     """What is reduced next to `op` of tensors of as many elements that it is made with, or together with."""
     seen, todo = {op.source}, [op.source]
     for value in todo:
-        around = [use.operation for use in value.uses]
+        around = [use.operation for use in islice(value.uses, _MAX_OPS)]
         for user in around:
             if user is not op and (found := _partly(user, total)) is not None:
                 return found
