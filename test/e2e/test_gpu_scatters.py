@@ -191,6 +191,20 @@ def test_gradients_of_few_halves_are_added_in_memory(name: str, dtype: torch.dty
 
 
 @pytest.mark.usefixtures("like_cuda")
+def test_many_of_few_numbers_are_rounded_once() -> None:
+    """As eager mode does it on GPUs, whatever devices add: 512 and 1 are 512, of bf16."""
+
+    def function(x: Tensor, i: Tensor) -> Tensor:
+        return x[i].float()
+
+    x = torch.zeros(1000, dtype=torch.bfloat16, requires_grad=True)
+    found = explain(function, x, torch.full((701,), 7), options=_told(halves=("bf16", "f16")))
+    found.result.sum().backward()
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad[7], torch.tensor(701.0).bfloat16(), rtol=0, atol=0)
+
+
+@pytest.mark.usefixtures("like_cuda")
 def test_gradients_of_a_table_are_rounded_once() -> None:
     """As on GPUs in eager mode, whatever devices add: many tokens are one."""
     table, factors = nn.Embedding(500, 24).bfloat16(), torch.arange(101, 125)

@@ -188,23 +188,44 @@ func.func @meet_often(%t: tensor<3x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi
 // Sums that are one are added up in f32, of three as well; one that is added to something else is not.
 
 // HALVES-LABEL: @sums_of_few
-// HALVES: %[[A:.*]] = tw.scatter_along {{.*}} : (tensor<9x4xf32>
+// HALVES: %[[A:.*]] = tw.scatter_along {{.*}} : (tensor<9x40xf32>
 // HALVES: %[[B:.*]] = tw.scatter_add {{.*}} into %[[A]]
 // HALVES: %[[C:.*]] = tw.scatter_add {{.*}} into %[[B]]
-// HALVES: %[[R:.*]] = tw.cast %[[C]] : tensor<9x4xf32> -> tensor<9x4xbf16>
-// HALVES: %[[S:.*]] = tw.scatter_add {{.*}} : (tensor<9x4xbf16>
+// HALVES: %[[R:.*]] = tw.cast %[[C]] : tensor<9x40xf32> -> tensor<9x40xbf16>
+// HALVES: %[[S:.*]] = tw.scatter_add {{.*}} : (tensor<9x40xbf16>
 // HALVES: %[[T:.*]] = tw.add %[[S]], %t
 // HALVES: return %[[R]], %[[T]]
-func.func @sums_of_few(%t: tensor<9x4xbf16>, %v: tensor<6x4xbf16>, %i: tensor<6xi64>, %w: tensor<6x4xbf16>, %j: tensor<6x4xi64>) -> (tensor<9x4xbf16>, tensor<9x4xbf16>) {
-  %z = tw.full 0.0 : bf16 -> tensor<9x4xbf16>
-  %c = tw.scatter_add %w into %z[%i] dims [0] at 0 : (tensor<9x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
-  %a = tw.scatter_add %v into %z[%i] dims [0] at 0 : (tensor<9x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
-  %b = tw.scatter_along %z, %j, %w dim 0 reduce add : (tensor<9x4xbf16>, tensor<6x4xi64>, tensor<6x4xbf16>) -> tensor<9x4xbf16>
-  %s = tw.add %b, %a : tensor<9x4xbf16>
-  %r = tw.add %s, %c : tensor<9x4xbf16>
-  %d = tw.scatter_add %w into %z[%i] dims [0] at 0 : (tensor<9x4xbf16>, tensor<6x4xbf16>, tensor<6xi64>) -> tensor<9x4xbf16>
-  %u = tw.add %d, %t : tensor<9x4xbf16>
-  func.return %r, %u : tensor<9x4xbf16>, tensor<9x4xbf16>
+func.func @sums_of_few(%t: tensor<9x40xbf16>, %v: tensor<6x40xbf16>, %i: tensor<6xi64>, %w: tensor<6x40xbf16>, %j: tensor<6x40xi64>) -> (tensor<9x40xbf16>, tensor<9x40xbf16>) {
+  %z = tw.full 0.0 : bf16 -> tensor<9x40xbf16>
+  %c = tw.scatter_add %w into %z[%i] dims [0] at 0 : (tensor<9x40xbf16>, tensor<6x40xbf16>, tensor<6xi64>) -> tensor<9x40xbf16>
+  %a = tw.scatter_add %v into %z[%i] dims [0] at 0 : (tensor<9x40xbf16>, tensor<6x40xbf16>, tensor<6xi64>) -> tensor<9x40xbf16>
+  %b = tw.scatter_along %z, %j, %w dim 0 reduce add : (tensor<9x40xbf16>, tensor<6x40xi64>, tensor<6x40xbf16>) -> tensor<9x40xbf16>
+  %s = tw.add %b, %a : tensor<9x40xbf16>
+  %r = tw.add %s, %c : tensor<9x40xbf16>
+  %d = tw.scatter_add %w into %z[%i] dims [0] at 0 : (tensor<9x40xbf16>, tensor<6x40xbf16>, tensor<6xi64>) -> tensor<9x40xbf16>
+  %u = tw.add %d, %t : tensor<9x40xbf16>
+  func.return %r, %u : tensor<9x40xbf16>, tensor<9x40xbf16>
+}
+
+// -----
+
+// Of short rows, of numbers at positions, and of parts of columns, eager mode rounds the sum alone.
+
+// HALVES-LABEL: @short_rows
+// HALVES: tw.scatter_add {{.*}} : (tensor<9x32xf32>
+// HALVES: tw.scatter_add {{.*}} : (tensor<9x33xbf16>
+// HALVES: tw.scatter_add {{.*}} : (tensor<9xf32>
+// HALVES: tw.scatter_add {{.*}} : (tensor<40x9xf32>
+func.func @short_rows(%s: tensor<6x32xbf16>, %l: tensor<6x33xbf16>, %n: tensor<6xbf16>, %c: tensor<40x6xbf16>, %i: tensor<6xi64>) -> (tensor<9x32xbf16>, tensor<9x33xbf16>, tensor<9xbf16>, tensor<40x9xbf16>) {
+  %zs = tw.full 0.0 : bf16 -> tensor<9x32xbf16>
+  %0 = tw.scatter_add %s into %zs[%i] dims [0] at 0 : (tensor<9x32xbf16>, tensor<6x32xbf16>, tensor<6xi64>) -> tensor<9x32xbf16>
+  %zl = tw.full 0.0 : bf16 -> tensor<9x33xbf16>
+  %1 = tw.scatter_add %l into %zl[%i] dims [0] at 0 : (tensor<9x33xbf16>, tensor<6x33xbf16>, tensor<6xi64>) -> tensor<9x33xbf16>
+  %zn = tw.full 0.0 : bf16 -> tensor<9xbf16>
+  %2 = tw.scatter_add %n into %zn[%i] dims [0] at 0 : (tensor<9xbf16>, tensor<6xbf16>, tensor<6xi64>) -> tensor<9xbf16>
+  %zc = tw.full 0.0 : bf16 -> tensor<40x9xbf16>
+  %3 = tw.scatter_add %c into %zc[%i] dims [1] at 1 : (tensor<40x9xbf16>, tensor<40x6xbf16>, tensor<6xi64>) -> tensor<40x9xbf16>
+  func.return %0, %1, %2, %3 : tensor<9x32xbf16>, tensor<9x33xbf16>, tensor<9xbf16>, tensor<40x9xbf16>
 }
 
 // -----
