@@ -36,10 +36,10 @@ def look_up_gradients(joint: GraphModule) -> None:
             _look_up(joint, node, inverse)
 
 
-def _look_up(joint: GraphModule, node: Node, inverse: dict[Node, Node]) -> None:
+def _look_up(joint: GraphModule, node: Node, inverse: dict[tuple[Node, int], Node]) -> None:
     value = _value(node)
     order, times = _quotient(_place(node))
-    back = inverse.get(order)
+    back = inverse.get((order, 0))
     if back is None or not back < node:
         return
     count, rows, found = _size(order), sizes_of(node), sizes_of(value)
@@ -56,9 +56,9 @@ def _look_up(joint: GraphModule, node: Node, inverse: dict[Node, Node]) -> None:
     joint.graph.erase_node(node)
 
 
-def inverses(joint: GraphModule) -> dict[Node, Node]:
-    """Each permutation whose inverse is computed, too, and that."""
-    found: dict[Node, Node] = {}
+def inverses(joint: GraphModule) -> dict[tuple[Node, int], Node]:
+    """Of each permutation along a dimension whose inverse is computed, too, that."""
+    found: dict[tuple[Node, int], Node] = {}
     orders = {
         node: _sorted(node) for node in joint.graph.find_nodes(op="call_function", target=operator.getitem)
     }
@@ -66,7 +66,7 @@ def inverses(joint: GraphModule) -> dict[Node, Node]:
     for node in joint.graph.nodes:
         of, dim = (_filled(node), 0) if node.target in _PUTS else orders.get(node) or (None, 0)
         if of is not None and known.get(of) == dim and sizes_of(of) == sizes_of(node):
-            found[of], found[node] = node, of
+            found[of, dim], found[node, dim] = node, of
     return found
 
 

@@ -30,9 +30,9 @@ _ATEN = torch.ops.aten
 
 @dataclass(frozen=True)
 class _Part:
-    """What is looked up of an order."""
+    """What is looked up of an order along a dimension."""
 
-    order: Node
+    order: tuple[Node, int]
     start: int
     count: Any
     whole: bool
@@ -97,7 +97,7 @@ def _part(scattered: _Scattered) -> _Part | None:
         return None
     whole = start == 0 and count == sizes[dim]
     known = isinstance(count, int) and count > 0
-    return _Part(order, start, count, whole) if whole or known else None
+    return _Part((order, own), start, count, whole) if whole or known else None
 
 
 def _along(node: Node) -> _Scattered | None:

@@ -44,6 +44,11 @@ def before_the_inverse(noise: Tensor) -> tuple[Tensor, Tensor]:
     return gradient, order(there)
 
 
+def across_a_square(noise: Tensor) -> tuple[Tensor, Tensor]:
+    there, back = both(noise[:, :4])
+    return added(there, 0, zeros(4, 4, 3)), back
+
+
 LOOKED_UP: dict[str, Function] = {
     "the inverse": with_inverse(lambda _, back: added(back, 1, zeros(4, 9, 3))),
     "the order": with_inverse(lambda there, _: added(there, 1, zeros(4, 9, 3))),
@@ -79,6 +84,7 @@ LEFT: dict[str, Function] = {
         lambda there, _: added(there[:, 0].unsqueeze(1).expand(4, 5), 1, zeros(4, 9, 3))
     ),
     "along another dimension": with_inverse(lambda there, _: added(there, 0, zeros(9, 9, 3))),
+    "along the other side of a square": across_a_square,
     "some of the values": with_inverse(
         lambda there, _: ATEN.scatter_add.default(zeros(4, 9), 1, there[:, :4], zeros(4, 6) + 1)
     ),
