@@ -66,10 +66,8 @@ def _sum_results(kernel: KernelOp, chain: Chain) -> None:
     sums = [reader for reader in readers if reader is not None]
     if len(sums) != len(readers):
         return None
-    if chain.around or goes_along_lists(kernel, chain):
-        return skip(
-            kernel, "its results are summed elsewhere: it goes along lists, or several batches already"
-        )
+    if goes_along_lists(kernel, chain):
+        return skip(kernel, "its results are summed elsewhere: it goes along listed blocks")
     order = sorted(dict.fromkeys(sums), key=_place)
     made = _made(kernel, sums, order)
     if isinstance(made, str):
