@@ -24,6 +24,7 @@ from tilewright.dialects.types import element_type_of, sizes_of
 
 from ..fusion.few_queries import PROGRAMS
 from ..fusion.lower_attention import why_library
+from ..fusion.sum_chains import ROWS
 from ..rewrite import skip
 from ..schedule.cost import estimate
 from .driver import Rewrite, Rules, apply_rules
@@ -92,7 +93,7 @@ def _heads_of_sums(op: AttentionBackwardOp) -> Expr:
     most, least = all_heads.constant, shared.constant
     if most is None or not least:
         return all_heads
-    programs = estimate(batch) * -(-estimate(keys) // _ROWS)
+    programs = estimate(batch) * -(-estimate(keys) // ROWS)
     counts = (least * n for n in range(1, most // least) if most % (least * n) == 0)
     return as_expr(next((n for n in counts if n * programs >= PROGRAMS), most))
 
@@ -109,6 +110,4 @@ def _as(rw: Rewrite, value: SSAValue, element: Attribute) -> SSAValue:
     return value if element_type_of(value) == element else rw.value(CastOp(value, element))
 
 
-_ROWS = 64
-"""Keys that a program has: where it has more, there are fewer programs, of twice the warps."""
 _RULES: Rules = {AttentionBackwardOp: (_split,)}
