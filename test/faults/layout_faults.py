@@ -10,8 +10,8 @@ FAULTS = (
     Fault(
         "infinite-factors-outside",
         _F + "sum_chains.py",
-        "if number is not None and isfinite(number):",
-        "if number is not None or over.isdisjoint(domains.get(factor, over)):",
+        "if number is not None and isfinite(number) and factor.type == f32:",
+        "if (number is not None or over.isdisjoint(domains.get(factor, over))) and factor.type == f32:",
         "sums of products by infinity are products of sums",
     ),
     Fault(
