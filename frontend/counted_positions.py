@@ -15,9 +15,8 @@ from typing import Any
 import torch
 from torch import Tag
 from torch.fx import GraphModule, Node
-from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import is_product, is_view
+from .joint_nodes import is_product, is_view, make_again
 from .torch_internals import is_operator
 
 _ATEN = torch.ops.aten
@@ -40,7 +39,7 @@ def recompute_positions(joint: GraphModule) -> None:
             continue
         elif "recompute" in node.meta or _is_multiplied(node):
             continue  # a table that changes, say: what was looked up is kept
-        node.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+        make_again(node)
 
 
 def _is_multiplied(look_up: Node) -> bool:

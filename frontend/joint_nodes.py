@@ -10,6 +10,7 @@ import torch
 from torch import Tag
 from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
+from torch.utils.checkpoint import CheckpointPolicy
 
 from .torch_internals import is_operator, is_view_operator, size_expression
 
@@ -21,6 +22,16 @@ _PRODUCTS: tuple[Any, ...] = (
     torch.ops.aten._grouped_mm.default,
     torch.ops.aten.convolution.default,
 )
+
+
+AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
+"""How a checkpoint says that a node is made again in the backward pass."""
+
+
+def make_again(node: Node) -> None:
+    """Let the backward pass compute `node`, and keep none of it; one of a checkpoint stays in that."""
+    node.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
+    node.meta.setdefault("ac_graph_id", 0)
 
 
 def call_like(joint: GraphModule, like: Node, target: Any, *args: Any, **options: Any) -> Node:

@@ -18,7 +18,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import is_view
+from .joint_nodes import AGAIN, is_view, make_again
 
 _ATEN = torch.ops.aten
 _EXTREMES: tuple[Any, ...] = (
@@ -43,16 +43,14 @@ _SAME: tuple[Any, ...] = (
     _ATEN.neg.default,
 )
 """What rounds nothing."""
-_AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
 
 
 def keep_extremes(joint: GraphModule) -> None:
     """Of a joint graph: what is compared with extremes of itself is kept, or all of it is made again."""
     for comparison in joint.graph.find_nodes(op="call_function", target=_ATEN.eq.Tensor):
         for extreme, source in _extremes(comparison):
-            if source.meta.get("recompute") in _AGAIN:
-                extreme.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE}
-                extreme.meta.setdefault("ac_graph_id", 0)
+            if source.meta.get("recompute") in AGAIN:
+                make_again(extreme)
             else:
                 source.meta["recompute"] = CheckpointPolicy.MUST_SAVE
 

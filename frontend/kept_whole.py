@@ -14,9 +14,8 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import is_product, is_view
+from .joint_nodes import is_product, is_view, make_again
 
 _ATEN = torch.ops.aten
 _DIVIDE: tuple[Any, ...] = (
@@ -38,7 +37,7 @@ def keep_whole(joint: GraphModule) -> None:
             parts = [user for user in node.users if user.target is operator.getitem]
             for again in (node, *parts):
                 if "recompute" not in again.meta:
-                    again.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+                    make_again(again)
 
 
 def _source(node: Node) -> Node:

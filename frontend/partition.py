@@ -21,7 +21,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 
 from .counted_positions import recompute_positions
 from .distinct_positions import store_distinct
-from .joint_nodes import argument
+from .joint_nodes import AGAIN, argument
 from .kept_extremes import keep_extremes
 from .kept_whole import keep_whole
 from .mutated_inputs import keep_what_is_read
@@ -35,7 +35,6 @@ from .repetitions import keep_shorter
 from .stand_ins import hide_operators, show_operators
 from .true_types import correct_types
 
-_AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
 _APART = 1 << 40
 """Counters of one operator: more than it has elements, times two."""
 _DRAWN: dict[Any, str] = {
@@ -85,7 +84,7 @@ def _draw_from_seeds(joint: GraphModule) -> None:
         node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
     seeds: dict[torch.device, Node] = {}
     drawn = [node for target in _DRAWN for node in joint.graph.find_nodes(op="call_function", target=target)]
-    again = [node for node in sorted(drawn) if node.meta.get("recompute") in _AGAIN]
+    again = [node for node in sorted(drawn) if node.meta.get("recompute") in AGAIN]
     for number, node in enumerate(again):
         value: torch.Tensor = node.meta["val"]
         if node.kwargs.get("generator") is not None:

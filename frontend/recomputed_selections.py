@@ -12,11 +12,18 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.utils.checkpoint import CheckpointPolicy
 
 from tilewright.passes.pipeline import SELECTED
 
-from .joint_nodes import call_like, goes_one_by_one, is_product, readers_behind, sizes_of, tangents_of
+from .joint_nodes import (
+    call_like,
+    goes_one_by_one,
+    is_product,
+    make_again,
+    readers_behind,
+    sizes_of,
+    tangents_of,
+)
 
 _ATEN = torch.ops.aten
 _SCATTERS: tuple[Any, ...] = (_ATEN.scatter.value, _ATEN.scatter.src)
@@ -34,7 +41,7 @@ def recompute_selections(joint: GraphModule) -> None:
             _count_sizes(joint, node)
             for one in made:
                 if "recompute" not in one.meta:
-                    one.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+                    make_again(one)
 
 
 def _made_of(node: Node) -> list[Node]:

@@ -27,7 +27,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 from tilewright.passes.schedule.chain_blocks import DEEPEST
 
 from .dropped_weights import Dropped, dropped
-from .joint_nodes import call_like, forward_nodes
+from .joint_nodes import call_like, forward_nodes, make_again
 from .torch_internals import size_expression
 
 _ATEN = torch.ops.aten
@@ -65,7 +65,7 @@ def recompute_weights(joint: GraphModule, num_fwd_outputs: int) -> None:
         for total, gradient, views in sums:
             _replace(joint, wide, total, gradient, views)
         for node in found.between:
-            node.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+            make_again(node)
         for node in (*found.kept, wide):
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
 

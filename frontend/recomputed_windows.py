@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import goes_one_by_one, is_product, readers_behind, tangents_of
+from .joint_nodes import goes_one_by_one, is_product, make_again, readers_behind, tangents_of
 
 _ATEN = torch.ops.aten
 
@@ -31,4 +30,4 @@ def recompute_windows(joint: GraphModule) -> None:
             windows.add(node)
     for node in windows:
         if "recompute" not in node.meta:
-            node.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
+            make_again(node)

@@ -15,9 +15,8 @@ from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
-from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import call_like, is_view
+from .joint_nodes import call_like, is_view, make_again
 
 _ATEN = torch.ops.aten
 
@@ -25,7 +24,7 @@ _ATEN = torch.ops.aten
 def keep_shorter(joint: GraphModule, attention: Sequence[Any], *, products: bool = False) -> None:
     """Of a joint graph; `attention`: operators whose second and third operands may be repeated.
 
-    With `products`, what these multiply, too: kernels of ours compute them, as many as read one copy.
+    With `products`, what batched ones multiply, too: kernels of ours compute them.
     """
     for node in list(joint.graph.find_nodes(op="call_function", target=_ATEN.cat.default)):
         _expand(joint, node)
@@ -62,21 +61,15 @@ def _expand(joint: GraphModule, cat: Node) -> None:
 
 
 def _recompute(operand: Any) -> None:
-    for copied in _copied(operand):
-        copied.meta |= {"recompute": CheckpointPolicy.MUST_RECOMPUTE, "ac_graph_id": 0}
-
-
-def _copied(node: Any) -> list[Node]:
-    """The copy that `node` is a view of, and those views, if it repeats what gradients of attention read."""
-    found: list[Node] = []
+    """Make the copy that `operand` is a view of again in the backward pass, if it repeats elements."""
+    copied: list[Node] = []
+    node = operand
     while isinstance(node, Node) and node.op == "call_function" and "recompute" not in node.meta:
-        found.append(node)
+        copied.append(node)
         source: Any = node.args[0]
-        if node.target is _ATEN.clone.default:
-            readers = [str(user.target) for copied in found for user in copied.users]
-            needed = any("attention_backward" in reader or "bmm" in reader for reader in readers)
-            return found if needed and source.target is _ATEN.expand.default else []
+        if node.target is _ATEN.clone.default and source.target is _ATEN.expand.default:
+            for again in copied:
+                make_again(again)
         if not is_view(node):
-            break
+            return
         node = source
-    return []
