@@ -102,6 +102,16 @@ def dropout_of(op: AnyAttention) -> float:
     return 0.0 if op.dropout_p is None else op.dropout_p.value.data
 
 
+def weights_of(op: AnyAttention) -> Weights:
+    """How `op` makes its weights, for an op of another kind or of other operands that makes the same."""
+    return {
+        "scale": op.scale.value.data,
+        "is_causal": op.is_causal is not None,
+        "dropout_p": dropout_of(op),
+        "seed": op.seed,
+    }
+
+
 @irdl_op_definition
 class AttentionBackwardOp(AttentionBase):
     """The gradients of `tw.attention` with respect to q, k and v.

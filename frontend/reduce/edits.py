@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.traits import IsTerminator, SymbolOpInterface
 
 from tilewright.dialects.ir_access import defined_functions
@@ -68,8 +69,7 @@ def _symbol(op: Operation) -> str:
 
 
 def _erase(op: Operation) -> bool:
-    op.detach()
-    op.erase(safe_erase=False)
+    Rewriter.erase_op(op, safe_erase=False)
     return True
 
 
@@ -213,9 +213,7 @@ def _constant(op: Operation, result: SSAValue) -> SSAValue | None:
         return None
     constant = constant_op(True if type_ == i1 else 1, type_)
     constant.location = op.location
-    block = op.parent_block()
-    assert block is not None
-    block.insert_op_before(constant, op)
+    Rewriter.insert_op(constant, InsertPoint.before(op))
     return constant.results[0]
 
 

@@ -8,6 +8,7 @@ from functools import lru_cache, partial
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Call, Expr, Var, as_expr, dim, is_nonnegative
 from tilewright.dialects.ir_access import operands_of, ops_of, type_of
@@ -257,8 +258,7 @@ def simplify_body(kernel: KernelOp) -> None:
         for old, new in zip(op.results, known.results, strict=True):
             old.replace_all_uses_with(new)
         if isinstance(op, AssertOp):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
     erase_unread(kernel.body.block)
     merge_equal_inputs(kernel)
 
@@ -267,8 +267,7 @@ def erase_unread(block: Block) -> None:
     """Drop the ops of whose results nothing reads any; what has none, a store or a check, stays."""
     for op in reversed(ops_of(block)):
         if op.results and all(r.first_use is None for r in op.results):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
 
 def _first(seen: dict[tuple[object, ...], Operation], op: Operation) -> Operation:
@@ -282,9 +281,7 @@ def _insert(seen: dict[tuple[object, ...], Operation], place: Operation, op: Ope
     if (known := _first(seen, op)) is not op:
         op.erase()  # or it would be a reader of its operands
         return known
-    block = place.parent_block()
-    assert block is not None
-    block.insert_op_before(op, place)
+    Rewriter.insert_op(op, InsertPoint.before(place))
     return op
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import math
 from xdsl.ir import Operation, OpResult
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ZERO
 from tilewright.dialects.tk.compute import ReduceOp
@@ -60,8 +61,7 @@ def chain_calls(last: MatmulOp, chain: Callable[[KernelOp, Why], bool]) -> None:
     if not chain(made[-1], _why_calls):
         _exchange(calls, made, back=True)
         for kernel in reversed(made):
-            kernel.detach()
-            kernel.erase()
+            Rewriter.erase_op(kernel)
     return None
 
 
@@ -109,9 +109,7 @@ def _kernels(calls: _Calls) -> tuple[KernelOp, KernelOp, KernelOp]:
         if isinstance(old, MatmulOp):
             name_after(new, old)
         new.location = old.location
-        block = old.parent_block()
-        assert block is not None
-        block.insert_op_before(new, old)
+        Rewriter.insert_op(new, InsertPoint.before(old))
     for kernel in (scores, last):
         absorb_views(kernel)
     read = calls.weights.results[calls.number]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.contraction import find_contraction
@@ -21,7 +22,7 @@ from .body import reduced_axes, simplify_body
 from .chain_calls import chain_calls
 from .chain_form import put_in_chain_form
 from .join import Frame, join
-from .merge import users_to_sink
+from .merge import put_behind, users_to_sink
 
 
 @dataclass(frozen=True)
@@ -90,16 +91,11 @@ def _chain(last: KernelOp, why_not: Callable[[KernelOp], str | None] = lambda _:
     if why is not None or not may_rewrite(last, "chained"):
         made.erase()
         return why is not None and _declined(last, why)
-    parent = last.parent_block()
-    assert parent is not None
-    parent.insert_op_before(made, last)
+    Rewriter.insert_op(made, InsertPoint.before(last))
     take_results(made, kept)
     for op in (last, weights, scores):
-        op.detach()
-        op.erase()
-    for op in reversed(sunk):
-        op.detach()
-        parent.insert_op_after(op, made)
+        Rewriter.erase_op(op)
+    put_behind(sunk, made)
     return True
 
 

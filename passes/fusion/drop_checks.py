@@ -10,6 +10,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, i1
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Bounds, Expr
 from tilewright.dialects.ir_access import defined_functions
@@ -68,8 +69,7 @@ def _simplify(kernel: KernelOp) -> None:
             ranges[op.results[0]] = found
         if isinstance(op, AssertOp):
             if number_of(op.condition) and may_rewrite(op, "cannot fail"):
-                op.detach()
-                op.erase()
+                Rewriter.erase_op(op)
                 changed = True
         elif (value := _known(op, positions, bounds, ranges)) is not None:
             op.results[0].replace_all_uses_with(value)
@@ -114,9 +114,7 @@ def _unmasked(op: LoadOp) -> SSAValue:
     new = LoadOp.make(op.buffer, op.subscripts, op.dynamic, result_type=op.result.type)
     new.attributes.update(op.attributes)
     new.location = op.location
-    block = op.parent
-    assert block is not None
-    block.insert_op_before(new, op)
+    Rewriter.insert_op(new, InsertPoint.before(op))
     return new.result
 
 

@@ -8,10 +8,9 @@ from tilewright.dialects.index_expr import Expr, as_expr
 from tilewright.dialects.tw.attention import AttentionOp
 from tilewright.dialects.types import sizes_of
 
+from ..schedule.chain_blocks import PROGRAMS
 from ..schedule.cost import estimate
 
-PROGRAMS = 128
-"""So many keep a GPU busy."""
 _FEW = 16
 """Rows of queries of one head that leave room in a tile for those of others."""
 _TILE = 128

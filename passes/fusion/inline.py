@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.index_expr import ONE, ZERO, Bounds, Expr, Var, gathered
 from tilewright.dialects.ir_access import operands_of, ops_of
@@ -107,8 +108,7 @@ def inline_at(consumer: KernelOp, load: LoadOp, producer: Producer, values: Mapp
         block.insert_op_before(select, load)
         value = select.results[0]
     load.result.replace_all_uses_with(value)
-    load.detach()
-    load.erase()
+    Rewriter.erase_op(load)
 
 
 def _check_where(mask: SSAValue, check: AssertOp) -> None:
@@ -169,8 +169,7 @@ def _replace_index(consumer: KernelOp, copy: IndexOp, position: Expr, load: Load
         op.detach()
         consumer.body.block.insert_op_before(op, copy)
     copy.result.replace_all_uses_with(made[-1].results[0])
-    copy.detach()
-    copy.erase()
+    Rewriter.erase_op(copy)
     return made[-1]
 
 
@@ -201,6 +200,5 @@ def _replace_load(consumer: KernelOp, copy: LoadOp, moved: list[Expr], load: Loa
         op.location = copy.location
         block.insert_op_before(op, copy)
     copy.result.replace_all_uses_with(new.result)
-    copy.detach()
-    copy.erase()
+    Rewriter.erase_op(copy)
     return new

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Var, dim
 from tilewright.dialects.ir_access import ops_of
@@ -46,6 +47,13 @@ def dependents(first: Operation, end: Operation, made: Set[Operation]) -> list[O
     return "the consumer does not come later" if op is None else moved
 
 
+def put_behind(moved: Sequence[Operation], anchor: Operation) -> None:
+    """Move ops behind `anchor`, in the order that they have."""
+    for op in moved:
+        op.detach()
+    Rewriter.insert_op(moved, InsertPoint.after(anchor))
+
+
 def merge(
     producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match, sunk: Sequence[Operation]
 ) -> KernelOp:
@@ -69,19 +77,12 @@ def merge(
     )
     merged.location = consumer.location
     _add_arguments(body.block, len(producer.operands), [v.type for v in outside], consumer.result_types)
-    parent = consumer.parent_block()
-    assert parent is not None
-    parent.insert_op_before(merged, consumer)
+    Rewriter.insert_op(merged, InsertPoint.before(consumer))
     _move_consumer(consumer, producer, merged, scalars, len(kept))
     take_results(merged, [*kept, *consumer.results])
     for op in (consumer, producer):
-        op.detach()
-        op.erase(safe_erase=False)
-    last: Operation = merged
-    for op in sunk:
-        op.detach()
-        parent.insert_op_after(op, last)
-        last = op
+        Rewriter.erase_op(op, safe_erase=False)
+    put_behind(sunk, merged)
     merge_equal_inputs(merged)
     bodies.merged((producer, consumer), merged, gone, m.reduced)
     return merged
@@ -101,8 +102,7 @@ def drop_destinations(producer: KernelOp, internal: set[OpResult]) -> list[Opera
             continue
         for store in [use.operation for use in destination.uses]:
             assert isinstance(store, StoreOp), f"{store.name} reads what is dropped"
-            store.detach()
-            store.erase()
+            Rewriter.erase_op(store)
             gone.append(store)
         assert isinstance(destination, BlockArgument)
         block.erase_arg(destination)
@@ -136,8 +136,7 @@ def _move_consumer(
     """Append the consumer's ops; its loads of the producer become the producer's scalars."""
     for load, value in scalars.items():
         load.result.replace_all_uses_with(value)
-        load.detach()
-        load.erase()
+        Rewriter.erase_op(load)
     targets = iter(merged.sources[len(producer.operands) :])
     for operand, source in zip(list(consumer.operands), list(consumer.sources), strict=True):
         if operand.owner is not producer:

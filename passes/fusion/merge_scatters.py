@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import LoadOp, StoreOp
@@ -138,19 +139,15 @@ def _merge(first: _Scatter, second: _Scatter) -> None:
     body = merged.body.block
     own = insert_arguments(body, len(before.operands), [v.type for v in others])
     for op in (second.fill, copied):
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
     _rename(kernel, before, own, merged.destinations[0])
     for op in list(kernel.body.block.ops):
         op.detach()
         body.add_op(op)
-    block = kernel.parent_block()
-    assert block is not None
-    block.insert_op_before(merged, kernel)
+    Rewriter.insert_op(merged, InsertPoint.before(kernel))
     take_results(merged, list(kernel.results))
     for op in (kernel, before):
-        op.detach()
-        op.erase(safe_erase=False)
+        Rewriter.erase_op(op, safe_erase=False)
     merge_equal_inputs(merged)
     simplify_body(merged)
 

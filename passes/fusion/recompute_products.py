@@ -8,8 +8,9 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, OpResult
+from xdsl.ir import Operation, OpResult
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.contraction import find_contraction
@@ -21,7 +22,7 @@ from ..schedule.chains import find_chain
 from ..schedule.cost import estimate
 from .body import plain_axis, simplify_body
 from .join import Frame, join
-from .merge import dependents
+from .merge import dependents, put_behind
 from .product_region import Region, find_region
 from .row_sums import SumsOfRows, sum_rows_first, sums_of
 
@@ -175,17 +176,11 @@ def _replace(
     region: Region, groups: Sequence[_Group], sunk: Sequence[Operation], order: dict[Operation, int]
 ) -> None:
     old = sorted({k for g in groups for k in g.kernels}, key=order.__getitem__)
-    parent, anchor = old[-1].parent_block(), old[-1]
-    assert isinstance(parent, Block)
+    anchor = old[-1]
     for group in groups:
-        parent.insert_op_before(group.made, anchor)
+        Rewriter.insert_op(group.made, InsertPoint.before(anchor))
         take_results(group.made, group.kept)
-    after: Operation = anchor
-    for op in sunk:
-        op.detach()
-        parent.insert_op_after(op, after)
-        after = op
+    put_behind(sunk, anchor)
     for kernel in reversed(old):
         if kernel not in region.copied:
-            kernel.detach()
-            kernel.erase()
+            Rewriter.erase_op(kernel)

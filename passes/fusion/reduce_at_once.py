@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import LoadOp, StoreOp
@@ -19,12 +20,12 @@ from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
-from ..rewrite import may_rewrite, skip
+from ..rewrite import may_rewrite, replace_results, skip
 from ..schedule.body import Body
 from ..schedule.cut_levels import Env, copied, sources_of
 from .body import plain_axis
 from .kernel_builder import KernelBuilder
-from .merge import dependents
+from .merge import dependents, put_behind
 from .naming import NAME, name_of, words_of
 
 
@@ -82,21 +83,12 @@ def _try(kernel: KernelOp) -> None:
         return skip(kernel, "not reduced at once: one of the numbers is made with another")
     if not may_rewrite(kernel, "reduced at once"):
         return
-    block = kernel.parent
-    assert block is not None
     made = _made(kernel, stored, found)
-    block.insert_op_after(made, last)
-    behind: Operation = made
-    for op in sunk:
-        op.detach()
-        block.insert_op_after(op, behind)
-        behind = op
-    old = [result for reader in found for result in reader.kernel.results]
-    for result, new in zip(old, made.results, strict=True):
-        result.replace_all_uses_with(new)
-        new.name_hint = result.name_hint
+    Rewriter.insert_op(made, InsertPoint.after(last))
+    put_behind(sunk, made)
+    replace_results([result for reader in found for result in reader.kernel.results], made.results)
     for op in (*(reader.kernel for reader in found), kernel):
-        block.erase_op(op)
+        Rewriter.erase_op(op)
 
 
 def _between(kernel: KernelOp) -> list[Operation]:

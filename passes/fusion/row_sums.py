@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Expr, Var, dim
 from tilewright.dialects.tk.access import StoreOp
@@ -19,6 +20,7 @@ from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, levels_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import tensor_type
 
+from ..rewrite import replace_results
 from ..schedule.body import Body
 from ..schedule.cut_levels import Env, copied, named, sources_of
 from .kernel_builder import KernelBuilder
@@ -75,15 +77,12 @@ class SumsOfRows:
 
     def undo(self) -> None:
         """Let everything be as it was."""
-        block = self.rows.parent
-        assert block is not None
-        block.insert_op_before(self.kernel, self.rows)
+        Rewriter.insert_op(self.kernel, InsertPoint.before(self.rows))
         self.kernel.operands = self.operands
         for old, new in zip(self.kernel.results, self.results, strict=True):
             new.replace_all_uses_with(old)
         for op in (self.rest, self.rows):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
 
 
 def sum_rows_first(kernel: KernelOp, sums: Sums, column: int) -> SumsOfRows:
@@ -94,12 +93,9 @@ def sum_rows_first(kernel: KernelOp, sums: Sums, column: int) -> SumsOfRows:
     beside = {op.buffer for op in sums.beside}
     of_rows, of_rest = iter(rows.results[len(sums.reductions) :]), iter(rest.results)
     results = [next(of_rows if d in beside else of_rest) for d in kernel.destinations]
-    block, operands = kernel.parent, list(kernel.operands)
-    assert block is not None
-    block.insert_ops_before([rows, rest], kernel)
-    for old, new in zip(kernel.results, results, strict=True):
-        old.replace_all_uses_with(new)
-        new.name_hint = old.name_hint
+    operands = list(kernel.operands)
+    Rewriter.insert_op([rows, rest], InsertPoint.before(kernel))
+    replace_results(kernel.results, results)
     kernel.detach()
     kernel.operands = ()
     return SumsOfRows(kernel, operands, results, rows, rest)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ONE, Var
 from tilewright.dialects.ir_access import operands_of, ops_of
@@ -55,9 +56,7 @@ def from_stored_beside(value: OpResult) -> KernelOp | None:
         copy.location = op.location
         known.update(zip(op.results, copy.results, strict=True))
     b.add(StoreOp.make(known[store.value], b.kernel.destinations[0], store.subscripts))
-    block = kernel.parent_block()
-    assert block is not None
-    block.insert_op_after(b.kernel, kernel)
+    Rewriter.insert_op(b.kernel, InsertPoint.after(kernel))
     return b.kernel
 
 

@@ -11,9 +11,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import product
-from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.attributes import axes_attr
 from tilewright.dialects.tk.compute import ReduceOp
@@ -21,16 +21,13 @@ from tilewright.dialects.tk.domain import Axes, domains_of, reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import may_rewrite, skip, take_results
-from ..schedule.chains import Chain, find_chain
+from ..schedule.chain_blocks import keep_busy
+from ..schedule.chains import Chain, chains_of, find_chain
 from ..schedule.cost import estimate
 from .body import loads_of, simplify_body
-from .few_queries import PROGRAMS
 from .join import Frame, join
-from .merge import dependents
+from .merge import dependents, put_behind
 from .walk_lists import goes_along_lists
-
-ROWS = 64
-"""Of a program of a chain: where it has more, there are fewer programs, of twice the warps."""
 
 
 @dataclass(frozen=True)
@@ -55,10 +52,8 @@ class SumChainsPass(ModulePass):
     name = "sum-chains"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in defined_functions(op):
-            for inner in list(function.body.block.ops):
-                if isinstance(inner, KernelOp) and (chain := find_chain(inner.body.block)) is not None:
-                    _sum_results(inner, chain)
+        for kernel, chain in chains_of(op):
+            _sum_results(kernel, chain)
 
 
 def _sum_results(kernel: KernelOp, chain: Chain) -> None:
@@ -79,18 +74,11 @@ def _sum_results(kernel: KernelOp, chain: Chain) -> None:
     if not may_rewrite(kernel, "sums its results"):
         made.erase()
         return None
-    block = kernel.parent
-    assert block is not None
-    block.insert_op_before(made, order[-1])
+    Rewriter.insert_op(made, InsertPoint.before(order[-1]))
     take_results(made, [r for reader in order for r in reader.results])
-    after: Operation = order[-1]
-    for op in sunk:
-        op.detach()
-        block.insert_op_after(op, after)
-        after = op
+    put_behind(sunk, order[-1])
     for op in (*reversed(order), kernel):
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
     return None
 
 
@@ -142,7 +130,7 @@ def _drawback(made: KernelOp) -> str | None:
         return "together they are no chain that goes along batches"
     inside = {chain.row, chain.along, *chain.around, *chain.held}
     batches = product(size for axis, size in enumerate(made.space) if axis not in inside)
-    if estimate(batches) * -(-estimate(made.space[chain.row]) // ROWS) < PROGRAMS:
+    if not keep_busy(estimate(batches), made.space[chain.row]):
         return "few programs would go a long way"
     return None
 
@@ -166,8 +154,7 @@ def _add_at_once(block: Block) -> None:
             block.insert_op_before(scaled, total)
             value = scaled.result
         total.result.replace_all_uses_with(value)
-        total.detach()
-        total.erase()
+        Rewriter.erase_op(total)
 
 
 def _added(

@@ -8,18 +8,18 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Var, dim
-from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.domain import reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..rewrite import may_rewrite, skip, take_results
-from ..schedule.chains import Chain, find_chain
+from ..schedule.chains import Chain, chains_of, find_chain
 from .body import simplify_body
 from .join import Frame, join
-from .merge import users_to_sink
+from .merge import put_behind, users_to_sink
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,8 @@ class SumInChainsPass(ModulePass):
     name = "sum-in-chains"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in defined_functions(op):
-            for inner in list(function.body.block.ops):
-                if isinstance(inner, KernelOp) and (chain := find_chain(inner.body.block)) is not None:
-                    _take_sums(inner, chain)
+        for kernel, chain in chains_of(op):
+            _take_sums(kernel, chain)
 
 
 def _take_sums(kernel: KernelOp, chain: Chain) -> None:
@@ -84,16 +82,11 @@ def _joined(
     if not may_rewrite(kernel, "sums rows that it reads"):
         made[0].erase()
         return None
-    block = kernel.parent
-    assert block is not None
-    block.insert_op_before(made[0], kernel)
+    Rewriter.insert_op(made[0], InsertPoint.before(kernel))
     take_results(made[0], _kept(value, kernel))
     for op in (kernel, producer):
-        op.detach()
-        op.erase()
-    for op in reversed(sunk):
-        op.detach()
-        block.insert_op_after(op, made[0])
+        Rewriter.erase_op(op)
+    put_behind(sunk, made[0])
     return made
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from xdsl.ir import OpResult
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.tk.kernels import KernelOp
 
@@ -14,8 +15,7 @@ from .merge import drop_destinations
 def drop_unread(kernel: KernelOp) -> None:
     """Leave out what nobody reads of what `kernel` stores, or all of it."""
     if all(result.first_use is None for result in kernel.results):
-        kernel.detach()
-        kernel.erase()
+        Rewriter.erase_op(kernel)
         return
     unread = {r for r in kernel.results if r.first_use is None and store_to(kernel.destinations[r.index])}
     if not unread:
@@ -30,10 +30,7 @@ def drop_unread(kernel: KernelOp) -> None:
         regions=[kernel.detach_region(kernel.body)],
     )
     smaller.location = kernel.location
-    block = kernel.parent_block()
-    assert block is not None
-    block.insert_op_before(smaller, kernel)
+    Rewriter.insert_op(smaller, InsertPoint.before(kernel))
     take_results(smaller, kept)
-    kernel.detach()
-    kernel.erase()
+    Rewriter.erase_op(kernel)
     simplify_body(smaller)

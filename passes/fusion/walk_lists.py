@@ -10,9 +10,9 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, ModuleOp, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.index_expr import ZERO, Expr, Var, dim, gathered
-from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.arith import ExtSIOp, IndexCastOp
 from tilewright.dialects.tk.attributes import map_attr
@@ -23,7 +23,7 @@ from tilewright.dialects.types import scalar_type
 
 from ..rewrite import may_rewrite, skip
 from ..schedule.chain_reach import required
-from ..schedule.chains import Chain, find_chain
+from ..schedule.chains import Chain, chains_of
 from ..schedule.listed import block_size
 from .body import simplify_body
 from .inline import input_of
@@ -59,10 +59,8 @@ class WalkListsPass(ModulePass):
     name = "walk-lists"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in defined_functions(op):
-            for kernel in function.body.block.ops:
-                if isinstance(kernel, KernelOp) and (chain := find_chain(kernel.body.block)) is not None:
-                    _walk(kernel, chain)
+        for kernel, chain in chains_of(op):
+            _walk(kernel, chain)
 
 
 def goes_along_lists(kernel: KernelOp, chain: Chain) -> bool:
@@ -139,8 +137,7 @@ def _rewrite(kernel: KernelOp, load: LoadOp, table: Table, at: Mapping[Var, Expr
     listed = b.add(ReduceOp.make("or", b.op(arith.AndIOp, same, within), [axis]))
     listed.attributes[DISTINCT] = UnitAttr()
     load.result.replace_all_uses_with(listed.results[0])
-    load.detach()
-    load.erase()
+    Rewriter.erase_op(load)
     simplify_body(kernel)
 
 

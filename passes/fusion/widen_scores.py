@@ -120,8 +120,6 @@ def _store_wide(value: OpResult, store: StoreOp, loads: Sequence[LoadOp]) -> Non
         number = Rewriter.replace_value_with_new_type(load.result, f32)
         for op in [use.operation for use in number.uses]:
             op.results[0].replace_all_uses_with(number)
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
     if rounded.result.first_use is None:
-        rounded.detach()
-        rounded.erase()
+        Rewriter.erase_op(rounded)

@@ -7,6 +7,7 @@ from itertools import product
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ONE, Var, as_expr
 from tilewright.dialects.ir_access import ops_of
@@ -49,9 +50,7 @@ def written_out(kernel: KernelOp) -> KernelOp | None:
         return None
     copy = kernel.clone()
     _write_out(copy, axes, [range(size or 0) for size in sizes])
-    block = kernel.parent_block()
-    assert block is not None
-    block.insert_op_before(copy, kernel)
+    Rewriter.insert_op(copy, InsertPoint.before(kernel))
     return copy
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.index_expr import Expr, Var, as_expr, format_exprs, parse_exprs, sym
 from tilewright.dialects.th.calls import LaunchOp
@@ -117,8 +118,7 @@ def _unified(members: list[_Member], unit: int) -> dict[str, _Call]:
     if symbols:
         _shift(first, columns, list(symbols), unit)
     for member in members[1:]:
-        member.function.detach()
-        member.function.erase()
+        Rewriter.erase_op(member.function)
     return calls
 
 

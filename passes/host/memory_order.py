@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ZERO, parse_exprs
 from tilewright.dialects.tw.base import ints
@@ -39,9 +40,7 @@ def memory_view(value: SSAValue) -> SSAValue | None:
         view.detach()  # it may stand behind what will read it, too
     owner = value.owner
     if isinstance(owner, Operation):
-        block = owner.parent_block()
-        assert block is not None
-        block.insert_op_after(view, owner)
+        Rewriter.insert_op(view, InsertPoint.after(owner))
     else:
         assert owner.first_op is not None
         owner.insert_op_before(view, owner.first_op)

@@ -10,7 +10,7 @@ from keyword import iskeyword
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var
 from tilewright.dialects.tk.access import LoadOp, StoreOp
@@ -131,7 +131,5 @@ def twin(function: FuncOp, name: str) -> FuncOp:
     carry_location(function, [made])
     for op, copy in zip(function.body.block.ops, made.body.block.ops, strict=True):
         copy.location = op.location
-    module = function.parent
-    assert module is not None
-    module.insert_op_before(made, function)
+    Rewriter.insert_op(made, InsertPoint.before(function))
     return made

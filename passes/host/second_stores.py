@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
@@ -26,9 +27,7 @@ def stored_again(result: SSAValue) -> SSAValue:
     """Another result of the same kernel with the same elements."""
     kernel, store = result.owner, store_of(result)
     assert isinstance(kernel, KernelOp)
-    parent = kernel.parent_block()
     assert store is not None
-    assert parent is not None
     body = kernel.body.block
     destination = body.insert_arg(result.type, len(body.args))
     again = store.clone()
@@ -44,20 +43,17 @@ def stored_again(result: SSAValue) -> SSAValue:
     made.location = kernel.location
     new = made.results[-1]
     new.name_hint = result.name_hint
-    parent.insert_op_before(made, kernel)
+    Rewriter.insert_op(made, InsertPoint.before(kernel))
     take_results(made, [*kernel.results, new])
-    kernel.detach()
-    kernel.erase()
+    Rewriter.erase_op(kernel)
     return new
 
 
 def viewed(value: SSAValue, views: Sequence[Operation], before: Operation) -> SSAValue:
     """The same views of another value."""
-    parent = before.parent_block()
-    assert parent is not None
     for view in reversed(views):
         copy = view.clone({view.operands[0]: value})
-        parent.insert_op_before(copy, before)
+        Rewriter.insert_op(copy, InsertPoint.before(before))
         value = copy.results[0]
     return value
 
@@ -69,5 +65,4 @@ def take_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
     for value in dict.fromkeys(old):
         while not value.uses and isinstance(view := value.owner, Operation) and keeps_elements(view):
             value = view.operands[0]
-            view.detach()
-            view.erase()
+            Rewriter.erase_op(view)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Attribute
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import dim, sym
@@ -55,9 +55,7 @@ class SizedFunctions:
             function = sized.function
             name = f"{beside.sym_name.data}_of_any_size"
             function.properties["sym_name"] = StringAttr(self.names.fresh(name))
-            parent = beside.parent
-            assert parent is not None
-            parent.insert_op_before(function, beside)
+            Rewriter.insert_op(function, InsertPoint.before(beside))
             self._placed[sized.key] = function
         placed = self._placed[sized.key]
         known = placed.attributes[MOST]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Bounds, Call, Expr
 from tilewright.dialects.tk.access import StoreOp
@@ -63,12 +63,10 @@ def take_view(
     """Make the kernel's result the view; kernels read it through the views back, and so where it is."""
     kernel, view = root.owner, views[-1].results[0]
     assert isinstance(kernel, KernelOp)
-    parent = kernel.parent_block()
-    assert parent is not None
     values = (root, *(op.results[0] for op in views[:-1]))
     readers = [use.operation for value in values for use in value.uses]
     carry_location(kernel, back)
-    parent.insert_ops_after(back, kernel)
+    Rewriter.insert_op(back, InsertPoint.after(kernel))
     root.replace_all_uses_with(back[-1].results[0])
     Rewriter.replace_value_with_new_type(destination, view.type)
     view.replace_all_uses_with(Rewriter.replace_value_with_new_type(root, view.type))
@@ -77,5 +75,4 @@ def take_view(
             absorb_views(op)
     for op in (*reversed(views), *reversed(back)):
         if all(result.first_use is None for result in op.results):
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)

@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from typing import Generic, TypeVar
 
 from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.view import PadOp
 from tilewright.dialects.types import element_type_of
+
+from ..rewrite import replace_results
 
 Replaced = TypeVar("Replaced", bound=Operation)
 
@@ -23,9 +26,7 @@ class Replacement(Generic[Replaced]):
     def put(self, new: Operation) -> SSAValue:
         """The first result of `new`, inserted."""
         new.location = self.op.location
-        block = self.op.parent_block()
-        assert block is not None
-        block.insert_op_before(new, self.op)
+        Rewriter.insert_op(new, InsertPoint.before(self.op))
         return new.results[0]
 
     def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
@@ -37,8 +38,5 @@ class Replacement(Generic[Replaced]):
 
     def finish(self, result: SSAValue) -> None:
         """Have all readers of the op read `result`, and drop the op."""
-        (old,) = self.op.results
-        result.name_hint = old.name_hint
-        old.replace_all_uses_with(result)
-        self.op.detach()
-        self.op.erase()
+        replace_results(self.op.results, [result])
+        Rewriter.erase_op(self.op)

@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tw.linalg import ConvolutionOp
@@ -62,7 +63,5 @@ def _turn(op: Operation, number: int) -> None:
     shown.erase()
     back = TransposeOp(copy.results[0], inverse(perm))
     carry_location(op, (copy, back))
-    block = op.parent_block()
-    assert block is not None
-    block.insert_ops_before((copy, back), op)
+    Rewriter.insert_op((copy, back), InsertPoint.before(op))
     op.operands[number] = back.result

@@ -17,7 +17,7 @@ from ..rewrite import skip
 from .blocks import Blocks, power_of_two
 from .body import Body
 from .chains import Chain
-from .cost import is_expensive
+from .cost import estimate, is_expensive
 from .lanes_needed import lanes_needed
 from .listed import find_listing
 from .live import live_bits
@@ -29,6 +29,10 @@ DEEPEST = 256
 """Elements that a program can hold of each of its rows, along an axis beside the chain."""
 DEEPEST_GRAD = 128
 """The same for gradients of what a library knows as attention, where f32 has two products and two sums."""
+PROGRAMS = 128
+"""So many keep a GPU busy."""
+_BEFORE = 64
+"""Rows of a program, as far as one can say before there are blocks: with more, it has twice the warps."""
 
 _TILES = ((128, 64), (128, 32), (64, 64), (64, 32), (64, 16), (32, 32), (32, 16), (16, 16))
 """Rows, and how far a step goes: of halves, the best first."""
@@ -44,6 +48,11 @@ _VECTORS = 4
 """Vectors along the chain where warps have 64 lanes: gradients of attention have two, a mask is one more."""
 _TRUTHS = 64
 """Scalar registers for the truth values of a step, of 102: in warps of 64 lanes each takes a pair."""
+
+
+def keep_busy(batches: int, rows: Expr) -> bool:
+    """Whether a chain has enough programs for a GPU, with so many batches of `rows`."""
+    return batches * -(-estimate(rows) // _BEFORE) >= PROGRAMS
 
 
 def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Blocks | None:

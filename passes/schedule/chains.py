@@ -10,13 +10,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Block, Operation, SSAValue
 
+from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.scalars import is_number, number_of, predicate_of
 from tilewright.dialects.tk.compute import DISTINCT, ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS, OF_TILE
 from tilewright.dialects.tk.domain import Along, Axes, Reduction, domains_of
+from tilewright.dialects.tk.kernels import KernelOp
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,13 @@ class Chain:
     def held(self) -> tuple[int, ...]:
         """Axes of which a program holds all: what inner products add up, columns of outer ones."""
         return tuple(sorted({f.axis for f in self.products}))
+
+
+def chains_of(module: ModuleOp) -> list[tuple[KernelOp, Chain]]:
+    """The kernels of a module that are chains of products."""
+    kernels = [op for function in defined_functions(module) for op in function.body.block.ops]
+    found = [(op, find_chain(op.body.block)) for op in kernels if isinstance(op, KernelOp)]
+    return [(kernel, chain) for kernel, chain in found if chain is not None]
 
 
 def find_chain(block: Block) -> Chain | None:

@@ -11,6 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import StoreOp
@@ -147,8 +148,7 @@ def _forward(op: Reduction | Along) -> None:
         values = [op.value]
     for result, operand in zip(op.results, values, strict=True):
         result.replace_all_uses_with(operand)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
 
 
 def _checked(op: MomentsOp) -> SSAValue:
@@ -157,7 +157,5 @@ def _checked(op: MomentsOp) -> SSAValue:
     checked = arith.AddfOp(op.squares, nothing.result)
     for new in (nothing, checked):
         new.location = op.location
-        block = op.parent
-        assert block is not None
-        block.insert_op_before(new, op)
+        Rewriter.insert_op(new, InsertPoint.before(op))
     return checked.result

@@ -11,6 +11,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.scalars import is_number
 from tilewright.dialects.tk.compute import ReduceOp
@@ -182,5 +183,4 @@ def _as_exp2(power: math.ExpOp) -> None:
 def _replace(power: math.ExpOp, exponent: type[Operation], *operands: SSAValue) -> None:
     b = InsertingBuilder(power)
     power.result.replace_all_uses_with(b.op(math.Exp2Op, b.op(exponent, *operands)))
-    power.detach()
-    power.erase()
+    Rewriter.erase_op(power)

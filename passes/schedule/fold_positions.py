@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Expr, Var, gathered
 from tilewright.dialects.tk.access import LoadOp
@@ -69,9 +70,6 @@ def at_expressions(op: LoadOp, positions: Mapping[SSAValue, Expr]) -> None:
     moved = LoadOp.make(op.buffer, [e.substitute(at) for e in op.subscripts], kept, op.mask, op.other)
     moved.attributes.update(op.attributes)
     moved.location = op.location
-    block = op.parent
-    assert block is not None
-    block.insert_op_before(moved, op)
+    Rewriter.insert_op(moved, InsertPoint.before(op))
     op.result.replace_all_uses_with(moved.result)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)

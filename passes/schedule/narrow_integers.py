@@ -9,6 +9,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import IntegerType, ModuleOp, i1, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.scalars import number_of, predicate_of
 from tilewright.dialects.tk.access import IndexOp
@@ -87,8 +88,7 @@ class _Narrower:
         if isinstance(op, AssertOp):
             if _boolean(op.condition) is not True or not may_rewrite(op, "cannot fail"):
                 return False
-            op.detach()
-            op.erase()
+            Rewriter.erase_op(op)
             return True
         if not rewrites_left() or (value := self._known(op)) is None:
             return False

@@ -10,6 +10,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp, f32, f64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.domain import axes_of
@@ -128,5 +129,4 @@ def _join(sums: Sequence[_Sum]) -> None:
         factor = after.op(math.ExpOp, after.op(arith.SubfOp, maximum, shift))
         found.total.result.replace_all_uses_with(after.op(arith.MulfOp, total, factor))
     for op in (*(found.total for found in sums), old):
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)

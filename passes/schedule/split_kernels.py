@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Bounds, Expr, Var, dim
 from tilewright.dialects.index_expr.shapes import static_product
@@ -19,6 +20,7 @@ from tilewright.dialects.types import tensor_type
 from ..fusion.body import rename_axes, rewrite_exprs
 from ..fusion.kernel_builder import KernelBuilder
 from ..fusion.naming import NAME
+from ..rewrite import replace_results
 from .body import Body
 from .combine import identities
 from .cut_levels import Env, copied, named, sources_of
@@ -41,13 +43,9 @@ def put_in_place(
     kernel: KernelOp, first: KernelOp, second: KernelOp, results: Sequence[SSAValue]
 ) -> tuple[KernelOp, KernelOp]:
     """Put two kernels where one was, whose results are `results` now."""
-    block = kernel.parent
-    assert block is not None
-    block.insert_ops_before([first, second], kernel)
-    for old, new in zip(kernel.results, results, strict=True):
-        old.replace_all_uses_with(new)
-        new.name_hint = old.name_hint
-    block.erase_op(kernel)
+    Rewriter.insert_op([first, second], InsertPoint.before(kernel))
+    replace_results(kernel.results, results)
+    Rewriter.erase_op(kernel)
     return first, second
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import StoreOp
@@ -20,7 +22,7 @@ from ..fusion.fuse import FusePass, Fuser
 from ..fusion.in_place import reads_what_changes
 from ..fusion.naming import NAME, fused_name
 from ..fusion.worth import Memory
-from ..rewrite import count_rewrite, may_rewrite, rewrites_left, skip
+from ..rewrite import count_rewrite, may_rewrite, replace_results, rewrites_left, skip
 from .body import Body
 from .statistics_cost import bytes_spared, costs_more, places
 from .statistics_of_rows import divided, statistics_of
@@ -197,32 +199,26 @@ class _Divided:
     ) -> str | None:
         kernel = self.kernel
         first, rest = divided(kernel, body, stores, found)
-        block = kernel.parent_block()
-        assert block is not None
-        block.insert_ops_before([first, rest], kernel)
+        Rewriter.insert_op([first, rest], InsertPoint.before(kernel))
         taken = reader.clone()
-        block.insert_op_before(taken, reader)
+        Rewriter.insert_op(taken, InsertPoint.before(reader))
         for old, new in zip(wide, rest.results, strict=True):
             taken.operands = [new if operand is old else operand for operand in taken.operands]
         for made in rest.results:
             why = compute_again(made, taken, self.bodies, Memory(1, far=True))
             if why is not None:
                 for op in (taken, rest, first):
-                    block.erase_op(op)
+                    Rewriter.erase_op(op)
                 return why
         taken.attributes[NAME] = fused_name(kernel, reader)
-        self._replace(reader, list(reader.results), list(taken.results))
-        block.erase_op(rest)
+        self._replace(reader, reader.results, taken.results)
+        Rewriter.erase_op(rest)
         others = [result for result in kernel.results if result not in wide]
-        self._replace(kernel, others, list(first.results[: len(others)]))
+        self._replace(kernel, others, first.results[: len(others)])
         self.kernel, self.stores_statistics = first, self.stores_statistics or bool(found)
         return None
 
     @staticmethod
-    def _replace(kernel: KernelOp, old: list[OpResult], new: list[OpResult]) -> None:
-        for before, after in zip(old, new, strict=True):
-            before.replace_all_uses_with(after)
-            after.name_hint = before.name_hint
-        block = kernel.parent_block()
-        assert block is not None
-        block.erase_op(kernel)
+    def _replace(kernel: KernelOp, old: Sequence[OpResult], new: Sequence[OpResult]) -> None:
+        replace_results(old, new)
+        Rewriter.erase_op(kernel)

@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ONE, as_expr
 from tilewright.dialects.ir_access import defined_functions
@@ -17,7 +18,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from ..fusion.body import remember_axes, simplify_body, split_axis, store_to
 from ..fusion.contents import Bodies
 from ..fusion.match import Complete, Match, Undo, match
-from ..fusion.merge import merge, users_to_sink
+from ..fusion.merge import merge, put_behind, users_to_sink
 from ..fusion.unread import drop_unread
 from ..fusion.written_out import use_results, written_out
 from ..rewrite import may_rewrite, skip, take_results
@@ -132,10 +133,8 @@ class _Sum:
         inside = _cut(split, part)
         parts, rest = reduced_in_parts(split, inside)
         split.erase()
-        block = kernel.parent
-        assert block is not None
         behind, waiting = later_of(kernel, producer)
-        block.insert_ops_before([parts, rest], behind)
+        Rewriter.insert_op([parts, rest], InsertPoint.before(behind))
         undo: Undo = {}
         complete = _complete(parts, rest, inside)
         if made:
@@ -145,16 +144,14 @@ class _Sum:
         sunk = found if isinstance(found, str) else users_to_sink(producer, parts)
         if isinstance(found, Match) and not isinstance(sunk, str) and may_rewrite(kernel, "summed in parts"):
             take_results(rest, kernel.results)
-            block.erase_op(kernel)
-            for op in waiting:
-                op.detach()
-            block.insert_ops_before(waiting, behind)
+            Rewriter.erase_op(kernel)
+            put_behind(waiting, rest)
             merged = merge(producer, parts, self.bodies, found, sunk)
             simplify_body(merged)
             self.bodies.changed(merged)
             return None
         for unused in (rest, parts):
-            block.erase_op(unused)
+            Rewriter.erase_op(unused)
         for changed, restore in undo.items():
             restore()
             self.bodies.changed(changed)

@@ -9,6 +9,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tw.base import is_pure
@@ -60,14 +61,13 @@ def _runs(block: Block) -> Iterable[Sequence[RngSeedOp]]:
 
 
 def _merge(seeds: Sequence[RngSeedOp]) -> None:
-    first, parent = seeds[0], seeds[0].parent
-    assert parent is not None
+    first = seeds[0]
     if not may_rewrite(first, "drawn together with others"):
         return
     counts = [_count(op) for op in seeds]
     drawn = RngSeedOp(sum(counts))
     drawn.location = first.location
-    parent.insert_op_before(drawn, first)
+    Rewriter.insert_op(drawn, InsertPoint.before(first))
     start = 0
     for op, number in zip(seeds, counts, strict=True):
         parts: list[Operation] = [SliceOp(drawn.result, (start,), (number,))]
@@ -75,9 +75,9 @@ def _merge(seeds: Sequence[RngSeedOp]) -> None:
             parts.append(ReshapeOp(parts[0].results[0], ()))
         start += number
         carry_location(op, parts)
-        parent.insert_ops_before(parts, op)
+        Rewriter.insert_op(parts, InsertPoint.before(op))
         op.result.replace_all_uses_with(parts[-1].results[0])
-        parent.erase_op(op)
+        Rewriter.erase_op(op)
 
 
 def _count(op: RngSeedOp) -> int:

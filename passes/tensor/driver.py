@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar, cast
 
 from xdsl.ir import Operation, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.diagnostics import TilewrightError
 
@@ -44,10 +45,8 @@ class Rewrite:
 
     def insert(self, new: OpT, like: Operation | None = None) -> OpT:
         """Put `new` before the matched op; it stands for `like`, by default the matched op."""
-        block = self.op.parent
-        assert block is not None
         carry_location(like or self.op, (new,))
-        block.insert_op_before(new, self.op)
+        Rewriter.insert_op(new, InsertPoint.before(self.op))
         self.new_ops.append(new)
         return new
 

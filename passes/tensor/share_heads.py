@@ -10,10 +10,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.index_expr import Expr, as_expr, product
-from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp, dropout_of
-from tilewright.dialects.tw.attention_base import Weights
+from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp, weights_of
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
@@ -122,12 +122,7 @@ def _rewrite(
     put = _puts(op)
     keys, values = (each.once(put) for each in repeated)
     replaced: list[tuple[SSAValue, SSAValue]] = []
-    how: Weights = {
-        "scale": op.scale.value.data,
-        "is_causal": op.is_causal is not None,
-        "dropout_p": dropout_of(op),
-        "seed": op.seed,
-    }
+    how = weights_of(op)
     if isinstance(op, AttentionOp):
         made = AttentionOp(op.query, keys, values, op.mask, element=element_type_of(op.result), **how)
         put(made)
@@ -145,8 +140,7 @@ def _rewrite(
         old.replace_all_uses_with(new)
     for result in op.results:
         _erase_readers(result)
-    op.detach()
-    op.erase()
+    Rewriter.erase_op(op)
 
 
 def _puts(before: Operation) -> Put:
@@ -166,8 +160,7 @@ def _erase_readers(value: SSAValue) -> None:
     """Views whose sums are replaced."""
     for op in {use.operation: None for use in value.uses}:
         _erase_readers(op.results[0])
-        op.detach()
-        op.erase()
+        Rewriter.erase_op(op)
 
 
 # Which heads are equal: `axis` has each head `group` times in a row

@@ -14,18 +14,16 @@ from tilewright.dialects.tw.attention import (
     AttentionBackwardOp,
     AttentionKeyGradOp,
     AttentionQueryGradOp,
-    dropout_of,
+    weights_of,
 )
-from tilewright.dialects.tw.attention_base import Weights
 from tilewright.dialects.tw.elementwise_binary import CastOp, MulOp
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
-from ..fusion.few_queries import PROGRAMS
 from ..fusion.lower_attention import why_library
-from ..fusion.sum_chains import ROWS
 from ..rewrite import skip
+from ..schedule.chain_blocks import keep_busy
 from ..schedule.cost import estimate
 from .driver import Rewrite, Rules, apply_rules
 
@@ -70,12 +68,7 @@ def _split(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
     product = rw.value(MulOp(_as(rw, op.grad, f32), _as(rw, op.result, f32)))
     delta = rw.value(SumOp(product, (3,)))
     values = (op.query, op.key, op.value, op.grad, op.logsumexp, delta)
-    how: Weights = {
-        "scale": op.scale.value.data,
-        "is_causal": op.is_causal is not None,
-        "dropout_p": dropout_of(op),
-        "seed": op.seed,
-    }
+    how = weights_of(op)
     of_query = rw.value(AttentionQueryGradOp(values, op.mask, **how))
     heads = _heads_of_sums(op)
     summed = heads == sizes_of(op.key)[1]
@@ -93,9 +86,8 @@ def _heads_of_sums(op: AttentionBackwardOp) -> Expr:
     most, least = all_heads.constant, shared.constant
     if most is None or not least:
         return all_heads
-    programs = estimate(batch) * -(-estimate(keys) // ROWS)
     counts = (least * n for n in range(1, most // least) if most % (least * n) == 0)
-    return as_expr(next((n for n in counts if n * programs >= PROGRAMS), most))
+    return as_expr(next((n for n in counts if keep_busy(n * estimate(batch), keys)), most))
 
 
 def _summed(rw: Rewrite, grad: SSAValue, like: SSAValue) -> SSAValue:
