@@ -219,7 +219,7 @@ class AttentionQueryGradOp(GradOp):
 class AttentionKeyGradOp(GradOp):
     """The gradients of `tw.attention` with respect to k and v, each summed over heads of queries in a row.
 
-    The results are `[b, n, s, e]` and `[b, n, s, c]`, of the element type of q or wider. `n` divides the `h`
+    The results are `[b, n, s, e]` and `[b, n, s, c]`, of the element type of q. `n` divides the `h`
     heads of queries, and the heads of k and v divide it: where it is more than these, whoever wants their
     gradient sums what is left. `delta` is as in `tw.attention_query_grad`.
 
@@ -240,12 +240,11 @@ class AttentionKeyGradOp(GradOp):
         values: Sequence[SSAValue],
         mask: SSAValue | None = None,
         *,
-        element: Attribute,
         heads: Expr,
         **how: Unpack[Weights],
     ) -> None:
-        """`values`: query, key, value, gradient, log-sum-exp, delta; `element`, `heads`: the results'."""
-        keys = [sizes_of(v) for v in values[1:3]]
+        """`values`: query, key, value, gradient, log-sum-exp, delta; `heads`: those of the results."""
+        element, keys = element_of(values[0]), [sizes_of(v) for v in values[1:3]]
         types = [tensor_type(element, [sizes[0], heads, *sizes[2:]]) for sizes in keys]
         self._attend(values, mask, types, how)
 
@@ -256,9 +255,8 @@ class AttentionKeyGradOp(GradOp):
         summed = sizes_of(self.key_grad)[1]
         _expect_divides(self, "gradients", summed, "queries", heads)
         _expect_divides(self, "keys", sizes_of(self.key)[1], "gradients", summed)
-        _expect_element_or_wide(self, "key_grad", self.key_grad)
-        expect_element(self, "value_grad", self.value_grad, element_of(self.key_grad))
         for fact, grad, of in zip(_GRADS[1:], self.results, (self.key, self.value), strict=True):
+            expect_element(self, fact, grad, element_of(self.query))
             expect_sizes(self, f"{fact} shape", sizes_of(grad), [batch, summed, *sizes_of(of)[2:]])
         _check_optional(self)
 

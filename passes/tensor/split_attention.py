@@ -43,12 +43,15 @@ class SplitAttentionPass(ModulePass):
 
     Each then writes what nobody else does, so that nothing is added atomically (Dao, FlashAttention-2, 2023).
     Where heads of queries share a head of keys, their gradients are summed by the programs that make them, of
-    so many heads that still enough programs run to keep a GPU busy. What is left is summed in f32 afterwards:
+    so many heads that still enough programs run to keep a GPU busy. What is left is summed in f32 afterwards,
+    of gradients that are rounded as those of repeated heads are:
 
         %dk, %dv = tw.attention_key_grad ... : (tensor<1x8x64x32xf16>, tensor<1x2x64x32xf16>, ...)
-          -> (tensor<1x4x64x32xf32>, tensor<1x4x64x32xf32>)     // of two heads each
-        %g = tw.reshape %dk : tensor<1x4x64x32xf32> -> tensor<1x2x2x64x32xf32>
-        %s = tw.sum %g over [2] : tensor<1x2x2x64x32xf32> -> tensor<1x2x64x32xf32>
+          -> (tensor<1x4x64x32xf16>, tensor<1x4x64x32xf16>)     // of two heads each
+        %g = tw.reshape %dk : tensor<1x4x64x32xf16> -> tensor<1x2x2x64x32xf16>
+        %w = tw.cast %g : tensor<1x2x2x64x32xf16> -> tensor<1x2x2x64x32xf32>
+        %s = tw.sum %w over [2] : tensor<1x2x2x64x32xf32> -> tensor<1x2x64x32xf32>
+        %r = tw.cast %s : tensor<1x2x64x32xf32> -> tensor<1x2x64x32xf16>
 
     What no kernel of ours computes stays for a library.
     """
@@ -64,20 +67,17 @@ def _split(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
     if (reason := why_library(op)) is not None:
         skip(op, reason)
         return None
-    element = element_type_of(op.query)
-    product = rw.value(MulOp(_as(rw, op.grad, f32), _as(rw, op.result, f32)))
+    product = rw.value(MulOp(_cast(rw, op.grad, f32), _cast(rw, op.result, f32)))
     delta = rw.value(SumOp(product, (3,)))
     values = (op.query, op.key, op.value, op.grad, op.logsumexp, delta)
     how = weights_of(op)
     of_query = rw.value(AttentionQueryGradOp(values, op.mask, **how))
     heads = _heads_of_sums(op)
-    summed = heads == sizes_of(op.key)[1]
-    of_keys = AttentionKeyGradOp(values, op.mask, **how, element=element if summed else f32, heads=heads)
+    of_keys = AttentionKeyGradOp(values, op.mask, **how, heads=heads)
     rw.insert(of_keys)
-    if summed:
+    if heads == (shared := sizes_of(op.key)[1]):
         return [of_query, *of_keys.results]
-    sums = (_summed(rw, grad, like) for grad, like in zip(of_keys.results, (op.key, op.value), strict=True))
-    return [of_query, *sums]
+    return [of_query, *(_summed(rw, grad, shared) for grad in of_keys.results)]
 
 
 def _heads_of_sums(op: AttentionBackwardOp) -> Expr:
@@ -90,15 +90,14 @@ def _heads_of_sums(op: AttentionBackwardOp) -> Expr:
     return as_expr(next((n for n in counts if keep_busy(n * estimate(batch), keys)), most))
 
 
-def _summed(rw: Rewrite, grad: SSAValue, like: SSAValue) -> SSAValue:
-    """The sum over heads of queries that share a head, of the type of `like`."""
+def _summed(rw: Rewrite, grad: SSAValue, shared: Expr) -> SSAValue:
+    """The sum over heads of queries that share one of `shared` heads."""
     batch, heads, *rest = sizes_of(grad)
-    shared = sizes_of(like)[1]
     groups = rw.value(ReshapeOp(grad, (batch, shared, heads // shared, *rest)))
-    return _as(rw, rw.value(SumOp(groups, (2,))), element_type_of(like))
+    return _cast(rw, rw.value(SumOp(_cast(rw, groups, f32), (2,))), element_type_of(grad))
 
 
-def _as(rw: Rewrite, value: SSAValue, element: Attribute) -> SSAValue:
+def _cast(rw: Rewrite, value: SSAValue, element: Attribute) -> SSAValue:
     return value if element_type_of(value) == element else rw.value(CastOp(value, element))
 
 

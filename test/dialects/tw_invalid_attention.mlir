@@ -204,7 +204,7 @@
 
 // -----
 
-// CHECK: tw.attention_key_grad: key_grad is bf16, expected f32
+// CHECK: tw.attention_key_grad: key_grad has element type bf16, expected f32
 %a, %b, %c, %d, %e, %f = "test.op"() : () -> (tensor<1x2x8x4xf32>, tensor<1x2x9x4xf32>, tensor<1x2x9x5xf32>, tensor<1x2x8x5xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>)
 %r:2 = "tw.attention_key_grad"(%a, %b, %c, %d, %e, %f) <{scale = 1.0 : f64, operandSegmentSizes = array<i32: 1, 1, 1, 1, 1, 1, 0, 0>}> : (tensor<1x2x8x4xf32>, tensor<1x2x9x4xf32>, tensor<1x2x9x5xf32>, tensor<1x2x8x5xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>) -> (tensor<1x2x9x4xbf16>, tensor<1x2x9x5xf32>)
 

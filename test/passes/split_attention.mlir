@@ -22,11 +22,12 @@ func.func @halves(%q: tensor<1x2x5x3xbf16>, %k: tensor<1x2x7x3xbf16>, %v: tensor
 
 // -----
 
-// Three heads of queries share one of keys: each has its own gradients, wide ones, and they are summed.
+// Three heads of queries share one of keys: each has its own gradients, and they are summed as wide ones.
 // CHECK-LABEL: @shared_heads
-// CHECK: %[[DK:.*]], %[[DV:.*]] = tw.attention_key_grad {{.*}} -> (tensor<1x6x7x4xf32>, tensor<1x6x7x4xf32>)
-// CHECK: %[[GROUPS:.*]] = tw.reshape %[[DK]] : tensor<1x6x7x4xf32> -> tensor<1x2x3x7x4xf32>
-// CHECK: %[[SUM:.*]] = tw.sum %[[GROUPS]] over [2] : tensor<1x2x3x7x4xf32> -> tensor<1x2x7x4xf32>
+// CHECK: %[[DK:.*]], %[[DV:.*]] = tw.attention_key_grad {{.*}} -> (tensor<1x6x7x4xf16>, tensor<1x6x7x4xf16>)
+// CHECK: %[[GROUPS:.*]] = tw.reshape %[[DK]] : tensor<1x6x7x4xf16> -> tensor<1x2x3x7x4xf16>
+// CHECK: %[[WIDE:.*]] = tw.cast %[[GROUPS]] : tensor<1x2x3x7x4xf16> -> tensor<1x2x3x7x4xf32>
+// CHECK: %[[SUM:.*]] = tw.sum %[[WIDE]] over [2] : tensor<1x2x3x7x4xf32> -> tensor<1x2x7x4xf32>
 // CHECK: tw.cast %[[SUM]] : tensor<1x2x7x4xf32> -> tensor<1x2x7x4xf16>
 // CHECK: tw.reshape %[[DV]]
 func.func @shared_heads(%q: tensor<1x6x5x4xf16>, %k: tensor<1x2x7x4xf16>, %l: tensor<1x6x5xf32>)
@@ -57,8 +58,8 @@ func.func @summed_where_they_are_made(%q: tensor<32x6x5x4xf16>, %k: tensor<32x2x
 
 // 12 batches: too few where three heads are left; programs of two heads of queries are enough.
 // CHECK-LABEL: @summed_in_part
-// CHECK: %[[DK:.*]], %[[DV:.*]] = tw.attention_key_grad {{.*}} -> (tensor<12x6x65x4xf32>, tensor<12x6x65x4xf32>)
-// CHECK: tw.reshape %[[DK]] : tensor<12x6x65x4xf32> -> tensor<12x3x2x65x4xf32>
+// CHECK: %[[DK:.*]], %[[DV:.*]] = tw.attention_key_grad {{.*}} -> (tensor<12x6x65x4xf16>, tensor<12x6x65x4xf16>)
+// CHECK: tw.reshape %[[DK]] : tensor<12x6x65x4xf16> -> tensor<12x3x2x65x4xf16>
 func.func @summed_in_part(%q: tensor<12x12x5x4xf16>, %k: tensor<12x3x65x4xf16>, %l: tensor<12x12x5xf32>)
     -> tensor<12x3x65x4xf16> {
   %dq, %dk, %dv = tw.attention_backward %q, %k, %k, %q, %q, %l scale 0.5

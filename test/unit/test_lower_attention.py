@@ -62,7 +62,7 @@ def made(
         return t.AttentionOp(args[0], args[1], args[2], mask, scale=0.3, seed=seed, **how)
     if kind is t.AttentionQueryGradOp:
         return t.AttentionQueryGradOp(args[:6], mask, scale=0.3, seed=seed, **how)
-    how = {"element": f32, "heads": as_expr(heads), **how}
+    how = {"heads": as_expr(heads), **how}
     return t.AttentionKeyGradOp(args[:6], mask, scale=0.3, seed=seed, **how)
 
 
