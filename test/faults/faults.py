@@ -8,6 +8,7 @@ import dialect_faults
 import frontend_faults
 import host_faults
 import layout_faults
+import product_faults
 import schedule_faults
 import target_faults
 import tensor_faults
@@ -20,5 +21,6 @@ FAULTS: Sequence[Fault] = (
     *host_faults.FAULTS,
     *dialect_faults.FAULTS,
     *schedule_faults.FAULTS,
+    *product_faults.FAULTS,
     *target_faults.FAULTS,
 )

@@ -1,0 +1,171 @@
+"""Bugs in the schedules of products: blocks of them, chains, what matrix units take."""
+
+from __future__ import annotations
+
+from fault import Fault
+
+_S = "passes/schedule/"
+
+FAULTS = (
+    Fault(
+        "tile-rows-left",
+        _S + "contract.py",
+        "inner.axes[row] = start + inner.axes[row] * rows",
+        "inner.axes[row] = inner.axes[row] * rows",
+        "the rows left over behind whole register tiles are computed at the start",
+    ),
+    Fault(
+        "tile-columns",
+        _S + "contract.py",
+        "place = (dim(column) + i * width + j * self.tile.lanes,)",
+        "place = (dim(column) + i * width + j,)",
+        "vectors of a register tile are stored over each other",
+    ),
+    Fault(
+        "long-sums",
+        _S + "contract.py",
+        "bounds[inner[0]] = (dim(start), end if size.exact_div(block) else minimum(end, size))",
+        "bounds[inner[0]] = (dim(start), end)",
+        "the last block of a long sum runs beyond its end",
+    ),
+    Fault(
+        "dot-element",
+        _S + "dot.py",
+        "copy.axes[self.axis] = as_expr(number)",
+        "copy.axes[self.axis] = ZERO",
+        "both elements of a pair are the first one",
+    ),
+    Fault(
+        "tile-mask-lost",
+        _S + "tile_writer.py",
+        "frozenset(a for a, n in blocks.sizes if not divides(n, space[a]))",
+        "frozenset(a for a, n in blocks.sizes if space[a].constant is None)",
+        "blocks that hang over a fixed size are not masked",
+    ),
+    Fault(
+        "store-by-every-program",
+        _S + "tile_writer.py",
+        "if axis in self.full.runs[op] or covers(self.block[axis], self.space[axis]):",
+        "if axis in self.grid:",
+        "a scattered sum is added by every program along an axis that it does not use",
+    ),
+    Fault(
+        "zero-in-sums",
+        _S + "zeros.py",
+        "return op.mask is None",
+        "return True",
+        "a masked load is taken for zero in inactive lanes, which its other value is not",
+    ),
+    Fault(
+        "factor-mask",
+        _S + "factors.py",
+        "if over and not is_zero_when_inactive(old, over, writer.full):",
+        "if over and old is None:",
+        "what stands beyond the end of a matrix product's sum is added",
+    ),
+    Fault(
+        "turned-back",
+        _S + "turned.py",
+        "self._turn(scope, local, read, scope.env[op.buffer], write, ranges)",
+        "self._turn(scope, scope.env[op.buffer], write, local, read, ranges[::-1])",
+        "what is stored by way of scratch is not copied to memory: memory is copied to the scratch",
+    ),
+    Fault(
+        "turned-tile-width",
+        _S + "turned_tiles.py",
+        "return memory, dim(row) * self.width + dim(column), ranges",
+        "return memory, dim(row) * self.rows + dim(column), ranges",
+        "what follows a product reads the rows of its scratch at the wrong distance",
+    ),
+    Fault(
+        "chain-rescale",
+        _S + "chain_step.py",
+        "value = self._emit(scope, arith.MulfOp, value, scale)",
+        "assert scale is not None",
+        "sums of attention are not scaled down when a later block has a larger maximum",
+    ),
+    Fault(
+        "chain-of-one-head",
+        _S + "chain_writer.py",
+        "walked = scope.beside(), {self.along, *self.chain.around}",
+        "walked = scope.beside(), {self.along}",
+        "heads that share keys all have the mask of one of them",
+    ),
+    Fault(
+        "chain-beyond-end",
+        _S + "chain_step.py",
+        "        scope.env[value] = tile\n        best =",
+        "        best =",
+        "what hangs over the last block of attention counts in its sums",
+    ),
+    Fault(
+        "rows-window",
+        _S + "row_chain.py",
+        "span.first // step * step",
+        "span.first.ceildiv(step) * step",
+        "on CPUs, the first block that a window shows in part is left out",
+    ),
+    Fault(
+        "rows-listed",
+        _S + "row_chain.py",
+        "gcd(rows, *listing.rows(chain.row))",
+        "2 * max(rows, *listing.rows(chain.row))",
+        "on CPUs, rows of different lists go along one of them",
+    ),
+    Fault(
+        "chain-diagonal",
+        _S + "visible.py",
+        "last = dim(self.row) + self.rows - 1",
+        "last = dim(self.row)",
+        "a block that a causal mask hides in part is left out",
+    ),
+    Fault(
+        "chain-either",
+        _S + "visible.py",
+        "isinstance(op, arith.AndIOp) == wanted else",
+        "isinstance(op, arith.AndIOp) else",
+        "of two conditions that hide, blocks are left out that one alone hides",
+    ),
+    Fault(
+        "float8-subnormal",
+        _S + "expand_float8.py",
+        "first = b.constant(1 << format_.mantissa, i32)",
+        "first = b.constant(1, i32)",
+        "8-bit floats without a leading 1 are decoded as if they had one",
+    ),
+    Fault(
+        "float8-infinity",
+        _S + "expand_float8.py",
+        "beyond = b.select(last, b.constant(math.inf, f32), nan)",
+        "beyond = b.select(last, nan, nan)",
+        "infinities of 8-bit floats are decoded as NaN",
+    ),
+    Fault(
+        "float8-negative-zero",
+        _S + "expand_float8.py",
+        "    if format_.negative_zero:\n        return signed\n",
+        "    if format_:\n        return signed\n",
+        "the NaN of kinds without a negative zero is decoded as -0",
+    ),
+    Fault(
+        "descriptor-refused",
+        _S + "descriptors.py",
+        "    if refusals:\n        return found\n",
+        "",
+        "one factor of a product is loaded by tensor descriptor though the other one cannot be",
+    ),
+    Fault(
+        "tiles-that-hang-over",
+        _S + "sum_in_products.py",
+        "even=even,",
+        "even=True,",
+        "the last tile has rows that are none",
+    ),
+    Fault(
+        "tiles-read-again",
+        _S + "sum_in_products.py",
+        "if any(size != ONE and c not in read for c, size in enumerate(consumer.space)):",
+        "if False:",
+        "a product is stored once for each element that its result is combined with",
+    ),
+)
