@@ -379,11 +379,11 @@ FAULTS = (
         "what others read of the scores is not stored any more",
     ),
     Fault(
-        "recomputed-order",
-        _F + "recompute_products.py",
-        "        op.detach()\n        parent.insert_op_after(op, after)\n        after = op\n",
-        "        op.detach()\n        parent.insert_op_after(op, after)\n",
-        "readers that move behind the gradients change places",
+        "moved-order",
+        _F + "merge.py",
+        "    Rewriter.insert_op(moved, InsertPoint.after(anchor))",
+        "    Rewriter.insert_op([*reversed(moved)], InsertPoint.after(anchor))",
+        "readers that move behind a kernel change places",
     ),
     Fault(
         "recomputed-path",

@@ -206,8 +206,8 @@ FAULTS = (
     Fault(
         "shared-heads",
         _T + "split_attention.py",
-        "(batch, shared, heads // shared, *rest)))\n    return _as(rw, rw.value(SumOp(groups, (2,)))",
-        "(batch, heads // shared, shared, *rest)))\n    return _as(rw, rw.value(SumOp(groups, (1,)))",
+        "shared, heads // shared, *rest)))\n    return _cast(rw, rw.value(SumOp(_cast(rw, groups, f32), (2,",
+        "heads // shared, shared, *rest)))\n    return _cast(rw, rw.value(SumOp(_cast(rw, groups, f32), (1,",
         "gradients of heads of keys are sums of the wrong heads of queries",
     ),
     Fault(
