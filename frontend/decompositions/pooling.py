@@ -280,15 +280,16 @@ def _numbers_averaged(x: Tensor, windows: Windows, *, padded: bool) -> Any:
     """How many numbers each window has; `padded` where those of the padding count."""
     divisor: Any = 1
     for d, (n, k, low) in enumerate(zip(x.shape[-windows.rank :], windows.sizes, windows.low, strict=True)):
-        end = (windows.counts[d] - 1) * windows.strides[d] + k - low
-        if _known(n, end) and end <= (n + low if padded else n) and (padded or not low):
-            divisor = divisor * k
-            continue
-        first = _line(x, -low, windows.strides[d], windows.counts[d])
-        last = (first + k).clamp(max=n + low)
-        if not padded:
-            first, last = first.clamp(min=0), last.clamp(max=n)
-        divisor = divisor * _along(d, windows.rank, last - first)
+        count, step = windows.counts[d], windows.strides[d]
+        end, stop = (count - 1) * step + k - low, n + low if padded else n
+        number: Any = k
+        if not padded and low:
+            number = _line(x, k - low, step, count).clamp(max=k)
+        if not (_known(end, stop) and end <= stop):
+            number = _line(x, stop + low, -step, count).clamp(max=number)
+        if not padded and not (_known(n) and k <= n):
+            number = number.clamp(max=n)
+        divisor = divisor * (number if number is k else _along(d, windows.rank, number))
     return divisor
 
 

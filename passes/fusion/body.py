@@ -20,7 +20,7 @@ from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_half
 
-from .choices import chosen_once, loaded_anyway, places_loaded
+from .choices import choose_last, chosen_once, loaded_anyway, places_loaded
 
 
 def exprs_of(op: Operation) -> tuple[Expr, ...]:
@@ -259,6 +259,8 @@ def simplify_body(kernel: KernelOp) -> None:
             old.replace_all_uses_with(new)
         if isinstance(op, AssertOp):
             Rewriter.erase_op(op)
+    for op in reversed(ops):
+        choose_last(op)
     erase_unread(kernel.body.block)
     merge_equal_inputs(kernel)
 

@@ -42,6 +42,44 @@ def chosen_once(op: Operation, same: Callable[[Operation], Operation]) -> SSAVal
     return None
 
 
+_NUMBERS = ("arith.", "math.")
+_TRAPS = (
+    *(arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp),
+    *(arith.FloorDivSIOp, arith.CeilDivSIOp, arith.CeilDivUIOp, arith.FPToSIOp, arith.FPToUIOp),
+)
+"""What a choice may guard: these do harm where their result is thrown away, too."""
+
+
+def choose_last(op: Operation) -> None:
+    """Undo choices behind a `select` that makes them once more: nobody sees what they chose otherwise.
+
+    %a = arith.select %p, %n, %zero : f32          %b = arith.divf %x, %n : f32
+    %b = arith.divf %x, %a : f32             ->    %c = arith.select %p, %b, %zero : f32
+    %c = arith.select %p, %b, %zero : f32
+    """
+    if type(op) is not SelectOp:
+        return
+    condition, value, other = operands_of(op)
+    if value is other or value is condition:
+        return
+    behind, todo = set[Operation]((op,)), [value]
+    while todo:
+        made = todo.pop().owner
+        if not isinstance(made, Operation) or made in behind or not made.name.startswith(_NUMBERS):
+            continue
+        if isinstance(made, _TRAPS) or any(
+            use.operation not in behind or (use.operation is op and use.index != 1)
+            for use in made.results[0].uses
+        ):
+            continue
+        behind.add(made)
+        if isinstance(made, SelectOp) and _implies(condition, made.cond):
+            todo.append(made.lhs)
+            made.result.replace_all_uses_with(made.lhs)
+        else:
+            todo += made.operands
+
+
 Place = tuple[object, ...]
 """Where a load reads: its buffer, its subscripts and what these are computed of."""
 

@@ -17,11 +17,12 @@ from .body import loads_of, simplify_body
 from .contents import Bodies
 from .in_place import reads_what_changes
 from .inline import Producer, axis_values, inline_at, producer_of
+from .repeats import size_in_bytes
 from .searches import find_table
 from .staying import reads_all, stays
 from .stored_beside import from_stored_beside
 from .unread import drop_unread
-from .vanishing import vanishes
+from .vanishing import MOVED_AT_ONCE, vanishes
 from .worth import Memory, computing_costs_less, recompute_costs_more
 from .written_out import use_results, written_out
 
@@ -111,12 +112,24 @@ def _compute_from_beside(value: OpResult, consumer: KernelOp, bodies: Bodies, me
         return False
     again, operand = copy.results[0], list(consumer.operands).index(value)
     consumer.operands[operand] = again
-    inlined = not reads_what_changes(again, consumer)
+    inlined = _saves_memory(value, copy, consumer) and not reads_what_changes(again, consumer)
     inlined = inlined and compute_again(again, consumer, bodies, memory) is None
     if not inlined:
         consumer.operands[operand] = value
     drop_unread(copy)
     return inlined
+
+
+def _saves_memory(value: OpResult, copy: KernelOp, consumer: KernelOp) -> bool:
+    """Whether `consumer`, which reads `copy` now, has less to move than with `value` if that reads inputs.
+
+    What is small saves no time, and kernels that read the same would no longer.
+    """
+    if all(v.owner is value.op for v in copy.operands):
+        return True
+    read = sum(size_in_bytes(v) for v in copy.operands if v not in consumer.operands)
+    saved = 2 if value.first_use is None else 1
+    return saved * size_in_bytes(value) - read > MOVED_AT_ONCE
 
 
 def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> bool:

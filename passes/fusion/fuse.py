@@ -47,7 +47,7 @@ class FusePass(ModulePass):
     With `hold_back`, for targets whose matrix products are kernels: what reads a product joins it only
     after everything else was fused, unless the product's result vanishes and nothing wider takes its
     place. A product takes no second reduction, so what a norm reads is better computed in the norm. What only
-    widens its operand, or does little more, waits, too: those that read it may load the narrow elements.
+    widens its operand or fills it up, or does little more, waits, too: those that read it may load what is less.
     `tile` is how many rows of one factor read an element of the other at once.
 
     With `far`, for targets where results go through the memory of a device and not a cache, more is computed
@@ -55,7 +55,7 @@ class FusePass(ModulePass):
     tile, a small kernel is computed again by all that read it, where they wait for their memory longer than
     that takes, and reductions over a few elements are written out where that lets them be computed again,
     or join a reduction of rows, such as a sum over experts a norm. A result that cannot join what reads it,
-    at other places, is not stored where that reader makes it of what is stored beside it, or of the inputs.
+    at other places, is not stored where that reader makes it of what is stored beside it, and of inputs.
     Axes of one point are left out, so that kernels over the same elements walk equal spaces.
     Columns of at most `column` elements are walked again where they are reduced, since a program holds them;
     rows of any length are. What makes the terms of a long sum joins it, whatever else it stores, since

@@ -19,11 +19,11 @@ from .body import reduced_axes, store_to
 from .kernel_builder import KernelBuilder
 
 _MOST_OPS = 16
-_NOT_OF_VALUES = frozenset[type[Operation]]((LoadOp, IndexOp, RandomOp, CallOp))
+_NOT_OF_VALUES = frozenset[type[Operation]]((IndexOp, RandomOp, CallOp))
 
 
 def from_stored_beside(value: OpResult) -> KernelOp | None:
-    """A kernel that makes `value` of other results of its kernel, behind which it stands.
+    """A kernel that makes `value` of other results of its kernel, behind which it stands, and of its inputs.
 
     %y, %z = tk.kernel ... {          %y, %z = tk.kernel ... {
       tk.store %0, %a[d0, d1] ...       tk.store %0, %a[d0, d1] ...
@@ -43,10 +43,14 @@ def from_stored_beside(value: OpResult) -> KernelOp | None:
         return None
     read = {operand for op in ops for operand in operands_of(op) if operand in beside}
     inputs = list(dict.fromkeys(result for made, result in beside.items() if made in read))
+    if not inputs:
+        return None
+    loaded_from = dict.fromkeys(op.buffer for op in ops if isinstance(op, LoadOp))
+    given = dict(zip(kernel.sources, kernel.operands, strict=True))
     used = {v for e in store.subscripts for v in e.variables()}
     space = [size if Var("d", axis) in used else ONE for axis, size in enumerate(kernel.space)]
-    b = KernelBuilder(kernel.location, space, inputs, [value.type])
-    known: dict[SSAValue, SSAValue] = {}
+    b = KernelBuilder(kernel.location, space, [*inputs, *map(given.__getitem__, loaded_from)], [value.type])
+    known: dict[SSAValue, SSAValue] = dict(zip(loaded_from, b.kernel.sources[len(inputs) :], strict=True))
     for number, result in enumerate(inputs):
         loaded = b.load(number, store.subscripts)
         known |= {made: _as(made, loaded) for made, beside_it in beside.items() if beside_it is result}
@@ -80,13 +84,17 @@ def _as(made: SSAValue, loaded: SSAValue) -> SSAValue:
 
 
 def _ops_from(known: Mapping[SSAValue, OpResult], value: SSAValue) -> list[Operation] | None:
-    """The few ops that make `value` of what is known and nothing else, in order."""
+    """The few ops that make `value` of what is known, and of what is loaded as it is, in order."""
     todo, found = [value], set[Operation]()
     while todo:
         op = todo.pop().owner
         if not isinstance(op, Operation) or type(op) in _NOT_OF_VALUES or reduced_axes(op):
             return None
-        if op not in found:
+        if isinstance(op, LoadOp):
+            if len(op.operands) > 1:  # at gathered positions, or under a mask
+                return None
+            found.add(op)
+        elif op not in found:
             found.add(op)
             todo += [operand for operand in operands_of(op) if operand not in known]
         if len(found) > _MOST_OPS:

@@ -15,7 +15,7 @@ from .cost import body_cost, count, evaluations
 from .inline import Producer, axis_values, producer_of
 from .repeats import affordable, computed, hidden, size_in_bytes
 
-_LARGEST = 1 << 20
+MOVED_AT_ONCE = 1 << 20
 """Bytes that a GPU moves in less time than it needs to begin a kernel."""
 
 
@@ -37,7 +37,7 @@ def vanishes(kernel: KernelOp, tile: int) -> bool:
 
     Of those that are not small, only such do as enlarge what they read, and give no reader more to read.
     """
-    small = sum(size_in_bytes(result) for result in kernel.results) <= _LARGEST
+    small = sum(size_in_bytes(result) for result in kernel.results) <= MOVED_AT_ONCE
     if not small and not (enlarges(kernel) and not any(_reads_more(r, kernel) for r in _readers(kernel))):
         return False
     if any(not isinstance(reader, KernelOp) for reader in _readers(kernel)):

@@ -27,7 +27,7 @@ from .cost import (
     evaluations,
 )
 from .inline import Producer
-from .repeats import affordable, computed
+from .repeats import affordable, computed, size_in_bytes, work_at
 from .staying import reads_all
 from .vanishing import enlarges, vanishes
 
@@ -68,25 +68,40 @@ def waits(producer: KernelOp, consumer: KernelOp, tile: int) -> str | None:
 
 
 def _only_widens(kernel: KernelOp) -> bool:
-    """Whether it loads elements, one at a time, and stores them in a wider type, with little work at most."""
+    """Whether it loads elements, one at a time, and stores more bytes, with little work at most.
+
+    They are of a wider type, or there are more of them, as with padding, which kernels alone read.
+    """
     inputs = zip(kernel.inputs, kernel.sources, strict=False)
     given = {value: source for value, source in inputs if not _is_constant(value)}
     if len(kernel.results) != 1 or len(given) != 1:
         return False
     ((value, source),), ops = given.items(), kernel.body.block.ops
-    narrow, wide = element_type_of(value), element_type_of(kernel.results[0])
-    if bytes_of(narrow) >= bytes_of(wide):
+    (result,) = kernel.results
+    if size_in_bytes(value) >= size_in_bytes(result):
+        return False
+    wider = bytes_of(element_type_of(value)) < bytes_of(element_type_of(result))
+    if not wider and any(not isinstance(use.operation, KernelOp) for use in result.uses):
         return False
     if all(type(op) in _WIDENING for op in ops):
         return True
     if any(reduced_axes(op) for op in ops):
         return False
-    return isinstance(narrow, AnyFloat) and len(loads_of(source)) == 1 and body_cost(ops) <= _LITTLE
+    one = len(loads_of(source)) == 1
+    return isinstance(element_type_of(value), AnyFloat) and one and body_cost(ops) <= _LITTLE
 
 
 def _is_constant(value: SSAValue) -> bool:
-    """Whether a kernel makes it of nothing."""
-    return isinstance(value.owner, KernelOp) and not value.owner.inputs
+    """Whether kernels make it of nothing."""
+    todo, found = [value], set[Operation]()
+    while todo:
+        owner = todo.pop().owner
+        if not isinstance(owner, KernelOp) or len(found) > _LITTLE:
+            return False
+        if owner not in found:
+            found.add(owner)
+            todo += owner.inputs
+    return True
 
 
 def recompute_costs_more(
@@ -117,7 +132,11 @@ def recompute_costs_more(
     if alone:
         written = size * element * BYTE_COST
         original = sum(_load_bytes(op) for op in producer.ops) * size * BYTE_COST
-        extra, saved = work * (evaluated - size) + reads - original, written + read_back
+        again = sum(
+            work * _evaluations(op, consumer, factors) if op in factors else work_at(op, producer, consumer)
+            for op in loads
+        )
+        extra, saved = again - work * size + reads - original, written + read_back
         if memory.far:
             saved += 2 * size * element * MEMORY_BYTE_COST
     else:

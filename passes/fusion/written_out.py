@@ -21,9 +21,9 @@ from tilewright.dialects.tk.kernels import KernelOp
 from ..schedule.combine import combine
 from .body import exprs_of, reduced_axes, set_exprs
 
-_FEW = 8
-"""Terms of one result."""
-_MOST_OPS = 128
+_FEW = 9
+"""Terms of one result: a window of 3 x 3."""
+_MOST_OPS = 192
 
 
 def written_out(kernel: KernelOp) -> KernelOp | None:
@@ -41,8 +41,8 @@ def written_out(kernel: KernelOp) -> KernelOp | None:
     if not 0 < terms <= _FEW or find_contraction(kernel.body.block) is not None:
         return None
     domains = domains_of(kernel.body.block)
-    repeated = sum(not axes_of_op(op, domains).isdisjoint(axes) for op in ops)
-    if terms * repeated > _MOST_OPS:
+    repeated = [along for op in ops if (along := axes_of_op(op, domains).intersection(axes))]
+    if sum(prod(kernel.space[a].constant or 0 for a in along) for along in repeated) > _MOST_OPS:
         return None
     if any(not isinstance(op, ReduceOp) for op in ops if reduced_axes(op)) or any(
         not axes_of_op(op, domains).isdisjoint(axes) for op in ops if isinstance(op, StoreOp)

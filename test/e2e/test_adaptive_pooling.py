@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import inf, nan
 from typing import Any
 
 import pytest
 import torch
 import torch.nn.functional as F
+from judged import judged_with_gradients
 from torch import Tensor
 
 from tilewright.frontend.decompositions.pooling import poolings
@@ -20,6 +22,7 @@ WINDOWS: list[tuple[Any, ...]] = [
     ((3, 3, 3), (2, 1, 2), 1, True, False, None),
     ((2, 3, 3), (2, 3, 2), (1, 1, 0), True, True, 7),
     ((2, 2, 2), (3, 3, 3), 0, False, True, None),
+    ((3, 3, 2), (2, 2, 3), 1, False, False, None),
 ]
 
 
@@ -56,26 +59,40 @@ def test_gradients_of_averages(how: tuple[Any, ...]) -> None:
     w = random(*aten.avg_pool3d(x, *how).shape)
     found = rows["aten.avg_pool3d_backward.default"](w, x, *how)
     torch.testing.assert_close(found, aten.avg_pool3d_backward(w, x, *how))
-    of_planes = tuple(value[1:] if isinstance(value, tuple) else value for value in how)
-    w = random(*aten.avg_pool2d(x[0], *of_planes).shape)
-    found = rows["aten.avg_pool2d_backward.default"](w, x[0], *of_planes)
-    torch.testing.assert_close(found, aten.avg_pool2d_backward(w, x[0], *of_planes))
+    beyond = (9, 3), (1, 1), (4, 1), False, False, None  # windows that are larger than the plane
+    for of_planes in (tuple(value[1:] if isinstance(value, tuple) else value for value in how), beyond):
+        w = random(*aten.avg_pool2d(x[0], *of_planes).shape)
+        found = rows["aten.avg_pool2d_backward.default"](w, x[0], *of_planes)
+        torch.testing.assert_close(found, aten.avg_pool2d_backward(w, x[0], *of_planes))
+
+
+def mixed(x: Tensor) -> Tensor:
+    """As the mixer of PoolFormer: what is averaged is normalised, and subtracted."""
+    y = F.group_norm(x, 1)
+    return x + 0.5 * (F.avg_pool2d(y, 3, 1, 1, count_include_pad=False) - y)
+
+
+AVERAGED: dict[str, Callable[[Tensor], Tensor]] = {
+    "in blocks": lambda x: F.avg_pool2d(x.exp(), 2).square(),
+    "with strides": lambda x: F.avg_pool2d(x.exp(), 3, 2, 1).square(),
+    "of what is in the plane": lambda x: F.silu(F.avg_pool2d(F.silu(x), 3, 1, 1, count_include_pad=False)),
+    "behind a norm": mixed,
+    "behind statistics": lambda x: F.avg_pool2d(
+        F.batch_norm(x, None, None, training=True).relu(), 3, 1, 1, count_include_pad=False
+    ).square(),
+}
 
 
 @pytest.mark.usefixtures("like_cuda")
-def test_gradients_of_averages_of_planes_fuse() -> None:
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+@pytest.mark.parametrize("averaged", AVERAGED.values(), ids=AVERAGED)
+def test_gradients_of_averages_of_planes_fuse(
+    averaged: Callable[[Tensor], Tensor], dtype: torch.dtype
+) -> None:
     """With what stands before and behind: ATen has no part in it on a GPU."""
-
-    def function(x: Tensor) -> list[Tensor]:
-        with torch.enable_grad():
-            x = x.detach().requires_grad_()
-            made = F.avg_pool2d(x.exp(), 2).square().sum(), F.avg_pool2d(x.exp(), 3, 2, 1).square().sum()
-            return list(torch.autograd.grad(made, x))
-
-    x = random(2, 2, 6, 10)
-    found = explain(function, x, options={"target": "gpu_emulated", "fallback": False})
+    x = random(2, 3, 7, 10).to(dtype)
+    found = judged_with_gradients(averaged, [x], {"target": "gpu_emulated", "fallback": False})
     assert not any(graph.library_calls for graph in found.graphs)
-    torch.testing.assert_close(found.result, function(x))
 
 
 def test_no_call_of_aten() -> None:

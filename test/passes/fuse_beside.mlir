@@ -183,3 +183,92 @@ func.func @chosen_twice(%x: tensor<4xf32>, %m: tensor<4xi1>, %n: tensor<4xi1>) -
   }
   func.return %r : tensor<4xf32>
 }
+
+// -----
+
+// Of what is stored and of an input that the reader has anyway: multiples are not stored.
+// CHECK-LABEL: @multiples_are_not_stored
+// CHECK:       %[[S:.*]] = tk.kernel [4096, 64] ins(%x :{{.*}}) -> (tensor<4096x64xf32>)
+// CHECK:       tk.kernel [4096, 63] ins(%[[S]], %y :
+// CHECK:       arith.mulf
+// CHECK-NOT:   tk.kernel
+func.func @multiples_are_not_stored(%x: tensor<4096x64xf32>, %y: tensor<4096x64xf32>) -> tensor<4096x63xf32> {
+  %s, %n = tk.kernel [4096, 64] ins(%x, %y : tensor<4096x64xf32>, tensor<4096x64xf32>) -> (tensor<4096x64xf32>, tensor<4096x64xf32>) {
+  ^bb0(%a: tensor<4096x64xf32>, %b: tensor<4096x64xf32>, %o: tensor<4096x64xf32>, %p: tensor<4096x64xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4096x64xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    %2 = arith.subf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<4096x64xf32>
+    %3 = tk.load %b[d0, d1] : tensor<4096x64xf32> -> f32
+    %4 = arith.mulf %2, %3 : f32
+    tk.store %4, %p[d0, d1] : f32, tensor<4096x64xf32>
+  }
+  %r = tk.kernel [4096, 63] ins(%s, %n, %y : tensor<4096x64xf32>, tensor<4096x64xf32>, tensor<4096x64xf32>) -> (tensor<4096x63xf32>) {
+  ^bb0(%a: tensor<4096x64xf32>, %b: tensor<4096x64xf32>, %c: tensor<4096x64xf32>, %o: tensor<4096x63xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4096x64xf32> -> f32
+    %1 = tk.load %b[d0, d1 + 1] : tensor<4096x64xf32> -> f32
+    %2 = arith.addf %0, %1 : f32
+    %3 = tk.load %c[d0, d1] : tensor<4096x64xf32> -> f32
+    %4 = arith.addf %2, %3 : f32
+    tk.store %4, %o[d0, d1] : f32, tensor<4096x63xf32>
+  }
+  func.return %r : tensor<4096x63xf32>
+}
+
+// -----
+
+// Where two inputs would be read for it, a result that is returned, too, is read.
+// CHECK-LABEL: @stored_for_two
+// CHECK:       -> (tensor<4096x64xf32>, tensor<4096x64xf32>)
+func.func @stored_for_two(%x: tensor<4096x64xf32>, %y: tensor<4096x64xf32>, %z: tensor<4096x64xf32>)
+    -> (tensor<4096x63xf32>, tensor<4096x64xf32>) {
+  %s, %n = tk.kernel [4096, 64] ins(%x, %y, %z : tensor<4096x64xf32>, tensor<4096x64xf32>, tensor<4096x64xf32>)
+      -> (tensor<4096x64xf32>, tensor<4096x64xf32>) {
+  ^bb0(%a: tensor<4096x64xf32>, %b: tensor<4096x64xf32>, %c: tensor<4096x64xf32>, %o: tensor<4096x64xf32>, %p: tensor<4096x64xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4096x64xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    %2 = arith.subf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<4096x64xf32>
+    %3 = tk.load %b[d0, d1] : tensor<4096x64xf32> -> f32
+    %4 = arith.mulf %2, %3 : f32
+    %5 = tk.load %c[d0, d1] : tensor<4096x64xf32> -> f32
+    %6 = arith.mulf %4, %5 : f32
+    tk.store %6, %p[d0, d1] : f32, tensor<4096x64xf32>
+  }
+  %r = tk.kernel [4096, 63] ins(%s, %n : tensor<4096x64xf32>, tensor<4096x64xf32>) -> (tensor<4096x63xf32>) {
+  ^bb0(%a: tensor<4096x64xf32>, %b: tensor<4096x64xf32>, %o: tensor<4096x63xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4096x64xf32> -> f32
+    %1 = tk.load %b[d0, d1 + 1] : tensor<4096x64xf32> -> f32
+    %2 = arith.addf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<4096x63xf32>
+  }
+  func.return %r, %n : tensor<4096x63xf32>, tensor<4096x64xf32>
+}
+
+// -----
+
+// What a GPU moves in less time than a kernel needs to begin is read, too.
+// CHECK-LABEL: @small_multiples
+// CHECK:       -> (tensor<8x64xf32>, tensor<8x64xf32>)
+func.func @small_multiples(%x: tensor<8x64xf32>, %y: tensor<8x64xf32>) -> tensor<8x63xf32> {
+  %s, %n = tk.kernel [8, 64] ins(%x, %y : tensor<8x64xf32>, tensor<8x64xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+  ^bb0(%a: tensor<8x64xf32>, %b: tensor<8x64xf32>, %o: tensor<8x64xf32>, %p: tensor<8x64xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<8x64xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    %2 = arith.subf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<8x64xf32>
+    %3 = tk.load %b[d0, d1] : tensor<8x64xf32> -> f32
+    %4 = arith.mulf %2, %3 : f32
+    tk.store %4, %p[d0, d1] : f32, tensor<8x64xf32>
+  }
+  %r = tk.kernel [8, 63] ins(%s, %n, %y : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>) -> (tensor<8x63xf32>) {
+  ^bb0(%a: tensor<8x64xf32>, %b: tensor<8x64xf32>, %c: tensor<8x64xf32>, %o: tensor<8x63xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<8x64xf32> -> f32
+    %1 = tk.load %b[d0, d1 + 1] : tensor<8x64xf32> -> f32
+    %2 = arith.addf %0, %1 : f32
+    %3 = tk.load %c[d0, d1] : tensor<8x64xf32> -> f32
+    %4 = arith.addf %2, %3 : f32
+    tk.store %4, %o[d0, d1] : f32, tensor<8x63xf32>
+  }
+  func.return %r : tensor<8x63xf32>
+}

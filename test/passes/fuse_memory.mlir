@@ -122,8 +122,8 @@ func.func @sums_of_few_in_rows(%x: tensor<16x3x64xf32>) -> (tensor<16x64xf32>, t
 
 // CHECK-LABEL: @sums_of_many_apart_from_rows
 // CHECK-COUNT-2: = tk.kernel
-func.func @sums_of_many_apart_from_rows(%x: tensor<16x9x64xf32>) -> (tensor<16x64xf32>, tensor<16xf32>) {
-  %s = tw.sum %x over [1] : tensor<16x9x64xf32> -> tensor<16x64xf32>
+func.func @sums_of_many_apart_from_rows(%x: tensor<16x10x64xf32>) -> (tensor<16x64xf32>, tensor<16xf32>) {
+  %s = tw.sum %x over [1] : tensor<16x10x64xf32> -> tensor<16x64xf32>
   %m = tw.max %s over [1] : tensor<16x64xf32> -> tensor<16xf32>
   func.return %s, %m : tensor<16x64xf32>, tensor<16xf32>
 }
@@ -132,8 +132,8 @@ func.func @sums_of_many_apart_from_rows(%x: tensor<16x9x64xf32>) -> (tensor<16x6
 
 // CHECK-LABEL: @keeps_sums_of_many
 // CHECK-COUNT-2: = tk.kernel
-func.func @keeps_sums_of_many(%x: tensor<16x9x64xf32>) -> tensor<16x64xf32> {
-  %s = tw.sum %x over [1] : tensor<16x9x64xf32> -> tensor<16x64xf32>
+func.func @keeps_sums_of_many(%x: tensor<16x10x64xf32>) -> tensor<16x64xf32> {
+  %s = tw.sum %x over [1] : tensor<16x10x64xf32> -> tensor<16x64xf32>
   %r = tw.reverse %s dims [1] : tensor<16x64xf32> -> tensor<16x64xf32>
   %a = tw.add %s, %r : tensor<16x64xf32>
   func.return %a : tensor<16x64xf32>
@@ -154,15 +154,15 @@ func.func @keeps_sums_that_others_read(%x: tensor<16x3x64xf32>) -> (tensor<16x64
 
 // What its one reader computes again is not stored any more; the sum of many is.
 // CHECK-LABEL: @stores_what_is_read
-// CHECK:      tk.kernel [16, 64, 9] ins(%x : tensor<16x9x64xf32>) -> (tensor<16x64xf32>)
+// CHECK:      tk.kernel [16, 64, 10] ins(%x : tensor<16x10x64xf32>) -> (tensor<16x64xf32>)
 // CHECK:      tk.kernel
-func.func @stores_what_is_read(%x: tensor<16x9x64xf32>) -> tensor<16x64xf32> {
-  %s, %t = tk.kernel [16, 64, 9] ins(%x : tensor<16x9x64xf32>) -> (tensor<16x64xf32>, tensor<16x64xf32>) {
-  ^bb0(%a: tensor<16x9x64xf32>, %o: tensor<16x64xf32>, %p: tensor<16x64xf32>):
-    %0 = tk.load %a[d0, d2, d1] : tensor<16x9x64xf32> -> f32
+func.func @stores_what_is_read(%x: tensor<16x10x64xf32>) -> tensor<16x64xf32> {
+  %s, %t = tk.kernel [16, 64, 10] ins(%x : tensor<16x10x64xf32>) -> (tensor<16x64xf32>, tensor<16x64xf32>) {
+  ^bb0(%a: tensor<16x10x64xf32>, %o: tensor<16x64xf32>, %p: tensor<16x64xf32>):
+    %0 = tk.load %a[d0, d2, d1] : tensor<16x10x64xf32> -> f32
     %1 = tk.reduce add %0 over [2] : f32
     tk.store %1, %o[d0, d1] : f32, tensor<16x64xf32>
-    %2 = tk.load %a[d0, 0, d1] : tensor<16x9x64xf32> -> f32
+    %2 = tk.load %a[d0, 0, d1] : tensor<16x10x64xf32> -> f32
     %3 = arith.negf %2 : f32
     tk.store %3, %p[d0, d1] : f32, tensor<16x64xf32>
   }

@@ -95,6 +95,44 @@ def test_a_condition_that_stands_there_is_used() -> None:
     assert [use.operation for part in both.operands for use in part.uses] == [both, both]
 
 
+CHOSEN = "%1 = arith.select %p, %0, %one : f32\n"
+AGAIN = {
+    # what is computed of a choice, how often it is chosen then
+    "what it is chosen of": ("%2 = arith.divf %one, %1 : f32\n%v = arith.select %p, %2, %zero : f32", 1),
+    "by more conditions": (
+        "%2 = math.exp %1 : f32\n%k = arith.andi %q, %p : i1\n%v = arith.select %k, %2, %zero : f32",
+        1,
+    ),
+    "read twice": (
+        "%2 = math.exp %1 : f32\n%3 = arith.mulf %2, %1 : f32\n%v = arith.select %p, %3, %zero : f32",
+        1,
+    ),
+    "twice": (
+        "%2 = arith.select %q, %1, %zero : f32\n%3 = math.exp %2 : f32\n"
+        "%v = arith.select %p, %3, %zero : f32",
+        2,
+    ),
+    "by another condition": ("%2 = math.exp %1 : f32\n%v = arith.select %q, %2, %zero : f32", 2),
+    "read by others": (
+        "%2 = math.exp %1 : f32\n%3 = arith.select %p, %2, %zero : f32\n%v = arith.addf %3, %1 : f32",
+        2,
+    ),
+    "read where it is not chosen": ("%2 = math.exp %1 : f32\n%v = arith.select %p, %2, %1 : f32", 2),
+    "guards a division": (
+        '%i = arith.constant 7 : i64\n%j = arith.constant 1 : i64\n%l = tk.index "d0" : i64\n'
+        "%g = arith.select %p, %l, %j : i64\n%d = arith.divsi %i, %g : i64\n"
+        "%2 = arith.sitofp %d : i64 to f32\n%v = arith.select %p, %2, %zero : f32",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "left"), AGAIN.values(), ids=AGAIN)
+def test_of_choices_in_a_row_the_last_is_left(body: str, left: int) -> None:
+    """Where nothing else sees the others, and nothing traps that one kept from what it must not divide by."""
+    assert len(selects(simplified(LOAD + CHOSEN + body))) == left
+
+
 @pytest.mark.parametrize("first", [True, False])
 def test_what_is_loaded_anyway_is_chosen(first: bool) -> None:
     """Whether it is loaded under no mask before or behind; at another place it is not."""

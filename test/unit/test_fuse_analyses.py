@@ -18,7 +18,7 @@ from tilewright.passes.fusion.contents import Bodies, Contents
 from tilewright.passes.fusion.inline import axis_values, producer_of
 from tilewright.passes.fusion.sizes import distinct_ops
 from tilewright.passes.fusion.staying import stays
-from tilewright.passes.fusion.worth import Memory, recompute_costs_more, waits
+from tilewright.passes.fusion.worth import Memory, recompute_costs_more
 from tilewright.passes.manager import parse_pipeline, run_pipeline
 
 FILES = ("fuse", "fuse_siblings", "fuse_undoes_splits", "chain_products_attention", "canonicalize")
@@ -70,35 +70,6 @@ def test_what_stays_costs_more(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in FILES:
         fused(name)
     assert min(asked[True], asked[False]) > 50
-
-
-ENLARGED = """func.func @f(%x: tensor<8x64xf32>) -> tensor<8x32xf32> {{
-  %p = tk.kernel [8, 64] ins(%x : tensor<8x64xf32>) -> (tensor<8x64xf32>) {{
-  ^bb0(%a: tensor<8x64xf32>, %o: tensor<8x64xf32>):
-    %0 = tk.load %a[d0, d1] : tensor<8x64xf32> -> f32
-    %1 = math.exp %0 : f32
-    tk.store %1, %o[d0, d1] : f32, tensor<8x64xf32>
-  }}
-  %c = tk.kernel [8, {size}] ins(%p : tensor<8x64xf32>) -> (tensor<8x{size}xf32>) {{
-  ^bb0(%a: tensor<8x64xf32>, %o: tensor<8x{size}xf32>):
-    %0 = tk.load %a[d0, d1 floordiv {times}] : tensor<8x64xf32> -> f32
-    tk.store %0, %o[d0, d1] : f32, tensor<8x{size}xf32>
-  }}
-  %r = tk.kernel [8, 32] ins(%c : tensor<8x{size}xf32>) -> (tensor<8x32xf32>) {{
-  ^bb0(%a: tensor<8x{size}xf32>, %o: tensor<8x32xf32>):
-    %0 = tk.load %a[d0, d1 + 3] : tensor<8x{size}xf32> -> f32
-    tk.store %0, %o[d0, d1] : f32, tensor<8x32xf32>
-  }}
-  func.return %r : tensor<8x32xf32>
-}}"""
-
-
-@pytest.mark.parametrize(("times", "waiting"), [(4, True), (2, False)])
-def test_what_enlarges_much_waits_for_its_readers(times: int, waiting: bool) -> None:
-    """Pads and the like do not: joined with what they pad, they are made at once and stored once."""
-    module = Parser(new_context(), ENLARGED.format(size=64 * times, times=times)).parse_module()
-    producer, consumer, _ = (op for op in module.walk() if isinstance(op, KernelOp))
-    assert (waits(producer, consumer, 128) is not None) == waiting
 
 
 READERS = 40

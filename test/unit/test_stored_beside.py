@@ -56,6 +56,12 @@ MADE = {
         ["p", "r"],
         ["load", "load", "subf"],
     ),
+    "of what is loaded, too": (
+        f"{COSTLY} {OTHERS} %3 = arith.subf %1, %0 : f32 tk.store %3, %q[d0, d1] : f32, {X}",
+        (X, X),
+        ["p", "x"],
+        ["load", "load", "subf"],
+    ),
     "with constants, stored before": (
         f"""{COSTLY} %4 = arith.constant 3.0 : f32 %3 = arith.mulf %1, %4 : f32
         tk.store %3, %q[d0, d1] : f32, {X} {OTHERS}""",
@@ -114,9 +120,12 @@ def test_it_is_made_of_what_is_beside(
 
 NONE = {
     "elsewhere": f"{COSTLY} {OTHERS} %3 = arith.negf %1 : f32 tk.store %3, %q[3 - d0, d1] : f32, {X}",
-    "of what is loaded, too": (
-        f"{COSTLY} {OTHERS} %3 = arith.subf %1, %0 : f32 tk.store %3, %q[d0, d1] : f32, {X}"
+    "of what is loaded alone": (
+        f"{COSTLY} {OTHERS} %3 = arith.negf %0 : f32 tk.store %3, %q[d0, d1] : f32, {X}"
     ),
+    "of what is loaded under a mask": f"""{COSTLY} {OTHERS} %m = arith.constant true
+      %z = arith.constant 0.0 : f32 %5 = tk.load %a[d0, d1] if %m else %z : {X} -> f32
+      %3 = arith.subf %1, %5 : f32 tk.store %3, %q[d0, d1] : f32, {X}""",
     "of places, too": f"""{COSTLY} {OTHERS} %4 = tk.index "d0" : i64 %5 = arith.sitofp %4 : i64 to f32
       %3 = arith.subf %1, %5 : f32 tk.store %3, %q[d0, d1] : f32, {X}""",
     "a sum": f"""{COSTLY} {OTHERS} %3 = tk.reduce add %1 over [1] : f32
@@ -138,7 +147,7 @@ NONE = {
 
 NONE_OF_OTHER_TYPES = {
     "a half, beside itself only": (
-        f"""{COSTLY} {OTHERS} %3 = arith.subf %1, %0 : f32 %4 = arith.truncf %3 : f32 to bf16
+        f"""{COSTLY} {OTHERS} %3 = arith.subf %0, %0 : f32 %4 = arith.truncf %3 : f32 to bf16
         tk.store %4, %q[d0, d1] : bf16, {HALF}""",
         (X, HALF),
     ),

@@ -57,6 +57,10 @@ def test_so_does_what_does_little_more() -> None:
     constant = "", "%0 = arith.constant 1.0 : f32\nstore %0, k[]"
     scaled = f"{WIDER}%b = load k[]\n%1 = arith.mulf %0, %b : f32\nstore %1, c[d0, d1]"
     assert waiting(scaled, "t", constant, k="f32") == WIDENS, "a number that is made of nothing"
+    of_it = "", "%0 = load l[]\n%1 = arith.negf %0 : f32\nstore %1, k[]"
+    first = "", "%0 = arith.constant 1.0 : f32\nstore %0, l[]"
+    assert waiting(scaled, "t", first, of_it, k="f32", l="f32") == WIDENS, "of what is made of nothing"
+    assert waiting(scaled, "t", of_it, k="f32", l="f32") is None, "of what is given"
 
 
 JOINS = {
@@ -92,16 +96,29 @@ def test_what_no_kernel_reads_need_not_wait() -> None:
     assert waits(first, second, 128) is None
 
 
-@pytest.mark.parametrize(("columns", "why"), [(6, None), (12, None), (13, ENLARGES)])
-def test_what_enlarges_more_than_twice_waits(columns: int, why: str | None) -> None:
-    """If those that read it can compute it."""
+def waiting_for_more(columns: int, body: str, returned: str) -> str | None:
+    """Why a kernel of `columns` columns should not join that of six, `%p`."""
     sizes = f"6, {columns}"
-    repeated = sizes, "%0 = load p[d0, d1 mod 6]\nstore %0, c[d0, d1]"
-    kinds = {"x": "f32 6, 6", "p": "f32 6, 6", "c": f"f32 {sizes}", "t": f"f32 {sizes}"}
-    for returned, reason in (("t", why), ("t c", None)):
-        module = module_of(kinds, [reader("x", "p"), repeated, reader("c", "t", sizes)], returned)
-        first, second, _ = kernels_of(module)
-        assert waits(first, second, 128) == reason
+    kinds = {**dict.fromkeys("xyp", "f32 6, 6"), "c": f"f32 {sizes}", "t": f"f32 {sizes}"}
+    made, copied = (sizes, f"{body}\nstore %1, c[d0, d1]"), reader("c", "t", sizes)
+    first, second, _ = kernels_of(module_of(kinds, [reader("x", "p"), made, copied], returned))
+    return waits(first, second, 128)
+
+
+def test_what_only_copies_to_more_elements_waits() -> None:
+    """Where nothing but kernels reads them."""
+    for columns, why in ((6, None), (7, WIDENS)):
+        repeated = f"%0 = load p[d0, d1 mod 6]\n{steps(1)}"
+        assert waiting_for_more(columns, repeated, "t") == why
+        assert waiting_for_more(columns, repeated, "t c") is None
+
+
+def test_what_enlarges_two_inputs_more_than_twice_waits() -> None:
+    """If those that read it can compute it."""
+    for columns, why in ((12, None), (13, ENLARGES)):
+        both = "%0 = load p[d0, d1 mod 6]\n%2 = load y[d0, d1 mod 6]\n%1 = arith.addf %0, %2 : f32"
+        assert waiting_for_more(columns, both, "t") == why
+        assert waiting_for_more(columns, both, "t c") is None
 
 
 def product(left: str = "x", right: str = "y", made: str = "p", size: int = 6, factors: str = "") -> Kernel:
@@ -202,6 +219,19 @@ def test_beside_other_results() -> None:
 def test_memory_that_is_far_is_written_and_read(count: int, why: str | None) -> None:
     """128 more for each element."""
     assert again(maker(steps(count)), TWICE, FAR) == why
+
+
+def test_what_a_sum_need_not_repeat_is_computed_once() -> None:
+    """Of windows of six columns: what rows alone decide is computed for each, not for each of six places."""
+    sums = "6, 6, 6", "%0 = load p[d0, d1 + d2]\n%1 = tk.reduce add %0 over [2] : f32\nstore %1, r[d0, d1]"
+    kinds = {"p": "f32 6, 11", "x": "f32 6, 11", "y": "f32 6"}
+
+    def summed(loaded: str) -> str | None:
+        made = "6, 11", f"%9 = load {loaded}\n{steps(6, first='%9')}\nstore %1, p[d0, d1]"
+        return again(made, sums, FAR, **kinds)
+
+    assert summed("x[d0, d1]") == "recomputing it costs 13800 and saves 9012"
+    assert summed("y[d0]") is None
 
 
 @pytest.mark.parametrize("type_", ["i32", "i64"])

@@ -18,7 +18,7 @@ TENSORS = {
         "y": "f32 3, 2, 4",
         "z": "f32 s0, 8",
         "v": "f32 8",
-        "w": "f32 3, 9",
+        "w": "f32 3, 10",
         "n": "f32 3, s0",
     },
     **{"e": "f32 3, 0", "k": "f32 5, 8", "c": "f32 3", "a": "f32 8, 8", "b": "f32 8, 8"},
@@ -86,7 +86,7 @@ WRITTEN = {
 OTHER = {
     # sizes, body
     "no reduction": ("3, 8", f"{X}store %0, m[d0, d1]"),
-    "of nine": ("3, 9", SUM.replace("x[", "w[")),
+    "of ten": ("3, 10", SUM.replace("x[", "w[")),
     "of twelve": (
         "3, 3, 4",
         "%0 = load v[d1 + d2]\n%1 = tk.reduce add %0 over [1, 2] : f32\nstore %1, p[d0]",
@@ -160,11 +160,24 @@ def test_kernels_that_stay(sizes: str, body: str) -> None:
     assert str(module) == text
 
 
-@pytest.mark.parametrize(("steps", "done"), [(14, True), (15, False)])
+@pytest.mark.parametrize(("steps", "done"), [(22, True), (23, False)])
 def test_few_ops_are_written_out(steps: int, done: bool) -> None:
     ops = "".join(f"%{i + 10} = math.exp %{i + 9 if i else 0} : f32\n" for i in range(steps))
     body = f"{X}{ops}%1 = tk.reduce add %{steps + 9} over [1] : f32\nstore %1, p[d0]"
     assert (written_out(parsed("3, 8", body)[1]) is not None) == done
+
+
+@pytest.mark.parametrize(("steps", "done"), [(83, True), (84, False)])
+def test_what_varies_along_one_of_two_axes_is_fewer_ops(steps: int, done: bool) -> None:
+    """Two of each of these, not eight: 192 with the loads and two sums of eight terms."""
+    ops = "".join(f"%{i + 10} = math.exp %{i + 9 if i else 8} : f32\n" for i in range(steps))
+    body = f"""%8 = load a[d0, d1]
+    {ops}%0 = load y[d0, d1, d2]
+    %1 = tk.reduce add %0 over [1, 2] : f32
+    %2 = tk.reduce add %{steps + 9} over [1, 2] : f32
+    %3 = arith.addf %1, %2 : f32
+    store %3, p[d0]"""
+    assert (written_out(parsed("3, 2, 4", body)[1]) is not None) == done
 
 
 def test_readers_read_the_copy() -> None:
