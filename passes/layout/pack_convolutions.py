@@ -42,10 +42,12 @@ class PackConvolutionsPass(ModulePass):
       or the padding can do, and a register tile widens a vector of the filter for all its rows.
 
     An image of few channels that lie apart (a photograph) is not turned. Its windows become the channels
-    of a convolution of one pixel, whose neighbours are neighbours in memory; bf16 is paired along a row:
+    of a convolution of one pixel, whose neighbours are neighbours in memory; bf16 is paired along a row
+    of a window, after one of odd length (`%s`) got a zero:
         %p = tw.pad %x low "0, 0, 1, 1" high "0, 0, 1, 1" ... : ... -> tensor<1x3x9x9xf32>
-        %d = tw.window %p dims [2, 3] sizes [3, 3] strides [1, 1] dilation [1, 1] : ...
-        %t = tw.transpose %d by [0, 2, 3, 1, 4, 5] : ... -> tensor<1x7x7x3x3x3xf32>
+        %s = tw.window %p dims [3] sizes [3] strides [1] dilation [1] : ... -> tensor<1x3x9x7x3xf32>
+        %d = tw.window %s dims [2] sizes [3] strides [1] dilation [1] : ... -> tensor<1x3x7x7x3x3xf32>
+        %t = tw.transpose %d by [0, 2, 3, 1, 5, 4] : ... -> tensor<1x7x7x3x3x3xf32>
         %i = tw.reshape %t : ... -> tensor<1x7x7x27xf32>
 
     Outputs that are no whole number of vectors get some of zeros, and the result is cut. Groups

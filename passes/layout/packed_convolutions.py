@@ -80,17 +80,22 @@ class ConvolutionRewrite(Replacement[ConvolutionOp]):
     def _windows(
         self, filters: SSAValue, bias: SSAValue | None, width: int, group: int | None, element: Attribute
     ) -> SSAValue:
-        """The same, one element of a window after the other as channels: neighbours lie in a row."""
+        """The same, one element of a window after the other as channels: neighbours lie in a row.
+
+        Rows of both are filled up with zeros: what lies behind a row in the image may be infinite.
+        """
         strides, padding, dilation, _ = self.op.geometry()
         rank = len(padding)
         outputs, channels, *kernel = (n.constant or 1 for n in sizes_of(filters))
         more = -kernel[-1] % (group or 1)
-        kernel[-1] += more
         filters = self.padded(filters, [0] * (rank + 2), [*[0] * (rank + 1), more])
-        high = [0, 0, *padding[:-1], padding[-1] + more * dilation[-1]]
-        image = self.padded(self.cast(self.op.image, element), [0, 0, *padding], high)
-        window = self.put(WindowOp(image, range(2, rank + 2), kernel, strides, dilation))
-        perm = [0, *range(2, rank + 2), 1, *range(rank + 2, 2 * rank + 2)]
+        image = self.padded(self.cast(self.op.image, element), [0, 0, *padding], [0, 0, *padding])
+        window = self.put(WindowOp(image, [rank + 1], kernel[-1:], strides[-1:], dilation[-1:]))
+        window = self.padded(window, [0] * (rank + 3), [*[0] * (rank + 2), more])
+        if rank > 1:
+            window = self.put(WindowOp(window, range(2, rank + 1), kernel[:-1], strides[:-1], dilation[:-1]))
+        perm = [0, *range(2, rank + 2), 1, *range(rank + 3, 2 * rank + 2), rank + 2]
+        kernel[-1] += more
         steps = channels * prod(kernel)
         sizes = [*(n for d, n in enumerate(sizes_of(window)[: rank + 2]) if d != 1), as_expr(steps)]
         image = self.put(ReshapeOp(self.put(TransposeOp(window, perm)), sizes))

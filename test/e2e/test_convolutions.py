@@ -86,6 +86,14 @@ def test_convolution(name: str, dtype: torch.dtype) -> None:
     agrees(deepcopy(model).to(dtype), torch.randn(shape).to(dtype))
 
 
+@pytest.mark.parametrize("channels", [3, 7])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_an_infinite_pixel_is_in_no_other_windows(channels: int, dtype: torch.dtype) -> None:
+    x = torch.randn(1, channels, 9, 11).to(dtype)
+    x[0, 0, 4, 5] = torch.inf
+    agrees(nn.Conv2d(channels, 32, 3).to(dtype), x)
+
+
 NETWORKS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "residual": (nn.Sequential(Block(32), Block(32)), (2, 32, 8, 7)),
     "pooled": (

@@ -163,16 +163,18 @@ func.func @keeps_odd_groups(%x: tensor<2x8x9xf32>, %w: tensor<20x4x3xf32> {tw.fr
 
 // -----
 
-// Three channels: a window is a row of channels; pairs of bf16 lie along a row of the image, filled up with a column of zeros.
+// Three channels: a window is a row of channels; pairs of bf16 lie along a row of a window, filled up with a zero.
 // CHECK-LABEL: @reads_windows_of_few_channels
 // CHECK:      %[[X:.*]] = tw.cast %x : tensor<2x3x7x9xbf16> -> tensor<2x3x7x9xf32>
 // CHECK-NEXT: tw.pad %[[X]] low "0, 0, 1, 2" high "0, 0, 1, 2" value 0.{{.*}} -> tensor<2x3x9x13xf32>
 // CHECK-NOT:  tw.transpose %x
 // DOT-LABEL:  @reads_windows_of_few_channels
 // DOT:        %[[W:.*]] = tw.pad %w low "0, 0, 0, 0" high "0, 0, 0, 1" value 0.{{.*}} -> tensor<16x3x3x6xbf16>
-// DOT-NEXT:   %[[P:.*]] = tw.pad %x low "0, 0, 1, 2" high "0, 0, 1, 3" value 0.{{.*}} -> tensor<2x3x9x14xbf16>
-// DOT-NEXT:   %[[N:.*]] = tw.window %[[P]] dims [2, 3] sizes [3, 6] strides [2, 1] dilation [1, 1] : tensor<2x3x9x14xbf16> -> tensor<2x3x4x9x3x6xbf16>
-// DOT-NEXT:   %[[T:.*]] = tw.transpose %[[N]] by [0, 2, 3, 1, 4, 5]
+// DOT-NEXT:   %[[P:.*]] = tw.pad %x low "0, 0, 1, 2" high "0, 0, 1, 2" value 0.{{.*}} -> tensor<2x3x9x13xbf16>
+// DOT-NEXT:   %[[S:.*]] = tw.window %[[P]] dims [3] sizes [5] strides [1] dilation [1] : tensor<2x3x9x13xbf16> -> tensor<2x3x9x9x5xbf16>
+// DOT-NEXT:   %[[Z:.*]] = tw.pad %[[S]] low "0, 0, 0, 0, 0" high "0, 0, 0, 0, 1" value 0.{{.*}} -> tensor<2x3x9x9x6xbf16>
+// DOT-NEXT:   %[[N:.*]] = tw.window %[[Z]] dims [2] sizes [3] strides [2] dilation [1] : tensor<2x3x9x9x6xbf16> -> tensor<2x3x4x9x6x3xbf16>
+// DOT-NEXT:   %[[T:.*]] = tw.transpose %[[N]] by [0, 2, 3, 1, 5, 4]
 // DOT-NEXT:   %[[I:.*]] = tw.reshape %[[T]] : tensor<2x4x9x3x3x6xbf16> -> tensor<2x4x9x54xbf16>
 // DOT-NEXT:   %[[R:.*]] = tw.reshape %[[W]] : tensor<16x3x3x6xbf16> -> tensor<16x54x1x1xbf16>
 // DOT-NEXT:   %[[F:.*]] = tw.pack_filter %[[R]] width 16 group 2
@@ -184,10 +186,10 @@ func.func @reads_windows_of_few_channels(%x: tensor<2x3x7x9xbf16>, %w: tensor<16
 
 // -----
 
-// One more column is read, as far apart as the filter's columns are.
+// A zero, and not the image's next column: 0 * inf is no number.
 // DOT-LABEL:  @pairs_along_dilated_rows
-// DOT:        tw.pad %x low "0, 0, 0" high "0, 0, 2" {{.*}} -> tensor<1x2x11xbf16>
-// DOT-NEXT:   tw.window {{.*}} sizes [4] strides [1] dilation [2] : tensor<1x2x11xbf16> -> tensor<1x2x5x4xbf16>
+// DOT:        %[[S:.*]] = tw.window %x dims [2] sizes [3] strides [1] dilation [2] : tensor<1x2x9xbf16> -> tensor<1x2x5x3xbf16>
+// DOT-NEXT:   tw.pad %[[S]] low "0, 0, 0, 0" high "0, 0, 0, 1" {{.*}} -> tensor<1x2x5x4xbf16>
 func.func @pairs_along_dilated_rows(%x: tensor<1x2x9xbf16>, %w: tensor<16x2x3xbf16> {tw.frozen}) -> tensor<1x16x5xbf16> {
   %r = tw.convolution %x, %w strides [1] padding [0] dilation [2] output_padding [0] groups 1 : (tensor<1x2x9xbf16>, tensor<16x2x3xbf16>) -> tensor<1x16x5xbf16>
   func.return %r : tensor<1x16x5xbf16>
