@@ -64,5 +64,7 @@ def take_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
     op.operands = operands
     for value in dict.fromkeys(old):
         while not value.uses and isinstance(view := value.owner, Operation) and keeps_elements(view):
+            if view.parent is None:
+                break  # gone with a view of it
             value = view.operands[0]
             Rewriter.erase_op(view)

@@ -218,3 +218,19 @@ func.func @added_up(%o: tensor<8xf32>, %i: tensor<4xi64>, %u: tensor<4xf32>) -> 
   %c = tw.concat %s, %o dim 0 : (tensor<8xf32>, tensor<8xf32>) -> tensor<16xf32>
   func.return %s, %s, %c : tensor<8xf32>, tensor<8xf32>, tensor<16xf32>
 }
+
+// -----
+
+// A view and a view of it go together.
+
+// CHECK-LABEL: @returned_with_a_view_of_it
+// CHECK:      %a, %a_1 = tk.kernel [4, 6]
+// CHECK-COUNT-2: tw.transpose %a_1 by [1, 0]
+// CHECK-NOT:  tw.transpose
+// CHECK:      func.return %a
+func.func @returned_with_a_view_of_it(%x: tensor<4x6xf32>) -> (tensor<4x6xf32> {tw.memory = 0 : i64}, tensor<2x3x4xf32> {tw.memory = 1 : i64, tw.strides = "3, 1, 6"}, tensor<6x4xf32> {tw.memory = 1 : i64, tw.strides = "1, 6"}) {
+  %a = tw.exp %x : tensor<4x6xf32>
+  %t = tw.transpose %a by [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  %v = tw.reshape %t : tensor<6x4xf32> -> tensor<2x3x4xf32>
+  func.return %a, %v, %t : tensor<4x6xf32>, tensor<2x3x4xf32>, tensor<6x4xf32>
+}
