@@ -18,8 +18,7 @@ from tilewright.dialects.types import sizes_of
 
 from ..rewrite import skip
 from .layouts import Layout, dense
-from .second_stores import store_of
-from .stored_views import other_readers, stores_through, take_view, undone
+from .stored_views import other_readers, store_view
 from .views import behind, keeps_elements, layout_behind, layout_shown, part_layout, view_layout
 
 _GAP = 4
@@ -89,10 +88,8 @@ def _store_view(root: SSAValue, views: list[Operation], rows: Layout | None) -> 
     views.reverse()
     if other_readers(root, views):
         return skip(kernel, "a view of its result is copied: other ops read the result as it is", root)
-    store, back = store_of(root), undone(views)
-    if _STRIDES in kernel.attributes or store is None or not stores_through(kernel, store, back):
+    if not store_view(root, views):
         return skip(kernel, "a view of its result is copied: its kernel cannot store it", root)
-    take_view(root, store.buffer, views, back)
 
 
 def _dealt_out(root: SSAValue, views: Sequence[Operation]) -> bool:
@@ -108,6 +105,3 @@ def _is_copied(root: SSAValue, views: Sequence[Operation]) -> bool:
         return False
     layout = layout_shown(views[1:], dense(sizes_of(root)))
     return layout is not None and view_layout(views[0], layout) is None
-
-
-_STRIDES = "tw.strides"

@@ -19,8 +19,7 @@ from tilewright.dialects.types import sizes_of
 from ..rewrite import skip
 from .layouts import Layout, dense, overlaps_itself, same_strides
 from .returned import Returned, returned_by
-from .second_stores import store_of
-from .stored_views import other_readers, stores_through, take_view, undone
+from .stored_views import other_readers, store_view
 from .views import keeps_elements, layout_behind, layout_shown
 
 
@@ -79,11 +78,8 @@ def _store_view_of(root: SSAValue, results: Sequence[Returned]) -> None:
         return skip(kernel, f"{copied} to be returned: no one shape suits {them}", root)
     if other_readers(root, views):
         return skip(kernel, f"{copied} to be returned: other ops read the result as it is", root)
-    store = store_of(root)
-    back = undone(views)
-    if store is None or not stores_through(kernel, store, back):
+    if not store_view(root, views):
         return skip(kernel, f"{copied} to be returned: its kernel cannot store {them} so", root)
-    take_view(root, store.buffer, views, back)
 
 
 # Which shape

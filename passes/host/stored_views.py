@@ -18,6 +18,7 @@ from ..fusion.absorb_views import absorb_views, source_subscripts
 from ..fusion.body import exprs_of, remember_axes, remove_divisions, set_exprs
 from ..rewrite import carry_location, may_rewrite
 from .layouts import inverse
+from .second_stores import store_of
 
 
 def other_readers(root: SSAValue, views: Sequence[Operation]) -> bool:
@@ -27,7 +28,25 @@ def other_readers(root: SSAValue, views: Sequence[Operation]) -> bool:
     return any(not isinstance(op, KernelOp) and op not in views for op in readers)
 
 
-def undone(views: Sequence[Operation]) -> list[Operation]:
+def store_view(root: SSAValue, views: Sequence[Operation]) -> bool:
+    """Let the kernel that makes `root` store the last of `views`; False, and nothing changed, if it cannot.
+
+    Kernels that read `root`, or views before the last one, read it through views back, and so where it is.
+    """
+    kernel, store = root.owner, store_of(root)
+    assert isinstance(kernel, KernelOp)
+    if store is None or "tw.strides" in kernel.attributes:
+        return False
+    back = _undone(views)
+    if not _stores_through(kernel, store, back):
+        for op in reversed(back):
+            op.erase()
+        return False
+    _take_view(root, store.buffer, views, back)
+    return True
+
+
+def _undone(views: Sequence[Operation]) -> list[Operation]:
     """Views that make of the last one's result again what the first one is a view of."""
     back: list[Operation] = []
     value = views[-1].results[0]
@@ -41,7 +60,7 @@ def undone(views: Sequence[Operation]) -> list[Operation]:
     return back
 
 
-def stores_through(kernel: KernelOp, store: StoreOp, back: Sequence[Operation]) -> bool:
+def _stores_through(kernel: KernelOp, store: StoreOp, back: Sequence[Operation]) -> bool:
     """Give the store the subscripts of the view; False, with nothing changed, where these would divide."""
     restore = remember_axes(kernel)
     at: Sequence[Expr] = exprs_of(store)
@@ -57,10 +76,10 @@ def stores_through(kernel: KernelOp, store: StoreOp, back: Sequence[Operation]) 
     return True
 
 
-def take_view(
+def _take_view(
     root: SSAValue, destination: SSAValue, views: Sequence[Operation], back: Sequence[Operation]
 ) -> None:
-    """Make the kernel's result the view; kernels read it through the views back, and so where it is."""
+    """Make the kernel's result the view, and what reads the result read the views back."""
     kernel, view = root.owner, views[-1].results[0]
     assert isinstance(kernel, KernelOp)
     values = (root, *(op.results[0] for op in views[:-1]))

@@ -324,9 +324,9 @@ FAULTS = (
     ),
     Fault(
         "stored-strides",
-        _H + "store_operands.py",
-        "if _STRIDES in kernel.attributes or store is None",
-        "if store is None",
+        _H + "stored_views.py",
+        'if store is None or "tw.strides" in kernel.attributes:',
+        "if store is None:",
         "a result that has strides is stored in another shape, with the same strides",
     ),
     Fault(
