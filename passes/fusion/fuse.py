@@ -47,7 +47,7 @@ class FusePass(ModulePass):
     With `hold_back`, for targets whose matrix products are kernels: what reads a product joins it only
     after everything else was fused, unless the product's result vanishes and nothing wider takes its
     place. A product takes no second reduction, so what a norm reads is better computed in the norm. What only
-    widens its operand or fills it up, or does little more, waits, too: those that read it may load what is less.
+    widens its operand or fills it up, or does little more, waits, too: its readers may load what is less.
     `tile` is how many rows of one factor read an element of the other at once.
 
     With `far`, for targets where results go through the memory of a device and not a cache, more is computed

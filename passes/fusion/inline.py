@@ -93,7 +93,6 @@ def inline_at(consumer: KernelOp, load: LoadOp, producer: Producer, values: Mapp
             copies[source] = input_of(consumer, operand)
     for op in producer.ops:
         copy = op.clone(copies)
-        copy.location = op.location
         block.insert_op_before(copy, load)
         if isinstance(copy, AssertOp) and load.mask is not None:
             _check_where(load.mask, copy)

@@ -152,7 +152,6 @@ def _place(
     op: Operation, made: KernelOp, values: dict[SSAValue, SSAValue], at: Mapping[Var, Expr], bounds: Bounds
 ) -> None:
     copy = op.clone(values)
-    copy.location = op.location
     if exprs := exprs_of(op):
         set_exprs(copy, [bounds.simplify(e.substitute(at)) for e in exprs])
     if named := named_axes(op):

@@ -144,7 +144,6 @@ def _add_at_once(block: Block) -> None:
         if part is None:
             continue
         found = part.clone()
-        found.location = part.location
         found.properties["axes"] = axes_attr(*sorted({*part.over, *total.over}))
         block.insert_op_before(found, total)
         value: SSAValue = found.result

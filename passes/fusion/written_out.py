@@ -85,7 +85,6 @@ def _write_out(kernel: KernelOp, axes: Sequence[int], ranges: Sequence[range]) -
             continue
         for point, known in zip(points, values, strict=True):
             one = op.clone(known)
-            one.location = op.location
             if exprs := exprs_of(one):
                 set_exprs(one, [e.substitute(point) for e in exprs])
             block.insert_op_before(one, op)

@@ -17,7 +17,6 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import MapAttr, map_attr
 from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 
-from ..rewrite import carry_location
 from .layouts import Layout
 
 
@@ -128,8 +127,5 @@ def twin(function: FuncOp, name: str) -> FuncOp:
     """The same function under another name, before it."""
     made = function.clone()
     made.properties["sym_name"] = StringAttr(name)
-    carry_location(function, [made])
-    for op, copy in zip(function.body.block.ops, made.body.block.ops, strict=True):
-        copy.location = op.location
     Rewriter.insert_op(made, InsertPoint.before(function))
     return made

@@ -65,14 +65,11 @@ class SizedFunctions:
 
 
 def _sized(function: FuncOp) -> Sized | None:
-    made = function.clone()
-    for op, copy in zip(function.body.block.ops, made.body.block.ops, strict=True):
-        copy.location = op.location
-    made.location = function.location
-    coalesce(made)
-    if function.symbols.exprs or len(made.space) != 1:
+    if function.symbols.exprs:
         return None
-    (size,) = (n.constant for n in made.space)
+    made = function.clone()
+    coalesce(made)
+    size = made.space[0].constant if len(made.space) == 1 else None
     if size is None or not 0 < size < LIMIT or not _walks_once(made):
         return None
     step = _UNIT if size % _UNIT == 0 else 1

@@ -86,11 +86,7 @@ def _hoist(main: FuncOp, exports: Sequence[SSAValue]) -> FuncOp:
     block = Block(arg_types=[a.type for a in arguments])
     values: dict[SSAValue, SSAValue] = dict(zip(arguments, block.args, strict=True))
     for op in ops:
-        copy = op.clone(values)
-        copy.location = op.location
-        block.add_op(copy)
-        for old, new in zip(op.results, copy.results, strict=True):
-            new.name_hint = old.name_hint
+        block.add_op(op.clone(values))
     block.add_op(ReturnOp(*(values[v] for v in exports)))
     for old, new in zip(arguments, block.args, strict=True):
         new.name_hint = old.name_hint

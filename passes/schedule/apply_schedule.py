@@ -105,6 +105,5 @@ def copy_constants(body: Body, writer: Writer, scope: Scope) -> None:
     for op in body.ops:
         if isinstance(op, arith.ConstantOp):
             copy = op.clone()
-            copy.location = op.location
             writer.top.append(copy)
             scope.env[op.result] = copy.result

@@ -22,7 +22,6 @@ Env = dict[SSAValue, SSAValue]
 def copied(op: Operation, env: Env, change: dict[Var, Expr]) -> Operation:
     """`op` with other operands and axes; its location stays."""
     new = op.clone(dict(env))
-    new.location = op.location
     if exprs := exprs_of(new):
         set_exprs(new, [e.substitute(change) for e in exprs])
     return new
