@@ -47,6 +47,8 @@ _SILENT = frozenset(
     ["arith.constant", "arith.extf", "arith.truncf", "arith.index_cast", "tk.load", "tk.store", "tk.index"]
 )
 _LONGEST = 4
+_TYPE = re.compile(r"(?<!^er)[fi]$")
+"""What `addf` and `addi` end in; `erf` is a word."""
 
 
 def kernel_name(kernel: KernelOp) -> str:
@@ -58,7 +60,7 @@ def kernel_name(kernel: KernelOp) -> str:
     for op in kernel.body.block.ops:
         if op.name in _SILENT:
             continue
-        word = re.sub(r"(?<=\w\w)[fi]$", "", op.name.rpartition(".")[2])
+        word = _TYPE.sub("", op.name.rpartition(".")[2])
         if not words or words[-1] != word:
             words.append(word)
     if len(words) > _LONGEST:
