@@ -34,8 +34,7 @@ def returned_by(function: FuncOp) -> dict[SSAValue, list[Returned]]:
     """The results that are tensors, in their order, by what they are views of."""
     found: dict[SSAValue, list[Returned]] = {}
     ret = function.body.block.last_op
-    if not isinstance(ret, ReturnOp):
-        return found
+    assert isinstance(ret, ReturnOp)
     attributes, values = result_attributes(function), operands_of(ret)
     for position, strides in enumerate(result_strides(function)):
         if strides is not None:

@@ -12,8 +12,6 @@ from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.view import PadOp
 from tilewright.dialects.types import element_type_of
 
-from ..rewrite import replace_results
-
 Replaced = TypeVar("Replaced", bound=Operation)
 
 
@@ -38,5 +36,6 @@ class Replacement(Generic[Replaced]):
 
     def finish(self, result: SSAValue) -> None:
         """Have all readers of the op read `result`, and drop the op."""
-        replace_results(self.op.results, [result])
+        (old,) = self.op.results
+        old.replace_all_uses_with(result)
         Rewriter.erase_op(self.op)
