@@ -16,7 +16,7 @@ import torch
 from torch import Tag
 from torch.fx import GraphModule, Node
 
-from .joint_nodes import is_product, is_view, make_again
+from .joint_nodes import is_product, is_view, make_again, readers
 from .torch_internals import is_operator
 
 _ATEN = torch.ops.aten
@@ -46,7 +46,7 @@ def _is_multiplied(look_up: Node) -> bool:
     """Whether a product, which is a library's unless of halves, reads what was looked up."""
     if look_up.meta["val"].dtype not in (torch.float32, torch.float64):
         return False
-    return any(is_product(user) or (is_view(user) and _is_multiplied(user)) for user in look_up.users)
+    return any(is_product(reader) for reader in readers(look_up))
 
 
 def _costs_nothing(look_up: Node) -> bool:

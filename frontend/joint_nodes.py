@@ -74,6 +74,12 @@ def is_view(node: Node) -> bool:
     return is_operator(target) and is_view_operator(target)
 
 
+def readers(value: Node) -> Iterable[Node]:
+    """Those that read the memory of `value`, itself or its views, but not those views."""
+    for user in value.users:
+        yield from readers(user) if is_view(user) else (user,)
+
+
 def is_product(node: Node) -> bool:
     """Whether `node` multiplies matrices or convolves: what it reads and makes is in memory whole."""
     return node.target in _PRODUCTS

@@ -8,13 +8,11 @@ from what `b` has become (torch 2.13). What reads an input directly in the backw
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import torch
-from torch.fx import GraphModule, Node
+from torch.fx import GraphModule
 from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import is_view
+from .joint_nodes import readers
 
 _COPY = torch.ops.aten.copy_.default
 
@@ -24,12 +22,6 @@ def keep_what_is_read(joint: GraphModule) -> None:
     changed = {node.args[0] for node in joint.graph.find_nodes(op="call_function", target=_COPY)}
     for node in joint.graph.find_nodes(op="placeholder"):
         if node in changed:
-            for reader in _readers(node):
-                reader.meta.setdefault("recompute", CheckpointPolicy.MUST_SAVE)
-
-
-def _readers(value: Node) -> Iterable[Node]:
-    """Those that read the memory of `value`, itself or its views, but not those views."""
-    for user in value.users:
-        if user.target is not _COPY:
-            yield from _readers(user) if is_view(user) else (user,)
+            for reader in readers(node):
+                if reader.target is not _COPY:
+                    reader.meta.setdefault("recompute", CheckpointPolicy.MUST_SAVE)

@@ -170,17 +170,23 @@ def test_what_is_looked_up_in_turns_is_not_kept(longer: bool) -> None:
     assert ("primals_1" in kept, ATEN.index_select.default in kept) == (True, longer)
 
 
-def reflected(x: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
-    """Rows that are made longer by reflection, and multiplied."""
-    places = ATEN.abs(ATEN.sub(ATEN.arange(20, device=x.device), 4))
-    rows = ATEN.view(ATEN.index_select(ATEN.relu(x), 3, places), [192, 20])
-    back = ATEN.mm(ATEN.t(rows), ATEN.view(g, [192, 16]))
-    return ATEN.mm(ATEN.t(rows), ATEN.view(x, [192, 16])), back
+def reflected(divided: bool) -> Any:
+    """Rows that are made longer by reflection, and multiplied: whole, or each half by the other."""
+
+    def function(x: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
+        places = ATEN.abs(ATEN.sub(ATEN.arange(20, device=x.device), 4))
+        rows = ATEN.index_select(ATEN.relu(x), 3, places)
+        one, other = ATEN.split(rows, 10, 3) if divided else (rows, x)
+        flat, factor = ATEN.t(ATEN.view(one, [192, -1])), ATEN.view(other, [192, -1])
+        return ATEN.mm(flat, factor), ATEN.mm(flat, ATEN.view(g, [192, 16]))
+
+    return function
 
 
+@pytest.mark.parametrize("divided", [False, True])
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float16], ids=str)
-def test_what_a_library_multiplies_is_kept(dtype: torch.dtype) -> None:
-    forward, _ = parts(reflected, 0.0, dtype)
+def test_what_a_library_multiplies_is_kept(dtype: torch.dtype, divided: bool) -> None:
+    forward, _ = parts(reflected(divided), 0.0, dtype)
     (output,) = forward.graph.find_nodes(op="output")
     sizes = {node.meta["val"].numel() for node in output.args[0][1:]}
-    assert (192 * 20 in sizes) == (dtype == torch.float32)
+    assert (192 * (10 if divided else 20) in sizes) == (dtype == torch.float32)
