@@ -79,13 +79,13 @@ class Symbols:
         if node.is_Integer:
             return as_expr(int(node))
         name, args = type(node).__name__, node.args
-        if name in _ROUNDED and type(args[0]).__name__ == "IntTrueDiv":
-            name, args = _ROUNDED[name], args[0].args
+        if name in _ROUNDED:
+            name, args = _ROUNDED[name], _quotient(args[0], name == "TruncToInt")
         rule = _RULES.get(name)
         if rule is None:
             return None
-        parts = [self._find(part) for part in args]
-        if any(part is None for part in parts):
+        parts = [as_expr(part) if isinstance(part, int) else self._find(part) for part in args]
+        if not parts or any(part is None for part in parts):
             return None
         return rule([part for part in parts if part is not None])
 
@@ -102,6 +102,21 @@ def _known_equalities(shape_env: Any) -> dict[Any, Any]:
     return equal
 
 
+def _quotient(value: Any, positive: bool) -> tuple[Any, ...]:
+    """Integers of which a float is the quotient, and is no less than zero where it must be; else nothing."""
+    name, args = type(value).__name__, value.args
+    if name == "IntTrueDiv":
+        above, below = args
+    else:
+        fraction, number = args if name == "Mul" and len(args) == 2 and args[0].is_Float else (1.0, value)
+        factor, below = float(fraction).as_integer_ratio()
+        if type(number).__name__ != "ToFloat" or not 0 < factor < _EXACT or below >= _EXACT:
+            return ()
+        above = factor * number.args[0]
+    signs = (above.is_nonnegative, isinstance(below, int) or below.is_positive)
+    return (above, below) if all(signs) or not positive else ()
+
+
 def _power(parts: Sequence[Expr]) -> Expr | None:
     base, exponent = parts
     if exponent.constant is None or not 0 <= exponent.constant <= 8:
@@ -111,8 +126,10 @@ def _power(parts: Sequence[Expr]) -> Expr | None:
 
 _COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
 """SymPy's names of what `tw.compare` does."""
-_ROUNDED: Mapping[str, str] = {"CeilToInt": "CeilDiv", "FloorToInt": "FloorDiv"}
-"""`math.ceil(n / 32)` of integers, which Python divides as floats."""
+_ROUNDED: Mapping[str, str] = {"CeilToInt": "CeilDiv", "FloorToInt": "FloorDiv", "TruncToInt": "FloorDiv"}
+"""`math.ceil(n / 32)` and `int(1.5 * n)` of integers, which Python divides and multiplies as floats."""
+_EXACT = 1 << 20
+"""Factors and powers of two below it are exact: times a size, they have no more digits than a float."""
 
 _RULES: Mapping[str, Callable[[Sequence[Expr]], Expr | None]] = {
     "Add": lambda parts: reduce(lambda a, b: a + b, parts),

@@ -1,6 +1,7 @@
 """`dynamic=True`: ten shapes, one compile, by the float64 rule."""
 
 import math
+from contextlib import nullcontext
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ from torch._dynamo.utils import counters
 
 from benchmarks.models import VOCABULARY, load
 from benchmarks.numerics import check_model
+from tilewright.frontend.aten_runtime import RunsByAten
 
 SIGNS = torch.tensor([[0.5, -1.0, 2.0], [-0.25, 3.0, -4.0], [0.0, 1.0, -1.0]])
 SIZES = [(2, 5), (3, 7), (4, 8), (2, 16), (5, 13), (7, 3), (8, 32), (6, 17), (2, 33), (9, 11)]
@@ -103,6 +105,52 @@ def test_sizes_that_are_rounded():
     for batch, length in SIZES:
         x = torch.randn(batch, length)
         torch.testing.assert_close(compiled(x), blocks(x))
+
+
+@pytest.mark.filterwarnings("error::tilewright.frontend.aten_runtime.RunsByAten")
+def test_sizes_that_are_multiplied_by_fractions():
+    def resized(x: torch.Tensor) -> torch.Tensor:
+        longer, shorter = x.new_ones(int(1.25 * x.shape[1])), x.flatten()[: int(x.shape[1] / 2)]
+        rows = x[: math.ceil(0.375 * x.shape[0])] * math.floor(2.5 * x.shape[0])
+        return torch.cat([longer, shorter, rows.flatten()])
+
+    compiled = torch.compile(resized, backend="mlir", dynamic=True)
+    for batch, length in SIZES:
+        x = torch.randn(batch, length)
+        torch.testing.assert_close(compiled(x), resized(x))
+
+
+@pytest.mark.filterwarnings("error::tilewright.frontend.aten_runtime.RunsByAten")
+@pytest.mark.parametrize("mode", ["nearest", "bilinear"])
+def test_images_are_resized_by_fractions(mode: str):
+    for factor in (0.5, 1.5):
+        resize = nn.Upsample(scale_factor=factor, mode=mode)
+        compiled = torch.compile(resize, backend="mlir", dynamic=True)
+        for batch, length in SIZES[:3]:
+            x = torch.randn(batch, 2, 9, length)
+            torch.testing.assert_close(compiled(x), resize(x))
+
+
+UNSAID = {
+    "less than none": lambda rows, columns: 0.5 * (rows - 9),
+    "over less than none": lambda rows, columns: rows / (columns - 9),
+    "many digits": lambda rows, columns: 0.3 * rows,
+}
+
+
+@pytest.mark.parametrize("name", UNSAID)
+def test_sizes_whose_fractions_need_signs_or_digits_go_to_aten(name: str):
+    """Of what may be negative, `int` is no floor; 0.3 is no fraction of few digits."""
+
+    def scaled(x: torch.Tensor) -> torch.Tensor:
+        return x * int(UNSAID[name](*x.shape))
+
+    compiled = torch.compile(scaled, backend="mlir", dynamic=True)
+    for rows in (4, 7, 20):
+        x = torch.randn(rows, 5)
+        with nullcontext() if rows > 4 else pytest.warns(RunsByAten, match="TW1004: size"):
+            found = compiled(x)
+        torch.testing.assert_close(found, scaled(x), rtol=0, atol=0)
 
 
 def test_marked_dimension_only():
