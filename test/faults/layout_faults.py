@@ -379,6 +379,13 @@ FAULTS = (
         "what others read of the scores is not stored any more",
     ),
     Fault(
+        "guards-dropped",
+        _F + "choices.py",
+        "if isinstance(made, _TRAPS) or any(",
+        "if any(",
+        "what a program does not divide by is divided by, and the quotient thrown away",
+    ),
+    Fault(
         "moved-order",
         _F + "merge.py",
         "    Rewriter.insert_op(moved, InsertPoint.after(anchor))",
