@@ -121,15 +121,14 @@ def _compute_from_beside(value: OpResult, consumer: KernelOp, bodies: Bodies, me
 
 
 def _saves_memory(value: OpResult, copy: KernelOp, consumer: KernelOp) -> bool:
-    """Whether `consumer`, which reads `copy` now, has less to move than with `value` if that reads inputs.
+    """Whether inputs that `copy` reads are less to move than `value`, which nobody reads but `consumer`.
 
     What is small saves no time, and kernels that read the same would no longer.
     """
-    if all(v.owner is value.op for v in copy.operands):
-        return True
-    read = sum(size_in_bytes(v) for v in copy.operands if v not in consumer.operands)
-    saved = 2 if value.first_use is None else 1
-    return saved * size_in_bytes(value) - read > MOVED_AT_ONCE
+    inputs = {v for v in copy.operands if v.owner is not value.op}
+    read = sum(size_in_bytes(v) for v in inputs if v not in consumer.operands)
+    alone = value.first_use is None
+    return not inputs or (alone and 2 * size_in_bytes(value) - read > MOVED_AT_ONCE)
 
 
 def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> bool:
