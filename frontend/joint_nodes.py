@@ -74,12 +74,6 @@ def is_view(node: Node) -> bool:
     return is_operator(target) and is_view_operator(target)
 
 
-def readers(value: Node) -> Iterable[Node]:
-    """Those that read the memory of `value`, itself or its views, but not those views."""
-    for user in value.users:
-        yield from readers(user) if is_view(user) else (user,)
-
-
 def is_product(node: Node) -> bool:
     """Whether `node` multiplies matrices or convolves: what it reads and makes is in memory whole."""
     return node.target in _PRODUCTS
@@ -118,6 +112,11 @@ def readers_behind(nodes: Iterable[Node], through: Callable[[Node], bool] = lamb
                 if through(user):
                     todo.append(user)
     return found
+
+
+def readers(value: Node) -> list[Node]:
+    """Those that read the memory of `value`, itself or its views, but not those views."""
+    return [reader for reader in readers_behind((value,), through=is_view) if not is_view(reader)]
 
 
 def goes_one_by_one(node: Node) -> bool:

@@ -10,6 +10,7 @@ from tilewright.dialects.index_expr import product
 from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import AtenOp
+from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, scalar_type, sizes_of
 
@@ -37,7 +38,7 @@ def concat_becomes_kernel(op: Operation) -> bool:
     if len(op.inputs) > most:
         skip(op, f"joined piece by piece: it has more than {most}")
         return False
-    stores = [isinstance(reader, ReturnOp | AtenOp) for reader in readers(op.result, keeps_elements)]
+    stores = list(map(_stores, readers(op.result, keeps_elements)))
     if any(_lands_in_place(value, stored=any(stores)) for value in op.inputs):
         skip(op, "joined piece by piece: one is computed where it belongs")
         return False
@@ -52,20 +53,49 @@ def _is_given(value: SSAValue) -> bool:
     return isinstance(behind(value, keeps_elements)[0], BlockArgument)
 
 
+def _stores(reader: Operation) -> bool:
+    """Whether it wants what it reads in memory: what computes that could be no part of it."""
+    return isinstance(reader, ReturnOp | AtenOp | MatmulOp)
+
+
 def _lands_in_place(value: SSAValue, *, stored: bool) -> bool:
     """Whether what computes `value` writes it into the result, and could not be computed there instead.
 
     A kernel can write twice what others read, too: worth it, if the result is stored anyway, of what it
-    reduces, and of what is read only to be joined with others.
+    reduces, of what is stored for others, and of what is read only to be joined with others. So does what a
+    norm or a product makes at last, which would be read again.
     """
     root, views = behind(value, keeps_elements)
     owner, alone = root.owner, all(v.has_one_use() for v in (root, *(view.results[0] for view in views)))
     if not isinstance(owner, KernelOp):
         return alone and type(owner) in OUT_VARIANTS
-    if any(reduced_axes(inner) for inner in owner.body.block.ops):
+    if _reduces(owner):
         return alone or stored
-    joined = all(isinstance(reader, ConcatOp) for reader in readers(root, keeps_elements))
-    return stored and joined and not alone
+    if alone:
+        return stored and _is_of_reductions(owner)
+    others = readers(root, keeps_elements)
+    return stored and (any(map(_stores, others)) or all(isinstance(reader, ConcatOp) for reader in others))
+
+
+def _reduces(kernel: KernelOp) -> bool:
+    return any(reduced_axes(inner) for inner in kernel.body.block.ops)
+
+
+def _is_of_reductions(kernel: KernelOp) -> bool:
+    """Whether it reads what some kernel reduces, or what is computed of that."""
+    todo, seen = list(kernel.inputs), set[Operation]()
+    while todo and len(seen) < _FAR:
+        owner = todo.pop().owner
+        if not isinstance(owner, Operation) or owner in seen:
+            continue
+        seen.add(owner)
+        if isinstance(owner, KernelOp):
+            if _reduces(owner):
+                return True
+            todo += owner.inputs
+        elif len(owner.operands) == 1:
+            todo += owner.operands
+    return False
 
 
 def _share_work(op: ConcatOp) -> bool:
@@ -90,7 +120,7 @@ def _pointwise(value: SSAValue) -> set[KernelOp]:
         owner = behind(todo.pop(), keeps_elements)[0].owner
         if not isinstance(owner, KernelOp) or not owner.inputs or owner in found:
             continue
-        if not any(reduced_axes(inner) for inner in owner.body.block.ops):
+        if not _reduces(owner):
             found.add(owner)
             todo += owner.inputs
     return found

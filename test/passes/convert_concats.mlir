@@ -226,3 +226,17 @@ func.func @joins_many_arguments(%x: tensor<2xf32>, %z: tensor<1x2xf32>) -> tenso
   %r = tw.concat %x, %y, %x, %x, %x, %x, %x, %x, %x dim 0 : (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) -> tensor<18xf32>
   func.return %r : tensor<18xf32>
 }
+
+// -----
+
+// A product wants its factors in memory: what a norm makes is written there.
+// CHECK-LABEL: @keeps_factors
+// CHECK:         tw.concat
+func.func @keeps_factors(%x: tensor<4x8xbf16>, %w: tensor<16x5xbf16>) -> tensor<4x5xbf16> {
+  %m = tw.max %x over [1] : tensor<4x8xbf16> -> tensor<4xbf16>
+  %b = tw.broadcast %m dims [0] : tensor<4xbf16> -> tensor<4x8xbf16>
+  %n = tw.sub %x, %b : tensor<4x8xbf16>
+  %c = tw.concat %n, %x dim 1 : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x16xbf16>
+  %r = tw.matmul %c, %w : (tensor<4x16xbf16>, tensor<16x5xbf16>) -> tensor<4x5xbf16>
+  func.return %r : tensor<4x5xbf16>
+}

@@ -20,7 +20,7 @@ from tilewright.dialects.tw.elementwise import ExpOp, NegOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, MulOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.reduction import SumOp
-from tilewright.dialects.tw.view import ConcatOp, ReshapeOp, TransposeOp
+from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
 from tilewright.dialects.types import ELEMENT_TYPES, element_type_of, sizes_of, tensor_type
 from tilewright.passes.fusion.lower_concat import concat_becomes_kernel, lower_concat
 from tilewright.passes.manager import parse_pipeline, run_pipeline
@@ -131,6 +131,11 @@ def filled(x: SSAValue) -> SSAValue:
     return joined(MulOp(x, number).result, AddOp(x, number).result)
 
 
+def normed(x: SSAValue) -> SSAValue:
+    total = SumOp(x, [0]).result
+    return AddOp(x, BroadcastOp(total, sizes_of(x), [1]).result).result
+
+
 def product(args: Sequence[SSAValue]) -> SSAValue:
     return MatmulOp(args[0], args[0]).result
 
@@ -154,7 +159,11 @@ DECISIONS: dict[str, tuple[Build, str | None]] = {
     "steps behind views": (lambda a: [joined(*map(turned, steps(a[2], 3)))], SHARED),
     "one step twice": (lambda a: [joined((s := steps(a[2], 2))[0], *s)], None),
     "a step and what is given": (lambda a: [joined(a[2], *steps(a[2], 2))], None),
-    "one sum": (lambda a: [joined(ExpOp(s := SumOp(a[2], [0]).result).result, NegOp(s).result)], None),
+    "of one sum": (lambda a: [joined(ExpOp(s := SumOp(a[2], [0]).result).result, NegOp(s).result)], IN_PLACE),
+    "a norm": (lambda a: [joined(a[2], ExpOp(normed(a[2])).result)], IN_PLACE),
+    "a norm, and what computes of it": (lambda a: [ExpOp(joined(a[2], normed(a[2]))).result], None),
+    "what is returned": (lambda a: [joined(a[0], e := ExpOp(a[0]).result), e], IN_PLACE),
+    "what others compute of": (lambda a: [joined(a[0], e := ExpOp(a[0]).result), NegOp(e).result], None),
     "one filling": (lambda a: [filled(a[2])], None),
     "a product that others read": (lambda a: [joined(p := product(a), a[0]), p], None),
 }
