@@ -173,7 +173,7 @@ def test_what_others_read_is_stored_anyway() -> None:
 
 WRITTEN_OUT = {
     "few": (module_of(SQUARE, "6, 6", SUM, "d0, 0", at="d0, 0"), True),
-    "many": (module_of("tensor<6x9xf32>", "6, 9", SUM, "d0, 0", at="d0, 0"), False),
+    "many": (module_of("tensor<6x10xf32>", "6, 10", SUM, "d0, 0", at="d0, 0"), False),
     "none": (module_of("tensor<6x0xf32>", "6, 0", SUM, "d0, 0", at="d0, 0"), False),
     "a number that only the run knows": (module_of(ROWS, "s0, 6", ALL, "0, 0", at="0, 0"), False),
     "stored, too": (module_of(SQUARE, "6, 6", SUM, "d0, 0", at="d0, 0", beside="1"), False),
