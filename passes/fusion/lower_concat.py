@@ -10,7 +10,7 @@ from tilewright.dialects.index_expr import product
 from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import AtenOp
-from tilewright.dialects.tw.linalg import MatmulOp
+from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, scalar_type, sizes_of
 
@@ -39,7 +39,7 @@ def concat_becomes_kernel(op: Operation) -> bool:
         skip(op, f"joined piece by piece: it has more than {most}")
         return False
     stores = list(map(_stores, readers(op.result, keeps_elements)))
-    if any(_lands_in_place(value, stored=any(stores)) for value in op.inputs):
+    if any(_lands_in_place(value, stored=any(stores), only=all(stores)) for value in op.inputs):
         skip(op, "joined piece by piece: one is computed where it belongs")
         return False
     if all(stores) and _share_work(op):
@@ -55,15 +55,16 @@ def _is_given(value: SSAValue) -> bool:
 
 def _stores(reader: Operation) -> bool:
     """Whether it wants what it reads in memory: what computes that could be no part of it."""
-    return isinstance(reader, ReturnOp | AtenOp | MatmulOp)
+    return isinstance(reader, ReturnOp | AtenOp | MatmulOp | ConvolutionOp)
 
 
-def _lands_in_place(value: SSAValue, *, stored: bool) -> bool:
+def _lands_in_place(value: SSAValue, *, stored: bool, only: bool) -> bool:
     """Whether what computes `value` writes it into the result, and could not be computed there instead.
 
-    A kernel can write twice what others read, too: worth it, if the result is stored anyway, of what it
-    reduces, of what is stored for others, and of what is read only to be joined with others. So does what a
-    norm or a product makes at last, which would be read again.
+    A kernel can write twice what others read, too: worth it, if the result is `stored` anyway, of what it
+    reduces, and of what is read only to be joined with others. Where the result is stored `only`, so that no
+    kernel computes with it while it joins the pieces, also of what is stored for others, and of what a norm
+    or a product makes at last, which would be read again.
     """
     root, views = behind(value, keeps_elements)
     owner, alone = root.owner, all(v.has_one_use() for v in (root, *(view.results[0] for view in views)))
@@ -72,9 +73,10 @@ def _lands_in_place(value: SSAValue, *, stored: bool) -> bool:
     if _reduces(owner):
         return alone or stored
     if alone:
-        return stored and _is_of_reductions(owner)
+        return only and _is_of_reductions(owner)
     others = readers(root, keeps_elements)
-    return stored and (any(map(_stores, others)) or all(isinstance(reader, ConcatOp) for reader in others))
+    joined = all(isinstance(reader, ConcatOp) for reader in others)
+    return (stored and joined) or (only and any(map(_stores, others)))
 
 
 def _reduces(kernel: KernelOp) -> bool:
