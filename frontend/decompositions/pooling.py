@@ -54,6 +54,11 @@ def _known(*values: object) -> bool:
     return all(isinstance(value, int) for value in values)
 
 
+def _of_positions(most: object) -> torch.dtype:
+    """The type of numbers that are less than `most`: 32 bits, if that is known and they hold it."""
+    return torch.int32 if isinstance(most, int) and most < 1 << 31 else torch.int64
+
+
 def _each(values: int | Sequence[int], rank: int) -> tuple[int, ...]:
     values = (values,) if isinstance(values, int) else tuple(values)
     return values if len(values) == rank else values * rank
@@ -123,7 +128,7 @@ def _behind_corner(x: Tensor, windows: Windows, strides: Sequence[Any]) -> tuple
     found = _in_windows(x, windows)
     values = found.amax(dims)
     farthest = sum(windows.reach(d) * strides[d] for d in range(rank))
-    wide = torch.int32 if _known(farthest) and farthest < 1 << 31 else torch.int64
+    wide = _of_positions(farthest)
     place: Any = 0
     for d in range(rank):
         place = place + _along(d, rank, _line(x, 0, windows.dilation[d] * strides[d], windows.sizes[d], wide))
@@ -181,7 +186,7 @@ def _gradient(gradient: Tensor, x: Tensor, indices: Tensor, rank: int, windows: 
         return found.contiguous(memory_format=order)
     sizes, strides = x.shape[-rank:], _strides(x.shape[-rank:])
     behind = indices - _corners(x, windows, strides)  # as it was kept
-    wide = torch.int32 if _known(*sizes) and prod(sizes) < 1 << 31 else torch.int64
+    wide = _of_positions(prod(sizes))
     own: Any = 0
     for d, stride in enumerate(strides):
         own = own + _behind(x, windows, d, wide) * stride
@@ -284,9 +289,9 @@ def _numbers_averaged(x: Tensor, windows: Windows, *, padded: bool) -> Any:
         end, stop = (count - 1) * step + k - low, n + low if padded else n
         number: Any = k
         if not padded and low:
-            number = _line(x, k - low, step, count).clamp(max=k)
+            number = _line(x, k - low, step, count, _of_positions(stop + k)).clamp(max=k)
         if not (_known(end, stop) and end <= stop):
-            number = _line(x, stop + low, -step, count).clamp(max=number)
+            number = _line(x, stop + low, -step, count, _of_positions(stop + k)).clamp(max=number)
         if not padded and not (_known(n) and k <= n):
             number = number.clamp(max=n)
         divisor = divisor * (number if number is k else _along(d, windows.rank, number))
@@ -295,10 +300,11 @@ def _numbers_averaged(x: Tensor, windows: Windows, *, padded: bool) -> Any:
 
 def _within(x: Tensor, windows: Windows, d: int) -> Tensor:
     """Whether each element is in each of the windows that may hold it, along `d`."""
-    return _behind(x, windows, d) < windows.sizes[d]
+    wide = _of_positions(x.shape[d - windows.rank] + windows.reach(d) + windows.strides[d])
+    return _behind(x, windows, d, wide) < windows.sizes[d]
 
 
-def _behind(x: Tensor, windows: Windows, d: int, dtype: torch.dtype = torch.int64) -> Tensor:
+def _behind(x: Tensor, windows: Windows, d: int, dtype: torch.dtype) -> Tensor:
     """How far each element is behind the corner of each of the windows that may hold it, along `d`."""
     n, step, rank = x.shape[d - windows.rank], windows.strides[d], windows.rank
     most = windows.shared[d]

@@ -10,7 +10,7 @@ from tilewright.dialects.index_expr import product
 from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import AtenOp
-from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp
+from tilewright.dialects.tw.linalg import LINALG_OPS
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, scalar_type, sizes_of
 
@@ -55,7 +55,7 @@ def _is_given(value: SSAValue) -> bool:
 
 def _stores(reader: Operation) -> bool:
     """Whether it wants what it reads in memory: what computes that could be no part of it."""
-    return isinstance(reader, ReturnOp | AtenOp | MatmulOp | ConvolutionOp)
+    return isinstance(reader, (ReturnOp, AtenOp, *LINALG_OPS))
 
 
 def _lands_in_place(value: SSAValue, *, stored: bool, only: bool) -> bool:

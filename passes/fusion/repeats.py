@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.ir import Block, SSAValue
 
 from tilewright.dialects.ir_access import ops_of
@@ -13,7 +15,7 @@ from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
 from ..schedule.chains import find_chain
 from .body import solve_axes
-from .cost import MEMORY_BYTE_COST, axes_read, count, evaluations, extent, op_cost
+from .cost import MEMORY_BYTE_COST, axes_read, body_cost, count, evaluations, extent, op_cost
 from .inline import Producer
 
 _HIDDEN = 0.5
@@ -22,21 +24,23 @@ _LAUNCH = 60e6
 """What a GPU computes in the microsecond that it takes to begin one more kernel."""
 
 
-def work_at(load: LoadOp, producer: Producer, reader: KernelOp) -> float:
+def work_at(loads: Sequence[LoadOp], producer: Producer, reader: KernelOp) -> float:
     """What it costs to compute a result again for all points at which `reader` loads it.
 
     What does not vary along an axis that the reader reduces is computed before its loop: of a sum over
     windows of 3 x 3, what `d0 + d2` decides three times, not nine.
     """
     reduced = frozenset[int]().union(*map(reduced_axes, ops_of(reader.body.block)))
-    axes = axes_read(load.subscripts, reader.space)
-    places = solve_axes(producer.stored_at, load.subscripts, producer.kernel.space) or {}
-    domains = domains_of(producer.kernel.body.block)
-    total = 0.0
-    for op in producer.ops:
-        own = [places[axis] for axis in axes_of_op(op, domains) if axis in places]
-        along = reduced & axes_read(own, reader.space)
-        total += op_cost(op) * count([reader.space[a] for a in sorted((axes - reduced) | (axes & along))])
+    if not reduced:
+        return body_cost(producer.ops) * sum(evaluations(op.subscripts, reader.space) for op in loads)
+    domains, total = domains_of(producer.kernel.body.block), 0.0
+    runs = [(op_cost(op), axes_of_op(op, domains)) for op in producer.ops]
+    for load in loads:
+        axes = axes_read(load.subscripts, reader.space)
+        places = solve_axes(producer.stored_at, load.subscripts, producer.kernel.space) or {}
+        for cost, run in runs:
+            along = axes_read([places[axis] for axis in run if axis in places], reader.space)
+            total += cost * count([reader.space[a] for a in sorted(axes - (reduced - along))])
     return total
 
 

@@ -34,6 +34,8 @@ from .vanishing import enlarges, vanishes
 _WIDENING = frozenset[type[Operation]]((LoadOp, StoreOp, arith.ExtFOp, ExtSIOp, ExtUIOp, arith.BitcastOp))
 _LITTLE = 16
 """What computes no more for each element that it widens, as where padding ends, only widens."""
+_MOST_KERNELS = 16
+"""Kernels that make a constant, if it is one: what takes more is not looked through."""
 POSITION_CHECKS = 6
 """Ops that wrap, check or widen a position; one computed in place has a known range (`narrow-integers`)."""
 
@@ -96,7 +98,7 @@ def _is_constant(value: SSAValue) -> bool:
     todo, found = [value], set[Operation]()
     while todo:
         owner = todo.pop().owner
-        if not isinstance(owner, KernelOp) or len(found) > _LITTLE:
+        if not isinstance(owner, KernelOp) or len(found) > _MOST_KERNELS:
             return False
         if owner not in found:
             found.add(owner)
@@ -132,10 +134,8 @@ def recompute_costs_more(
     if alone:
         written = size * element * BYTE_COST
         original = sum(_load_bytes(op) for op in producer.ops) * size * BYTE_COST
-        again = sum(
-            work * _evaluations(op, consumer, factors) if op in factors else work_at(op, producer, consumer)
-            for op in loads
-        )
+        again = work * count(consumer.space) * len(factors.intersection(loads))
+        again += work_at([op for op in loads if op not in factors], producer, consumer)
         extra, saved = again - work * size + reads - original, written + read_back
         if memory.far:
             saved += 2 * size * element * MEMORY_BYTE_COST

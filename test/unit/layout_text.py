@@ -1,9 +1,17 @@
-"""Layouts as text: `3, 5 at 2 by 5, 1`."""
+"""Layouts as text: `3, 5 at 2 by 5, 1`, and memory that has them."""
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import f32
+from xdsl.utils.test_value import create_ssa_value
+
 from tilewright.dialects.index_expr import format_exprs, parse_expr, parse_exprs
+from tilewright.dialects.th.types import TensorType, span
+from tilewright.dialects.types import flat_memref
 from tilewright.passes.host.layouts import Layout
+from tilewright.passes.host.storage import Kind, Place, Storage
+
+WHOLE = "3, 5 at 0 by 5, 1"
 
 
 def layout_of(text: str) -> Layout:
@@ -17,3 +25,15 @@ def layout_of(text: str) -> Layout:
 
 def text_of(layout: Layout) -> str:
     return f"{format_exprs(layout.sizes)} at {layout.offset} by {format_exprs(layout.strides)}"
+
+
+def place_of(kind: Kind, layout: str = WHOLE, whole: str = WHOLE) -> Place:
+    """A value that is so much of memory that holds `whole`; what a call made has a handle alone."""
+    owner = layout_of(whole)
+    size = span(owner.sizes, owner.strides)
+    storage = Storage(kind, f32, owner, size)
+    if kind == "call":
+        storage.handle = create_ssa_value(TensorType(f32))
+    else:
+        storage.buffer = create_ssa_value(flat_memref(f32, size))
+    return Place(storage, layout_of(layout))

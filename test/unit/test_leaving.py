@@ -5,33 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
-from layout_text import layout_of, text_of
-from xdsl.dialects.builtin import UnknownLoc, f32
+from layout_text import WHOLE, layout_of, place_of, text_of
+from xdsl.dialects.builtin import UnknownLoc
 from xdsl.ir import Block, SSAValue
-from xdsl.utils.test_value import create_ssa_value
 
 from tilewright.dialects.index_expr import parse_exprs
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.th.memory import EmptyOp, ViewOp
-from tilewright.dialects.th.types import TensorType, span
-from tilewright.dialects.types import flat_memref
 from tilewright.passes.host.leaving import value_of, views_of_copies
 from tilewright.passes.host.plan_builder import PlanBuilder
-from tilewright.passes.host.storage import Kind, Place, Storage
-
-WHOLE = "3, 5 at 0 by 5, 1"
-
-
-def place_of(kind: Kind, layout: str = WHOLE, whole: str = WHOLE) -> Place:
-    """A value that is so much of memory that holds `whole`; what a call made has a handle alone."""
-    owner = layout_of(whole)
-    size = span(owner.sizes, owner.strides)
-    storage = Storage(kind, f32, owner, size)
-    if kind == "call":
-        storage.handle = create_ssa_value(TensorType(f32))
-    else:
-        storage.buffer = create_ssa_value(flat_memref(f32, size))
-    return Place(storage, layout_of(layout))
+from tilewright.passes.host.storage import Kind, Place
 
 
 def leave(place: Place, wanted: str, *, may_alias: bool = True) -> tuple[PlanBuilder, SSAValue]:

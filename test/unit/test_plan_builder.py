@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pytest
-from layout_text import layout_of, text_of
+from layout_text import WHOLE, layout_of, place_of, text_of
 from tk_harness import parse, run_on
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FileLineColLoc, IntAttr, ModuleOp, StringAttr, f32
 from xdsl.dialects.builtin import TensorType as Tensor
@@ -16,30 +16,16 @@ from xdsl.utils.test_value import create_ssa_value
 from tilewright.dialects.index_expr import Var, parse_exprs
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.th.memory import AllocOp, ConstantOp, DataOp, EmptyOp, ViewOp
-from tilewright.dialects.th.types import TensorType, span
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import flat_memref
 from tilewright.passes.host.plan_builder import PlanBuilder
-from tilewright.passes.host.storage import Kind, Place, Storage
+from tilewright.passes.host.storage import Kind, Place
 
-WHOLE = "3, 5 at 0 by 5, 1"
 HERE = FileLineColLoc(StringAttr("m.py"), IntAttr(3), IntAttr(1))
 
 
 def plan() -> PlanBuilder:
     return PlanBuilder(Block(), HERE)
-
-
-def place_of(kind: Kind, layout: str = WHOLE, whole: str = WHOLE) -> Place:
-    """A value that is so much of memory that holds `whole`; what a call made has a handle alone."""
-    owner = layout_of(whole)
-    size = span(owner.sizes, owner.strides)
-    storage = Storage(kind, f32, owner, size)
-    if kind == "call":
-        storage.handle = create_ssa_value(TensorType(f32))
-    else:
-        storage.buffer = create_ssa_value(flat_memref(f32, size))
-    return Place(storage, layout_of(layout))
 
 
 def names(plan: PlanBuilder) -> list[str]:
