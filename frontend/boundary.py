@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var
+from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.types import tensor_type
 
@@ -133,7 +134,7 @@ def _add_tensor(
     if frozen:
         attrs["tw.frozen"] = UNIT
     if (strides := argument_layout(carrier, symbols)) is not None:
-        attrs["tw.strides"] = StringAttr(strides)
+        attrs[STRIDES] = StringAttr(strides)
     type_ = tensor_type(ELEMENTS[carrier.dtype], symbols.exprs(carrier.shape))
     value = arguments.add(type_, Argument(index, dtype), attrs)
     if dtype is not None:

@@ -34,7 +34,7 @@ def _same(one: int | torch.SymInt, other: int | torch.SymInt) -> bool:
 
 def _takes(query: Tensor, key: Tensor, value: Tensor, dropout_p: float, scale: Any) -> bool:
     """Whether kernels of ours compute both the result and its gradients."""
-    from tilewright.passes.fusion.lower_attention import Sides, why_no_kernel
+    from tilewright.passes.lowering.lower_attention import Sides, why_no_kernel
 
     element = ELEMENTS.get(query.dtype)
     numbers = isinstance(cast("Any", dropout_p), float | int) and isinstance(scale, float | int | None)

@@ -12,9 +12,9 @@ from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.index_expr import Expr, Var, parse_exprs
 from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
+from tilewright.dialects.tw.base import STRIDES
 from tilewright.targets.native.errors import unknown_operator
 
-from .aten.aten import STRIDES
 from .dtypes import DTYPES
 from .graph import Fallback
 from .torch_internals import find_operator, schema_of

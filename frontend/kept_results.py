@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from tilewright.passes.result_memory import order_of, result_attributes
+from tilewright.passes.memory.result_memory import order_of, result_attributes
 
 from .aliases import storage_of
 from .call import Boxed

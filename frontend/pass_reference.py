@@ -9,6 +9,7 @@ import inspect
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import MISSING, Field, fields
+from importlib import import_module
 from itertools import groupby
 
 from xdsl.passes import ModulePass
@@ -18,6 +19,7 @@ from tilewright.passes.registry import PASSES, TABLE, pass_class
 
 from .reference_page import header, run_generator
 
+_OTHER = "other"
 _HEADER = """# Passes
 
 Generated from the passes by `make docs`; do not edit. `tilewright-opt -p name{option=value}` runs
@@ -30,8 +32,11 @@ def reference() -> str:
     lines = [_HEADER]
     for name, pipeline in PIPELINES.items():
         lines.append(f"The pipeline `{name}`: {', '.join(f'`{spec}`' for spec in pipeline)}.\n")
-    for folder, names in groupby(sorted(PASSES, key=lambda n: (_folder(n), n)), key=_folder):
+    order = _folders()
+    for folder, names in groupby(sorted(PASSES, key=lambda n: (order.index(_folder(n)), n)), key=_folder):
         lines.append(f"## {folder}\n")
+        if folder != _OTHER:
+            lines.append(f"{inspect.getdoc(import_module(f'tilewright.passes.{folder}'))}\n")
         for name in names:
             lines += _entry(name, pass_class(name))
     return "\n".join(lines).rstrip() + "\n"
@@ -46,7 +51,14 @@ def reference_of_file(source: str) -> str:
 
 def _folder(name: str) -> str:
     parts = PASSES[name].partition(":")[0].split(".")
-    return parts[2] if len(parts) > 3 else "other"
+    return parts[2] if len(parts) > 3 else _OTHER
+
+
+def _folders() -> list[str]:
+    """The folders of passes in the order of the pipelines, the longest one first; then what is in none."""
+    pipelines = sorted(PIPELINES.values(), key=len, reverse=True)
+    run = [name.partition("{")[0] for pipeline in pipelines for name in pipeline]
+    return list(dict.fromkeys((*map(_folder, run), *map(_folder, PASSES), _OTHER)))
 
 
 def _entry(name: str, cls: type[ModulePass]) -> Iterator[str]:

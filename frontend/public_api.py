@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from tilewright.frontend.explain import explain
     from tilewright.frontend.options import Options
     from tilewright.frontend.report.session import report
-    from tilewright.passes.fusion.foreign import register_lowering, register_scalar_rule
+    from tilewright.passes.lowering.foreign import register_lowering, register_scalar_rule
     from tilewright.passes.pipeline import PIPELINES
     from tilewright.passes.registry import pass_names, register_pass
     from tilewright.targets.registry import Target, register_target
@@ -66,10 +66,10 @@ _HOMES = {
     "explain": "tilewright.frontend.explain",
     "pass_names": "tilewright.passes.registry",
     "register_dialect": "tilewright.dialects.registry",
-    "register_lowering": "tilewright.passes.fusion.foreign",
+    "register_lowering": "tilewright.passes.lowering.foreign",
     "register_pass": "tilewright.passes.registry",
     "register_row": "tilewright.frontend.aten",
-    "register_scalar_rule": "tilewright.passes.fusion.foreign",
+    "register_scalar_rule": "tilewright.passes.lowering.foreign",
     "register_target": "tilewright.targets.registry",
     "report": "tilewright.frontend.report.session",
     "semantics": "tilewright.dialects.semantics",

@@ -24,7 +24,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from tilewright.passes.schedule.chain_blocks import DEEPEST
+from tilewright.passes.schedule.tiles.chain_blocks import DEEPEST
 
 from .dropped_weights import Dropped, dropped
 from .joint_nodes import call_like, forward_nodes, make_again

@@ -11,12 +11,13 @@ from itertools import count
 from typing import Any
 
 import torch
-from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
-from tilewright.dialects.index_expr import Expr, Var, parse_exprs
+from tilewright.dialects.index_expr import Expr, Var
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.th.run import run_plan
+from tilewright.dialects.tw.base import stated_strides
+from tilewright.passes.memory.result_memory import result_attributes
 
 from .call import Run
 from .check.signature import is_plan
@@ -59,13 +60,7 @@ def draw_seed() -> int:
 
 def result_layouts(graph: Graph) -> list[tuple[Expr, ...] | None]:
     """The strides that the IR asks for, per result; None means row-major."""
-    count = len(graph.main.function_type.outputs)
-    attrs = graph.main.res_attrs
-    layouts: list[tuple[Expr, ...] | None] = []
-    for i in range(count):
-        text = None if attrs is None else attrs.data[i].data.get("tw.strides")
-        layouts.append(parse_exprs(text.data) if isinstance(text, StringAttr) else None)
-    return layouts
+    return [stated_strides(attrs) for attrs in result_attributes(graph.main)]
 
 
 def placed(value: torch.Tensor, strides: tuple[Expr, ...] | None, env: dict[Var, int]) -> torch.Tensor:

@@ -20,8 +20,9 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Region, SSAValue
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr
+from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.tw.view import SliceOp
-from tilewright.passes.result_memory import FREE, MEMORY
+from tilewright.passes.memory.result_memory import FREE, MEMORY
 
 from .aliases import Base, sharing, storage_of
 from .aten.builder import Builder, FloatScalar
@@ -138,7 +139,7 @@ class Results:
             starts = [ZERO] * len(layout.sizes)
             value = self.b.emit(SliceOp(value, starts, layout.sizes))
         if not layout.is_row_major and self._keeps(fake, layout):
-            attrs["tw.strides"] = StringAttr(layout.text)
+            attrs[STRIDES] = StringAttr(layout.text)
         if (memory := storage_of(fake)) not in self._of_arguments:
             number = self._memory.setdefault(memory, len(self._memory))
             attrs[MEMORY] = IntegerAttr(number, i64)

@@ -16,7 +16,7 @@ from tilewright.dialects.index_expr import (
     maximum,
     row_major_strides,
 )
-from tilewright.passes.host import layouts
+from tilewright.passes.memory import layouts
 
 from .symbols import Symbols
 

@@ -32,7 +32,7 @@ def pattern_pass(name: str, on: Sequence[type[Operation]], function: Callable[..
     options = _options(name, function)
 
     def apply(self: Any, ctx: Context, op: ModuleOp) -> None:
-        from .tensor.driver import Rewrite, apply_rules
+        from .driver import Rewrite, apply_rules
 
         values = _values(self, options)
 

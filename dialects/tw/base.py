@@ -31,6 +31,8 @@ from ..verification import SelfContained
 TENSOR: AttrConstraint[TensorType[Attribute]] = base(TensorType)
 SAME = VarConstraint("T", TENSOR)
 INTS = DenseArrayBase.constr(i64)
+STRIDES = "tw.strides"
+"""The strides of an argument or result, as index expressions; of a call a list of them. Absent: row-major."""
 
 
 class Elementwise(OpTrait):
@@ -112,6 +114,12 @@ def expr_attr(value: Expr | int) -> StringAttr:
 
 def ints(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
     return tuple(array.get_values())
+
+
+def stated_strides(attrs: Mapping[str, Attribute]) -> tuple[Expr, ...] | None:
+    """The strides that are stated of one argument or result, None where it is row-major."""
+    strides = attrs.get(STRIDES)
+    return parse_exprs(strides.data) if isinstance(strides, StringAttr) else None
 
 
 # Checks

@@ -23,6 +23,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import Expr, as_expr, format_exprs, row_major_strides
 from tilewright.dialects.tw.aten import ArgAttr, AtenOp, SizeAttr
+from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.types import sizes_of, tensor_type
 
 from ..carried import NUMBER, carried_operator
@@ -34,7 +35,6 @@ from ..torch_internals import NONDETERMINISTIC, Operator, find_operator, is_view
 from .builder import Builder, FloatScalar
 
 UNIT = UnitAttr()
-STRIDES = "tw.strides"
 
 
 def callee_of(op: Operator) -> str:

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp
 from tilewright.dialects.tw.attention_base import Weights
 from tilewright.dialects.types import sizes_of
-from tilewright.passes.fusion.lower_attention import why_library
+from tilewright.passes.lowering.lower_attention import why_library
 
 from ..errors import Unsupported
 from .builder import Builder, element_of

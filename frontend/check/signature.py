@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.dialects.index_expr import Expr, Var, as_expr, parse_exprs
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
+from tilewright.dialects.tw.base import stated_strides
 from tilewright.dialects.types import element_type_of, sizes_of
 from tilewright.passes.setup import SETUP
 
@@ -120,9 +121,7 @@ def _parameter(arg: SSAValue, attrs: dict[str, Attribute]) -> Parameter | None:
         exprs = parse_exprs(sizes.data)
         return Parameter(element_type_of(arg), exprs, strides=parse_exprs(strides.data))
     if isinstance(arg.type, TensorType):
-        layout = attrs.get("tw.strides")
-        given = parse_exprs(layout.data) if isinstance(layout, StringAttr) else None
-        return Parameter(element_type_of(arg), sizes_of(arg), strides=given)
+        return Parameter(element_type_of(arg), sizes_of(arg), strides=stated_strides(attrs))
     return None
 
 

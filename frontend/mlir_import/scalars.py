@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from tilewright.dialects.tw import elementwise as un
 from tilewright.dialects.tw import elementwise_binary as bi
 from tilewright.dialects.types import element_type, element_type_of, is_float
-from tilewright.passes.fusion.scalar_rules import FLOAT_ROWS, INTEGER_ROWS
+from tilewright.passes.lowering.scalar_rules import FLOAT_ROWS, INTEGER_ROWS
 
 from .builder import Builder, attribute, bits, predicate_in
 from .errors import cannot, name_of

@@ -21,7 +21,7 @@ from xdsl.traits import IsTerminator, SymbolOpInterface
 
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.types import is_float
-from tilewright.passes.fusion.scalar_builder import constant_op
+from tilewright.passes.kernels.scalar_builder import constant_op
 
 Places = range
 Change = Callable[[], bool]

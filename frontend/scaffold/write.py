@@ -9,13 +9,13 @@ from pathlib import Path
 from string import Template
 
 from tilewright.dialects.registry import new_context
-from tilewright.passes.registry import pass_names
+from tilewright.passes.registry import PASSES, pass_names
 
 from ..cli.errors import CannotScaffold
 from ..tool_io import make_folder, write_text
 
 HERE = Path(__file__).parent
-LAYERS = ("tensor", "layout", "fusion", "host", "schedule")
+LAYERS = tuple(sorted({where.split(".")[2] for where in PASSES.values() if where.count(".") > 2}))
 """Folders of `passes/` that a pass of this repository may live in."""
 _NAME = re.compile(r"[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*")
 

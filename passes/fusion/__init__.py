@@ -1,1 +1,1 @@
-"""Tensor ops to kernels, and kernels to fewer kernels."""
+"""Kernels to fewer kernels: views, producers and siblings join what reads them."""

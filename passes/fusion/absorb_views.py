@@ -27,14 +27,14 @@ from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
-from ..host.layouts import Layout, dense, same_strides
-from ..host.memory_order import layout_of, memory_view, shows_memory
-from ..host.returned import Returned, returned_by
-from ..host.views import behind, is_view, keeps_elements, readers, view_layout
+from ..kernels.body import exprs_of, loads_of, remove_divisions, replace_input, set_exprs, simplify_body
+from ..kernels.kernel_builder import KernelBuilder
+from ..memory.layouts import Layout, dense, same_strides
+from ..memory.memory_order import layout_of, memory_view, shows_memory
+from ..memory.returned import Returned, returned_by
+from ..memory.views import behind, is_view, keeps_elements, readers, view_layout
 from ..rewrite import carry_location, may_rewrite
-from .body import exprs_of, loads_of, remove_divisions, replace_input, set_exprs, simplify_body
 from .inline import producer_of
-from .kernel_builder import KernelBuilder
 
 Subscripts = Sequence[Expr]
 

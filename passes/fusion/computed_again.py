@@ -12,8 +12,8 @@ from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.domain import Axes, axes_of, axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 
+from ..kernels.body import loads_of, simplify_body
 from ..rewrite import remarks_wanted
-from .body import loads_of, simplify_body
 from .contents import Bodies
 from .in_place import reads_what_changes
 from .inline import Producer, axis_values, inline_at, producer_of

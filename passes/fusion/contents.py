@@ -14,7 +14,7 @@ from tilewright.dialects.tk.contraction import Contraction, find_contraction, fi
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.sort import SortOp
 
-from .body import reduced_axes
+from ..kernels.body import reduced_axes
 
 NEAR = 64
 """Elements so many that they stay in the nearest cache, whichever way they are read."""

@@ -19,12 +19,12 @@ from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.kernels import KernelOp
 
+from ..functions.fold_positions import at_expressions
+from ..kernels.body import simplify_body
+from ..kernels.positions import Positions
+from ..kernels.ranges import Range, decided, range_of
+from ..kernels.scalar_builder import constant_op
 from ..rewrite import may_rewrite
-from ..schedule.fold_positions import at_expressions
-from ..schedule.positions import Positions
-from ..schedule.ranges import Range, decided, range_of
-from .body import simplify_body
-from .scalar_builder import constant_op
 
 
 @dataclass(frozen=True)

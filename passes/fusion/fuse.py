@@ -14,15 +14,15 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 
+from ..kernels.body import remove_divisions, simplify_body
+from ..kernels.naming import NAME, fused_name
 from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
-from .body import remove_divisions, simplify_body
 from .computed_again import compute_again, compute_instead, compute_written_out
 from .contents import NEAR, Bodies
 from .in_place import reads_what_changes
 from .match import drawback, plain_match
 from .merge import merge, users_to_sink
 from .merge_matched import merge_matched, merge_written_out
-from .naming import NAME, fused_name
 from .sizes import SizesTogether
 from .staying import only_reader
 from .unit_axes import drop_unit_axes

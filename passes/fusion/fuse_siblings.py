@@ -13,8 +13,8 @@ from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
+from ..kernels.body import exprs_of, loads_of
 from ..rewrite import may_rewrite, remarks_wanted, skip
-from .body import exprs_of, loads_of
 from .contents import Bodies
 from .cost import count
 from .match import Match, complete_match

@@ -9,7 +9,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import WriteOp
 
-from ..host.views import behind
+from ..memory.views import behind
 
 
 def reads_what_changes(value: OpResult, scatter: KernelOp) -> bool:

@@ -18,8 +18,8 @@ from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 
-from .body import exprs_of, reduced_axes, set_exprs, solve_axes, store_to
-from .scalar_builder import ScalarBuilder, constant_op
+from ..kernels.body import exprs_of, reduced_axes, set_exprs, solve_axes, store_to
+from ..kernels.scalar_builder import ScalarBuilder, constant_op
 
 
 @dataclass(frozen=True)

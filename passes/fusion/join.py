@@ -16,8 +16,17 @@ from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
-from .body import exprs_of, loads_of, named_axes, plain_axis, rename_axes, set_exprs, solve_axes, store_to
-from .naming import NAME, name_of, words_of
+from ..kernels.body import (
+    exprs_of,
+    loads_of,
+    named_axes,
+    plain_axis,
+    rename_axes,
+    set_exprs,
+    solve_axes,
+    store_to,
+)
+from ..kernels.naming import NAME, name_of, words_of
 
 _ELSEWHERE = "it is read under a mask, or at several positions"
 Exprs = tuple[Expr, ...]

@@ -15,7 +15,7 @@ from tilewright.dialects.tk.compute import ArgReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.sort import SortOp
 
-from .body import loads_of, plain_axis, remember_axes, solve_axes, split_axis, store_to
+from ..kernels.body import loads_of, plain_axis, remember_axes, solve_axes, split_axis, store_to
 from .contents import Bodies, Contents
 from .cost import count, extent, is_contiguous
 

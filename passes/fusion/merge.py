@@ -14,11 +14,11 @@ from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import is_pure
 
+from ..kernels.body import merge_equal_inputs, rename_axes, rewrite_exprs
+from ..kernels.naming import NAME, fused_name
 from ..rewrite import insert_arguments, take_results
-from .body import merge_equal_inputs, rename_axes, rewrite_exprs
 from .contents import Bodies
 from .match import Match, links
-from .naming import NAME, fused_name
 
 
 def users_to_sink(producer: KernelOp, consumer: KernelOp) -> list[Operation] | str:

@@ -15,9 +15,9 @@ from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 
+from ..kernels.body import merge_equal_inputs, simplify_body
+from ..kernels.naming import NAME, fused_name
 from ..rewrite import insert_arguments, may_rewrite, skip, take_results
-from .body import merge_equal_inputs, simplify_body
-from .naming import NAME, fused_name
 
 _ORDERED = "any"
 """How a store combines where the later one of two scatters must win."""

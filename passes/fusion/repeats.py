@@ -13,8 +13,8 @@ from tilewright.dialects.tk.domain import Axes, axes_of_op, domains_of, reduced_
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
-from ..schedule.chains import find_chain
-from .body import solve_axes
+from ..kernels.body import solve_axes
+from ..kernels.chains import find_chain
 from .cost import MEMORY_BYTE_COST, axes_read, body_cost, count, evaluations, extent, op_cost
 from .inline import Producer
 

@@ -14,7 +14,7 @@ from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.kernels import KernelOp
 
-from .body import plain_axis, store_to
+from ..kernels.body import plain_axis, store_to
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from xdsl.ir import SSAValue
 from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 
-from .body import simplify_body
+from ..kernels.body import simplify_body
 from .contents import Bodies, Contents
 
 

@@ -8,7 +8,7 @@ from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of
 
-from .body import reduced_axes, store_to
+from ..kernels.body import reduced_axes, store_to
 from .contents import Bodies
 from .cost import BYTE_COST, POSITIONS, evaluations, op_cost
 

@@ -15,8 +15,8 @@ from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.kernels import KernelOp
 
-from .body import reduced_axes, store_to
-from .kernel_builder import KernelBuilder
+from ..kernels.body import reduced_axes, store_to
+from ..kernels.kernel_builder import KernelBuilder
 
 _MOST_OPS = 16
 _NOT_OF_VALUES = frozenset[type[Operation]]((IndexOp, RandomOp, CallOp))

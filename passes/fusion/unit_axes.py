@@ -10,8 +10,8 @@ from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 
+from ..kernels.body import named_axes, reduced_axes, rename_axes, rewrite_exprs
 from ..rewrite import may_rewrite
-from .body import named_axes, reduced_axes, rename_axes, rewrite_exprs
 
 
 def drop_unit_axes(kernel: KernelOp) -> None:

@@ -7,8 +7,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.tk.kernels import KernelOp
 
+from ..kernels.body import simplify_body, store_to
 from ..rewrite import take_results
-from .body import simplify_body, store_to
 from .merge import drop_destinations
 
 

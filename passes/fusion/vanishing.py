@@ -10,7 +10,7 @@ from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
-from .body import loads_of
+from ..kernels.body import loads_of
 from .cost import body_cost, count, evaluations
 from .inline import Producer, axis_values, producer_of
 from .repeats import affordable, computed, hidden, size_in_bytes

@@ -15,7 +15,7 @@ from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float8, sizes_of
 
-from .body import loads_of, reduced_axes
+from ..kernels.body import loads_of, reduced_axes
 from .cost import (
     BYTE_COST,
     MEMORY_BYTE_COST,

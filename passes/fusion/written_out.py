@@ -18,8 +18,8 @@ from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.domain import axes_of_op, domains_of
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..schedule.combine import combine
-from .body import exprs_of, reduced_axes, set_exprs
+from ..kernels.body import exprs_of, reduced_axes, set_exprs
+from ..kernels.combine import combine
 
 _FEW = 9
 """Terms of one result: a window of 3 x 3."""

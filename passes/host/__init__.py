@@ -1,1 +1,1 @@
-"""tensors to a host plan: buffers, launches, library calls, memory."""
+"""Tensors to a host plan: buffers, launches, library calls, memory."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from tilewright.dialects.index_expr import ZERO, Expr, parse_exprs, row_major_strides
 from tilewright.dialects.th.types import span
 from tilewright.dialects.tw.aten import WriteOp
-from tilewright.dialects.tw.base import exprs_attr
-from tilewright.dialects.types import element_type_of, flat_memref, sizes_of, sizes_of_type
+from tilewright.dialects.tw.base import STRIDES, exprs_attr
+from tilewright.dialects.types import element_type_of, flat_memref, sizes_of
 
-from ..result_memory import attributes_of, memory_of, result_attributes
-from .layouts import Layout
+from ..memory.layouts import Layout
+from ..memory.result_memory import attributes_of, memory_of, result_attributes
+from ..memory.stated import layout_at_edge, result_strides
 from .leaving import value_of, views_of_copies
 from .plan_builder import PlanBuilder
 from .storage import Place, Storage
@@ -30,7 +30,7 @@ class Boundary:
         self.arg_attrs = attributes_of(function.arg_attrs, len(old.args))
         self.result_attrs = result_attributes(function)
         self.layouts: dict[SSAValue, Layout] = {
-            arg: _layout(sizes_of(arg), attrs)
+            arg: layout_at_edge(sizes_of(arg), attrs)
             for arg, attrs in zip(old.args, self.arg_attrs, strict=True)
             if isinstance(arg.type, TensorType)
         }
@@ -112,23 +112,7 @@ class Boundary:
         layout = self.layouts.get(arg)
         if layout is None:
             return DictionaryAttr(attrs)
-        kept = {name: value for name, value in attrs.items() if name != "tw.strides"}
+        kept = {name: value for name, value in attrs.items() if name != STRIDES}
         kept["th.sizes"] = exprs_attr(layout.sizes)
         kept["th.strides"] = exprs_attr(layout.strides)
         return DictionaryAttr(kept)
-
-
-def result_strides(function: FuncOp) -> list[tuple[Expr, ...] | None]:
-    """The strides that each result must have, None of what is no tensor."""
-    types: tuple[Attribute, ...] = function.function_type.outputs.data
-    return [
-        _layout(sizes_of_type(type_), attrs).strides if type_.name == TensorType.name else None
-        for type_, attrs in zip(types, result_attributes(function), strict=True)
-    ]
-
-
-def _layout(sizes: tuple[Expr, ...], attrs: dict[str, Attribute]) -> Layout:
-    strides = attrs.get("tw.strides")
-    if isinstance(strides, StringAttr):
-        return Layout(ZERO, sizes, parse_exprs(strides.data))
-    return Layout(ZERO, sizes, row_major_strides(sizes))

@@ -16,6 +16,7 @@ from tilewright.dialects.th.control_flow import ControlOp as PlannedControlOp
 from tilewright.dialects.th.types import TensorType as Handle
 from tilewright.dialects.th.types import span
 from tilewright.dialects.tk.attributes import segments
+from tilewright.dialects.tk.inplace import attach
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import AtenOp, WriteOp
@@ -25,16 +26,17 @@ from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
+from ..memory.errors import NotBufferizable
+from ..memory.layouts import Layout, dense
+from ..memory.library_calls import FUNCTIONS, OUT_VARIANTS, Call
+from ..memory.stated import layout_of_result
+from ..memory.views import is_view, layout_behind, part_layout, view_layout
 from .boundary import Boundary
-from .diagnostics import NotBufferizable
 from .homes import find_homes
-from .inplace import attach, inplace_pairs
-from .layouts import Layout, dense
-from .library_calls import FUNCTIONS, OUT_VARIANTS, Call
+from .inplace import inplace_pairs
 from .outline import Linearizer, Names, kernel_name, outline
 from .plan_builder import PlanBuilder
-from .storage import Place, Storage, layout_of_result
-from .views import is_view, layout_behind, part_layout, view_layout
+from .storage import Place, Storage
 
 
 class Bufferizer:
@@ -81,7 +83,7 @@ class Bufferizer:
                 raise NotBufferizable(
                     op,
                     reason="it is neither a kernel, a view nor a library call",
-                    advice="run convert-tw-to-tk first, or add a row to passes/host/library_calls.py",
+                    advice="run convert-tw-to-tk first, or add a row to passes/memory/library_calls.py",
                 )
 
     # Where a new value goes

@@ -12,7 +12,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.kernels import FuncOp
 
-from .layouts import Layout, coalesced, same_strides
+from ..memory.layouts import Layout, coalesced, same_strides
 from .outline import kernel_symbols
 
 

@@ -18,12 +18,12 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
 from ..fusion.absorb_views import absorb_views
+from ..memory.layouts import Layout, same_strides
+from ..memory.memory_order import layout_of
+from ..memory.returned import Returned, returned_by
+from ..memory.views import keeps_elements, view_layout
 from ..rewrite import may_rewrite, skip
-from .layouts import Layout, same_strides
-from .memory_order import layout_of
-from .returned import Returned, returned_by
 from .second_stores import take_operands
-from .views import keeps_elements, view_layout
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,11 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import sizes_of
 
+from ..memory.layouts import Layout, dense, overlaps_itself, same_strides
+from ..memory.returned import Returned, returned_by
+from ..memory.views import behind, is_view, keeps_elements, layout_behind, layout_shown, part_layout
 from ..rewrite import may_rewrite, skip
-from .layouts import Layout, dense, overlaps_itself, same_strides
-from .returned import Returned, returned_by
 from .second_stores import store_of, stored_again, take_operands, viewed
-from .views import behind, is_view, keeps_elements, layout_behind, layout_shown, part_layout
 
 
 @dataclass(frozen=True)

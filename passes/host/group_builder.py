@@ -14,10 +14,10 @@ from tilewright.dialects.index_expr import Expr, as_expr, format_exprs, sym
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.group import GroupOp, PartOp
+from tilewright.dialects.tk.inplace import attach, attached
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import carry_location
-from .inplace import attach, attached
 from .kernel_key import Key
 from .launch_order import MADE_ANYWHERE
 from .sized_functions import SizedFunctions

@@ -20,7 +20,7 @@ from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.types import bytes_of, element_type_of
 
 from ..rewrite import may_rewrite, skip
-from ..schedule.group_kinds import Kind, kind_of
+from ..schedule.tiles.group_kinds import Kind, kind_of
 from .group_builder import GroupBuilder
 from .launch_order import LaunchOrder, Touched, is_silent
 from .outline import Names

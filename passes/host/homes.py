@@ -17,11 +17,11 @@ from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
+from ..memory.layouts import Layout, overlaps_itself, same_strides
+from ..memory.library_calls import is_call
+from ..memory.stated import layout_of_result
+from ..memory.views import is_view, keeps_elements, layout_behind, source_layout, view_layout
 from .inplace import inplace_pairs
-from .layouts import Layout, overlaps_itself, same_strides
-from .library_calls import is_call
-from .storage import layout_of_result
-from .views import is_view, keeps_elements, layout_behind, source_layout, view_layout
 
 Strides = tuple[Expr, ...]
 

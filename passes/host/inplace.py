@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
@@ -19,7 +17,6 @@ from tilewright.dialects.types import element_type_of
 
 from .stored_last import stored_last
 
-ATTRIBUTE = "tk.inplace"
 _POINTWISE = ("arith", "math")
 _REDUCTIONS = frozenset[type[Operation]]((ReduceOp, MomentsOp, SumExpOp))
 _UNDERSTOOD = _REDUCTIONS | {LoadOp, StoreOp, IndexOp, RandomOp, CallOp, AssertOp}
@@ -157,18 +154,3 @@ def _read_only_at(value: SSAValue, subscript: tuple[Expr, ...]) -> bool:
 def _uses_every_axis(subscript: tuple[Expr, ...], sizes: Sequence[Expr]) -> bool:
     used = {var.index for expr in subscript for var in expr.variables() if var.kind == "d"}
     return all(i in used for i, size in enumerate(sizes) if size.constant != 1)
-
-
-def attach(function: Operation, pairs: Sequence[tuple[int, int]]) -> None:
-    """Note the pairs on a `tk.func`, which scheduling makes hard to see later."""
-    if pairs:
-        function.attributes[ATTRIBUTE] = ArrayAttr([DenseArrayBase.from_list(i64, pair) for pair in pairs])
-
-
-def attached(function: Operation) -> list[tuple[int, int]]:
-    """The pairs noted on a `tk.func`."""
-    value: Attribute | None = function.attributes.get(ATTRIBUTE)
-    if not isa(value, ArrayAttr[DenseArrayBase[IntegerType]]):
-        return []
-    pairs = [pair.get_values() for pair in value]
-    return [(i, o) for i, o in pairs]

@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, is_nonnegative, product, row_major_strides
 
-from .layouts import Layout, overlaps_itself, same_strides
+from ..memory.layouts import Layout, overlaps_itself, same_strides
 from .plan_builder import PlanBuilder
 from .storage import Place, Storage
 

@@ -17,7 +17,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import MapAttr, map_attr
 from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 
-from .layouts import Layout
+from ..memory.layouts import Layout
 
 
 @dataclass

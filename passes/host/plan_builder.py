@@ -17,8 +17,8 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tw.base import exprs_attr, text
 from tilewright.dialects.types import flat_memref
 
+from ..memory.layouts import Layout, dense, same_place
 from .copies import copy_function
-from .layouts import Layout, dense, same_place
 from .outline import Names
 from .storage import Place, Storage
 

@@ -17,11 +17,11 @@ from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.th.memory import AllocOp, ArenaOp, BufferOp, EmptyOp, FreeOp
 from tilewright.dialects.th.types import ARENA_TYPE
 from tilewright.dialects.tk.group import GroupOp
+from tilewright.dialects.tk.inplace import attached
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.tw.base import text
 
 from ..rewrite import carry_location, may_rewrite
-from .inplace import attached
 from .liveness import Block, bytes_needed, last_uses, lifetimes, memory_blocks
 from .packing import Interval, pack
 

@@ -10,9 +10,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..fusion.body import store_to
+from ..kernels.body import store_to
+from ..memory.views import keeps_elements
 from ..rewrite import take_results
-from .views import keeps_elements
 
 
 def store_of(result: SSAValue) -> StoreOp | None:

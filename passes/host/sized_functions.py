@@ -15,7 +15,7 @@ from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import element_type, flat_memref
 
-from ..schedule.coalesce_axes import coalesce
+from ..functions.coalesce_axes import coalesce
 from ..schedule.offsets import LIMIT, MOST
 from .kernel_key import Key, kernel_key
 from .outline import Names

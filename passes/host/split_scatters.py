@@ -14,11 +14,11 @@ from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.domain import Axes
+from tilewright.dialects.tk.inplace import ATTRIBUTE
 from tilewright.dialects.tk.kernels import FuncOp
 
+from ..kernels.facts import Body
 from ..rewrite import may_rewrite
-from ..schedule.body import Body
-from .inplace import ATTRIBUTE
 from .outline import Names, twin
 
 

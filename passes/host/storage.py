@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.utils.hints import isa
+from xdsl.ir import Attribute, SSAValue
 
-from tilewright.dialects.index_expr import ZERO, Expr, parse_exprs
-from tilewright.dialects.types import sizes_of
+from tilewright.dialects.index_expr import Expr
 
-from .layouts import Layout, dense
+from ..memory.layouts import Layout
 
 Kind = Literal["argument", "temporary", "result", "call", "constant"]
 
@@ -42,12 +39,3 @@ class Place:
     def is_whole(self) -> bool:
         """True where this is the very tensor that owns the storage, not a view of it."""
         return self.layout == self.storage.layout
-
-
-def layout_of_result(op: Operation, index: int) -> Layout:
-    """What `tw.strides` on the op says, else row-major."""
-    sizes = sizes_of(op.results[index])
-    strides = op.attributes.get("tw.strides")
-    if strides is not None and isa(strides, ArrayAttr[StringAttr]) and index < len(strides):
-        return Layout(ZERO, sizes, parse_exprs(strides.data[index].data))
-    return dense(sizes)

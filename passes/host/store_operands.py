@@ -16,10 +16,10 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
+from ..memory.layouts import Layout, dense
+from ..memory.views import behind, keeps_elements, layout_behind, layout_shown, part_layout, view_layout
 from ..rewrite import skip
-from .layouts import Layout, dense
 from .stored_views import other_readers, store_view
-from .views import behind, keeps_elements, layout_behind, layout_shown, part_layout, view_layout
 
 _GAP = 4
 """Elements from one that is read to the next: what lies between is read soon, by other programs."""

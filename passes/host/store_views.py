@@ -16,11 +16,11 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import SliceOp
 from tilewright.dialects.types import sizes_of
 
+from ..memory.layouts import Layout, dense, overlaps_itself, same_strides
+from ..memory.returned import Returned, returned_by
+from ..memory.views import keeps_elements, layout_behind, layout_shown
 from ..rewrite import skip
-from .layouts import Layout, dense, overlaps_itself, same_strides
-from .returned import Returned, returned_by
 from .stored_views import other_readers, store_view
-from .views import keeps_elements, layout_behind, layout_shown
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.domain import REDUCTIONS, reduced_axes
 
-from ..schedule.body import Body, arranged
+from ..kernels.facts import Body, arranged
 
 
 def stored_last(store: StoreOp, loads: Sequence[Operation], rank: int) -> bool:

@@ -10,14 +10,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.dialects.index_expr import Bounds, Call, Expr
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw.base import ints
+from tilewright.dialects.tw.base import STRIDES, ints
 from tilewright.dialects.tw.view import ReshapeOp, TransposeOp
 from tilewright.dialects.types import sizes_of
 
 from ..fusion.absorb_views import absorb_views, source_subscripts
-from ..fusion.body import exprs_of, remember_axes, remove_divisions, set_exprs
+from ..kernels.body import exprs_of, remember_axes, remove_divisions, set_exprs
+from ..memory.layouts import inverse
 from ..rewrite import carry_location, may_rewrite
-from .layouts import inverse
 from .second_stores import store_of
 
 
@@ -35,7 +35,7 @@ def store_view(root: SSAValue, views: Sequence[Operation]) -> bool:
     """
     kernel, store = root.owner, store_of(root)
     assert isinstance(kernel, KernelOp)
-    if store is None or "tw.strides" in kernel.attributes:
+    if store is None or STRIDES in kernel.attributes:
         return False
     back = _undone(views)
     if not _stores_through(kernel, store, back):

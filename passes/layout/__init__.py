@@ -1,1 +1,1 @@
-"""Passes that choose how tensors lie in memory."""
+"""How tensors lie in memory, as passes choose it: orders of dimensions, packed weights, what is frozen."""

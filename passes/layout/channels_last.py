@@ -14,23 +14,22 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.index_expr import Expr, format_exprs, row_major_strides
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tw.aten import AtenOp, WriteOp
-from tilewright.dialects.tw.base import int_array, ints
+from tilewright.dialects.tw.base import STRIDES, int_array, ints
 from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.tw.view import TransposeOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
-from ..host.layouts import dense, inverse, transposed
-from ..host.memory_order import layout_of
-from ..result_memory import FREE, ORDER, result_attributes
+from ..driver import apply_rules
+from ..memory.layouts import dense, inverse, transposed
+from ..memory.memory_order import layout_of
+from ..memory.result_memory import FREE, ORDER, result_attributes
 from ..rewrite import location_of, may_rewrite, skip
 from ..tensor.convolution_gradients import GRADIENT, IMAGE, OF_IMAGE, computes_gradients, returned
-from ..tensor.driver import apply_rules
 from ..tensor.fold_views import transpose_chain
 from .permute import Perm
 from .sink_transposes import sink_transposes
 from .worth_turning import why_not
 
-_STRIDES = "tw.strides"
 _RANKS = (4, 5)
 """Of images and volumes."""
 
@@ -80,7 +79,7 @@ class ChannelsLastPass(ModulePass):
 
 def is_turned(op: Operation) -> bool:
     """Whether `op` is a convolution, or the gradients of one, whose images this pass turned."""
-    return _image_of(op) is not None and op.attributes.get(_STRIDES) == _orders(op)
+    return _image_of(op) is not None and op.attributes.get(STRIDES) == _orders(op)
 
 
 def _orders(op: Operation) -> ArrayAttr[StringAttr]:
@@ -142,7 +141,7 @@ class _Turning:
         """The filters stay as they are: `turn-filters` brings them to the order of images."""
         for number in (0,) if isinstance(op, ConvolutionOp) else (GRADIENT, IMAGE):
             self._turn_before(op, number)
-        op.attributes[_STRIDES] = _orders(op)
+        op.attributes[STRIDES] = _orders(op)
         after = op.next_op
         assert after is not None
         numbers = returned(op) if computes_gradients(op) else (OF_IMAGE,)
@@ -180,7 +179,7 @@ class _Turning:
             number
             for number, attributes in enumerate(result_attributes(self.function))
             if _is_image(value := ret.operands[number])
-            and (FREE in attributes or attributes.get(_STRIDES) == _strides_attr(value))
+            and (FREE in attributes or attributes.get(STRIDES) == _strides_attr(value))
         ]
         for number in found:
             self._turn_before(ret, number)
@@ -193,7 +192,7 @@ class _Turning:
         for number in found:
             value = ret.operands[number]
             if FREE in attributes[number] and _is_computed_turned(value):
-                attributes[number][_STRIDES] = _strides_attr(value)
+                attributes[number][STRIDES] = _strides_attr(value)
                 attributes[number][ORDER] = int_array(to_the_end(len(sizes_of(value))))
         if found:
             self.function.properties["res_attrs"] = ArrayAttr(map(DictionaryAttr, attributes))

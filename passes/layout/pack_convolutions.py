@@ -13,7 +13,7 @@ from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..rewrite import may_rewrite, skip
-from ..schedule.tile import best_shape
+from ..schedule.loops.tile import best_shape
 from .frozen import frozen_values
 from .packed_convolutions import ConvolutionRewrite
 

@@ -10,6 +10,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions
+from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.packing import PackedMatmulOp, PackOp
 from tilewright.dialects.tw.view import SliceOp
@@ -70,7 +71,7 @@ def _width(op: MatmulOp, lanes: int) -> int | None:
     if not (element == f32 or is_half(element)) or len(sizes_of(op.lhs)) != 2:
         return skip(op, "not packed: only products of f32 and half matrices have register tiles")
     columns = sizes_of(op.rhs)[1].constant
-    if not columns or columns < lanes // 2 or (columns % lanes and "tw.strides" in op.attributes):
+    if not columns or columns < lanes // 2 or (columns % lanes and STRIDES in op.attributes):
         return skip(op, f"not packed: {columns} columns are too few for {lanes}-lane vectors")
     if (numel_of(op.rhs) or 0) > LARGEST:
         return skip(op, f"not packed: {numel_of(op.rhs)} elements would be kept for ever")

@@ -15,7 +15,7 @@ from tilewright.dialects.tw.view import ReshapeOp, SliceOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
-from ..host.memory_order import layout_of
+from ..memory.memory_order import layout_of
 from .replacement import Replacement
 
 _FEW = 4

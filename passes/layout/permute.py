@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, parse_exprs
-from tilewright.dialects.tw.base import Elementwise, ints
+from tilewright.dialects.tw.base import STRIDES, Elementwise, ints
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.indexing import GatherOp
 from tilewright.dialects.tw.reduction import (
@@ -38,7 +38,7 @@ from tilewright.dialects.tw.view import (
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
 
-from ..host.layouts import inverse
+from ..memory.layouts import inverse
 from ..tensor.reshape_groups import reshape_groups
 
 Perm = tuple[int, ...]
@@ -173,7 +173,7 @@ def _row(op: Operation) -> Row | None:
 
 def has_row(op: Operation) -> bool:
     """Whether `op` may have a form for permuted operands; a layout that someone asked for stays."""
-    return _row(op) is not None and "tw.strides" not in op.attributes
+    return _row(op) is not None and STRIDES not in op.attributes
 
 
 def can_permute(op: Operation, perm: Perm) -> bool:

@@ -14,7 +14,7 @@ from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import TransposeOp
 
-from ..host.layouts import inverse
+from ..memory.layouts import inverse
 from ..rewrite import may_rewrite, skip
 from .permute import (
     Perm,

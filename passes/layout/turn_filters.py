@@ -16,7 +16,7 @@ from tilewright.dialects.tw.view import TransposeOp
 from tilewright.dialects.types import sizes_of
 
 from ..fusion.absorb_views import view_kernel
-from ..host.layouts import inverse
+from ..memory.layouts import inverse
 from ..rewrite import carry_location, may_rewrite
 from ..tensor.convolution_gradients import FILTERS
 from .channels_last import is_turned, lies_turned, to_the_end

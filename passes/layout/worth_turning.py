@@ -16,7 +16,7 @@ from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.types import sizes_of
 
 from ..fusion.cost import extent
-from ..result_memory import FREE, result_attributes
+from ..memory.result_memory import FREE, result_attributes
 from ..tensor.convolution_gradients import FILTERS, computes_gradients, groups_of
 
 _SMALL = 64

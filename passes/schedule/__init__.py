@@ -1,1 +1,1 @@
-"""From implicit iteration spaces to explicit loops."""
+"""From implicit iteration spaces to explicit loops: the decisions, as attributes, and what applies them."""

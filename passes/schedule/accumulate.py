@@ -15,9 +15,7 @@ from tilewright.dialects.tk.scope import lanes_of
 from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import is_float
 
-from . import exponentials
-from .body import Body, Reduction
-from .combine import (
+from ..kernels.combine import (
     Emit,
     combine,
     combine_positions,
@@ -28,6 +26,8 @@ from .combine import (
     positions_over_lanes,
     select,
 )
+from ..kernels.facts import Body, Reduction
+from . import exponentials
 from .moments import Moments
 from .plan import Plan
 from .work import Carry

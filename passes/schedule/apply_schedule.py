@@ -12,19 +12,19 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.tk.kernels import FuncOp
 
+from ..kernels.facts import Body
 from ..rewrite import may_rewrite
-from .apply_blocks import apply_blocks, tile_writer
 from .blocks import take_blocks
-from .body import Body
 from .collisions import in_turn
-from .contract import ContractionWriter
 from .empty_checks import spare_empty
-from .nest import NestBuilder
+from .loops.contract import ContractionWriter
+from .loops.nest import NestBuilder
+from .loops.row_chain import take_chain
+from .loops.row_chain_writer import RowChainWriter
+from .loops.tile import take_tile
 from .plan import SCALAR, take_plan
-from .row_chain import take_chain
-from .row_chain_writer import RowChainWriter
-from .tile import take_tile
-from .tile_writer import TileWriter
+from .tiles.apply_blocks import apply_blocks, tile_writer
+from .tiles.tile_writer import TileWriter
 from .work import Work
 from .writer import Scope, Writer
 

@@ -15,10 +15,10 @@ from xdsl.ir import SSAValue
 from tilewright.dialects.index_expr import ZERO, Bounds, Call, Expr, Var, dim, maximum, minimum
 from tilewright.dialects.scalars import is_number
 
+from ..kernels.chains import Chain, Outer, positive
+from ..kernels.positions import Positions
 from .blocks import Blocks
-from .chains import Chain, Outer, positive
 from .cost import estimate
-from .positions import Positions
 from .visible import Span, View
 
 _MANY = 8

@@ -14,7 +14,7 @@ from tilewright.dialects.tk.access import ALONE, IndexOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ScanOp
 
-from .body import Body
+from ..kernels.facts import Body
 from .plan import SCALAR
 
 _SAME_NUMBER = (arith.IndexCastOp, arith.TruncIOp, arith.ExtSIOp)

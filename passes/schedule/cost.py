@@ -18,7 +18,7 @@ from tilewright.dialects.tk.compute import RandomOp, ScanOp
 from tilewright.dialects.tk.domain import reduced_axes
 from tilewright.dialects.tk.sort import SortOp
 
-from .body import Body, Reduction
+from ..kernels.facts import Body, Reduction
 from .collisions import goes_apart, scatters
 
 _GUESS = 128

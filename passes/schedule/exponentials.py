@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from xdsl.dialects import arith, math
 from xdsl.ir import Operation, SSAValue
 
-from .combine import Emit, combine, compare, select
+from ..kernels.combine import Emit, combine, compare, select
 
 _NO_FLAGS = arith.FastMathFlagsAttr("none")
 Group = tuple[SSAValue, SSAValue]

@@ -14,7 +14,7 @@ from tilewright.dialects.tk.compute import RandomOp, ScanOp
 from tilewright.dialects.tk.domain import Along, Axes
 from tilewright.dialects.tk.kernels import FuncOp
 
-from .body import Body
+from ..kernels.facts import Body
 from .cost import is_expensive, size_of_element
 
 COSTLY = 8

@@ -21,7 +21,7 @@ from tilewright.dialects.tk.arith import CONTRACTED
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.types import element_type
 
-from .combine import Emit, combine
+from ..kernels.combine import Emit, combine
 
 _NO_FLAGS = arith.FastMathFlagsAttr("none")
 Parts = tuple[SSAValue, SSAValue, SSAValue]

@@ -14,10 +14,10 @@ from tilewright.dialects.tk.domain import Along, Axes, domains_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import element_type
 
-from .chains import Chain, find_chain
+from ..kernels.chains import Chain, find_chain
+from ..kernels.listed import find_listing
 from .collisions import scatters
 from .cost import estimate
-from .listed import find_listing
 
 _WORTH_TILES = 16
 """A transpose has at least so many rows and columns, neighbours in memory come at least so many at a time."""

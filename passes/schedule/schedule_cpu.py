@@ -14,18 +14,18 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sumexp import SumExpOp
 
+from ..kernels.chains import Chain
+from ..kernels.facts import Body
 from ..rewrite import may_rewrite, skip
-from .body import Body
-from .chains import Chain
 from .collisions import is_independent, mark_stores
 from .cost import Costs, computes_wide, estimate, scanned_axis, sorted_axes
-from .kept import mark_kept
+from .loops.kept import mark_kept
+from .loops.row_chain import NAME as CHAIN
+from .loops.row_chain import RowChain, choose_chain
+from .loops.tile import NAME as TILE
+from .loops.tile import Tile, choose_tile
+from .loops.tiling import with_array_sums, with_columns, with_parts, with_rows_of_scans, with_square_tiles
 from .plan import Plan
-from .row_chain import NAME as CHAIN
-from .row_chain import RowChain, choose_chain
-from .tile import NAME as TILE
-from .tile import Tile, choose_tile
-from .tiling import with_array_sums, with_columns, with_parts, with_rows_of_scans, with_square_tiles
 
 _WORTH_CYCLES = 40_000
 """Less work than this is done before other threads have woken up."""

@@ -17,21 +17,21 @@ from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
 
+from ..kernels.chains import Chain, find_chain
+from ..kernels.facts import Body
 from ..rewrite import may_rewrite
 from .blocks import Blocks, limited, power_of_two
-from .body import Body
-from .chain_blocks import chain_blocks
-from .chains import Chain, find_chain
 from .cost import estimate
-from .group_kinds import Kind, kind_of
-from .lanes import elements_of_lane, filled_warps
 from .live import COSTLY, keep_fewer_live, registers_wanted
 from .offsets import index_bits, known_space
-from .product_blocks import Limits, product_blocks
 from .roles import Group, groups_of, matrix_product
-from .row_blocks import row_blocks
-from .shared_factors import mark_shared
-from .variants import candidates
+from .tiles.chain_blocks import chain_blocks
+from .tiles.group_kinds import Kind, kind_of
+from .tiles.lanes import elements_of_lane, filled_warps
+from .tiles.product_blocks import Limits, product_blocks
+from .tiles.row_blocks import row_blocks
+from .tiles.shared_factors import mark_shared
+from .tiles.variants import candidates
 
 _PER_CORE = 2
 """Programs per multiprocessor: with fewer, smaller blocks fill it better."""

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from tilewright.dialects.index_expr import Call, Expr, Var, as_expr, dim, maximum, minimum
 from tilewright.dialects.scalars import is_number, predicate_of
 
-from .positions import Positions
+from ..kernels.positions import Positions
 
 _NEGATED = {"eq": "ne", "ne": "eq", "slt": "sge", "sge": "slt", "sgt": "sle", "sle": "sgt"}
 

@@ -9,7 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.tk.compute import ScanOp
 
-from .body import Reduction
+from ..kernels.facts import Reduction
 
 
 @dataclass

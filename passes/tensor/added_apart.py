@@ -13,7 +13,7 @@ from tilewright.dialects.tw.indexing import GatherOp, ScatterAddOp, ScatterOp
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
-from .driver import Rewrite
+from ..driver import Rewrite
 from .splats import splat_of
 
 

@@ -28,8 +28,8 @@ from tilewright.dialects.tw.reduction import (
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
+from ..driver import Rewrite, Rules, apply_rules
 from ..rewrite import skip
-from .driver import Rewrite, Rules, apply_rules
 
 _SMALLEST = 1 << 15
 """Fewer elements one program reduces where they are made, before it could hand a part of them on."""

@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.tw.creation import ConstantOp
 
-from .driver import Rules, apply_rules
+from ..driver import Rules, apply_rules
 from .fold_constants import fold_constants, no_elements, splat_constant
 from .fold_elementwise import ELEMENTWISE_RULES
 from .fold_reductions import REDUCTION_RULES

@@ -16,10 +16,10 @@ from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
-from ..host.layouts import inverse
+from ..driver import Rewrite
 from ..layout.channels_last import to_the_end
+from ..memory.layouts import inverse
 from .convolution_gradients import OF_BIAS, OF_FILTERS, OF_IMAGE
-from .driver import Rewrite
 
 
 @dataclass(frozen=True)

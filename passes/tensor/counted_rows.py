@@ -13,8 +13,8 @@ from tilewright.dialects.tw.indexing import ScatterAddOp, ScatterAlongOp, Scatte
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
+from ..driver import Rewrite
 from .counted_positions import counted
-from .driver import Rewrite
 
 
 def along_rows(op: ScatterOp | ScatterAddOp, most: int, rw: Rewrite) -> ScatterAlongOp | None:

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Region
 from xdsl.passes import ModulePass
-from xdsl.traits import IsTerminator, RecursiveMemoryEffect, SymbolOpInterface, get_effects
 
-from tilewright.dialects.tw.base import is_pure
-
-from ..rewrite import may_rewrite
+from ..rewrite import is_removable, may_rewrite
 
 
 @dataclass(frozen=True)
@@ -36,23 +32,6 @@ class DcePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for region in op.regions:
             _clean_region(region)
-
-
-@cache
-def _always_stays(cls: type[Operation]) -> bool:
-    return cls.has_trait(IsTerminator, value_if_unregistered=True) or cls.has_trait(SymbolOpInterface)
-
-
-def is_removable(op: Operation) -> bool:
-    """True where `op` can go once its results are unused."""
-    if _always_stays(type(op)):
-        return False
-    if is_pure(op):
-        return True
-    if not op.has_trait(RecursiveMemoryEffect):
-        return False
-    effects = get_effects(op)
-    return effects is not None and not effects
 
 
 def _clean_region(region: Region) -> None:

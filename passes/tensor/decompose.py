@@ -24,8 +24,8 @@ from tilewright.dialects.tw.reduction import MomentsOp, SumOp
 from tilewright.dialects.tw.view import BroadcastOp
 from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of
 
+from ..driver import Rewrite, Rules, apply_rules
 from .decompose_pooling import decompose_pooling
-from .driver import Rewrite, Rules, apply_rules
 from .select_in_parts import select_in_parts
 from .sort_by_library import sort_by_library
 

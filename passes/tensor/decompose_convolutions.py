@@ -20,6 +20,7 @@ from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp, window_sizes
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
+from ..driver import Rewrite, Rules, apply_rules
 from ..layout.channels_last import is_turned
 from ..rewrite import skip
 from .call_arguments import each, literal, literals
@@ -36,7 +37,6 @@ from .convolution_gradients import (
     returned,
 )
 from .convolution_rows import WindowRows, pixels_of
-from .driver import Rewrite, Rules, apply_rules
 
 
 @dataclass(frozen=True)

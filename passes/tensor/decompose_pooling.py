@@ -18,9 +18,9 @@ from tilewright.dialects.tw.view import BroadcastOp, PadOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of, tensor_type
 
+from ..driver import Rewrite
 from ..rewrite import skip
 from .call_arguments import literal, literals
-from .driver import Rewrite
 from .pooling_geometry import Geometry, geometry_of
 
 

@@ -12,7 +12,7 @@ from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.view import BroadcastOp
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
 
-from .driver import Rewrite
+from ..driver import Rewrite
 from .splats import splat_of
 
 

@@ -15,8 +15,8 @@ from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
 from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of
 
+from ..driver import Rewrite, Rules, apply_rules
 from ..rewrite import skip
-from .driver import Rewrite, Rules, apply_rules
 
 
 @dataclass(frozen=True)

@@ -27,9 +27,9 @@ from tilewright.dialects.tw.creation import ConstantOp, FullOp, scalar_attr
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
 from tilewright.dialects.types import element_type, is_float, numel_of, sizes_of, tensor_type
 
-from ..result_memory import memory_of, result_attributes
+from ..driver import Rewrite
+from ..memory.result_memory import memory_of, result_attributes
 from ..rewrite import skip
-from .driver import Rewrite
 from .splats import splat_of
 
 MAX_ELEMENTS = 256

@@ -33,7 +33,7 @@ from tilewright.dialects.tw.elementwise_binary import (
 )
 from tilewright.dialects.types import element_type_of, is_float, sizes_of, ui8
 
-from .driver import Rewrite, Rules
+from ..driver import Rewrite, Rules
 from .splats import splat_of
 
 

@@ -16,8 +16,8 @@ from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of
 
+from ..driver import Rewrite, apply_rules
 from ..rewrite import skip
-from .driver import Rewrite, apply_rules
 from .elementwise_trees import collect, is_elementwise, is_free
 from .one_hot_rows import Hits, Row, hits_among
 

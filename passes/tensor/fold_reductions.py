@@ -10,7 +10,7 @@ from tilewright.dialects.tw.reduction import AllOp, AnyOp, MaxOp, MinOp, ProdOp,
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
-from .driver import Rewrite, Rules
+from ..driver import Rewrite, Rules
 
 
 def reduce_nothing(op: Operation, rw: Rewrite) -> SSAValue | None:

@@ -16,7 +16,7 @@ from tilewright.dialects.tw.view import (
 )
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
 
-from .driver import Rewrite, Rules
+from ..driver import Rewrite, Rules
 from .splats import splat_of
 
 

@@ -12,7 +12,7 @@ from tilewright.dialects.tw.view import (
 )
 from tilewright.dialects.types import sizes_of
 
-from .driver import Rewrite, Rules
+from ..driver import Rewrite, Rules
 from .fold_slices import SLICE_RULES, same_type, view_of_full
 
 

@@ -12,8 +12,8 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.tw.indexing import GatherAlongOp
 from tilewright.dialects.types import same_but_along, sizes_of
 
+from ..driver import Rewrite, Rules, apply_rules
 from ..rewrite import skip
-from .driver import Rewrite, Rules, apply_rules
 from .elementwise_trees import collect, is_elementwise, is_free, made_of, taken
 
 _SHARE = 4

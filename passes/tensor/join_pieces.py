@@ -15,8 +15,8 @@ from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp
 from tilewright.dialects.types import element_type_of, is_float, sizes_of
 
+from ..driver import Rewrite, apply_rules
 from ..rewrite import skip
-from .driver import Rewrite, apply_rules
 from .pieces import Piece, added, pieces_of
 from .zero_signs import reads_signs_of_zeros
 

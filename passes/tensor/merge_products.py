@@ -16,9 +16,9 @@ from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.view import ConcatOp, TransposeOp
 from tilewright.dialects.types import sizes_of
 
+from ..driver import Rewrite, Rules, apply_rules
 from ..fusion.cost import count
 from ..rewrite import skip
-from .driver import Rewrite, Rules, apply_rules
 
 
 @dataclass(frozen=True)

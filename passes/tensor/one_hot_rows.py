@@ -24,7 +24,7 @@ from tilewright.dialects.tw.indexing import GatherOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
-from .driver import Rewrite
+from ..driver import Rewrite
 from .elementwise_trees import is_elementwise, is_free, made_of, taken
 from .splats import splat_of
 

@@ -26,7 +26,7 @@ from tilewright.dialects.tw.reduction import (
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
-from .driver import Rewrite, Rules, apply_rules
+from ..driver import Rewrite, Rules, apply_rules
 
 _MAX_OPS = 64
 """How far above a reduction to look."""

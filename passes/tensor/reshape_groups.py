@@ -9,7 +9,7 @@ from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
-from .driver import Rewrite
+from ..driver import Rewrite
 
 
 def reshape_groups(source: tuple[Expr, ...], result: tuple[Expr, ...]) -> list[tuple[range, range]] | None:

@@ -10,8 +10,8 @@ from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
 
+from ..driver import Rewrite
 from ..rewrite import skip
-from .driver import Rewrite
 from .reshape_groups import broadcast_into, broadcast_reshaped
 
 _MAX_OPS = 64

@@ -14,8 +14,8 @@ from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.indexing import Combine, ScatterAddOp, ScatterAlongOp
 from tilewright.dialects.types import element_type_of, is_half
 
+from ..driver import Rewrite, Rules, apply_rules
 from ..rewrite import skip
-from .driver import Rewrite, Rules, apply_rules
 from .splats import splat_of
 
 

@@ -18,8 +18,8 @@ from tilewright.dialects.tw.indexing import ScatterOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, SliceOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
+from ..driver import Rewrite, Rules, apply_rules
 from .assigned_slices import Assigned, assigned
-from .driver import Rewrite, Rules, apply_rules
 from .one_place import one_place
 from .splats import splat_of
 

@@ -15,7 +15,7 @@ from tilewright.dialects.tw.indexing import GatherAlongOp, SortOp
 from tilewright.dialects.tw.view import PadOp, ReshapeOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float, sizes_of, ui8
 
-from .driver import Rewrite
+from ..driver import Rewrite
 from .sort_by_library import longest_row
 
 SHRINKS = 4

@@ -17,9 +17,9 @@ from tilewright.dialects.tw.indexing import Combine, GatherOp, ScatterAddOp, Sca
 from tilewright.dialects.tw.view import BroadcastOp, SliceOp
 from tilewright.dialects.types import element_type_of, same_but_along, sizes_of
 
+from ..driver import Rewrite, Rules, apply_rules
 from ..rewrite import skip
 from .counted_rows import along_rows
-from .driver import Rewrite, Rules, apply_rules
 from .splats import splat_of
 
 

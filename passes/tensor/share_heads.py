@@ -19,7 +19,7 @@ from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
-from ..fusion.lower_attention import why_library
+from ..lowering.lower_attention import why_library
 from ..rewrite import carry_location, may_rewrite, skip
 
 

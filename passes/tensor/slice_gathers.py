@@ -20,9 +20,9 @@ from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReshapeOp, ReverseOp, SliceOp
 from tilewright.dialects.types import element_type_of, is_float, sizes_of
 
+from ..driver import Rewrite, Rules, apply_rules
 from ..rewrite import skip
 from .counted_positions import Counted, counted
-from .driver import Rewrite, Rules, apply_rules
 from .listed_positions import Run, listed, runs
 from .splats import splat_of
 

@@ -13,8 +13,8 @@ from tilewright.dialects.tw.indexing import SortOp
 from tilewright.dialects.tw.view import SliceOp
 from tilewright.dialects.types import bytes_of, compute_type, element_type_of, sizes_of, tensor_type
 
+from ..driver import Rewrite
 from ..rewrite import note
-from .driver import Rewrite
 
 
 def longest_row(element: Attribute, limit: int) -> int:

@@ -21,11 +21,11 @@ from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
-from ..fusion.lower_attention import why_library
+from ..driver import Rewrite, Rules, apply_rules
+from ..lowering.lower_attention import why_library
 from ..rewrite import skip
-from ..schedule.chain_blocks import keep_busy
 from ..schedule.cost import estimate
-from .driver import Rewrite, Rules, apply_rules
+from ..schedule.tiles.chain_blocks import keep_busy
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,10 @@ from tilewright.dialects.tw.reduction import MaxOp, SumOp
 from tilewright.dialects.tw.view import BroadcastOp, PadOp, ReshapeOp, SliceOp, TransposeOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
-from ..fusion.few_queries import Parts, parts_of
-from ..fusion.lower_attention import why_library
+from ..driver import Rewrite, Rules, apply_rules
+from ..lowering.few_queries import Parts, parts_of
+from ..lowering.lower_attention import why_library
 from ..rewrite import skip
-from .driver import Rewrite, Rules, apply_rules
 
 
 @dataclass(frozen=True)

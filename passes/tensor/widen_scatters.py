@@ -18,9 +18,9 @@ from tilewright.dialects.tw.indexing import ScatterAddOp, ScatterAlongOp
 from tilewright.dialects.tw.view import BroadcastOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
+from ..driver import Rewrite, Rules, apply_rules
 from ..rewrite import skip
 from .added_apart import added_apart, wide
-from .driver import Rewrite, Rules, apply_rules
 from .scatter_onto_addends import added_onto, adds, adds_to_zeros
 from .splats import splat_of
 

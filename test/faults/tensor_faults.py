@@ -156,7 +156,7 @@ FAULTS = (
     ),
     Fault(
         "dce-effects",
-        _T + "dce.py",
+        "passes/rewrite.py",
         "    if is_pure(op):\n        return True\n",
         "    if op.results:\n        return True\n",
         "an op that nobody reads is removed although it writes or fails",

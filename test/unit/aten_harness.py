@@ -17,9 +17,9 @@ from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.types import element_type_of, sizes_of
 from tilewright.frontend.dtypes import DTYPES
 from tilewright.frontend.fallback import AtenFunction
-from tilewright.passes.host.layouts import Layout, dense
-from tilewright.passes.host.library_calls import FUNCTIONS, OUT_VARIANTS, Call
-from tilewright.passes.host.storage import layout_of_result
+from tilewright.passes.memory.layouts import Layout, dense
+from tilewright.passes.memory.library_calls import FUNCTIONS, OUT_VARIANTS, Call
+from tilewright.passes.memory.stated import layout_of_result
 
 GENERATOR = torch.Generator().manual_seed(0)
 Layouts = Mapping[str, str]

@@ -8,8 +8,8 @@ from xdsl.utils.test_value import create_ssa_value
 from tilewright.dialects.index_expr import format_exprs, parse_expr, parse_exprs
 from tilewright.dialects.th.types import TensorType, span
 from tilewright.dialects.types import flat_memref
-from tilewright.passes.host.layouts import Layout
 from tilewright.passes.host.storage import Kind, Place, Storage
+from tilewright.passes.memory.layouts import Layout
 
 WHOLE = "3, 5 at 0 by 5, 1"
 

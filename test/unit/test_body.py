@@ -10,7 +10,7 @@ from tilewright.dialects.index_expr import parse_expr
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import tensor_type
-from tilewright.passes.fusion import body
+from tilewright.passes.kernels import body
 
 ROW, MASKS = "tensor<8xf32>", "tensor<8xi1>"
 TYPES = {"%x": ROW, "%y": ROW, "%m": MASKS, "%z": "tensor<f32>"}

@@ -13,10 +13,11 @@ from tilewright.dialects.index_expr import format_exprs
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.types import sizes_of
-from tilewright.passes.host.boundary import Boundary, result_strides
-from tilewright.passes.host.layouts import dense, transposed
+from tilewright.passes.host.boundary import Boundary
 from tilewright.passes.host.plan_builder import PlanBuilder
 from tilewright.passes.host.storage import Place
+from tilewright.passes.memory.layouts import dense, transposed
+from tilewright.passes.memory.stated import result_strides
 
 X, T, ROWS = "tensor<3x5xf32>", "tensor<5x3xf32>", 'tensor<?x5xf32, #tw.shape<"s0, 5">>'
 MINE, OTHERS = "{tw.memory = 0 : i64}", "{tw.memory = 1 : i64}"

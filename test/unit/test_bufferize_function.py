@@ -14,9 +14,9 @@ from tilewright.dialects.registry import new_context
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.passes.host.bufferize_function import Bufferizer
-from tilewright.passes.host.diagnostics import NotBufferizable
 from tilewright.passes.host.outline import Names
 from tilewright.passes.manager import parse_pipeline, run_pipeline
+from tilewright.passes.memory.errors import NotBufferizable
 
 X, T = "tensor<3x5xf32>", "tensor<5x3xf32>"
 ARGUMENTS = f"%x: {X}, %y: {X}"

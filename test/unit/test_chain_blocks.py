@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tilewright.dialects.index_expr import parse_expr
-from tilewright.passes.schedule.chain_blocks import PROGRAMS, keep_busy
+from tilewright.passes.schedule.tiles.chain_blocks import PROGRAMS, keep_busy
 
 
 @pytest.mark.parametrize(

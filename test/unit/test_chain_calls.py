@@ -13,7 +13,7 @@ from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.linalg import MatmulOp
-from tilewright.passes.fusion.chain_calls import Why, chain_calls
+from tilewright.passes.products.chain_calls import Why, chain_calls
 from tilewright.passes.rewrite import Remark, remarks_to
 
 SOFTMAX = """%e = math.exp %d : f32

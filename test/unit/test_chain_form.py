@@ -11,8 +11,8 @@ from tilewright.dialects.index_expr import Var
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion.body import simplify_body
-from tilewright.passes.fusion.chain_form import put_in_chain_form
+from tilewright.passes.kernels.body import simplify_body
+from tilewright.passes.products.chain_form import put_in_chain_form
 
 X, V, R = 'tensor<7x?xf32, #tw.shape<"7, s0">>', 'tensor<?x2xf32, #tw.shape<"s0, 2">>', "tensor<7x2xf32>"
 WEIGHTS = """%m = tk.reduce max %x over [2] : f32

@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion.body import simplify_body
+from tilewright.passes.kernels.body import simplify_body
 
 KERNEL = """
 func.func @f(%x: tensor<8xf32>, %m: tensor<8xi1>, %n: tensor<8xi1>) -> tensor<8xf32> {{

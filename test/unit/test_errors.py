@@ -14,7 +14,7 @@ from tilewright.dialects.semantics import NoSemantics
 from tilewright.frontend.error_reference import error_classes
 from tilewright.frontend.errors import FallbackRefused, UnsupportedNode
 from tilewright.frontend.tool_io import parse_module
-from tilewright.passes.tensor.driver import Rewrite, RewriteBudgetExceeded, apply_rules
+from tilewright.passes.driver import Rewrite, RewriteBudgetExceeded, apply_rules
 
 NEGATIONS = """
 func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {

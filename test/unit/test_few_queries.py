@@ -9,8 +9,8 @@ from xdsl.utils.test_value import create_ssa_value
 from tilewright.dialects.index_expr import Var, parse_exprs
 from tilewright.dialects.tw.attention import AttentionOp
 from tilewright.dialects.types import tensor_type
-from tilewright.passes.fusion.few_queries import Parts, parts_of
-from tilewright.passes.fusion.lower_attention import why_library
+from tilewright.passes.lowering.few_queries import Parts, parts_of
+from tilewright.passes.lowering.lower_attention import why_library
 
 
 def attention(text: str, *, causal: bool = False, seed: bool = False) -> AttentionOp:

@@ -22,10 +22,10 @@ from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import Elementwise
 from tilewright.dialects.types import sizes_of
-from tilewright.passes.fusion import foreign
-from tilewright.passes.fusion.kernel_builder import KernelBuilder
-from tilewright.passes.fusion.lowerings import lowering_of
-from tilewright.passes.fusion.scalar_builder import ScalarBuilder
+from tilewright.passes.kernels.kernel_builder import KernelBuilder
+from tilewright.passes.kernels.scalar_builder import ScalarBuilder
+from tilewright.passes.lowering import foreign
+from tilewright.passes.lowering.lowerings import lowering_of
 from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_hook
 
 

@@ -19,7 +19,7 @@ from tilewright.dialects.tw.elementwise import ExpOp, NegOp
 from tilewright.passes.function_pass import has_default, module_pass, pattern_pass
 
 if TYPE_CHECKING:
-    from tilewright.passes.tensor.driver import Rewrite
+    from tilewright.passes.driver import Rewrite
 
 TEXT = """func.func @main(%x: tensor<0x?xf32>) -> tensor<0x?xf32> {
   %0 = tw.neg %x : tensor<0x?xf32>

@@ -10,9 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.group import GroupOp, PartOp
+from tilewright.dialects.tk.inplace import attached
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.passes.host.group_builder import GroupBuilder
-from tilewright.passes.host.inplace import attached
 from tilewright.passes.host.outline import Names
 from tilewright.passes.host.sized_functions import SizedFunctions
 

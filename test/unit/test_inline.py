@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion.body import loads_of
 from tilewright.passes.fusion.inline import axis_values, inline_at, input_of, producer_of
+from tilewright.passes.kernels.body import loads_of
 
 MODULE = """
 func.func @main(%s0: index {{tw.symbol = "s0"}}, %x: {x}, %i: tensor<5xi64>) -> {r} {{

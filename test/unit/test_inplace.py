@@ -7,8 +7,9 @@ from kernels_harness import changes, kernels_of, module_of
 from tk_harness import parse
 from xdsl.dialects.builtin import ModuleOp
 
+from tilewright.dialects.tk.inplace import attach, attached
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.host.inplace import attach, attached, inplace_pairs
+from tilewright.passes.host.inplace import inplace_pairs
 
 TENSORS = {
     **{

@@ -18,7 +18,7 @@ from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.types import ELEMENT_TYPES, sizes_of_type, tensor_type
-from tilewright.passes.fusion.kernel_builder import KernelBuilder
+from tilewright.passes.kernels.kernel_builder import KernelBuilder
 
 HERE = FileLineColLoc(StringAttr("m.py"), IntAttr(3), IntAttr(0))
 Write = Callable[[KernelBuilder], None]

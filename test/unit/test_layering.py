@@ -16,6 +16,18 @@ BELOW = {
     "targets": {"dialects", "passes"},
     "frontend": {"dialects", "passes", "targets"},
 }
+FOLDERS_OF_PASSES = (
+    {"kernels"},
+    {"memory"},
+    {"schedule"},
+    {"functions"},
+    {"fusion"},
+    {"reductions"},
+    {"tensor", "layout", "lowering"},
+    {"products"},
+    {"host"},
+)
+"""Each imports what stands above it, and of its own row."""
 TORCH_ALLOWED = (
     "frontend/*",
     "targets/*/launch*.py",
@@ -82,6 +94,27 @@ def test_layer_imports_itself_relatively(layer: str) -> None:
     lazily_named = {"dialects/registry.py", "passes/registry.py", "frontend/public_api.py"}
     inside = [file for file, to in crossings(layer) if to == layer]
     assert [file for file in inside if file not in lazily_named] == []
+
+
+def _folders_imported(folder: str) -> set[str]:
+    """The folders of passes/ whose modules those of one import."""
+    found: set[str] = set()
+    for path in sources(f"passes/{folder}"):
+        package = path.relative_to(ROOT / "passes").parts[:-1]
+        for level, name in imports(path):
+            if level > 0:
+                found.add([*package[: len(package) - level + 1], *name.split(".")][0])
+    return found
+
+
+def test_folders_of_passes_import_what_stands_above_them() -> None:
+    folders = {path.name for path in (ROOT / "passes").iterdir() if (path / "__init__.py").is_file()}
+    assert folders == set[str]().union(*FOLDERS_OF_PASSES)
+    above: set[str] = set()
+    for row in FOLDERS_OF_PASSES:
+        above |= row
+        for folder in sorted(row):
+            assert _folders_imported(folder) & folders <= above, folder
 
 
 def test_targets_do_not_import_each_other() -> None:

@@ -9,7 +9,7 @@ import pytest
 from layout_text import layout_of, text_of
 
 from tilewright.dialects.index_expr import Expr, Var, as_expr, format_exprs, parse_exprs
-from tilewright.passes.host.layouts import (
+from tilewright.passes.memory.layouts import (
     Layout,
     broadcast,
     coalesced,

@@ -12,8 +12,8 @@ from xdsl.dialects.builtin import ArrayAttr
 
 from tilewright.dialects.tw.creation import RngSeedOp
 from tilewright.frontend.fallback import AtenFunction
-from tilewright.passes.host.diagnostics import NotBufferizable
-from tilewright.passes.host.library_calls import is_call
+from tilewright.passes.memory.errors import NotBufferizable
+from tilewright.passes.memory.library_calls import is_call
 
 BATCHES_AND_ROW = """tw.matmul %a, %b bias %c
  : (tensor<2x3x4xf32>, tensor<2x4x6xf32>, tensor<6xf32>) -> tensor<2x3x6xf32>"""

@@ -13,7 +13,7 @@ from xdsl.ir import Operation
 from tilewright.dialects.arrays import Array
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.tw.creation import ConstantOp
-from tilewright.passes.fusion.literal_operands import is_data, keep_as_data
+from tilewright.passes.lowering.literal_operands import is_data, keep_as_data
 from tilewright.passes.rewrite import counting_rewrites
 
 CALL = '%w = tw.aten "aten::cumprod"(%v) {args = [#tw.arg<0>, 0 : i64]} : ({v}) -> {v}'

@@ -18,9 +18,9 @@ from tilewright.dialects.index_expr import as_expr, parse_exprs
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.tw import attention as t
 from tilewright.dialects.types import tensor_type
-from tilewright.passes.fusion import lower_attention as of_attention
-from tilewright.passes.fusion.lower_attention import Sides, attention_kernel, fills_lanes, why_no_kernel
-from tilewright.passes.fusion.lowerings import Lowering
+from tilewright.passes.lowering import lower_attention as of_attention
+from tilewright.passes.lowering.lower_attention import Sides, attention_kernel, fills_lanes, why_no_kernel
+from tilewright.passes.lowering.lowerings import Lowering
 from tilewright.passes.rewrite import Remark, remarks_to
 
 SEED = torch.tensor([-1234567890123456789, 11])

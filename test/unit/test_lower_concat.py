@@ -22,7 +22,7 @@ from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
 from tilewright.dialects.types import ELEMENT_TYPES, element_type_of, sizes_of, tensor_type
-from tilewright.passes.fusion.lower_concat import concat_becomes_kernel, lower_concat
+from tilewright.passes.lowering.lower_concat import concat_becomes_kernel, lower_concat
 from tilewright.passes.manager import parse_pipeline, run_pipeline
 from tilewright.passes.rewrite import Remark, remarks_to
 

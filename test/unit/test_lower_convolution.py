@@ -14,7 +14,7 @@ from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import element_type_of, sizes_of
-from tilewright.passes.fusion.lower_convolution import lower_pack_filter, lower_packed_convolution
+from tilewright.passes.lowering.lower_convolution import lower_pack_filter, lower_packed_convolution
 
 KINDS = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
 

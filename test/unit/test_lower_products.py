@@ -13,7 +13,7 @@ from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.types import element_type_of, sizes_of
-from tilewright.passes.fusion.lower_products import CHOICES, factors_of, lower_matmul, products_of
+from tilewright.passes.lowering.lower_products import CHOICES, factors_of, lower_matmul, products_of
 
 
 def product_of(types: str, ops: str = "") -> tuple[ModuleOp, MatmulOp]:

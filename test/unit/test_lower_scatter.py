@@ -13,7 +13,7 @@ from tilewright.dialects.index_expr import Var, format_exprs
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.types import sizes_of
-from tilewright.passes.fusion.lower_scatter import combines_at_once, lower_scatter, scatter_becomes_kernel
+from tilewright.passes.lowering.lower_scatter import combines_at_once, lower_scatter, scatter_becomes_kernel
 from tilewright.passes.rewrite import Remark, remarks_to
 
 PLACES: dict[str, tuple[str, str, list[object]]] = {

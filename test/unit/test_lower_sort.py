@@ -13,7 +13,7 @@ from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.sort import SortOp
 from tilewright.dialects.tw import indexing
 from tilewright.dialects.types import sizes_of
-from tilewright.passes.fusion.lower_sort import lower_sort
+from tilewright.passes.lowering.lower_sort import lower_sort
 
 ROWS, S_ROWS = "tensor<3x7x{}>", 'tensor<?x?x{}, #tw.shape<"s0, s0 + 2">>'
 CASES: dict[str, tuple[str, str, str, str]] = {

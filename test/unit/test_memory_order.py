@@ -15,7 +15,7 @@ from tilewright.dialects.dominance import verify_dominance
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import TransposeOp
-from tilewright.passes.host.memory_order import layout_of, memory_view, shows_memory
+from tilewright.passes.memory.memory_order import layout_of, memory_view, shows_memory
 
 X, T, ROWS = "tensor<3x5xf32>", "tensor<5x3xf32>", 'tensor<?x5xf32, #tw.shape<"s0, 5">>'
 

@@ -8,7 +8,7 @@ from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import Operation
 
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion import naming
+from tilewright.passes.kernels import naming
 
 MODULE = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %e = tw.exp %x : tensor<4xf32>

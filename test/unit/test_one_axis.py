@@ -11,7 +11,7 @@ from tilewright.dialects.index_expr import format_exprs
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.tk.domain import reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion.one_axis import one_axis
+from tilewright.passes.kernels.one_axis import one_axis
 
 X, Y, S, P = "tensor<4x6x5xf32>", "tensor<4x12xf32>", "tensor<5xf32>", "tensor<24x5xf32>"
 TEXT = f"""func.func @main(%x: {X}, %y: {Y}) -> ({S}, {P}) {{

@@ -22,10 +22,10 @@ from tilewright.frontend.cli.irdl import command as irdl_command
 from tilewright.frontend.errors import BadOptionValue, UnknownOption
 from tilewright.frontend.options import make_options, options_of_target
 from tilewright.frontend.tool_io import parse_module
+from tilewright.passes.driver import Rewrite
 from tilewright.passes.insertions import insert_passes
 from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline, with_facts
 from tilewright.passes.registry import register_pass
-from tilewright.passes.tensor.driver import Rewrite
 from tilewright.targets.registry import Target, emitter, pipeline, register_target, target, target_for
 
 THREE_NEGS = """

@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.index_expr import as_expr, dim
 from tilewright.dialects.tk.access import IndexOp
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.passes.schedule.positions import Positions
+from tilewright.passes.kernels.positions import Positions
 
 CASES: dict[str, tuple[str, str, str | None, str | None]] = {
     # axes, body, what it is, what it is where ranges must say so

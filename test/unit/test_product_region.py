@@ -7,7 +7,7 @@ from kernels_harness import Kernel, kernels_of, module_of
 
 from tilewright.dialects.index_expr import Var, dim
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion.product_region import Region, find_region
+from tilewright.passes.products.product_region import Region, find_region
 
 TENSORS = {
     **{"q": "f32 6, 4", "k": "f32 7, 4", "v": "f32 7, 5", "g": "f32 6, 5", "l": "f32 6", "t": "f32 6"},

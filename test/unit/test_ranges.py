@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i64
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.index_expr import as_expr, parse_expr
-from tilewright.passes.schedule.ranges import Range, decided, range_of, range_of_expr
+from tilewright.passes.kernels.ranges import Range, decided, range_of, range_of_expr
 
 Value = Callable[..., Any]
 WHOLE: dict[type[Operation], Value] = {

@@ -6,7 +6,7 @@ from tk_harness import parse
 from xdsl.dialects.func import FuncOp
 
 from tilewright.dialects.index_expr import format_exprs
-from tilewright.passes.host.returned import Returned, returned_by
+from tilewright.passes.memory.returned import Returned, returned_by
 
 X, T, R = "tensor<3x5xf32>", "tensor<5x3xf32>", "tensor<3x2xf32>"
 E = f"%e = tw.exp %x : {X}\n"

@@ -11,7 +11,7 @@ from tilewright.dialects.index_expr import format_exprs
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion.row_sums import Sums, sum_rows_first, sums_of
+from tilewright.passes.products.row_sums import Sums, sum_rows_first, sums_of
 
 TENSORS = {
     **{

@@ -10,7 +10,7 @@ from xdsl.ir import Attribute, Block
 
 from tilewright.dialects.tk.arith import CmpFOp, CmpIOp
 from tilewright.dialects.types import ELEMENT_TYPES
-from tilewright.passes.fusion.scalar_builder import InsertingBuilder, ScalarBuilder, constant_op, scalar_attr
+from tilewright.passes.kernels.scalar_builder import InsertingBuilder, ScalarBuilder, constant_op, scalar_attr
 
 HERE = FileLineColLoc(StringAttr("m.py"), IntAttr(3), IntAttr(0))
 TYPES = {**ELEMENT_TYPES, "index": IndexType()}

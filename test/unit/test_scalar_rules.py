@@ -21,8 +21,8 @@ from tilewright.dialects.tw.bits import BitcastOp
 from tilewright.dialects.tw.float8 import DecodeFloat8Op, EncodeFloat8Op
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.types import ELEMENT_TYPES, sizes_of
-from tilewright.passes.fusion.kernel_builder import KernelBuilder
-from tilewright.passes.fusion.scalar_rules import FLOAT_ROWS, FUNCTIONS, INTEGER_ROWS, has_rule, lower
+from tilewright.passes.kernels.kernel_builder import KernelBuilder
+from tilewright.passes.lowering.scalar_rules import FLOAT_ROWS, FUNCTIONS, INTEGER_ROWS, has_rule, lower
 
 KINDS = (*FLOATS, *INTEGERS, "i1")
 OPS = sorted({*FLOAT_ROWS, *INTEGER_ROWS, *FUNCTIONS}, key=lambda op: op.name)

@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.passes.host.second_stores import store_of, stored_again, take_operands, viewed
-from tilewright.passes.host.views import behind
+from tilewright.passes.memory.views import behind
 
 X, T, F = "tensor<4x6xf32>", "tensor<6x4xf32>", "tensor<24xf32>"
 PLAIN = f'tk.store %1, %o[d0, d1] : f32, {X} loc("m.py":5:1)'

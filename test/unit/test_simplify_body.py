@@ -7,7 +7,7 @@ from xdsl.parser import Parser
 
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion.body import simplify_body
+from tilewright.passes.kernels.body import simplify_body
 
 PARTS = "tensor<8xf32>", "tensor<8xf64>", "tensor<8xbf16>"
 F32, F64, BF16 = PARTS

@@ -8,8 +8,8 @@ from xdsl.dialects.builtin import f32
 
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.passes.fusion.contents import Bodies
-from tilewright.passes.fusion.scalar_builder import constant_op
 from tilewright.passes.fusion.sizes import KernelSizes, SizesTogether, distinct_ops
+from tilewright.passes.kernels.scalar_builder import constant_op
 
 ROW = "tensor<8xf32>"
 LOAD = f"%0 = tk.load %a[d0] : {ROW} -> f32\n"

@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from tilewright.dialects.index_expr import Var, dim, parse_exprs
-from tilewright.passes.fusion.body import solve_axes
+from tilewright.passes.kernels.body import solve_axes
 
 READER = (6, 7)
 SOLVED = {

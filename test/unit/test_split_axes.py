@@ -14,7 +14,7 @@ from tilewright.dialects.index_expr import Var, parse_expr
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion import body
+from tilewright.passes.kernels import body
 
 
 def module_of(size: str, source: str, made: str, ops: str) -> ModuleOp:

@@ -7,9 +7,9 @@ from kernels_harness import Kernel, kernels_of, module_of
 from xdsl.ir import OpResult
 
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion.body import loads_of
 from tilewright.passes.fusion.contents import Bodies
 from tilewright.passes.fusion.staying import only_reader, reads_all, stays
+from tilewright.passes.kernels.body import loads_of
 
 READER: Kernel = ("6, 6", "%0 = load p[d0, d1]\nstore %0, r[d0, d1]")
 OTHERS: dict[str, Kernel] = {

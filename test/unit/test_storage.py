@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import f32
 from xdsl.dialects.func import FuncOp
 
 from tilewright.dialects.index_expr import parse_expr
-from tilewright.passes.host.storage import Place, Storage, layout_of_result
+from tilewright.passes.host.storage import Place, Storage
+from tilewright.passes.memory.stated import layout_of_result
 
 WHOLE = "3, 5 at 0 by 5, 1"
 

@@ -17,7 +17,7 @@ from tilewright.dialects.index_expr import format_exprs, parse_exprs
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.types import tensor_type
 from tilewright.passes.host.stored_views import other_readers, store_view
-from tilewright.passes.host.views import behind
+from tilewright.passes.memory.views import behind
 from tilewright.passes.rewrite import counting_rewrites
 
 EXP = "%1 = math.exp %0 : f32 tk.store %1, %o[{at}] : f32, {x}"

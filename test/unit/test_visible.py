@@ -12,7 +12,7 @@ from tk_harness import parse, run
 from tilewright.dialects.index_expr import Var, parse_expr
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.passes.schedule.positions import Positions
+from tilewright.passes.kernels.positions import Positions
 from tilewright.passes.schedule.visible import Span, View
 
 ROWS = 8

@@ -11,7 +11,7 @@ from tilewright.dialects.index_expr import Var, format_exprs, parse_exprs
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import tensor_type
-from tilewright.passes.fusion.whole_axes import join_axes
+from tilewright.passes.products.whole_axes import join_axes
 
 
 def module_of(sizes: str, body: str, result: str) -> tuple[ModuleOp, KernelOp]:

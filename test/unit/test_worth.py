@@ -7,9 +7,9 @@ from itertools import pairwise
 import pytest
 from kernels_harness import Kernel, differences, kernels_of, module_of
 
-from tilewright.passes.fusion.body import loads_of
 from tilewright.passes.fusion.inline import producer_of
 from tilewright.passes.fusion.worth import Memory, computing_costs_less, recompute_costs_more, waits
+from tilewright.passes.kernels.body import loads_of
 
 NEAR, FAR = Memory(1, far=False), Memory(128, far=True)
 WIDENS = "it only widens what is stored, as those that read it can"

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.index_expr import format_exprs
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion.body import reduced_axes
 from tilewright.passes.fusion.written_out import use_results, written_out
+from tilewright.passes.kernels.body import reduced_axes
 
 TENSORS = {
     **{

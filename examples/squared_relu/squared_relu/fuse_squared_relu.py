@@ -9,8 +9,8 @@ from tilewright import register_pass
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.elementwise_binary import MaximumOp, MulOp
 from tilewright.dialects.types import element_type_of, is_float
+from tilewright.passes.driver import Rewrite
 from tilewright.passes.rewrite import skip
-from tilewright.passes.tensor.driver import Rewrite
 
 from .dialect import SquaredReluOp
 

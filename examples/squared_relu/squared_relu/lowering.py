@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
-from tilewright.passes.fusion.scalar_builder import ScalarBuilder
+from tilewright.passes.kernels.scalar_builder import ScalarBuilder
 
 from .dialect import SquaredReluOp
 

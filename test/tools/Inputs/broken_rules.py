@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 import tilewright
 from tilewright.dialects.tw.elementwise import ExpOp, NegOp
-from tilewright.passes.tensor.driver import Rewrite
+from tilewright.passes.driver import Rewrite
 
 
 @tilewright.register_pass("looks-up", on=ExpOp)

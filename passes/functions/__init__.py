@@ -1,0 +1,1 @@
+"""Rewrites of one outlined function each: its axes, its arithmetic, its loads."""

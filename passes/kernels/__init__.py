@@ -1,0 +1,1 @@
+"""What a kernel is: facts about its body, and the pieces that build and rewrite one."""

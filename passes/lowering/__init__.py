@@ -1,0 +1,1 @@
+"""Tensor ops to kernels: a lowering per op family."""

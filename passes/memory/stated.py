@@ -1,0 +1,40 @@
+"""Layouts as `tw.strides` states them, of arguments and results of functions, and of what calls return."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.hints import isa
+
+from tilewright.dialects.index_expr import ZERO, Expr, parse_exprs, row_major_strides
+from tilewright.dialects.tw.base import STRIDES, stated_strides
+from tilewright.dialects.types import sizes_of, sizes_of_type
+
+from .layouts import Layout, dense
+from .result_memory import result_attributes
+
+
+def layout_at_edge(sizes: tuple[Expr, ...], attrs: Mapping[str, Attribute]) -> Layout:
+    """The layout of an argument or result of which so much is said: row-major, if nothing."""
+    return Layout(ZERO, sizes, stated_strides(attrs) or row_major_strides(sizes))
+
+
+def layout_of_result(op: Operation, index: int) -> Layout:
+    """What `tw.strides` on the op says, else row-major."""
+    sizes = sizes_of(op.results[index])
+    strides = op.attributes.get(STRIDES)
+    if strides is not None and isa(strides, ArrayAttr[StringAttr]) and index < len(strides):
+        return Layout(ZERO, sizes, parse_exprs(strides.data[index].data))
+    return dense(sizes)
+
+
+def result_strides(function: FuncOp) -> list[tuple[Expr, ...] | None]:
+    """The strides that each result must have, None of what is no tensor."""
+    types: tuple[Attribute, ...] = function.function_type.outputs.data
+    return [
+        layout_at_edge(sizes_of_type(type_), attrs).strides if type_.name == TensorType.name else None
+        for type_, attrs in zip(types, result_attributes(function), strict=True)
+    ]

@@ -1,0 +1,1 @@
+"""Reductions across kernels: where terms are summed, in how many parts, which statistics are stored."""

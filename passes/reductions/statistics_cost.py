@@ -1,0 +1,73 @@
+"""What it moves and computes to make a result of a kernel again in the kernel that reads it."""
+
+from __future__ import annotations
+
+from xdsl.ir import Operation, OpResult, SSAValue
+
+from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
+
+from ..fusion.cost import MEMORY_BYTE_COST, body_cost, count, evaluations
+from ..kernels.body import loads_of
+from ..kernels.facts import Body
+
+
+def costs_more(
+    kernel: KernelOp,
+    wide: list[OpResult],
+    reader: KernelOp,
+    body: Body,
+    found: list[SSAValue],
+    ops: list[Operation],
+    spared: int,
+) -> str | None:
+    """Compare what is moved, and what is computed again, with writing `wide` and reading it.
+
+    `spared` are the bytes that are read for `wide` alone.
+    """
+    written = sum(count(sizes_of(value)) * bytes_of(element_type_of(value)) for value in wide)
+    statistics = sum(
+        count([kernel.space[a] for a in sorted(body.domains[value])]) * bytes_of(value.type)
+        for value in found
+    )
+    moved = 2 * statistics + _read(kernel, reader, [op for op in ops if isinstance(op, LoadOp)]) - spared
+    if moved * 10 > 2 * written * 9:
+        return f"to make it again would move {moved} bytes of {2 * written}"
+    evaluated = max(
+        sum(evaluations(load.subscripts, reader.space) for load in places(value, reader)) for value in wide
+    )
+    extra, saved = body_cost(ops) * evaluated, (2 * written - moved) * MEMORY_BYTE_COST
+    return f"making it again costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
+
+
+def places(value: SSAValue, reader: KernelOp) -> list[LoadOp]:
+    """A load of `value` for each place at which `reader` reads it."""
+    loads = loads_of(reader.sources[list(reader.operands).index(value)])
+    return list({(load.map, *load.operands): load for load in loads}.values())
+
+
+def bytes_spared(kernel: KernelOp, body: Body, stores: list[StoreOp], found: list[SSAValue]) -> int:
+    """Bytes that `kernel` reads for nothing but `stores`, what these take of reductions apart."""
+    others = [op for op in body.sinks() if op not in stores]
+    others += [value.op for value in found if isinstance(value, OpResult)]
+    stays = {op.buffer for op in body.closure(others, frozenset[SSAValue]()) if isinstance(op, LoadOp)}
+    return sum(_touched(kernel, source, loads_of(source)) for source in kernel.sources if source not in stays)
+
+
+def _read(kernel: KernelOp, reader: KernelOp, loads: list[LoadOp]) -> int:
+    """Bytes that `loads` of `kernel` touch of what `reader` does not read yet."""
+    operands = dict(zip(kernel.sources, kernel.operands, strict=True))
+    sources = dict.fromkeys(load.buffer for load in loads)
+    return sum(
+        _touched(kernel, source, [load for load in loads if load.buffer is source])
+        for source in sources
+        if operands[source] not in reader.operands
+    )
+
+
+def _touched(kernel: KernelOp, source: SSAValue, loads: list[LoadOp]) -> int:
+    """Bytes of `source` that `loads` read, each place once."""
+    places = {load.map: load for load in loads}
+    elements = sum(evaluations(load.subscripts, kernel.space) for load in places.values())
+    return min(elements, count(sizes_of(source))) * bytes_of(element_type_of(source))

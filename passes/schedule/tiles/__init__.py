@@ -1,0 +1,1 @@
+"""Blocks of tiles, for GPUs: their choice, and how they are written."""

@@ -1,0 +1,199 @@
+"""Blocks for chained products: the rows of one program, how many keys it takes at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import gcd, inf
+
+from xdsl.dialects.builtin import i1
+
+from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.compute import RandomOp
+from tilewright.dialects.tk.domain import axes_of_exprs
+from tilewright.dialects.tk.kernels import FuncOp
+
+from ...kernels.chains import Chain
+from ...kernels.facts import Body
+from ...kernels.listed import find_listing
+from ...rewrite import skip
+from ..blocks import Blocks, power_of_two
+from ..cost import estimate, is_expensive
+from ..live import live_bits
+from .lanes_needed import lanes_needed
+from .product_blocks import Limits
+
+_LEAST = 16
+"""Matrix units take no smaller sides."""
+DEEPEST = 256
+"""Elements that a program can hold of each of its rows, along an axis beside the chain."""
+DEEPEST_GRAD = 128
+"""The same for gradients of what a library knows as attention, where f32 has two products and two sums."""
+PROGRAMS = 128
+"""So many keep a GPU busy."""
+_BEFORE = 64
+"""Rows of a program, as far as one can say before there are blocks: with more, it has twice the warps."""
+
+_TILES = ((128, 64), (128, 32), (64, 64), (64, 32), (64, 16), (32, 32), (32, 16), (16, 16))
+"""Rows, and how far a step goes: of halves, the best first."""
+_MOST_WARPS = 8
+_ROOM, _ROOM_BESIDE_FACTORS, _ROOM_OF_WIDE_WARPS = 205, 170, 85
+"""Registers of a lane for sums and scores, of 255; where matrix units take factors from registers, too; where
+warps have 64 lanes."""
+_DRAWING = 6
+"""Registers that a random number takes while it is made, of each score."""
+_REUSED = 0.8
+"""Of the numbers that a step has live of each score, so many have a register at once."""
+_VECTORS = 4
+"""Vectors along the chain where warps have 64 lanes: gradients of attention have two, a mask is one more."""
+_TRUTHS = 64
+"""Scalar registers for the truth values of a step, of 102: in warps of 64 lanes each takes a pair."""
+
+
+def keep_busy(batches: int, rows: Expr) -> bool:
+    """Whether a chain has enough programs for a GPU, with so many batches of `rows`."""
+    return batches * -(-estimate(rows) // _BEFORE) >= PROGRAMS
+
+
+def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Blocks | None:
+    """The blocks of chained products; None where a program cannot hold what it must."""
+    held: dict[int, int] = {}
+    for axis in chain.held:
+        size = func.space[axis].constant
+        if size is None or size > DEEPEST:
+            skip(func, f"chained products without tiles: axis {axis} of size {func.space[axis]} is not held")
+            return None
+        held[axis] = power_of_two(max(_LEAST, size))
+    half = chain.multiplies_halves
+    rows, step = (_of_halves if half else _of_floats)(func, chain, held, limits)
+    listing = find_listing(func.body.block.ops, chain.along)
+    lists = () if listing is None else ((listing.axis, 1),)
+    if listing is not None:  # a block that is listed holds whole ones of rows and of steps
+        rows, step = gcd(rows, *listing.rows(chain.row)), gcd(step, listing.size)
+    largest = rows * max(step, *held.values())
+    warps = _warps_of_halves(largest) if half else _warps_of_floats(largest, chain, limits.lanes)
+    if half and limits.lanes > 32:
+        truths = 2 * _truths(func, {**held, **dict(lists), chain.row: rows, chain.along: step}, chain)
+        while step > _LEAST and truths * rows * step > _TRUTHS * warps * limits.lanes:
+            step //= 2
+    loops = (*((a, 1) for a in chain.around), *lists, (chain.along, step))
+    inside = {chain.row, *held, *dict(loops)}
+    batches = [a for a in range(len(func.space)) if a not in inside]
+    return Blocks(
+        (*((a, 1) for a in batches), (chain.row, rows), *held.items(), *loops),
+        len(batches) + 1,
+        warps=warps,
+        stages=2 if half and _in_shared(chain, held, rows, step) <= limits.shared * 1024 else 1,
+        index=bits,
+        product="tf32" if limits.tf32 and not half else "ieee",
+        kind="chain",
+        varied=() if lists else (chain.row, chain.along),
+    )
+
+
+def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits) -> tuple[int, int]:
+    """Rows, and a step along the chain: the largest tile of scores that has room.
+
+    What is done once per row, or once per step, is then shared by more.
+    """
+    draws = _draws(func)
+    live = live_bits(Body.of(func.body.block), frozenset((chain.row, chain.along))) / 32 + draws * _DRAWING
+    outer = _columns(chain, held)
+    fragments = 0 if limits.from_shared else sum(held[f.axis] for f in chain.inner) // 2
+    sizes = func.space[chain.row], func.space[chain.along]
+    wide = limits.lanes > 32
+    room = _ROOM if limits.from_shared else _ROOM_OF_WIDE_WARPS if wide else _ROOM_BESIDE_FACTORS
+    rows = step = _LEAST
+    for tile in _TILES:
+        if wide and tile[1] > _LEAST and _loads_crowd(func, chain, held, *tile, limits.shared):
+            continue
+        rows, step = (_limited(n, size) for n, size in zip(tile, sizes, strict=True))
+        lanes = _warps_of_halves(rows * max(step, *held.values())) * limits.lanes
+        taken = (rows * (outer + fragments) + _REUSED * rows * step * live) / lanes
+        # two sums of more than 128 columns each: products of 64 rows and two groups of warps take more
+        crowded = outer > DEEPEST and (step > _LEAST or (draws and rows > 32))
+        if taken <= room and not crowded and _in_shared(chain, held, rows, step) <= _shared(limits):
+            break
+    return rows, step
+
+
+def _columns(chain: Chain, held: Mapping[int, int]) -> int:
+    """Of all sums that a program keeps."""
+    return sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
+
+
+def _loads_crowd(
+    func: FuncOp, chain: Chain, held: Mapping[int, int], rows: int, step: int, shared: int
+) -> bool:
+    """Whether a step of more than 16 takes too many registers where loads do not wait in shared memory.
+
+    Each lane has 16 of a vector along the chain then, as matrix units spread them.
+    """
+    outer = _columns(chain, held)
+    several = len(chain.inner) > 1 and outer > 128
+    vectors = len(_vectors(func, chain, held)) > _VECTORS
+    return step > 32 or several or vectors or 2 * (rows + step) * sum(held.values()) > shared * 1024
+
+
+def _vectors(func: FuncOp, chain: Chain, held: Mapping[int, int]) -> list[LoadOp]:
+    """What is loaded for each step, for all rows alike."""
+    loads = [op for op in func.body.block.ops if isinstance(op, LoadOp)]
+    axes = {op: axes_of_exprs(op.subscripts) for op in loads}
+    return [op for op, used in axes.items() if chain.along in used and used.isdisjoint({chain.row, *held})]
+
+
+def _warps_of_halves(largest: int) -> int:
+    return _MOST_WARPS if largest >= 128 * 64 else 4
+
+
+def _shared(limits: Limits) -> float:
+    """Bytes of shared memory, where loads wait for their turn there."""
+    return limits.shared * 1024 if limits.lanes == 32 else inf
+
+
+def _of_floats(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits) -> tuple[int, int]:
+    """The same of f32, for which there is no matrix unit: each thread holds what it multiplies."""
+    widest, alone = max(held.values()), len(chain.inner) == 1
+    rows = 32 if widest <= 128 and alone else 16
+    outer = _columns(chain, held)
+    step = 32 if alone or outer <= 128 else _LEAST
+    crowded = bool(chain.sums) or (widest > 64 and _draws(func))
+    if widest >= 64 and (alone or crowded):
+        step = _LEAST  # what a thread multiplies is as long as a head; beside it stand numbers, rows to sum
+    while step > _LEAST and (rows + step) * sum(held.values()) * 4 > limits.shared * 1024:
+        step //= 2
+    return _limited(rows, func.space[chain.row]), _limited(step, func.space[chain.along])
+
+
+def _warps_of_floats(largest: int, chain: Chain, lanes: int) -> int:
+    """More threads where each would hold too much of the largest tile; whatever the lanes of a warp."""
+    most = 32 * 128 if len(chain.inner) == 1 else 16 * 64
+    return max(4, 256 // lanes) if largest >= most else 4
+
+
+def _in_shared(chain: Chain, held: dict[int, int], rows: int, step: int) -> int:
+    """Bytes of halves that a program keeps of its rows, and of the blocks of two steps."""
+    kept = rows * sum(held[f.axis] for f in chain.inner)
+    return 2 * (kept + 2 * step * sum(held[f.axis] for f in chain.products))
+
+
+def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:
+    """How many truth values there are of each row and element of a step, what leads to a list's apart.
+
+    A function that costs much asks for one more: it is computed by cases.
+    """
+    body = Body.of(func.body.block)
+    needed = lanes_needed(body, blocks)
+    single = {axis for axis, size in blocks.items() if size == 1}
+    tests = [op for op in body.ops if any(result.type == i1 for result in op.results)]
+    own = sum({chain.row, chain.along} <= needed[op] and single.isdisjoint(needed[op]) for op in tests)
+    functions = [op for op in body.ops if op.name.startswith("math.") and is_expensive(op)]
+    return own + sum(chain.along in needed[op] for op in functions)
+
+
+def _draws(func: FuncOp) -> bool:
+    return any(isinstance(op, RandomOp) for op in func.body.block.ops)
+
+
+def _limited(block: int, size: Expr) -> int:
+    return block if size.constant is None else min(block, power_of_two(max(_LEAST, size.constant)))
