@@ -58,9 +58,9 @@ faults: $(READY)
 
 # Rewrites what is generated from the code; a test fails when it is stale.
 docs: $(READY)
-	$(BIN)/python -m tilewright.frontend.op_reference docs/ops.md
-	$(BIN)/python -m tilewright.frontend.pass_reference docs/passes.md
-	$(BIN)/python -m tilewright.frontend.error_reference docs/errors.md
+	$(BIN)/python -m tilewright.frontend.tools.op_reference docs/ops.md
+	$(BIN)/python -m tilewright.frontend.tools.pass_reference docs/passes.md
+	$(BIN)/python -m tilewright.frontend.tools.error_reference docs/errors.md
 
 $(READY): .ci/requirements.txt .ci/constraints.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)

@@ -22,7 +22,7 @@ from torch._inductor import config
 from torch._inductor.graph import GraphLowering
 
 from benchmarks.timing import tree_cpu_seconds
-from tilewright.frontend.gpu_runtime import GpuCode
+from tilewright.frontend.runtime.gpu_runtime import GpuCode
 
 _KERNELS: list[int] = []
 """Kernels of each graph."""

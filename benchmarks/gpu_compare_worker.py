@@ -26,8 +26,8 @@ from torch._inductor.scheduler import BaseSchedulerNode, ExternKernelSchedulerNo
 from torch._inductor.scheduler import NopKernelSchedulerNode
 
 from benchmarks.gpu_traffic import Call, calls_of, touched
-from tilewright.frontend.graph import Graph
-from tilewright.frontend.lower import lower
+from tilewright.frontend.fx.graph import Graph
+from tilewright.frontend.runtime.lower import lower
 from tilewright.passes.pipeline import PIPELINES
 from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.registry import Target, register_target

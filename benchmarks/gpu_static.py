@@ -33,10 +33,10 @@ from tilewright.dialects.diagnostics import TilewrightError
 from tilewright.dialects.index_expr import Var
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.types import sizes_of
-from tilewright.frontend.dtypes import DTYPES as TORCH_TYPES
-from tilewright.frontend.graph import Graph
-from tilewright.frontend.lower import lower
-from tilewright.frontend.reference_runtime import placed, result_layouts
+from tilewright.frontend.fx.dtypes import DTYPES as TORCH_TYPES
+from tilewright.frontend.fx.graph import Graph
+from tilewright.frontend.runtime.lower import lower
+from tilewright.frontend.runtime.reference_runtime import placed, result_layouts
 from tilewright.passes.manager import parse_pipeline, run_pipeline, with_facts
 from tilewright.passes.pipeline import PIPELINES
 from tilewright.targets.gpu_triton.architectures import architecture

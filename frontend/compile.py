@@ -15,28 +15,28 @@ from torch.fx import GraphModule
 from tilewright.dialects.diagnostics import CannotCompile
 from tilewright.targets.registry import known_devices, target, target_for
 
-from .aliases import made_anew
-from .aten_runtime import run_by_aten, warn_once
-from .call import Boxed, Run, make_call, no_work
+from .cache.graph_details import our_entries
+from .cache.kept_graph import keeping, key_of
 from .collector import collector_paused
-from .compiling import Building, Compiled, Compiling, call_of
 from .decompositions.table import decompositions
 from .decompositions.upsampling import resized_images
-from .devices import placement
 from .environment import Environment
 from .errors import NoTargetForDevice
-from .fallback import report
-from .fx_import import import_fx
-from .graph import Graph
-from .graph_details import our_entries
-from .kept_graph import keeping, key_of
-from .kept_results import Order, chosen_orders, in_orders, report_strides, seen_by_caller
-from .locations import argument_name
+from .fx.aliases import made_anew
+from .fx.devices import placement
+from .fx.fx_import import import_fx
+from .fx.graph import Graph
+from .fx.kept_results import Order, chosen_orders, in_orders, report_strides, seen_by_caller
+from .fx.locations import argument_name
+from .fx.true_types import correct_types
 from .options import Options
-from .request import Request, build
+from .runtime.aten_runtime import run_by_aten, warn_once
+from .runtime.call import Boxed, Run, make_call, no_work
+from .runtime.compiling import Building, Compiled, Compiling, call_of
+from .runtime.fallback import report
+from .runtime.request import Request, build
 from .torch_internals import tokens_inside, traced_as, tracing_context
 from .trace import Record, Trace
-from .true_types import correct_types
 
 LOGGER = logging.getLogger("tilewright.compile")
 
@@ -51,7 +51,7 @@ def compile_captured(
     """Compile one Dynamo graph; the backward graph is compiled with it or on its first use."""
     from torch._dynamo.backends.common import AotAutograd
 
-    from .partition import partition
+    from .joint.partition import partition
 
     if any(isinstance(p, torch.nn.Parameter) and p.is_inference() for p in example_inputs):
         options = replace(options, freeze=False)  # they change without a trace

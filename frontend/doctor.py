@@ -140,7 +140,7 @@ def _gpu(environment: Environment) -> Finding:
 
     from tilewright.targets.gpu_triton.architectures import architecture
 
-    from .gpu_runtime import libraries
+    from .runtime.gpu_runtime import libraries
 
     if not torch.cuda.is_available():
         return Finding(

@@ -20,8 +20,8 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.plugins import added_by
 from tilewright.passes.manager import Dump, module_text
 
-from .check_writer import pass_flags
-from .tool_io import make_folder
+from .tools.check_writer import pass_flags
+from .tools.tool_io import make_folder
 
 IMPORT_STAGE = "00-import.mlir"
 _PACKAGES = ("tilewright", "torch", "xdsl", "triton")

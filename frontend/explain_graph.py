@@ -16,7 +16,7 @@ from tilewright.dialects.th.memory import ArenaOp
 from tilewright.dialects.tk.group import GroupOp, PartOp
 from tilewright.dialects.tk.kernels import FuncOp as KernelOp
 
-from .graph import Fallback
+from .fx.graph import Fallback
 from .trace import Trace
 
 BY_DESIGN = "TW1100"

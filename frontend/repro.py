@@ -20,9 +20,9 @@ from tilewright.passes.manager import module_text
 from tilewright.targets.registry import target
 
 from .check.errors import WrongCode
-from .check_writer import pass_flags
 from .dump import load_flags, repro_header, versions
-from .request import Request
+from .runtime.request import Request
+from .tools.check_writer import pass_flags
 
 SEED = 0
 
@@ -47,7 +47,7 @@ def with_repro(
 
 
 def _pipeline(request: Request) -> Sequence[object]:
-    from .lower import pipeline_of
+    from .runtime.lower import pipeline_of
 
     return pipeline_of(request)
 

@@ -13,14 +13,14 @@ from xdsl.dialects.builtin import ModuleOp
 from tilewright.dialects.diagnostics import TilewrightError
 from tilewright.passes.manager import PassRun, Timing
 
-from .code import Code
-from .graph import Graph
+from .fx.graph import Graph
+from .runtime.code import Code
 
 if TYPE_CHECKING:
     from torch.fx import GraphModule
 
-    from .call import Boxed
     from .check.session import SemanticCheck
+    from .runtime.call import Boxed
 
 
 class Observer(Protocol):

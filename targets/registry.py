@@ -30,10 +30,10 @@ class Target:
     name: str
     """What `options={"target": ...}` says."""
     build: Code
-    """`(graph, request) -> run`, typed in frontend/request.py; `run` maps a list of arguments to results.
+    """`(graph, request) -> run`, typed in frontend/runtime/request.py; `run` takes and returns a list.
 
-    Where compilers take long, a `Building` of frontend/compiling.py lets the next graph be lowered meanwhile.
-    Most begin with `lower(graph, request)` of frontend/lower.py, which runs the pipeline."""
+    Where compilers take long, a `Building` of frontend/runtime/compiling.py lets the next one be lowered.
+    Most begin with `lower(graph, request)` of frontend/runtime/lower.py, which runs the pipeline."""
     pipeline: tuple[str, ...] = ()
     """Passes in order, with options as `-p` takes them; also `tilewright-opt --pipeline=<name>`."""
     emitters: Mapping[str, Code] = field(default_factory=dict[str, Code])
@@ -51,7 +51,7 @@ OWN: Mapping[str, Target] = {
     for target in (
         Target(
             name="cpu_openmp",
-            build="tilewright.frontend.native_runtime:build_cpu",
+            build="tilewright.frontend.runtime.native_runtime:build_cpu",
             pipeline=PIPELINES["cpu"],
             emitters={"cpp": "tilewright.targets.cpu_openmp.emit:emit_cpp"},
             facts="tilewright.targets.cpu_openmp.isa:machine_facts",
@@ -59,22 +59,22 @@ OWN: Mapping[str, Target] = {
         ),
         Target(
             name="gpu_triton",
-            build="tilewright.frontend.gpu_runtime:build_gpu",
+            build="tilewright.frontend.runtime.gpu_runtime:build_gpu",
             pipeline=PIPELINES["gpu"],
             emitters={"triton": "tilewright.targets.gpu_triton.emit:emit_triton"},
-            facts="tilewright.frontend.gpu_runtime:machine_facts",
+            facts="tilewright.frontend.runtime.gpu_runtime:machine_facts",
             options={"wait_for_checks": False, "compile_workers": -1},
             devices=("cuda",),
         ),
         Target(
             name="gpu_emulated",
-            build="tilewright.frontend.emulated_runtime:build",
+            build="tilewright.frontend.runtime.emulated_runtime:build",
             pipeline=PIPELINES["gpu"],
-            facts="tilewright.frontend.gpu_runtime:torch_modes",
+            facts="tilewright.frontend.runtime.gpu_runtime:torch_modes",
         ),
         Target(
             name="reference",
-            build="tilewright.frontend.reference_runtime:build",
+            build="tilewright.frontend.runtime.reference_runtime:build",
         ),
     )
 }

@@ -26,11 +26,11 @@ from tilewright.dialects.tw.aten import ArgAttr, AtenOp, SizeAttr
 from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.types import sizes_of, tensor_type
 
-from ..carried import NUMBER, carried_operator
-from ..dtypes import CARRIERS, ELEMENTS, dtype_name, encode
 from ..errors import Unsupported
-from ..strides import kept_layout
-from ..symbols import Symbols
+from ..fx.carried import NUMBER, carried_operator
+from ..fx.dtypes import CARRIERS, ELEMENTS, dtype_name, encode
+from ..fx.strides import kept_layout
+from ..fx.symbols import Symbols
 from ..torch_internals import NONDETERMINISTIC, Operator, find_operator, is_view_operator, schema_of
 from .builder import Builder, FloatScalar
 

@@ -53,7 +53,7 @@ def _attention_backward(
     return tuple(op.results)
 
 
-# With dropout: the operators of `frontend/dropout_operators.py`
+# With dropout: the operators of `frontend/operators/dropout_operators.py`
 
 
 def _random_state(b: Builder, count: int | Expr, *, device: Any) -> SSAValue:

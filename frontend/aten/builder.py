@@ -19,10 +19,10 @@ from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
 from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of, tensor_type
 
-from ..dtypes import element_of_dtype
 from ..eager_facts import EagerFacts, facts_of
 from ..errors import Unsupported
-from ..symbols import Symbols
+from ..fx.dtypes import element_of_dtype
+from ..fx.symbols import Symbols
 
 Row = Callable[..., Any]
 Rows = Mapping[str, Row]

@@ -22,8 +22,8 @@ from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, MulOp, S
 from tilewright.dialects.tw.view import ReshapeOp, ReverseOp
 from tilewright.dialects.types import is_half, sizes_of
 
-from ..dtypes import CARRIERS, encode
 from ..errors import Unsupported
+from ..fx.dtypes import CARRIERS, encode
 from . import indexing, reduction, scatters, strided, view
 from .builder import Builder, Row, axis
 from .indexing import with_rank

@@ -11,8 +11,8 @@ from xdsl.ir import SSAValue
 from tilewright.dialects.tw.float8 import DecodeFloat8Op, EncodeFloat8Op
 from tilewright.dialects.types import FLOAT8, is_float
 
-from ..dtypes import dtype_name
 from ..errors import Unsupported
+from ..fx.dtypes import dtype_name
 from ..torch_internals import real_tensors
 from .builder import Builder, element_of
 

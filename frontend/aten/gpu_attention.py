@@ -18,8 +18,8 @@ from xdsl.ir import SSAValue
 from tilewright.dialects.tw.view import PadOp, SliceOp
 from tilewright.dialects.types import element_type, sizes_of, sizes_of_type
 
-from ..dtypes import CARRIERS
 from ..errors import Unsupported
+from ..fx.dtypes import CARRIERS
 from .aten import result_type
 from .attention_base import backward, by_kernel, forward
 from .builder import Builder, Row

@@ -197,7 +197,7 @@ def _log_of_running_sum(b: Builder, x: SSAValue, dim: int) -> SSAValue:
 
 
 def _linear_scan(b: Builder, x: SSAValue, factor: SSAValue, dim: int) -> SSAValue:
-    """The operator of `frontend/scan_operators.py`."""
+    """The operator of `frontend/operators/scan_operators.py`."""
     return b.emit(LinearScanOp(x, factor, axis(dim, len(b.sizes)))) if b.sizes else x
 
 

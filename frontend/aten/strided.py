@@ -16,8 +16,8 @@ from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
 from tilewright.dialects.types import sizes_of
 
 from ..errors import Unsupported, UnsupportedNode
-from ..locations import place_of
-from ..strides import Layout, layout_of
+from ..fx.locations import place_of
+from ..fx.strides import Layout, layout_of
 from .builder import Builder, Row, integer, integers
 
 

@@ -24,7 +24,7 @@ def aten_callback(case: Case) -> Callable[[Operation, Sequence[Any]], Sequence[A
     def call(op: Operation, operands: Sequence[Any]) -> Sequence[Any]:
         import torch
 
-        from ..fallback import aten_function
+        from ..runtime.fallback import aten_function
         from ..torch_internals import real_tensors
 
         given = torch.get_rng_state()

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 from tilewright.dialects.th.types import element_of_handle
 from tilewright.dialects.types import element_type_of
 
-from ..dtypes import DTYPES
+from ..fx.dtypes import DTYPES
 from ..torch_internals import real_tensors
 from .errors import WrongCode
 from .execute import Outcome, derived

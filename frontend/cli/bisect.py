@@ -20,7 +20,7 @@ from ..check.errors import NoFailure
 from ..check.failure import Failure, Oracle
 from ..check.session import Baseline
 from ..check.signature import function_named
-from ..check_writer import diff_text
+from ..tools.check_writer import diff_text
 from .failing import failing_options, passes_of, read_module
 
 _EPILOG = """\b

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from ..capture import Captured, capture, capture_script
-from ..tool_io import make_folder, write_text
+from ..tools.tool_io import make_folder, write_text
 from .errors import FailedScript, NothingCaptured
 from .subject import Named, takes_subject
 

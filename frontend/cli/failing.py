@@ -14,7 +14,7 @@ from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import parse_pipeline
 from tilewright.targets.registry import pipeline as target_pipeline
 
-from ..tool_io import load_passes, parse_module, read_text, verify_input
+from ..tools.tool_io import load_passes, parse_module, read_text, verify_input
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -62,6 +62,6 @@ def emitter_of(language: str | None) -> Callable[[ModuleOp], object] | None:
     """What emits that language, if one is asked for."""
     if language is None:
         return None
-    from ..translate_tool import emitter
+    from ..tools.translate_tool import emitter
 
     return emitter(language)

@@ -93,7 +93,7 @@ def _loaded(file: str) -> Any:
     """The array of a .npy file, or of a tensor that torch saved (.pt)."""
     try:
         if file.endswith(".pt"):
-            from ..run_module import saved_tensor
+            from ..runtime.run_module import saved_tensor
 
             return saved_tensor(file)
         found: Any = np.load(file, allow_pickle=False)

@@ -9,7 +9,7 @@ import click
 from tilewright.dialects.irdl_export import export_irdl
 from tilewright.dialects.registry import OWN_DIALECTS, foreign_dialects, registered_dialect
 
-from ..tool_io import load_passes, write_text
+from ..tools.tool_io import load_passes, write_text
 
 _EPILOG = """\b
 Examples:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import click
 
-from ..tool_io import load_passes
+from ..tools.tool_io import load_passes
 from .errors import MissingExtra
 
 _EPILOG = """\b

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..reference_page import write_page
 from ..scaffold.write import new_op
+from ..tools.reference_page import write_page
 
 _EPILOG = """\b
 Example:

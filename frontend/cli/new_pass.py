@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from ..reference_page import write_page
 from ..scaffold.write import LAYERS, new_pass, new_pass_in_tree
+from ..tools.reference_page import write_page
 
 _EPILOG = """\b
 Examples:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..opt_tool import arguments, main
+from ..tools.opt_tool import arguments, main
 from .tool import Tool
 
 command = Tool(main, arguments)

@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ..check.errors import NoFailure
 from ..check.failure import Oracle
-from ..check_writer import pass_flags
 from ..reduce.reducer import Reducer, readable_text
-from ..tool_io import write_text
+from ..tools.check_writer import pass_flags
+from ..tools.tool_io import write_text
 from .failing import emitter_of, failing_options, passes_of, read_module
 
 _EPILOG = """\b

@@ -17,7 +17,7 @@ from ..check.aten_callback import aten_callback
 from ..check.execute import is_array, run_on
 from ..check.inputs import Case
 from ..check.signature import Entry, entries
-from ..tool_io import load_passes, make_folder, parse_module, read_text, verify_input
+from ..tools.tool_io import load_passes, make_folder, parse_module, read_text, verify_input
 from .errors import CannotRun
 from .given import all_arguments, case_of, given_arrays
 from .subject import option_values
@@ -92,7 +92,7 @@ def command(
     if through in (INTERPRETER, FLOAT64):
         results = _interpreted(module, chosen, case, given, float64=through == FLOAT64)
     else:
-        from ..run_module import run_by_target
+        from ..runtime.run_module import run_by_target
 
         chosen_options = {"target": through, **option_values(options)}
         results = run_by_target(module, chosen, chosen_options, case.values, given)

@@ -199,7 +199,7 @@ def make_input(text: str) -> torch.Tensor:
     """`4x8xf32` is normal, `4xi64:0..100` uniform over [0, 100), `4xi1` true or false."""
     import torch
 
-    from ..dtypes import ELEMENTS
+    from ..fx.dtypes import ELEMENTS
 
     dtypes = {str(element): dtype for dtype, element in ELEMENTS.items()}
 

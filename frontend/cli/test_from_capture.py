@@ -13,8 +13,8 @@ from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline,
 from tilewright.targets.registry import pipeline as passes_of
 
 from ..capture import Captured, capture
-from ..check_writer import lit_test, pass_flags
-from ..tool_io import load_passes, parse_module, write_text
+from ..tools.check_writer import lit_test, pass_flags
+from ..tools.tool_io import load_passes, parse_module, write_text
 from .errors import NothingCaptured
 from .subject import Named, takes_subject
 

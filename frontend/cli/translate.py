@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..translate_tool import arguments, main
+from ..tools.translate_tool import arguments, main
 from .tool import Tool
 
 command = Tool(main, arguments)

@@ -17,8 +17,8 @@ from torch._ops import OperatorBase
 from torch.nn import functional
 from torch.nn.functional import linear
 
-from .. import dropout_attention
 from ..aten import foreign_rows
+from ..operators import dropout_attention
 from ..torch_internals import Operator
 from .antialiasing import resizings
 from .composites import composites

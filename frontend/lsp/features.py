@@ -10,7 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, NameLoc, StringAttr, UnknownLoc
 from xdsl.ir import Operation
 
-from ..op_reference import describe
+from ..tools.op_reference import describe
 from .source import Chunk, Definition, OpText, Placed, Range
 
 _MAX_LINE = 160

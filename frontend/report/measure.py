@@ -14,10 +14,10 @@ import torch
 
 from tilewright.targets.registry import code as code_at
 
-from ..call import make_call
-from ..frozen import with_setup
-from ..graph import Boundary
-from ..native_code import NativeCode, module_of
+from ..fx.graph import Boundary
+from ..runtime.call import make_call
+from ..runtime.frozen import with_setup
+from ..runtime.native_code import NativeCode, module_of
 from ..torch_internals import real_tensors
 
 _REPEATS, _MOST, _SECONDS = 5, 200, 0.06

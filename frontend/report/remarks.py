@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tilewright.passes.rewrite import Remark
 
-from ..graph import Fallback
+from ..fx.graph import Fallback
 from ..torch_internals import GraphBreak
 from .stages import Place
 

@@ -23,12 +23,12 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.passes.manager import PassRun
 from tilewright.passes.rewrite import Remark, remarks_to
 
-from ..call import Boxed
 from ..environment import Environment
-from ..graph import Argument, Graph, SizeOf
-from ..native_code import NativeCode
+from ..fx.graph import Argument, Graph, SizeOf
 from ..options import Options
-from ..tool_io import write_text
+from ..runtime.call import Boxed
+from ..runtime.native_code import NativeCode
+from ..tools.tool_io import write_text
 from ..torch_internals import GraphBreak
 from ..trace import Record, Trace
 from .measure import Measured, measure
@@ -57,7 +57,7 @@ class GraphRecord:
     _before: dict[Operation, str] | None = None
 
     def imported(self, graph: Graph) -> None:
-        from ..gpu_runtime import written_arguments
+        from ..runtime.gpu_runtime import written_arguments
 
         inputs = [graph.inputs[i] for i in written_arguments(graph)]
         self._written = tuple(source.index for source in inputs if isinstance(source, Argument))

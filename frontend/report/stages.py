@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import FileLineColLoc, LocationAttr, ModuleOp, NameLo
 from xdsl.ir import Operation
 from xdsl.printer import Printer
 
-from ..locations import location_of
+from ..fx.locations import location_of
 
 _VALUE = re.compile(r"%[\w$.-]+")
 _COMMENT = re.compile(r"(?://|#)\s*(?:\[[^\]]*\]\s*)?(.+):(\d+)(?: \(.*\))?\s*$")

@@ -12,7 +12,7 @@ from tilewright.dialects.registry import new_context
 from tilewright.passes.registry import PASSES, pass_names
 
 from ..cli.errors import CannotScaffold
-from ..tool_io import make_folder, write_text
+from ..tools.tool_io import make_folder, write_text
 
 HERE = Path(__file__).parent
 LAYERS = tuple(sorted({where.split(".")[2] for where in PASSES.values() if where.count(".") > 2}))

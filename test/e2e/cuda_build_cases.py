@@ -23,7 +23,7 @@ import torch
 from emulated_gpu import EmulatedGpu, emulated_gpu
 from torch import nn
 
-from tilewright.frontend import gpu_runtime
+from tilewright.frontend.runtime import gpu_runtime
 
 
 def compiled(function: Any, **how: Any) -> Any:

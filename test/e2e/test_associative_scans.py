@@ -12,10 +12,10 @@ from torch.fx import Graph, GraphModule
 
 from tilewright.frontend.compile import compile_aten
 from tilewright.frontend.environment import read_environment
-from tilewright.frontend.fx_import import import_graph
+from tilewright.frontend.fx.fx_import import import_graph
+from tilewright.frontend.operators.scan_operators import linear_leaves
 from tilewright.frontend.options import make_options
-from tilewright.frontend.request import Request
-from tilewright.frontend.scan_operators import linear_leaves
+from tilewright.frontend.runtime.request import Request
 
 TARGETS = ["cpu_openmp", "gpu_emulated"]
 MUL, ADD = torch.ops.aten.mul.Tensor, torch.ops.aten.add.Tensor

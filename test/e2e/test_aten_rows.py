@@ -12,7 +12,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.nn import functional as F
 
 from tilewright.dialects.interpreter import interpret
-from tilewright.frontend.fx_import import import_fx
+from tilewright.frontend.fx.fx_import import import_fx
 
 X = torch.arange(60.0).reshape(3, 4, 5) * 7 % 11 - 5
 AT, LAST = torch.tensor([0, 2, 1]), torch.tensor([4, -1, 0])

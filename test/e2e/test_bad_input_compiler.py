@@ -18,7 +18,7 @@ from threads import at_once
 from torch import Tensor
 from torch._dynamo.exc import BackendCompilerFailed
 
-from tilewright.frontend import aten_runtime
+from tilewright.frontend.runtime import aten_runtime
 from tilewright.targets.native import launch
 
 X = torch.linspace(-2, 2, 24).reshape(4, 6)

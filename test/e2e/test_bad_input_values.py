@@ -12,7 +12,7 @@ from torch._dynamo.exc import BackendCompilerFailed
 from torch.nn import functional
 
 import tilewright
-from tilewright.frontend import aten_runtime
+from tilewright.frontend.runtime import aten_runtime
 from tilewright.targets import registry
 
 HERE = __file__
@@ -130,7 +130,7 @@ def test_graph_inputs_without_a_plain_memory() -> None:
     from torch.fx import GraphModule, symbolic_trace
 
     from tilewright.frontend.errors import UnsupportedInput
-    from tilewright.frontend.fx_import import import_fx
+    from tilewright.frontend.fx.fx_import import import_fx
 
     gm = symbolic_trace(torch.nn.Identity())
     assert isinstance(gm, GraphModule)

@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 import tilewright
-from tilewright.frontend.dtypes import CARRIERS
+from tilewright.frontend.fx.dtypes import CARRIERS
 
 Function = Callable[..., Any]
 REFERENCE = {"target": "reference"}

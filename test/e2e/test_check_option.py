@@ -15,7 +15,7 @@ import pytest
 import torch
 
 from tilewright.frontend.dump import load_flags
-from tilewright.frontend.tool_io import load_passes
+from tilewright.frontend.tools.tool_io import load_passes
 from tilewright.passes.registry import TABLE, register_pass
 
 WRONG = Path(__file__).parents[1] / "tools" / "Inputs" / "turn_differences.py"

@@ -11,9 +11,9 @@ import torch
 from click.testing import CliRunner, Result
 
 from tilewright.dialects.diagnostics import TilewrightError
-from tilewright.frontend import opt_tool, translate_tool
 from tilewright.frontend.cli.errors import FailedCall
 from tilewright.frontend.cli.main import tilewright
+from tilewright.frontend.tools import opt_tool, translate_tool
 
 MODULE = """func.func @main(%x: tensor<4x8xf32>) -> tensor<4xf32> {
   %0 = tw.sum %x over [1] : tensor<4x8xf32> -> tensor<4xf32>

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from tilewright.frontend.frozen import Setup
+from tilewright.frontend.runtime.frozen import Setup
 
 X = torch.randn(8, 64)
 

@@ -10,7 +10,7 @@ from torch._dynamo.utils import counters
 
 from benchmarks.models import VOCABULARY, load
 from benchmarks.numerics import check_model
-from tilewright.frontend.aten_runtime import RunsByAten
+from tilewright.frontend.runtime.aten_runtime import RunsByAten
 
 SIGNS = torch.tensor([[0.5, -1.0, 2.0], [-0.25, 3.0, -4.0], [0.0, 1.0, -1.0]])
 SIZES = [(2, 5), (3, 7), (4, 8), (2, 16), (5, 13), (7, 3), (8, 32), (6, 17), (2, 33), (9, 11)]
@@ -107,7 +107,7 @@ def test_sizes_that_are_rounded():
         torch.testing.assert_close(compiled(x), blocks(x))
 
 
-@pytest.mark.filterwarnings("error::tilewright.frontend.aten_runtime.RunsByAten")
+@pytest.mark.filterwarnings("error::tilewright.frontend.runtime.aten_runtime.RunsByAten")
 def test_sizes_that_are_multiplied_by_fractions():
     def resized(x: torch.Tensor) -> torch.Tensor:
         longer, shorter = x.new_ones(int(1.25 * x.shape[1])), x.flatten()[: int(x.shape[1] / 2)]
@@ -120,7 +120,7 @@ def test_sizes_that_are_multiplied_by_fractions():
         torch.testing.assert_close(compiled(x), resized(x))
 
 
-@pytest.mark.filterwarnings("error::tilewright.frontend.aten_runtime.RunsByAten")
+@pytest.mark.filterwarnings("error::tilewright.frontend.runtime.aten_runtime.RunsByAten")
 @pytest.mark.parametrize("mode", ["nearest", "bilinear"])
 def test_images_are_resized_by_fractions(mode: str):
     for factor in (0.5, 1.5):

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 import tilewright
 from tilewright.frontend import torch_internals
-from tilewright.frontend.aten_runtime import RunsByAten
+from tilewright.frontend.runtime.aten_runtime import RunsByAten
 
 HERE = __file__
 
@@ -114,7 +114,7 @@ def test_remarks_of_live_compiles_are_logged(caplog: pytest.LogCaptureFixture) -
 
 def test_a_graph_that_aten_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CXX", "/nowhere/c++")
-    from tilewright.frontend import aten_runtime
+    from tilewright.frontend.runtime import aten_runtime
 
     aten_runtime.forget_warnings()
     with pytest.warns(RunsByAten):
@@ -149,7 +149,7 @@ def test_dumps_hold_every_stage_and_the_source(tmp_path: Path) -> None:
 
 
 def test_a_broken_stage_is_dumped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from tilewright.frontend import lower
+    from tilewright.frontend.runtime import lower
     from tilewright.passes.manager import BrokenByPass, PassRun
 
     def refuse(run: PassRun, module: object) -> None:

@@ -20,8 +20,8 @@ from torch.utils.checkpoint import checkpoint
 from benchmarks.numerics import judge
 from tilewright.dialects.philox import uniform
 from tilewright.frontend import compile as driver
-from tilewright.frontend.aten_runtime import RunsByAten, forget_warnings
 from tilewright.frontend.errors import MissingTarget
+from tilewright.frontend.runtime.aten_runtime import RunsByAten, forget_warnings
 
 ATEN = torch.ops.aten
 EFFICIENT = ATEN._scaled_dot_product_efficient_attention

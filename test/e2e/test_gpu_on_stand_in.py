@@ -19,8 +19,8 @@ from torch._dynamo.utils import counters
 from torch._functorch import config as functorch
 
 import tilewright
-from tilewright.frontend import gpu_runtime
-from tilewright.frontend.aten_runtime import RunsByAten, forget_warnings
+from tilewright.frontend.runtime import gpu_runtime
+from tilewright.frontend.runtime.aten_runtime import RunsByAten, forget_warnings
 
 
 def check(function: Callable[..., Any], *args: Any, **options: Any) -> Any:

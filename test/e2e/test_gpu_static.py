@@ -29,8 +29,8 @@ from benchmarks.gpu_static import (
 from benchmarks.models import BY_NAME, Model
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.capture import capture
-from tilewright.frontend.own_operators import operators
-from tilewright.frontend.tool_io import chunks, parse_module
+from tilewright.frontend.operators.own_operators import operators
+from tilewright.frontend.tools.tool_io import chunks, parse_module
 from tilewright.passes.manager import parse_pipeline, run_pipeline, with_facts
 from tilewright.passes.pipeline import pipeline_text
 from tilewright.targets.gpu_triton.architectures import architecture

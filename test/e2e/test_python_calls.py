@@ -20,12 +20,12 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from xdsl.dialects.builtin import ArrayAttr
 
 import tilewright
-from tilewright.frontend import fallback
 from tilewright.frontend.compile import compile_aten
 from tilewright.frontend.environment import read_environment
 from tilewright.frontend.explain import Explanation
 from tilewright.frontend.options import make_options
-from tilewright.frontend.request import Request
+from tilewright.frontend.runtime import fallback
+from tilewright.frontend.runtime.request import Request
 from tilewright.targets.native.errors import UnknownOperator
 from tilewright.targets.native.launch_calls import resolve
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 
-from tilewright.frontend.tool_io import load_passes
+from tilewright.frontend.tools.tool_io import load_passes
 from tilewright.targets.registry import target
 
 WRONG = Path(__file__).parents[1] / "tools" / "Inputs" / "turn_differences.py"

@@ -72,7 +72,7 @@ func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
     # The first file once more: what is loaded again replaces itself.
     program = """
 from tilewright.dialects.plugins import added_by
-from tilewright.frontend.opt_tool import main
+from tilewright.frontend.tools.opt_tool import main
 for files in (("cube", "quart"), ("cube",)):
     loads = [word for op in files for word in ("--load", f"mine_{op}.py")]
     assert main(["both.mlir", *loads, "-p", "convert-tw-to-tk,fuse,dce", "--check-semantics"]) == 0

@@ -152,7 +152,7 @@ def test_random_numbers_of_a_checkpoint(draw: Callable[[Tensor], Tensor], target
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.float64])
 def test_numbers_of_a_seed_are_those_of_kernels(name: str, dtype: torch.dtype) -> None:
     """Should ATen run one of two graphs, both draw the same."""
-    from tilewright.frontend.own_operators import operators
+    from tilewright.frontend.operators.own_operators import operators
 
     draw = operators()[name]
     seed = torch.tensor(-1234567890123)

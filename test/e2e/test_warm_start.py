@@ -20,7 +20,7 @@ from torch import Tensor, nn
 from torch._dynamo.utils import counters
 from torch.fx import Graph, GraphModule
 
-from tilewright.frontend import cache_key
+from tilewright.frontend.cache import cache_key
 from tilewright.frontend.environment import read_environment
 from tilewright.frontend.options import make_options
 
@@ -62,7 +62,7 @@ def test_second_process_loads() -> None:
 
 _PROGRAM = """
 import torch
-from tilewright.frontend import cache_key
+from tilewright.frontend.cache import cache_key
 from torch._dynamo.utils import counters
 cache_key.package_digest = lambda: "sources"  # they may be edited while this test runs
 torch.manual_seed(0)

@@ -15,8 +15,8 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.index_expr import format_exprs
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.types import element_type_of, sizes_of
-from tilewright.frontend.dtypes import DTYPES
-from tilewright.frontend.fallback import AtenFunction
+from tilewright.frontend.fx.dtypes import DTYPES
+from tilewright.frontend.runtime.fallback import AtenFunction
 from tilewright.passes.memory.layouts import Layout, dense
 from tilewright.passes.memory.library_calls import FUNCTIONS, OUT_VARIANTS, Call
 from tilewright.passes.memory.stated import layout_of_result

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.frontend import gpu_runtime
+from tilewright.frontend.runtime import gpu_runtime
 from tilewright.targets.gpu_triton import emit
 from tilewright.targets.gpu_triton.driver import KernelCode
 from tilewright.targets.gpu_triton.emulate import Emulator

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.exceptions import DiagnosticException
 
 from tilewright.dialects.registry import new_context
-from tilewright.frontend.tool_io import chunks, parse_module, verify_input
+from tilewright.frontend.tools.tool_io import chunks, parse_module, verify_input
 
 _COMMENT = re.compile(r"^\s*//.*$", re.MULTILINE)
 

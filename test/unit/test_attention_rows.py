@@ -25,8 +25,8 @@ from tilewright.dialects.types import tensor_type
 from tilewright.frontend.aten.attention_base import backward, forward
 from tilewright.frontend.aten.builder import Builder
 from tilewright.frontend.errors import FallbackRefused, Unsupported
-from tilewright.frontend.fx_import import import_fx
-from tilewright.frontend.graph import Graph, Result
+from tilewright.frontend.fx.fx_import import import_fx
+from tilewright.frontend.fx.graph import Graph, Result
 from tilewright.passes.manager import parse_pipeline, run_pipeline
 from tilewright.passes.pipeline import pipeline_text
 from tilewright.targets.gpu_triton.emit import emit_unit

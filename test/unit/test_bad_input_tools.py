@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import DiagnosticException
 
 from tilewright.dialects.diagnostics import BrokenByPass, FailedPass
 from tilewright.dialects.registry import new_context
-from tilewright.frontend import opt_tool, translate_tool
+from tilewright.frontend.tools import opt_tool, translate_tool
 from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_hook
 from tilewright.passes.registry import pass_names
 

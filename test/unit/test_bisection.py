@@ -6,7 +6,7 @@ import pytest
 
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.check.bisection import bisect_rewrites
-from tilewright.frontend.tool_io import parse_module
+from tilewright.frontend.tools.tool_io import parse_module
 from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline, verify_module
 from tilewright.passes.rewrite import counting_rewrites
 from tilewright.targets.registry import pipeline

@@ -1,10 +1,12 @@
-"""What tells one constant of a graph from another, in the names of kept code."""
+"""What tells one constant of a graph from another, in the names of kept code; and which sources count."""
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import torch
 
-from tilewright.frontend.cache_key import tensor_digest
+from tilewright.frontend.cache.cache_key import source_files, tensor_digest
 
 COUNTS = torch.arange(12)
 
@@ -25,3 +27,16 @@ def test_one_element_with_any_stride() -> None:
     one = torch.empty_strided((1,), (3,), dtype=torch.int64).fill_(7)
     assert tensor_digest(one) == tensor_digest(one.clone(memory_format=torch.preserve_format))
     assert tensor_digest(one) != tensor_digest(one + 1)
+
+
+def test_every_source_file_counts() -> None:
+    """Other sources may compile the same graph to other code, headers included."""
+    root = Path(__file__).parents[2]
+    layers = [root / layer for layer in ("dialects", "passes", "targets", "frontend")]
+    expected = {
+        str(p.relative_to(root)) for layer in layers for e in ("py", "h") for p in layer.rglob(f"*.{e}")
+    }
+    assert len(expected) > 500
+    found = dict(source_files())
+    assert set(found) == expected
+    assert all(file.is_file() for file in found.values())

@@ -14,14 +14,14 @@ from torch.fx import GraphModule, symbolic_trace
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from tilewright.frontend import compile as compile_
-from tilewright.frontend import kept_graph
-from tilewright.frontend.call import Run
+from tilewright.frontend.cache import kept_graph
 from tilewright.frontend.compile import import_aten
-from tilewright.frontend.compiling import Building, Compiled, Compiling, call_of, finished
 from tilewright.frontend.environment import read_environment
-from tilewright.frontend.graph import Graph
+from tilewright.frontend.fx.graph import Graph
 from tilewright.frontend.options import Options
-from tilewright.frontend.request import Request
+from tilewright.frontend.runtime.call import Run
+from tilewright.frontend.runtime.compiling import Building, Compiled, Compiling, call_of, finished
+from tilewright.frontend.runtime.request import Request
 
 SECONDS = 30.0
 

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from tilewright.frontend import cuda_graphs
-from tilewright.frontend.call import Run
-from tilewright.frontend.cuda_graphs import MOST, CudaRecorder, Recorded
 from tilewright.frontend.options import make_options
+from tilewright.frontend.runtime import cuda_graphs
+from tilewright.frontend.runtime.call import Run
+from tilewright.frontend.runtime.cuda_graphs import MOST, CudaRecorder, Recorded
 
 BUSY = "a result of its last call is still alive"
 

@@ -14,11 +14,11 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from xdsl.dialects.builtin import TensorType
 
 from tilewright.dialects.tw.aten import AtenOp
-from tilewright.frontend.call import make_call
-from tilewright.frontend.devices import Placement, placement
 from tilewright.frontend.errors import NotOnCpu
-from tilewright.frontend.fx_import import import_fx
-from tilewright.frontend.graph import Argument, Boundary, Constant, Literal, Passed, Result
+from tilewright.frontend.fx.devices import Placement, placement
+from tilewright.frontend.fx.fx_import import import_fx
+from tilewright.frontend.fx.graph import Argument, Boundary, Constant, Literal, Passed, Result
+from tilewright.frontend.runtime.call import make_call
 from tilewright.targets.gpu_triton.host_errors import MixedDevices
 
 META = torch.device("meta")  # stands for a GPU: placement only compares devices

@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tilewright.frontend.distinct_positions import store_distinct
+from tilewright.frontend.joint.distinct_positions import store_distinct
 
 ATEN = torch.ops.aten
 Function = Callable[[Tensor], Tensor]

@@ -19,8 +19,8 @@ from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp, dropout_of
 from tilewright.dialects.tw.creation import RngSeedOp
 from tilewright.frontend.decompositions.table import decompositions
-from tilewright.frontend.fx_import import import_fx
-from tilewright.frontend.own_operators import operators
+from tilewright.frontend.fx.fx_import import import_fx
+from tilewright.frontend.operators.own_operators import operators
 
 Function = Callable[..., Any]
 P = 0.25
@@ -182,8 +182,8 @@ def test_results_have_the_strides_of_torch(function: Function, order: tuple[int,
 
 PROGRAM = """
 import torch
-from tilewright.frontend.graph import Boundary, Fallback
-from tilewright.frontend.kept_graph import Kept
+from tilewright.frontend.fx.graph import Boundary, Fallback
+from tilewright.frontend.cache.kept_graph import Kept
 name = "dropout_attention_mask_grad"
 assert not hasattr(torch.ops.tilewright, name)
 call = Fallback("TW1101", f"tilewright::{name}", "here", "because")

@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tilewright.frontend.error_reference import LAYERS, ROOT, error_classes, reference
 from tilewright.frontend.errors import REASONS
+from tilewright.frontend.tools.error_reference import LAYERS, ROOT, error_classes, reference
 
 CODE = re.compile(r"TW\d{4}")
 

@@ -11,9 +11,9 @@ from tilewright.dialects.diagnostics import CannotCompile, NoUpstreamBindings, T
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.semantics import NoSemantics
-from tilewright.frontend.error_reference import error_classes
 from tilewright.frontend.errors import FallbackRefused, UnsupportedNode
-from tilewright.frontend.tool_io import parse_module
+from tilewright.frontend.tools.error_reference import error_classes
+from tilewright.frontend.tools.tool_io import parse_module
 from tilewright.passes.driver import Rewrite, RewriteBudgetExceeded, apply_rules
 
 NEGATIONS = """

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.options import make_options
-from tilewright.frontend.tool_io import parse_module
+from tilewright.frontend.tools.tool_io import parse_module
 from tilewright.passes.manager import parse_pipeline, run_pipeline
 from tilewright.targets.registry import emitter, pipeline, register_target
 from tilewright.targets.registry import target as target_of

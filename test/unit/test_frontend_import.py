@@ -17,11 +17,11 @@ from tilewright.frontend.compile import compile_aten, compile_captured
 from tilewright.frontend.decompositions.table import decompositions
 from tilewright.frontend.environment import read_environment
 from tilewright.frontend.errors import FallbackRefused, UnsupportedNode
-from tilewright.frontend.fx_import import import_fx
-from tilewright.frontend.graph import Graph as Imported
-from tilewright.frontend.graph import Passed, Result
+from tilewright.frontend.fx.fx_import import import_fx
+from tilewright.frontend.fx.graph import Graph as Imported
+from tilewright.frontend.fx.graph import Passed, Result
 from tilewright.frontend.options import make_options
-from tilewright.frontend.request import Request
+from tilewright.frontend.runtime.request import Request
 from tilewright.passes.manager import module_text, verify_module
 
 

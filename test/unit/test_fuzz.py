@@ -25,7 +25,7 @@ from typed_programs import random_typed_program
 from tilewright.dialects.tw.dialect import TW
 from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.frontend.reduce.reducer import parse
-from tilewright.frontend.tool_io import load_passes
+from tilewright.frontend.tools.tool_io import load_passes
 from tilewright.passes.manager import module_text
 
 

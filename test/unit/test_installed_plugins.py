@@ -34,7 +34,7 @@ POINTS = "[tilewright.passes]\nplain = pkg:plain\ndecorated = pkg:decorated\n"
 
 
 def opt(folder: Path, *arguments: str, module: str = "builtin.module {}") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tilewright.frontend.opt_tool", *arguments]
+    command = [sys.executable, "-m", "tilewright.frontend.tools.opt_tool", *arguments]
     path = f"{folder}:{Path(__file__).parents[1] / 'importroot'}"
     environment = {"PYTHONPATH": path, "PATH": ""}
     return subprocess.run(command, input=module, capture_output=True, text=True, env=environment, check=False)

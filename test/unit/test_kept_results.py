@@ -10,12 +10,12 @@ from torch import Tensor, nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import Graph, Node
 
-from tilewright.frontend import emulated_runtime
-from tilewright.frontend.compiling import Building
 from tilewright.frontend.errors import NoTargetForDevice
-from tilewright.frontend.graph import Graph as Imported
-from tilewright.frontend.kept_results import free_results, in_orders
-from tilewright.frontend.strides import dense_strides, row_major
+from tilewright.frontend.fx.graph import Graph as Imported
+from tilewright.frontend.fx.kept_results import free_results, in_orders
+from tilewright.frontend.fx.strides import dense_strides, row_major
+from tilewright.frontend.runtime import emulated_runtime
+from tilewright.frontend.runtime.compiling import Building
 from tilewright.passes.pipeline import PIPELINES
 from tilewright.targets.registry import Target, register_target
 

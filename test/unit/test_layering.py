@@ -35,11 +35,11 @@ TORCH_ALLOWED = (
     "targets/gpu_triton/emulator/*",
 )
 TORCH_FORBIDDEN = (
-    "frontend/opt_tool.py",
-    "frontend/translate_tool.py",
-    "frontend/tool_io.py",
+    "frontend/tools/opt_tool.py",
+    "frontend/tools/translate_tool.py",
+    "frontend/tools/tool_io.py",
     "frontend/public_api.py",
-    "frontend/op_reference.py",
+    "frontend/tools/op_reference.py",
     "frontend/dump.py",
     "frontend/environment.py",
 )
@@ -156,8 +156,8 @@ def test_only_one_module_touches_upstream(layer: str) -> None:
     ("module", "forbidden"),
     [
         ("tilewright", ("torch", "xdsl")),
-        ("tilewright.frontend.opt_tool", ("torch", "torch_mlir", "numpy", "sympy", "triton")),
-        ("tilewright.frontend.translate_tool", ("torch", "torch_mlir", "numpy", "sympy", "triton")),
+        ("tilewright.frontend.tools.opt_tool", ("torch", "torch_mlir", "numpy", "sympy", "triton")),
+        ("tilewright.frontend.tools.translate_tool", ("torch", "torch_mlir", "numpy", "sympy", "triton")),
     ],
 )
 def test_tools_start_light(module: str, forbidden: tuple[str, ...]) -> None:

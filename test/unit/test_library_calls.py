@@ -11,7 +11,7 @@ from layout_text import text_of
 from xdsl.dialects.builtin import ArrayAttr
 
 from tilewright.dialects.tw.creation import RngSeedOp
-from tilewright.frontend.fallback import AtenFunction
+from tilewright.frontend.runtime.fallback import AtenFunction
 from tilewright.passes.memory.errors import NotBufferizable
 from tilewright.passes.memory.library_calls import is_call
 

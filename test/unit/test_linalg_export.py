@@ -18,7 +18,7 @@ from tilewright.frontend.check.execute import Outcome
 from tilewright.frontend.check.inputs import arguments
 from tilewright.frontend.check.session import SemanticCheck, compare
 from tilewright.frontend.check.signature import function_named
-from tilewright.frontend.tool_io import parse_module
+from tilewright.frontend.tools.tool_io import parse_module
 from tilewright.targets.linalg.emit import emit_linalg
 from tilewright.targets.linalg.errors import CannotExport
 

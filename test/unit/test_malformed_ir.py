@@ -8,7 +8,7 @@ import pytest
 from xdsl.utils.exceptions import DiagnosticException
 
 from tilewright.dialects.registry import new_context
-from tilewright.frontend.tool_io import chunks, parse_module, verify_input
+from tilewright.frontend.tools.tool_io import chunks, parse_module, verify_input
 from tilewright.passes.manager import module_text
 
 TEST = Path(__file__).parents[1]

@@ -16,8 +16,8 @@ from tilewright.dialects.diagnostics import BadPassOption, BrokenByPass, LostLoc
 from tilewright.dialects.dominance import verify_dominance
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.dump import IMPORT_STAGE, open_dump, write_import
-from tilewright.frontend.opt_tool import main
-from tilewright.frontend.tool_io import parse_module
+from tilewright.frontend.tools.opt_tool import main
+from tilewright.frontend.tools.tool_io import parse_module
 from tilewright.passes.manager import (
     Timing,
     location_hook,

@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import DiagnosticException
 from tilewright.dialects.irdl_export import export_irdl
 from tilewright.dialects.registry import OWN_DIALECTS, new_context, registered_dialect
 from tilewright.dialects.upstream import upstream_text
-from tilewright.frontend.tool_io import chunks, parse_module, verify_input
+from tilewright.frontend.tools.tool_io import chunks, parse_module, verify_input
 
 TEST = Path(__file__).parents[1]
 TOOL = shutil.which("mlir-opt") or shutil.which("mlir-opt-22")

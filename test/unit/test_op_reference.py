@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tilewright.dialects.registry import OWN_DIALECTS, dialect
-from tilewright.frontend.op_reference import reference
+from tilewright.frontend.tools.op_reference import reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "ops.md"
 

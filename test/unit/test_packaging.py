@@ -44,15 +44,15 @@ def test_entry_points(wheel: zipfile.ZipFile) -> None:
     (name,) = (n for n in wheel.namelist() if n.endswith("entry_points.txt"))
     text = wheel.read(name).decode()
     assert "[torch_dynamo_backends]\nmlir = tilewright.frontend.backend:compile_graph" in text
-    assert "tilewright-opt = tilewright.frontend.opt_tool:main" in text
-    assert "tilewright-translate = tilewright.frontend.translate_tool:main" in text
+    assert "tilewright-opt = tilewright.frontend.tools.opt_tool:main" in text
+    assert "tilewright-translate = tilewright.frontend.tools.translate_tool:main" in text
 
 
 def test_wheel_works_unpacked(wheel: zipfile.ZipFile, tmp_path: Path) -> None:
     wheel.extractall(tmp_path)
     program = (
         f"import sys; sys.path.insert(0, {str(tmp_path)!r})\n"
-        "import tilewright, tilewright.dialects.types, tilewright.frontend.opt_tool\n"
+        "import tilewright, tilewright.dialects.types, tilewright.frontend.tools.opt_tool\n"
         "print(tilewright.__file__, tilewright.__version__, tilewright.pass_names()[0])"
     )
     result = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

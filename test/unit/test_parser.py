@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError
 
 from tilewright.dialects.parser import ModuleParser
 from tilewright.dialects.registry import new_context
-from tilewright.frontend.tool_io import chunks
+from tilewright.frontend.tools.tool_io import chunks
 from tilewright.passes.manager import module_text
 
 FILES = sorted((Path(__file__).parents[1] / "dialects").glob("*.mlir"))

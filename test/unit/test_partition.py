@@ -11,7 +11,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tilewright.frontend.partition import partition
+from tilewright.frontend.joint.partition import partition
 
 ATEN = torch.ops.aten
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tilewright.frontend.pass_reference import reference
+from tilewright.frontend.tools.pass_reference import reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "passes.md"
 

@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tilewright.frontend.permutations import look_up_gradients
+from tilewright.frontend.joint.permutations import look_up_gradients
 
 ATEN = torch.ops.aten
 Function = Callable[[Tensor, Tensor, Tensor], Tensor]

@@ -14,7 +14,7 @@ from torch._dynamo import mark_dynamic
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tilewright.frontend.permuted_rows import look_up_rows
+from tilewright.frontend.joint.permuted_rows import look_up_rows
 
 ATEN = torch.ops.aten
 Function = Callable[[Tensor], tuple[Tensor, Tensor]]

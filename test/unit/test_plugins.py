@@ -21,7 +21,7 @@ from tilewright.frontend.aten.builder import Builder
 from tilewright.frontend.cli.irdl import command as irdl_command
 from tilewright.frontend.errors import BadOptionValue, UnknownOption
 from tilewright.frontend.options import make_options, options_of_target
-from tilewright.frontend.tool_io import parse_module
+from tilewright.frontend.tools.tool_io import parse_module
 from tilewright.passes.driver import Rewrite
 from tilewright.passes.insertions import insert_passes
 from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline, with_facts
@@ -304,7 +304,7 @@ def test_definitions_without_a_file_are_told_apart_by_their_code() -> None:
 def test_graphs_are_not_kept_while_a_process_has_plug_ins_of_its_own() -> None:
     from torch.fx import symbolic_trace
 
-    from tilewright.frontend.cache_key import Unkept, graph_key
+    from tilewright.frontend.cache.cache_key import Unkept, graph_key
     from tilewright.frontend.environment import read_environment
 
     def key() -> str:

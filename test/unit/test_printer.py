@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyExcepti
 from tilewright.dialects.parser import ModuleParser
 from tilewright.dialects.printer import ModulePrinter
 from tilewright.dialects.registry import new_context
-from tilewright.frontend.tool_io import chunks
+from tilewright.frontend.tools.tool_io import chunks
 
 FILES = sorted((Path(__file__).parents[1] / "dialects").glob("*.mlir"))
 

@@ -15,7 +15,7 @@ from torch.fx.experimental.proxy_tensor import make_fx
 from torch.utils.checkpoint import CheckpointPolicy
 
 from tilewright.frontend.decompositions.table import decompositions
-from tilewright.frontend.recomputed_weights import recompute_weights
+from tilewright.frontend.joint.recomputed_weights import recompute_weights
 
 Function = Callable[..., Any]
 

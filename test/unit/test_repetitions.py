@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tilewright.frontend.joint_nodes import AGAIN
-from tilewright.frontend.repetitions import keep_shorter
+from tilewright.frontend.joint.joint_nodes import AGAIN
+from tilewright.frontend.joint.repetitions import keep_shorter
 
 ATEN = torch.ops.aten
 ATTENTION = ATEN._scaled_dot_product_flash_attention_for_cpu.default

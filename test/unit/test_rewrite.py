@@ -8,7 +8,7 @@ from xdsl.ir import Block, OpResult
 
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tw.elementwise import ExpOp
-from tilewright.frontend.tool_io import parse_module
+from tilewright.frontend.tools.tool_io import parse_module
 from tilewright.passes.manager import module_text, verify_module
 from tilewright.passes.rewrite import insert_arguments, take_results
 

@@ -10,7 +10,7 @@ import torch.nn.functional as F
 from torch import Tensor
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from tilewright.frontend.true_types import correct_types
+from tilewright.frontend.fx.true_types import correct_types
 
 FORWARD = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tilewright.dialects import upstream
-from tilewright.frontend import opt_tool
+from tilewright.frontend.tools import opt_tool
 
 TEST = Path(__file__).parents[1]
 FILES = [p for p in sorted(TEST.rglob("*.mlir")) if "importroot" not in p.parts]

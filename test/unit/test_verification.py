@@ -19,7 +19,7 @@ from tilewright.dialects.tw.base import int_array
 from tilewright.dialects.tw.elementwise import ExpOp
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.verification import Verifier
-from tilewright.frontend.tool_io import parse_module
+from tilewright.frontend.tools.tool_io import parse_module
 from tilewright.passes.manager import verify_module
 
 OpT = TypeVar("OpT", bound=Operation)

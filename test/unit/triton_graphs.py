@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from xdsl.ir import Operation
 
-from tilewright.frontend.fallback import aten_function
-from tilewright.frontend.graph import Graph
-from tilewright.frontend.lower import lower
-from tilewright.frontend.reference_runtime import draw_seed
+from tilewright.frontend.fx.graph import Graph
+from tilewright.frontend.runtime.fallback import aten_function
+from tilewright.frontend.runtime.lower import lower
+from tilewright.frontend.runtime.reference_runtime import draw_seed
 from tilewright.passes.pipeline import PIPELINES
 from tilewright.targets.gpu_triton.emit import emit_unit
 from tilewright.targets.gpu_triton.emulate import run_graph
@@ -19,7 +19,7 @@ from tilewright.targets.gpu_triton.kernel import TritonUnit
 from tilewright.targets.registry import Target, register_target
 
 if TYPE_CHECKING:
-    from tilewright.frontend.request import Request
+    from tilewright.frontend.runtime.request import Request
 
 UNITS: list[TritonUnit] = []
 """What was emitted, graph by graph."""

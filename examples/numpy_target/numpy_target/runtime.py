@@ -10,8 +10,8 @@ from tilewright.dialects import philox, special_functions
 from tilewright.dialects.arrays import Arrays
 from tilewright.dialects.semantics import Machine
 from tilewright.dialects.tk.semantics_scalar import SPECIAL
-from tilewright.frontend.fallback import aten_function
-from tilewright.frontend.lower import lower
+from tilewright.frontend.runtime.fallback import aten_function
+from tilewright.frontend.runtime.lower import lower
 
 from . import NoNumpyText
 from .emit import emit, library_calls

@@ -1,0 +1,1 @@
+"""Compiled graphs that later processes find: their keys, and what is kept."""

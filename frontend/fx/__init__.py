@@ -1,0 +1,1 @@
+"""From an FX graph to a module: its nodes, its edge, its sizes, its memory, its places in the source."""

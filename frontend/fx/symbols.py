@@ -1,0 +1,146 @@
+"""Dynamo's symbolic sizes as our symbols `s0, s1, ...` and index expressions.
+
+Symbols are numbered in order of first appearance, so the same model gives the same text
+whatever names Dynamo's shape environment used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import torch
+
+from tilewright.dialects import index_expr
+from tilewright.dialects.index_expr import Expr, as_expr
+
+from ..errors import UnsupportedSize
+from ..torch_internals import shape_environment, size_expression
+
+Size = int | torch.SymInt
+
+
+class Symbols:
+    """The symbols of one graph: sympy expression -> index expression."""
+
+    def __init__(self) -> None:
+        self._known: dict[Any, Expr] = {}
+        self._equal: dict[Any, Any] | None = None
+        self._count = 0
+
+    def define(self, value: torch.SymInt) -> Expr | None:
+        """A new symbol for `value` (an input); None where it is known already."""
+        node = self._node(value)
+        if self._find(node) is not None:
+            return None
+        symbol = index_expr.sym(self._count)
+        self._count += 1
+        self._known[node] = symbol
+        return symbol
+
+    def knows(self, value: Size) -> bool:
+        return not isinstance(value, torch.SymInt) or self._find(self._node(value)) is not None
+
+    def expr(self, value: Size) -> Expr:
+        """The index expression of a size; raises `UnsupportedSize` where there is none."""
+        if not isinstance(value, torch.SymInt):
+            return as_expr(int(value))
+        found = self._find(self._node(value))
+        if found is None:
+            raise UnsupportedSize(size=value, reason="it depends on data or is no integer polynomial")
+        return found
+
+    def exprs(self, values: Sequence[Size]) -> tuple[Expr, ...]:
+        return tuple(self.expr(value) for value in values)
+
+    def comparison(self, value: torch.SymBool) -> tuple[Expr, str, Expr] | None:
+        """A comparison of sizes, `lt`, `eq`, ...; None for any other truth."""
+        node = self._node(value)
+        name = _COMPARISONS.get(getattr(node, "rel_op", ""))
+        sides = [self._find(side) for side in node.args] if name is not None else []
+        return (sides[0], name, sides[1]) if name and sides[0] is not None and sides[1] is not None else None
+
+    def _node(self, value: torch.SymInt | torch.SymBool) -> Any:
+        if self._equal is None:
+            self._equal = _known_equalities(shape_environment(value))
+        return size_expression(value)
+
+    def _find(self, node: Any) -> Expr | None:
+        known = self._known.get(node)
+        if known is None:
+            simpler = (self._equal or {}).get(node)
+            known = self._convert(node) if simpler is None else self._find(simpler)
+            if known is not None:
+                self._known[node] = known
+        return known
+
+    def _convert(self, node: Any) -> Expr | None:
+        if node.is_Integer:
+            return as_expr(int(node))
+        name, args = type(node).__name__, node.args
+        if name in _ROUNDED:
+            name, args = _ROUNDED[name], _quotient(args[0], name == "TruncToInt")
+        rule = _RULES.get(name)
+        if rule is None:
+            return None
+        parts = [as_expr(part) if isinstance(part, int) else self._find(part) for part in args]
+        if not parts or any(part is None for part in parts):
+            return None
+        return rule([part for part in parts if part is not None])
+
+
+def _known_equalities(shape_env: Any) -> dict[Any, Any]:
+    """What guards say: a size that tracing found equal to a simpler one is written as that."""
+    equal: dict[Any, Any] = {}
+    for guard in getattr(shape_env, "guards", ()):
+        if type(guard.expr).__name__ != "Equality":
+            continue
+        sides = sorted(guard.expr.args, key=lambda side: (side.count_ops(), str(side)))
+        if sides[0] != sides[1]:
+            equal.setdefault(sides[1], sides[0])
+    return equal
+
+
+def _quotient(value: Any, positive: bool) -> tuple[Any, ...]:
+    """Integers of which a float is the quotient, and is no less than zero where it must be; else nothing."""
+    name, args = type(value).__name__, value.args
+    if name == "IntTrueDiv":
+        above, below = args
+    else:
+        fraction, number = args if name == "Mul" and len(args) == 2 and args[0].is_Float else (1.0, value)
+        factor, below = float(fraction).as_integer_ratio()
+        if type(number).__name__ != "ToFloat" or not 0 < factor < _EXACT or below >= _EXACT:
+            return ()
+        above = factor * number.args[0]
+    signs = (above.is_nonnegative, isinstance(below, int) or below.is_positive)
+    return (above, below) if all(signs) or not positive else ()
+
+
+def _power(parts: Sequence[Expr]) -> Expr | None:
+    base, exponent = parts
+    if exponent.constant is None or not 0 <= exponent.constant <= 8:
+        return None
+    return index_expr.product([base] * exponent.constant)
+
+
+_COMPARISONS = {"<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}
+"""SymPy's names of what `tw.compare` does."""
+_ROUNDED: Mapping[str, str] = {"CeilToInt": "CeilDiv", "FloorToInt": "FloorDiv", "TruncToInt": "FloorDiv"}
+"""`math.ceil(n / 32)` and `int(1.5 * n)` of integers, which Python divides and multiplies as floats."""
+_EXACT = 1 << 20
+"""Factors and powers of two below it are exact: times a size, they have no more digits than a float."""
+
+_RULES: Mapping[str, Callable[[Sequence[Expr]], Expr | None]] = {
+    "Add": lambda parts: reduce(lambda a, b: a + b, parts),
+    "Mul": index_expr.product,
+    "Pow": _power,
+    "PowByNatural": _power,
+    "FloorDiv": lambda parts: parts[0] // parts[1],
+    "CleanDiv": lambda parts: parts[0] // parts[1],
+    "CeilDiv": lambda parts: parts[0].ceildiv(parts[1]),
+    "Mod": lambda parts: parts[0] % parts[1],
+    "PythonMod": lambda parts: parts[0] % parts[1],
+    "Max": lambda parts: reduce(index_expr.maximum, parts),
+    "Min": lambda parts: reduce(index_expr.minimum, parts),
+}

@@ -1,0 +1,63 @@
+"""Positions that are counted are no tensors worth keeping, nor is what is looked up there.
+
+    positions = arange(n) + 2;  table[positions]                 kept: the table
+
+torch would keep both for the backward pass, or what was looked up. It computes positions again there, of
+which the passes see that they are counted: then a table is sliced, and its gradient needs no index
+(`slice-gathers`). What a library's product reads (images that are padded by reflection, or made larger) is in
+memory anyway, and stays there; kernels of ours multiply what they look up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tag
+from torch.fx import GraphModule, Node
+
+from ..torch_internals import is_operator
+from .joint_nodes import is_product, is_view, make_again, readers
+
+_ATEN = torch.ops.aten
+_COUNTS = (torch.ops.prims.iota.default, _ATEN.arange.default, _ATEN.arange.start, _ATEN.arange.start_step)
+_LOOK_UPS = (_ATEN.embedding.default, _ATEN.index.Tensor, _ATEN.index_select.default)
+
+
+def recompute_positions(joint: GraphModule) -> None:
+    """Of a joint graph: what is made of counted positions alone, and look-ups there."""
+    counted: set[Node] = set()
+    for node in joint.graph.nodes:
+        if node.op != "call_function" or not isinstance(node.meta.get("val"), torch.Tensor):
+            continue
+        target: Any = node.target
+        tensors = [a for a in node.all_input_nodes if isinstance(a.meta.get("val"), torch.Tensor)]
+        same = all(a in counted for a in tensors)
+        if target in _COUNTS or (tensors and same and _keeps(node)):
+            counted.add(node)
+        elif target not in _LOOK_UPS or not counted.issuperset(tensors[1:]) or not _costs_nothing(node):
+            continue
+        elif "recompute" in node.meta or _is_multiplied(node):
+            continue  # a table that changes, say: what was looked up is kept
+        make_again(node)
+
+
+def _is_multiplied(look_up: Node) -> bool:
+    """Whether a product, which is a library's unless of halves, reads what was looked up."""
+    if look_up.meta["val"].dtype not in (torch.float32, torch.float64):
+        return False
+    return any(is_product(reader) for reader in readers(look_up))
+
+
+def _costs_nothing(look_up: Node) -> bool:
+    """Whether to keep the table keeps no more than what is looked up: it is an input, or not longer."""
+    table: Any = look_up.all_input_nodes[0]
+    numbers = [node.meta["val"].numel() for node in (table, look_up)]
+    while is_view(table):
+        table = table.args[0]
+    known = all(isinstance(number, int) for number in numbers)
+    return table.op == "placeholder" or (known and numbers[0] <= numbers[1])
+
+
+def _keeps(node: Node) -> bool:
+    return is_view(node) or (is_operator(node.target) and Tag.pointwise in node.target.tags)

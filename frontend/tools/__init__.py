@@ -1,0 +1,1 @@
+"""Command-line tools on IR, and the generators of reference pages."""
