@@ -117,6 +117,7 @@ _GPU: tuple[str, ...] = (
     "copy-together",
     "bufferize",
     "dedupe-kernels{unit=16}",
+    "unroll-reductions",
     "group-launches",
     *KERNELS[_AFTER_FUSION + 3 : -1],
     "split-scatters",
