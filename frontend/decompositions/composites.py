@@ -261,6 +261,14 @@ def _bucketize(
     return searched(boundaries, values, out_int32=out_int32, right=right)
 
 
+def _repeated_places(repeats: Tensor, *, output_size: int | None = None) -> Tensor:
+    """The number of each place as often as it says; how many that are has to be told."""
+    if output_size is None:
+        return NotImplemented
+    places = torch.arange(output_size, device=repeats.device)
+    return searched(repeats.cumsum(0), places, right=True).to(repeats.dtype)
+
+
 def _exponential(x: Tensor, lambd: float = 1, *, generator: torch.Generator | None = None) -> Tensor:
     """Of a uniform number in (0, 1]; never exactly 0, as in eager mode on GPUs."""
     if generator is not None or not x.is_floating_point():
@@ -322,6 +330,7 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.replication_pad1d_backward.default: _replication_pad_backward,
         aten.replication_pad2d_backward.default: _replication_pad_backward,
         aten.replication_pad3d_backward.default: _replication_pad_backward,
+        aten.repeat_interleave.Tensor: _repeated_places,
         aten.roll.default: _roll,
         aten.searchsorted.Tensor: searched,
         aten.searchsorted.Scalar: searched,

@@ -19,6 +19,9 @@ def numbers(*sizes: int) -> Tensor:
     return torch.randn(sizes, generator=torch.Generator().manual_seed(0))
 
 
+COUNTED = int((numbers(5, 7)[0] * 2).long().abs().sum())
+
+
 def rolls(x: Tensor) -> tuple[Tensor, ...]:
     return (
         x.roll(1, 0) + x.roll(-1, 1) * x,
@@ -75,9 +78,22 @@ def places(x: Tensor) -> tuple[Tensor, ...]:
     )
 
 
+def repeats(x: Tensor) -> tuple[Tensor, ...]:
+    """Each row so often as is said of it, which adds up to what is said of all."""
+    counts, many = (x[0] * 2).long().abs(), (torch.arange(90, dtype=torch.int32) * 7) % 3
+    return (
+        x.repeat_interleave(counts, 1, output_size=COUNTED),
+        torch.repeat_interleave(counts, output_size=COUNTED),
+        torch.repeat_interleave(many, output_size=90),
+        x[1, :1].repeat_interleave(torch.tensor([3]), output_size=3),
+        x.repeat_interleave(counts[:1] * 0, output_size=0),
+        x[:0].repeat_interleave(counts[:0], 0, output_size=0),
+    )
+
+
 @pytest.mark.filterwarnings("ignore:torch.searchsorted:UserWarning")
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("function", [rolls, searches, long_searches, places])
+@pytest.mark.parametrize("function", [rolls, searches, long_searches, places, repeats])
 def test_as_in_eager(function: Callable[[Tensor], tuple[Tensor, ...]], target: str) -> None:
     torch._dynamo.reset()
     found = explain(function, numbers(5, 7), options={"target": target, "fallback": False})
