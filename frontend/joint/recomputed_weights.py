@@ -202,13 +202,16 @@ def _between(first: Sequence[Node], order: Sequence[Node], sides: list[Any]) -> 
     found = dict.fromkeys(first)
     for node in order:
         if any(source in found for source in node.all_input_nodes):
-            if _sizes(node)[-2:] != sides or not _is_pointwise(node):
+            if not _is_pointwise(node) or _sizes(node)[-2:] != sides:
                 return None
             found[node] = None
     return list(found)
 
 
 def _is_pointwise(node: Node) -> bool:
+    """Whether it is one tensor, each number of which is made of those at its place."""
+    if not isinstance(node.meta["val"], torch.Tensor):
+        return False
     tags = getattr(node.target, "tags", ())
     return torch.Tag.pointwise in tags or node.target in _SAME
 
