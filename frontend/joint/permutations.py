@@ -43,7 +43,7 @@ def _look_up(joint: GraphModule, node: Node, inverse: dict[tuple[Node, int], Nod
     if back is None or not back < node:
         return
     count, rows, found = _size(order), sizes_of(node), sizes_of(value)
-    if found[0] != count or rows[0] * times != count or found[1:] != rows[1:]:
+    if found != [count, *rows[1:]] or rows[0] * times != count:
         return
     if not all(isinstance(size, int) for size in found[1:]):
         return

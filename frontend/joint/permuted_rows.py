@@ -119,9 +119,9 @@ def _in_rows(node: Node) -> _Scattered | None:
     if not argument(node, "accumulate") or not is_zeros(zeros) or len(places) != 2:
         return None
     rows, place = places
-    if rows is None or place is None or len(sizes_of(place)) != 2:
-        return None
     sizes = sizes_of(node)
+    if rows is None or place is None or len(sizes_of(place)) != 2 or len(sizes_of(value)) != len(sizes):
+        return None
     counted = sizes_of(rows) == [sizes[0], 1] and counts_all(rows)
     return _Scattered(zeros, 1, value, place, (0, 1)) if counted else None
 

@@ -149,7 +149,7 @@ def _is_of_rows(node: Any, target: Any, source: Any) -> bool:
     """Whether it reduces `source` over its last dimension, which stays with size 1."""
     if not _is(node, target) or len(node.args) < 3 or node.args[0] is not source or node.args[2] is not True:
         return False
-    return list(node.args[1]) in ([-1], [len(_sizes(node)) - 1])
+    return list(node.args[1] or ()) in ([-1], [len(_sizes(node)) - 1])
 
 
 def _fits(factor: Node) -> bool:

@@ -69,6 +69,7 @@ LEFT: dict[str, Function] = {
     "more rows": lambda key, grad, _: put((13, 5), experts(key, grad)[1], grad),
     "another quotient": lambda key, grad, _: put((6, 5), experts(key, grad)[0] // 3, grad),
     "one row for all": lambda key, grad, _: put(grad.shape, experts(key, grad)[1], grad[:1]),
+    "one number for all": lambda key, grad, _: put(key.shape, experts(key, grad)[1], grad[0, 0]),
     "before there is an inverse": before_the_inverse,
     "a mask for an inverse": beside_bytes,
     "added to something": lambda key, grad, x: ATEN.index_put(x, [experts(key, grad)[1]], grad, True),

@@ -49,6 +49,11 @@ def across_a_square(noise: Tensor) -> tuple[Tensor, Tensor]:
     return added(there, 0, zeros(4, 4, 3)), back
 
 
+def one_row_of_a_square(noise: Tensor) -> tuple[Tensor, Tensor]:
+    there, back = both(noise[:, :4])
+    return ATEN.index_put.default(zeros(4, 4), [rows(), there], zeros(4) + 1, True), back
+
+
 LOOKED_UP: dict[str, Function] = {
     "the inverse": with_inverse(lambda _, back: added(back, 1, zeros(4, 9, 3))),
     "the order": with_inverse(lambda there, _: added(there, 1, zeros(4, 9, 3))),
@@ -104,6 +109,7 @@ LEFT: dict[str, Function] = {
     "one value for all": with_inverse(
         lambda there, _: ATEN.index_put.default(zeros(4, 9, 3), [rows(), there], zeros(1) + 1, True)
     ),
+    "one row of values for all": one_row_of_a_square,
 }
 
 

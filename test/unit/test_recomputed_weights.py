@@ -151,9 +151,17 @@ def of_best_keys(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return s.masked_fill(s < least, -math.inf).softmax(-1).to(v.dtype) @ v
 
 
-@pytest.mark.parametrize(
-    "function", [returned, dropped_twice, gated_by_scores, of_two_products, mixed, of_columns, of_best_keys]
-)
+def of_all(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """All weights together are 1."""
+    s = scores(q, k)
+    powers = (s - s.amax(-1, keepdim=True)).exp()
+    return (powers / powers.sum(None, keepdim=True)).to(v.dtype) @ v
+
+
+OTHERS = [returned, dropped_twice, gated_by_scores, of_two_products, mixed, of_columns, of_best_keys, of_all]
+
+
+@pytest.mark.parametrize("function", OTHERS)
 def test_other_weights_are_kept(function: Function) -> None:
     gm = joint(function, *heads())
     recompute_weights(gm, 2 if function is returned else 1)
