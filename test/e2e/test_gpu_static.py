@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import torch
 from click.testing import CliRunner
+from packaging.version import Version
 from torch import nn
 from torch.nn import functional as F
 
@@ -84,6 +85,11 @@ def test_targets_that_are_lowered_alike_share_a_trace(monkeypatch: pytest.Monkey
     assert traced[0] != traced[1]
 
 
+SPILLS_BEFORE_3_8 = {("beside_each_other", "gfx942"): ("spills 12",)}
+"""By the LLVM of Triton 3.6 and 3.7: six exponentials of each of 16 elements are live, and lanes have 128
+registers. These are 48 bytes of a lane; reading the row again, as where more is live, would be 384."""
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("name", "count"),
@@ -95,7 +101,9 @@ def test_lanes_load_by_whole_instructions(name: str, count: int, target: str, tm
     modules = [parse_module(new_context(), part, str(path)) for part in chunks(path.read_text(), split=True)]
     rows = [row for m in modules for row in rows_of(name, unit_of(m, target), target, tmp_path)]
     assert len(rows) == len(modules) == count
-    assert {row.kernel: row.faults for row in rows if row.faults or not row.wide_loads} == {}
+    known = SPILLS_BEFORE_3_8 if Version(triton_version()) < Version("3.8") else {}
+    expected = {row.kernel: spills for row in rows if (spills := known.get((row.kernel, target)))}
+    assert {row.kernel: row.faults for row in rows if row.faults or not row.wide_loads} == expected
 
 
 def _pool(compiled: Any) -> None:
