@@ -17,7 +17,7 @@ from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.scalars import is_number, number_of, predicate_of
 from tilewright.dialects.tk.compute import DISTINCT, ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS, OF_TILE
-from tilewright.dialects.tk.domain import Along, Axes, Reduction, domains_of
+from tilewright.dialects.tk.domain import Along, Axes, Reduction, runs_and_domains
 from tilewright.dialects.tk.kernels import KernelOp
 
 
@@ -121,7 +121,7 @@ def _is_plain(op: Operation) -> bool:
 
 class _Finder:
     def __init__(self, block: Block, reductions: list[ReduceOp]) -> None:
-        self.domains = domains_of(block)
+        self.runs, self.domains = runs_and_domains(block)
         *around, self.along = sorted(reductions[-1].over)
         self.around = frozenset(around)
         self.others = [op for op in reductions if self.along not in op.over]
@@ -151,10 +151,28 @@ class _Finder:
             tuple(o for o in outer if o is not None),
             self.sums,
         )
-        if not all(self._is_sum_of_row(op, chain) for op in self.sums):
-            return None
         whole = len(chain.outer) == len(self.outer) and not {row, self.along, *self.around} & set(chain.held)
-        return chain if whole and any(o.factors is not None for o in chain.outer) else None
+        return chain if whole and self._fits_tiles(chain) else None
+
+    def _fits_tiles(self, chain: Chain) -> bool:
+        """Whether each op needs one tile at a time: of rows, and the chain or one axis beside."""
+        held, columns = {*chain.held}, {o.factors.axis for o in chain.outer if o.factors is not None}
+        scores = [o.reduce.value for o in chain.outer if o.factors is None]
+        factors = [({f.axis}, v) for f in chain.products for v in (f.left, f.right)]
+        return (
+            bool(columns)
+            and all(self._is_sum_of_row(op, chain) for op in self.sums)
+            and all(held.isdisjoint(self.domains[v]) for v in scores)
+            and all(held & self.domains[v] <= own for own, v in factors)
+            and all(self._is_done(op, held, columns) for op in self.runs if not op.results)
+        )
+
+    def _is_done(self, op: Operation, held: set[int], columns: set[int]) -> bool:
+        """Whether an effect is one of a step, when no sum is whole yet, or one behind all of them."""
+        axes = self.runs[op]
+        if axes.isdisjoint(self.around | {self.along}):
+            return held & axes <= columns and len(held & axes) <= 1
+        return self.along in axes and held.isdisjoint(axes) and not any(self.needs[v] for v in op.operands)
 
     def _is_sum_of_row(self, op: ReduceOp, chain: Chain) -> bool:
         """Whether `op` adds up what programs hold of each row, whatever the chain makes."""

@@ -95,6 +95,21 @@ def test_rows_hidden_by_the_least_number_are_means(least: float) -> None:
     torch.testing.assert_close(row, v.float().mean(2).bfloat16(), rtol=2e-2, atol=2e-2)
 
 
+def test_weights_are_stored_beside_the_product() -> None:
+    """They are not known before all keys are seen."""
+
+    def attention(q: Tensor, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
+        wide = torch.promote_types(q.dtype, torch.float32)
+        weights = (q @ k.transpose(-2, -1)).to(wide).softmax(-1)
+        return weights.to(v.dtype) @ v, 2 * weights
+
+    inputs = heads(33, 150)
+    verdict = judge(
+        compiled(attention)(*inputs), attention(*inputs), attention(*(t.double() for t in inputs))
+    )
+    assert verdict, verdict.why
+
+
 def test_heads_share_keys() -> None:
     q, k, v = heads(19, 40)
     check(lambda q, k, v: flex_attention(q, k, v, enable_gqa=True), q, k[:, :1], v[:, :1])

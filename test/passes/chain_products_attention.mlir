@@ -65,6 +65,28 @@ func.func @weights_are_read(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: 
 
 // -----
 
+// Steps know no sums yet, which weights are divided by.
+// CHECK-LABEL: @weights_are_stored_in_f32
+// CHECK-COUNT-3: tk.kernel
+// REMARK: not chained: together they are no chain that tiles can walk
+func.func @weights_are_stored_in_f32(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: tensor<2x9x5xbf16>) -> (tensor<2x8x5xbf16>, tensor<2x8x9xf32>) {
+  %p = tw.matmul %q, %k : (tensor<2x8x4xbf16>, tensor<2x4x9xbf16>) -> tensor<2x8x9xbf16>
+  %s = tw.cast %p : tensor<2x8x9xbf16> -> tensor<2x8x9xf32>
+  %m = tw.max %s over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<2x8x9xf32>
+  %x = tw.exp %d : tensor<2x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<2x8x9xf32> -> tensor<2x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<2x8xf32> -> tensor<2x8x9xf32>
+  %y = tw.div %x, %tb : tensor<2x8x9xf32>
+  %w = tw.cast %y : tensor<2x8x9xf32> -> tensor<2x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<2x8x9xbf16>, tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16>
+  %z = tw.add %y, %y : tensor<2x8x9xf32>
+  func.return %r, %z : tensor<2x8x5xbf16>, tensor<2x8x9xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @scores_are_read
 // CHECK-COUNT-3: tk.kernel
 // REMARK: not chained: its scores have other readers

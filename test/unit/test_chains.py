@@ -1,0 +1,108 @@
+"""Which kernel bodies are chained products: those that programs can walk, one tile at a time.
+
+Axis 0 has rows, 1 columns of the result, 2 what scores sum over, 3 is the chain, 4 heads that share keys.
+"""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.parser import Parser
+
+from tilewright.dialects.registry import new_context
+from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.passes.schedule.chains import Chain, find_chain
+
+SCORES = """
+  %q = tk.load %0[d0*8 + d2] : memref<96xf32> -> f32
+  %k = tk.load %1[d3*8 + d2] : memref<96xf32> -> f32
+  %qk = arith.mulf %q, %k : f32
+  %x = tk.reduce add %qk over [2] : f32
+"""
+VALUES = "  %v = tk.load %1[d3*8 + d1] : memref<96xf32> -> f32\n"
+PLAIN = """
+  %xv = arith.mulf %x, %v : f32
+  %r = tk.reduce add %xv over [3] : f32
+  tk.store %r, %o[d0*8 + d1] : f32, memref<96xf32>
+"""
+SUM = "  %t = arith.addf %x, %v : f32\n"
+PEAK = "  %m = tk.reduce max %x over [3] : f32\n"
+SOFTMAX = f"""{PEAK}
+  %d = arith.subf %x, %m : f32
+  %e = math.exp %d : f32
+  %s = tk.reduce add %e over [3] : f32
+  %ev = arith.mulf %e, %v : f32
+  %r = tk.reduce add %ev over [3] : f32
+  %w = arith.divf %r, %s : f32
+  tk.store %w, %o[d0*8 + d1] : f32, memref<96xf32>
+"""
+
+
+def chain_of(body: str) -> Chain | None:
+    buffers = ", ".join(f"%{name}: memref<96xf32>" for name in "01o")
+    text = f"tk.func @k [12, 8, 8, 12, 2] ({buffers}) {{{body}}}"
+    func = Parser(new_context(), text).parse_module().body.block.first_op
+    assert isinstance(func, FuncOp)
+    return find_chain(func.body.block)
+
+
+def stored(what: str, where: str) -> str:
+    return f"  tk.store %{what}, %o[{where}] : f32, memref<96xf32>\n"
+
+
+@pytest.mark.parametrize("body", [PLAIN, SOFTMAX])
+def test_products_of_scores_are_chained(body: str) -> None:
+    chain = chain_of(SCORES + VALUES + body)
+    assert chain is not None
+    assert (chain.row, chain.along, chain.around, chain.held) == (0, 3, (), (1, 2))
+    assert [o.factors is not None for o in chain.outer][-1]
+
+
+def test_sums_of_exponentials_are_kept_for_the_largest_so_far() -> None:
+    chain = chain_of(SCORES + VALUES + SOFTMAX)
+    assert chain is not None
+    peak, *sums = chain.outer
+    assert peak.shift is None
+    assert [o.shift.peak for o in sums if o.shift is not None] == [peak.reduce, peak.reduce]
+
+
+@pytest.mark.parametrize(
+    ("beside", "chained"),
+    [
+        (PEAK + stored("m", "d0"), True),
+        (stored("x", "d0*12 + d3"), True),
+        ("  %n = tk.reduce max %v over [3] : f32\n" + stored("n", "d1"), False),
+        (PEAK + "  %t = arith.subf %x, %m : f32\n" + stored("t", "d0*12 + d3"), False),
+        (stored("v", "d3*8 + d1"), False),
+        (SUM + "  %n = tk.reduce max %t over [3] : f32\n" + stored("n", "d0"), False),
+        (stored("q", "d0*8 + d2"), False),
+    ],
+    ids=[
+        "a result of rows",
+        "scores",
+        "a maximum that has no rows",
+        "scores below a maximum that is not there yet",
+        "what the chain has of columns",
+        "a maximum of what rows, the chain and columns make",
+        "an axis that is no column",
+    ],
+)
+def test_what_else_a_chain_does_needs_one_tile(beside: str, *, chained: bool) -> None:
+    assert (chain_of(SCORES + VALUES + beside + PLAIN) is not None) == chained
+
+
+def test_factors_have_no_columns_of_each_other() -> None:
+    """The first sum is of numbers of rows, the chain and what scores sum over."""
+    first = """
+  %xk = arith.mulf %x, %q : f32
+  %z = tk.load %1[d3*8 + d4] : memref<96xf32> -> f32
+  %xkz = arith.mulf %xk, %z : f32
+  %y = tk.reduce add %xkz over [3] : f32
+"""
+    assert chain_of(SCORES + VALUES + first.replace("%xk = arith.mulf %x, %q", "%xk = arith.negf %x") + PLAIN)
+    assert chain_of(SCORES + VALUES + first + PLAIN) is None
+
+
+def test_sums_that_are_no_exponentials_below_the_maximum_are_not_chained() -> None:
+    for old, new in (("%x, %m", "%v, %m"), ("math.exp %d", "math.log %d"), ("max %x", "min %x")):
+        assert old in SOFTMAX
+        assert chain_of(SCORES + VALUES + SOFTMAX.replace(old, new)) is None
