@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import combinations
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import UnitAttr
@@ -17,6 +18,8 @@ from tilewright.dialects.tk.compute import ScanOp
 from ..kernels.facts import Body
 from .plan import SCALAR
 
+_Digit = tuple[Expr, Expr]
+"""What a variable is multiplied with, and how many values it has."""
 _SAME_NUMBER = (arith.IndexCastOp, arith.TruncIOp, arith.ExtSIOp)
 
 
@@ -87,8 +90,8 @@ def is_independent(body: Body, space: Sequence[Expr], axis: int) -> bool:
 def _disjoint(body: Body, space: Sequence[Expr], op: StoreOp, axis: int) -> bool:
     """True if two iterations along `axis` never store to one place.
 
-    The subscript is a number whose digit `axis` fits between those of the other parts. What does not run
-    along the axis stands outside of its loop.
+    The subscript is a number whose digit `axis` stands below some of the other parts and above the rest,
+    which are digits themselves. What does not run along the axis stands outside of its loop.
     """
     if axis not in body.runs[op]:
         return True
@@ -97,6 +100,7 @@ def _disjoint(body: Body, space: Sequence[Expr], op: StoreOp, axis: int) -> bool
     if own is None or own.constant == 0:
         return False
     period = own * space[axis]
+    lower: list[_Digit] = []
     for var in sorted(expr.variables() - {Var("d", axis)}, key=str):
         if var.kind == "s":
             continue
@@ -106,9 +110,18 @@ def _disjoint(body: Body, space: Sequence[Expr], op: StoreOp, axis: int) -> bool
         if other.exact_div(period) is not None:
             continue
         size = limit_of(op.dynamic[var.index]) if var.kind == "i" else space[var.index]
-        if size is None or own.exact_div(other * size) is None:
+        if size is None:
             return False
-    return True
+        lower.append((other, size))
+    top = (own, space[axis])
+    apart = all(_above(one, other) or _above(other, one) for one, other in combinations(lower, 2))
+    return apart and all(_above(top, other) for other in lower)
+
+
+def _above(one: _Digit, other: _Digit) -> bool:
+    """Whether a step of `one` is at least all that `other` can be."""
+    (step, _), (lower, size) = one, other
+    return step.exact_div(lower * size) is not None
 
 
 def limit_of(position: SSAValue) -> Expr | None:

@@ -129,8 +129,8 @@ FAULTS = (
     Fault(
         "limit-unknown",
         _S + "collisions.py",
-        "if size is None or own.exact_div(other * size) is None:",
-        "if size is not None and own.exact_div(other * size) is None:",
+        "        if size is None:\n            return False\n        lower",
+        "        if size is None:\n            continue\n        lower",
         "positions that nothing bounds count as those of one row",
     ),
     Fault(
