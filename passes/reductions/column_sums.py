@@ -120,9 +120,9 @@ def summed_axes(kernel: KernelOp) -> tuple[int, ...]:
     over = reductions[0].over if isinstance(reductions[0], ReduceOp) else ()
     if any(set(reduced_axes(op)) != set(over) for op in reductions):
         return ()
-    if any(isinstance(op, LoadOp) and _is_along(op, over) for op in body.ops):
+    if any(isinstance(op, Along) or (isinstance(op, LoadOp) and _is_along(op, over)) for op in body.ops):
         return ()
-    if any(isinstance(op, AssertOp | Along) or body.runs[op] & set(over) for op in body.sinks()):
+    if any(isinstance(op, AssertOp) or body.runs[op] & set(over) for op in body.sinks()):
         return ()
     if any(level > 1 for level in levels_of(kernel.body.block).values()):
         return ()
