@@ -10,7 +10,7 @@ from xdsl.parser import Parser
 
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.passes.schedule.chains import Chain, find_chain
+from tilewright.passes.kernels.chains import Chain, find_chain
 
 SCORES = """
   %q = tk.load %0[d0*8 + d2] : memref<96xf32> -> f32

@@ -11,7 +11,7 @@ from tilewright.dialects.index_expr import Var, parse_expr
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.passes.schedule.body import Body
+from tilewright.passes.kernels.facts import Body
 from tilewright.passes.schedule.collisions import in_turn, is_independent, limit_of
 
 SPACE, LIMITS = (2, 3), (2, 3)

@@ -7,7 +7,7 @@ from kernels_harness import Kernel, module_of
 
 from tilewright.dialects.index_expr import parse_exprs
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.schedule.column_sums import (
+from tilewright.passes.reductions.column_sums import (
     Part,
     Rows,
     has_many_columns,

@@ -6,8 +6,8 @@ import pytest
 from tk_harness import parse
 
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.passes.schedule.body import Body
-from tilewright.passes.schedule.lanes_needed import lanes_needed
+from tilewright.passes.kernels.facts import Body
+from tilewright.passes.schedule.tiles.lanes_needed import lanes_needed
 
 BUFFER = "memref<4096xf32>"
 
