@@ -15,8 +15,9 @@ from tilewright.dialects.ir_access import operands_of, ops_of
 from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.arith import IndexCastOp, SelectOp
 from tilewright.dialects.tk.calls import AssertOp
-from tilewright.dialects.tk.domain import axes_of_exprs
+from tilewright.dialects.tk.domain import axes_of, axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import is_float, sizes_of
 
 from ..kernels.body import exprs_of, reduced_axes, set_exprs, solve_axes, store_to
 from ..kernels.scalar_builder import ScalarBuilder, constant_op
@@ -189,7 +190,7 @@ def _replace_load(consumer: KernelOp, copy: LoadOp, moved: list[Expr], load: Loa
         both = arith.AndIOp.create(operands=[mask, load.mask], result_types=[mask.type])
         extra.append(both)
         mask = both.results[0]
-    elif load.mask is not None:
+    elif load.mask is not None and not _may_be_read_always(copy, moved, load.mask, consumer.space):
         zero = constant_op(0, copy.result.type)
         extra.append(zero)
         mask, other = load.mask, zero.results[0]
@@ -201,3 +202,16 @@ def _replace_load(consumer: KernelOp, copy: LoadOp, moved: list[Expr], load: Loa
     copy.result.replace_all_uses_with(new.result)
     Rewriter.erase_op(copy)
     return new
+
+
+def _may_be_read_always(copy: LoadOp, moved: list[Expr], mask: SSAValue, space: tuple[Expr, ...]) -> bool:
+    """Whether a load needs no mask, as nobody sees what is made of it elsewhere, and is better off without.
+
+    It lies in its tensor at all points, and is the same for some that the mask tells apart: what belongs to a
+    channel is read once, not by each element of a window that may hang over the edge.
+    """
+    if not is_float(copy.result.type) or axes_of_exprs(moved) >= axes_of(mask):
+        return False
+    bounds = Bounds(space)
+    within = zip(moved, sizes_of(copy.buffer), strict=True)
+    return all(bounds.is_nonnegative(at) and bounds.is_below(at, size) for at, size in within)

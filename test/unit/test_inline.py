@@ -8,6 +8,7 @@ from tk_harness import parse
 from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.interpreter import interpret
+from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.passes.fusion.inline import axis_values, inline_at, input_of, producer_of
 from tilewright.passes.kernels.body import loads_of
@@ -44,6 +45,10 @@ WIDENED = """%0 = tk.load %a[d0, d1] : {x} -> bf16 %1 = arith.extf %0 : bf16 to 
     tk.store %1, %o[d0, d1] : f32, {p}"""
 CHECKED = """%0 = tk.load %a[d0, d1] : {x} -> f32 %1 = arith.cmpf one, %0, %z : f32
     tk.assert %1 "division by zero" : i1 tk.store %0, %o[d0, d1] : f32, {p}"""
+OF_ROW = """%0 = tk.load %a[d0, 2] : {x} -> f32 %1 = tk.load %a[d0, d1] : {x} -> f32
+    %2 = arith.mulf %0, %1 : f32 tk.store %2, %o[d0, d1] : f32, {p}"""
+WHOLE = """%0 = tk.load %j[2] : tensor<5xi64> -> i64 %1 = arith.sitofp %0 : i64 to f32
+    tk.store %1, %o[d0, d1] : f32, {p}"""
 CASES: dict[str, tuple[str, str, dict[str, str]]] = {
     "gathered": (GATHERED, "i0, i0 + 2](%w)", {"p": "tensor<5x6xf32>", "space": "5, 6"}),
     "gathered position": (POSITION, "i0, i0 + d0](%w)", {"p": "tensor<4x8xf32>", "space": "4, 8"}),
@@ -52,6 +57,7 @@ CASES: dict[str, tuple[str, str, dict[str, str]]] = {
     "masked and gathered": (MASKED, "i0, 2](%w) if %m else %z", {}),
     "checked under a mask": (CHECKED, "4 - d0, d0] if %m else %z", {}),
     "halves": (WIDENED, "4 - d0, d0] if %m else %z", {"x": "tensor<4x6xbf16>"}),
+    "of a row under a mask": (OF_ROW, "1, d0] if %m else %z", {}),
     "number": (FIRST, "]", {"p": "tensor<f32>", "space": ""}),
     "empty": (EXP, "d0, 3]", EMPTY),
     "symbolic": (EXP, "s0 - 1 - d0, 3]", SYMBOLIC),
@@ -88,6 +94,26 @@ def test_what_is_computed_again_is_what_was_stored(name: str) -> None:
     wanted = outcome(module)
     assert inlined(module) is None
     np.testing.assert_array_equal(outcome(module), wanted)
+
+
+@pytest.mark.parametrize(
+    ("producer", "reads", "masked"),
+    [
+        (OF_ROW, "1, d0] if %m else %z", [False, True]),
+        (OF_ROW, "4, d0] if %m else %z", [True, True]),
+        (OF_ROW, "i0, 3](%w) if %m else %z", [True, True]),
+        (WHOLE, "1, d0] if %m else %z", [True]),
+    ],
+    ids=["the same for all lanes", "beyond the last row", "gathered", "integers, which may be divided by"],
+)
+def test_what_lies_inside_for_all_that_a_mask_tells_apart_is_read_without_it(
+    producer: str, reads: str, masked: list[bool]
+) -> None:
+    module = module_of(producer, reads, {})
+    assert inlined(module) is None
+    kernel = [op for op in module.walk() if isinstance(op, KernelOp)][-1]
+    found = [op for op in kernel.body.walk() if isinstance(op, LoadOp)]
+    assert [op.mask is not None for op in found][1:] == masked
 
 
 REFUSED = {
