@@ -7,7 +7,8 @@ Nothing runs: models are traced and lowered at benchmark sizes (`slim`: with one
 once for all targets of which passes are told the same, and every kernel is compiled, equal ones once.
 Binaries stay in the folder `--cache`.
 A kernel is at fault where it spills registers, takes more shared memory than a program may
-have, or multiplies halves or bytes without a tensor-core instruction. The exit status counts them.
+have, multiplies halves or bytes without a tensor-core instruction, or has a product of these that passes
+made one that no tiles multiply. The exit status counts them.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import torch
@@ -32,11 +33,14 @@ from benchmarks.models import BY_NAME, DTYPES, load
 from tilewright.dialects.diagnostics import TilewrightError
 from tilewright.dialects.index_expr import Var
 from tilewright.dialects.registry import new_context
+from tilewright.dialects.tk.contraction import FACTORS, find_contraction, find_matrix_vector
+from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import sizes_of
 from tilewright.frontend.fx.dtypes import DTYPES as TORCH_TYPES
 from tilewright.frontend.fx.graph import Graph
 from tilewright.frontend.runtime.lower import lower
 from tilewright.frontend.runtime.reference_runtime import placed, result_layouts
+from tilewright.passes.kernels.chains import find_chain
 from tilewright.passes.manager import parse_pipeline, run_pipeline, with_facts
 from tilewright.passes.pipeline import PIPELINES
 from tilewright.targets.gpu_triton.architectures import architecture
@@ -110,6 +114,14 @@ def modules_of(model: str, dtype: str, scale: str, training: bool, passes: tuple
     return list(_FOUND)
 
 
+class Lowered(NamedTuple):
+    """A graph for a target, up to where it is scheduled, and what it becomes."""
+
+    module: ModuleOp
+    unit: TritonUnit
+    target: str
+
+
 def unit_of(module: ModuleOp, target: str) -> TritonUnit:
     """The kernels, scheduled for an architecture as on a machine that has one."""
     copy = module.clone()
@@ -118,19 +130,17 @@ def unit_of(module: ModuleOp, target: str) -> TritonUnit:
     return emit_unit(copy)
 
 
-def units_of(
-    model: str, dtype: str, scale: str, training: bool, targets: Iterable[str]
-) -> list[tuple[TritonUnit, str]]:
+def units_of(model: str, dtype: str, scale: str, training: bool, targets: Iterable[str]) -> list[Lowered]:
     """The kernels of a model for each target. It is traced once for those that are lowered alike.
 
     (Once per module would not do: what the backward graph is given lies as the forward's passes chose.)
     """
     lowered: dict[tuple[str, ...], list[ModuleOp]] = {}
-    found: list[tuple[TritonUnit, str]] = []
+    found: list[Lowered] = []
     for target in targets:
         if (passes := lowering_for(target)) not in lowered:
             lowered[passes] = modules_of(model, dtype, scale, training, passes)
-        found += [(unit_of(module, target), target) for module in lowered[passes]]
+        found += [Lowered(module, unit_of(module, target), target) for module in lowered[passes]]
     return found
 
 
@@ -147,9 +157,27 @@ def multiplies_narrow(unit: TritonUnit, kernel: TritonKernel) -> bool:
     return any("input_precision" not in line for line in dots)
 
 
-def faults_of(unit: TritonUnit, kernel: TritonKernel, binary: Binary) -> tuple[str, ...]:
-    """What a kernel must not do."""
+def lost_products(module: ModuleOp) -> list[str]:
+    """The functions with a product of narrow factors in a form that no tiles multiply.
+
+    Such as of attention whose depth became two axes. A matrix and a vector are multiplied without tiles.
+    """
+    functions = [f for f in module.ops if isinstance(f, FuncOp) and _states_factors(f)]
+    forms = (find_contraction, find_chain, find_matrix_vector)
+    return [f.sym_name.data for f in functions if all(find(f.body.block) is None for find in forms)]
+
+
+def _states_factors(func: FuncOp) -> bool:
+    return any(FACTORS in op.attributes for op in func.body.block.ops)
+
+
+def faults_of(
+    unit: TritonUnit, kernel: TritonKernel, binary: Binary, lost: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """What a kernel must not do; `lost` are the functions with products that no tiles multiply."""
     found: list[str] = []
+    text = text_of(unit, kernel)
+    found += [f"no tiles in {name}" for name in lost if name == kernel.name or f"_part_{name}(" in text]
     if binary.spills:
         found.append(f"spills {binary.spills}")
     if binary.shared > architecture(binary.architecture).shared_per_block:
@@ -178,12 +206,14 @@ def compile_missing(jobs: Iterable[Job], cache: Path, workers: int) -> int:
     return len(missing)
 
 
-def rows_of(model: str, unit: TritonUnit, target: str, cache: Path) -> list[Row]:
-    """Every kernel of a unit, compiled here where the store lacks it."""
-    return [_row(model, unit, kernel, target, cache) for kernel in unit.kernels]
+def rows_of(model: str, lowered: Lowered, cache: Path) -> list[Row]:
+    """Every kernel of a graph, compiled here where the store lacks it."""
+    lost = lost_products(lowered.module)
+    return [_row(model, lowered, kernel, lost, cache) for kernel in lowered.unit.kernels]
 
 
-def _row(model: str, unit: TritonUnit, kernel: TritonKernel, target: str, cache: Path) -> Row:
+def _row(model: str, lowered: Lowered, kernel: TritonKernel, lost: Iterable[str], cache: Path) -> Row:
+    unit, target = lowered.unit, lowered.target
     try:
         binary = compile_job(job_of(unit, kernel, target), cache)
     except TilewrightError as error:
@@ -201,7 +231,7 @@ def _row(model: str, unit: TritonUnit, kernel: TritonKernel, target: str, cache:
         loads=binary.loads,
         wide_loads=binary.wide_loads,
         tensor_core=binary.tensor_core,
-        faults=faults_of(unit, kernel, binary),
+        faults=faults_of(unit, kernel, binary, lost),
     )
 
 
@@ -281,8 +311,8 @@ def main(
         if not (missing := [target for target in targets.split(",") if (title, target) not in done]):
             continue
         units = units_of(model, dtype, scale, kind == "training", missing)
-        compile_missing((job_of(u, k, t) for u, t in units for k in u.kernels), cache, workers)
-        rows += [row for unit, target in units for row in rows_of(title, unit, target, cache)]
+        compile_missing((job_of(u, k, t) for _, u, t in units for k in u.kernels), cache, workers)
+        rows += [row for lowered in units for row in rows_of(title, lowered, cache)]
         if output is not None:
             output.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     Console(width=160).print(table(rows))

@@ -32,6 +32,9 @@ _EXPENSIVE: Mapping[type[Operation], float] = {
     arith.DivSIOp: 20,
     arith.RemSIOp: 20,
     math.PowFOp: 40,
+    math.SinOp: 40,
+    math.CosOp: 40,
+    math.TanOp: 40,
     CallOp: 40,
     RandomOp: 60,
 }

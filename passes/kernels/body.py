@@ -20,6 +20,7 @@ from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_half
 
+from .chains import find_chain
 from .choices import choose_last, chosen_once, loaded_anyway, places_loaded
 
 
@@ -127,11 +128,17 @@ def remember_axes(kernel: KernelOp) -> Callable[[], None]:
 
 
 def remove_divisions(kernel: KernelOp) -> None:
-    """Split axes until no subscript divides an axis, where sizes allow it."""
+    """Split axes until no subscript divides an axis, where sizes allow it.
+
+    Axes that chained products multiply stay whole: tiles hold them, at divided positions as well.
+    """
     for _ in range(16):
         exprs = dict.fromkeys(e for op in kernel.body.block.ops for e in exprs_of(op))
         candidates = dict.fromkeys(c for e in exprs for c in _split_candidates(e, kernel.space))
-        if not any(split_axis(kernel, axis, inner, only_if_simpler=True) for axis, inner in candidates):
+        chain = find_chain(kernel.body.block) if candidates else None
+        whole = {chain.row, chain.along, *chain.held} if chain is not None else ()
+        splits = [(axis, inner) for axis, inner in candidates if axis not in whole]
+        if not any(split_axis(kernel, axis, inner, only_if_simpler=True) for axis, inner in splits):
             return
 
 

@@ -65,6 +65,24 @@ def test_heads_share_keys() -> None:
     check(lambda q, k, v: attention(q, k, v, enable_gqa=True), q, k, v)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_rotary_positions(dtype: torch.dtype) -> None:
+    """Heads turned by halves (arXiv:2104.09864): the programs that read keys turn them again."""
+
+    def turned(x: Tensor, sine: Tensor) -> Tensor:
+        left, right = x.chunk(2, -1)
+        sines = sine.repeat(1, 2)
+        return x * sines.sqrt() + torch.cat((-right, left), -1) * sines
+
+    def layer(q: Tensor, k: Tensor, v: Tensor, sine: Tensor) -> Tensor:
+        return attention(turned(q, sine), turned(k, sine), v, is_causal=True, enable_gqa=True)
+
+    q, k, v = (floats(2, n, 71, 24, seed=n, dtype=dtype) for n in (6, 2, 1))
+    sine = floats(71, 12, seed=4, dtype=dtype).abs()
+    check(layer, q, k, v.expand(2, 2, 71, 24), sine)
+    check_gradients(layer, q, k, v.expand(2, 2, 71, 24), sine)
+
+
 def test_heads_inside_and_what_surrounds_them() -> None:
     """As models do: one projection, heads taken apart and put together again."""
 

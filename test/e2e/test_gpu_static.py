@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,13 @@ import pytest
 import torch
 from click.testing import CliRunner
 from packaging.version import Version
-from torch import nn
+from torch import Tensor, nn
 from torch.nn import functional as F
 
 from benchmarks import gpu_static
 from benchmarks.gpu_static import (
     TARGETS,
+    Lowered,
     faults_of,
     lowering_for,
     main,
@@ -43,8 +45,8 @@ pytestmark = pytest.mark.skipif(not triton_version(), reason="triton is not inst
 
 
 def test_kernels_of_a_model_have_no_faults(tmp_path: Path) -> None:
-    ((unit, _),) = units_of("mlp-mixer", "bf16", "tiny", False, ["sm_90"])
-    rows = rows_of("mlp-mixer", unit, "sm_90", tmp_path)
+    (lowered,) = units_of("mlp-mixer", "bf16", "tiny", False, ["sm_90"])
+    rows = rows_of("mlp-mixer", lowered, tmp_path)
     assert [row for row in rows if row.faults] == []
     assert sum(row.tensor_core > 0 for row in rows) >= 3
     assert any(row.wide_loads for row in rows)
@@ -62,7 +64,7 @@ def test_kernels_are_those_that_a_target_is_lowered_to(monkeypatch: pytest.Monke
     )
     monkeypatch.setitem(BY_NAME, made.name, made)
     units = units_of(made.name, "bf16", "tiny", True, ("sm_90", "gfx942"))
-    texts = {target: [unit.text for unit, of in units if of == target] for _, target in units}
+    texts = {target: [unit.text for _, unit, of in units if of == target] for target in ("sm_90", "gfx942")}
     told = with_facts(parse_pipeline(pipeline_text("gpu")), architecture("gfx942").facts)
     whole = modules_of(made.name, "bf16", "tiny", True, tuple(map(str, told)))
     assert texts["gfx942"] == [emit_unit(module).text for module in whole]
@@ -80,7 +82,7 @@ def test_targets_that_are_lowered_alike_share_a_trace(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(gpu_static, "modules_of", modules_of)
     units = units_of("any", "bf16", "tiny", False, ("sm_100", "gfx942", "sm_90"))
-    assert [target for _, target in units] == ["sm_100", "gfx942", "sm_90"]
+    assert [lowered.target for lowered in units] == ["sm_100", "gfx942", "sm_90"]
     assert traced == [lowering_for("sm_90"), lowering_for("gfx942")]
     assert traced[0] != traced[1]
 
@@ -99,7 +101,7 @@ def test_lanes_load_by_whole_instructions(name: str, count: int, target: str, tm
     """Warps of 64 lanes want more elements, fewer warps, and of masks fewer elements; nothing spills."""
     path = ROOT / "test" / "passes" / f"schedule_gpu_{name}.mlir"
     modules = [parse_module(new_context(), part, str(path)) for part in chunks(path.read_text(), split=True)]
-    rows = [row for m in modules for row in rows_of(name, unit_of(m, target), target, tmp_path)]
+    rows = [row for m in modules for row in rows_of(name, Lowered(m, unit_of(m, target), target), tmp_path)]
     assert len(rows) == len(modules) == count
     known = SPILLS_BEFORE_3_8 if Version(triton_version()) < Version("3.8") else {}
     expected = {row.kernel: spills for row in rows if (spills := known.get((row.kernel, target)))}
@@ -178,13 +180,57 @@ def test_halves_are_added_as_devices_do(dtype: torch.dtype, target: str, tmp_pat
 
 
 def test_faults_are_found(tmp_path: Path) -> None:
-    ((unit, _),) = units_of("mlp-mixer", "bf16", "tiny", False, ["sm_90"])
+    ((_, unit, _),) = units_of("mlp-mixer", "bf16", "tiny", False, ["sm_90"])
     product = next(kernel for kernel in unit.kernels if "matmul" in kernel.name)
     binary = compile_kernel(unit.text, product, "sm_90", cache_dir=tmp_path)
     assert faults_of(unit, product, binary) == ()
     assert faults_of(unit, product, replace(binary, spills=8)) == ("spills 8",)
     assert faults_of(unit, product, replace(binary, shared=1 << 20)) == ("1048576 bytes of shared memory",)
     assert faults_of(unit, product, replace(binary, assembly="fma.rn.f32")) == ("no tensor core",)
+    assert faults_of(unit, product, binary, [product.name, "other"]) == (f"no tiles in {product.name}",)
+
+
+def test_products_that_no_tiles_multiply_are_found() -> None:
+    """Attention whose depth is two axes is no chain of products, nor anything else that has tiles."""
+    row = "%s = tk.reduce add %p over [2] {tk.factors = bf16} : f32"
+    kept = _product("bf16").replace("@product", "@kept")
+    lost = _product("bf16").replace("tk.store", "%m = tk.reduce max %s over [1] : f32\n  tk.store")
+    lost = lost.replace("%s, %o[d0*64 + d1]", "%m, %o[d0*64]").replace("@product", "@lost")
+    assert row in lost
+    module = parse_module(new_context(), f"{kept}\n{lost}\n{_product('f32')}", "products.mlir")
+    assert gpu_static.lost_products(module) == ["lost"]
+
+
+def rotary(q: Tensor, k: Tensor, v: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
+    """Attention whose heads of keys are shared, and turned by positions (arXiv:2104.09864)."""
+
+    def turned(x: Tensor) -> Tensor:
+        left, right = x.chunk(2, -1)
+        return x * cosine.repeat(1, 2) + torch.cat((-right, left), -1) * sine.repeat(1, 2)
+
+    return F.scaled_dot_product_attention(turned(q), turned(k), v, is_causal=True, enable_gqa=True)
+
+
+def _call_rotary(compiled: Any, length: int, training: bool) -> None:
+    q, k, v = (
+        torch.randn(8, n, length, 64, dtype=torch.bfloat16, requires_grad=training) for n in (12, 4, 4)
+    )
+    angles = torch.randn(length, 32, dtype=torch.bfloat16)
+    out = compiled(q, k, v, angles.cos(), angles.sin())
+    if training:
+        out.sum().backward()
+
+
+@pytest.mark.usefixtures("like_cuda")
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("length", [128, 640])
+def test_attention_with_rotary_positions_has_tiles(length: int, training: bool) -> None:
+    """Forward, where short keys are turned again in each program, and backward."""
+    for graph in capture(partial(_call_rotary, length=length, training=training), rotary, None):
+        module = parse_module(new_context(), graph.text, graph.name)
+        run_pipeline(new_context(), module, parse_pipeline(",".join(lowering_for("sm_90"))))
+        assert gpu_static.lost_products(module) == []
+        assert "tl.dot" in unit_of(module, "sm_90").text
 
 
 @pytest.mark.parametrize("factors", ["i8", "f8E4M3FN", "bf16", "f32"])
