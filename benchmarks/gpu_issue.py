@@ -19,7 +19,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from math import prod
@@ -72,13 +72,48 @@ def instructions_run(assembly: str, trips: Sequence[int]) -> int:
     longest ones are the text's. What stands in two of them counts for both.
     """
     code, labels = _instructions(assembly)
-    backward = [(labels[to], at) for at, line in enumerate(code) if (to := _target(line)) in labels]
-    loops = sorted(((a, b) for a, b in backward if a < b), key=lambda loop: loop[0] - loop[1])[: len(trips)]
+    found = sorted(_loops(code, labels), key=len, reverse=True)[: len(trips)]
     times = [1] * len(code)
-    for (first, last), trip in zip(sorted(loops), trips, strict=False):
-        for at in range(first, last + 1):
+    for body, trip in zip(sorted(found, key=min), trips, strict=False):
+        for at in body:
             times[at] *= trip
     return sum(n for n, line in zip(times, code, strict=True) if not line.startswith("NOP"))
+
+
+def _loops(code: Sequence[str], labels: Mapping[str, int]) -> list[set[int]]:
+    """What runs between a place and a jump back to it that only leads there through it.
+
+    Not so what waits for memory beside the straight way: it stands behind the end and jumps back.
+    """
+    after = [_next(at, line, labels, len(code)) for at, line in enumerate(code)]
+    before: list[list[int]] = [[] for _ in code]
+    for at, targets in enumerate(after):
+        for target in targets:
+            before[target].append(at)
+    jumps = [(at, to) for at, targets in enumerate(after) for to in targets if to <= at]
+    reached = _reached(0, after)
+    return [
+        _reached(at, before, without=to) | {to}
+        for at, to in jumps
+        if at in reached and (to == 0 or at not in _reached(0, after, without=to))
+    ]
+
+
+def _next(at: int, line: str, labels: Mapping[str, int], end: int) -> list[int]:
+    """The instructions that may run after one: a jump with a condition, of lanes or of the warp, may not."""
+    jump = [labels[name]] if (name := _target(line)) in labels else []
+    always = re.match(r"(BRA|EXIT|RET)\b(?!.*\bU?P\d)", line) is not None
+    return jump if always or at + 1 == end else [*jump, at + 1]
+
+
+def _reached(start: int, steps: Sequence[Sequence[int]], without: int = -1) -> set[int]:
+    """All that steps lead to from `start`, and it, around one place."""
+    found, todo = {start, without}, [start]
+    while todo:
+        new = [at for at in steps[todo.pop()] if at not in found]
+        found.update(new)
+        todo += new
+    return found - {without}
 
 
 def _instructions(assembly: str) -> tuple[list[str], dict[str, int]]:

@@ -125,6 +125,8 @@ _GPU: tuple[str, ...] = (
     "flatten-axes",
     "split-lanes",
     "expand-float8",
+    "narrow-integers",
+    "fold-positions",
     "reduce-online",
     "exp-to-exp2",
     "schedule-gpu",

@@ -105,10 +105,10 @@ class _Narrower:
         if isinstance(op, SelectOp):
             which = _boolean(op.cond)
             return None if which is None else op.lhs if which else op.rhs
-        if isinstance(op, arith.AndIOp) and op.result.type == i1:
+        if isinstance(op, arith.AndIOp | arith.OrIOp) and op.result.type == i1:
             for one, other in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
                 if (known := _boolean(one)) is not None:
-                    return other if known else one
+                    return other if known == isinstance(op, arith.AndIOp) else one
         return None
 
     # What fits

@@ -7,11 +7,12 @@ from functools import lru_cache, partial
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, i64
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Call, Expr, Var, as_expr, dim, is_nonnegative
 from tilewright.dialects.ir_access import operands_of, ops_of, type_of
+from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
@@ -256,7 +257,7 @@ def simplify_body(kernel: KernelOp) -> None:
         if type(op) in _EFFECTS and not isinstance(op, AssertOp):
             continue
         insert = partial(_insert, seen, op)
-        value = _undone_rounding(op) or chosen_once(op, insert) or loaded_anyway(op, loaded, insert)
+        value = _unchanged(op) or chosen_once(op, insert) or loaded_anyway(op, loaded, insert)
         if value is not None:
             op.results[0].replace_all_uses_with(value)
             continue
@@ -294,12 +295,20 @@ def _insert(seen: dict[tuple[object, ...], Operation], place: Operation, op: Ope
     return op
 
 
-def _undone_rounding(op: Operation) -> SSAValue | None:
-    """`x` of `extf(truncf(x))`: inside one kernel half-precision values stay in f32, unless asked for."""
-    if type(op) is not arith.ExtFOp or not is_half(op.input.type) or ROUNDED in op.attributes:
+def _unchanged(op: Operation) -> SSAValue | None:
+    """`x` of `extf(truncf(x))`: inside one kernel half-precision values stay in f32, unless asked for.
+
+    And of `truncf(extf(x))`, which rounds nothing, and of `x * 1`.
+    """
+    if type(op) is arith.MulfOp:
+        return next((a for a, b in ((op.lhs, op.rhs), (op.rhs, op.lhs)) if number_of(b) == 1), None)
+    if type(op) not in (arith.ExtFOp, arith.TruncFOp):
         return None
-    inner = op.input.owner
-    if not isinstance(inner, arith.TruncFOp) or ROUNDED in inner.attributes:
+    (value,) = operands_of(op)
+    if type(op) is arith.ExtFOp and (not is_half(value.type) or ROUNDED in op.attributes):
         return None
-    wide: SSAValue[Attribute] = inner.input
-    return wide if wide.type == op.result.type else None
+    inner, inverse = value.owner, arith.TruncFOp if type(op) is arith.ExtFOp else arith.ExtFOp
+    if type(inner) is not inverse or (ROUNDED in inner.attributes and inverse is arith.TruncFOp):
+        return None
+    source = inner.operands[0]
+    return source if source.type == op.results[0].type else None

@@ -11,11 +11,17 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.arrays import Array
 from tilewright.dialects.index_expr import parse_expr
 from tilewright.dialects.semantics import semantics_of
-from tilewright.dialects.tw.base import Elementwise
+from tilewright.dialects.tw.base import Elementwise, ints
 from tilewright.dialects.tw.creation import ConstantOp, FullOp, IotaOp
+from tilewright.dialects.tw.view import BroadcastOp
 from tilewright.dialects.types import numel_of
 
-from .fold_constants import MAX_ELEMENTS, VIEWS, reference_machine
+from .fold_constants import VIEWS, reference_machine
+
+_LONGEST = 4096
+"""Elements of which numbers are worked out, a few of each op."""
+_MOST_IN_RUNS = 256
+"""Numbers of which all runs are compared: as many as their square."""
 
 
 @dataclass(frozen=True)
@@ -39,8 +45,28 @@ class Run:
         return min(self.first, self.first + self.step * (self.length - 1))
 
 
+@dataclass(frozen=True)
+class Repeated:
+    """Numbers that are counted one by one, each so many times in turn."""
+
+    first: int
+    count: int
+    times: int
+
+
+def repeated(numbers: Sequence[int]) -> Repeated | None:
+    """What `numbers` are, None of others."""
+    first = numbers[0]
+    times = next((i for i, number in enumerate(numbers) if number != first), len(numbers))
+    counted = all(number == first + i // times for i, number in enumerate(numbers))
+    return Repeated(first, len(numbers) // times, times) if counted and len(numbers) % times == 0 else None
+
+
 def listed(index: SSAValue) -> Listed | None:
     """What `index` holds, if that is known and varies along one dimension."""
+    owner = index.owner
+    if isinstance(owner, BroadcastOp) and (inner := listed(owner.source)) is not None:
+        return Listed(ints(owner.dims)[inner.dim], inner.places)
     found = _Evaluator().of(index)
     if found is None or found.size == 0:
         return None
@@ -52,7 +78,12 @@ def listed(index: SSAValue) -> Listed | None:
 
 
 def runs(numbers: Sequence[int]) -> list[Run]:
-    """All of `numbers`, in order, in as few runs as there can be, of which most count one by one."""
+    """All of `numbers`, in order, in as few runs as there can be, of which most count one by one.
+
+    Of very many, each is a run.
+    """
+    if len(numbers) > _MOST_IN_RUNS:
+        return [Run(number, 1, 1) for number in numbers]
     behind: list[tuple[int, int, list[Run]]] = [(0, 0, [])]
     for start in reversed(range(len(numbers))):
         found = [(run, behind[-run.length]) for run in _from(numbers, start)]
@@ -88,7 +119,7 @@ class _Evaluator:
 
     def _evaluated(self, value: SSAValue) -> Array | None:
         op, count = value.owner, numel_of(value)
-        if not isinstance(op, Operation) or count is None or count > MAX_ELEMENTS:
+        if not isinstance(op, Operation) or count is None or count > _LONGEST:
             return None
         if isinstance(op, IotaOp):
             if any(parse_expr(text.data).constant is None for text in (op.start, op.step)):

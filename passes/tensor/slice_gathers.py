@@ -24,6 +24,7 @@ from ..driver import Rewrite, Rules, apply_rules
 from ..rewrite import skip
 from .counted_positions import Counted, counted
 from .listed_positions import Run, listed, runs
+from .repeated_rows import repeat_rows
 from .splats import splat_of
 
 _MOST = 4
@@ -47,6 +48,7 @@ class SliceGathersPass(ModulePass):
     So are learned positions looked up, and their gradients: kernels read them in place, nothing is
     added in memory. What follows from counted positions and is four slices at most is those, one behind the
     other: of `(i + 1) % 3`, that a cross product reads, elements 1 and 2, then 0.
+    Where each is gathered so many times in turn, as images are resized, it is repeated: `tw.broadcast`.
     Left alone are positions of which one might be out of range, which is an error.
     """
 
@@ -228,4 +230,8 @@ def _with(sizes: Sequence[Expr], dim: int, size: Expr) -> list[Expr]:
     return [size if d == dim else n for d, n in enumerate(sizes)]
 
 
-_RULES: Rules = {GatherOp: (_slices, _slice), ScatterAddOp: (_add_slices, _add), ScatterOp: (_replace,)}
+_RULES: Rules = {
+    GatherOp: (repeat_rows, _slices, _slice),
+    ScatterAddOp: (_add_slices, _add),
+    ScatterOp: (_replace,),
+}

@@ -13,7 +13,7 @@ from tilewright.dialects.tk.lanes import axes_of_lanes
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.types import element_type, is_float
 
-from .spelling import number, shape_text
+from .spelling import enclosed, number, shape_text
 from .writer import Shape, Writer, broadcast
 
 _LIMIT = 2**31
@@ -67,7 +67,7 @@ def _pointer(w: Writer, op: LoadOp | StoreOp, shape: Shape, dynamic: Sequence[SS
     got = broadcast([_shape_of(expr, axes, shape), *(w.shape(v) for v in dynamic)])
     if got != shape:
         text = f"{text} + tl.zeros({shape_text(shape)}, {_offset_type(w)})"
-    return buffer if text == "0" else f"{buffer} + ({text})" if " " in text else f"{buffer} + {text}"
+    return buffer if text == "0" else f"{buffer} + {enclosed(text)}"
 
 
 def _shape_of(expr: Expr, axes: Sequence[int], shape: Shape) -> Shape:
@@ -108,15 +108,16 @@ def index(w: Writer, op: IndexOp) -> tuple[str, Shape]:
     if expr.constant is not None:
         return f"tl.full([], {expr.constant}, {type_})", ()
     if w.wide or _fits(w, op.expr):
-        return f"({w.text(expr, names)}).to({type_})", got
+        text = w.text(expr, names)
+        return text if not w.wide and type_ == "tl.int32" else f"{enclosed(text)}.to({type_})", got
     spelled = {**w.axes, **names}
     cast = {v: f"{spelled[v]}.to(tl.int64)" for v in sorted(expr.variables(), key=str)}
     near = _of_axes(expr)
     if near.variables() and near != expr and _fits(w, near):
-        text = f"({w.text(near, names)}).to(tl.int64) + {w.text(expr - near, names | cast)}"
+        text = f"{enclosed(w.text(near, names))}.to(tl.int64) + {w.text(expr - near, names | cast)}"
     else:
         text = w.text(expr, names | cast)
-    return text if type_ == "tl.int64" else f"({text}).to({type_})", got
+    return text if type_ == "tl.int64" else f"{enclosed(text)}.to({type_})", got
 
 
 def _of_axes(expr: Expr) -> Expr:

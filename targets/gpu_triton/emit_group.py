@@ -37,7 +37,7 @@ from tilewright.dialects.types import element_type
 from ..native.text import place
 from .emit_kernel import Emitted, part_name
 from .kernel import Parameter, TritonKernel
-from .spelling import comment, expression, identifier, pointer, rounds_down
+from .spelling import comment, enclosed, expression, identifier, pointer, rounds_down
 
 _AT_ONCE = 8
 """Parts that share a call: each takes instructions to choose arguments, which all programs execute."""
@@ -188,8 +188,7 @@ class _Writer:
         return expression(value, self.symbols, bounds)
 
     def _operand(self, value: Expr) -> str:
-        text = self._text(value)
-        return text if text.isidentifier() or text.isdigit() else f"({text})"
+        return enclosed(self._text(value))
 
 
 def _var(name: str) -> Var:

@@ -31,6 +31,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Bounds, Var, as_expr
 from tilewright.dialects.tk.access import AWAITS, IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.arith import IndexCastOp
 from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp, RandomOp
@@ -50,7 +51,7 @@ from .descriptors import load_block, write_descriptors
 from .errors import NoBlocks, NoTritonLowering
 from .grid import Grid, grid_of, write_grid
 from .kernel import Parameter, TritonKernel
-from .spelling import comment, identifier, number, pointer
+from .spelling import comment, dtype, identifier, number, pointer
 from .tile_ops import arrange, tile_text
 from .writer import Writer, broadcast
 
@@ -157,6 +158,9 @@ def _op(w: Writer, op: Operation) -> None:
 def _expression(w: Writer, op: Operation) -> None:
     if len(op.results) != 1:
         raise NoTritonLowering(op, reason="it has no row in the table of Triton statements")
+    if isinstance(op, IndexCastOp) and dtype(op.input.type) == dtype(op.result.type):
+        w.alias(op.result, op.input)
+        return
     w.note_place(op.location)
     text = rules.lower(op, w.operands(op.operands, typed=rules.takes_types(op)))
     w.helpers.update(name for name in ("_power", "_floor_div") if text.startswith(name))
@@ -198,7 +202,10 @@ def _store(w: Writer, op: Operation) -> None:
 def _index(w: Writer, op: Operation) -> None:
     assert isinstance(op, IndexOp)
     text, shape = access.index(w, op)
-    w.assign(op.result, text, shape)
+    if text.isidentifier():
+        w.names[op.result], w.shapes[op.result] = text, shape
+    else:
+        w.assign(op.result, text, shape)
 
 
 _DRAWS: Mapping[tuple[int, int | None], str] = {

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr
 
-from tilewright.dialects.index_expr import ONE, Expr, Var, product
+from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var, product
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp
 
-from .spelling import operand
+from .spelling import enclosed, operand
 from .writer import Writer
 
 
@@ -49,16 +49,19 @@ def grid_of(func: FuncOp) -> Grid:
 
 
 def write_grid(w: Writer, grid: Grid) -> None:
-    """`d0 = ...` per loop, from the program's number."""
-    if not grid.loops:
-        return
-    counts = [operand(count, w.axes, w.bounds) for count in grid.counts]
+    """`d0 = ...` per loop of more than one step, from the program's number."""
+    steps = [(loop, operand(n, w.axes, w.bounds)) for loop, n in zip(grid.loops, grid.counts, strict=True)]
+    once = {loop for loop, count in steps if count == "1" and loop.bounds[0] == ZERO}
+    w.zeros.update(map(_axis, once))
     number = w.program + (".to(tl.int64)" if w.wide else "")
-    if len(grid.loops) == 1:
-        _first_place(w, grid.loops[0], number)
+    walked = [(loop, count) for loop, count in steps if loop not in once]
+    if len(walked) == 1:
+        _first_place(w, walked[0][0], number)
+    if len(walked) <= 1:
         return
     w.line(f"p = {number}")
-    swizzled = grid.swizzle > 1 and len(grid.loops) >= 2 and "1" not in counts[-2:]
+    swizzled = grid.swizzle > 1 and once.isdisjoint(grid.loops[-2:])
+    counts = [count for _, count in walked]
     blocks: list[str] = []
     rest = "p"
     last = len(counts) - 2 if swizzled else len(counts)
@@ -69,16 +72,20 @@ def write_grid(w: Writer, grid: Grid) -> None:
         _swizzle(w, "q" if last else "p", counts[-2], counts[-1], grid.swizzle)
         blocks = ["b0", "b1"]
     for i in reversed(range(last)):
-        blocks.insert(0, f"({rest}) % {counts[i]}" if i else rest)
+        blocks.insert(0, f"{rest} % {counts[i]}" if i else rest)
         rest = f"{rest} // {counts[i]}"
-    for loop, block in zip(grid.loops, blocks, strict=True):
+    for (loop, _), block in zip(walked, blocks, strict=True):
         _first_place(w, loop, block)
 
 
+def _axis(loop: ForOp) -> Var:
+    return Var("d", loop.axis.value.data)
+
+
 def _first_place(w: Writer, loop: ForOp, block: str) -> None:
-    axis, step = Var("d", loop.axis.value.data), loop.step.value.data
+    axis, step = _axis(loop), loop.step.value.data
     lower = w.text(loop.bounds[0])
-    scaled = block if step == 1 else f"({block}) * {step}" if " " in block else f"{block} * {step}"
+    scaled = block if step == 1 else f"{enclosed(block)} * {step}"
     w.line(f"{axis} = {scaled}" if lower == "0" else f"{axis} = {lower} + {scaled}")
     w.axes[axis] = str(axis)
 

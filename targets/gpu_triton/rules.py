@@ -84,10 +84,16 @@ def unsigned(text: str, type_: Attribute) -> str:
     return text if _is_bit(type_) else f"{text}.to(tl.uint{_width(type_)}, bitcast=True)"
 
 
+_OF_ONE = {"uno": "{0} != {0}", "ord": "{0} == {0}"}
+"""Comparisons of a number with itself: whether it is one."""
+
+
 def _compare_floats(op: Operation, args: Sequence[str]) -> str:
     row = FLOAT_COMPARISONS[predicate_of(op)]
     if isinstance(row, bool):  # a tile, not one value
         row = "({0} == {1}) | True" if row else "({0} == {1}) & False"
+    if args[0] == args[1] and predicate_of(op) in _OF_ONE:
+        row = _OF_ONE[predicate_of(op)]
     return row.format(*args)
 
 

@@ -80,9 +80,22 @@ def expression(expr: Expr, names: Names, bounds: Bounds) -> str:
 
 
 def operand(expr: Expr, names: Names, bounds: Bounds) -> str:
-    """The text of an expression, in parentheses unless it is one word."""
-    text = expression(expr, names, bounds)
-    return text if text.isidentifier() or text.isdigit() else f"({text})"
+    """The text of an expression, in parentheses unless it is one word, or stands in some."""
+    return enclosed(expression(expr, names, bounds))
+
+
+def enclosed(text: str) -> str:
+    """In parentheses, unless it is one word, or stands in some, a call's or its own."""
+    if text.startswith("-"):
+        return f"({text})"
+    if " " not in text:
+        return text
+    depth = 0
+    for i, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if depth == 0 and (c == " " or (c == ")" and i < len(text) - 1)):
+            return f"({text})"
+    return text
 
 
 _OPERATORS = {"floordiv": "//", "mod": "%"}

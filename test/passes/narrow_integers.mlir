@@ -163,3 +163,24 @@ tk.func @finds_the_largest_in_32_bits [4, 40] (%x: memref<160xf32>, %o: memref<4
   %m, %p = tk.argreduce max %0 at %1 over [1] : f32
   tk.store %p, %o[d0] : i64, memref<4xi64>
 }
+
+// -----
+
+// Of what is true anyway, and what is not.
+// CHECK-LABEL: @checks_of_either
+// CHECK-NOT: arith.ori
+// CHECK:     tk.assert
+// CHECK-NOT: tk.assert
+tk.func @checks_of_either [56] (%i: memref<56xi1>, %o: memref<56xf32>) {
+  %one = arith.constant 1.0 : f32
+  %n = arith.constant 56 : i64
+  %0 = tk.index "d0" : i64
+  %1 = tk.load %i[d0] : memref<56xi1> -> i1
+  %2 = arith.cmpi slt, %0, %n : i64
+  %3 = arith.ori %1, %2 : i1
+  tk.assert %3 "in range, or else" : i1
+  %4 = arith.cmpi sge, %0, %n : i64
+  %5 = arith.ori %4, %1 : i1
+  tk.assert %5 "of what is loaded" : i1
+  tk.store %one, %o[d0] : f32, memref<56xf32>
+}

@@ -217,3 +217,68 @@ func.func @leaves_positions_of_a_symbol(%t: tensor<?x4xf32, #tw.shape<"s0, 4">>,
   %r = tw.gather %u[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<4xi64>) -> tensor<4x4xf32>
   func.return %r : tensor<4x4xf32>
 }
+
+// -----
+
+// An image of twice the height and three times the width of a part: positions are rounded down.
+// CHECK-LABEL: @repeats
+// CHECK: %[[S:.*]] = tw.slice %t starts "0, 1, 0, 0" steps "1, 1, 1, 1" : tensor<2x5x7x3xf32> -> tensor<2x4x7x3xf32>
+// CHECK: %[[B:.*]] = tw.broadcast %[[S]] dims [0, 1, 3, 5] : tensor<2x4x7x3xf32> -> tensor<2x4x2x7x3x3xf32>
+// CHECK: tw.reshape %[[B]] : tensor<2x4x2x7x3x3xf32> -> tensor<2x8x21x3xf32>
+// CHECK-NOT: tw.gather
+// CHECK: return
+func.func @repeats(%t: tensor<2x5x7x3xf32>) -> tensor<2x8x21x3xf32> {
+  %h = tw.iota dim 0 start "2" step "1" -> tensor<8xf32>
+  %half = tw.full 0.5 : f32 -> tensor<8xf32>
+  %hh = tw.mul %h, %half : tensor<8xf32>
+  %hi = tw.cast %hh : tensor<8xf32> -> tensor<8xi64>
+  %hc = tw.reshape %hi : tensor<8xi64> -> tensor<8x1xi64>
+  %w = tw.iota dim 0 start "0" step "1" -> tensor<21xi64>
+  %three = tw.full 3 : i64 -> tensor<21xi64>
+  %wi = tw.floor_div %w, %three : tensor<21xi64>
+  %i = tw.broadcast %hc dims [0, 1] : tensor<8x1xi64> -> tensor<8x21xi64>
+  %j = tw.broadcast %wi dims [1] : tensor<21xi64> -> tensor<8x21xi64>
+  %r = tw.gather %t[%i, %j] dims [1, 2] at 1 : (tensor<2x5x7x3xf32>, tensor<8x21xi64>, tensor<8x21xi64>) -> tensor<2x8x21x3xf32>
+  func.return %r : tensor<2x8x21x3xf32>
+}
+
+// -----
+
+// Each row three times, for each of two: negative positions count from the end.
+// CHECK-LABEL: @repeats_for_others
+// CHECK: %[[S:.*]] = tw.slice %t starts "3, 0" steps "1, 1" : tensor<5x3xf32> -> tensor<2x3xf32>
+// CHECK: %[[B:.*]] = tw.broadcast %[[S]] dims [0, 2] : tensor<2x3xf32> -> tensor<2x3x3xf32>
+// CHECK: %[[R:.*]] = tw.reshape %[[B]] : tensor<2x3x3xf32> -> tensor<6x3xf32>
+// CHECK: tw.broadcast %[[R]] dims [1, 2] : tensor<6x3xf32> -> tensor<2x6x3xf32>
+func.func @repeats_for_others(%t: tensor<5x3xf32>) -> tensor<2x6x3xf32> {
+  %n = tw.iota dim 1 start "-6" step "1" -> tensor<2x6xi64>
+  %three = tw.full 3 : i64 -> tensor<2x6xi64>
+  %i = tw.floor_div %n, %three : tensor<2x6xi64>
+  %r = tw.gather %t[%i] dims [0] at 0 : (tensor<5x3xf32>, tensor<2x6xi64>) -> tensor<2x6x3xf32>
+  func.return %r : tensor<2x6x3xf32>
+}
+
+// -----
+
+// Positions beyond the end are an error, along a diagonal elements of a row and a column, and turned they are
+// no rows that are repeated.
+// CHECK-LABEL: @leaves_what_is_not_repeated
+// CHECK-COUNT-3: tw.gather
+func.func @leaves_what_is_not_repeated(%t: tensor<5x9xf32>) -> (tensor<12x9xf32>, tensor<10xf32>, tensor<6x10xf32>) {
+  %n = tw.iota dim 0 start "0" step "1" -> tensor<12xi64>
+  %two = tw.full 2 : i64 -> tensor<12xi64>
+  %i = tw.floor_div %n, %two : tensor<12xi64>
+  %r = tw.gather %t[%i] dims [0] at 0 : (tensor<5x9xf32>, tensor<12xi64>) -> tensor<12x9xf32>
+  %m = tw.iota dim 0 start "0" step "1" -> tensor<10xi64>
+  %pair = tw.full 2 : i64 -> tensor<10xi64>
+  %j = tw.floor_div %m, %pair : tensor<10xi64>
+  %d = tw.gather %t[%j, %j] dims [0, 1] at 0 : (tensor<5x9xf32>, tensor<10xi64>, tensor<10xi64>) -> tensor<10xf32>
+  %rows = tw.broadcast %j dims [1] : tensor<10xi64> -> tensor<6x10xi64>
+  %o = tw.iota dim 0 start "0" step "1" -> tensor<6xi64>
+  %both = tw.full 2 : i64 -> tensor<6xi64>
+  %k = tw.floor_div %o, %both : tensor<6xi64>
+  %c = tw.reshape %k : tensor<6xi64> -> tensor<6x1xi64>
+  %columns = tw.broadcast %c dims [0, 1] : tensor<6x1xi64> -> tensor<6x10xi64>
+  %x = tw.gather %t[%rows, %columns] dims [0, 1] at 0 : (tensor<5x9xf32>, tensor<6x10xi64>, tensor<6x10xi64>) -> tensor<6x10xf32>
+  func.return %r, %d, %x : tensor<12x9xf32>, tensor<10xf32>, tensor<6x10xf32>
+}

@@ -110,7 +110,9 @@ tk.func @product [2048, 2048, 1000] (%a: memref<2048000xf16>, %b: memref<2048000
 
 // What a tile reduces of its rows is stored by the program of the part.
 // CHECK: def sums_of_tiles(a0, a1, a2, a3):
-// CHECK: d1 = (p // (8 * 4)) * 64
+// CHECK: p = tl.program_id(0)
+// CHECK-NEXT: first = p // (8 * 4) * 8
+// CHECK: x1 = tl.arange(0, 64)[:, None]
 // CHECK: [[S:v[0-9]+]] = tl.sum({{acc[0-9]+}}, 0, keep_dims=True)
 // CHECK-NEXT: tl.store(a3 + (d0 * 128 + x2), [[S]])
 tk.func @sums_of_tiles [128, 8, 64, 32] (%a: memref<16384xf16>, %b: memref<4096xf16>, %o: memref<65536xf16>, %s: memref<1024xf32>) {
@@ -181,11 +183,10 @@ tk.func @floats_of_8_bits [1024, 1024, 1000] (%a: memref<1024000xi8>, %b: memref
 // CHECK: v3 = tl.load(a0 + x0, mask=m0, other=0)
 // CHECK-NEXT: v4 = v3.to(tl.uint64, bitcast=True) < 50
 // CHECK-NEXT: v5 = tl.where(v4, v3, 0)
-// CHECK-NEXT: v6 = v5.to(tl.int64)
-// CHECK-NEXT: v7 = tl.load(a1 + v6.to(tl.int32), mask=m0, other=0.0)
-// CHECK-NEXT: v8 = tl.where(m0, v4, True)
-// CHECK-NEXT: tl.store(failure + tl.zeros([128], tl.int32), 1, mask=v8 == 0)
-// CHECK-NEXT: tl.store(a2 + x0, v7, mask=m0)
+// CHECK-NEXT: v6 = tl.load(a1 + v5.to(tl.int32), mask=m0, other=0.0)
+// CHECK-NEXT: v7 = tl.where(m0, v4, True)
+// CHECK-NEXT: tl.store(failure + tl.zeros([128], tl.int32), 1, mask=v7 == 0)
+// CHECK-NEXT: tl.store(a2 + x0, v6, mask=m0)
 tk.func @gather [1000] (%i: memref<1000xi64>, %x: memref<50xf32>, %o: memref<1000xf32>) {
   %zero = arith.constant 0 : i64
   %limit = arith.constant 50 : i64
@@ -277,4 +278,20 @@ tk.func @draws [16, 16] (%s: memref<1xi64>, %o: memref<1024xf32>) scheduled attr
       tk.store %6, %o[d0*16 + d1 + 512] lanes 0, 1 : vector<16x16xf32>, memref<1024xf32>
     }
   }
+}
+
+// Whether a number is one is asked once; a call in a call has no parentheses of its own, and of int32 are positions anyway.
+// CHECK: def numbers(a0, a1):
+// CHECK: v2 = tl.load(a0 + ((x0 // 4) % 8), mask=m0, other=0.0)
+// CHECK-NEXT: v3 = v2 != v2
+// CHECK-NEXT: v4 = x0 < 64
+// CHECK-NEXT: v5 = v3 & v4
+tk.func @numbers [100] (%a: memref<8xf32>, %o: memref<100xi1>) {
+  %n = arith.constant 64 : i32
+  %0 = tk.load %a[(d0 floordiv 4) mod 8] : memref<8xf32> -> f32
+  %1 = arith.cmpf uno, %0, %0 : f32
+  %2 = tk.index "d0" : i32
+  %3 = arith.cmpi slt, %2, %n : i32
+  %4 = arith.andi %1, %3 : i1
+  tk.store %4, %o[d0] : i1, memref<100xi1>
 }

@@ -43,8 +43,28 @@ def test_loops_in_loops_multiply() -> None:
 
 
 def test_loops_behind_each_other_have_their_own_lengths() -> None:
-    second = LOOP.replace("_1", "_3").replace("_2", "_4")
-    assert instructions_run(LOOP + second, [10, 100]) == 4 + 5 * 110
+    first, second = LOOP.replace("EXIT", "MOV R1, RZ"), LOOP.replace("_1", "_3").replace("_2", "_4")
+    assert instructions_run(first + second, [10, 100]) == 4 + 5 * 110
+
+
+def test_waiting_beside_the_way_is_no_loop() -> None:
+    """Behind the end, from where code jumps back: that is not where it came from."""
+    waited = """
+.L_x_8:
+        /*0070*/                   SYNCS.PHASECHK P0, [R4] ;
+        /*0080*/              @!P0 BRA `(.L_x_8) ;
+        /*0090*/                   BRA `(.L_x_5) ;
+"""
+    checked = """
+        /*0010*/                   SYNCS.PHASECHK P0, [R4] ;
+        /*0020*/              @!P0 BRA `(.L_x_8) ;
+.L_x_5:
+        /*0030*/                   FADD R2, R2, R3 ;
+        /*0040*/{0}EXIT ;
+"""
+    assert instructions_run(LOOP.replace("EXIT", "NOP") + checked.format(" ") + waited, [10]) == 58
+    again = checked.format("               BRA.U !UP0, `(.L_x_4) ;\n        /*0050*/  ")
+    assert instructions_run(".L_x_4:" + again + waited, [10]) == 4 * 10 + 1 + 3 * 10
 
 
 def test_a_loop_that_was_unrolled_is_none() -> None:

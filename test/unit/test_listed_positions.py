@@ -9,7 +9,8 @@ from xdsl.dialects.builtin import i64
 
 from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp
-from tilewright.passes.tensor.listed_positions import listed, runs
+from tilewright.dialects.tw.view import BroadcastOp
+from tilewright.passes.tensor.listed_positions import listed, repeated, runs
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,34 @@ def test_sums_of_sums_are_evaluated_once() -> None:
     found = listed(value)
     assert found is not None
     assert found.places == tuple(i * 2**60 for i in range(4))
+
+
+@pytest.mark.parametrize(
+    ("numbers", "expected"),
+    [
+        ((0, 0, 1, 1, 2, 2), (0, 3, 2)),
+        ((4, 5, 6), (4, 3, 1)),
+        ((7, 7, 7), (7, 1, 3)),
+        ((-1, -1, 0, 0), (-1, 2, 2)),
+        ((0, 0, 1, 1, 2), None),
+        ((0, 0, 1, 2, 2), None),
+        ((0, 0, 2, 2), None),
+        ((1, 1, 0, 0), None),
+    ],
+)
+def test_numbers_that_are_repeated(numbers: tuple[int, ...], expected: tuple[int, int, int] | None) -> None:
+    found = repeated(numbers)
+    assert (found and (found.first, found.count, found.times)) == expected
+
+
+def test_numbers_along_one_dimension_of_many_elements() -> None:
+    rows = BroadcastOp(IotaOp(i64, [300]).result, [64, 300, 5], [1]).result
+    found = listed(BroadcastOp(rows, [2, 64, 300, 5]).result)
+    assert found is not None
+    assert (found.dim, found.places) == (2, tuple(range(300)))
+    assert listed(IotaOp(i64, [5000]).result) is None
+
+
+def test_of_very_many_numbers_each_is_a_run() -> None:
+    assert len(runs(range(256))) == 1
+    assert len(runs(range(257))) == 257

@@ -54,7 +54,7 @@ ROUNDED = {
     "from another type": "%n = arith.truncf %l : f64 to bf16\n%v = arith.extf %n : bf16 to f32",
     "of no half": (
         "%n = arith.truncf %l : f64 to f32\n%e = arith.extf %n : f32 to f64\n"
-        "%v = arith.truncf %e : f64 to f32"
+        "%m = arith.addf %e, %l : f64\n%v = arith.truncf %m : f64 to f32"
     ),
 }
 
@@ -64,9 +64,27 @@ def test_roundings_that_stay(ops: str) -> None:
     kernel = simplified(ops + STORE)
     assert names(kernel) == [
         "load",
-        *(["truncf", "extf", "truncf"] if "%e" in ops else ["truncf", "extf"]),
+        *(["truncf", "extf", "addf", "truncf"] if "%e" in ops else ["truncf", "extf"]),
         "store",
     ]
+
+
+WHOLE = {
+    "narrowed again": "%e = arith.extf %w : f32 to f64\n%v = arith.truncf %e {tk.rounded} : f64 to f32",
+    "times one": "%1 = arith.constant 1.0 : f32\n%v = arith.mulf %w, %1 : f32",
+    "one times": "%1 = arith.constant 1.0 : f32\n%v = arith.mulf %1, %w : f32",
+}
+
+
+@pytest.mark.parametrize("ops", WHOLE.values(), ids=WHOLE)
+def test_what_changes_no_number_is_dropped(ops: str) -> None:
+    assert names(simplified(ops + STORE)) == ["load", "store"]
+
+
+@pytest.mark.parametrize("number", ["-1.0", "0.0", "1.0000001"])
+def test_products_that_stay(number: str) -> None:
+    kernel = simplified(f"%n = arith.constant {number} : f32\n%v = arith.mulf %w, %n : f32{STORE}")
+    assert "mulf" in names(kernel)
 
 
 def test_what_is_computed_twice_is_computed_once() -> None:
