@@ -318,8 +318,8 @@ FAULTS = (
     Fault(
         "asked-rounding-lost",
         "passes/kernels/body.py",
-        "if not isinstance(inner, arith.TruncFOp) or ROUNDED in inner.attributes:",
-        "if not isinstance(inner, arith.TruncFOp):",
+        "if type(inner) is not inverse or (ROUNDED in inner.attributes and inverse is arith.TruncFOp):",
+        "if type(inner) is not inverse:",
         "a rounding to a half that the program asks for is dropped where kernels meet",
     ),
     Fault(
