@@ -111,6 +111,7 @@ _GPU: tuple[str, ...] = (
     f"store-statistics{{column={_COLUMN}}}",
     "leave-products",
     *KERNELS[_FUSED + 1 : _AFTER_FUSION],
+    "order-factors",
     "reduce-online",
     "split-reductions",
     "duplicate-results",

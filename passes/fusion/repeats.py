@@ -20,7 +20,7 @@ from .inline import Producer
 
 _HIDDEN = 0.5
 """What part of the time that its memory takes a kernel may compute more, and take no longer."""
-_LAUNCH = 60e6
+LAUNCH = 60e6
 """What a GPU computes in the microsecond that it takes to begin one more kernel."""
 
 
@@ -85,7 +85,7 @@ def affordable(kernel: KernelOp) -> float:
     """
     block = kernel.body.block
     waits = find_contraction(block) is None and find_chain(block) is None
-    return max(_LAUNCH, hidden(kernel)) if waits else _LAUNCH
+    return max(LAUNCH, hidden(kernel)) if waits else LAUNCH
 
 
 def hidden(kernel: KernelOp) -> float:

@@ -75,6 +75,15 @@ def rename_axes(ops: Iterable[Operation], names: Mapping[int, Sequence[int]]) ->
             op.properties["axis"] = IntegerAttr(axes[0], i64)
 
 
+def permute_axes(kernel: KernelOp, order: Sequence[int]) -> None:
+    """Walk the axes of a kernel in another order: axis `i` becomes what `order[i]` was."""
+    ops = ops_of(kernel.body.block)
+    moved = {Var("d", axis): dim(i) for i, axis in enumerate(order)}
+    rewrite_exprs(ops, lambda e: e.substitute(moved))
+    rename_axes(ops, {axis: (i,) for i, axis in enumerate(order)})
+    kernel.properties["sizes"] = map_attr([kernel.space[axis] for axis in order])
+
+
 # Splitting an axis
 
 

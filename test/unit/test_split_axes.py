@@ -106,3 +106,20 @@ def test_only_what_is_walked_forwards_is_split(read: str, divisions: int) -> Non
     body.remove_divisions(kernel_of(module))
     assert len(re.findall("floordiv|mod ", str(kernel_of(module)))) == divisions
     np.testing.assert_array_equal(interpret(module, [x], np), before)
+
+
+def test_axes_in_another_order_walk_the_same() -> None:
+    ops = """%0 = tk.load %a[d1, d0] : tensor<6x4xf32> -> f32
+  %1 = tk.index "d0*8 + d1" : i64
+  %2 = arith.sitofp %1 : i64 to f32
+  %3 = arith.mulf %0, %2 : f32
+  %4 = tk.reduce add %3 over [1] : f32
+  tk.store %4, %o[d0] : f32, tensor<4xf32>"""
+    module = module_of("4, 6", "tensor<6x4xf32>", "tensor<4xf32>", ops)
+    x = np.arange(24, dtype=np.float32).reshape(6, 4)
+    before = interpret(module, [x], np)
+    body.permute_axes(kernel_of(module), (1, 0))
+    module.verify()
+    assert "tk.kernel [6, 4]" in str(module)
+    assert "over [0]" in str(module)
+    np.testing.assert_array_equal(interpret(module, [x], np), before)
