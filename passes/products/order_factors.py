@@ -149,12 +149,9 @@ class _Side:
     @property
     def places(self) -> tuple[int, ...] | None:
         """The axis of each dimension, if each has one, and all of it is read."""
-        sizes = sizes_of(_tensor(self.kernel, self.load))
         found = [axis for e in self.load.subscripts if (axis := plain_axis(e)) is not None]
-        whole = frozenset(found) == self.own | self.over and [self.kernel.space[axis] for axis in found] == [
-            *sizes
-        ]
-        return tuple(found) if whole else None
+        whole = tuple(self.kernel.space[axis] for axis in found) == sizes_of(_tensor(self.kernel, self.load))
+        return tuple(found) if whole and frozenset(found) == self.own | self.over else None
 
     @property
     def results(self) -> int:

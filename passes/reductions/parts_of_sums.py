@@ -170,7 +170,7 @@ def _of_product(
         return "products of f32 are left as they are"
     if length * sum(tile) < _LONG:
         return f"a sum of {length} products is short"
-    most = min(programs // 2 // tiles, length // _DEEP)
+    most = min(programs // 2 // tiles, length // _DEEP) if tiles else 0
     counts = (n for n in range(most, 1, -1) if length % (n * 16) == 0)
     found = next(((n, a) for n in counts for a, size in sizes.items() if size % n == 0), None)
     if found is None:

@@ -477,3 +477,24 @@ func.func @columns_at_positions(%x: tensor<90x512xf32>, %i: tensor<4096xi64>) ->
   }
   func.return %r : tensor<512xf32>
 }
+
+// -----
+
+// A product without rows has no tiles.
+// CHECK-LABEL: @product_of_no_rows
+// CHECK: tk.kernel [0, 64, 65536]
+// REMARK: not split: 0 tiles with sums of 65536 keep a GPU busy
+func.func @product_of_no_rows(%x: tensor<0x65536xbf16>, %y: tensor<65536x64xbf16>) -> tensor<0x64xbf16> {
+  %r = tk.kernel [0, 64, 65536] ins(%x, %y : tensor<0x65536xbf16>, tensor<65536x64xbf16>) -> (tensor<0x64xbf16>) {
+  ^bb0(%a: tensor<0x65536xbf16>, %b: tensor<65536x64xbf16>, %o: tensor<0x64xbf16>):
+    %0 = tk.load %a[d0, d2] : tensor<0x65536xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.load %b[d2, d1] : tensor<65536x64xbf16> -> bf16
+    %3 = arith.extf %2 : bf16 to f32
+    %4 = arith.mulf %1, %3 : f32
+    %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
+    %6 = arith.truncf %5 : f32 to bf16
+    tk.store %6, %o[d0, d1] : bf16, tensor<0x64xbf16>
+  }
+  func.return %r : tensor<0x64xbf16>
+}
