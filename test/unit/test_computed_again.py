@@ -21,7 +21,7 @@ from tilewright.passes.rewrite import Remark, remarks_to
 NEAR, FAR = Memory(1, far=False), Memory(128, far=True)
 SQUARE, LARGE, ROWS = "tensor<6x6xf32>", "tensor<6x999999xf32>", 'tensor<?x6xf32, #tw.shape<"s0, 6">>'
 NEGATED = "%1 = arith.negf %0 : f32"
-COSTLY = "%2 = math.exp %0 : f32\n%3 = math.sin %2 : f32\n%1 = math.tanh %3 : f32"
+COSTLY = "%2 = math.exp %0 : f32\n%3 = math.atan %2 : f32\n%1 = math.tanh %3 : f32"
 STEPS = "".join(f"%t{i + 1} = math.tanh %t{i} : f32\n" for i in range(9))
 MUCH = f"%t0 = math.tanh %0 : f32\n{STEPS}%1 = math.tanh %t9 : f32"
 SUMMED = "%8 = tk.reduce add %7 over [1] : f32"
