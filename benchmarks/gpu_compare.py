@@ -146,7 +146,7 @@ def summary(rows: Sequence[Row]) -> str:
 @click.option("--scale", default="slim", type=click.Choice(["slim", "bench", "tiny"]))
 @click.option("--cache", default=Path("build/gpu_compare"), type=click.Path(path_type=Path))
 @click.option("--json", "output", default=None, type=click.Path(path_type=Path), help="Every row, as JSON.")
-@click.option("--markdown", is_flag=True, help="Print the table as docs/gpu.md has it.")
+@click.option("--markdown", is_flag=True, help="Print the table as docs/gpu-measurements.md has it.")
 def main(
     models: str, dtypes: str, kinds: str, scale: str, cache: Path, output: Path | None, markdown: bool
 ) -> None:
