@@ -13,7 +13,7 @@ from tilewright.dialects.tk.lanes import axes_of_lanes
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.types import element_type, is_float
 
-from .spelling import enclosed, number, shape_text
+from .spelling import bare, enclosed, number, shape_text
 from .writer import Shape, Writer, broadcast
 
 _LIMIT = 2**31
@@ -29,7 +29,7 @@ def load(w: Writer, op: LoadOp) -> str:
     if not mask:
         return f"tl.load({pointer})"
     if op.other is not None:
-        other = w.names[op.other]
+        other = bare(w.names[op.other])
     else:
         other = number(0.0 if is_float(element_type(op.result.type)) else 0, _no_bit(op.result.type))
     return f"tl.load({pointer}, mask={mask}, other={other})"
@@ -45,15 +45,15 @@ def store(w: Writer, op: StoreOp) -> str:
     shape = shape_of_lanes(op.value.type)
     pointer = _pointer(w, op, shape, op.dynamic)
     mask = _mask(w, op, shape, op.mask)
-    value = w.whole(op.value) if op.value in w.literals else w.names[op.value]
+    value = w.whole(op.value) if op.value in w.literals else bare(w.names[op.value])
     masked = f", mask={mask}" if mask else ""
     kind = None if op.combine is None else op.combine.data
     if kind in ("max", "min") and (width := _FLOATS.get(element_type(op.value.type))):
         name, all_lanes = f"_atomic_{kind}_{width}", f"tl.full({shape_text(shape)}, True, tl.int1)"
         w.helpers.add(name)
-        return f"{name}({pointer}, {w.whole(op.value)}, {mask or all_lanes})"
+        return f"{name}({pointer}, {bare(w.whole(op.value))}, {mask or all_lanes})"
     if kind is not None and kind != "any":
-        return f'tl.atomic_{kind}({pointer}, {w.whole(op.value)}{masked}, sem="relaxed")'
+        return f'tl.atomic_{kind}({pointer}, {bare(w.whole(op.value))}{masked}, sem="relaxed")'
     return f"tl.store({pointer}, {value}{masked})"
 
 
@@ -89,7 +89,7 @@ def _mask(w: Writer, op: LoadOp | StoreOp, shape: Shape, mask: SSAValue | None) 
     parts = [text for text, _ in w.active(axes_of_lanes(op), shape)]
     if mask is not None:
         parts.append(w.whole(mask) if mask in w.literals else w.names[mask])
-    return " & ".join(parts)
+    return " & ".join(parts) if len(parts) > 1 else "".join(map(bare, parts))
 
 
 def active(w: Writer, axes: Sequence[int], shape: Shape) -> tuple[str, Shape]:

@@ -8,6 +8,7 @@ from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 
+from ..native.text import name_of_argument
 from .emit_group import emit_group
 from .emit_kernel import emit_kernel
 from .errors import NoTritonLowering
@@ -29,6 +30,16 @@ def emit_triton(module: ModuleOp) -> str:
     return emit_unit(module).text
 
 
+def _names_of_arguments(module: ModuleOp) -> dict[str, str]:
+    """`a0: x, a2: encoder.norm.weight`: what the first launch of each kernel reads of the graph's inputs."""
+    found: dict[str, str] = {}
+    for op in module.walk():
+        if isinstance(op, LaunchOp) and op.kernel.string_value() not in found:
+            names = ((i, name_of_argument(value)) for i, value in enumerate(op.ins))
+            found[op.kernel.string_value()] = ", ".join(f"a{i}: {name}" for i, name in names if name)
+    return found
+
+
 def emit_unit(module: ModuleOp) -> TritonUnit:
     """The Triton source, and what a host must know of the kernels in it."""
     places: dict[tuple[str, str], int] = {}
@@ -38,7 +49,9 @@ def emit_unit(module: ModuleOp) -> TritonUnit:
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     own = [op for name, op in functions.items() if name in launched or name not in called]
     inner = {name: emit_kernel(op, places, part=True) for name, op in functions.items() if name in called}
-    emitted = [emit_kernel(op, places) for op in own] + [emit_group(group, inner) for group in groups]
+    reads = _names_of_arguments(module)
+    emitted = [emit_kernel(op, places, reads=reads.get(op.sym_name.data, "")) for op in own]
+    emitted += [emit_group(group, inner) for group in groups]
     helpers = definitions(name for kernel in (*inner.values(), *emitted) for name in kernel.helpers)
     parts = [
         _IMPORTS,

@@ -16,8 +16,7 @@ becomes
         x0 = d0 + tl.arange(0, 128)
         m0 = x0 < 1000
         v2 = tl.load(a0 + x0, mask=m0, other=0.0)
-        v3 = libdevice.exp(v2)
-        tl.store(a1 + x0, v3, mask=m0)
+        tl.store(a1 + x0, libdevice.exp(v2), mask=m0)
 """
 
 from __future__ import annotations
@@ -25,13 +24,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Bounds, Var, as_expr
 from tilewright.dialects.tk.access import AWAITS, IndexOp, LoadOp, StoreOp
-from tilewright.dialects.tk.arith import IndexCastOp
 from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp, RandomOp
@@ -50,8 +48,9 @@ from . import access, rules
 from .descriptors import load_block, write_descriptors
 from .errors import NoBlocks, NoTritonLowering
 from .grid import Grid, grid_of, write_grid
+from .inside import writes_nothing
 from .kernel import Parameter, TritonKernel
-from .spelling import comment, dtype, identifier, number, pointer
+from .spelling import bare, comment, identifier, number, pointer
 from .tile_ops import arrange, tile_text
 from .writer import Writer, broadcast
 
@@ -65,11 +64,14 @@ class Emitted:
     kernel: TritonKernel
 
 
-def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int], *, part: bool = False) -> Emitted:
+def emit_kernel(
+    func: FuncOp, places: dict[tuple[str, str], int], *, reads: str = "", part: bool = False
+) -> Emitted:
     """The Triton function of `func`; numbers of its checks are added to `places`.
 
-    As a `part` of a group it is a function that kernels call, with the number of the program as its last
-    argument.
+    What it `reads`, in the user's words, is a comment, which no key of machine code contains.
+    As a `part` of a group it is a function that kernels call, with the number of the program as its
+    last argument.
     """
     if func.scheduled is None:
         raise NoBlocks(func, name=func.sym_name.data)
@@ -84,7 +86,10 @@ def emit_kernel(func: FuncOp, places: dict[tuple[str, str], int], *, part: bool 
         names.append(w.program)
         name = part_name(func.sym_name.data)
     head = ["@triton.jit", f"def {name}({', '.join(names)}):"]
-    head.append("    " + comment(f"[{func.sizes.text.data}] {place(func.location)}".rstrip()))
+    w.where = place(func.location)
+    head.append("    " + comment(f"[{func.sizes.text.data}] {w.where}".rstrip()))
+    if reads:
+        head.append("    " + comment(reads))
     grid = grid_of(func)
     _body(w, func, grid)
     kernel = TritonKernel(
@@ -135,6 +140,7 @@ def _body(w: Writer, func: FuncOp, grid: Grid) -> None:
         outside.remove(grid.loops[0])
     for op in outside:
         _op(w, op)
+    w.flush()
     write_grid(w, grid)
     for loop in grid.loops:
         _coordinates(w, loop)
@@ -158,13 +164,16 @@ def _op(w: Writer, op: Operation) -> None:
 def _expression(w: Writer, op: Operation) -> None:
     if len(op.results) != 1:
         raise NoTritonLowering(op, reason="it has no row in the table of Triton statements")
-    if isinstance(op, IndexCastOp) and dtype(op.input.type) == dtype(op.result.type):
-        w.alias(op.result, op.input)
+    if writes_nothing(op):
+        w.alias(op.results[0], op.operands[0])
         return
     w.note_place(op.location)
-    text = rules.lower(op, w.operands(op.operands, typed=rules.takes_types(op)))
-    w.helpers.update(name for name in ("_power", "_floor_div") if text.startswith(name))
-    w.assign(op.results[0], text, broadcast([w.shape(v) for v in op.operands]))
+    w.helpers.update(rules.helpers(op))
+
+    def text() -> str:
+        return rules.lower(op, w.operands(op.operands, typed=rules.takes_types(op)))
+
+    w.assign(op, text, broadcast([w.shape(v) for v in op.operands]))
 
 
 # Values
@@ -179,16 +188,11 @@ def _constant(w: Writer, op: Operation) -> None:
     w.literals.add(op.result)
 
 
-def _broadcast(w: Writer, op: Operation) -> None:
-    assert isinstance(op, vector.BroadcastOp)
-    w.alias(op.vector, op.source)
-
-
 def _load(w: Writer, op: Operation) -> None:
     assert isinstance(op, LoadOp)
     w.note_place(op.location)
-    text = load_block(w, op) if op in w.descriptors else access.load(w, op)
-    w.assign(op.result, text, shape_of_lanes(op.result.type))
+    load = load_block if op in w.descriptors else access.load
+    w.assign(op, lambda: load(w, op), shape_of_lanes(op.result.type))
 
 
 def _store(w: Writer, op: Operation) -> None:
@@ -196,7 +200,7 @@ def _store(w: Writer, op: Operation) -> None:
     w.note_place(op.location)
     if AWAITS in op.attributes:
         w.line("tl.debug_barrier()")
-    w.line(access.store(w, op))
+    w.write(op, lambda: access.store(w, op))
 
 
 def _index(w: Writer, op: Operation) -> None:
@@ -205,7 +209,7 @@ def _index(w: Writer, op: Operation) -> None:
     if text.isidentifier():
         w.names[op.result], w.shapes[op.result] = text, shape
     else:
-        w.assign(op.result, text, shape)
+        w.assign(op, lambda: text, shape)
 
 
 _DRAWS: Mapping[tuple[int, int | None], str] = {
@@ -223,8 +227,7 @@ def _random(w: Writer, op: Operation) -> None:
     fours = _DRAWS.get((len(shape), op.quads))
     helper = fours or "_random"
     w.helpers.update(("_philox", helper, *(("_fours",) if fours else ())))
-    seed, counter = w.operands(op.operands, typed=True)
-    w.assign(op.result, f"{helper}({seed}, {counter})", shape)
+    w.assign(op, lambda: f"{helper}({', '.join(map(bare, w.operands(op.operands, typed=True)))})", shape)
 
 
 def _active(w: Writer, op: Operation) -> None:
@@ -233,7 +236,7 @@ def _active(w: Writer, op: Operation) -> None:
     if text.isidentifier():
         w.names[op.result], w.shapes[op.result] = text, shape
     else:
-        w.assign(op.result, text, shape)
+        w.assign(op, lambda: text, shape)
 
 
 def _assert(w: Writer, op: Operation) -> None:
@@ -260,7 +263,7 @@ def _arrange(w: Writer, op: Operation) -> None:
 def _tile(w: Writer, op: Operation) -> None:
     assert isinstance(op, CollapseOp | CumulateOp | MmaOp | ShareOp)
     w.note_place(op.location)
-    w.assign(op.result, tile_text(w, op), shape_of_lanes(op.result.type))
+    w.assign(op, lambda: tile_text(w, op), shape_of_lanes(op.result.type))
 
 
 # Loops
@@ -268,6 +271,7 @@ def _tile(w: Writer, op: Operation) -> None:
 
 def _for(w: Writer, op: Operation) -> None:
     assert isinstance(op, ForOp)
+    w.flush()  # not inside of the loop
     axis = Var("d", op.axis.value.data)
     lower, upper = op.bounds
     step = op.step.value.data
@@ -309,12 +313,8 @@ def _yield(w: Writer, op: Operation) -> None:
     block = op.parent
     if block is None or not op.values:
         return
-    targets = [w.names[arg] for arg in block.args]
-    sources = [w.whole(value) for value in op.values]
-    if len(targets) == 1:
-        w.line(f"{targets[0]} = {sources[0]}")
-    else:  # at once: a source may be another one's target
-        w.line(f"{', '.join(targets)} = {', '.join(sources)}")
+    targets = ", ".join(w.names[arg] for arg in block.args)  # at once: a source may be another one's target
+    w.write(op, lambda: f"{targets} = {', '.join(bare(w.whole(value)) for value in op.values)}")
 
 
 def _coordinates(w: Writer, loop: ForOp) -> None:
@@ -348,7 +348,6 @@ def _coordinates(w: Writer, loop: ForOp) -> None:
 
 _STATEMENTS: Mapping[type[Operation], Callable[[Writer, Operation], None]] = {
     arith.ConstantOp: _constant,
-    vector.BroadcastOp: _broadcast,
     LoadOp: _load,
     StoreOp: _store,
     IndexOp: _index,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, StringAttr, f64
@@ -14,7 +15,7 @@ from tilewright.dialects.types import element_type
 
 from ..native.text import FLOAT_COMPARISONS, INTEGER_COMPARISONS
 from .errors import NoTritonLowering
-from .spelling import dtype
+from .spelling import bare, binary, dtype
 
 Rule = Callable[[Operation, Sequence[str]], str]
 
@@ -60,7 +61,7 @@ ROWS: Mapping[str, str] = {
     "arith.subi": "{0} - {1}",
     "arith.xori": "{0} ^ {1}",
 }
-"""Operands are names, or literals where another operand is not one."""
+"""Operands are names, expressions that stand together, or literals where another operand is not one."""
 
 _ON_BITS: Mapping[str, str] = {
     "arith.addi": "{0} ^ {1}",
@@ -162,12 +163,23 @@ def _on_unsigned(row: str) -> Rule:
 _CALLS = {name: name for name in ("fmod", "erfc", "hypot", "lgamma", "nextafter")}
 
 
+_CALL = re.compile(r"[a-z_.0-9]+\(.*\)")
+"""A row whose operands are arguments."""
+_BINARY = re.compile(r"\{0\} (\S+) \{1\}")
+
+
+def _format(row: str, args: Sequence[str]) -> str:
+    if (operator := _BINARY.fullmatch(row)) is not None:
+        return binary(args[0], operator[1], args[1])
+    return row.format(*(map(bare, args) if _CALL.fullmatch(row) else args))
+
+
 def _call(op: Operation, args: Sequence[str]) -> str:
     callee = op.properties["callee"]
     assert isinstance(callee, StringAttr)
     if callee.data not in _CALLS:
         raise NoTritonLowering(op, reason=f"libdevice has no function {callee.data}")
-    return f"libdevice.{_CALLS[callee.data]}({', '.join(args)})"
+    return f"libdevice.{_CALLS[callee.data]}({', '.join(map(bare, args))})"
 
 
 def _bitcast(op: Operation, args: Sequence[str]) -> str:
@@ -200,12 +212,17 @@ def takes_types(op: Operation) -> bool:
     return row.startswith("libdevice.") and element_type(op.results[0].type) == f64
 
 
+def helpers(op: Operation) -> Sequence[str]:
+    """The functions of `helpers.py` that the expression of `op` calls."""
+    return [name for name in ("_power", "_floor_div") if ROWS.get(op.name, "").startswith(name)]
+
+
 def lower(op: Operation, args: Sequence[str]) -> str:
     """The Triton expression of a pure op with one result, element by element."""
     if op.operands and _is_bit(op.operands[-1].type) and (row := _ON_BITS.get(op.name)) is not None:
-        return row.format(*args)
+        return _format(row, args)
     if (row := ROWS.get(op.name)) is not None:
-        return row.format(*args)
+        return _format(row, args)
     if (function := FUNCTIONS.get(op.name)) is not None:
         return function(op, args)
     raise NoTritonLowering(op, reason="it has no row in the table of Triton expressions")

@@ -63,7 +63,7 @@ def number(value: float | int, type_: Attribute) -> str:
     if math.isnan(value):
         return 'float("nan")'
     if math.isinf(value):
-        return 'float("inf")' if value > 0 else '(-float("inf"))'
+        return 'float("inf")' if value > 0 else 'float("-inf")'
     return f"({value!r})" if math.copysign(1.0, value) < 0 else repr(value)
 
 
@@ -85,17 +85,53 @@ def operand(expr: Expr, names: Names, bounds: Bounds) -> str:
 
 
 def enclosed(text: str) -> str:
-    """In parentheses, unless it is one word, or stands in some, a call's or its own."""
-    if text.startswith("-"):
-        return f"({text})"
-    if " " not in text:
+    """In parentheses, unless no operator stands outside of its own: a word, a call, a method's result."""
+    return f"({text})" if text.startswith("-") or len(_outside(text)) > 1 else text
+
+
+def _outside(text: str) -> list[str]:
+    """The words between spaces that no bracket holds: operands and operators in turn."""
+    words, depth = [""], 0
+    for c in text:
+        depth += (c in "([") - (c in ")]")
+        if c == " " and depth == 0:
+            words.append("")
+        else:
+            words[-1] += c
+    return words
+
+
+def bare(text: str) -> str:
+    """Without parentheses around all of it, as arguments of a call and right sides are written."""
+    if not text.startswith("("):
         return text
     depth = 0
     for i, c in enumerate(text):
         depth += (c == "(") - (c == ")")
-        if depth == 0 and (c == " " or (c == ")" and i < len(text) - 1)):
-            return f"({text})"
+        if depth == 0:
+            return text[1:-1] if i == len(text) - 1 else text
     return text
+
+
+_BINDS: Mapping[str, int] = {"+": 1, "-": 1, "*": 2, "/": 2}
+
+
+def binary(lhs: str, operator: str, rhs: str) -> str:
+    """`lhs operator rhs` of operands as `enclosed` gives them, without parentheses that change nothing."""
+    level = _BINDS.get(operator)
+    if level is None:
+        return f"{lhs} {operator} {rhs}"
+    left = bare(lhs) if _binding(bare(lhs)) >= level else lhs
+    right = bare(rhs) if _binding(bare(rhs)) > level else rhs
+    return f"{left} {operator} {right}"
+
+
+def _binding(text: str) -> int:
+    """How close the loosest operator outside of brackets binds; 0 where it is no sum or product."""
+    if text.startswith("-"):
+        return 0
+    words = _outside(text)
+    return min((_BINDS.get(word, 0) for word in words[1::2]), default=3)
 
 
 _OPERATORS = {"floordiv": "//", "mod": "%"}
@@ -106,12 +142,10 @@ _EXTREMES = {"max": "tl.maximum", "min": "tl.minimum"}
 def _atom(atom: Var | Call, names: Names, bounds: Bounds) -> str:
     if isinstance(atom, Var):
         return names[atom]
-    lhs, rhs = operand(atom.lhs, names, bounds), operand(atom.rhs, names, bounds)
-    if atom.name in _EXTREMES:
-        return f"{_EXTREMES[atom.name]}({lhs}, {rhs})"
-    if bounds.is_nonnegative(atom.lhs) and bounds.is_nonnegative(atom.rhs):
-        return f"({lhs} {_OPERATORS[atom.name]} {rhs})"
-    return f"{_HELPERS[atom.name]}({lhs}, {rhs})"
+    lhs, rhs = expression(atom.lhs, names, bounds), expression(atom.rhs, names, bounds)
+    if atom.name not in _EXTREMES and bounds.is_nonnegative(atom.lhs) and bounds.is_nonnegative(atom.rhs):
+        return f"({enclosed(lhs)} {_OPERATORS[atom.name]} {enclosed(rhs)})"
+    return f"{(_EXTREMES | _HELPERS)[atom.name]}({lhs}, {rhs})"
 
 
 def rounds_down(expr: Expr, bounds: Bounds) -> set[str]:

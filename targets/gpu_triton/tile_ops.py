@@ -13,6 +13,7 @@ from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
 from tilewright.dialects.types import bytes_of, element_type, is_float, is_float8
 
 from .sort_helpers import helpers_of_sort
+from .spelling import bare
 from .writer import Writer
 
 _FLOATS: Mapping[str, str] = {
@@ -37,7 +38,7 @@ def tile_text(w: Writer, op: CollapseOp | CumulateOp | MmaOp | ShareOp) -> str:
             return _mma(w, op)
         case ShareOp():
             w.helpers.add("_shared")
-            return f"_shared({w.whole(op.value)})"
+            return f"_shared({bare(w.whole(op.value))})"
 
 
 def _collapse(w: Writer, op: CollapseOp) -> str:
@@ -57,18 +58,18 @@ def _along(w: Writer, text: str, kind: str, dim: int, *, floats: bool, keep: boo
     kept = ", keep_dims=True" if keep else ""
     helper = (_FLOATS if floats else _INTEGERS).get(kind)
     if helper is None:
-        return f"{_NAMED[kind]}({text}, {dim}{kept})"
+        return f"{_NAMED[kind]}({bare(text)}, {dim}{kept})"
     w.helpers.add(helper)
-    return f"tl.reduce({text}, {dim}, {helper}{kept})"
+    return f"tl.reduce({bare(text)}, {dim}, {helper}{kept})"
 
 
 def _cumulate(w: Writer, op: CumulateOp) -> str:
-    text, dim = w.whole(op.value), op.dim.value.data
+    text, dim = bare(w.whole(op.value)), op.dim.value.data
     if op.kind.data == "add":
         return f"tl.cumsum({text}, {dim})"
     if op.factor is not None:
         w.helpers.add("_linear")
-        return f"tl.associative_scan(({w.whole(op.factor)}, {text}), {dim}, _linear)[1]"
+        return f"tl.associative_scan(({bare(w.whole(op.factor))}, {text}), {dim}, _linear)[1]"
     helper = _FLOATS[op.kind.data]
     w.helpers.add(helper)
     return f"tl.associative_scan({text}, {dim}, {helper})"
@@ -98,7 +99,7 @@ def _mma(w: Writer, op: MmaOp) -> str:
 
     Before 3.8 or so, Triton takes sums for f32 unless told otherwise.
     """
-    acc, lhs, rhs = (w.whole(value) for value in (op.acc, op.lhs, op.rhs))
+    acc, lhs, rhs = (bare(w.whole(value)) for value in (op.acc, op.lhs, op.rhs))
     element, more = element_type(op.lhs.type), ""
     if element == f32:
         more = f', input_precision="{op.precision.data}"'

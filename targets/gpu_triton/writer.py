@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
@@ -13,7 +13,8 @@ from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.types import element_type
 
 from ..native.text import KernelText
-from .spelling import dtype, expression, rounds_down, shape_text
+from .inside import WIDTH, read_once_by, stays_inside
+from .spelling import bare, dtype, enclosed, expression, rounds_down, shape_text
 
 Shape = tuple[int, ...]
 Place = tuple[int, int, int]
@@ -55,17 +56,64 @@ class Writer(KernelText):
     helpers: set[str] = field(default_factory=set[str])
     program: str = "tl.program_id(0)"
     """The number of this program among those of the function."""
+    waiting: list[SSAValue] = field(default_factory=list[SSAValue])
+    """Values without a line yet, in their order: the next text that is written may contain the last ones."""
+    repeated: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
+    """What has the text of a value that waits."""
 
     # Lines
 
-    def assign(self, value: SSAValue, text: str, shape: Shape) -> None:
-        """`v3 = ...`"""
-        self.line(f"{self.fresh(value)} = {text}")
+    def line(self, text: str) -> None:
+        """One more line, behind those of what waits."""
+        self.flush()
+        super().line(text)
+
+    def flush(self) -> None:
+        """Give all that waits lines of their own: `v3 = ...`."""
+        values, self.waiting = self.waiting, []
+        for value in values:
+            text = bare(self.names[value])
+            name = self.fresh(value)
+            super().line(f"{name} = {text}")
+            self.names.update(dict.fromkeys(self.repeated.get(value, ()), name))
+
+    def write(self, op: Operation, text: Callable[[], str]) -> None:
+        """The line of an op that has no result."""
+        self.line(self.with_operands(op, text))
+
+    def assign(self, op: Operation, text: Callable[[], str], shape: Shape) -> None:
+        """The only result of `op`: `v3 = ...`, or inside of what reads it."""
+        (value,) = op.results
+        made = self.with_operands(op, text)
         self.shapes[value] = shape
+        if stays_inside(op, made):
+            self.names[value] = enclosed(made)
+            self.waiting.append(value)
+        else:
+            self.flush()
+            self.line(f"{self.fresh(value)} = {made}")
+
+    def with_operands(self, op: Operation, text: Callable[[], str]) -> str:
+        """`text()` with those operands inside that wait, if they come last, fit and are written once each.
+
+        So nothing is computed earlier or later than the IR has it.
+        """
+        inside = [v for v in self.waiting if read_once_by(v) is op]
+        made = text()
+        if not inside:
+            return made
+        last = self.waiting[-len(inside) :] == inside
+        once = all(made.count(bare(self.names[v])) == 1 for v in inside)
+        if not last or not once or len(made) + len(self.INDENT) * self.depth > WIDTH:
+            self.flush()
+            return text()
+        del self.waiting[-len(inside) :]
+        return made
 
     def alias(self, value: SSAValue, source: SSAValue) -> None:
         """Both have one text."""
         self.names[value] = self.names[source]
+        self.repeated.setdefault(source, []).append(value)
         self.shapes[value] = self.shape(source)
         if source in self.literals:
             self.literals.add(value)
@@ -86,7 +134,7 @@ class Writer(KernelText):
             return f"tl.full({shape_text(shape)}, {name}, {dtype(value.type)})"
         if self.shape(value) == shape:
             return name
-        return f"tl.broadcast_to({name}, {shape_text(shape)})"
+        return f"tl.broadcast_to({bare(name)}, {shape_text(shape)})"
 
     def operands(self, values: Sequence[SSAValue], *, typed: bool = False) -> list[str]:
         """Texts of the operands of an elementwise op, none of which is a literal if `typed`.

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, LocationAttr, NameLoc
-from xdsl.ir import Attribute, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, FileLineColLoc, FusedLoc, LocationAttr, NameLoc, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Call, Expr, Var
@@ -59,6 +60,17 @@ def place(location: LocationAttr) -> str:
         found = [place(part) for part in inside if isinstance(part, LocationAttr)]
         return ", ".join(dict.fromkeys(text for text in found if text))
     return ""
+
+
+def name_of_argument(value: SSAValue) -> str:
+    """What the user calls an argument of a graph: `x`, `encoder.norm.weight`; empty without a name."""
+    if not isinstance(value, BlockArgument):
+        return ""
+    function = value.block.parent_op()
+    if not isinstance(function, FuncOp) or function.arg_attrs is None:
+        return ""
+    name = function.arg_attrs.data[value.index].data.get("tw.name")
+    return name.data if isinstance(name, StringAttr) else ""
 
 
 def line_comment(leader: str, text: str) -> str:

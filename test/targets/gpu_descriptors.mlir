@@ -11,7 +11,7 @@
 // CHECK-NEXT: for d2 in range(0, 2001, 64):
 // CHECK-NEXT: v4 = g0.load([0, d2])
 // CHECK-NEXT: v5 = g1.load([d2, 0])
-// CHECK-NEXT: v6 = tl.dot(v4, v5, acc3)
+// CHECK-NEXT: acc3 = tl.dot(v4, v5, acc3)
 tk.func @product [2000, 2048, 2001] (%a: memref<4016000xbf16>, %b: memref<4098048xbf16>, %o: memref<4096000xf32>) {
   %0 = tk.load %a[d0*2008 + d2] : memref<4016000xbf16> -> bf16
   %1 = arith.extf %0 : bf16 to f32
