@@ -13,6 +13,7 @@ import torch
 from xdsl.ir import Operation
 
 from ..fx.graph import Graph
+from ..torch_internals import real_tensors
 from .fallback import AtenFunctions
 from .lower import check_compiled_graph, lower
 from .reference_runtime import draw_seed, placed, result_layouts
@@ -37,7 +38,8 @@ def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:
             return functions[op](operands, env)
 
         plain = [a.data if isinstance(a, torch.Tensor) else a for a in args]  # versions do not count up
-        results = run_graph(graph.module, unit, plain, aten=aten, draw_seed=draw_seed)
+        with real_tensors():  # AOTAutograd watches the first call, op by op, as do modes of the caller
+            results = run_graph(graph.module, unit, plain, aten=aten, draw_seed=draw_seed)
         return [placed(r, layout, env) for r, layout in zip(results, layouts, strict=True)]
 
     check_compiled_graph(run, graph, request)

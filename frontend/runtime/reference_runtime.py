@@ -21,6 +21,7 @@ from tilewright.passes.memory.result_memory import result_attributes
 
 from ..check.signature import is_plan
 from ..fx.graph import Graph
+from ..torch_internals import real_tensors
 from .call import Run
 from .fallback import AtenFunctions
 from .frozen import with_setup
@@ -41,7 +42,7 @@ def build(graph: Graph, request: Request) -> Run:
         def aten(op: Operation, operands: Sequence[Any]) -> Sequence[Any]:
             return functions[op](operands, env)
 
-        with torch.no_grad():
+        with torch.no_grad(), real_tensors():
             plain = [a.detach() if isinstance(a, torch.Tensor) else a for a in args]
             results = execute(graph.module, plain, torch, aten=aten, draw_seed=draw_seed)
             return [placed(r, layout, env) for r, layout in zip(results, layouts, strict=True)]

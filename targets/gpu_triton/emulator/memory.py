@@ -121,7 +121,10 @@ class Buffer:
         return replace(self, flat=self.flat.view(dtype.payload), dtype=dtype)
 
     def _entries(self, index: torch.Tensor) -> torch.Tensor:
-        return (self.start + index * self.flat.element_size()) // self.region.grain
+        size, grain = self.flat.element_size(), self.region.grain
+        if size == grain and self.start % grain == 0:  # as nearly always; divisions are slow
+            return index + self.start // grain if self.start else index
+        return (self.start + index * size) // grain
 
     def _report(self, how: str, bad: torch.Tensor, index: torch.Tensor, programs: torch.Tensor) -> None:
         if bool(bad.any()):
@@ -129,7 +132,11 @@ class Buffer:
             raise AccessError(how, self, int(index[first]), int(programs[first]))
 
     def _check(self, verb: str, index: torch.Tensor, programs: torch.Tensor) -> None:
-        self._report(verb, (index < 0) | (index >= self.flat.numel()), index, programs)
+        if index.numel() == 0:
+            return
+        low, high = index.aminmax()
+        if int(low) < 0 or int(high) >= self.flat.numel():
+            self._report(verb, (index < 0) | (index >= self.flat.numel()), index, programs)
 
     def read(self, index: torch.Tensor, programs: torch.Tensor) -> torch.Tensor:
         """Elements at flat `index`, read by `programs` (of the same length)."""

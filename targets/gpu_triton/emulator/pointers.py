@@ -106,13 +106,17 @@ class Access:
             return Value(buffer.read(offset.data.reshape(-1), pid.reshape(-1)).reshape(shape), buffer.dtype)
         on = active.data
         if other is None:
-            result = poison(1, buffer.flat.dtype).expand(shape).clone()
+            result = poison(1, buffer.flat.dtype).expand(shape).clone(memory_format=torch.contiguous_format)
         else:
             filled = aligned(_fitting(other, buffer.dtype, pointer), offset)[0].data
             shape = _joint(filled.shape, shape)
-            result = filled.expand(shape).clone()
+            result = filled.expand(shape).clone(memory_format=torch.contiguous_format)
             on, pid = on.expand(shape), self._pid(shape[0], shape)
-        result[on] = buffer.read(offset.data.expand(shape)[on], pid[on])
+        lanes = _lanes_of(on)
+        found = buffer.read(_at(offset.data.expand(shape), lanes), _at(pid, lanes))
+        if lanes is None:
+            return Value(found.reshape(shape), buffer.dtype)
+        result.view(-1)[lanes] = found
         return Value(result, buffer.dtype)
 
     def _lanes(self, pointer: Any, mask: Any) -> tuple[Value, Value | None]:
@@ -140,11 +144,8 @@ class Access:
         data = aligned(_fitting(value, pointer.element, pointer), offset)[0].data
         shape = _joint(data.shape, offset.data.shape)
         pid, where, data = self._pid(shape[0], shape), offset.data.expand(shape), data.expand(shape)
-        if on is None:
-            pointer.buffer.write(where.reshape(-1), data.reshape(-1), pid.reshape(-1))
-        else:
-            active = on.data.expand(shape)
-            pointer.buffer.write(where[active], data[active], pid[active])
+        lanes = None if on is None else _lanes_of(on.data.expand(shape))
+        pointer.buffer.write(_at(where, lanes), _at(data, lanes), _at(pid, lanes))
 
     def atomic(
         self,
@@ -169,6 +170,17 @@ class Access:
 
         old[lanes] = pointer.buffer.update(where[lanes], pid, step)
         return Value(old, pointer.element)
+
+
+def _lanes_of(on: torch.Tensor) -> torch.Tensor | None:
+    """The numbers of the lanes whose mask is on; nothing if all are."""
+    flat = on.reshape(-1)
+    return None if bool(flat.all()) else flat.nonzero().squeeze(1)
+
+
+def _at(data: torch.Tensor, lanes: torch.Tensor | None) -> torch.Tensor:
+    """The elements of these lanes, or of all."""
+    return data.reshape(-1) if lanes is None else data.reshape(-1)[lanes]
 
 
 def _grows(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:

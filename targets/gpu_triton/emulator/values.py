@@ -312,6 +312,9 @@ def modulo(a: Any, b: Any) -> Value:
 def _quotient(left: Value, right: Value) -> tuple[torch.Tensor, torch.Tensor]:
     """Truncated quotient and remainder; by zero, where C says nothing, all bits are set."""
     dtype = left.dtype
+    if (by := _positive_number(right)) is not None and dtype.kind == "int":
+        quotient = torch.div(left.data, by, rounding_mode="trunc")
+        return quotient, left.data - quotient * by
     a, b = (widened(v.data, dtype) for v in (left, right))
     zero = b == 0
     divisor = torch.where(zero | (b == -1), torch.ones_like(b), b)
@@ -323,6 +326,14 @@ def _quotient(left: Value, right: Value) -> tuple[torch.Tensor, torch.Tensor]:
     quotient = torch.where(zero, torch.full_like(quotient, -1), quotient)
     remainder = torch.where(zero, torch.full_like(a, -1), a - quotient * b)
     return quotient.to(dtype.payload), remainder.to(dtype.payload)
+
+
+def _positive_number(value: Value) -> int | None:
+    """The one number that `value` holds, for whatever programs and lanes, if it is positive."""
+    if any(stride for size, stride in zip(value.data.shape, value.data.stride(), strict=True) if size > 1):
+        return None
+    number = int(value.data.reshape(-1)[0]) if value.data.numel() else 0
+    return number if number > 0 else None
 
 
 def _unsigned_quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
