@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
@@ -9,6 +11,7 @@ from xdsl.utils.hints import isa
 from tilewright.dialects.index_expr import Bounds, Call, Expr, as_expr
 from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.types import bytes_of, element_type
 
 LIMIT = 2**31 - 2**16
 """What is below fits in 32 bits: blocks may hang over the end by less than what is missing to 2**31."""
@@ -47,6 +50,12 @@ def _divides_small(expr: Expr, bounds: Bounds) -> bool:
         if not _divides_small(atom.lhs, bounds) or not _divides_small(atom.rhs, bounds):
             return False
     return True
+
+
+def is_small(buffer: SSAValue) -> bool:
+    """Whether 31 bits count all bytes of a buffer, whatever the symbols are."""
+    shape = shape_of_buffer(buffer)
+    return min(shape, default=0) >= 0 and prod(shape) * bytes_of(element_type(buffer.type)) < 2**31
 
 
 def shape_of_buffer(value: SSAValue) -> tuple[int, ...]:

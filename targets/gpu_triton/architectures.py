@@ -54,6 +54,9 @@ class Architecture:
     wide_store: str
     descriptors: bool = False
     """Whether a copy engine brings blocks of memory by tensor descriptor (TMA)."""
+    buffer_loads: bool = False
+    """Whether memory is accessed at a scalar address plus 32 bits of each lane where a buffer is known to be
+    small: half the registers of addresses, and no branch around lanes that a mask leaves out."""
     channels_last: bool = False
     """Whether convolutions of ATen's library take images with their channels last as they are: cuDNN's do."""
 
@@ -179,6 +182,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
             halves=("f16", "bf16"),
             wide_load=r"(?:global|buffer|flat)_load_dwordx4|(?:global|buffer)_load_lds_dwordx4",
             wide_store=r"(?:global|buffer|flat)_store_dwordx4",
+            buffer_loads=True,
         ),
     )
 }

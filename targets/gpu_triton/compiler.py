@@ -48,7 +48,7 @@ class Job:
         """What the store calls the binary."""
         parts = [VERSION, triton_version(), self.assembler, ast.unparse(ast.parse(self.source))]
         parts += [json.dumps([self.kernel, self.warps, self.stages, self.architecture, self.options])]
-        parts += [json.dumps([[p.name, p.type, p.aligned] for p in self.parameters])]
+        parts += [json.dumps([[p.name, p.type, p.aligned, p.small] for p in self.parameters])]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
 
@@ -68,7 +68,7 @@ def job(
     assembler: str = "",
 ) -> Job:
     """What compiling `kernel` of `text` for `target` takes."""
-    failure = (Parameter("failure", "*i32", aligned=True),) if kernel.checks else ()
+    failure = (Parameter("failure", "*i32", aligned=True, small=True),) if kernel.checks else ()
     return Job(
         source=source_of(text, kernel.name),
         kernel=kernel.name,

@@ -33,6 +33,7 @@ from tilewright.dialects.index_expr import ONE, ZERO, Bounds, Expr, Var
 from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.group import GroupOp, PartOp
 from tilewright.dialects.types import element_type
+from tilewright.passes.schedule.offsets import is_small
 
 from ..native.text import place
 from .emit_kernel import Emitted, part_name
@@ -76,18 +77,27 @@ class _Writer:
         wide = any(p.type == "i64" for kernel in called for p in kernel.parameters)
         self.type = "i64" if wide else "i32"
         """Of symbols, and of what is counted with them."""
-        contested = {
-            value
+        given = [
+            (value, parameter)
             for part, kernel in zip(self.group.parts, called, strict=True)
             for value, parameter in zip(part.arguments, kernel.parameters, strict=False)
-            if parameter.contested
-        }
+        ]
+        contested = {value for value, parameter in given if parameter.contested}
+        large = {value for value, parameter in given if not parameter.small}
         self.names: dict[SSAValue, str] = {}
         self.parameters: list[Parameter] = []
         for i, argument in enumerate(self.group.body.block.args):
             name, type_ = f"a{i}", pointer(element_type(argument.type))
             self.names[argument] = name
-            self.parameters.append(Parameter(name, type_, aligned=True, contested=argument in contested))
+            self.parameters.append(
+                Parameter(
+                    name,
+                    type_,
+                    aligned=True,
+                    contested=argument in contested,
+                    small=is_small(argument) and argument not in large,
+                )
+            )
         self.symbols: dict[Var, str] = {}
         for symbol in self.group.symbols.exprs:
             self.symbols.update((var, str(symbol)) for var in symbol.variables())

@@ -42,6 +42,7 @@ from tilewright.dialects.tk.share import ShareOp
 from tilewright.dialects.tk.sort import ArrangeOp
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
 from tilewright.dialects.types import element_type
+from tilewright.passes.schedule.offsets import is_small
 
 from ..native.text import place
 from . import access, rules
@@ -118,7 +119,11 @@ def _bounds(func: FuncOp) -> Bounds:
 def _parameters(w: Writer, func: FuncOp) -> tuple[Parameter, ...]:
     buffers = [
         Parameter(
-            w.fresh(arg, "a"), pointer(element_type(arg.type)), aligned=True, contested=_is_contested(arg)
+            w.fresh(arg, "a"),
+            pointer(element_type(arg.type)),
+            aligned=True,
+            contested="any" in (combined := _combined(arg)),
+            small=is_small(arg) and combined <= {"any"},
         )
         for arg in func.body.block.args
     ]
@@ -129,9 +134,10 @@ def _parameters(w: Writer, func: FuncOp) -> tuple[Parameter, ...]:
     return (*buffers, *symbols)
 
 
-def _is_contested(buffer: SSAValue) -> bool:
+def _combined(buffer: SSAValue) -> frozenset[str]:
+    """How stores of several programs to one element meet: `any` of them remains, or atomic operations."""
     stores = [use.operation for use in buffer.uses if isinstance(use.operation, StoreOp)]
-    return any(op.combine is not None and op.combine.data == "any" for op in stores)
+    return frozenset(op.combine.data for op in stores if op.combine is not None)
 
 
 def _body(w: Writer, func: FuncOp, grid: Grid) -> None:

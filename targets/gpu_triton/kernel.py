@@ -18,6 +18,8 @@ class Parameter:
     """The value is divisible by 16: the host hands over no other pointer."""
     contested: bool = False
     """Programs store different values to one element, of which any may remain (`combine any`)."""
+    small: bool = False
+    """The buffer has less than 2**31 bytes, whatever the symbols are, and no atomic operation changes it."""
 
 
 @dataclass(frozen=True)

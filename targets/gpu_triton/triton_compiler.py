@@ -92,8 +92,7 @@ def _compile(task: Job, log: io.StringIO) -> Any:
     """Triton's own compilation, with errors of ours."""
     function = _load(task)
     signature = {p.name: p.type for p in task.parameters}
-    aligned = {(i,): [["tt.divisibility", 16]] for i, p in enumerate(task.parameters) if p.aligned}
-    source = compiler.ASTSource(function, signature, {}, aligned)
+    source = compiler.ASTSource(function, signature, {}, _promises(task))
     options = {
         "num_warps": task.warps,
         "num_stages": task.stages,
@@ -108,6 +107,20 @@ def _compile(task: Job, log: io.StringIO) -> Any:
     except Exception as error:  # LLVM, ptxas and Triton's passes raise what they like
         output = f"{type(error).__name__}: {error}\n{log.getvalue()}".strip()[:_MOST_OUTPUT]
         raise AssemblerFailed(kernel=task.kernel, architecture=task.architecture, reason=output) from error
+
+
+def _promises(task: Job) -> dict[tuple[int], list[list[str | int]]]:
+    """What Triton may rely on, by the number of the argument."""
+    found: dict[tuple[int], list[list[str | int]]] = {}
+    for number, parameter in enumerate(task.parameters):
+        kept: list[list[str | int]] = []
+        if parameter.aligned:
+            kept.append(["tt.divisibility", 16])
+        if parameter.small and architecture(task.architecture).buffer_loads:
+            kept.append(["tt.pointer_range", 32])
+        if kept:
+            found[number,] = kept
+    return found
 
 
 def _load(task: Job) -> Any:

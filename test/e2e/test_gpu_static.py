@@ -161,6 +161,46 @@ def test_kernels_of_operators_do_not_spill(name: str, tmp_path: Path) -> None:
     assert count
 
 
+NORM_GRADIENT = """tk.func @norm [64, 25088] (%x: memref<1605632xf32>, %m: memref<64xf32>,
+    %r: memref<1605632xf32>, %g: memref<1605632xf32>, %w: memref<64xf32>, %b: memref<64xf32>,
+    %o: memref<1605632xf32>, %d: memref<64xf32>) {
+  %0 = tk.load %x[d0*3136 + (d1 floordiv 3136)*200704 + (d1 mod 3136)] : memref<1605632xf32> -> f32
+  %1 = tk.load %m[d0] : memref<64xf32> -> f32
+  %2 = arith.subf %0, %1 : f32
+  %3 = arith.constant 0.0 : f32
+  %4 = tk.load %r[d0*3136 + (d1 floordiv 3136)*200704 + (d1 mod 3136)] : memref<1605632xf32> -> f32
+  %5 = arith.cmpf ole, %4, %3 : f32
+  %6 = tk.load %g[d0*3136 + (d1 floordiv 3136)*200704 + (d1 mod 3136)] : memref<1605632xf32> -> f32
+  %7 = arith.select %5, %3, %6 : f32
+  %8 = tk.reduce add %7 over [1] : f32
+  tk.store %8, %b[d0] : f32, memref<64xf32>
+  %9 = arith.mulf %7, %2 : f32
+  %10 = tk.reduce add %9 over [1] : f32
+  tk.store %10, %d[d0] : f32, memref<64xf32>
+  %11 = tk.load %w[d0] : memref<64xf32> -> f32
+  %12 = arith.mulf %10, %11 : f32
+  %13 = arith.mulf %2, %12 : f32
+  %14 = arith.subf %7, %13 : f32
+  %15 = arith.subf %14, %8 : f32
+  %16 = arith.mulf %15, %11 : f32
+  tk.store %16, %o[d0*3136 + (d1 floordiv 3136)*200704 + (d1 mod 3136)] : f32, memref<1605632xf32>
+}"""
+"""Of ResNet's first norm and ReLU. LLVM writes out both loops of four steps, and keeps what the first one
+computed of addresses for the second."""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_addresses_of_small_buffers_leave_registers(target: str, tmp_path: Path) -> None:
+    module = parse_module(new_context(), NORM_GRADIENT, "norm.mlir")
+    (row,) = rows_of("norm", Lowered(module, unit := unit_of(module, target), target), tmp_path)
+    assert row.faults == ()
+    assert row.wide_loads
+    large = [replace(p, small=False) for p in unit.kernels[0].parameters]
+    kernel = replace(unit.kernels[0], parameters=tuple(large))
+    others = compile_kernel(unit.text, kernel, target, cache_dir=tmp_path).registers
+    assert 2 * row.registers < others if target == "gfx942" else row.registers == others
+
+
 @pytest.mark.usefixtures("like_cuda")
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)

@@ -19,6 +19,7 @@ from lit_modules import modules
 
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.environment import assembler
+from tilewright.frontend.tools.tool_io import parse_module
 from tilewright.passes.manager import parse_pipeline, run_pipeline
 from tilewright.targets.gpu_triton import compiler, workers
 from tilewright.targets.gpu_triton.architectures import ARCHITECTURES, architecture
@@ -32,7 +33,7 @@ from tilewright.targets.gpu_triton.compile_errors import (
 )
 from tilewright.targets.gpu_triton.compiler import Job, compile_kernel, compile_unit, job, source_of
 from tilewright.targets.gpu_triton.emit import emit_unit
-from tilewright.targets.gpu_triton.kernel import TritonUnit
+from tilewright.targets.gpu_triton.kernel import TritonKernel, TritonUnit
 from tilewright.targets.gpu_triton.workers import Pool, compile_each
 
 COPY = """@triton.jit
@@ -117,6 +118,66 @@ def test_without_alignment_loads_are_narrow(tmp_path: Path) -> None:
     assert compile_kernel(BOTH.text, narrow, "sm_90", cache_dir=tmp_path).wide_loads == 0
 
 
+def _small(kernel: TritonKernel) -> TritonKernel:
+    return replace(kernel, parameters=tuple(replace(p, small=True) for p in kernel.parameters))
+
+
+@pytest.mark.parametrize("target", ["sm_90", "gfx942"])
+def test_lanes_have_offsets_into_small_buffers(target: str, tmp_path: Path) -> None:
+    """No branch around those that a mask leaves out, and as wide accesses as of other buffers."""
+    made = unit(COPY.replace("tl.load(x + i)", "tl.load(x + i, mask=i < 100000)"), copy="*fp32 *fp32")
+    kernels = (made.kernels[0], _small(made.kernels[0]))
+    found = [compile_kernel(made.text, kernel, target, cache_dir=tmp_path) for kernel in kernels]
+    assert [b.wide_loads == b.loads > 0 and b.wide_stores > 0 for b in found] == [True, True]
+    offsets = [len(re.findall(r"buffer_(?:load|store)", b.assembly)) for b in found]
+    branches = [len(re.findall("s_cbranch", b.assembly)) for b in found]
+    if target == "gfx942":
+        assert offsets[0] == 0 < offsets[1]
+        assert branches[1] < branches[0]
+    else:
+        assert found[0] == found[1]
+
+
+SIZES: dict[str, tuple[str, str, bool]] = {
+    "known": ("1000", "", True),
+    "less_than_2_gib": (str(2**29 - 1), "", True),
+    "2_gib": (str(2**29), "", False),
+    "a_symbol": ("?", "", False),
+    "any_remains": ("1000", " combine any", True),
+    "atomic": ("1000", " combine add", False),
+}
+"""Elements of f32; how stores meet; whether an offset of 31 bits is promised."""
+
+
+@pytest.mark.parametrize(("size", "combine", "small"), SIZES.values(), ids=SIZES)
+def test_buffers_of_known_size_are_small(size: str, combine: str, small: bool) -> None:
+    """A group's are where those of all its parts are."""
+    buffer = f"memref<{size}xf32>"
+    text = f"""tk.func @k [1000] (%o: {buffer}) {{
+      %0 = arith.constant 1.0 : f32
+      tk.store %0, %o[d0]{combine} : f32, {buffer}
+    }}
+    tk.func @plain [1000] (%o: {buffer}) {{
+      %0 = arith.constant 1.0 : f32
+      tk.store %0, %o[d0] : f32, {buffer}
+    }}
+    tk.group @both (%a: {buffer}, %b: memref<1000xf32>, %c: memref<?xf32>) {{
+      tk.part @k(%a)
+      tk.part @plain(%a)
+    }}
+    func.func @main(%a: {buffer}, %b: memref<1000xf32>, %c: memref<?xf32>) {{
+      th.launch @both() into(%a, %b, %c) : () into ({buffer}, memref<1000xf32>, memref<?xf32>)
+      th.launch @k() into(%a) : () into ({buffer})
+      func.return
+    }}"""
+    module = parse_module(new_context(), text, "small.mlir")
+    run_pipeline(new_context(), module, parse_pipeline("schedule-gpu,apply-schedule"))
+    unit = emit_unit(module)
+    found = {k.name: [p.small for p in k.parameters] for k in unit.kernels}
+    assert found["k"] == [small]
+    assert found["both"] == [small, True, False]
+
+
 def test_binaries_come_back_from_the_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = compile_kernel(BOTH.text, BOTH.kernels[0], "sm_90", cache_dir=tmp_path)
     monkeypatch.setitem(sys.modules, "tilewright.targets.gpu_triton.triton_compiler", None)
@@ -144,10 +205,11 @@ def test_keys_hold_everything_that_matters() -> None:
         job(BOTH.text, kernel(BOTH.text, "copy", "*fp32 *fp32", warps=8), "sm_90"),
         job(BOTH.text, kernel(BOTH.text, "copy", "*fp32 *fp64"), "sm_90"),
         job(BOTH.text, kernel(BOTH.text, "copy", "*fp32 *fp32", aligned=False), "sm_90"),
+        job(BOTH.text, _small(BOTH.kernels[0]), "sm_90"),
         job(BOTH.text, BOTH.kernels[0], "sm_90", {"maxnreg": 64}),
         job(BOTH.text, BOTH.kernels[0], "sm_90", assembler="TRITON_PTXAS_PATH=/bin/ptxas"),
     ]
-    assert len({base.key, *(task.key for task in changed)}) == 8
+    assert len({base.key, *(task.key for task in changed)}) == 9
     assert job(BOTH.text.replace("fp16", "fp16"), BOTH.kernels[0], "sm_90").key == base.key
 
 
