@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IntegerAttr
+from xdsl.dialects.builtin import AnyFloat, FloatAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Var, dim
 from tilewright.dialects.tk.access import IndexOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.moments import MomentsOp
-from tilewright.dialects.tk.scope import lanes_of
+from tilewright.dialects.tk.scope import lanes_of, shape_of_lanes
 from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import is_float
 
@@ -27,6 +27,7 @@ from ..kernels.combine import (
     select,
 )
 from ..kernels.facts import Body, Reduction
+from ..kernels.folding import folded
 from . import exponentials
 from .moments import Moments
 from .plan import Plan
@@ -43,10 +44,21 @@ class Accumulators:
         self.body = body
 
     def _emit(self, scope: Scope) -> Emit:
+        """Puts ops into place, but for those of which it is known what they make."""
+
         def emit(op: Operation) -> SSAValue:
-            return self.writer.put(scope, op)
+            if (found := folded(op)) is None:
+                return self.writer.put(scope, op)
+            shape = shape_of_lanes(op.results[0].type)
+            op.erase()
+            return found if isinstance(found, SSAValue) else self._filled(scope, found, shape)
 
         return emit
+
+    def _filled(self, scope: Scope, number: FloatAttr[AnyFloat], shape: tuple[int, ...]) -> SSAValue:
+        """A number in each lane."""
+        value = self.writer.constant(number)
+        return self.writer.widen(scope, value) if shape else value
 
     def _over_lanes(self, op: Reduction | ScanOp) -> bool:
         return not isinstance(op, ScanOp) and self.plan.vector in self.body.over[op]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.ir import Block
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.tk.kernels import FuncOp
@@ -91,13 +92,23 @@ def schedule(func: FuncOp) -> None:
         for sinks in in_turn(body.sinks()):
             own = writer.without_lanes() if any(SCALAR in op.attributes for op in sinks) else writer
             NestBuilder(func.space, own.plan, own, body).nest(scope, plan.order, Work(sinks))
-    live = [op for op in writer.top if op.results[0].first_use is not None]
     if (first := new.first_op) is not None:
-        new.insert_ops_before(live, first)
+        new.insert_ops_before(_used(writer.top), first)
     func.properties["scheduled"] = UnitAttr()
     func.body.detach_block(old)
     func.body.add_block(new)
     old.erase(safe_erase=False)
+
+
+def _used(ops: Sequence[Operation]) -> list[Operation]:
+    """Constants, and tiles of them, but for those that nothing reads."""
+    found: list[Operation] = []
+    for op in reversed(ops):
+        if op.results[0].first_use is not None:
+            found.append(op)
+        else:
+            op.erase()
+    return found[::-1]
 
 
 def copy_constants(body: Body, writer: Writer, scope: Scope) -> None:

@@ -38,10 +38,14 @@ tk.func @looped_row [3, 100] (%x: memref<300xf32>, %o: memref<3xf32>)
 
 // -----
 
-// Blocks that divide the row: all lanes have met equally many numbers, one scalar counts them.
+// Blocks that divide the row: all lanes have met equally many numbers, one scalar counts them. Each is one more,
+// and weighs as much as all before it: what those are times one is not computed.
 
 // CHECK-LABEL: @counts_once
-// CHECK: tk.for 1 = "0" to "64" step 16 iter(%{{.*}} : vector<2x16xf32>, %{{.*}} : vector<2x16xf32>, %{{.*}} : f32) {
+// CHECK: tk.for 1 = "0" to "64" step 16 iter(%{{.*}} : vector<2x16xf32>, %{{.*}} : vector<2x16xf32>, %[[C:.*]] = %{{.*}} : f32) {
+// CHECK: %[[N:.*]] = arith.addf %[[C]], %{{.*}} : f32
+// CHECK-NEXT: %[[L:.*]] = arith.maximumf %[[N]]
+// CHECK-NEXT: arith.divf %[[C]], %[[L]] : f32
 tk.func @counts_once [4, 64] (%x: memref<256xf32>, %o: memref<4xf32>)
     attributes {tk.blocks = array<i64: 0, 2, 1, 16>, tk.grid = 1 : i64} {
   %0 = tk.load %x[d0*64 + d1] : memref<256xf32> -> f32
@@ -98,6 +102,45 @@ tk.func @groups [5] (%s: memref<5xf64>, %q: memref<5xf64>, %n: memref<5xf64>, %o
   %c = arith.addf %p, %u : f64
   %3, %4, %5 = tk.moments %0, %1, %c over [0] : f64
   tk.store %4, %o[0] : f64, memref<1xf64>
+}
+
+// -----
+
+// Of groups that all have the same number, it is known how many that are in a row; no number is compared with one.
+
+// CHECK-LABEL: @groups_of_one_size
+// CHECK-NEXT: %[[C:.*]] = arith.constant 4.800000e+01 : f32
+// CHECK-NEXT: %[[N:.*]] = arith.constant 3.072000e+03 : f32
+// CHECK-NEXT: %[[EACH:.*]] = vector.broadcast %[[C]] : f32 to vector<2x64xf32>
+// CHECK-NEXT: %[[ALL:.*]] = vector.broadcast %[[N]] : f32 to vector<2x1xf32>
+// CHECK-NOT: arith.maximumf
+// CHECK: arith.divf %{{.*}}, %[[EACH]] : vector<2x64xf32>
+// CHECK-NEXT: arith.divf %{{.*}}, %[[ALL]] : vector<2x1xf32>
+// CHECK: tk.store
+tk.func @groups_of_one_size [4, 64] (%s: memref<256xf32>, %q: memref<256xf32>, %o: memref<4xf32>)
+    attributes {tk.blocks = array<i64: 0, 2, 1, 64>, tk.grid = 1 : i64} {
+  %0 = tk.load %s[d0*64 + d1] : memref<256xf32> -> f32
+  %1 = tk.load %q[d0*64 + d1] : memref<256xf32> -> f32
+  %c = arith.constant 48.0 : f32
+  %3, %4, %5 = tk.moments %0, %1, %c over [1] : f32
+  tk.store %4, %o[d0] : f32, memref<4xf32>
+}
+
+// -----
+
+// A mask leaves groups out: they are counted.
+
+// CHECK-LABEL: @masked_groups_of_one_size
+// CHECK: %[[N:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : vector<1x64xi1>, vector<1x64xf32>
+// CHECK: tk.collapse add %[[N]] dims [1]
+// CHECK: arith.maximumf %[[N]]
+tk.func @masked_groups_of_one_size [4, 63] (%s: memref<252xf32>, %q: memref<252xf32>, %o: memref<4xf32>)
+    attributes {tk.blocks = array<i64: 0, 2, 1, 64>, tk.grid = 1 : i64} {
+  %0 = tk.load %s[d0*63 + d1] : memref<252xf32> -> f32
+  %1 = tk.load %q[d0*63 + d1] : memref<252xf32> -> f32
+  %c = arith.constant 48.0 : f32
+  %3, %4, %5 = tk.moments %0, %1, %c over [1] : f32
+  tk.store %4, %o[d0] : f32, memref<4xf32>
 }
 
 // -----

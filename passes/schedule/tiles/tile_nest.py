@@ -181,6 +181,9 @@ class TileAccumulators(Accumulators):
 
         return Moments(self._emit(scope), self.writer.constant, spread, numbers=op.of_numbers)
 
+    def _filled(self, scope: Scope, number: FloatAttr[AnyFloat], shape: tuple[int, ...]) -> SSAValue:
+        return self.writer.stretch(scope, self.writer.constant(number), shape)
+
     def _collapse(self, scope: Scope, kind: str, value: SSAValue, dims: Sequence[int]) -> SSAValue:
         return self.writer.put(scope, CollapseOp.make(kind, value, dims))
 
