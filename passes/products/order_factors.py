@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import inf
 
 from xdsl.context import Context
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
@@ -16,28 +14,19 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.dialects.index_expr import dim
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import LoadOp
-from tilewright.dialects.tk.contraction import FACTORS, find_contraction
-from tilewright.dialects.tk.domain import Axes
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
 
 from ..fusion.computed_again import compute_again
 from ..fusion.contents import Bodies
-from ..fusion.cost import MEMORY_BYTE_COST, count, extent
 from ..fusion.inline import input_of
-from ..fusion.repeats import LAUNCH, size_in_bytes
+from ..fusion.repeats import LAUNCH
 from ..fusion.unread import drop_unread
 from ..fusion.worth import Memory
-from ..kernels.body import merge_equal_inputs, permute_axes, plain_axis, simplify_body
+from ..kernels.body import merge_equal_inputs, permute_axes, simplify_body
 from ..kernels.kernel_builder import KernelBuilder
-from ..memory.memory_order import layout_of
 from ..rewrite import may_rewrite, skip
-
-_APART = 12
-"""What it costs more to load an element by itself: its address, the load, to put it beside its neighbours."""
-
-_VECTOR = 8
-"""Halves of 16 bytes."""
+from .factors_apart import APART, Side, factors_apart, in_reach
 
 
 @dataclass(frozen=True)
@@ -56,11 +45,12 @@ class OrderFactorsPass(ModulePass):
           %1 = tk.load %b[d1, d2, d3, d4] ...
 
     Matrix units take tiles from asynchronous copies of 16 bytes, which single elements are not. Each tile of
-    the other factor, of `tile` rows, loads them again: where these are few, a copy takes longer. All copies
-    of a function are one launch (`group-launches`), which they shall save as well. Left alone is a factor
-    with neighbours along its rows or columns, or along the sum, and what is computed. Where its rows, or
-    columns, are several axes in another order than the factor has (that of a gradient of filters, as these
-    lie), they are walked in the factor's order, and the result, which is stored once, is not stored in rows.
+    the other factor, of `tile` rows, loads them again: where these are few, a copy takes longer. Products
+    that walk a factor in the same order share it. All copies of a function are one launch (`group-launches`),
+    which they shall save as well. Left alone is a factor with neighbours along its rows or columns, or along
+    the sum, and what is computed. Where its rows, or columns, are several axes in another order than the
+    factor has (that of a gradient of filters, as these lie), they are walked in the factor's order, and the
+    result, which is stored once, is not stored in rows.
     """
 
     name = "order-factors"
@@ -72,46 +62,49 @@ class OrderFactorsPass(ModulePass):
             kernels = [kernel for kernel in function.body.block.ops if isinstance(kernel, KernelOp)]
             for kernel in kernels:
                 _order_axes(kernel, self.tile)
-            found = [factor for kernel in kernels for factor in _factors(kernel, self.tile)]
-            saved = sum(factor.saved for factor in found)
-            for factor in found:
-                if saved <= LAUNCH:
-                    skip(factor.kernel, f"a factor stays as it lies: copies save {saved}", factor.tensor)
-                elif may_rewrite(factor.kernel, "a factor is copied in the order of its tiles"):
-                    factor.read_copy()
+            found = _copies(kernels, self.tile)
+            saved = sum(copy.saved for copy in found)
+            for copy in found:
+                if saved > LAUNCH:
+                    _read_copy(copy)
+                    continue
+                for reader in copy.readers:
+                    skip(reader.kernel, f"a factor stays as it lies: copies save {saved}", copy.tensor)
 
 
 @dataclass(frozen=True)
-class _Factor:
-    """A tensor without neighbours beside each other, whose dimensions are walked along the axes `places`."""
+class _Copy:
+    """A tensor without neighbours beside each other, in the order in which tiles of its readers walk it."""
 
-    kernel: KernelOp
-    load: LoadOp
-    places: tuple[int, ...]
+    tensor: SSAValue
     order: tuple[int, ...]
-    """The axes as tiles walk them, slowest first."""
+    """Its dimensions, slowest first."""
+    readers: tuple[Side, ...]
     saved: int
-    """What less work it is to read a copy of it, and to make that."""
+    """What less work it is to read the copy, and to make that."""
 
-    @property
-    def tensor(self) -> SSAValue:
-        return _tensor(self.kernel, self.load)
 
-    def read_copy(self) -> None:
-        """Let the kernel read a copy whose dimensions are the axes in order."""
-        sizes = [self.kernel.space[axis] for axis in self.order]
-        made = tensor_type(element_type_of(self.tensor), sizes)
-        b = KernelBuilder(self.load.location, sizes, [self.tensor], [made])
-        b.store(b.load(0, [dim(self.order.index(axis)) for axis in self.places]), b.axes)
-        Rewriter.insert_op(b.kernel, InsertPoint.before(self.kernel))
-        new = LoadOp.make(input_of(self.kernel, b.kernel.results[0]), [dim(axis) for axis in self.order])
-        new.location = self.load.location
-        Rewriter.insert_op(new, InsertPoint.before(self.load))
-        self.load.result.replace_all_uses_with(new.result)
-        tensor = self.tensor
-        Rewriter.erase_op(self.load)
-        merge_equal_inputs(self.kernel)
-        _take_in(tensor, b.kernel)
+def _read_copy(copy: _Copy) -> None:
+    """Let the products read one copy."""
+    why = "a factor is copied in the order of its tiles"
+    readers = [reader for reader in copy.readers if may_rewrite(reader.kernel, why)]
+    if not readers:
+        return
+    every = sizes_of(copy.tensor)
+    sizes = [every[place] for place in copy.order]
+    made = tensor_type(element_type_of(copy.tensor), sizes)
+    b = KernelBuilder(readers[0].load.location, sizes, [copy.tensor], [made])
+    b.store(b.load(0, [dim(copy.order.index(place)) for place in range(len(every))]), b.axes)
+    Rewriter.insert_op(b.kernel, InsertPoint.before(readers[0].kernel))
+    for reader in readers:
+        kernel, load = reader.kernel, reader.load
+        new = LoadOp.make(input_of(kernel, b.kernel.results[0]), [dim(axis) for axis in reader.order])
+        new.location = load.location
+        Rewriter.insert_op(new, InsertPoint.before(load))
+        load.result.replace_all_uses_with(new.result)
+        Rewriter.erase_op(load)
+        merge_equal_inputs(kernel)
+    _take_in(copy.tensor, b.kernel)
 
 
 def _take_in(value: SSAValue, copy: KernelOp) -> None:
@@ -126,103 +119,30 @@ def _take_in(value: SSAValue, copy: KernelOp) -> None:
 
 def _order_axes(kernel: KernelOp, tile: int) -> None:
     """Walk rows, or columns, as a factor lies, where that takes less time than to store in its order."""
-    for side in _apart(kernel):
+    for side in factors_apart(kernel):
         axes = sorted(side.own, key=lambda axis: -side.steps[axis])
-        stored = _APART * side.results
-        if _in_reach(kernel, axes, side.steps) and stored < min(side.loaded(tile), side.copied):
+        stored = APART * side.results
+        if in_reach(kernel, axes, side.steps) and stored < min(side.loaded(tile), side.copied):
             if may_rewrite(kernel, "its axes are walked as a factor lies"):
                 moved = iter(axes)
                 permute_axes(kernel, [next(moved) if a in side.own else a for a in range(len(kernel.space))])
             return
 
 
-@dataclass(frozen=True)
-class _Side:
-    """A factor of a product, the axes of its rows, or columns, and of the sum; steps are in elements."""
-
-    kernel: KernelOp
-    load: LoadOp
-    own: Axes
-    over: Axes
-    steps: Mapping[int, int]
-
-    @property
-    def places(self) -> tuple[int, ...] | None:
-        """The axis of each dimension, if each has one, and all of it is read."""
-        found = [axis for e in self.load.subscripts if (axis := plain_axis(e)) is not None]
-        whole = tuple(self.kernel.space[axis] for axis in found) == sizes_of(_tensor(self.kernel, self.load))
-        return tuple(found) if whole and frozenset(found) == self.own | self.over else None
-
-    @property
-    def results(self) -> int:
-        """Elements of the product."""
-        space = self.kernel.space
-        return count([space[axis] for axis in range(len(space)) if axis not in self.over])
-
-    def loaded(self, tile: int) -> int:
-        """What it costs more to load it as it lies, by each tile of the other factor."""
-        space = self.kernel.space
-        others = count([n for axis, n in enumerate(space) if axis not in self.own | self.over])
-        return _APART * count([space[axis] for axis in sorted(self.own | self.over)]) * -(-others // tile)
-
-    @property
-    def copied(self) -> float:
-        """What a copy costs."""
-        tensor = _tensor(self.kernel, self.load)
-        return inf if self.places is None else 2 * size_in_bytes(tensor) * MEMORY_BYTE_COST
-
-
-def _apart(kernel: KernelOp) -> Iterator[_Side]:
-    """The factors of a product of halves whose tiles have no neighbours of memory beside each other."""
-    product = find_contraction(kernel.body.block)
-    if product is None or FACTORS not in product.reduce.attributes:
-        return
-    for factor, own in ((product.left, product.rows), (product.right, product.columns)):
-        load = _loaded(factor)
-        if load is None or (steps := _steps(kernel, load)) is None or steps.keys() != own | product.over:
-            continue
-        if not any(_in_reach(kernel, sorted(side), steps) for side in (own, product.over)):
-            yield _Side(kernel, load, own, product.over, steps)
-
-
-def _steps(kernel: KernelOp, load: LoadOp) -> dict[int, int] | None:
-    """From one element to the next along each axis; None where that changes on the way, or with a symbol."""
-    flat = layout_of(_tensor(kernel, load)).flat(load.subscripts)
-    steps = {var.index: flat.coefficient(var) for var in flat.variables() if var.kind == "d"}
-    known = {axis: step.constant for axis, step in steps.items() if step and step.constant is not None}
-    return known if len(known) == len(flat.variables()) else None
-
-
-def _in_reach(kernel: KernelOp, axes: Sequence[int], steps: Mapping[int, int]) -> bool:
-    """Whether the elements of a tile along `axes`, the last one first, lie together by vectors."""
-    run = 1
-    for axis in reversed(axes):
-        if (size := extent(kernel.space[axis])) > 1:
-            if steps[axis] != run:
-                break
-            run *= size
-    return run >= min(_VECTOR, count([kernel.space[axis] for axis in axes]))
-
-
-def _factors(kernel: KernelOp, tile: int) -> Iterator[_Factor]:
-    """Those of which a copy takes less time than to read them apart."""
-    for side in _apart(kernel):
-        if (places := side.places) is None:
-            continue
-        saved = side.loaded(tile) - side.copied
+def _copies(kernels: Sequence[KernelOp], tile: int) -> list[_Copy]:
+    """Those that take less time than to read factors apart, whichever products read one in the same order."""
+    found: dict[tuple[SSAValue, tuple[int, ...]], list[Side]] = {}
+    for side in (side for kernel in kernels for side in factors_apart(kernel)):
+        if (places := side.places) is not None:
+            order = tuple(places.index(axis) for axis in side.order)
+            found.setdefault((side.tensor, order), []).append(side)
+    copies: list[_Copy] = []
+    for (tensor, order), readers in found.items():
+        saved = sum(side.loaded(tile) for side in readers) - readers[0].copied
         if saved > 0:
-            yield _Factor(kernel, side.load, places, (*sorted(side.own), *sorted(side.over)), round(saved))
-        else:
-            why = f"a factor stays as it lies: a copy costs {-saved:.0f} more than it saves"
-            skip(kernel, why, _tensor(kernel, side.load))
-
-
-def _loaded(factor: SSAValue) -> LoadOp | None:
-    """The load that gives it, of halves that are widened."""
-    widened = factor.owner
-    load = widened.input.owner if isinstance(widened, arith.ExtFOp) else None
-    return load if isinstance(load, LoadOp) and not load.dynamic and load.mask is None else None
-
-
-def _tensor(kernel: KernelOp, load: LoadOp) -> SSAValue:
-    return kernel.operands[list(kernel.sources).index(load.buffer)]
+            copies.append(_Copy(tensor, order, tuple(readers), round(saved)))
+            continue
+        why = f"a factor stays as it lies: a copy costs {-saved:.0f} more than it saves"
+        for side in readers:
+            skip(side.kernel, why, tensor)
+    return copies

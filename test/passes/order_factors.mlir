@@ -93,6 +93,81 @@ func.func @returned(%x: tensor<512x256xbf16>, %f: tensor<64x64x2x2xf32>) -> (ten
 
 // -----
 
+// Products that walk a factor in one order read one copy. Each keeps its own place.
+// CHECK-LABEL: @two_readers
+// CHECK:       %[[F:.*]] = tk.kernel [64, 2, 2, 64] ins(%w : tensor<64x64x2x2xbf16>)
+// CHECK:       tk.load %{{.*}}[d0, d3, d1, d2] : {{.*}} loc("m.py":7:0)
+// CHECK:       tk.kernel [512, 64, 2, 2, 64] ins(%x, %[[F]] :
+// CHECK:       tk.load %{{.*}}[d1, d2, d3, d4] : tensor<64x2x2x64xbf16> -> bf16 loc("m.py":7:0)
+// CHECK:       tk.kernel [256, 64, 2, 2, 64] ins(%y, %[[F]] :
+// CHECK:       tk.load %{{.*}}[d1, d2, d3, d4] : tensor<64x2x2x64xbf16> -> bf16 loc("m.py":8:0)
+// CHECK-NOT:   tk.kernel
+func.func @two_readers(%x: tensor<512x256xbf16>, %y: tensor<256x256xbf16>, %w: tensor<64x64x2x2xbf16>) -> (tensor<512x64xbf16>, tensor<256x64xbf16>) {
+  %t = tw.transpose %w by [2, 3, 1, 0] : tensor<64x64x2x2xbf16> -> tensor<2x2x64x64xbf16>
+  %m = tw.reshape %t : tensor<2x2x64x64xbf16> -> tensor<256x64xbf16>
+  %r = tw.matmul %x, %m : (tensor<512x256xbf16>, tensor<256x64xbf16>) -> tensor<512x64xbf16> loc("m.py":7:0)
+  %s = tw.matmul %y, %m : (tensor<256x256xbf16>, tensor<256x64xbf16>) -> tensor<256x64xbf16> loc("m.py":8:0)
+  func.return %r, %s : tensor<512x64xbf16>, tensor<256x64xbf16>
+}
+
+// -----
+
+// It is stored in their order where it is cast, if nothing else reads it.
+// CHECK-LABEL: @cast_for_two
+// CHECK:       %[[F:.*]] = tk.kernel [64, 2, 2, 64] ins(%f : tensor<64x64x2x2xf32>) -> (tensor<64x2x2x64xbf16>)
+// CHECK:       arith.truncf
+// CHECK:       tk.kernel [512, 64, 2, 2, 64] ins(%x, %[[F]] :
+// CHECK:       tk.kernel [256, 64, 2, 2, 64] ins(%y, %[[F]] :
+// CHECK-NOT:   tk.kernel
+func.func @cast_for_two(%x: tensor<512x256xbf16>, %y: tensor<256x256xbf16>, %f: tensor<64x64x2x2xf32>) -> (tensor<512x64xbf16>, tensor<256x64xbf16>) {
+  %n = tw.cast %f : tensor<64x64x2x2xf32> -> tensor<64x64x2x2xbf16>
+  %t = tw.transpose %n by [2, 3, 1, 0] : tensor<64x64x2x2xbf16> -> tensor<2x2x64x64xbf16>
+  %m = tw.reshape %t : tensor<2x2x64x64xbf16> -> tensor<256x64xbf16>
+  %r = tw.matmul %x, %m : (tensor<512x256xbf16>, tensor<256x64xbf16>) -> tensor<512x64xbf16>
+  %s = tw.matmul %y, %m : (tensor<256x256xbf16>, tensor<256x64xbf16>) -> tensor<256x64xbf16>
+  func.return %r, %s : tensor<512x64xbf16>, tensor<256x64xbf16>
+}
+
+// -----
+
+// What another product walks in another order is a copy of its own.
+// CHECK-LABEL: @two_orders
+// CHECK:       %[[F:.*]] = tk.kernel [64, 2, 2, 64] ins(%w :
+// CHECK:       tk.load %{{.*}}[d0, d3, d1, d2]
+// CHECK:       tk.kernel [512, 64, 2, 2, 64] ins(%x, %[[F]] :
+// CHECK:       %[[G:.*]] = tk.kernel [64, 2, 2, 64] ins(%w :
+// CHECK:       tk.load %{{.*}}[d0, d3, d2, d1]
+// CHECK:       tk.kernel [512, 64, 2, 2, 64] ins(%y, %[[G]] :
+func.func @two_orders(%x: tensor<512x256xbf16>, %y: tensor<512x256xbf16>, %w: tensor<64x64x2x2xbf16>) -> (tensor<512x64xbf16>, tensor<512x64xbf16>) {
+  %t = tw.transpose %w by [2, 3, 1, 0] : tensor<64x64x2x2xbf16> -> tensor<2x2x64x64xbf16>
+  %m = tw.reshape %t : tensor<2x2x64x64xbf16> -> tensor<256x64xbf16>
+  %u = tw.transpose %w by [3, 2, 1, 0] : tensor<64x64x2x2xbf16> -> tensor<2x2x64x64xbf16>
+  %n = tw.reshape %u : tensor<2x2x64x64xbf16> -> tensor<256x64xbf16>
+  %r = tw.matmul %x, %m : (tensor<512x256xbf16>, tensor<256x64xbf16>) -> tensor<512x64xbf16>
+  %s = tw.matmul %y, %n : (tensor<512x256xbf16>, tensor<256x64xbf16>) -> tensor<512x64xbf16>
+  func.return %r, %s : tensor<512x64xbf16>, tensor<512x64xbf16>
+}
+
+// -----
+
+// Four rows are too few for a copy, as above; those of two products are not.
+// CHECK-LABEL: @few_rows_twice
+// CHECK:       %[[F:.*]] = tk.kernel [64, 2, 2, 64] ins(%w :
+// CHECK:       tk.kernel [4, 64, 2, 2, 64] ins(%x, %[[F]] :
+// CHECK:       tk.kernel [4, 64, 2, 2, 64] ins(%y, %[[F]] :
+func.func @few_rows_twice(%x: tensor<4x256xbf16>, %y: tensor<4x256xbf16>, %w: tensor<64x64x2x2xbf16>, %z: tensor<512x256xbf16>, %v: tensor<64x64x2x2xbf16>) -> (tensor<4x64xbf16>, tensor<4x64xbf16>, tensor<512x64xbf16>) {
+  %t = tw.transpose %w by [2, 3, 1, 0] : tensor<64x64x2x2xbf16> -> tensor<2x2x64x64xbf16>
+  %m = tw.reshape %t : tensor<2x2x64x64xbf16> -> tensor<256x64xbf16>
+  %u = tw.transpose %v by [2, 3, 1, 0] : tensor<64x64x2x2xbf16> -> tensor<2x2x64x64xbf16>
+  %n = tw.reshape %u : tensor<2x2x64x64xbf16> -> tensor<256x64xbf16>
+  %r = tw.matmul %x, %m : (tensor<4x256xbf16>, tensor<256x64xbf16>) -> tensor<4x64xbf16>
+  %s = tw.matmul %y, %m : (tensor<4x256xbf16>, tensor<256x64xbf16>) -> tensor<4x64xbf16>
+  %q = tw.matmul %z, %n : (tensor<512x256xbf16>, tensor<256x64xbf16>) -> tensor<512x64xbf16>
+  func.return %r, %s, %q : tensor<4x64xbf16>, tensor<4x64xbf16>, tensor<512x64xbf16>
+}
+
+// -----
+
 // Neighbours along the sum, as weights of torch have them, or along columns, are read as they lie, and sizes
 // that nobody knows.
 // CHECK-LABEL: @left_alone
