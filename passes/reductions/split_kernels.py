@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Bounds, Expr, Var, dim
@@ -18,12 +18,12 @@ from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import tensor_type
 
 from ..kernels.body import rename_axes, rewrite_exprs
-from ..kernels.combine import identities
+from ..kernels.combine import constant, identities
 from ..kernels.facts import Body
 from ..kernels.kernel_builder import KernelBuilder
 from ..kernels.naming import NAME
 from ..rewrite import replace_results
-from .cut_levels import Env, copied, named, sources_of
+from .cut_levels import copied, named, sources_of
 from .parts_of_sums import Split
 
 
@@ -70,6 +70,8 @@ class _PartsBuilder:
         self.stored = [i for i, early in enumerate(stored) if early]
         self.handed_on = handed_on
         self.used = sources_of(kernel, self.ops)
+        self.chosen: dict[tuple[SSAValue, Attribute], SSAValue] = {}
+        """Values, with such a number beyond the end."""
         within = (kernel.space[a] for a in (*plan.others, *plan.walked))
         sizes = (*self.kept, plan.count, plan.length, *within)
         self.b = KernelBuilder(
@@ -97,11 +99,11 @@ class _PartsBuilder:
             inside = b.compare_int("slt", b.index(place), b.index(self.kernel.space[plan.axis]))
         for op in self.ops:
             b.location = op.location
-            if op in plan.reductions and inside is not None:
-                self._or_identities(op, env, inside)
             new = copied(op, env, change)
             rename_axes([new], at)
             if op in plan.reductions:
+                if inside is not None:
+                    new.operands = self._or_identities(new, inside)
                 new.properties["axes"] = axes_attr(*sorted(at[a][-1] for a in plan.reductions[0].over))
             elif isinstance(new, LoadOp) and inside is not None and plan.axis in self.body.runs[op]:
                 new = self._masked(new, inside)
@@ -115,15 +117,16 @@ class _PartsBuilder:
         b.kernel.attributes[NAME] = named(self.kernel, "part")
         return b.kernel
 
-    def _or_identities(self, op: Operation, env: Env, inside: SSAValue) -> None:
-        """Beyond the end nothing is combined."""
-        for operand, none in zip(op.operands, identities(op), strict=True):
-            if isinstance(owner := operand.owner, arith.ConstantOp) and owner.value == none:
-                continue
-            nothing = self.b.add(
-                arith.ConstantOp.create(result_types=[none.type], properties={"value": none})
-            )
-            env[operand] = self.b.select(inside, env[operand], nothing.results[0])
+    def _or_identities(self, op: Operation, inside: SSAValue) -> list[SSAValue]:
+        """What `op` combines: nothing beyond the end, which for each operand is a number of its own."""
+        found: list[SSAValue] = []
+        for value, none in zip(op.operands, identities(op), strict=True):
+            known = isinstance(owner := value.owner, arith.ConstantOp) and owner.value == none
+            if not known and (value, none) not in self.chosen:
+                nothing = self.b.add(constant(none)).results[0]
+                self.chosen[value, none] = self.b.select(inside, value, nothing)
+            found.append(value if known else self.chosen[value, none])
+        return found
 
     def _masked(self, load: LoadOp, inside: SSAValue) -> Operation:
         """Nothing is read beyond the end."""
