@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from emulated_gpu import EmulatedGpu
     from stand_in import StandIn
 
-# Workers have as many threads each as there are cores: those that wait for work must leave the core to others.
+# Each worker has as many threads as there are cores: those that wait must leave the core to others.
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")
 
 _CACHES = ("TILEWRIGHT_CACHE_DIR", "TORCHINDUCTOR_CACHE_DIR")
