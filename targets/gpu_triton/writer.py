@@ -94,16 +94,18 @@ class Writer(KernelText):
             self.line(f"{self.fresh(value)} = {made}")
 
     def with_operands(self, op: Operation, text: Callable[[], str]) -> str:
-        """`text()` with those operands inside that wait, if they come last, fit and are written once each.
+        """`text()` with those operands inside that wait, if they are the last ones, fit, and stand once each.
 
-        So nothing is computed earlier or later than the IR has it.
+        They stand in the order of the IR, so that Triton gets ops in that order, too, but for addresses.
         """
         inside = [v for v in self.waiting if read_once_by(v) is op]
         made = text()
         if not inside:
             return made
         last = self.waiting[-len(inside) :] == inside
-        once = all(made.count(bare(self.names[v])) == 1 for v in inside)
+        texts = [bare(self.names[v]) for v in inside]
+        places = [made.find(each) for each in texts]
+        once = all(made.count(each) == 1 for each in texts) and places == sorted(places)
         if not last or not once or len(made) + len(self.INDENT) * self.depth > WIDTH:
             self.flush()
             return text()
