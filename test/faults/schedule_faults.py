@@ -164,8 +164,8 @@ FAULTS = (
     Fault(
         "split-identity",
         "passes/reductions/split_kernels.py",
-        "env[operand] = self.b.select(inside, env[operand], nothing.results[0])",
-        "env[operand] = self.b.select(inside, env[operand], env[operand])",
+        "self.chosen[value, none] = self.b.select(inside, value, nothing)",
+        "self.chosen[value, none] = self.b.select(inside, value, value)",
         "the end of the last part of a long reduction is no identity",
     ),
     Fault(

@@ -4,7 +4,7 @@
 // Parts of unequal length: beyond the end nothing is combined. Of one value that is the largest exponent and the sum
 // relative to it these are two numbers, one for each.
 // CHECK-LABEL: @two_identities
-// CHECK: tk.kernel [2, 32, 3126] ins(%x : tensor<2x100003xf32>)
+// CHECK: tk.kernel [2, 64, ((s0 + 63) floordiv 64)]
 // CHECK: %[[M:.*]] = arith.cmpi slt
 // CHECK: %[[X:.*]] = arith.addf
 // CHECK: %[[LEAST:.*]] = arith.constant 0xff800000 : f32
@@ -12,10 +12,10 @@
 // CHECK: %[[NONE:.*]] = arith.constant 0.000000e+00 : f32 loc("m.py":2:0)
 // CHECK: %[[B:.*]] = arith.select %[[M]], %[[X]], %[[NONE]] : f32 loc("m.py":2:0)
 // CHECK: tk.sumexp %[[A]], %[[B]] over [2] : f32 loc("m.py":2:0)
-func.func @two_identities(%x: tensor<2x100003xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
-  %m, %s = tk.kernel [2, 100003] ins(%x : tensor<2x100003xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
-  ^bb0(%a: tensor<2x100003xf32>, %p: tensor<2xf32>, %q: tensor<2xf32>):
-    %0 = tk.load %a[d0, d1] : tensor<2x100003xf32> -> f32
+func.func @two_identities(%x: tensor<2x?xf32, #tw.shape<"2, s0">>, %s0: index {tw.symbol = "s0"}) -> (tensor<2xf32>, tensor<2xf32>) {
+  %m, %s = tk.kernel [2, s0] ins(%x : tensor<2x?xf32, #tw.shape<"2, s0">>) -> (tensor<2xf32>, tensor<2xf32>) {
+  ^bb0(%a: tensor<2x?xf32, #tw.shape<"2, s0">>, %p: tensor<2xf32>, %q: tensor<2xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<2x?xf32, #tw.shape<"2, s0">> -> f32
     %1 = math.absf %0 : f32
     %2 = arith.negf %1 : f32
     %3 = arith.constant -1.0 : f32
@@ -44,11 +44,11 @@ func.func @two_identities(%x: tensor<2x100003xf32>) -> (tensor<2xf32>, tensor<2x
 // CHECK: %[[Y:.*]] = arith.mulf %[[X]], %[[X]]
 // CHECK: %[[C:.*]] = arith.select %[[M]], %[[Y]], %{{.*}} : f32
 // CHECK: tk.reduce add %[[C]] over [2]
-// CHECK: tk.kernel [2, 32]
-func.func @several_reductions(%x: tensor<2x100003xf32>, %n: tensor<2x100003xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
-  %m, %s, %v, %w = tk.kernel [2, 100003] ins(%x, %n : tensor<2x100003xf32>, tensor<2x100003xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
-  ^bb0(%a: tensor<2x100003xf32>, %b: tensor<2x100003xf32>, %p: tensor<2xf32>, %q: tensor<2xf32>, %r: tensor<2xf32>, %t: tensor<2xf32>):
-    %0 = tk.load %a[d0, d1] : tensor<2x100003xf32> -> f32
+// CHECK: tk.kernel [2, {{[0-9]+}}]
+func.func @several_reductions(%x: tensor<2x?xf32, #tw.shape<"2, s0">>, %n: tensor<2x?xf32, #tw.shape<"2, s0">>, %s0: index {tw.symbol = "s0"}) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  %m, %s, %v, %w = tk.kernel [2, s0] ins(%x, %n : tensor<2x?xf32, #tw.shape<"2, s0">>, tensor<2x?xf32, #tw.shape<"2, s0">>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<2xf32>) {
+  ^bb0(%a: tensor<2x?xf32, #tw.shape<"2, s0">>, %b: tensor<2x?xf32, #tw.shape<"2, s0">>, %p: tensor<2xf32>, %q: tensor<2xf32>, %r: tensor<2xf32>, %t: tensor<2xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<2x?xf32, #tw.shape<"2, s0">> -> f32
     %one = arith.constant 1.0 : f32
     %zero = arith.constant 0.0 : f32
     %1 = arith.subf %0, %one : f32
