@@ -23,6 +23,7 @@ from ..torch_internals import Operator
 from .antialiasing import resizings
 from .composites import composites
 from .distances import distance_functions
+from .fake_quantization import fake_quantizations
 from .fractional_pooling import fractional_poolings
 from .grid_sampling import samplings
 from .histograms import histograms
@@ -238,6 +239,7 @@ def _own() -> Decompositions:
         **special_functions(),
         **order_statistics(),
         **histograms(),
+        **fake_quantizations(),
         **distance_functions(),
         **resizings(),
         **windows(),
