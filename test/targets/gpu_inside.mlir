@@ -95,3 +95,23 @@ tk.func @copied [1024] (%x: memref<1024xf32>, %o: memref<1024xf32>) {
   %0 = tk.load %x[d0] : memref<1024xf32> -> f32
   tk.store %0, %o[d0] : f32, memref<1024xf32>
 }
+
+// A value that is repeated twice, and does not stay inside, has one name wherever it is read.
+// CHECK-LABEL: def repeated_twice(
+// CHECK: [[X:v[0-9]+]] = tl.load(a0)
+// CHECK-NEXT: [[E:v[0-9]+]] = libdevice.exp([[X]])
+// CHECK-NEXT: [[Y:v[0-9]+]] = tl.load(a1 + (x0 * 64 + x1))
+// CHECK-NEXT: tl.store(a2 + (x0 * 64 + x1), [[Y]] * [[E]])
+tk.func @repeated_twice [16, 64] (%x: memref<1xf32>, %y: memref<1024xf32>, %o: memref<1024xf32>) scheduled {
+  tk.for 0 = "0" to "16" step 16 parallel {
+    tk.for 1 = "0" to "64" step 64 parallel {
+      %0 = tk.load %x[0] : memref<1xf32> -> f32
+      %1 = math.exp %0 : f32
+      %2 = vector.broadcast %1 : f32 to vector<1x64xf32>
+      %3 = vector.broadcast %2 : vector<1x64xf32> to vector<16x64xf32>
+      %4 = tk.load %y[d0*64 + d1] lanes 0, 1 : memref<1024xf32> -> vector<16x64xf32>
+      %5 = arith.mulf %4, %3 : vector<16x64xf32>
+      tk.store %5, %o[d0*64 + d1] lanes 0, 1 : vector<16x64xf32>, memref<1024xf32>
+    }
+  }
+}
