@@ -1,4 +1,10 @@
-"""Numbers rounded to the steps of a narrow integer, as training for these does, in tensor functions."""
+"""Fake quantization in tensor functions: floats are rounded to the steps of a narrow integer.
+
+    q = clamp(zero_point + round(x / scale), quant_min, quant_max);  result = (q - zero_point) * scale
+
+Each function takes what ATen's operator takes and gives the result and its mask, both of the shape of `x`:
+where q was not clamped, which is where the gradient passes. NotImplemented leaves a call to ATen.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +17,9 @@ from torch._ops import OperatorBase
 
 
 def _rounded(x: Tensor, scale: Tensor, zero: Tensor, low: int, high: int) -> tuple[Tensor, Tensor]:
-    """The numbers, and which of them lie within the integer's range; NaN becomes the least of them.
+    """Of zero points in f32; `scale` and `zero` broadcast against `x`. NaN becomes `low`.
 
-    As in ATen's kernels a number is multiplied by the rounded inverse of a step, halves in f32.
+    As in ATen's kernels `x`, halves as f32, is multiplied by the inverse of the scale, rounded to f32.
     """
     inverse = (1 / scale.double()).float()
     step = zero + (x.to(torch.promote_types(x.dtype, torch.float32)) * inverse).round()
@@ -50,7 +56,10 @@ def _by_channels(
 
 
 def _known(scale: Tensor, zero_point: Tensor) -> bool:
-    """Zeros between the integers are added before the rounding. None is asked whether it is in range."""
+    """Whether the formula above holds: zero points that are floats are added before the rounding.
+
+    Unlike eager mode, which waits for the tensor to look, nothing asks whether zero points are in range.
+    """
     return scale.dtype == torch.float32 and not zero_point.is_floating_point()
 
 

@@ -42,7 +42,7 @@ def build(graph: Graph, request: Request) -> Run:
         def aten(op: Operation, operands: Sequence[Any]) -> Sequence[Any]:
             return functions[op](operands, env)
 
-        with torch.no_grad(), real_tensors():
+        with torch.no_grad(), real_tensors():  # not watched op by op, as in emulated_runtime.py
             plain = [a.detach() if isinstance(a, torch.Tensor) else a for a in args]
             results = execute(graph.module, plain, torch, aten=aten, draw_seed=draw_seed)
             return [placed(r, layout, env) for r, layout in zip(results, layouts, strict=True)]
