@@ -58,8 +58,8 @@ class Writer(KernelText):
     """The number of this program among those of the function."""
     waiting: list[SSAValue] = field(default_factory=list[SSAValue])
     """Values without a line yet, in their order: the next text that is written may contain the last ones."""
-    sources: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
-    """Of values that have the text of another: the first one with it."""
+    repeated: dict[SSAValue, list[SSAValue]] = field(default_factory=dict[SSAValue, list[SSAValue]])
+    """The values that have the text of another; all of them have one list."""
 
     # Lines
 
@@ -75,7 +75,7 @@ class Writer(KernelText):
             text = bare(self.names[value])
             name = self.fresh(value)
             super().line(f"{name} = {text}")
-            self.names.update({other: name for other, source in self.sources.items() if source is value})
+            self.names.update(dict.fromkeys(self.repeated.get(value, ()), name))
 
     def write(self, op: Operation, text: Callable[[], str]) -> None:
         """The line of an op that has no result."""
@@ -115,7 +115,8 @@ class Writer(KernelText):
     def alias(self, value: SSAValue, source: SSAValue) -> None:
         """Both have one text."""
         self.names[value] = self.names[source]
-        self.sources[value] = self.sources.get(source, source)
+        alike = self.repeated[value] = self.repeated.setdefault(source, [])
+        alike.append(value)
         self.shapes[value] = self.shape(source)
         if source in self.literals:
             self.literals.add(value)
