@@ -69,6 +69,8 @@ def _share(op: RandomOp) -> None:
 def _position(counter: SSAValue) -> IndexOp | None:
     """The index that is all of a counter but multiples of four."""
     owner = counter.owner
+    if isinstance(owner, arith.ExtSIOp):  # of what `narrow-integers` has made narrow
+        return _position(owner.input)
     if isinstance(owner, arith.AddiOp):
         for value, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
             if _is_multiple(_of_all(other)) and (found := _position(value)) is not None:

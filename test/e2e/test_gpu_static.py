@@ -241,6 +241,25 @@ def test_products_that_no_tiles_multiply_are_found() -> None:
     assert gpu_static.lost_products(module) == ["lost"]
 
 
+DROPS = {
+    "alone": lambda x, w: F.dropout(x, 0.1),
+    "of a product": lambda x, w: F.dropout(x @ w, 0.1),
+    "and a norm": lambda x, w: F.layer_norm(x + F.dropout(x, 0.1), (96,)),
+}
+
+
+@pytest.mark.parametrize("name", DROPS)
+def test_dropout_shares_the_blocks_of_the_generator(name: str) -> None:
+    """A block costs eighty instructions and has four numbers: after all passes, it still gives four."""
+    x, w = torch.randn(256, 96, dtype=torch.bfloat16), torch.randn(96, 96, dtype=torch.bfloat16)
+    (graph,) = capture(lambda f: f(x, w), DROPS[name], None)
+    module = parse_module(new_context(), graph.text, graph.name)
+    run_pipeline(new_context(), module, parse_pipeline(",".join(lowering_for("sm_90"))))
+    text = unit_of(module, "sm_90").text
+    assert "_fours(" in text
+    assert "_random(" not in text
+
+
 def rotary(q: Tensor, k: Tensor, v: Tensor, cosine: Tensor, sine: Tensor) -> Tensor:
     """Attention whose heads of keys are shared, and turned by positions (arXiv:2104.09864)."""
 

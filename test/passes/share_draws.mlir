@@ -34,6 +34,21 @@ tk.func @columns [64, 8] (%s: memref<2xi64>, %o: memref<512xf32>) scheduled {
 
 // -----
 
+// Of a position that `narrow-integers` computes in 32 bits.
+// CHECK-LABEL: @narrow
+// CHECK: tk.random %{{.*}}, %{{.*}} {tk.quads = 1 : i64} : vector<8x16xf32>
+tk.func @narrow [8, 64] (%s: memref<1xi64>, %o: memref<512xf32>) scheduled {
+  %seed = tk.load %s[0] : memref<1xi64> -> i64
+  tk.for 0 = "0" to "8" step 8 parallel { tk.for 1 = "0" to "64" step 16 parallel {
+    %at = tk.index "d0*64 + d1" lanes 0, 1 : vector<8x16xi32>
+    %counter = arith.extsi %at : vector<8x16xi32> to vector<8x16xi64>
+    %u = tk.random %seed, %counter : vector<8x16xf32>
+    tk.store %u, %o[d0*64 + d1] lanes 0, 1 : vector<8x16xf32>, memref<512xf32>
+  } }
+}
+
+// -----
+
 // Rows of odd length, an odd offset, two steps at a time, a loop that begins anywhere: none.
 // CHECK-LABEL: @apart
 // CHECK-NOT: tk.quads
