@@ -18,8 +18,9 @@ class MomentsOp(JoinsGroups):
 
     A number `x` by itself is the group (x, 0, 1); a group of none has count 0, and its other parts
     are 0 as well. `%q` sums the squares of the deviations from the mean of all, `%s / %n`; it is NaN
-    where the sum is not finite. One pass over the data is enough, in any order: two groups join by
-    Chan, Golub and LeVeque's formula, without the cancellation of a sum of squares.
+    where a number is not finite, infinity or NaN where only their sum is not. One pass over the data is
+    enough, in any order: two groups join by Chan, Golub and LeVeque's formula, without the cancellation
+    of a sum of squares.
     """
 
     name = "tk.moments"

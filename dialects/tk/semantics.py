@@ -183,7 +183,7 @@ class Grid:
 
         sum_, count = over("sum", sums), over("sum", counts)
         apart = mean(sums, counts) - mean(sum_, count)
-        return sum_, over("sum", squares + counts * apart * apart) + (sum_ - sum_), count
+        return sum_, over("sum", squares + counts * apart * apart), count
 
     def _sum_exp(self, parts: Sequence[Array], over: Callable[[str, Array], Array]) -> Sequence[Array]:
         """The largest of all first, then the sums relative to it."""

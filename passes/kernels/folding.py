@@ -49,7 +49,9 @@ def folded(op: Operation) -> SSAValue | FloatAttr[AnyFloat] | None:
 
 def _number(value: SSAValue) -> float | None:
     """What each lane of `value` holds, if that is one number."""
-    owner = value.owner.source.owner if isinstance(value.owner, vector.BroadcastOp) else value.owner
+    while isinstance(value.owner, vector.BroadcastOp):
+        value = value.owner.source
+    owner = value.owner
     number = owner.value if isinstance(owner, arith.ConstantOp) else None
     return number.value.data if isinstance(number, FloatAttr) else None
 

@@ -54,22 +54,28 @@ class Moments:
         return self._op(arith.AddfOp, sum_a, sum_b), squares, count
 
     def whole(
-        self, parts: Sequence[SSAValue], total: Callable[[SSAValue], SSAValue], *, joined: bool = True
+        self,
+        parts: Sequence[SSAValue],
+        total: Callable[[SSAValue], SSAValue],
+        *,
+        joined: bool = True,
+        held: Callable[[SSAValue], SSAValue] = lambda value: value,
     ) -> Parts:
         """The moments of all lanes, from those of each; `total` sums over lanes.
 
-        Lanes that nothing was `joined` to yet may still hold one number each, which is its own mean.
+        Lanes that nothing was `joined` to yet may still hold one number each, which is its own mean; `held`
+        is a value where they do, else 0, unless counts say so.
+        A number that is not finite makes the mean of its lane and that of all so, and their difference NaN.
         """
         single = self.numbers and not joined
         sums, squares, counts = parts
         sum_, count = total(sums), total(counts)
         mean = sums if single else self._mean(sums, counts)
-        apart = self._op(arith.SubfOp, mean, self._mean(sum_, count))
+        apart = held(self._op(arith.SubfOp, mean, self._mean(sum_, count)))
         inside = self._op(arith.MulfOp, apart, self._op(arith.MulfOp, apart, counts))
         if not single:
             inside = self._op(arith.AddfOp, inside, squares)
-        not_finite = self._op(arith.SubfOp, sum_, sum_)
-        return sum_, self._op(arith.AddfOp, total(inside), not_finite), count
+        return sum_, total(inside), count
 
     def _mean(self, sum_: SSAValue, count: SSAValue) -> SSAValue:
         return self._op(arith.DivfOp, sum_, self._at_least_one(count))

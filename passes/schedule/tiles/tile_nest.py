@@ -79,27 +79,33 @@ class TileAccumulators(Accumulators):
             shape = tuple(1 if a == op.along else n for a, n in zip(self.writer.frame, shape, strict=True))
         return tuple(self._nothing(scope, op, shape))
 
-    def elements(self, scope: Scope, op: Reduction) -> list[SSAValue]:
-        """What is combined here, identities in inactive lanes."""
+    def elements(self, scope: Scope, op: Reduction, *, whole: bool = False) -> list[SSAValue]:
+        """What is combined here, identities in inactive lanes.
+
+        Where this is the `whole` of a row, whose length is known, nobody asks which lanes count.
+        """
         self.writer.location = op.location
         shape = self._full(op)
         operands = zip(op.operands, self._shapes(op, shape), strict=True)
         values = [self.writer.stretch(scope, self.writer.value(scope, v), s) for v, s in operands]
         over = self.writer.full.over[op]
         if isinstance(op, MomentsOp):
-            return self._groups(scope, op, values)
+            return self._groups(scope, op, values, counted=not whole or self._count(op) is None)
         adds = isinstance(op, ReduceOp) and op.kind.data == "add"
         if adds and is_zero_when_inactive(op.operands[0], over, self.writer.full):
             return values
         nothing = self._nothing(scope, op, ())
         return [self.writer.masked_out(scope, v, n, over) for v, n in zip(values, nothing, strict=True)]
 
-    def _groups(self, scope: Scope, op: MomentsOp, values: list[SSAValue]) -> list[SSAValue]:
+    def _groups(
+        self, scope: Scope, op: MomentsOp, values: list[SSAValue], *, counted: bool
+    ) -> list[SSAValue]:
         """Groups of no numbers in inactive lanes."""
         over = self.writer.full.over[op]
         nothing = self._nothing(scope, op, ())
         kept = [is_zero_when_inactive(v, over, self.writer.full) for v in op.operands]
         kept[1] = kept[1] or op.of_numbers
+        kept[2] = kept[2] or not counted
         groups = zip(values, nothing, kept, strict=True)
         return [v if keep else self.writer.masked_out(scope, v, n, over) for v, n, keep in groups]
 
@@ -114,7 +120,7 @@ class TileAccumulators(Accumulators):
 
     def reduce(self, scope: Scope, op: Reduction) -> None:
         """The results of `op` over what a tile has."""
-        found = self.collapsed(scope, op, self.elements(scope, op), joined=False)
+        found = self.collapsed(scope, op, self.elements(scope, op, whole=True), joined=False)
         scope.env.update(zip(op.results, found, strict=True))
 
     def collapsed(
@@ -165,7 +171,13 @@ class TileAccumulators(Accumulators):
             left = [i for i in dims if own[i] > 1]
             return self._collapse(scope, "add", value, left) if left else value
 
-        return self.moments(scope, op).whole(values, total, joined=joined)
+        def held(value: SSAValue) -> SSAValue:
+            if joined or self._count(op) is None:
+                return value
+            nothing = self.writer.constant(FloatAttr(0.0, cast(AnyFloat, element_type(value.type))))
+            return self.writer.masked_out(scope, value, nothing, self.writer.full.over[op])
+
+        return self.moments(scope, op).whole(values, total, joined=joined, held=held)
 
     def _count(self, op: MomentsOp) -> SSAValue | None:
         """How many numbers a row has, where that is known: every place of it counts once."""
