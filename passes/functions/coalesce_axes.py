@@ -57,8 +57,8 @@ class CoalesceAxesPass(ModulePass):
                 coalesce(func)
 
 
-def coalesce(func: FuncOp) -> None:
-    """Merge the axes of one function, as far as possible."""
+def coalesce(func: FuncOp, *, merge: bool = True) -> None:
+    """Drop the axes of one function that nothing uses; `merge` the others, as far as possible."""
     ops = list(func.body.block.ops)
     exprs = sorted({e for op in ops for e in exprs_of(op)}, key=str)
     axes: list[int] = list(range(len(func.space)))
@@ -72,7 +72,7 @@ def coalesce(func: FuncOp) -> None:
             axes.remove(axis)
     exprs = [e.substitute(values) for e in exprs]
     scans = {op.along for op in ops if isinstance(op, Along)}
-    while (pair := _mergeable(axes, sizes, exprs, groups, scans)) is not None:
+    while merge and (pair := _mergeable(axes, sizes, exprs, groups, scans)) is not None:
         high, low = pair
         change = {Var("d", high): ZERO}
         exprs = [e.substitute(change) for e in exprs]

@@ -19,9 +19,11 @@ from tilewright.dialects.tk.compute import ArgReduceOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..kernels.body import erase_unread
+from ..kernels.facts import Reduction
 from ..kernels.ranges import Range, decided, range_of
 from ..kernels.scalar_builder import constant_op
 from ..rewrite import count_rewrite, may_rewrite, rewrites_left
+from .coalesce_axes import coalesce
 
 _LIMIT = 2**31 - 1
 """`ArgReduceOp` keeps the largest number for no position."""
@@ -50,7 +52,8 @@ class NarrowIntegersPass(ModulePass):
 
     A vector of 64-bit numbers takes two registers where one of f32 takes one. Ranges follow from the
     sizes of axes and from constants (`ranges.py`); what is loaded may be anything, until it is checked:
-    `select (x ult n), x, zero` truncates x first.
+    `select (x ult n), x, zero` truncates x first. Axes of sums that are not read any more (scores that a mask
+    is known to hide, say) are dropped.
     """
 
     name = "narrow-integers"
@@ -81,6 +84,8 @@ class _Narrower:
             if old.first_use is not None and not isinstance(old.owner, arith.ConstantOp):
                 old.replace_all_uses_with(self._widened(old, new))
         erase_unread(self.func.body.block)
+        if any(isinstance(op, Reduction) and op.parent is None for op in ops):
+            coalesce(self.func, merge=False)  # nobody may go along its axes any more
 
     # What is known already
 

@@ -10,11 +10,12 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import Expr, Var, dim
+from tilewright.dialects.index_expr import Bounds, Expr, Var, as_expr, dim
 from tilewright.dialects.philox import WORDS
 from tilewright.dialects.tk.access import IndexOp
 from tilewright.dialects.tk.attributes import int64
 from tilewright.dialects.tk.compute import QUADS, RandomOp
+from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.lanes import axes_of_lanes
 from tilewright.dialects.tk.loops import ForOp
 from tilewright.dialects.tk.scope import shape_of_lanes
@@ -100,8 +101,23 @@ def _is_multiple(number: SSAValue | None) -> bool:
 def _goes_up(index: IndexOp, dimension: int) -> bool:
     """Whether a position goes up by one along a dimension of its tile, from a multiple of four on."""
     axis = axes_of_lanes(index)[dimension]
-    rest = index.expr - dim(axis)
-    return not rest.uses(Var("d", axis)) and _all_multiples(rest) and _begins_at_multiples(index, axis)
+    space = _space(index)
+    # The axis is four times one axis and another below four: neighbours differ by the latter.
+    number = len(space)
+    four, near = dim(number), dim(number + 1)
+    bounds = Bounds((*space, (space[axis] + (WORDS - 1)) // WORDS, as_expr(WORDS)))
+    expr = bounds.simplify(index.expr.substitute({Var("d", axis): four * WORDS + near}))
+    rest = expr - near
+    return not rest.uses(Var("d", number + 1)) and _all_multiples(rest) and _begins_at_multiples(index, axis)
+
+
+def _space(op: Operation) -> tuple[Expr, ...]:
+    """The sizes of the axes of the function around an op."""
+    parent = op.parent_op()
+    while not isinstance(parent, FuncOp):
+        assert parent is not None
+        parent = parent.parent_op()
+    return parent.space
 
 
 def _all_multiples(expr: Expr) -> bool:

@@ -184,3 +184,44 @@ tk.func @checks_of_either [56] (%i: memref<56xi1>, %o: memref<56xf32>) {
   tk.assert %5 "of what is loaded" : i1
   tk.store %one, %o[d0] : f32, memref<56xf32>
 }
+
+// -----
+
+// Where a mask hides all that a product makes, nobody computes it, and nobody goes along its axis.
+
+// CHECK-LABEL: tk.func @hidden_scores [8, 16] (
+// CHECK-NOT: tk.reduce add
+// CHECK: tk.reduce max %{{.*}} over [1]
+tk.func @hidden_scores [8, 16, 32] (%q: memref<256xf32>, %k: memref<512xf32>, %o: memref<8xf32>) {
+  %0 = tk.load %q[d0*32 + d2] : memref<256xf32> -> f32
+  %1 = tk.load %k[d1*32 + d2] : memref<512xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2] : f32
+  %4 = tk.index "d1 - d0" : i64
+  %5 = arith.constant 16 : i64
+  %6 = arith.cmpi sgt, %4, %5 : i64
+  %7 = arith.constant 0xFF800000 : f32
+  %8 = arith.select %6, %3, %7 : f32
+  %9 = tk.reduce max %8 over [1] : f32
+  tk.store %9, %o[d0] : f32, memref<8xf32>
+}
+
+// -----
+
+// Some are seen.
+
+// CHECK-LABEL: tk.func @seen_scores [8, 16, 32] (
+// CHECK: tk.reduce add
+tk.func @seen_scores [8, 16, 32] (%q: memref<256xf32>, %k: memref<512xf32>, %o: memref<8xf32>) {
+  %0 = tk.load %q[d0*32 + d2] : memref<256xf32> -> f32
+  %1 = tk.load %k[d1*32 + d2] : memref<512xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2] : f32
+  %4 = tk.index "d1 - d0" : i64
+  %5 = arith.constant 14 : i64
+  %6 = arith.cmpi sgt, %4, %5 : i64
+  %7 = arith.constant 0xFF800000 : f32
+  %8 = arith.select %6, %3, %7 : f32
+  %9 = tk.reduce max %8 over [1] : f32
+  tk.store %9, %o[d0] : f32, memref<8xf32>
+}

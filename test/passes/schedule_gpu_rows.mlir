@@ -151,6 +151,29 @@ tk.func @few_costly_ones_of_each_lane [1, 1024] (%x: memref<1024xf64>, %o: memre
 
 // -----
 
+// Nor with many rows do lanes get more of them, which two rows of a program would give.
+// CHECK-LABEL: tk.func @few_costly_ones_of_many_rows
+// CHECK-SAME: tk.blocks = array<i64: 0, 1, 1, 1024>{{.*}}tk.warps = 8
+tk.func @few_costly_ones_of_many_rows [4096, 1024] (%x: memref<4194304xf64>, %o: memref<4194304xf64>) {
+  %0 = tk.load %x[d0*1024 + d1] : memref<4194304xf64> -> f64
+  %1 = math.sin %0 : f64
+  %2 = tk.reduce max %1 over [1] : f64
+  %3 = arith.divf %1, %2 : f64
+  tk.store %3, %o[d0*1024 + d1] : f64, memref<4194304xf64>
+}
+
+// CHECK-LABEL: tk.func @many_cheap_rows
+// CHECK-SAME: tk.blocks = array<i64: 0, 2, 1, 1024>
+tk.func @many_cheap_rows [4096, 1024] (%x: memref<4194304xf64>, %o: memref<4194304xf64>) {
+  %0 = tk.load %x[d0*1024 + d1] : memref<4194304xf64> -> f64
+  %1 = math.absf %0 : f64
+  %2 = tk.reduce max %1 over [1] : f64
+  %3 = arith.divf %1, %2 : f64
+  tk.store %3, %o[d0*1024 + d1] : f64, memref<4194304xf64>
+}
+
+// -----
+
 // Six exponentials beside each other leave no room for a row, one after the other they do.
 
 // CHECK-LABEL:   tk.func @one_after_the_other

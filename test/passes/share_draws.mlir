@@ -49,6 +49,25 @@ tk.func @narrow [8, 64] (%s: memref<1xi64>, %o: memref<512xf32>) scheduled {
 
 // -----
 
+// Columns of which each program sums a part: the axis is part and column in one. Of 62 columns, four neighbours
+// may be of two parts.
+// CHECK-LABEL: @parts_of_columns
+// CHECK: tk.random %{{.*}}, %{{.*}} {tk.quads = 0 : i64} : vector<16x8xf32>
+// CHECK: tk.random %{{.*}}, %{{[0-9a-z]*}} : vector<16x8xf32>
+tk.func @parts_of_columns [128, 8] (%s: memref<1xi64>, %o: memref<1024xf32>) scheduled {
+  %seed = tk.load %s[0] : memref<1xi64> -> i64
+  tk.for 0 = "0" to "128" step 16 parallel { tk.for 1 = "0" to "8" step 8 {
+    %0 = tk.index "d1*64 + (d0 floordiv 64)*512 + d0 mod 64" lanes 0, 1 : vector<16x8xi64>
+    %a = tk.random %seed, %0 : vector<16x8xf32>
+    tk.store %a, %o[d0 + d1*128] lanes 0, 1 : vector<16x8xf32>, memref<1024xf32>
+    %1 = tk.index "d1*64 + (d0 floordiv 62)*512 + d0 mod 62" lanes 0, 1 : vector<16x8xi64>
+    %b = tk.random %seed, %1 : vector<16x8xf32>
+    tk.store %b, %o[d0 + d1*128] lanes 0, 1 : vector<16x8xf32>, memref<1024xf32>
+  } }
+}
+
+// -----
+
 // Rows of odd length, an odd offset, two steps at a time, a loop that begins anywhere: none.
 // CHECK-LABEL: @apart
 // CHECK-NOT: tk.quads

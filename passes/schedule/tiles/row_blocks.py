@@ -34,6 +34,8 @@ _LOOP = 2048
 """Elements of a row that are read at a time where it does not stay."""
 _LONGEST = 8192
 """The same, where programs are few."""
+_WARPS_OF_COSTLY = 8
+"""Warps of a program among which rows of a costly function of f64 are spread."""
 _SHARED = 144 * 32
 """Bits of a lane for values where programs go along rows in steps: two of eight warps share a
 multiprocessor. Compilers then keep each lane to 128 registers, and compute some of what is live again."""
@@ -57,7 +59,7 @@ def row_blocks(
     varied = outer[-1:] if column is None else [column]
     sizes_out: list[tuple[int, int]] = []
     for axis in outer:
-        bounds = _bounds(held, column=column is not None, sorts=bool(whole))
+        bounds = _bounds(func, held, lanes, column=column is not None, sorts=bool(whole))
         wanted = _rows(func, axis, held, bounds, programs, lanes) if axis in varied else 1
         sizes_out.append((axis, wanted))
         held *= wanted
@@ -286,12 +288,14 @@ def _warps(func: FuncOp, held: int, lanes: int, *, stepped: bool = False) -> int
     filled = filled_warps(held, each, lanes, most=16)
     if registers_wanted(Body.of(func.body.block)) < COSTLY:
         return filled
-    return max(filled, filled_warps(held, each // 2, lanes, most=8))
+    return max(filled, filled_warps(held, each // 2, lanes, most=_WARPS_OF_COSTLY))
 
 
-def _bounds(held: int, *, column: bool, sorts: bool) -> tuple[int, int]:
+def _bounds(func: FuncOp, held: int, lanes: int, *, column: bool, sorts: bool) -> tuple[int, int]:
     """The fewest and the most rows (columns) of a program, each of `held` elements."""
     fewest, most, room = (_FEWEST_COLUMNS, 64, _TILE) if column else (1, 32, _LOOP)
+    if not column and registers_wanted(Body.of(func.body.block)) >= COSTLY:
+        room = max(held, _WARPS_OF_COSTLY * lanes * _EACH // 2)  # lanes keep as few as `_warps` gives them
     if sorts:  # each round is written out for all that a lane holds
         room = _LOOP
         fewest = min(fewest, max(1, room // held))
