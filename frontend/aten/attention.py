@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from tilewright.dialects.index_expr import Expr
 
 from .attention_base import backward, by_kernel, forward
+from .boolean_masks import seen
 from .builder import Builder, Row
 
 # For CPUs
@@ -72,7 +73,7 @@ def _dropout(
     is_causal: bool,
     scale: Any,
 ) -> tuple[SSAValue, ...]:
-    op = forward(b, (query, key, value), mask, dropout_p, is_causal, scale, seed)
+    op = forward(b, (query, key, value), seen(b, mask), dropout_p, is_causal, scale, seed)
     return tuple(by_kernel(b, op).results)
 
 
@@ -91,7 +92,7 @@ def _dropout_backward(
     scale: Any,
 ) -> tuple[SSAValue, ...]:
     values = (query, key, value, grad, out, logsumexp)
-    op = backward(b, values, mask, dropout_p, is_causal, scale, seed)
+    op = backward(b, values, seen(b, mask), dropout_p, is_causal, scale, seed)
     return tuple(by_kernel(b, op).results)
 
 

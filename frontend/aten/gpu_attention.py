@@ -22,6 +22,7 @@ from ..errors import Unsupported
 from ..fx.dtypes import CARRIERS
 from .aten import result_type
 from .attention_base import backward, by_kernel, forward
+from .boolean_masks import seen
 from .builder import Builder, Row
 
 # What they share
@@ -121,7 +122,7 @@ def _efficient(
     scale: Any = None,
 ) -> tuple[Any, ...]:
     """Log-sum-exp is `[b, h, n]`: n is l rounded up to whole warps, with infinity there, or 0."""
-    op = by_kernel(b, forward(b, (query, key, value), attn_bias, dropout_p, is_causal, scale))
+    op = by_kernel(b, forward(b, (query, key, value), seen(b, attn_bias), dropout_p, is_causal, scale))
     logsumexp, sizes = op.logsumexp, b.symbols.exprs(b.fake[1].shape)
     if not compute_log_sumexp:
         logsumexp = b.full(0.0, f32, sizes)
@@ -152,7 +153,8 @@ def _efficient_backward(
     rows = sizes_of(query)[:3]
     if sizes_of(logsumexp) != rows:
         logsumexp = b.emit(SliceOp(logsumexp, (0, 0, 0), rows))
-    op = backward(b, (query, key, value, grad, out, logsumexp), attn_bias, dropout_p, is_causal, scale)
+    values = (query, key, value, grad, out, logsumexp)
+    op = backward(b, values, seen(b, attn_bias), dropout_p, is_causal, scale)
     return (*by_kernel(b, op).results, None)
 
 
@@ -175,7 +177,7 @@ def _cudnn(
     """Log-sum-exp is `[b, h, l, 1]`."""
     _square(query, key, is_causal)
     _without_weights(return_debug_mask)
-    op = by_kernel(b, forward(b, (query, key, value), attn_bias, dropout_p, is_causal, scale))
+    op = by_kernel(b, forward(b, (query, key, value), seen(b, attn_bias), dropout_p, is_causal, scale))
     return (op.result, b.reshape(op.logsumexp, b.symbols.exprs(b.fake[1].shape)), *_beside(b, 2))
 
 
@@ -202,7 +204,8 @@ def _cudnn_backward(
     _square(query, key, is_causal)
     _of_one_length(cum_seq_q, cum_seq_k)
     logsumexp = b.reshape(logsumexp, sizes_of(query)[:3])
-    op = backward(b, (query, key, value, grad, out, logsumexp), attn_bias, dropout_p, is_causal, scale)
+    values = (query, key, value, grad, out, logsumexp)
+    op = backward(b, values, seen(b, attn_bias), dropout_p, is_causal, scale)
     return tuple(by_kernel(b, op).results)
 
 

@@ -21,11 +21,12 @@ from .joint_nodes import is_product, is_view, make_again, readers
 
 _ATEN = torch.ops.aten
 _COUNTS = (torch.ops.prims.iota.default, _ATEN.arange.default, _ATEN.arange.start, _ATEN.arange.start_step)
+_NUMBERS = (_ATEN.full.default, _ATEN.scalar_tensor.default)
 _LOOK_UPS = (_ATEN.embedding.default, _ATEN.index.Tensor, _ATEN.index_select.default)
 
 
 def recompute_positions(joint: GraphModule) -> None:
-    """Of a joint graph: what is made of counted positions alone, and look-ups there."""
+    """Of a joint graph: what is made of counted positions and numbers alone, and look-ups there."""
     counted: set[Node] = set()
     for node in joint.graph.nodes:
         if node.op != "call_function" or not isinstance(node.meta.get("val"), torch.Tensor):
@@ -33,7 +34,7 @@ def recompute_positions(joint: GraphModule) -> None:
         target: Any = node.target
         tensors = [a for a in node.all_input_nodes if isinstance(a.meta.get("val"), torch.Tensor)]
         same = all(a in counted for a in tensors)
-        if target in _COUNTS or (tensors and same and _keeps(node)):
+        if target in (*_COUNTS, *_NUMBERS) or (tensors and same and _keeps(node)):
             counted.add(node)
         elif target not in _LOOK_UPS or not counted.issuperset(tensors[1:]) or not _costs_nothing(node):
             continue

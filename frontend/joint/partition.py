@@ -3,10 +3,11 @@
 torch would save the state of the generator around each random operator that a checkpoint recomputes: an
 operator on a function, which no graph of ours holds. So a seed is drawn before, and kept; from it both passes
 draw the same numbers. Seeds of attention with dropout are kept, too; without, it draws none (`stand_ins.py`).
-What is kept of attention that the program writes out: `recomputed_weights.py`; of repetitions:
-`repetitions.py`; of positions: `counted_positions.py`; of windows: `recomputed_windows.py`; of constants
-that a few numbers change: `recomputed_selections.py`; of what is divided: `kept_whole.py`; of what has an
-extreme: `kept_extremes.py`; of inputs that the program writes: `mutated_inputs.py`.
+What is kept of attention that the program writes out: `recomputed_weights.py`; of its masks:
+`recomputed_masks.py`; of repetitions: `repetitions.py`; of positions: `counted_positions.py`; of windows:
+`recomputed_windows.py`; of constants that a few numbers change: `recomputed_selections.py`; of what is
+divided: `kept_whole.py`; of what has an extreme: `kept_extremes.py`; of inputs that the program writes:
+`mutated_inputs.py`.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from .kept_whole import keep_whole
 from .mutated_inputs import keep_what_is_read
 from .permutations import look_up_gradients
 from .permuted_rows import look_up_rows
+from .recomputed_masks import recompute_masks
 from .recomputed_selections import recompute_selections
 from .recomputed_weights import recompute_weights
 from .recomputed_windows import recompute_windows
@@ -66,6 +68,7 @@ def partition(
     keep_shorter(joint, _ATTENTION, products=products)
     recompute_positions(joint)
     recompute_windows(joint)
+    recompute_masks(joint)
     recompute_selections(joint)
     keep_whole(joint)
     keep_extremes(joint)
