@@ -13,13 +13,14 @@ from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
-from ..kernels.body import exprs_of, loads_of
+from ..kernels.facts import Reduction
 from ..rewrite import may_rewrite, remarks_wanted, skip
 from .contents import Bodies
 from .cost import count
 from .match import Match, complete_match
 from .merge import merge, users_to_sink
 from .sizes import KernelSizes
+from .stored_turned import stores_turned, subscripts_read
 
 
 @dataclass(frozen=True)
@@ -33,8 +34,9 @@ class FuseSiblingsPass(ModulePass):
         %a, %b = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {...}
 
     Neither reads the other's result (that is what `fuse` handles). A tensor that is small
-    against the iteration space is cheap to read twice and is no reason to merge. With `scans`, for
-    targets that hold rows, what scans rows is merged with others, too.
+    against the iteration space is cheap to read twice and is no reason to merge. Nor is one that a kernel
+    sums and the other one stores with its dimensions exchanged: tiles that turn have no room for sums. With
+    `scans`, for targets that hold rows, what scans rows is merged with others, too.
     """
 
     name = "fuse-siblings"
@@ -109,12 +111,15 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, sizes: Ke
         return None
     if 2 * count(sizes_of(value)) < count(first.space):
         return None
-    if _subscripts(value, first).isdisjoint(_subscripts(value, second)):
+    if subscripts_read(value, first).isdisjoint(subscripts_read(value, second)):
         return None
     if any(v.owner is first for v in second.operands):
         return None
     if sizes.exceeded_by(first, second):
         skip(second, f"not fused with a sibling kernel: more than {sizes.max_ops} ops", value)
+        return None
+    if (_sums(first) and stores_turned(second, value)) or (_sums(second) and stores_turned(first, value)):
+        skip(second, "not fused with a sibling kernel: one sums what the other one stores turned", value)
         return None
     found = complete_match(first, second, sizes.bodies, {i: i for i in range(len(first.space))})
     if isinstance(found, str):
@@ -123,6 +128,5 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, sizes: Ke
     return found
 
 
-def _subscripts(value: SSAValue, kernel: KernelOp) -> set[tuple[object, ...]]:
-    source = kernel.sources[list(kernel.operands).index(value)]
-    return {exprs_of(load) for load in loads_of(source) if not load.dynamic}
+def _sums(kernel: KernelOp) -> bool:
+    return any(isinstance(op, Reduction) for op in kernel.body.block.ops)

@@ -18,6 +18,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from ..fusion.contents import Bodies
 from ..fusion.match import Complete, Match, Undo, match
 from ..fusion.merge import merge, put_behind, users_to_sink
+from ..fusion.stored_turned import stores_turned
 from ..fusion.unread import drop_unread
 from ..fusion.written_out import use_results, written_out
 from ..kernels.body import remember_axes, simplify_body, split_axis, store_to
@@ -92,6 +93,9 @@ class _Sum:
         """Into the first kernel that takes it of those that read the same rows."""
         over = summed_axes(self.kernel)
         for reader, where in readers_of_rows(self.kernel):
+            if any(stores_turned(reader, v) for v in self.kernel.operands if v in reader.operands):
+                skip(self.kernel, "not summed where the rows are read: they are stored turned there")
+                continue
             why = self._in_parts(reader, rows_held(reader, where), over, made=False)
             if why is None:
                 return True

@@ -118,3 +118,43 @@ func.func @unread_and_stored_in_parts(%x: tensor<64x8xf32>) -> (tensor<8xf32>, t
   %b = tw.max %x over [0] : tensor<64x8xf32> -> tensor<8xf32>
   func.return %a, %b : tensor<8xf32>, tensor<8xf32>
 }
+
+// -----
+
+// What one sums, the other one stores with its dimensions exchanged: tiles that turn have no room for sums.
+
+// CHECK-LABEL: @summed_and_turned
+// CHECK-COUNT-2: tk.kernel [64, 8]
+// REMARK: not fused with a sibling kernel: one sums what the other one stores turned
+func.func @summed_and_turned(%x: tensor<64x8xf32>) -> (tensor<8xf32>, tensor<8x64xf32>) {
+  %a = tw.sum %x over [0] : tensor<64x8xf32> -> tensor<8xf32>
+  %b = tw.exp %x : tensor<64x8xf32>
+  %c = tw.transpose %b by [1, 0] : tensor<64x8xf32> -> tensor<8x64xf32>
+  func.return %a, %c : tensor<8xf32>, tensor<8x64xf32>
+}
+
+// -----
+
+// One that also stores it as it lies joins, and so do two that turn.
+
+// CHECK-LABEL: @summed_and_stored_both_ways
+// CHECK-COUNT-1: tk.kernel [64, 8]
+// CHECK-NOT: tk.kernel
+func.func @summed_and_stored_both_ways(%x: tensor<64x8xf32>)
+    -> (tensor<8xf32>, tensor<64x8xf32>, tensor<8x64xf32>) {
+  %a = tw.sum %x over [0] : tensor<64x8xf32> -> tensor<8xf32>
+  %b = tw.exp %x : tensor<64x8xf32>
+  %c = tw.transpose %b by [1, 0] : tensor<64x8xf32> -> tensor<8x64xf32>
+  func.return %a, %b, %c : tensor<8xf32>, tensor<64x8xf32>, tensor<8x64xf32>
+}
+
+// CHECK-LABEL: @both_turned
+// CHECK-COUNT-1: tk.kernel [64, 8]
+// CHECK-NOT: tk.kernel
+func.func @both_turned(%x: tensor<64x8xf32>) -> (tensor<8x64xf32>, tensor<8x64xf32>) {
+  %a = tw.tanh %x : tensor<64x8xf32>
+  %b = tw.exp %x : tensor<64x8xf32>
+  %c = tw.transpose %a by [1, 0] : tensor<64x8xf32> -> tensor<8x64xf32>
+  %d = tw.transpose %b by [1, 0] : tensor<64x8xf32> -> tensor<8x64xf32>
+  func.return %c, %d : tensor<8x64xf32>, tensor<8x64xf32>
+}
