@@ -53,6 +53,11 @@ def shape_environment(value: torch.SymInt | torch.SymBool) -> Any:
     return value.node.shape_env  # pyright: ignore
 
 
+def is_ragged(value: torch.SymInt) -> bool:
+    """Whether it is the length of a ragged dimension (a "nested int"): equal to itself, but no number."""
+    return value.node.is_nested_int()  # pyright: ignore
+
+
 def guarded_truth(value: torch.SymBool) -> bool | None:
     """What a comparison of sizes is in this compile, which is guarded; None where data decide."""
     from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode

@@ -24,9 +24,10 @@ from tilewright.dialects.types import tensor_type
 
 from ..aten.builder import Builder
 from ..errors import UnsupportedInput
-from ..torch_internals import is_operator, real_tensors, schema_of, size_expression
+from ..torch_internals import is_operator, is_ragged, real_tensors, schema_of, size_expression
 from .dtypes import CARRIERS, ELEMENTS, encode
 from .graph import Argument, Constant, Input, SizeOf
+from .ragged import check_ragged
 from .strides import argument_layout
 from .symbols import Symbols
 
@@ -47,6 +48,8 @@ class Arguments:
     index: dict[Node, int] = field(default_factory=dict[Node, int])
     carried: dict[SSAValue, torch.Tensor] = field(default_factory=dict[SSAValue, torch.Tensor])
     symbols: list[tuple[Var, int]] = field(default_factory=list[tuple[Var, int]])
+    ragged: dict[Var, int] = field(default_factory=dict[Var, int])
+    """Lengths of ragged dimensions, which @main never sees, by the argument of the call."""
 
     def add(self, type_: Attribute, source: Input, attrs: dict[str, Attribute]) -> SSAValue:
         value = self.block.insert_arg(type_, len(self.block.args))
@@ -81,7 +84,9 @@ def import_arguments(
             _add_sizes(arguments, fake, i, symbols)
             arguments.values[node] = _add_tensor(arguments, fake, i, symbols, name, i in frozen)
         elif isinstance(fake, torch.SymInt):
-            if i in defined:
+            if i in defined and is_ragged(fake):
+                arguments.ragged.update((var, i) for var in defined[i].variables())
+            elif i in defined:
                 arguments.add_symbol(defined[i], Argument(i))
             arguments.values[node] = symbols.expr(fake)
         elif fake is None or isinstance(fake, bool | int | float | str | torch.SymBool):
@@ -90,6 +95,8 @@ def import_arguments(
             reason = "only tensors, integers and constants can enter a graph"
             kind, fix = f"a {type(fake).__name__}", "make what is needed of it outside, and pass that"
             raise UnsupportedInput(where=name, role="input", name=name, kind=kind, reason=reason, fix=fix)
+    if arguments.ragged:
+        check_ragged(nodes)
     return arguments
 
 

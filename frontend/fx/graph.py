@@ -66,6 +66,14 @@ class Size:
 
 
 @dataclass(frozen=True)
+class Multiple:
+    """Argument `index` of the call, the length of a ragged dimension, times an integer over the symbols."""
+
+    index: int
+    factor: Expr
+
+
+@dataclass(frozen=True)
 class Literal:
     """A Python value known at compile time (None, a number)."""
 
@@ -91,7 +99,7 @@ class Alias:
     of_result: bool = False
 
 
-Output = Result | Passed | Size | Literal | Alias
+Output = Result | Passed | Size | Multiple | Literal | Alias
 
 
 @dataclass(frozen=True)

@@ -32,6 +32,7 @@ from .devices import CPU
 from .dtypes import CARRIERS, encode
 from .graph import Alias, Literal, Output, Passed, Result, Size
 from .locations import UNKNOWN, location_of
+from .ragged import multiple_of
 from .strides import Layout, layout_of, row_major
 
 _COPY = torch.ops.aten.copy_.default
@@ -113,7 +114,7 @@ class Results:
         if isinstance(output, Node) and (passed := _passed(output)) is not None:
             return Passed(self.arguments.index[passed])
         if isinstance(value, Expr):
-            return Size(value)
+            return multiple_of(value, self.arguments.ragged) or Size(value)
         if isinstance(value, FloatScalar):
             raise UnsupportedInput(
                 where=str(output),

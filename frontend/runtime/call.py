@@ -10,7 +10,19 @@ import torch
 from tilewright.dialects.index_expr import Var
 
 from ..fx.dtypes import decode, encode
-from ..fx.graph import Alias, Argument, Boundary, Constant, Input, Literal, Output, Passed, Result, Size
+from ..fx.graph import (
+    Alias,
+    Argument,
+    Boundary,
+    Constant,
+    Input,
+    Literal,
+    Multiple,
+    Output,
+    Passed,
+    Result,
+    Size,
+)
 
 Run = Callable[[list[Any]], Sequence[Any]]
 """Arguments of @main to its results."""
@@ -90,6 +102,8 @@ def _output(out: Output, results: Sequence[Any], args: Sequence[Any], env: dict[
             return args[index]
         case Size(value=value):
             return value.evaluate(env)
+        case Multiple(index=index, factor=factor):
+            return args[index] * factor.evaluate(env)
         case Literal(value=value):
             return value
         case Alias():
