@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import ast
+import ctypes
 import re
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 import torch
 
+from tilewright.frontend.fx.dtypes import ELEMENTS
 from tilewright.targets.gpu_triton import driver, timing
+from tilewright.targets.gpu_triton import launch as gpu_launch
 from tilewright.targets.native import launch
+from tilewright.targets.native.host_calls import DTYPES, element_name
 from tilewright.targets.native.shims import SHIMS
 
 TARGETS = Path(launch.__file__).parents[1]
@@ -98,6 +104,16 @@ def test_operators_of_libtorch(shims: dict[str, list[str]], device: str) -> None
     assert checked > 30
 
 
+def test_numbers_of_libtorch() -> None:
+    library = ctypes.CDLL(str(Path(torch.__file__).parent / "lib/libtorch_cpu.so"))
+    names = {element_name(element): str(dtype).removeprefix("torch.") for dtype, element in ELEMENTS.items()}
+    assert DTYPES == {name: getattr(library, f"aoti_torch_dtype_{names[name]}")() for name in names}
+    assert gpu_launch._CUDA == library.aoti_torch_device_type_cuda()
+    ui8 = re.search(r"UI8 = (\d+);", (TARGETS / "gpu_triton/prelude_cuda.h").read_text())
+    assert ui8 is not None
+    assert int(ui8[1]) == DTYPES["ui8"]
+
+
 @pytest.fixture(scope="module")
 def cuda_h() -> Path:
     triton = find_spec("triton")
@@ -128,25 +144,62 @@ def test_functions_of_the_driver_have_no_newer_version(cuda_h: Path) -> None:
         assert re.search(rf"CUresult CUDAAPI {name.removesuffix('_v2')}\(", exported), name
 
 
-@pytest.mark.parametrize(
-    ("ours", "theirs"),
-    [
-        ("_CORES", "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT"),
-        ("_L2_BYTES", "CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE"),
-        ("_NON_BLOCKING", "CU_STREAM_NON_BLOCKING"),
-        ("_PREFER_SHARED", "CU_FUNC_CACHE_PREFER_SHARED"),
-        ("_BAD_IMAGE", "CUDA_ERROR_INVALID_IMAGE"),
-        ("_NO_BINARY", "CUDA_ERROR_NO_BINARY_FOR_GPU"),
-        ("_BAD_PTX", "CUDA_ERROR_INVALID_PTX"),
-        ("_NEWER_PTX", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"),
-        ("_OUT_OF_MEMORY", "CUDA_ERROR_OUT_OF_MEMORY"),
-        ("_MAJOR", "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR"),
-        ("_MINOR", "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR"),
-        ("_SHARED_OPTIN", "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
-        ("_MAX_DYNAMIC_SHARED", "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"),
-    ],
-)
-def test_numbers_of_the_driver(cuda_h: Path, ours: str, theirs: str) -> None:
-    found = re.search(rf"\b{theirs} *= *(0x\w+|\d+)", cuda_h.read_text())
-    assert found is not None
-    assert getattr(driver, ours, None) or getattr(timing, ours) == int(found[1], 0)
+def called_from_python(module: ModuleType) -> list[tuple[str, int | None]]:
+    """Functions of libcuda that a module calls, and with how many arguments; None with a starred one."""
+    assert module.__file__ is not None
+    found: list[tuple[str, int | None]] = []
+    for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        name, args = node.func.attr, node.args
+        if name == "call" and isinstance(args[0], ast.Constant):
+            name, args = str(args[0].value), args[1:]
+        if name.startswith("cu"):
+            starred = any(isinstance(arg, ast.Starred) for arg in args)
+            found.append((name, None if starred else len(args)))
+    return found
+
+
+@pytest.mark.parametrize("module", [driver, timing])
+def test_functions_of_the_driver_called_from_python(cuda_h: Path, module: ModuleType) -> None:
+    known = declared([cuda_h], r"CUresult CUDAAPI (\w+)\(([^)]*)\)")
+    calls = called_from_python(module)
+    assert len(calls) > 8
+    for name, count in calls:
+        parameters = known.get(name) or known[name.removesuffix("_v2")]
+        assert count in (None, len(parameters)), name
+
+
+NUMBERS = [
+    (driver, "_CORES", "CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT"),
+    (timing, "_L2_BYTES", "CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE"),
+    (timing, "_NON_BLOCKING", "CU_STREAM_NON_BLOCKING"),
+    (driver, "_PREFER_SHARED", "CU_FUNC_CACHE_PREFER_SHARED"),
+    (driver, "_BAD_IMAGE", "CUDA_ERROR_INVALID_IMAGE"),
+    (driver, "_NO_BINARY", "CUDA_ERROR_NO_BINARY_FOR_GPU"),
+    (driver, "_BAD_PTX", "CUDA_ERROR_INVALID_PTX"),
+    (driver, "_NEWER_PTX", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"),
+    (driver, "_OUT_OF_MEMORY", "CUDA_ERROR_OUT_OF_MEMORY"),
+    (driver, "_MAJOR", "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR"),
+    (driver, "_MINOR", "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR"),
+    (driver, "_SHARED_OPTIN", "CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+    (driver, "_MAX_DYNAMIC_SHARED", "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"),
+    (driver, "_PORTABLE_AND_MAPPED", "CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP"),
+]
+
+
+def number(cuda_h: Path, name: str) -> int:
+    """Of an enumerator or of a macro."""
+    found = re.search(rf"\b{name}(?: *= *| +)(0x\w+|\d+)\b", cuda_h.read_text())
+    assert found is not None, name
+    return int(found[1], 0)
+
+
+@pytest.mark.parametrize(("module", "ours", "theirs"), NUMBERS)
+def test_numbers_of_the_driver(cuda_h: Path, module: ModuleType, ours: str, theirs: str) -> None:
+    assert getattr(module, ours) == sum(number(cuda_h, name) for name in theirs.split(" | "))
+
+
+def test_every_number_of_the_driver_is_compared() -> None:
+    constants = [name for name, value in vars(driver).items() if isinstance(value, int) and name[0] == "_"]
+    assert sorted(constants) == sorted(ours for module, ours, _ in NUMBERS if module is driver)
