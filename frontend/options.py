@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
@@ -49,6 +50,8 @@ _ACCEPTED: Mapping[str, Callable[[], Sequence[str]]] = {
     "check": lambda: ("", "each-pass"),
 }
 
+_PATHS = ("dump", "cache_dir")
+
 # torch.compile's modes. On CPUs launches cost nothing and no schedule is searched: there all
 # of them mean the default (`autotune` and `cuda_graphs` change nothing).
 MODES: Mapping[str, Mapping[str, Any]] = {
@@ -59,29 +62,34 @@ MODES: Mapping[str, Mapping[str, Any]] = {
 }
 
 
-def _suggestion(name: str, valid: list[str]) -> str:
-    close = get_close_matches(name, valid, n=1, cutoff=0.4)
+def _suggestion(name: object, valid: list[str]) -> str:
+    close = get_close_matches(str(name), valid, n=1, cutoff=0.4)
     return f"did you mean `{close[0]}`?" if close else "remove it"
 
 
 def make_options(options: Mapping[str, Any] | None = None, mode: str | None = None) -> Options:
     """Options from what Dynamo passes to a backend; unknown names are refused."""
     valid = [field.name for field in fields(Options)]
-    if mode is not None and mode not in MODES:
+    if mode is not None and mode not in list(MODES):
         raise UnknownMode(name=mode, valid=", ".join(MODES), suggestion=_suggestion(mode, list(MODES)))
+    given = {} if options is None else _mapping(options)
+    if given is None:
+        raise BadOptionValue(name="options", value=options, accepted='a mapping: {"target": "cpu_openmp"}')
     chosen: dict[str, Any] = dict(MODES[mode or "default"])
-    for name, value in (options or {}).items():
+    for name, value in given.items():
         if name not in valid:
             raise UnknownOption(name=name, valid=", ".join(valid), suggestion=_suggestion(name, valid))
-        _check(name, value)
-        chosen[name] = value
+        chosen[str(name)] = _checked(str(name), value)
     return replace(Options(), **chosen)
 
 
-def _check(name: str, value: object) -> None:
+def _checked(name: str, given: object) -> object:
+    """The value of an option, of the type that its field has."""
     default: object = getattr(Options(), name)
+    value = _plain(name, given, type(default))
     if type(value) is not type(default):
-        raise BadOptionValue(name=name, value=value, accepted=f"a {type(default).__name__}")
+        accepted = f"a {type(default).__name__}" + (" or a path" if name in _PATHS else "")
+        raise BadOptionValue(name=name, value=given, accepted=accepted)
     if name == "insert" and not _is_insertion(cast("Mapping[object, object]", value)):
         raise BadOptionValue(
             name=name, value=value, accepted='lists of passes by place: {"after:fuse": ["dce"]}'
@@ -91,6 +99,19 @@ def _check(name: str, value: object) -> None:
         raise BadOptionValue(
             name=name, value=value, accepted=", ".join(a or "an empty text" for a in accepted)
         )
+    return value
+
+
+def _plain(name: str, given: object, kind: type) -> object:
+    """Paths as texts and mappings as dicts, where the option is one."""
+    if name in _PATHS and isinstance(given, os.PathLike):
+        return os.fsdecode(cast("os.PathLike[str]", given))
+    return _mapping(given) if kind is dict else given
+
+
+def _mapping(value: object) -> dict[object, object] | None:
+    """Any mapping as a dict; None for anything else."""
+    return dict(cast("Mapping[object, object]", value)) if isinstance(value, Mapping) else None
 
 
 def options_of_target(target: Target, given: Mapping[str, object]) -> dict[str, object]:
@@ -105,7 +126,8 @@ def options_of_target(target: Target, given: Mapping[str, object]) -> dict[str, 
             )
         default = target.options[name]
         if type(value) is not type(default):
-            raise BadOptionValue(name=name, value=value, accepted=f"a {type(default).__name__}")
+            accepted = f"a {type(default).__name__}"
+            raise BadOptionValue(name=f"target_options: {name}", value=value, accepted=accepted)
     return {**target.options, **given}
 
 
