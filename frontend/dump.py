@@ -17,6 +17,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.diagnostics import UnwritableOutput
 from tilewright.dialects.plugins import added_by
 from tilewright.passes.manager import Dump, module_text
 
@@ -28,7 +29,10 @@ _PACKAGES = ("tilewright", "torch", "xdsl", "triton")
 
 
 def open_dump(root: Path | None, label: str) -> Dump | None:
-    """A new folder `NNN-label` for one graph, or None where `root` is; a hook for `run_pipeline`."""
+    """A new folder `NNN-label` for one graph, or None where `root` is; a hook for `run_pipeline`.
+
+    Raises UnwritableOutput.
+    """
     if root is None:
         return None
     make_folder(root)
@@ -38,6 +42,8 @@ def open_dump(root: Path | None, label: str) -> Dump | None:
             folder.mkdir()
         except FileExistsError:  # another process was faster
             continue
+        except OSError as error:
+            raise UnwritableOutput(file=folder, reason=error) from error
         return Dump(folder)
     raise AssertionError("count() never ends")
 

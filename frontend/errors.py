@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tilewright.dialects.diagnostics import CannotCompile, TilewrightError
+from tilewright.dialects.diagnostics import CannotCompile, TilewrightError, UserMistake
 
 
-class UnknownOption(TilewrightError):
+class UnknownOption(UserMistake):
     """A name in `options` that is no field of `Options`."""
 
     code = "TW1001"
@@ -16,7 +16,7 @@ class UnknownOption(TilewrightError):
     fix = "{suggestion}"
 
 
-class BadOptionValue(TilewrightError):
+class BadOptionValue(UserMistake):
     """A value that an option does not accept."""
 
     code = "TW1002"
@@ -25,7 +25,7 @@ class BadOptionValue(TilewrightError):
     fix = "pass one of the accepted values"
 
 
-class UnknownMode(TilewrightError):
+class UnknownMode(UserMistake):
     """A `mode` that is not in the table of modes."""
 
     code = "TW1003"

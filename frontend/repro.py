@@ -16,6 +16,7 @@ from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
+from tilewright.dialects.diagnostics import UserMistake
 from tilewright.passes.manager import module_text
 from tilewright.targets.registry import target
 
@@ -30,11 +31,13 @@ SEED = 0
 def with_repro(
     error: Exception, reimport: Callable[[], ModuleOp], target_name: str, request: Request
 ) -> None:
-    """Write the folder, and say so in the message of `error`.
+    """Write the folder, and say so in the message of `error`; not where only what was asked for is wrong.
 
     `reimport` makes the module once more, as it was before the passes: a compile that works
     then pays nothing for this. What goes wrong here must not hide the error itself.
     """
+    if isinstance(error, UserMistake):
+        return
     try:
         request = replace(request, target=target(target_name))
         folder = write_repro(error, reimport(), _pipeline(request), request)

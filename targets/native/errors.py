@@ -5,7 +5,7 @@ Errors of calls are also what eager raises (IndexError, RuntimeError, ...).
 
 from __future__ import annotations
 
-from tilewright.dialects.diagnostics import CannotCompile, TilewrightError
+from tilewright.dialects.diagnostics import CannotCompile, TilewrightError, UserMistake
 
 
 class NoHostLowering(CannotCompile):
@@ -35,7 +35,7 @@ class CompilerFailed(TilewrightError):
     fix = "{advice}"
 
 
-class CacheUnwritable(TilewrightError):
+class CacheUnwritable(UserMistake):
     """Neither the cache folder nor a temporary one can be written."""
 
     code = "TW2105"
