@@ -6,13 +6,12 @@ cannot hold, the captured graph is still good: results are those of eager, and s
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch.fx import GraphModule
 
-from tilewright.dialects.diagnostics import CannotCompile
+from tilewright.dialects.diagnostics import CannotCompile, warn_user
 
 _said: dict[str, None] = {}
 
@@ -26,9 +25,7 @@ def warn_once(error: CannotCompile) -> None:
     text = str(error)
     if text not in _said:
         _said[text] = None
-        warnings.warn(
-            f"{text}\n  until then, ATen runs the graph operation by operation", RunsByAten, stacklevel=2
-        )
+        warn_user(f"{text}\n  until then, ATen runs the graph operation by operation", RunsByAten)
 
 
 def forget_warnings() -> None:

@@ -15,11 +15,12 @@ import os
 import shutil
 import tempfile
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+
+from tilewright.dialects.diagnostics import warn_user
 
 from .errors import CacheUnwritable
 
@@ -122,9 +123,7 @@ def open_store(root: Path) -> Store:
     second = _unwritable(other)
     if second is not None:
         raise CacheUnwritable(folder=root, reason=f"{reason}; {second}")
-    warnings.warn(
-        f"TW2105: cannot write the compile cache {root} ({reason}); using {other} instead", stacklevel=3
-    )
+    warn_user(f"{CacheUnwritable(folder=root, reason=reason)}\n  until then, {other} is used")
     return Store(other)
 
 

@@ -69,6 +69,7 @@ def test_without_a_compiler_aten_runs_the_graph(variable: str, monkeypatch: pyte
     with pytest.warns(aten_runtime.RunsByAten, match="TW2103") as caught:
         right(function(0.5))
     assert "apt install g++" in str(caught[0].message)
+    assert caught[0].filename == __file__  # no line of ours
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         right(function(0.6))  # said once
@@ -151,8 +152,9 @@ def test_an_interrupted_compile(
 def test_an_unwritable_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "file").write_text("no folder")
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path / "file" / "cache"))
-    with pytest.warns(UserWarning, match="TW2105"):
+    with pytest.warns(UserWarning, match=r"(?s)TW2105.*\n  why: .*\n  fix: .*is used") as caught:
         right(function(1.1))
+    assert [w.filename for w in caught if "TW2105" in str(w.message)] == [__file__]
 
 
 @pytest.mark.parametrize("damage", ["truncate", "manifest", "library", "empty folder"])

@@ -1,5 +1,9 @@
 """Errors that no tool and no compile reaches easily."""
 
+import warnings
+from functools import partial
+from threading import Thread
+
 import pytest
 import torch
 from xdsl.dialects.builtin import ModuleOp
@@ -7,7 +11,7 @@ from xdsl.dialects.test import TestOp
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects import upstream
-from tilewright.dialects.diagnostics import CannotCompile, NoUpstreamBindings, TilewrightError
+from tilewright.dialects.diagnostics import CannotCompile, NoUpstreamBindings, TilewrightError, warn_user
 from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.semantics import NoSemantics
@@ -74,3 +78,17 @@ def test_errors_of_the_frontend_have_the_common_form() -> None:
     ]
     assert issubclass(FallbackRefused, TilewrightError)
     assert not issubclass(FallbackRefused, CannotCompile)
+
+
+def test_a_warning_of_a_thread_of_ours_shows_no_line() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        thread = Thread(target=partial(warn_user, "TW"))
+        thread.start()
+        thread.join()
+        warn_user("TW")
+    (of_thread, of_call) = (w for w in caught if str(w.message) == "TW")
+    assert warnings.formatwarning(of_thread.message, UserWarning, of_thread.filename, of_thread.lineno) == (
+        "<tilewright>:0: UserWarning: TW\n"
+    )
+    assert of_call.filename == __file__
