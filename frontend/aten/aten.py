@@ -147,7 +147,7 @@ def call_aten(
     impure = effect or NONDETERMINISTIC in op.tags
     if carried:
         if mutated:
-            raise Unsupported("writing into a tensor whose dtype has no element type", "TW1103")
+            raise Unsupported(f"writing into a tensor: {b.no_element_type().reason}", "TW1103")
         op = carried_operator(op, pattern)
     results = [result_type(fake, b.symbols) for fake in kept]
     aten = AtenOp(callee_of(op), call.operands, attrs, results, mutated, impure=impure, returns=returns)

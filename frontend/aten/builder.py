@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch.fx import Node
 from xdsl.dialects.builtin import IntegerType, LocationAttr, bf16, f32, f64, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 
@@ -57,6 +58,13 @@ def _is_f32(value: float) -> bool:
     return struct.unpack("f", struct.pack("f", value))[0] == value
 
 
+def _parts(fake: Any) -> list[torch.Tensor]:
+    """The tensors in what a node evaluates to."""
+    if isinstance(fake, tuple | list):
+        return [part for value in fake for part in _parts(value)]  # pyright: ignore[reportUnknownVariableType]
+    return [fake] if isinstance(fake, torch.Tensor) else []
+
+
 class Builder:
     """Collects the ops of one graph. `fake` is what the current node evaluates to."""
 
@@ -92,6 +100,14 @@ class Builder:
         if element is None:
             raise Unsupported(f"{dtype} has no element type in the IR", "TW1103")
         return element
+
+    def no_element_type(self) -> Unsupported:
+        """Of the dtypes of the current node's operands and results that the IR lacks."""
+        nodes: list[Node] = [*self.node.all_input_nodes, self.node]
+        fakes = [fake for node in nodes for fake in _parts(node.meta.get("val"))]
+        names = dict.fromkeys(str(f.dtype) for f in fakes if element_of_dtype(f.dtype) is None)
+        have = "have" if len(names) > 1 else "has"
+        return Unsupported(f"{' and '.join(names) or 'its dtype'} {have} no element type in the IR", "TW1103")
 
     @property
     def eager(self) -> EagerFacts:

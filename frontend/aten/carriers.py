@@ -22,7 +22,6 @@ from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, MulOp, S
 from tilewright.dialects.tw.view import ReshapeOp, ReverseOp
 from tilewright.dialects.types import is_half, sizes_of
 
-from ..errors import Unsupported
 from ..fx.dtypes import CARRIERS, encode
 from . import indexing, reduction, scatters, strided, view
 from .builder import Builder, Row, axis
@@ -44,10 +43,6 @@ def on_carriers(b: Builder, overload: str, args: Sequence[Any], kwargs: Mapping[
         return row(b, *args, **kwargs)
     finally:
         b.fake = seen
-
-
-def _unknown() -> Unsupported:
-    return Unsupported("its dtype has no element type in the IR", "TW1103")
 
 
 def _as_carriers(fake: Any) -> Any:
@@ -125,13 +120,13 @@ def _matrix_transpose(b: Builder, x: SSAValue) -> SSAValue:
 def _cat(b: Builder, tensors: Sequence[SSAValue], dim: int = 0) -> SSAValue:
     fakes = [b.carried.get(tensor) for tensor in tensors]
     if any(f is None or f.dtype != fakes[0].dtype or f.dim() != fakes[0].dim() for f in fakes):  # pyright: ignore[reportOptionalMemberAccess]
-        raise _unknown()
+        raise b.no_element_type()
     return view.ROWS["aten.cat.default"](b, tensors, axis(dim, _rank(b, tensors[0])))
 
 
 def _pad(b: Builder, x: SSAValue, pads: Sequence[Any], value: Any = 0) -> SSAValue:
     if value != 0:
-        raise _unknown()
+        raise b.no_element_type()
     kept = [0, 0] if _is_pair(b, x) else []
     return view.ROWS["aten.constant_pad_nd.default"](b, x, [*kept, *pads])
 
@@ -169,7 +164,7 @@ def _index_put(
     if accumulate:
         _check_complex(b)
     if any(index is not None and is_mask(index) for index in indices):
-        raise _unknown()
+        raise b.no_element_type()
     return scatters.ROWS["aten.index_put.default"](b, x, indices, values, accumulate)
 
 
@@ -179,7 +174,7 @@ def _scattered(row: Row, at: int = 1) -> Row:
     def written(b: Builder, *args: Any) -> SSAValue:
         fake = _carried(b, args[at])
         if fake is None or fake.dtype != b.node.meta["val"].dtype:
-            raise _unknown()
+            raise b.no_element_type()
         return row(b, *args)
 
     return written
@@ -235,7 +230,7 @@ def _operand(b: Builder, value: Any) -> SSAValue:
     fake, result = _carried(b, value), b.node.meta["val"]
     if fake is not None:
         if fake.dtype != result.dtype and not (fake.is_complex() and result.is_complex()):
-            raise _unknown()  # only the parts of complex numbers are converted as their carriers are
+            raise b.no_element_type()  # only the parts of complex numbers are converted as their carriers are
         return b.operand(value, b.element, b.sizes)
     _check_complex(b)
     if isinstance(value, complex):
@@ -251,7 +246,7 @@ def _converted(b: Builder, x: SSAValue, _: object) -> SSAValue | None:
     if not _is_pair(b, x):
         return None
     if result.dtype in CARRIERS or b.element == i1:
-        raise _unknown()
+        raise b.no_element_type()
     real = view.take(b, x, len(b.sizes), 0, 1)
     return b.cast(b.reshape(real, b.sizes), b.element, rounded=True)
 
@@ -262,7 +257,7 @@ def _converted(b: Builder, x: SSAValue, _: object) -> SSAValue | None:
 def _check_complex(b: Builder) -> None:
     """Integers that carry other dtypes are no numbers, and complex halves are rounded as ATen likes."""
     if not b.node.meta["val"].is_complex() or is_half(b.element):
-        raise _unknown()
+        raise b.no_element_type()
 
 
 def _arithmetic(compute: Callable[[Builder, SSAValue, SSAValue], SSAValue]) -> Row:

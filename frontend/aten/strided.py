@@ -120,7 +120,7 @@ def _or_whole_graph(row: Callable[..., SSAValue]) -> Row:
 
 
 def _carried(b: Builder, *_: object, **__: object) -> SSAValue:
-    raise _out_of_reach(b, "its dtype has no element type in the IR")
+    raise _out_of_reach(b, b.no_element_type().reason)
 
 
 ROWS: dict[str, Row] = {

@@ -253,7 +253,7 @@ class _Importer:
                 if row is None:
                     raise Unsupported(NO_ROW, "TW1101")
                 if carried and str(op) not in READS_CARRIERS:
-                    raise Unsupported("its dtype has no element type in the IR", "TW1103")
+                    raise self.b.no_element_type()
                 value = row(self.b, *args, **kwargs)
         except Unsupported as reason:
             del self.b.ops[start:]

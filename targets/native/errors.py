@@ -106,8 +106,13 @@ class DivisionByZero(FailedCheck, ZeroDivisionError):
     """An integer divided by zero."""
 
 
+OUT_OF_RANGE = (
+    "an index is not below the size of its dimension, or below -size, "
+    "or negative where none counts from the end (gather, index_select, embedding)"
+)
+
 CHECKS = {
-    "index out of range": (IndexOutOfRange, "an index is negative, or not below the size of its dimension"),
+    "index out of range": (IndexOutOfRange, OUT_OF_RANGE),
     "division by zero": (DivisionByZero, "an integer has no quotient by zero"),
 }
 """Message of `tk.assert` -> what it raises, and why."""

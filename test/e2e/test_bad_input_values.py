@@ -56,6 +56,7 @@ def test_indices_out_of_range(name: str) -> None:
     assert isinstance(caught.value, tilewright.TilewrightError)
     assert f"where: {HERE}:" in str(caught.value)
     assert "fix:" in str(caught.value)
+    assert "or below -size" in str(caught.value)  # -1 is the last element of x[i]
     torch.testing.assert_close(run(x, good), f(x, good))  # the graph is as good as before
 
 
@@ -103,6 +104,25 @@ def test_operators_without_a_row_run_through_aten_visibly(name: str) -> None:
     assert fallback.place.startswith(HERE)
     assert fallback.code in ("TW1101", "TW1102", "TW1103")
     assert str(fallback) in str(found)
+
+
+NO_ELEMENT_TYPE: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "torch.complex128 has": (torch.sin, (torch.randn(4, dtype=torch.complex128),)),
+    "torch.uint16 has": (lambda x: x.to(torch.int32), (torch.ones(4, dtype=torch.uint16),)),
+    "torch.complex64 and torch.complex128 have": (
+        lambda x, y: torch.cat([x, y]),
+        (torch.randn(4, dtype=torch.complex64), torch.randn(4, dtype=torch.complex128)),
+    ),
+}
+
+
+@pytest.mark.parametrize("text", NO_ELEMENT_TYPE)
+def test_dtypes_that_the_ir_lacks_are_named(text: str) -> None:
+    f, args = NO_ELEMENT_TYPE[text]
+    found = tilewright.explain(f, *args)
+    torch.testing.assert_close(found.result, f(*args))
+    ((fallback,),) = [graph.fallbacks for graph in found.graphs]
+    assert (fallback.code, fallback.reason) == ("TW1103", f"{text} no element type in the IR")
 
 
 def test_a_fallback_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
