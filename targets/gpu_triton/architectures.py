@@ -98,6 +98,7 @@ class Architecture:
         return self.programs(registers, shared, warps) * warps * self.warp / self.threads_per_core
 
 
+_WGMMA, _TCGEN05 = r"wgmma\.mma_async", r"tcgen05\.mma"
 _CUDA_LOAD = (
     r"ld\.global[\w.:]*\.(?:v4\.[bfus]32|v2\.[bfus]64|v8\.[bfus]32|v4\.[bfus]64)"
     r"|cp\.async\.c[ag]\.shared\.global[\w.:]*\s*\[[^\]]*\],\s*\[[^\]]*\],\s*0x10|cp\.async\.bulk"
@@ -142,26 +143,14 @@ ARCHITECTURES: Mapping[str, Architecture] = {
     for row in (
         _cuda(80, block=163, core=164, threads=2048, blocks=32, cores=108),
         _cuda(86, block=99, core=100, threads=1536, blocks=16, cores=84),
+        _cuda(87, block=163, core=164, threads=1536, blocks=16, cores=16),
         _cuda(89, block=99, core=100, threads=1536, blocks=24, cores=142),
-        _cuda(
-            90,
-            block=227,
-            core=228,
-            threads=2048,
-            blocks=32,
-            cores=132,
-            shared_product=r"wgmma\.mma_async",
-        ),
-        _cuda(
-            100,
-            block=227,
-            core=228,
-            threads=2048,
-            blocks=32,
-            cores=148,
-            shared_product=r"tcgen05\.mma",
-        ),
+        _cuda(90, block=227, core=228, threads=2048, blocks=32, cores=132, shared_product=_WGMMA),
+        _cuda(100, block=227, core=228, threads=2048, blocks=32, cores=148, shared_product=_TCGEN05),
+        _cuda(103, block=227, core=228, threads=2048, blocks=32, cores=148, shared_product=_TCGEN05),
+        _cuda(110, block=227, core=228, threads=1536, blocks=24, cores=20, shared_product=_TCGEN05),
         _cuda(120, block=99, core=100, threads=1536, blocks=24, cores=188),
+        _cuda(121, block=99, core=100, threads=1536, blocks=24, cores=48),
         Architecture(
             name="gfx942",
             backend="hip",

@@ -38,7 +38,7 @@ class UnknownArchitecture(CannotCompile):
     code = "TW2224"
     what = "nothing is known about architecture `{name}`"
     why = "compiling needs its warp size and limits; known are {known}"
-    fix = "add a row to targets/gpu_triton/architectures.py"
+    fix = "update tilewright, which may know it by now, or use a device of an architecture that is known"
 
 
 class WorkerLost(TilewrightError):
