@@ -57,13 +57,8 @@ class Touched:
     @staticmethod
     def by(op: Operation) -> Touched | None:
         """What a launch or call may touch; None for other ops, of which nobody knows."""
-        match op:
-            case LaunchOp() | ExternOp():
-                return Touched(_memories(op.operands), _memories(op.outs))
-            case CallOp():  # it may write what it is given
-                return Touched(*[_memories((*op.operands, *op.results))] * 2)
-            case _:
-                return None
+        found = effects(op)
+        return None if found is None else Touched(*map(_memories, found))
 
     def joined(self, other: Touched) -> Touched:
         """What either touches."""
@@ -76,6 +71,17 @@ class Touched:
 
 def _memories(values: Sequence[SSAValue]) -> frozenset[SSAValue]:
     return frozenset(memory_of(value) for value in values)
+
+
+def effects(op: Operation) -> tuple[Sequence[SSAValue], Sequence[SSAValue]] | None:
+    """What a launch or call may read or write, and what it may write; None for other ops."""
+    match op:
+        case LaunchOp() | ExternOp():
+            return op.operands, op.outs
+        case CallOp():  # it may write what it is given
+            return (given := (*op.operands, *op.results)), given
+        case _:
+            return None
 
 
 def is_silent(op: Operation) -> bool:
@@ -113,18 +119,14 @@ class LaunchOrder:
 
     def note(self, op: Operation, position: int) -> None:
         """Take account of an op that stands, or will stand, at `position`."""
-        match op:
-            case LaunchOp():
-                touched = self._stretches(op)
-                self._touch(touched, touched[len(op.ins) :], position)
-            case ExternOp():
-                self._touch(_whole(op.operands), _whole(op.outs), position)
-            case CallOp():  # it may write what it is given
-                touched = _whole((*op.operands, *op.results))
-                self._touch(touched, touched, position)
-            case _:
-                if not is_silent(op):
-                    self._wall = max(self._wall, position)
+        if isinstance(op, LaunchOp):  # of which more is known than the memory
+            touched = self._stretches(op)
+            self._touch(touched, touched[len(op.ins) :], position)
+        elif (found := effects(op)) is not None:
+            reads, writes = found
+            self._touch(_whole(reads), _whole(writes), position)
+        elif not is_silent(op):
+            self._wall = max(self._wall, position)
 
     def _touch(self, reads: Sequence[Stretch], writes: Sequence[Stretch], position: int) -> None:
         for table, stretches in ((self._read, reads), (self._written, writes)):

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-_EXACT_LIMIT = 256
+_LARGEST_FIRST_LIMIT = 256
 """Up to this many intervals, both strategies are tried and the smaller result is taken."""
 
 
@@ -23,7 +23,7 @@ class Interval:
 def pack(intervals: Sequence[Interval]) -> tuple[list[int], int]:
     """An offset per interval, and the bytes that are needed altogether."""
     best = _first_come(intervals)
-    if len(intervals) <= _EXACT_LIMIT:
+    if len(intervals) <= _LARGEST_FIRST_LIMIT:
         best = min(_largest_first(intervals), best, key=lambda packed: packed[1])
     return best
 

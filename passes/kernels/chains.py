@@ -151,8 +151,8 @@ class _Finder:
             tuple(o for o in outer if o is not None),
             self.sums,
         )
-        whole = len(chain.outer) == len(self.outer) and not {row, self.along, *self.around} & set(chain.held)
-        return chain if whole and self._fits_tiles(chain) else None
+        complete = len(chain.outer) == len(self.outer) and whole.isdisjoint(chain.held)
+        return chain if complete and row not in chain.held and self._fits_tiles(chain) else None
 
     def _fits_tiles(self, chain: Chain) -> bool:
         """Whether each op needs one tile at a time: of rows, and the chain or one axis beside."""
