@@ -94,7 +94,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=5.0, help="timing per row")
     parser.add_argument("--warm", action="store_true", help="no cold compiles: half the time per row")
     parser.add_argument("--add", action="store_true", help="keep rows of --json not measured now")
-    parser.add_argument("--page", type=Path, default=ROOT / "docs" / "benchmarks.md")
+    parser.add_argument("--page", type=Path, default=ROOT / "benchmarks" / "results.md")
     parser.add_argument("--json", type=Path, default=ROOT / "benchmarks" / "results.json")
     options = parser.parse_args()
 

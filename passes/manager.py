@@ -184,7 +184,7 @@ def module_text(op: Operation, *, generic: bool = False, locations: bool = True)
 
 @dataclass(frozen=True)
 class Dump:
-    """A hook that writes `07-sink-transpose.mlir` after each pass; `write` takes any other stage."""
+    """A hook that writes `07-sink-transposes.mlir` after each pass; `write` takes any other stage."""
 
     folder: Path
 
