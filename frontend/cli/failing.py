@@ -51,9 +51,9 @@ def passes_of(load: Sequence[str], pipeline: str | None, passes: str) -> tuple[M
     return whole + parse_pipeline(passes)
 
 
-def read_module(file: str) -> ModuleOp:
-    """The verified module of a file."""
-    module = parse_module(new_context(), read_text(file), file)
+def read_module(file: str, *, places: bool = True) -> ModuleOp:
+    """The verified module of a file; with `places`, what is said of an op names its line."""
+    module = parse_module(new_context(), read_text(file), file, places=places)
     verify_input(module, file)
     return module
 

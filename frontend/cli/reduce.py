@@ -51,7 +51,7 @@ def command(
     after a pass or when compiled, CPU time, or an exit status of a script. Its kind, and the pass that it
     names, stay.
     """
-    module = read_module(file)
+    module = read_module(file, places=False)  # its text is the result
     given = Oracle(
         passes_of(load, pipeline, passes),
         semantics=not no_semantics,

@@ -9,7 +9,6 @@ from xdsl.context import Context
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.parser import UnresolvedOperand
 from xdsl.parser.generic_parser import ParserState
-from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Position, Span
 from xdsl.utils.mlir_lexer import MLIRToken, MLIRTokenKind
 
@@ -48,14 +47,6 @@ class Recorder(ModuleParser):
         span = name.span(1) if name is not None else (start, start)
         self.piece.ops.append(OpText(op, Range(start, self.last_end), Range(*span)))
         return op
-
-    def _get_op_by_name(self, name: str) -> type[Operation]:
-        try:
-            return super()._get_op_by_name(name)
-        except ParseError as error:  # it points behind the name
-            end = self.last_end
-            start = self.piece.text.rfind(name, 0, end)
-            raise ParseError(Span(start, start + len(name), self.lexer.input), error.msg) from error
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         super()._register_ssa_definition(name, values, span)

@@ -91,30 +91,30 @@ def chunks(text: str, *, split: bool) -> Iterator[str]:
     yield "\n" * text.count("\n", 0, start) + text[start:]
 
 
-def parse_module(ctx: Context, text: str, file: str) -> ModuleOp:
+def parse_module(ctx: Context, text: str, file: str, *, places: bool = True) -> ModuleOp:
     """Parse a module; whatever the parser trips over becomes UnreadableInput.
 
-    Text without an op is a module without ops, as for upstream.
+    Text without an op is a module without ops, as for upstream. So do ops without a location get their
+    place in the file, if `places`.
     """
     if not _COMMENT.sub("", text).strip():
         return ModuleOp([])
+    parser: ModuleParser | None = None
     try:
-        return ModuleParser(ctx, text, file).parse_module()
+        parser = ModuleParser(ctx, text, file, places=places)  # reads the first token
+        return parser.parse_module()
     except ParseError as error:
         advice = "correct the text at the mark; docs/ops.md lists every op with its syntax"
         raise UnreadableInput(file=file, reason=error, advice=advice) from error
     except TilewrightError:
         raise
-    except DiagnosticException as error:
-        raise UnreadableInput(
-            file=file, reason=error, advice="correct the attribute or type named above"
-        ) from error
     except Exception as error:
         # Malformed text also surfaces as KeyError, ValueError, RecursionError ... inside xDSL's parser.
-        reason = f"the parser failed with {type(error).__name__}: {error}"
-        raise UnreadableInput(
-            file=file, reason=reason, advice="bisect the file; this IR is malformed"
-        ) from error
+        known = isinstance(error, DiagnosticException)
+        reason = error if known else f"the parser failed with {type(error).__name__}: {error}"
+        advice = "correct what stands in front of this place; docs/ops.md lists every op with its syntax"
+        where = parser.place() if parser is not None else None
+        raise UnreadableInput(where=where, file=file, reason=reason, advice=advice) from error
 
 
 def verify_input(module: ModuleOp, file: str) -> Verifier:

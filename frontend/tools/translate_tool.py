@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from tilewright.dialects.diagnostics import TilewrightError
 from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline, verify_hook
 from tilewright.targets.registry import emitter, known_languages
@@ -52,17 +53,27 @@ def run(args: argparse.Namespace) -> int:
     language = args.to or IR
     plain = args.source and language == IR
     emit = partial(module_text, locations=args.print_debuginfo) if plain else emitter(language)
-    ctx = new_context()
-    name = "<stdin>" if args.file == "-" else args.file
-    module = _read(ctx, read_text(args.file), name, args.source)
-    run_pipeline(ctx, module, parse_pipeline(args.passes), hooks=[verify_hook()])
-    write_text(args.output, emit(module))
+    given = read_text(args.file)
+    try:
+        text = _translated(args, given, emit, places=False)
+    except TilewrightError:
+        text = _translated(args, given, emit, places=True)  # fails again, and names the line of the file
+    write_text(args.output, text)
     return 0
 
 
-def _read(ctx: Context, text: str, name: str, source: str | None) -> ModuleOp:
+def _translated(args: argparse.Namespace, text: str, emit: Callable[[ModuleOp], str], *, places: bool) -> str:
+    """The other language; with `places`, its comments name lines of the file where there are no locations."""
+    ctx = new_context()
+    name = "<stdin>" if args.file == "-" else args.file
+    module = _read(ctx, text, name, args.source, places=places)
+    run_pipeline(ctx, module, parse_pipeline(args.passes), hooks=[verify_hook()])
+    return emit(module)
+
+
+def _read(ctx: Context, text: str, name: str, source: str | None, *, places: bool) -> ModuleOp:
     if source is None:
-        module = parse_module(ctx, text, name)
+        module = parse_module(ctx, text, name, places=places)
         verify_input(module, name)
         return module
     from ..mlir_import.text import import_text

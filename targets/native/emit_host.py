@@ -54,12 +54,12 @@ def emit_hosts(
 
 
 def _emit_host(w: HostWriter, function: FuncOp, name: str) -> str:
+    for op in function.body.block.ops:  # first: of tensors that are arguments, too, an op has the user's line
+        if type(op) not in _STATEMENTS:
+            raise NoHostLowering(op, reason="it is not an op of the host plan")
     _arguments(w, function)
     for op in function.body.block.ops:
-        statement = _STATEMENTS.get(type(op))
-        if statement is None:
-            raise NoHostLowering(op, reason="it is not an op of the host plan")
-        statement(w, op)
+        _STATEMENTS[type(op)](w, op)
     head = [
         f"static PyObject* {name}(PyObject* self, PyObject* inputs) {{",
         "  " + w.style.call.format(owned=w.plan.owned),

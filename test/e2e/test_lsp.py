@@ -100,7 +100,7 @@ def test_a_sound_document_has_no_diagnostics_and_a_broken_one_has_each_at_its_pl
     async def body(editor: Editor) -> None:
         assert await editor.open(TEXT) == []
         (wrong,) = await editor.change(TEXT.replace("tw.exp", "tw.expp"), 2)
-        assert wrong.message == "Operation tw.expp is not registered"
+        assert wrong.message == "Operation tw.expp is not registered; did you mean `tw.exp`?"
         (unknown,) = await editor.change(TEXT.replace("%a, %a", "%a, %c"), 3)
         assert "%c" in unknown.message
         first = 'tw.pad %x low "1" high "1" value 0.0 : f32 : tensor<4xf32> -> tensor<7xf32>'

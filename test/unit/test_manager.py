@@ -36,8 +36,8 @@ func.func @main(%x: f32) -> f32 {
 """
 
 
-def parsed(text: str = TEXT) -> ModuleOp:
-    return parse_module(new_context(), text, "test")
+def parsed(text: str = TEXT, *, places: bool = True) -> ModuleOp:
+    return parse_module(new_context(), text, "test", places=places)
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def test_location_hook_names_the_op() -> None:
 
 
 def test_location_hook_is_silent_without_locations() -> None:
-    module = parsed(TEXT.replace(' loc("m.py":1:2)', ""))
+    module = parsed(TEXT.replace(' loc("m.py":1:2)', ""), places=False)
     run_pipeline(new_context(), module, [_ForgetPass()], hooks=[location_hook(module)])
 
 
