@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, Region
 from xdsl.traits import NoTerminator
+from xdsl.utils.exceptions import DiagnosticException
 
 from .dominance import verify_dominance
 from .op_text import OpTexts, Text, is_isolated
@@ -139,6 +140,24 @@ class Verifier:
             defined.difference_update(made)
             blocks.append(snapshot_of_block(block, ops))
         return RegionSnapshot(region, tuple(blocks))
+
+
+def broken_op(op: Operation) -> tuple[Operation, Exception] | None:
+    """The first op, inner ones first, that does not verify, and what its verifier says of it."""
+    for region in op.regions:
+        for block in region.blocks:
+            for inner in block.ops:
+                if (found := broken_op(inner)) is not None:
+                    return found
+    try:
+        for region in op.regions:
+            for block in region.blocks:
+                if block.first_op is None:
+                    block.verify()  # which says where a block may be empty
+        op.verify(verify_nested_ops=False)
+    except (DiagnosticException, ValueError) as error:
+        return op, error
+    return None
 
 
 @dataclass

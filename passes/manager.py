@@ -33,7 +33,7 @@ from tilewright.dialects.diagnostics import (
     UnwritableOutput,
 )
 from tilewright.dialects.printer import ModulePrinter
-from tilewright.dialects.verification import Verifier
+from tilewright.dialects.verification import Verifier, broken_op
 
 from .function_pass import has_default
 from .pass_options import pass_from_spec
@@ -133,8 +133,11 @@ def verify_hook(verifier: Verifier | None = None) -> Hook:
     def check(run: PassRun, module: ModuleOp) -> None:
         try:
             known.verify(module)
-        except (DiagnosticException, ValueError) as error:
+        except TilewrightError as error:
             raise BrokenByPass(index=run.index, name=run.spec, reason=error) from error
+        except (DiagnosticException, ValueError) as error:
+            op, reason = broken_op(module) or (None, error)
+            raise BrokenByPass(op, index=run.index, name=run.spec, reason=reason) from error
 
     return check
 

@@ -25,7 +25,7 @@ from tilewright.dialects.diagnostics import (
     UnwritableOutput,
 )
 from tilewright.dialects.parser import ModuleParser
-from tilewright.dialects.verification import Verifier
+from tilewright.dialects.verification import Verifier, broken_op
 
 from ..collector import collector_paused
 
@@ -125,7 +125,8 @@ def verify_input(module: ModuleOp, file: str) -> Verifier:
     except TilewrightError:
         raise
     except (DiagnosticException, ValueError) as error:
-        raise InvalidInput(file=file, reason=error) from error
+        op, reason = broken_op(module) or (None, error)
+        raise InvalidInput(op, file=file, reason=reason) from error
     return verifier
 
 
