@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections import Counter
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -110,7 +111,7 @@ def arguments() -> argparse.ArgumentParser:
     flag("--diff", action="store_true", help="print what the passes changed, instead of the module")
     flag("--write-test", metavar="FILE", help="write a lit test that expects this run's output")
     flag("--timing", action="store_true", help="print the time of each pass, to stderr")
-    flag("--remarks", action="store_true", help="print why patterns left ops alone")
+    flag("--remarks", action="store_true", help="print why patterns left ops alone, to stderr")
     return parser
 
 
@@ -129,8 +130,16 @@ def _print_after(run: PassRun, module: ModuleOp) -> None:
     print(f"// IR after {run.index} {run.spec}\n{module_text(module)}", file=sys.stderr)
 
 
-def _print_remark(remark: Remark) -> None:
-    print(f"remark: {remark}")
+@contextmanager
+def _remarks_printed() -> Generator[None]:
+    """Print the remarks of the block to stderr, equal ones once: passes try again after each change."""
+    found: Counter[Remark] = Counter()
+    try:
+        with remarks_to(lambda remark: found.update([remark])):
+            yield
+    finally:
+        for remark, count in found.items():
+            print(f"remark: {remark}{f' ({count}x)' if count > 1 else ''}", file=sys.stderr)
 
 
 def _hooks(
@@ -179,11 +188,10 @@ def _process(args: argparse.Namespace, passes: Sequence[ModulePass], text: str, 
     check(module)
     if args.dump is not None:
         Dump(args.dump).write("00-input.mlir", module_text(module))
-    remarks: AbstractContextManager[None] = remarks_to(_print_remark) if args.remarks else nullcontext()
     before = module_text(module, locations=False) if args.diff else ""
     semantics = _semantic_check(args, module, name)
     hooks = _hooks(args, module, verifier, timing)
-    with remarks:
+    with _remarks_printed() if args.remarks else nullcontext():
         run_pipeline(ctx, module, passes, hooks=hooks if semantics is None else [*hooks, semantics])
     check(module)
     if semantics is not None:

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p canonicalize --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p canonicalize --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p canonicalize --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: @folds_identities
 func.func @folds_identities(%x: tensor<4x3xf32>) -> tensor<4x3xf32> {

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half},absorb-views,dce,fuse{hold_back=true},chain-products,dce' --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half},absorb-views,dce,fuse{hold_back=true},chain-products' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half},absorb-views,dce,fuse{hold_back=true},chain-products' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // Hand-written attention: products of halves, a softmax in f32.
 
 // CHECK-LABEL: @chained

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{concats=true}' --split-input-file --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{concats=true},fuse,dce' --split-input-file | filecheck %s --check-prefix=FUSED
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{concats=true}' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{concats=true}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p convert-tw-to-tk --split-input-file | filecheck %s --check-prefix=PIECES
 
 // Each element reads the piece that it lies in; without the option concatenations stay.

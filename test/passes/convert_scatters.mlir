@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all}' --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all}' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p convert-tw-to-tk --split-input-file | filecheck %s --check-prefix=CALLS
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any}' --split-input-file | filecheck %s --check-prefix=ANY
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any}' --split-input-file --remarks | filecheck %s --check-prefix=TYPE
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=TYPE
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any deterministic=true}' --split-input-file | filecheck %s --check-prefix=FIXED
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=any halves=bf16}' --split-input-file | filecheck %s --check-prefix=HALVES
 

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p fold-one-hot-sums,canonicalize,dce --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p fold-one-hot-sums --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p fold-one-hot-sums --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p fold-one-hot-sums --split-input-file --verify-locations
 // RUN: tilewright-opt %s -p fold-one-hot-sums --split-input-file --check-semantics
 

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half},absorb-views,dce,fuse{hold-back=true tile=128 far=true},dce' --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half},absorb-views,dce,fuse{hold-back=true tile=128 far=true},dce' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=half},absorb-views,dce,fuse{hold-back=true tile=128 far=true},dce' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // Programs share nothing: each block of 128 rows would compute the sines of all keys.
 

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p gather-early --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p gather-early --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p gather-early --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // Rows have a maximum each, of which nothing is gathered; what is read elsewhere, too, stays beside it.
 // CHECK-LABEL: @takes_one_number_of_a_row

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p group-launches --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p 'group-launches{parameters=7}' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'group-launches{parameters=7}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // Elementwise work on several lengths is one function of the length, counted in sixteens where these divide it;
 // a length that is alone stays as it is. The launch goes to the place of the first one, and what it writes is

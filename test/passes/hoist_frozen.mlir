@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p hoist-frozen,dce --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p hoist-frozen --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p hoist-frozen --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: func.func @main
 // CHECK-SAME:  %[[D:[a-z0-9]+]]: tensor<4xf32> {tw.derived = 0 : i64}

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s -p merge-scatters --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p merge-scatters --split-input-file --remarks | filecheck %s --check-prefix=REMARK
-// RUN: tilewright-opt %s -p 'merge-scatters{max_inputs=3}' --split-input-file --remarks | filecheck %s --check-prefix=LIMIT
+// RUN: tilewright-opt %s -p merge-scatters --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'merge-scatters{max_inputs=3}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=LIMIT
 
 // The positions that both read are loaded once; the first copy of the target stays, the second one goes.
 // CHECK-LABEL: @adds_twice

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=all},absorb-views,dce,fuse{hold_back=true},recompute-products,dce' --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=all},absorb-views,dce,fuse{hold_back=true},recompute-products' --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{products=all},absorb-views,dce,fuse{hold_back=true},recompute-products' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // Gradients of attention, from the log-sum-exp %l of each row and the sums %t of result times gradient.
 
 // Rows of queries go along keys; rows of keys, of which two results are wanted, along queries.

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p reduce-online --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p reduce-online --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p reduce-online --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // Rows that no program holds: the maximum and the sum come from one pass over them.
 

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p scatter-onto-addends --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p scatter-onto-addends --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p scatter-onto-addends --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // Whichever side the scatter stands on.
 // CHECK-LABEL: @takes_the_other_addend

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s -p schedule-cpu | filecheck %s
 // RUN: tilewright-opt %s -p schedule-cpu{vector-bits=128} | filecheck %s --check-prefix=NARROW
-// RUN: tilewright-opt %s -p schedule-cpu --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p schedule-cpu --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // CHECK: @small_stays_on_one_core
 // CHECK-SAME: attributes {tk.order = array<i64: 0>, tk.vector = array<i64: 0, 16>} {

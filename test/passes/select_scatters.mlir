@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s -p select-scatters,dce --split-input-file --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p 'select-scatters{numbers=2},dce' --split-input-file | filecheck %s --check-prefix=FEW
-// RUN: tilewright-opt %s -p select-scatters --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p select-scatters --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: @compares_positions
 // CHECK-DAG: %[[Z:.*]] = tw.full 3.0

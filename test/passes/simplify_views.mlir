@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p simplify-views --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p simplify-views --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p simplify-views --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: @composes_chains
 func.func @composes_chains(%x: tensor<2x3x4xf32>) -> (tensor<4x6xf32>, tensor<4x3x2xf32>, tensor<2x1x1xf32>, tensor<2x3x4xf32>) {

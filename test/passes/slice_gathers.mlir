@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p slice-gathers,dce --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p slice-gathers --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p slice-gathers --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p slice-gathers --split-input-file --check-semantics
 
 // CHECK-LABEL: @looks_up_positions

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s -p split-lanes --split-input-file --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p split-lanes,schedule-gpu --split-input-file | filecheck %s --check-prefix=BLOCKS
-// RUN: tilewright-opt %s -p split-lanes --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p split-lanes --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // Eight halves, 16 bytes, of one channel.
 

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p unroll-reductions --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p unroll-reductions --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p unroll-reductions --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: tk.func @terms_a_row_apart [64, 128, 1]
 // CHECK-NEXT: %[[A:.*]] = tk.load %x[d0*384 + d1]

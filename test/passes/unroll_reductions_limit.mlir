@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p 'unroll-reductions{ops=7}' --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p 'unroll-reductions{ops=7}' --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'unroll-reductions{ops=7}' --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // Four loads and four sums: one op too many.
 // CHECK-LABEL: tk.func @too_many_ops [64, 4]

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p walk-lists,dce --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p walk-lists --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p walk-lists --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // The list is looked through where its table was read; nobody reads the table any more.
 // CHECK-LABEL: @one_list

@@ -1,8 +1,8 @@
 // RUN: tilewright-opt %s -p widen-scatters,dce --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p widen-scatters --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p widen-scatters --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p 'widen-scatters{deterministic=true}' --split-input-file | filecheck %s --check-prefix=FIXED
 // RUN: tilewright-opt %s -p 'widen-scatters{halves=bf16}' --split-input-file | filecheck %s --check-prefix=HALVES
-// RUN: tilewright-opt %s -p 'widen-scatters{halves=bf16}' --split-input-file --remarks | filecheck %s --check-prefix=ADDED
+// RUN: tilewright-opt %s -p 'widen-scatters{halves=bf16}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=ADDED
 
 // Fewer rows than the table has: each position has a place, and those of one row share that of one of them.
 // CHECK-LABEL: @few_rows

@@ -1,5 +1,5 @@
 // RUN: tilewright-opt %s -p fuse-squared-relu,dce --split-input-file --print-debuginfo | filecheck %s
-// RUN: tilewright-opt %s -p fuse-squared-relu --split-input-file --remarks | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p fuse-squared-relu --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // CHECK-LABEL: @fuses
 // CHECK-NEXT: %[[R:.*]] = sq.squared_relu %x scale 1.000000e+00 : f64 : tensor<8xf32> loc("m.py":3:0)
