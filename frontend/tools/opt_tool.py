@@ -74,7 +74,7 @@ def arguments() -> argparse.ArgumentParser:
         action="append",
         default=[],
         metavar="PLACE=PASSES",
-        help="put passes around those of --pipeline, e.g. after:fuse=my-pass",
+        help="put passes around those of --pipeline and -p, e.g. after:fuse=my-pass",
     )
     flag("--load", action="append", default=[], metavar="FILE", help="Python file or module with more passes")
     flag("--list-passes", action="store_true", help="print every pass with its options, and exit")
@@ -123,7 +123,7 @@ def _pipeline(args: argparse.Namespace) -> tuple[ModulePass, ...]:
         if not passes:
             raise UnknownPlace(place=given, reason="no pass follows: it is written as PLACE=PASSES")
         insertions.setdefault(place, []).append(passes)
-    return insert_passes(whole, insertions) + parse_pipeline(args.passes)
+    return insert_passes(whole + parse_pipeline(args.passes), insertions)
 
 
 def _print_after(run: PassRun, module: ModuleOp) -> None:
