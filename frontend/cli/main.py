@@ -6,13 +6,18 @@ COMMANDS. Exit status: 0 done, 1 the tool found or met an error (printed with it
 
 from __future__ import annotations
 
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
 from importlib import import_module
+from typing import IO, Any
 
 import click
+from click.exceptions import NoArgsIsHelpError
 
-from tilewright.dialects.diagnostics import TilewrightError
+from tilewright.dialects.diagnostics import BadCommandLine, TilewrightError
 
 COMMANDS: Mapping[str, str] = {
     "opt": "run passes on MLIR text",
@@ -36,7 +41,20 @@ COMMANDS: Mapping[str, str] = {
 
 
 class LazyGroup(click.Group):
-    """A group that imports a subcommand's module when it is asked for, so that start-up stays fast."""
+    """A group that imports a subcommand's module when it is asked for, so that start-up stays fast.
+
+    Bad usage of any command below it looks like every other error.
+    """
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        with _bad_usage_told():
+            return super().make_context(info_name, args, parent, **extra)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        with _bad_usage_told():
+            return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -50,6 +68,41 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
+
+
+class _BadUsage(click.ClickException):
+    """Shown as it is; exit status 2."""
+
+    exit_code = 2
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        click.echo(self.message, file=file, err=True)
+
+
+@contextmanager
+def _bad_usage_told() -> Generator[None]:
+    """What click says of a command line, in the form that the tools have for it."""
+    try:
+        yield
+    except NoArgsIsHelpError:  # which is help, and no error
+        raise
+    except click.UsageError as error:
+        ctx = error.ctx or click.get_current_context(silent=True)
+        tool, usage = (ctx.command_path, ctx.get_usage()) if ctx is not None else ("tilewright", "--help")
+        message = error.format_message().rstrip(".")
+        if "Did you mean" not in message:  # click looks among commands that are imported, if at all
+            message += _nearest_command(message, ctx)
+        raise _BadUsage(
+            str(BadCommandLine(tool=tool, message=message, usage=f"{usage}\n`{tool} --help` says more"))
+        ) from error
+
+
+def _nearest_command(message: str, ctx: click.Context | None) -> str:
+    wrong = re.match("No such command '(.*)'", message)
+    if wrong is None or ctx is None or not isinstance(ctx.command, click.Group):
+        return ""
+    near = get_close_matches(wrong[1], ctx.command.list_commands(ctx), n=1)
+    return f"; did you mean `{near[0]}`?" if near else ""
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
