@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import parse_pipeline, run_pipeline, verify_hook
+from tilewright.targets.registry import target_names
 
 from ..check.aten_callback import aten_callback
 from ..check.execute import is_array, run_on
@@ -76,6 +78,7 @@ def command(
     """Run a function of FILE (tw, tk or th) on given or random arguments, and print its results."""
     for source in load:
         load_passes(source)
+    _check_through(through)
     if options and through in (INTERPRETER, FLOAT64):
         raise click.BadParameter(f"{through} takes none; --through names a target", param_hint="--option")
     ctx = new_context()
@@ -102,6 +105,14 @@ def command(
             click.echo(f"  distance to float64: {_distance(value, truth[index])}")
         if output is not None:
             np.save(output / f"result{index}.npy", value)
+
+
+def _check_through(through: str) -> None:
+    known = [INTERPRETER, FLOAT64, *target_names()]
+    if through not in known:
+        near = get_close_matches(through, known, n=1)
+        hint = f"; did you mean `{near[0]}`?" if near else ""
+        raise click.BadParameter(f"{through!r} is none of {', '.join(known)}{hint}", param_hint="--through")
 
 
 def _entry(module: ModuleOp, name: str | None, file: str) -> Entry:
