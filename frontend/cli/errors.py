@@ -18,9 +18,9 @@ class BadInputText(TilewrightError):
     """`--input` that is no type."""
 
     code = "TW1951"
-    what = "`{text}` describes no input"
+    what = "`{text}` describes no input: {reason}"
     why = "an input is sizes and an element type, e.g. 4x8xf32; for integers a range may follow: 4xi64:0..100"
-    fix = "use one of the element types {elements}"
+    fix = "{advice}"
 
 
 class FailedCall(TilewrightError):

@@ -205,7 +205,7 @@ def make_input(text: str) -> torch.Tensor:
 
     match = _INPUT.fullmatch(text)
     if match is None or match["element"] not in dtypes:
-        raise BadInputText(text=text, elements=", ".join(dtypes))
+        raise _bad_input(text, list(dtypes))
     dtype = dtypes[match["element"]]
     sizes = [int(n) for n in (match["sizes"] or "").split("x") if n]
     if dtype.is_floating_point:
@@ -214,8 +214,29 @@ def make_input(text: str) -> torch.Tensor:
     if dtype == torch.bool:
         return torch.randint(0, 2, sizes).bool()
     if low >= high:
-        raise BadInputText(text=text, elements=", ".join(dtypes))
+        raise _bad_input(text, list(dtypes))
     return torch.randint(low, high, sizes, dtype=dtype)
+
+
+def _bad_input(text: str, elements: Sequence[str]) -> BadInputText:
+    """The first part of the text that does not do, and what stands there in others."""
+    head, _, span = text.partition(":")
+    *sizes, element = head.split("x")
+    wrong = next((size for size in sizes if not size.isdecimal()), None)
+    if wrong is not None:
+        return BadInputText(text=text, reason=f"`{wrong}` is no size", advice="sizes are numbers, 0 or more")
+    if element.isdecimal() or not element:
+        shown = "x".join([*sizes, element] if element else sizes)
+        advice = f"add one: {shown}xf32; or one of {', '.join(elements)}"
+        return BadInputText(text=text, reason="it has no element type", advice=advice)
+    if element not in elements:
+        advice = f"use one of the element types {', '.join(elements)}"
+        return BadInputText(text=text, reason=f"`{element}` is no element type", advice=advice)
+    return BadInputText(
+        text=text,
+        reason=f"`{span}` is no range",
+        advice="write low..high in whole numbers, of which low counts and high does not",
+    )
 
 
 def _with_gradient(arg: Any) -> Any:

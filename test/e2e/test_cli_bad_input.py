@@ -1,6 +1,7 @@
 """What the commands say of files, options and functions that do not do: one diagnostic, no traceback."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -11,13 +12,20 @@ import torch
 from click.testing import CliRunner, Result
 
 from tilewright.dialects.diagnostics import TilewrightError
-from tilewright.frontend.cli.errors import FailedCall
+from tilewright.frontend.cli.errors import BadInputText, FailedCall
 from tilewright.frontend.cli.main import tilewright
+from tilewright.frontend.cli.subject import make_input
 from tilewright.frontend.tools import opt_tool, translate_tool
 
 MODULE = """func.func @main(%x: tensor<4x8xf32>) -> tensor<4xf32> {
   %0 = tw.sum %x over [1] : tensor<4x8xf32> -> tensor<4xf32>
   func.return %0 : tensor<4xf32>
+}
+"""
+KEPT = """func.func @main() -> tensor<200x2xi64> {
+  %a = tw.constant dense<[1, 2]> : tensor<2xi64>
+  %b = tw.broadcast %a dims [1] : tensor<2xi64> -> tensor<200x2xi64>
+  func.return %b : tensor<200x2xi64>
 }
 """
 MODEL = """import torch
@@ -136,6 +144,22 @@ def test_insertions_that_would_do_nothing_are_refused(
     assert "TW3912: no place `after:fuse" in capsys.readouterr().err
 
 
+def test_passes_are_inserted_among_those_of_p(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--insert", "after:dce=cse", "--insert", "before:canonicalize=dce"]
+    assert opt_tool.main(["good.mlir", "-p", "canonicalize,dce", *words, "--timing"]) == 0
+    said = capsys.readouterr().err
+    assert re.findall(r"ms  ([\w-]+)", said) == ["dce", "canonicalize", "dce", "cse", "total"]
+
+
+def test_remarks_are_no_part_of_the_module(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("kept.mlir").write_text(KEPT)
+    assert opt_tool.main(["kept.mlir", "-p", "canonicalize,canonicalize", "--remarks"]) == 0
+    module, said = capsys.readouterr()
+    assert module.startswith("builtin.module {")
+    (remark,) = said.splitlines()
+    assert re.fullmatch(r'remark: tw\.\w+ at loc\("kept\.mlir":3:8\): .* \(\d+x\)', remark)
+
+
 @pytest.mark.parametrize(
     "words",
     [
@@ -148,6 +172,47 @@ def test_insertions_that_would_do_nothing_are_refused(
 def test_options_that_mean_nothing_are_bad_usage(words: str, here: Path) -> None:
     assert run(*words.split()).exit_code == 2
     assert os.path.exists("good.mlir")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("explan", "TW1904: tilewright: No such command 'explan'; did you mean `explain`?"),
+        ("cache lst", "TW1904: tilewright cache: No such command 'lst'"),
+        ("explain a:b --target x", "TW1904: tilewright explain: No such option '--target'"),
+        ("explain", "TW1904: tilewright explain: Missing argument 'MODULE:FUNCTION'"),
+        ("run good.mlir --through cpu_openm", "did you mean `cpu_openmp`?"),
+        ("run good.mlir --through foo", "--through: 'foo' is none of interpreter, float64, cpu_openmp,"),
+        ("run good.mlir --through auto", "--through: 'auto' is none of interpreter, float64, cpu_openmp,"),
+    ],
+)
+def test_bad_usage_looks_like_other_errors(words: str, said: str, here: Path) -> None:
+    done = run(*words.split())
+    assert done.exit_code == 2
+    first, why, fix = done.stderr.splitlines()[:3]
+    assert first.startswith("TW1904: tilewright")
+    assert said in first
+    assert why == "  why:   the command line does not follow the usage below"
+    assert fix.startswith("  fix:   Usage: tilewright ")
+    assert "--help` says more" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "reason", "fix"),
+    [
+        ("8x-4xf32", "`-4` is no size", "sizes are numbers"),
+        ("3", "it has no element type", "add one: 3xf32"),
+        ("4x8", "it has no element type", "add one: 4x8xf32"),
+        ("4xf31", "`f31` is no element type", "use one of the element types f64, f32"),
+        ("4xi64:9..1", "`9..1` is no range", "write low..high"),
+        ("4xi64:nine", "`nine` is no range", "write low..high"),
+    ],
+)
+def test_an_input_that_is_none_says_which_part(text: str, reason: str, fix: str) -> None:
+    with pytest.raises(BadInputText) as told:
+        make_input(text)
+    assert f"TW1951: `{text}` describes no input: {reason}\n" in str(told.value)
+    assert f"fix:   {fix}" in str(told.value)
 
 
 @pytest.mark.parametrize("command", ["capture", "explain", "report"])
