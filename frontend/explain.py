@@ -9,7 +9,8 @@ from typing import Any
 
 from tilewright.passes.rewrite import Remark, remarks_to
 
-from .explain_graph import GraphReport, report_of
+from .explain_graph import GraphReport, counted, report_of
+from .fx.locations import readable_places
 from .torch_internals import GraphBreak
 from .trace import Trace
 
@@ -50,13 +51,15 @@ class Explanation:
         total = sum(self.seconds.values())
         stages = ", ".join(f"{name} {seconds:.3f}" for name, seconds in self.seconds.items())
         lines = [
-            f"{len(self.graphs)} graphs, {len(self.graph_breaks)} graph breaks, "
-            f"{self.kernels} kernels, {self.library_calls} library calls, {self.fallbacks} fall-backs",
+            f"{counted(len(self.graphs), 'graph')}, {counted(len(self.graph_breaks), 'graph break')}, "
+            f"{counted(self.kernels, 'kernel')}, {counted(self.library_calls, 'library call')}, "
+            f"{counted(self.fallbacks, 'fall-back')}",
             f"compiled in {total:.3f} s: {stages}",
         ]
         lines += [f"graph {i}, {graph}" for i, graph in enumerate(self.graphs)]
         lines += [str(graph_break) for graph_break in (*self.graph_breaks, *self.untraced)]
-        lines += [f"remark ({count}x): {text}" for text, count in Counter(map(str, self.remarks)).items()]
+        remarks = Counter(readable_places(str(remark)) for remark in self.remarks)
+        lines += [f"remark ({count}x): {text}" for text, count in remarks.items()]
         return "\n".join(lines)
 
 

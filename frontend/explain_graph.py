@@ -19,6 +19,8 @@ from tilewright.dialects.tk.kernels import FuncOp as KernelOp
 from .fx.graph import Fallback
 from .trace import Trace
 
+_SLOW = 0.001
+"""Seconds from which on a pass is worth a word."""
 BY_DESIGN = "TW1100"
 """The code of an operation that a library always runs: no fall-back."""
 
@@ -56,16 +58,19 @@ class GraphReport:
         if self.by_aten is not None:
             return f"{self.kind}: run by ATen as a whole\n  " + self.by_aten.replace("\n", "\n  ")
         launches, calls = sum(self.kernels.values()), sum(self.library_calls.values())
-        lines = [f"{self.kind}: {len(self.kernels)} kernels in {launches} launches, {calls} library calls"]
+        lines = [
+            f"{self.kind}: {counted(len(self.kernels), 'kernel')} in {counted(launches, 'launch', 'es')}, "
+            f"{counted(calls, 'library call')}"
+        ]
         lines += _counted("kernels", self.kernels)
         lines += _counted("library", self.library_calls)
         lines += _counted("control", self.control)
         lines.append(f"  arena:   {self.arena_bytes} bytes (without sharing: {self.requested_bytes})")
         if self.derived:
             types = Counter(self.derived)
-            lines += _counted(f"derived: {len(self.derived)} tensors,", types, "")
+            lines += _counted(f"derived: {counted(len(self.derived), 'tensor')},", types, "")
         lines.append(f"  seconds: {_seconds(self.seconds)}")
-        lines.append(f"  passes:  {_seconds(self.passes)}")
+        lines.append(f"  passes:  {_slowest(self.passes)}")
         lines += [f"  {fallback}" for fallback in self.fallbacks]
         return "\n".join(lines)
 
@@ -81,6 +86,19 @@ def _seconds(stages: Mapping[str, float]) -> str:
     """The stages, slowest first."""
     ordered = sorted(stages.items(), key=lambda item: -item[1])
     return ", ".join(f"{name} {seconds:.3f}" for name, seconds in ordered)
+
+
+def _slowest(passes: Mapping[str, float]) -> str:
+    """The passes that take a millisecond or more, and how many others there are."""
+    slow = {name: seconds for name, seconds in passes.items() if seconds >= _SLOW}
+    rest = len(passes) - len(slow)
+    others = f"{counted(rest, 'other')} below {_SLOW} each" if rest else ""
+    return ", ".join(filter(None, (_seconds(slow), others)))
+
+
+def counted(number: int, what: str, ending: str = "s") -> str:
+    """`1 kernel`, `2 kernels`."""
+    return f"{number} {what}{'' if number == 1 else ending}"
 
 
 def report_of(trace: Trace) -> GraphReport:

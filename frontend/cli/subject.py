@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import inspect
+import logging
 import re
 import sys
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _INPUT = re.compile(
     r"(?:(?P<sizes>\d+(?:x\d+)*)x)?(?P<element>[a-z]+\d*)(?::(?P<low>-?\d+)\.\.(?P<high>-?\d+))?"
 )
+_FRAME = re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<name>\S+)')
 _LARGEST_INDEX = 10
 """Random integers lie in [0, 10) unless a range is given: most of them become indices."""
 
@@ -72,7 +74,8 @@ class Named:
     def calling(self, subject: Subject) -> Generator[None]:
         """What the call raises becomes the diagnostic behind it, or FailedCall with the user's line."""
         try:
-            yield
+            with _failures_not_logged():
+                yield
         except TilewrightError:
             raise
         except Exception as error:
@@ -80,7 +83,8 @@ class Named:
             if ours is not None:
                 raise ours from error
             given = ", ".join(type(arg).__name__ for arg in subject.args) or "no arguments"
-            reason = f"{type(error).__name__}: {error}{_place_in(error, self.function)}"
+            reason = _told_by_dynamo(error) or f"{type(error).__name__}: {error}"
+            reason += _place_in(error, self.function)
             raise FailedCall(subject=self.function, given=given, reason=reason) from error
 
     def load(self) -> Subject:
@@ -141,14 +145,43 @@ def _causes(error: BaseException | None) -> Iterator[BaseException]:
         error = getattr(error, "inner_exception", None) or error.__cause__
 
 
+@contextmanager
+def _failures_not_logged() -> Generator[None]:
+    """Drop the traceback that torch logs where an op refuses its operands: the error is told anyway."""
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+
+    def is_wanted(record: logging.LogRecord) -> bool:
+        return not record.getMessage().startswith("failed while attempting to run meta")
+
+    logger.addFilter(is_wanted)
+    try:
+        yield
+    finally:
+        logger.removeFilter(is_wanted)
+
+
+def _told_by_dynamo(error: Exception) -> str:
+    """What an op refused while TorchDynamo traced, without the advice around it; else nothing."""
+    if type(error).__name__ != "TorchRuntimeError":
+        return ""
+    cause = [*_causes(error.__context__)][-1:]  # it is raised `from None`
+    return "".join(f"{type(one).__name__}: {one}" for one in cause)
+
+
 def _place_in(error: Exception, function: str) -> str:
-    """The innermost line of the file that holds the user's function, where the error passed one."""
+    """The innermost line of the file that holds the user's function, where the error passed one.
+
+    TorchDynamo traces the function, which then has no frame: its error lists them.
+    """
     found = sys.modules.get(Path(function.rpartition(":")[0]).stem) or sys.modules.get(
         function.rpartition(":")[0]
     )
     home = getattr(found, "__file__", None)
     lines = [(f.f_code, line) for f, line in walk_tb(error.__traceback__) if f.f_code.co_filename == home]
-    return f"\nin {lines[-1][0].co_qualname}, {home}:{lines[-1][1]}" if lines else ""
+    if lines:
+        return f"\nin {lines[-1][0].co_qualname}, {home}:{lines[-1][1]}"
+    traced = [match for match in _FRAME.finditer(str(error)) if match["file"] == home]
+    return f"\nin {traced[-1]['name']}, {home}:{traced[-1]['line']}" if traced else ""
 
 
 def _callable(found: Any, training: bool) -> Callable[..., Any]:

@@ -20,6 +20,7 @@ _FRAME = re.compile(r'File "([^"]+)", line (\d+)')
 _LIBRARY = re.compile(r"[/\\](?:torch|xdsl|tilewright)[/\\]|^<")
 _ATTRIBUTE = re.compile(r"_modules\['(\w+)'\]|\['?(\w+)'?\]|\.(\w+)")
 _SKIPPED = ("_modules", "_parameters", "_buffers")
+_PLACE = re.compile(r'loc\((?:"([^"]*)"\()?"([^"]+)":(\d+):\d+\)*')
 _OWNERS = ("self", "fn", "mod", "model")
 
 
@@ -83,3 +84,14 @@ def place_of(location: LocationAttr) -> str:
             return f"{name.data}:{line.data}"
         case _:
             return "unknown"
+
+
+def readable_places(text: str) -> str:
+    """`text`, in which locations are written `model.py:12 (encoder.norm)`."""
+
+    def readable(found: re.Match[str]) -> str:
+        path, file, line = found.groups()
+        short = f"{file.rpartition('/')[2]}:{line}"
+        return f"{short} ({path})" if path else short
+
+    return _PLACE.sub(readable, text)

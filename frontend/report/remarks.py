@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from tilewright.passes.rewrite import Remark
 
 from ..fx.graph import Fallback
+from ..fx.locations import readable_places
 from ..torch_internals import GraphBreak
 from .stages import Place
 
 _LOCATION = re.compile(r'"([^"]+)":(\d+):\d+')
-_NAMED = re.compile(r'loc\((?:"([^"]*)"\()?"([^"]+)":(\d+):\d+\)*')
 _TYPE = re.compile(r"tensor<((?:\d+x)+)([a-z]+)(\d+)")
 _LIBRARY = "TW1100"
 """Calls that a library always runs: no fall-back."""
@@ -67,16 +67,10 @@ def notes_of_remarks(remarks: Iterable[Remark]) -> list[Note]:
 
 
 def _note(remark: Remark) -> Note:
-    what = f"{remark.op}: {_NAMED.sub(_readable, remark.why)}"
+    what = f"{remark.op}: {readable_places(remark.why)}"
     # A sibling would have read what it shares once; any other value is written and read.
     moved = _bytes(remark.moved, 1 if "sibling" in remark.why else 2)
     return Note("missed", what, _place(remark.location), moved, _remedy(remark.why))
-
-
-def _readable(found: re.Match[str]) -> str:
-    path, file, line = found.groups()
-    short = f"{file.rpartition('/')[2]}:{line}"
-    return f"{short} ({path})" if path else short
 
 
 def _place(location: str) -> Place | None:

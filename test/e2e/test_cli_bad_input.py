@@ -37,6 +37,9 @@ def refuses(x):
     if x.dim() == 2:
         raise ValueError("two sides")
     return x
+
+def product(x):
+    return x @ torch.ones(8, 4)
 """
 
 
@@ -223,6 +226,19 @@ def test_an_error_of_the_users_function_is_told_with_its_line(command: str, here
         )
     assert "ValueError: two sides" in str(told.value)
     assert f"in refuses, {here / 'refusing.py'}:8" in str(told.value)
+
+
+@pytest.mark.parametrize("command", ["capture", "explain"])
+def test_sizes_that_do_not_fit_are_told_by_the_op_that_refuses(command: str, here: Path) -> None:
+    words = [sys.executable, "-m", "tilewright.frontend.cli.main", command, "refusing.py:product"]
+    done = subprocess.run([*words, "--input", "3x9xf32"], capture_output=True, text=True)
+    assert done.returncode == 1
+    first, why, where, fix = done.stderr.splitlines()
+    assert first.startswith("TW1957: `refusing.py:product` failed")
+    assert why.startswith("  why:   RuntimeError: ")
+    assert "[3, 9]" in why
+    assert where.endswith(f"in product, {here / 'refusing.py'}:12")
+    assert fix.startswith("  fix:")
 
 
 def test_missing_arguments_are_told(here: Path) -> None:

@@ -9,7 +9,10 @@ from torch import Tensor, nn
 
 import tilewright
 from tilewright.frontend import torch_internals
+from tilewright.frontend.explain import Explanation
+from tilewright.frontend.explain_graph import GraphReport
 from tilewright.frontend.runtime.aten_runtime import RunsByAten
+from tilewright.passes.rewrite import Remark
 
 HERE = __file__
 
@@ -40,7 +43,7 @@ def test_inference() -> None:
     assert list(found.seconds) == ["dynamo", "aot", *graph.seconds]
     assert all(seconds >= 0 for seconds in found.seconds.values())
     text = str(found)
-    assert text.startswith("1 graphs, 0 graph breaks, ")
+    assert text.startswith("1 graph, 0 graph breaks, ")
     assert all(name in text for name in graph.kernels)
 
 
@@ -162,3 +165,16 @@ def test_a_broken_stage_is_dumped(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         torch.compile(lambda x: x.sin() + 1, backend="mlir", options=options)(torch.randn(3))
     (folder,) = tmp_path.iterdir()
     assert max(path.name for path in folder.glob("*.mlir")).endswith("-fuse.mlir")
+
+
+def test_the_report_is_short_and_names_places_as_people_do() -> None:
+    remark = Remark("tw.matmul", 'loc("n"("/tmp/model.py":8:0))', "not packed")
+    passes = {"fuse": 0.0021, "dce": 0.0004, "cse": 0.0002}
+    kernels = {"a": 1, "b": 2}
+    graph = GraphReport("forward", kernels, {"mm": 1}, {}, (), None, "0", "0", ("f32",), {}, {}, passes)
+    lines = str(Explanation(None, (graph,), (), (), (remark, remark), {"aot": 1.0})).splitlines()
+    assert lines[0] == "1 graph, 0 graph breaks, 2 kernels, 1 library call, 0 fall-backs"
+    assert lines[2] == "graph 0, forward: 2 kernels in 3 launches, 1 library call"
+    assert "  derived: 1 tensor, f32" in lines
+    assert "  passes:  fuse 0.002, 2 others below 0.001 each" in lines
+    assert lines[-1] == "remark (2x): tw.matmul at model.py:8 (n): not packed"
