@@ -94,8 +94,8 @@ def chunks(text: str, *, split: bool) -> Iterator[str]:
 def parse_module(ctx: Context, text: str, file: str, *, places: bool = True) -> ModuleOp:
     """Parse a module; whatever the parser trips over becomes UnreadableInput.
 
-    Text without an op is a module without ops, as for upstream. So do ops without a location get their
-    place in the file, if `places`.
+    As for upstream, text without an op is a module without ops, and, with `places`, an op without a location
+    gets its place in the file.
     """
     if not _COMMENT.sub("", text).strip():
         return ModuleOp([])

@@ -162,6 +162,9 @@ tk.func @few_costly_ones_of_many_rows [4096, 1024] (%x: memref<4194304xf64>, %o:
   tk.store %3, %o[d0*1024 + d1] : f64, memref<4194304xf64>
 }
 
+// -----
+
+// Cheap ones do.
 // CHECK-LABEL: tk.func @many_cheap_rows
 // CHECK-SAME: tk.blocks = array<i64: 0, 2, 1, 1024>
 tk.func @many_cheap_rows [4096, 1024] (%x: memref<4194304xf64>, %o: memref<4194304xf64>) {

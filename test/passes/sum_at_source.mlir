@@ -405,3 +405,19 @@ func.func @read_before_the_rows_are(%x: tensor<128x3xf32>) -> (tensor<1x3xf32>, 
   %e = tw.exp %x : tensor<128x3xf32>
   func.return %v, %e : tensor<1x3xf32>, tensor<128x3xf32>
 }
+
+// -----
+
+// Rows that the other kernel stores with their dimensions exchanged: its tiles turn, and have no room for sums.
+
+// CHECK-LABEL: @read_and_stored_turned
+// CHECK:      %s = tk.kernel [128, 64] ins(%x : tensor<128x64xf32>) -> (tensor<64xf32>)
+// CHECK:      %e = tk.kernel [128, 64] ins(%x : tensor<128x64xf32>) -> (tensor<128x64xf32>)
+// CHECK-NOT:  tk.kernel
+// REMARK: tk.kernel at {{.*}}: not summed where the rows are read: they are stored turned there
+func.func @read_and_stored_turned(%x: tensor<128x64xf32>) -> (tensor<64xf32>, tensor<64x128xf32>) {
+  %s = tw.sum %x over [0] : tensor<128x64xf32> -> tensor<64xf32>
+  %e = tw.exp %x : tensor<128x64xf32>
+  %t = tw.transpose %e by [1, 0] : tensor<128x64xf32> -> tensor<64x128xf32>
+  func.return %s, %t : tensor<64xf32>, tensor<64x128xf32>
+}

@@ -24,7 +24,7 @@ builtin.module {
 
 
 def test_users_of_results_that_another_op_takes_stay_as_they_are() -> None:
-    module = parse_module(new_context(), TEXT, "test")
+    module = parse_module(new_context(), TEXT, "test", places=False)
     before = module_text(module)
     old = next(op for op in module.walk() if isinstance(op, ExpOp))
     leave = next(op for op in module.walk() if isinstance(op, ReturnOp))
