@@ -32,7 +32,7 @@ def stores_turned(kernel: KernelOp, value: SSAValue) -> bool:
     for op in kernel.body.block.ops:
         if isinstance(op, StoreOp):
             stored |= {_axis(exprs_of(op), last) for last in _last_dimensions(results[op.buffer])}
-    return None not in read | stored and read.isdisjoint(stored)
+    return bool(read) and bool(stored) and None not in read | stored and read.isdisjoint(stored)
 
 
 def subscripts_read(value: SSAValue, kernel: KernelOp) -> set[tuple[Expr, ...]]:
