@@ -17,12 +17,10 @@ from torch import Tag
 from torch.fx import GraphModule, Node
 
 from ..torch_internals import is_operator
-from .joint_nodes import is_product, is_view, make_again, readers
+from .joint_nodes import is_product, is_view, make_again, number_in, readers
 
 _ATEN = torch.ops.aten
 _COUNTS = (torch.ops.prims.iota.default, _ATEN.arange.default, _ATEN.arange.start, _ATEN.arange.start_step)
-_NUMBERS: dict[Any, int] = {_ATEN.full.default: 1, _ATEN.scalar_tensor.default: 0}
-"""Which argument all elements are."""
 _LOOK_UPS = (_ATEN.embedding.default, _ATEN.index.Tensor, _ATEN.index_select.default)
 
 
@@ -35,7 +33,7 @@ def recompute_positions(joint: GraphModule) -> None:
         target: Any = node.target
         tensors = [a for a in node.all_input_nodes if isinstance(a.meta.get("val"), torch.Tensor)]
         same = all(a in counted for a in tensors)
-        if target in _COUNTS or _is_number(node) or (tensors and same and _keeps(node)):
+        if target in _COUNTS or number_in(node) is not None or (tensors and same and _keeps(node)):
             counted.add(node)
         elif target not in _LOOK_UPS or not counted.issuperset(tensors[1:]) or not _costs_nothing(node):
             continue
@@ -59,12 +57,6 @@ def _costs_nothing(look_up: Node) -> bool:
         table = table.args[0]
     known = all(isinstance(number, int) for number in numbers)
     return table.op == "placeholder" or (known and numbers[0] <= numbers[1])
-
-
-def _is_number(node: Node) -> bool:
-    """Whether all elements are one number that is known."""
-    place = _NUMBERS.get(node.target)
-    return place is not None and not isinstance(node.args[place], Node)
 
 
 def _keeps(node: Node) -> bool:

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from .joint_nodes import argument, call_like, size_of, sizes_of
+from .joint_nodes import argument, call_like, number_in, size_of, sizes_of
 
 _ATEN = torch.ops.aten
 _SORTS: tuple[Any, ...] = (_ATEN.sort.default, _ATEN.sort.stable, _ATEN.topk.default)
@@ -99,7 +99,7 @@ def _varies_over(place: Node, rank: int) -> set[int]:
 
 def is_zeros(node: Node) -> bool:
     """Whether a node fills with zeros."""
-    return node.target is _ATEN.full.default and bool(node.args[1] == 0)
+    return number_in(node) == 0
 
 
 def counts_all(node: Node) -> bool:

@@ -15,6 +15,8 @@ from typing import Any
 import torch
 from torch.fx import Node
 
+from .joint_nodes import number_in
+
 _ATEN = torch.ops.aten
 _CAST = torch.ops.prims.convert_element_type.default
 
@@ -56,7 +58,7 @@ def _kept_or_zero(node: Node) -> Iterator[Dropped]:
 
 
 def _is_zero(value: Any) -> bool:
-    return isinstance(value, Node) and value.target is _ATEN.scalar_tensor.default and value.args == (0.0,)
+    return isinstance(value, Node) and number_in(value) == 0
 
 
 def _name(factor: Node) -> tuple[Node, float]:

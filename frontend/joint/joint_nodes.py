@@ -24,6 +24,11 @@ _PRODUCTS: tuple[Any, ...] = (
 )
 
 
+_OF_NUMBERS: dict[Any, int] = {
+    torch.ops.aten.full.default: 1,
+    torch.ops.aten.scalar_tensor.default: 0,
+}
+"""What makes tensors of one number, and which argument that is."""
 AGAIN = (CheckpointPolicy.MUST_RECOMPUTE, CheckpointPolicy.PREFER_RECOMPUTE)
 """How a checkpoint says that a node is made again in the backward pass."""
 
@@ -72,6 +77,13 @@ def is_view(node: Node) -> bool:
     if target in (operator.getitem, torch.ops.aten._unsafe_view.default):
         return True
     return is_operator(target) and is_view_operator(target)
+
+
+def number_in(node: Node) -> Any:
+    """The number that all elements of what `node` makes are; None where it makes none, or of data."""
+    place = _OF_NUMBERS.get(node.target)
+    number = None if place is None else node.args[place]
+    return None if isinstance(number, Node) else number
 
 
 def is_product(node: Node) -> bool:

@@ -15,7 +15,7 @@ import torch
 from torch.fx import GraphModule, Node
 
 from ..operators.own_operators import operators
-from .joint_nodes import argument, is_view, make_again
+from .joint_nodes import argument, is_view, make_again, number_in
 
 _ATEN = torch.ops.aten
 _KEEPING: tuple[Any, ...] = (_ATEN.constant_pad_nd.default, torch.ops.prims.convert_element_type.default)
@@ -51,6 +51,4 @@ def _number(value: Node) -> Any:
     """The number that all of a tensor is, if that is known."""
     while is_view(value):
         value = value.all_input_nodes[0]
-    if value.target is _ATEN.full.default:
-        return value.args[1]
-    return value.args[0] if value.target is _ATEN.scalar_tensor.default else None
+    return number_in(value)
