@@ -62,11 +62,13 @@ docs: $(READY)
 	$(BIN)/python -m tilewright.frontend.tools.pass_reference docs/passes.md
 	$(BIN)/python -m tilewright.frontend.tools.error_reference docs/errors.md
 
+# Bytecode at last: where Python may write none, each process of the tests would compile hundreds of modules.
 $(READY): .ci/requirements.txt .ci/constraints.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(if $(TORCH_INDEX),$(BIN)/python -m pip install -q --index-url $(TORCH_INDEX) torch==2.13.0)
 	$(BIN)/python -m pip install -q -r .ci/requirements.txt
 	$(BIN)/python -m pip install -q --no-deps --no-build-isolation -e .
+	$(BIN)/python -m compileall -q dialects passes targets frontend
 	touch $@
 
 # Torch's own samples of every operator against eager; half an hour or so. SWEEP="--ops '^fmax$$'" narrows it.

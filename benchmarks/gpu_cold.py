@@ -24,6 +24,7 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.bytecode import write_bytecode
 from benchmarks.machine import describe
 from benchmarks.timing import Spread, geomean
 
@@ -90,6 +91,7 @@ def table(rows: list[dict[str, Any]]) -> Table:
 def main(models: str, dtypes: str, kinds: str, scale: str, rounds: int, output: Path | None) -> None:
     """Time cold compiles of both compilers in turns."""
     cases = [(m, d, scale, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds.split(",")]
+    write_bytecode()
     with tempfile.TemporaryDirectory() as folder:
         driver = Path(folder) / "libcuda_stand_in.so"
         compiler = [os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", str(STUB), "-o", str(driver)]

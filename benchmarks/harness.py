@@ -17,6 +17,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from benchmarks.bytecode import write_bytecode
+
 ROOT = Path(__file__).resolve().parent.parent
 DEMO_BACKENDS = ("eager", "inductor", "mlir")
 
@@ -48,6 +50,7 @@ def measure(job: Job, tell: Callable[[str], None] = lambda _: None) -> dict[str,
     The row is plain JSON; its `backends` maps a name to `cold`, `verdict`,
     `seconds`, `speedup` or, for what failed, `error`.
     """
+    write_bytecode()
     rows: dict[str, dict[str, Any]] = {name: {} for name in job.backends}
     with tempfile.TemporaryDirectory(prefix="tilewright-bench-") as caches:
         for name in job.backends:

@@ -1,4 +1,4 @@
-"""`make bench`: every model of the zoo, into docs/benchmarks.md and benchmarks/results.json."""
+"""`make bench`: every model of the zoo, into benchmarks/results.md and results.json beside it."""
 
 from __future__ import annotations
 

@@ -8,11 +8,11 @@ from types import UnionType
 from xdsl.dialects import arith
 from xdsl.ir import Block, Operation, SSAValue
 
-from ..ir_access import ops_of
+from ..ir_access import operands_of, ops_of
 from .access import LoadOp, StoreOp
 from .calls import AssertOp
 from .compute import ReduceOp
-from .domain import REDUCTIONS_AND_SCANS, Axes, axes_of, axes_of_op, domains_of, reduced_axes
+from .domain import REDUCTIONS_AND_SCANS, Axes, axes_of, own_axes, reduced_axes
 
 FACTORS = "tk.factors"
 """Attribute of the `tk.reduce` of a product: the type that its factors have in the program, a half or i8."""
@@ -74,7 +74,7 @@ def find_contraction(block: Block, *, shared_columns: bool = False) -> Contracti
         if columns:
             left, right, rows = right, left, columns
         columns = (domains[left] & domains[right]) - over
-    if not rows or not columns or _walked_again(block, over, StoreOp | AssertOp):
+    if not rows or not columns or _walked_again(block, reduce, StoreOp | AssertOp):
         return None
     tile = frozenset(a for op in ops_of(block) if OF_TILE in op.attributes for a in reduced_axes(op))
     if not tile:
@@ -94,7 +94,7 @@ def find_matrix_vector(block: Block) -> Contraction | None:
     if domains[right] < domains[left]:
         left, right = right, left
     over = frozenset(reduce.over)
-    if domains[left] != over or not over < domains[right] or _walked_again(block, over, StoreOp):
+    if domains[left] != over or not over < domains[right] or _walked_again(block, reduce, StoreOp):
         return None
     return Contraction(reduce, product, left, right, frozenset(), domains[right] - over, over)
 
@@ -120,7 +120,13 @@ def _sum_of_products(
     return reduce, product, domains
 
 
-def _walked_again(block: Block, over: Axes, effects: type[Operation] | UnionType) -> bool:
+def _walked_again(block: Block, reduce: ReduceOp, effects: type[Operation] | UnionType) -> bool:
     """Whether one of `effects` walks along the axes of the sum."""
-    domains = domains_of(block)
-    return any(over & axes_of_op(op, domains) for op in ops_of(block) if isinstance(op, effects))
+    over, walking = frozenset(reduce.over), set[SSAValue]()
+    for op in ops_of(block):
+        if op is reduce or (walking.isdisjoint(operands_of(op)) and over.isdisjoint(own_axes(op))):
+            continue
+        if isinstance(op, effects):
+            return True
+        walking.update(op.results)
+    return False

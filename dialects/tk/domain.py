@@ -8,13 +8,13 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from ..index_expr import Expr
 from ..ir_access import operands_of, ops_of
-from .access import IndexOp, LoadOp, StoreOp
+from .access import StoreOp
+from .attributes import MapAttr
 from .compute import ArgReduceOp, ReduceOp, ScanOp
 from .moments import MomentsOp
 from .sort import SortOp
 from .sumexp import SumExpOp
 
-_ACCESSES = frozenset[type[Operation]]((LoadOp, StoreOp, IndexOp))
 REDUCTIONS = frozenset[type[Operation]]((ReduceOp, ArgReduceOp, MomentsOp, SumExpOp))
 """Asked of every op of a body, where `isinstance` of abstract classes costs ten times as much."""
 ALONG = frozenset[type[Operation]]((ScanOp, SortOp))
@@ -33,10 +33,9 @@ def axes_of_exprs(exprs: Iterable[Expr]) -> Axes:
 
 
 def exprs_of(op: Operation) -> tuple[Expr, ...]:
-    """The index expressions of an access, () for any other op."""
-    if type(op) not in _ACCESSES:
-        return ()
-    return op.map.exprs if isinstance(op, LoadOp | StoreOp | IndexOp) else ()
+    """The subscripts of a load or store, the value of a `tk.index`, () for any other op."""
+    attr = op.properties.get("map")
+    return attr.exprs if isinstance(attr, MapAttr) else ()
 
 
 def reduced_axes(op: Operation) -> tuple[int, ...]:
@@ -46,14 +45,19 @@ def reduced_axes(op: Operation) -> tuple[int, ...]:
     return op.over if isinstance(op, Reduction) else ()
 
 
-def axes_of_op(op: Operation, domains: dict[SSAValue, Axes]) -> Axes:
-    """The axes over which `op` runs: before a reduction removes any."""
-    axes = axes_of_exprs(exprs_of(op)).union(*(domains.get(v, _NONE) for v in operands_of(op)))
-    if isinstance(op, Along):
-        return axes | {op.along}
+def own_axes(op: Operation) -> Axes:
+    """The axes that `op` names itself: in subscripts, or as those that it goes along."""
+    axes = axes_of_exprs(exprs) if (exprs := exprs_of(op)) else _NONE
     if type(op) is StoreOp:
         return axes.union(op.over)
+    if type(op) in ALONG and isinstance(op, Along):
+        return frozenset((op.along,))
     return axes.union(reduced_axes(op))
+
+
+def axes_of_op(op: Operation, domains: dict[SSAValue, Axes]) -> Axes:
+    """The axes over which `op` runs: before a reduction removes any."""
+    return own_axes(op).union(*(domains.get(v, _NONE) for v in operands_of(op)))
 
 
 def domains_of(block: Block) -> dict[SSAValue, Axes]:

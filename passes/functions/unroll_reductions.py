@@ -11,10 +11,10 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ONE, Var, dim
 from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import bytes_of, element_type_of
 
-from ..kernels.body import exprs_of
 from ..kernels.unroll import few_terms, ops_unrolled, unroll
 from ..rewrite import may_rewrite, skip
 

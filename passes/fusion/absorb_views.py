@@ -21,13 +21,14 @@ from tilewright.dialects.index_expr import (
     row_major_strides,
 )
 from tilewright.dialects.ir_access import defined_functions, operands_of
+from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw import view
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
-from ..kernels.body import exprs_of, loads_of, remove_divisions, replace_input, set_exprs, simplify_body
+from ..kernels.body import loads_of, remove_divisions, replace_input, set_exprs, simplify_body
 from ..kernels.kernel_builder import KernelBuilder
 from ..memory.layouts import Layout, dense, same_strides
 from ..memory.memory_order import layout_of, memory_view, shows_memory

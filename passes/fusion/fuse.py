@@ -160,7 +160,7 @@ class Fuser:
             return why
         if self.options.far and reads_what_changes(value, consumer):
             return "it reads what the scatter that reads it changes, which could not be done in place"
-        if self.hold_back and (why := waits(producer, consumer, self.options.tile)) is not None:
+        if self.hold_back and (why := waits(producer, consumer, self.bodies, self.options.tile)) is not None:
             self.held_back = True
             return why
         if only_reader(value, consumer) and (merged := self._merge_plainly(producer, consumer)) is not None:

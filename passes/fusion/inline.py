@@ -15,11 +15,11 @@ from tilewright.dialects.ir_access import operands_of, ops_of
 from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.arith import IndexCastOp, SelectOp
 from tilewright.dialects.tk.calls import AssertOp
-from tilewright.dialects.tk.domain import axes_of, axes_of_exprs
+from tilewright.dialects.tk.domain import axes_of, axes_of_exprs, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_float, sizes_of
 
-from ..kernels.body import exprs_of, reduced_axes, set_exprs, solve_axes, store_to
+from ..kernels.body import reduced_axes, set_exprs, solve_axes, store_to
 from ..kernels.scalar_builder import ScalarBuilder, constant_op
 
 

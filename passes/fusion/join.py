@@ -12,20 +12,11 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, as_expr, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.domain import axes_of_exprs
+from tilewright.dialects.tk.domain import axes_of_exprs, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
-from ..kernels.body import (
-    exprs_of,
-    loads_of,
-    named_axes,
-    plain_axis,
-    rename_axes,
-    set_exprs,
-    solve_axes,
-    store_to,
-)
+from ..kernels.body import loads_of, named_axes, plain_axis, rename_axes, set_exprs, solve_axes, store_to
 from ..kernels.naming import NAME, name_of, words_of
 
 _ELSEWHERE = "it is read under a mask, or at several positions"

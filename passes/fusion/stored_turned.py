@@ -11,11 +11,12 @@ from xdsl.ir import OpResult, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var
 from tilewright.dialects.tk.access import StoreOp
+from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import TransposeOp
 
-from ..kernels.body import exprs_of, loads_of
+from ..kernels.body import loads_of
 from ..kernels.facts import Reduction
 
 

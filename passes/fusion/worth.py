@@ -16,6 +16,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float8, sizes_of
 
 from ..kernels.body import loads_of, reduced_axes
+from .contents import Bodies
 from .cost import (
     BYTE_COST,
     MEMORY_BYTE_COST,
@@ -50,14 +51,18 @@ class Memory:
     """They go through the memory of a device, not through a cache."""
 
 
-def waits(producer: KernelOp, consumer: KernelOp, tile: int) -> str | None:
+def waits(producer: KernelOp, consumer: KernelOp, bodies: Bodies, tile: int) -> str | None:
     """Why `consumer` should not join a producer before later kernels had their chance."""
     if _only_widens(consumer) and any(isinstance(u.operation, KernelOp) for u in consumer.results[0].uses):
         return "it only widens what is stored, as those that read it can"
     if enlarges(consumer, 2) and vanishes(consumer, tile):
         return "it only enlarges what is stored, as those that read it can"
-    if find_contraction(producer.body.block) is None:
-        return None
+    why = _waits_for_product(producer, consumer)
+    return why if why is not None and bodies.of(producer).contraction is not None else None
+
+
+def _waits_for_product(producer: KernelOp, consumer: KernelOp) -> str | None:
+    """Why `consumer` should not join `producer` yet, if that is a matrix product."""
     if all(isinstance(use.operation, ReturnOp) for r in consumer.results for use in r.uses):
         return None
     if any(use.operation is not consumer for r in producer.results for use in r.uses):

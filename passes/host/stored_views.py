@@ -9,13 +9,14 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Bounds, Call, Expr
 from tilewright.dialects.tk.access import StoreOp
+from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import STRIDES, ints
 from tilewright.dialects.tw.view import ReshapeOp, TransposeOp
 from tilewright.dialects.types import sizes_of
 
 from ..fusion.absorb_views import absorb_views, source_subscripts
-from ..kernels.body import exprs_of, remember_axes, remove_divisions, set_exprs
+from ..kernels.body import remember_axes, remove_divisions, set_exprs
 from ..memory.layouts import inverse
 from ..rewrite import carry_location, may_rewrite
 from .second_stores import store_of

@@ -15,20 +15,14 @@ from tilewright.dialects.ir_access import operands_of, ops_of, type_of
 from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.arith import ROUNDED
-from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
+from tilewright.dialects.tk.attributes import axes_attr, map_attr
 from tilewright.dialects.tk.calls import AssertOp
-from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction
+from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_half
 
 from .chains import find_chain
 from .choices import choose_last, chosen_once, loaded_anyway, places_loaded
-
-
-def exprs_of(op: Operation) -> tuple[Expr, ...]:
-    """The subscripts of a load or store, the value of a `tk.index`, nothing for other ops."""
-    attr = op.properties.get("map")
-    return attr.exprs if isinstance(attr, MapAttr) else ()
 
 
 def plain_axis(value: Expr) -> int | None:

@@ -14,10 +14,10 @@ from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import find_contraction
-from tilewright.dialects.tk.domain import axes_of_op, domains_of
+from tilewright.dialects.tk.domain import axes_of_op, domains_of, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 
-from .body import exprs_of, reduced_axes, set_exprs
+from .body import reduced_axes, set_exprs
 from .combine import combine
 
 _FEW = 9

@@ -16,11 +16,11 @@ from xdsl.ir import Operation, OpResult
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.contraction import Contraction, find_contraction
-from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, axes_of_exprs
+from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, axes_of_exprs, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..fusion.join import Frame
-from ..kernels.body import exprs_of, loads_of, reduced_axes, store_to
+from ..kernels.body import loads_of, reduced_axes, store_to
 from .row_sums import sums_of
 
 

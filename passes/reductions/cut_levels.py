@@ -7,10 +7,11 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var, dim
 from tilewright.dialects.tk.attributes import axes_attr
+from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import tensor_type
 
-from ..kernels.body import exprs_of, set_exprs
+from ..kernels.body import set_exprs
 from ..kernels.facts import Body
 from ..kernels.kernel_builder import KernelBuilder
 from ..kernels.naming import NAME

@@ -10,19 +10,12 @@ from tilewright.dialects.index_expr import Expr, Var, dim
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.contraction import find_contraction
+from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..fusion.merge import users_to_sink
 from ..fusion.repeats import size_in_bytes
-from ..kernels.body import (
-    exprs_of,
-    loads_of,
-    plain_axis,
-    remember_axes,
-    rename_axes,
-    rewrite_exprs,
-    split_axis,
-)
+from ..kernels.body import loads_of, plain_axis, remember_axes, rename_axes, rewrite_exprs, split_axis
 
 Subscripts = tuple[Expr, ...]
 _NEAR = 16
