@@ -33,7 +33,7 @@ from benchmarks.models import BY_NAME, DTYPES, load
 from tilewright.dialects.diagnostics import TilewrightError
 from tilewright.dialects.index_expr import Var
 from tilewright.dialects.registry import new_context
-from tilewright.dialects.tk.contraction import FACTORS, find_contraction, find_matrix_vector
+from tilewright.dialects.tk.contraction import FACTORS, find_matrix_vector, find_products
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import sizes_of
 from tilewright.frontend.fx.dtypes import DTYPES as TORCH_TYPES
@@ -163,8 +163,8 @@ def lost_products(module: ModuleOp) -> list[str]:
     Such as of attention whose depth became two axes. A matrix and a vector are multiplied without tiles.
     """
     functions = [f for f in module.ops if isinstance(f, FuncOp) and _states_factors(f)]
-    forms = (find_contraction, find_chain, find_matrix_vector)
-    return [f.sym_name.data for f in functions if all(find(f.body.block) is None for find in forms)]
+    forms = (find_products, find_chain, find_matrix_vector)
+    return [f.sym_name.data for f in functions if not any(find(f.body.block) for find in forms)]
 
 
 def _states_factors(func: FuncOp) -> bool:

@@ -59,6 +59,9 @@ LONGEST_SORT: Mapping[str, int] = {"cpu": 16384, "gpu": 2048}
 SELECTED: Mapping[str, int] = {"cpu": 1, "gpu": 8}
 """Numbers that are scattered to each row of a constant, at most, of which elements are chosen by position."""
 
+PRODUCTS = 4
+"""Products of halves that one kernel of a GPU adds up."""
+
 _TENSOR_CPU = {
     "decompose": f"decompose{{sorts={LONGEST_SORT['cpu']}}}",
     "share-heads": "share-heads{calls=true}",
@@ -67,6 +70,7 @@ _KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=
 
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
 _TENSOR_GPU = {
+    "merge-products": f"merge-products{{apart={PRODUCTS}}}",
     "decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']}}}",
     "select-scatters": f"select-scatters{{numbers={SELECTED['gpu']}}}",
 }
@@ -114,6 +118,7 @@ _GPU: tuple[str, ...] = (
     "order-factors",
     "reduce-online",
     "split-reductions",
+    f"join-products{{most={PRODUCTS}}}",
     "duplicate-results",
     "copy-together",
     "bufferize",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from types import UnionType
 
 from xdsl.dialects import arith
@@ -12,7 +13,7 @@ from ..ir_access import operands_of, ops_of
 from .access import LoadOp, StoreOp
 from .calls import AssertOp
 from .compute import ReduceOp
-from .domain import REDUCTIONS_AND_SCANS, Axes, axes_of, own_axes, reduced_axes
+from .domain import REDUCTIONS_AND_SCANS, Axes, axes_of, domains_of, own_axes, reduced_axes
 
 FACTORS = "tk.factors"
 """Attribute of the `tk.reduce` of a product: the type that its factors have in the program, a half or i8."""
@@ -76,12 +77,60 @@ def find_contraction(block: Block, *, shared_columns: bool = False) -> Contracti
         columns = (domains[left] & domains[right]) - over
     if not rows or not columns or _walked_again(block, reduce, StoreOp | AssertOp):
         return None
+    return _of_tile(block, Contraction(reduce, product, left, right, rows, columns, over))
+
+
+def find_products(block: Block) -> tuple[Contraction, ...]:
+    """The matrix products of a kernel that reduces nothing else, each over axes of its own; () for any other.
+
+    All have the same rows, columns and batches, and none is a factor of another. A single one is `find_contraction`'s.
+    """
+    reductions = [op for op in ops_of(block) if _sums(op)]
+    if len(reductions) < 2:
+        found = find_contraction(block)
+        return () if found is None else (found,)
+    made, domains = _made_of(block, reductions), domains_of(block)
+    products = list[Contraction]()
+    for op in reductions:
+        factors = _factors(op)
+        if not isinstance(op, ReduceOp) or factors is None or factors.lhs is factors.rhs:
+            return ()
+        left, right = factors.lhs, factors.rhs
+        if products and not products[0].rows <= domains[left]:
+            left, right = right, left
+        over, left_axes, right_axes = frozenset(op.over), domains[left], domains[right]
+        if made[left] or made[right] or not over <= left_axes & right_axes:
+            return ()
+        found = Contraction(op, factors, left, right, left_axes - right_axes, right_axes - left_axes, over)
+        products.append(found)
+    if len({domains[p.reduce.result] for p in products}) > 1:
+        return ()
+    sides = {(p.rows, p.columns) for p in products}
+    over_all = [axis for p in products for axis in p.over]
+    if len(sides) > 1 or not all(map(all, sides)) or len({*over_all}) < len(over_all):
+        return ()
+    if any(_walked_again(block, p.reduce, StoreOp | AssertOp) for p in products):
+        return ()
+    return tuple(_of_tile(block, p) for p in products)
+
+
+def _made_of(block: Block, reductions: Sequence[Operation]) -> dict[SSAValue, bool]:
+    """Whether each value needs the result of one of the reductions."""
+    made: dict[SSAValue, bool] = dict.fromkeys(block.args, False)
+    for op in ops_of(block):
+        needs = op in reductions or any(made[v] for v in operands_of(op))
+        made.update(dict.fromkeys(op.results, needs))
+    return made
+
+
+def _of_tile(block: Block, found: Contraction) -> Contraction:
+    """The same, told which of its rows or columns are reduced beside it."""
     tile = frozenset(a for op in ops_of(block) if OF_TILE in op.attributes for a in reduced_axes(op))
     if not tile:
-        return Contraction(reduce, product, left, right, rows, columns, over)
-    if tile.isdisjoint(columns):
-        return Contraction(reduce, product, left, right, tile, columns, over, tile, rows - tile)
-    return Contraction(reduce, product, left, right, rows, tile, over, tile, columns - tile)
+        return found
+    if tile.isdisjoint(found.columns):
+        return replace(found, rows=tile, tile=tile, parts=found.rows - tile)
+    return replace(found, columns=tile, tile=tile, parts=found.columns - tile)
 
 
 def find_matrix_vector(block: Block) -> Contraction | None:
@@ -103,14 +152,11 @@ def _sum_of_products(
     block: Block,
 ) -> tuple[ReduceOp, arith.MulfOp | arith.MuliOp, dict[SSAValue, Axes]] | None:
     """The only reduction of a kernel, if it adds products of values that vary over all it adds up."""
-    reductions = [
-        op for op in ops_of(block) if type(op) in REDUCTIONS_AND_SCANS and OF_TILE not in op.attributes
-    ]
+    reductions = [op for op in ops_of(block) if _sums(op)]
     if len(reductions) != 1 or not isinstance(reduce := reductions[0], ReduceOp):
         return None
-    product = reduce.value.owner
-    multiplies = arith.MulfOp | arith.MuliOp if FACTORS in reduce.attributes else arith.MulfOp
-    if reduce.kind.data != "add" or not isinstance(product, multiplies):
+    product = _factors(reduce)
+    if product is None:
         return None
     if product.lhs is product.rhs:  # a sum of squares
         return None
@@ -118,6 +164,20 @@ def _sum_of_products(
     if not all(axes.issuperset(reduce.over) for axes in domains.values()):
         return None
     return reduce, product, domains
+
+
+def _sums(op: Operation) -> bool:
+    """Whether `op` reduces or scans, and is more than what is done with a tile of a product."""
+    return type(op) in REDUCTIONS_AND_SCANS and OF_TILE not in op.attributes
+
+
+def _factors(op: Operation) -> arith.MulfOp | arith.MuliOp | None:
+    """What a sum of products adds up; None of any other reduction."""
+    if not isinstance(op, ReduceOp) or op.kind.data != "add":
+        return None
+    product = op.value.owner
+    multiplies = arith.MulfOp | arith.MuliOp if FACTORS in op.attributes else arith.MulfOp
+    return product if isinstance(product, multiplies) else None
 
 
 def _walked_again(block: Block, reduce: ReduceOp, effects: type[Operation] | UnionType) -> bool:

@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import f32, i32
 
 from tilewright.dialects.index_expr import Atom, Call, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.contraction import Contraction, find_contraction
+from tilewright.dialects.tk.contraction import Contraction, find_products
 from tilewright.dialects.tk.domain import Along, Axes, domains_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import element_type
@@ -39,12 +39,12 @@ def groups_of(func: FuncOp, *, tiled: bool = True) -> list[Group]:
     A product that gets no tiles is a sum as any other.
     """
     weights = _weights(func)
-    product = matrix_product(func) if tiled else None
-    chain = find_chain(func.body.block) if tiled and product is None else None
+    products = matrix_products(func) if tiled else ()
+    chain = find_chain(func.body.block) if tiled and not products else None
     if chain is not None:
         roles = _chain_roles(func, chain)
     else:
-        roles = _product_roles(func, product) if product is not None else _roles(func, weights)
+        roles = _product_roles(func, products) if products else _roles(func, weights)
     groups: dict[tuple[str, object], list[int]] = {}
     for axis in sorted(range(len(func.space)), key=lambda a: (-weights.get(a, 0), a)):
         groups.setdefault(roles[axis], []).append(axis)
@@ -58,12 +58,12 @@ def groups_of(func: FuncOp, *, tiled: bool = True) -> list[Group]:
     return [Group(role[0], tuple(axes)) for role, axes in sorted(groups.items(), key=place)]
 
 
-def matrix_product(func: FuncOp) -> Contraction | None:
-    """The product that matrix units can do: in f32, or in i32 of i8, with more than a vector on each side."""
-    found = find_contraction(func.body.block)
-    if found is None or element_type(found.reduce.result.type) not in (f32, i32):
-        return None
-    return None if any(map(scatters, func.body.block.ops)) else found
+def matrix_products(func: FuncOp) -> tuple[Contraction, ...]:
+    """The products that matrix units can do: in f32, or in i32 of i8, of more than a vector on each side."""
+    found = find_products(func.body.block)
+    if any(element_type(product.reduce.result.type) not in (f32, i32) for product in found):
+        return ()
+    return () if any(map(scatters, func.body.block.ops)) else found
 
 
 def _chain_roles(func: FuncOp, chain: Chain) -> Mapping[int, tuple[str, object]]:
@@ -76,10 +76,15 @@ def _chain_roles(func: FuncOp, chain: Chain) -> Mapping[int, tuple[str, object]]
     return found | {chain.row: ("rows", None), chain.along: ("sum", None)}
 
 
-def _product_roles(func: FuncOp, product: Contraction) -> Mapping[int, tuple[str, object]]:
-    sides = {"sum": product.over, "rows": product.rows, "columns": product.columns, "parts": product.parts}
-    found = {axis: name for name, axes in sides.items() for axis in axes}
-    return {axis: (found.get(axis, "batch"), None) for axis in range(len(func.space))}
+def _product_roles(func: FuncOp, products: Sequence[Contraction]) -> Mapping[int, tuple[str, object]]:
+    """All have the same rows and columns; each sum has axes of its own."""
+    first = products[0]
+    sides = {"rows": first.rows, "columns": first.columns, "parts": first.parts}
+    found: dict[int, tuple[str, object]] = {
+        axis: (name, None) for name, axes in sides.items() for axis in axes
+    }
+    found |= {axis: ("sum", number) for number, product in enumerate(products) for axis in product.over}
+    return {axis: found.get(axis, ("batch", None)) for axis in range(len(func.space))}
 
 
 def _roles(func: FuncOp, weights: Mapping[int, int]) -> Mapping[int, tuple[str, object]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -24,7 +24,7 @@ from .blocks import Blocks, limited, power_of_two
 from .cost import estimate
 from .live import COSTLY, keep_fewer_live, registers_wanted
 from .offsets import index_bits, known_space
-from .roles import Group, groups_of, matrix_product
+from .roles import Group, groups_of, matrix_products
 from .tiles.chain_blocks import chain_blocks
 from .tiles.group_kinds import Kind, kind_of
 from .tiles.lanes import elements_of_lane, filled_warps
@@ -120,9 +120,9 @@ def _decide_group(group: GroupOp, module: ModuleOp, kinds: Mapping[str, Kind | s
 def decide(func: FuncOp, limits: Limits) -> Blocks:
     """The blocks of one function, of which some products are marked."""
     bits = index_bits(func)
-    product = matrix_product(func)
-    if product is not None and (found := product_blocks(func, product, bits, limits)) is not None:
-        return _with_marks(func, product, limits, found)
+    products = matrix_products(func)
+    if products and (found := product_blocks(func, products, bits, limits)) is not None:
+        return _with_marks(func, products, limits, found)
     chain = find_chain(func.body.block)
     if chain is not None and (found := chain_blocks(func, chain, bits, limits)) is not None:
         return _with_marks(func, chain, limits, found)
@@ -137,9 +137,11 @@ def decide(func: FuncOp, limits: Limits) -> Blocks:
     return found
 
 
-def _with_marks(func: FuncOp, product: Contraction | Chain, limits: Limits, found: Blocks) -> Blocks:
+def _with_marks(
+    func: FuncOp, products: Sequence[Contraction] | Chain, limits: Limits, found: Blocks
+) -> Blocks:
     if not limits.from_shared:
-        mark_shared(func, product)
+        mark_shared(func, products)
     return found
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -14,9 +15,9 @@ from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.view import ConcatOp, TransposeOp
-from tilewright.dialects.types import sizes_of
+from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
-from ..driver import Rewrite, Rules, apply_rules
+from ..driver import Rewrite, apply_rules
 from ..fusion.cost import count
 from ..rewrite import skip
 
@@ -36,16 +37,19 @@ class MergeProductsPass(ModulePass):
 
     The gradient of a weight that each step of a recurrence uses is such a sum. What else is added, is added
     afterwards. Left alone are products that others read, too, and factors that are longer than the
-    products: to join them would move more than is saved.
+    products: to join them would move more than is saved. So are `apart` products of halves or fewer, where
+    one kernel adds up so many (`join-products`).
     """
 
     name = "merge-products"
 
+    apart: int = 0
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        apply_rules(op, _RULES, self.name)
+        apply_rules(op, {AddOp: (partial(_merge, apart=self.apart),)}, self.name)
 
 
-def _merge(op: Operation, rw: Rewrite) -> SSAValue | None:
+def _merge(op: Operation, rw: Rewrite, apart: int) -> SSAValue | None:
     assert isinstance(op, AddOp)
     if _is_inner(op):
         return None
@@ -59,7 +63,7 @@ def _merge(op: Operation, rw: Rewrite) -> SSAValue | None:
             others.append(term)
     if len(products) < 2:
         return None
-    if (why := _drawback(products)) is not None:
+    if (why := _drawback(products, apart)) is not None:
         skip(op, why)
         return None
     products = _ordered(products)
@@ -94,8 +98,10 @@ def _may_join(op: MatmulOp, products: Sequence[MatmulOp]) -> bool:
     return plain and op.result.has_one_use() and op not in products
 
 
-def _drawback(products: Sequence[MatmulOp]) -> str | None:
+def _drawback(products: Sequence[MatmulOp], apart: int) -> str | None:
     """Factors are read and written once more; products are neither written nor read, but one."""
+    if len(products) <= apart and is_half(element_type_of(products[0].lhs)):
+        return f"products stay apart: one kernel adds up {apart} of halves"
     moved = 2 * sum(count(sizes_of(factor)) for p in products for factor in (p.lhs, p.rhs))
     saved = 2 * (len(products) - 1) * count(sizes_of(products[0].result))
     if moved >= saved:
@@ -128,6 +134,3 @@ def _pieces(values: Sequence[SSAValue]) -> list[SSAValue] | None:
     owners = [value.owner for value in values]
     found = [o.source for o in owners if isinstance(o, TransposeOp) and tuple(ints(o.perm)) == (1, 0)]
     return found if len(found) == len(values) else None
-
-
-_RULES: Rules = {AddOp: (_merge,)}

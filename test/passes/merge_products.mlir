@@ -1,5 +1,6 @@
 // RUN: tilewright-opt %s -p merge-products --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p merge-products --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'merge-products{apart=2}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=APART
 // RUN: tilewright-opt %s -p merge-products --split-input-file --check-semantics -o /dev/null
 
 // CHECK-LABEL: @joins_factors
@@ -69,4 +70,17 @@ func.func @keeps_what_others_read(%x: tensor<64x2xf32>, %u: tensor<2x48xf32>, %y
   %e = tw.matmul %y, %v : (tensor<64x3xf32>, tensor<3x48xf32>) -> tensor<64x48xf32>
   %t = tw.add %d, %e : tensor<64x48xf32>
   func.return %p, %s, %t : tensor<64x48xf32>, tensor<64x48xf32>, tensor<64x48xf32>
+}
+
+// -----
+
+// One kernel of a GPU adds up a few products of halves: nothing is copied for it.
+// CHECK-LABEL: @halves
+// CHECK:       tw.concat
+// APART:       products stay apart: one kernel adds up 2 of halves
+func.func @halves(%x: tensor<64x2xbf16>, %u: tensor<2x48xbf16>, %y: tensor<64x3xbf16>, %v: tensor<3x48xbf16>) -> tensor<64x48xbf16> {
+  %a = tw.matmul %x, %u : (tensor<64x2xbf16>, tensor<2x48xbf16>) -> tensor<64x48xbf16>
+  %b = tw.matmul %y, %v : (tensor<64x3xbf16>, tensor<3x48xbf16>) -> tensor<64x48xbf16>
+  %s = tw.add %a, %b : tensor<64x48xbf16>
+  func.return %s : tensor<64x48xbf16>
 }

@@ -7,7 +7,7 @@ from math import prod
 
 from xdsl.ir import Operation
 
-from tilewright.dialects.tk.contraction import find_contraction
+from tilewright.dialects.tk.contraction import find_products
 from tilewright.dialects.tk.domain import Along, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 
@@ -48,7 +48,7 @@ def kind_of(func: FuncOp) -> Kind | str:
     for op in block.ops:
         if scatters(op):
             return "it stores at positions that it loads, or combines what it stores"
-    if find_contraction(block) is not None or find_chain(block) is not None:
+    if find_products(block) or find_chain(block) is not None:
         return "it is a product"
     over = {axis for op in block.ops for axis in _walked(op)}
     row = min(_LONGEST, power_of_two(prod(max(1, estimate(func.space[a])) for a in over)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import Attribute
 
+from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.contraction import Contraction
@@ -15,6 +17,7 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import bytes_of, element_type, is_float8, is_half
 
+from ...kernels.running_products import running_sums
 from ...rewrite import skip
 from ..blocks import Blocks, power_of_two
 from ..cost import estimate, is_expensive
@@ -61,42 +64,54 @@ class Limits:
     """Threads of a warp."""
 
 
-def product_blocks(func: FuncOp, product: Contraction, bits: int, limits: Limits) -> Blocks | None:
-    """The blocks of a matrix product; None where a side is too short for matrix units."""
-    if any(len(axes) != 1 for axes in (product.rows, product.columns, product.over)):
+def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, limits: Limits) -> Blocks | None:
+    """The blocks of matrix products of the same sides; None where one is too short for matrix units."""
+    product = products[0]
+    if any(len(axes) != 1 for p in products for axes in (p.rows, p.columns, p.over)):
         skip(func, "a matrix product without tiles: run flatten-axes first")
         return None
-    (row,), (column,), (depth,) = product.rows, product.columns, product.over
-    sizes = [func.space[a].constant for a in (row, column, depth)]
-    types = factor_types(product.reduce, product.left, product.right)
-    width = max(map(bytes_of, types))
-    if (least := _least_sides(sizes, width)) > min(_LEAST if n is None else n for n in sizes):
-        skip(func, f"a matrix product without tiles: of sizes {sizes}, one is below {least}")
-        return None
+    (row,), (column,) = product.rows, product.columns
+    depths = [axis for p in products for axis in p.over]
+    types = [factor_types(p.reduce, p.left, p.right) for p in products]
+    width = max(bytes_of(type_) for pair in types for type_ in pair)
+    for depth in depths:
+        sizes = [func.space[a].constant for a in (row, column, depth)]
+        if (least := _least_sides(sizes, width)) > min(_LEAST if n is None else n for n in sizes):
+            skip(func, f"a matrix product without tiles: of sizes {sizes}, one is below {least}")
+            return None
     m, n = estimate(func.space[row]), estimate(func.space[column])
-    batches = [a for a in range(len(func.space)) if a not in (row, column, depth)]
+    batches = [a for a in range(len(func.space)) if a not in (row, column, *depths)]
     count = 1
     for axis in batches:
         count *= estimate(func.space[axis])
-    held = _held(func, {row, column}, depth, limits)
+    held = _held(func, {row, column}, depths, limits) + 2 * (len(running_sums(products)) - 1)
     area = _LARGEST >> (3 if held > _MANY else max(0, min(2, held - 1)))
-    rows, columns = _tile(product, (m, n), count, _tops(product, types, limits), limits.cores, area)
-    least = _LEAST_BYTES if width == 1 else _LEAST
-    deep = min(_LINE // width, power_of_two(max(least, sizes[2] or _LINE)))
+    tops = min(_tops(p, pair, limits) for p, pair in zip(products, types, strict=True))
+    rows, columns = _tile(product, (m, n), count, tops, limits.cores, area)
     most = 8 if rows * columns >= min(area, 128 * 128) else 4
-    step, steps = (rows + columns) * deep * width, estimate(func.space[depth]) // deep
+    deep = {depth: _deep(func.space[depth], width) for depth in depths}
+    deepest = max(deep.values())
+    step = (rows + columns) * deepest * width
+    steps = max(estimate(func.space[depth]) // deep[depth] for depth in depths)
     found = Blocks(
-        (*((a, 1) for a in batches if a not in product.parts), *_grid(product, rows, columns), (depth, deep)),
+        (*((a, 1) for a in batches if a not in product.parts), *_grid(product, rows, columns), *deep.items()),
         len(batches) + 2,
-        warps=filled_warps(max(rows, columns) * deep, _ACCESS // width, limits.lanes, most),
+        warps=filled_warps(max(rows, columns) * deepest, _ACCESS // width, limits.lanes, most),
         stages=_stages(step, steps, -(-m // rows) * -(-n // columns) * count, limits),
         index=bits,
         swizzle=8,
         product="tf32" if limits.tf32 and width == 4 else "ieee",
         kind="product",
-        varied=tuple(a for a in (row, column, depth) if a not in product.tile),
+        varied=tuple(a for a in (row, column, *depths) if a not in product.tile),
     )
-    return decide_descriptors(func, product, found) if limits.descriptors else found
+    single = limits.descriptors and len(products) == 1
+    return decide_descriptors(func, product, found) if single else found
+
+
+def _deep(size: Expr, width: int) -> int:
+    """How far a step goes along a sum of this size, of factors of `width` bytes."""
+    least = _LEAST_BYTES if width == 1 else _LEAST
+    return min(_LINE // width, power_of_two(max(least, size.constant or _LINE)))
 
 
 def _least_sides(sizes: list[int | None], width: int) -> int:
@@ -119,7 +134,7 @@ def _stages(step: int, steps: int, programs: int, limits: Limits) -> int:
     return max(1, min(max(3, min(awaited, steps, _MOST_STAGES)), limits.shared * 1024 // step))
 
 
-def _held(func: FuncOp, tile: set[int], depth: int, limits: Limits) -> int:
+def _held(func: FuncOp, tile: set[int], depths: Sequence[int], limits: Limits) -> int:
     """Tiles that are read after the sum, and twice the costly functions: what wants registers, too.
 
     Random numbers are the costliest, where registers also hold factors. A tile of sums that comes from
@@ -128,7 +143,7 @@ def _held(func: FuncOp, tile: set[int], depth: int, limits: Limits) -> int:
     """
     domains = domains_of(func.body.block)
     after = [op for op in func.body.block.ops if op.results and tile <= domains[op.results[0]]]
-    after = [op for op in after if depth not in domains[op.results[0]]]
+    after = [op for op in after if domains[op.results[0]].isdisjoint(depths)]
     held = sum(2 if is_expensive(op) else isinstance(op, LoadOp) for op in after)
     held += sum(isinstance(op, RandomOp) for op in after) if not limits.from_shared else 0
     if any(isinstance(op, LoadOp) and bytes_of(element_type(op.buffer.type)) > 2 for op in after):

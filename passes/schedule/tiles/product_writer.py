@@ -1,10 +1,15 @@
-"""Matrix products on tiles: a loop over the sum's axis around `tk.mma`, then the rest, reductions too."""
+"""Matrix products on tiles: a loop over a sum's axis around `tk.mma`, then the rest, reductions too."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, f32, i32
+from xdsl.ir import SSAValue
 
 from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.descriptor import DESCRIPTOR
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp, YieldOp
@@ -13,8 +18,9 @@ from tilewright.dialects.tk.share import SHARED
 from tilewright.dialects.tk.tiles import MmaOp
 
 from ...kernels.facts import Body, Reduction
+from ...kernels.running_products import running_sums
 from ..blocks import Blocks
-from ..roles import matrix_product
+from ..roles import matrix_products
 from ..writer import Known, Scope
 from .factors import factor, factor_types
 from .tile_nest import TileAccumulators
@@ -22,37 +28,28 @@ from .tile_writer import TileWriter
 
 
 class ProductWriter:
-    """Writes one function that is a matrix product."""
+    """Writes one function that is a matrix product, or several of the same rows and columns."""
 
     def __init__(self, func: FuncOp, blocks: Blocks, writer: TileWriter, body: Body) -> None:
-        product = matrix_product(func)
-        assert product is not None
         assert blocks.product is not None
-        self.product = product
+        self.products = matrix_products(func)
         self.precision = blocks.product
-        self.space = func.space
         self.blocks = blocks
         self.body = body
         self.described = [func.body.block.args[i] for i in blocks.descriptors]
-        (row,), (column,), (self.depth,) = product.rows, product.columns, product.over
+        (self.row,), (self.column,) = self.products[0].rows, self.products[0].columns
         self.main = writer
-        writer.frame = (row, column)
-        self.left = writer.over((row, self.depth))
-        self.right = writer.over((self.depth, column))
+        writer.frame = (self.row, self.column)
 
     def write(self, scope: Scope) -> None:
-        """The grid, the sum, and what is done with it."""
-        reduce = self.product.reduce
-        self.main.location = reduce.location
+        """The grid, the sums, one after the other, and what is done with them."""
+        self.main.location = self.products[0].reduce.location
         for axis, _ in self.blocks.sizes[: self.blocks.grid]:
             loop = self.main.loop(scope, axis, ())
             loop.properties["parallel"] = UnitAttr()
             scope = scope.inner(loop.body.block)
-        zero = self.main.constant(IntegerAttr(0, i32) if reduce.result.type == i32 else FloatAttr(0.0, f32))
-        start = self.main.stretch(scope, zero, self.main.shape(frozenset(self.main.frame)))
-        loop = self.main.loop(scope, self.depth, (start,))
-        self._step(scope.inner(loop.body.block), loop)
-        scope.env[reduce.result] = loop.res[0]
+        for total, products in running_sums(self.products).items():
+            scope.env[total] = self._sum(scope, products)
         tiles = TileAccumulators(self.main.plan, self.main, self.body)
         for op in self.body.closure(self.body.sinks(), Known(scope)):
             if isinstance(op, Reduction):
@@ -60,14 +57,28 @@ class ProductWriter:
             else:
                 self.main.copy(scope, op)
 
-    def _step(self, scope: Scope, loop: ForOp) -> None:
-        """One block of the sum."""
-        left, right = factor_types(self.product.reduce, self.product.left, self.product.right)
-        over = frozenset((self.depth,))
-        shared = SHARED in self.product.reduce.attributes
-        a = factor(scope, self.left, self.product.left, left, over, shared=shared)
-        b = factor(scope, self.right, self.product.right, right, over, shared=shared)
-        self.main.location = self.product.product.location
+    def _sum(self, scope: Scope, products: Sequence[Contraction]) -> SSAValue:
+        """A loop along each of these sums, which go on from one another."""
+        total = self._nothing(scope, products[0].reduce)
+        for product in products:
+            self.main.location = product.reduce.location
+            loop = self.main.loop(scope, *product.over, inits=(total,))
+            self._step(scope.inner(loop.body.block), loop, product)
+            total = loop.res[0]
+        return total
+
+    def _nothing(self, scope: Scope, reduce: ReduceOp) -> SSAValue:
+        zero = self.main.constant(IntegerAttr(0, i32) if reduce.result.type == i32 else FloatAttr(0.0, f32))
+        return self.main.stretch(scope, zero, self.main.shape(frozenset(self.main.frame)))
+
+    def _step(self, scope: Scope, loop: ForOp, product: Contraction) -> None:
+        """One block of a sum."""
+        left, right = factor_types(product.reduce, product.left, product.right)
+        (depth,), shared = product.over, SHARED in product.reduce.attributes
+        rows, columns = self.main.over((self.row, depth)), self.main.over((depth, self.column))
+        a = factor(scope, rows, product.left, left, product.over, shared=shared)
+        b = factor(scope, columns, product.right, right, product.over, shared=shared)
+        self.main.location = product.product.location
         self._mark(scope, loop)
         total = self.main.put(scope, MmaOp.make(loop.body.block.args[0], a, b, self.precision))
         self.main.put(scope, YieldOp.create(operands=[total]))

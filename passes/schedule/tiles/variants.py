@@ -11,7 +11,7 @@ from xdsl.ir import Attribute
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..blocks import CANDIDATES, Blocks, power_of_two
-from ..roles import matrix_product
+from ..roles import matrix_products
 from .descriptors import with_descriptors
 
 _MOST_WARPS = 16
@@ -93,6 +93,5 @@ def _changed(func: FuncOp, default: Blocks, variant: Variant) -> Blocks | None:
         return None if variant.turns else changed
     if bool(default.descriptors) == variant.turns:
         return changed
-    product = matrix_product(func)
-    assert product is not None
+    (product,) = matrix_products(func)  # several are by pointers
     return with_descriptors(func, product, changed)
