@@ -28,12 +28,15 @@ from rich.progress import MofNCompleteColumn, Progress, TimeElapsedColumn, track
 from rich.table import Table
 from torch.utils._pytree import tree_leaves
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from benchmarks.models import BY_NAME, DTYPES, load
 from tilewright.dialects.diagnostics import TilewrightError
 from tilewright.dialects.index_expr import Var
 from tilewright.dialects.registry import new_context
+from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS, find_matrix_vector, find_products
+from tilewright.dialects.tk.domain import axes_of
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import sizes_of
 from tilewright.frontend.fx.dtypes import DTYPES as TORCH_TYPES
@@ -168,7 +171,10 @@ def lost_products(module: ModuleOp) -> list[str]:
 
 
 def _states_factors(func: FuncOp) -> bool:
-    return any(FACTORS in op.attributes for op in func.body.block.ops)
+    """Whether it sums products of halves that vary: of a state of zeros, which a constant is, none does."""
+    sums = [op for op in func.body.block.ops if isinstance(op, ReduceOp) and FACTORS in op.attributes]
+    factors = [op.value.owner for op in sums]
+    return any(isinstance(op, Operation) and all(axes_of(v) for v in op.operands) for op in factors)
 
 
 def faults_of(

@@ -83,7 +83,8 @@ def find_contraction(block: Block, *, shared_columns: bool = False) -> Contracti
 def find_products(block: Block) -> tuple[Contraction, ...]:
     """The matrix products of a kernel that reduces nothing else, each over axes of its own; () for any other.
 
-    All have the same rows, columns and batches, and none is a factor of another. A single one is `find_contraction`'s.
+    All have the same rows, columns and batches, and none is a factor of another. A single one is that of
+    `find_contraction`.
     """
     reductions = [op for op in ops_of(block) if _sums(op)]
     if len(reductions) < 2:

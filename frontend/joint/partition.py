@@ -16,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch._functorch.compile_utils import fx_graph_cse
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
@@ -51,6 +52,7 @@ _ATTENTION: tuple[Any, ...] = (
 )
 """What torch chooses for GPUs; among what they return are a seed and an offset, of these types."""
 _SEEDS = (torch.int64, torch.uint64)
+_ATTENTION_OF_CPUS = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
 
 
 def partition(
@@ -64,8 +66,9 @@ def partition(
     keep_what_is_read(joint)
     products = again(joint)
     if products:
+        joint.graph = fx_graph_cse(joint.graph)  # what else reads equal scores: kernels share these
         recompute_weights(joint, how["num_fwd_outputs"])
-    keep_shorter(joint, _ATTENTION, products=products)
+    keep_shorter(joint, (*_ATTENTION, _ATTENTION_OF_CPUS), products=products)
     recompute_positions(joint)
     recompute_windows(joint)
     recompute_masks(joint)

@@ -283,6 +283,10 @@ def erase_unread(block: Block) -> None:
             Rewriter.erase_op(op)
 
 
+def _is_stored(value: SSAValue) -> bool:
+    return any(isinstance(use.operation, StoreOp) for use in value.uses)
+
+
 def _first(seen: dict[tuple[object, ...], Operation], op: Operation) -> Operation:
     """The first of the ops that compute what `op` does."""
     attributes = frozenset((*op.properties.items(), *op.attributes.items()))
@@ -301,7 +305,8 @@ def _insert(seen: dict[tuple[object, ...], Operation], place: Operation, op: Ope
 def _unchanged(op: Operation) -> SSAValue | None:
     """`x` of `extf(truncf(x))`: inside one kernel half-precision values stay in f32, unless asked for.
 
-    And of `truncf(extf(x))`, which rounds nothing, and of `x * 1`.
+    What is stored rounded stays so: others read it, and what each makes of it is to be the same (an element
+    that equals the largest one). And of `truncf(extf(x))`, which rounds nothing, and of `x * 1`.
     """
     if type(op) is arith.MulfOp:
         return next((a for a, b in ((op.lhs, op.rhs), (op.rhs, op.lhs)) if number_of(b) == 1), None)
@@ -311,7 +316,9 @@ def _unchanged(op: Operation) -> SSAValue | None:
     if type(op) is arith.ExtFOp and (not is_half(value.type) or ROUNDED in op.attributes):
         return None
     inner, inverse = value.owner, arith.TruncFOp if type(op) is arith.ExtFOp else arith.ExtFOp
-    if type(inner) is not inverse or (ROUNDED in inner.attributes and inverse is arith.TruncFOp):
+    if type(inner) is not inverse:
+        return None
+    if inverse is arith.TruncFOp and (ROUNDED in inner.attributes or _is_stored(value)):
         return None
     source = inner.operands[0]
     return source if source.type == op.results[0].type else None

@@ -25,6 +25,7 @@ from ..schedule.cost import estimate
 from ..schedule.tiles.chain_blocks import DEEPEST
 from .product_region import Region, find_region
 from .row_sums import SumsOfRows, sum_rows_first, sums_of
+from .whole_axes import join_axes, of_blocks
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,16 @@ class RecomputeProductsPass(ModulePass):
     `passes/kernels/chains.py`). What anybody else reads, the second one stores as it goes. All must become
     such chains, of which a program can hold what it has to, and which go no further than there are rows to
     fill a device; else all stays. What is added up over rows and columns, as the gradient of a factor of all
-    scores, the second one adds up over columns, and another kernel these sums.
+    scores, the second one adds up over columns, and another kernel these sums. Rows and columns that are
+    walked block by block, for a table of what a mask lists, are one axis each before (`whole_axes.py`).
     """
 
     name = "recompute-products"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
+            for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
+                join_axes(kernel, of_blocks)
             order = {inner: number for number, inner in enumerate(function.body.block.ops)}
             for kernel in list(order):
                 if isinstance(kernel, KernelOp) and kernel.parent is not None:

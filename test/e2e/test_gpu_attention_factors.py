@@ -103,3 +103,29 @@ def test_nothing_of_rows_and_columns_is_stored(function: Function) -> None:
     assert int(backward.arena_bytes) <= 4 * 2 * HEADS * (2 * 35 + 2 * 33 * 16) + 256
     if function is temperature:
         assert sum(backward.kernels.values()) == 3
+
+
+def twice(q: Tensor, k: Tensor, v: Tensor, factor: Tensor) -> Tensor:
+    """The program multiplies queries and keys twice; kernels do it once, and store the scores."""
+    sharp = ((q @ k.transpose(-2, -1)) * 2).softmax(-1) @ v
+    return sharp + ((q @ k.transpose(-2, -1)) * 0.5).softmax(-1) @ v
+
+
+def watched(q: Tensor, k: Tensor, v: Tensor, factor: Tensor) -> Tensor:
+    largest = (q @ k.transpose(-2, -1)).amax(-1, keepdim=True)
+    return (q @ k.transpose(-2, -1)).softmax(-1) @ v + largest * 0.1
+
+
+@pytest.mark.parametrize("function", [twice, watched])
+def test_scores_that_others_read(function: Function) -> None:
+    """What rounded scores add up to is no sum of scores that are computed again, without a rounding."""
+    torch.manual_seed(0)
+    sides = [(torch.randn(2, HEADS, 37, 16) * a).bfloat16() for a in (3, 1, 1)]
+
+    def gradients(f: Function, dtype: torch.dtype) -> tuple[Tensor, ...]:
+        leaves = [t.to(dtype).requires_grad_() for t in sides]
+        return torch.autograd.grad(f(*leaves, leaves[0]).square().sum(), leaves)
+
+    got, want = gradients(compiled(function), torch.bfloat16), gradients(function, torch.bfloat16)
+    verdict = judge(got, want, gradients(function, torch.float64))
+    assert verdict, verdict.why

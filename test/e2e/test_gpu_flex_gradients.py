@@ -78,6 +78,23 @@ def test_masks(mask: str) -> None:
         assert all((g == 0).all() for g in (of_query[:, :, 3], of_key[:, :, 7], of_value[:, :, 7]))
 
 
+@pytest.mark.parametrize("shared", [1, 2])
+@pytest.mark.parametrize("score", [None, "slopes", "capped"])
+@pytest.mark.parametrize("mask", ["causal", "documents"])
+def test_blocks_fill_rows_and_keys(mask: str, score: str | None, shared: int) -> None:
+    """As most masks are: no axis hangs over, and views of the lists split rows and keys."""
+    found = create_block_mask(MASKS[mask], None, None, 64, 64, "cpu", BLOCK_SIZE=16)
+
+    def function(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        return flex_attention(q, k, v, score_mod=SCORES.get(score or ""), block_mask=found, enable_gqa=True)
+
+    inputs = [t[:, :, :64].contiguous() for t in heads(shared)]
+    check(function, *inputs)
+    _, backward = graphs_of(function, *inputs)
+    assert backward.library_calls == {}
+    assert int(backward.arena_bytes) < 2 * HEADS * 64 * 64
+
+
 @pytest.mark.parametrize("shared", [2, 4])
 def test_heads_share_keys(shared: int) -> None:
     """What heads of queries add to a head of keys is summed by one launch, tables are made by another."""

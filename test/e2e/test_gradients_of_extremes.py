@@ -9,6 +9,8 @@ import torch
 from torch import Tensor
 from torch.utils.checkpoint import checkpoint
 
+from benchmarks.numerics import judge
+
 TARGETS = ("reference", "cpu_openmp", "gpu_emulated")
 ROWS, LENGTH = 24, 170
 
@@ -67,3 +69,65 @@ def test_shares_sum_up(function: Callable[..., Tensor], dtype: torch.dtype, targ
     assert all(gradient.isfinite().all() for gradient in got)
     (wanted,) = torch.autograd.grad(function(x, a, b).sum(), b)
     torch.testing.assert_close(got[2], wanted)
+
+
+def scaled_product(x: Tensor, w: Tensor) -> Tensor:
+    """Dynamic scaling: a product is rounded, widened, and divided by its largest element."""
+    s = (x @ w).float()
+    return s / s.abs().amax(-1, keepdim=True)
+
+
+def rectified(x: Tensor, w: Tensor) -> Tensor:
+    s = (x @ w).float().relu()
+    return s / s.amax()
+
+
+def stretched(x: Tensor, w: Tensor) -> Tensor:
+    s = (x @ w).double()
+    return (s - s.amin()) / (s.amax() - s.amin())
+
+
+def safe_softmax(x: Tensor, w: Tensor) -> Tensor:
+    s = (x @ w).float()
+    power = (s - s.amax(-1, keepdim=True)).exp()
+    return (power / power.sum(-1, keepdim=True)).to(x.dtype) @ x
+
+
+def scaled_rows(x: Tensor, w: Tensor) -> Tensor:
+    s = (x * w.T).sum(-1).float()
+    return s / s.abs().amax()
+
+
+def beside(x: Tensor, w: Tensor) -> Tensor:
+    s = (x @ w).float()
+    return s.sin() * torch.linalg.vector_norm(s, torch.inf, -1, keepdim=True)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize(
+    "function", [scaled_product, rectified, stretched, safe_softmax, scaled_rows, beside]
+)
+def test_halves_are_widened(function: Callable[..., Tensor], dtype: torch.dtype, target: str) -> None:
+    """What is stored as a half is that half for all that is made of it, the extreme and what is compared."""
+    torch.manual_seed(2)
+    inputs = [torch.randn(40, 40).to(dtype).requires_grad_() for _ in range(2)]
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="mlir", options={"target": target})
+    got, want = (torch.autograd.grad(f(*inputs).sum(), inputs) for f in (compiled, function))
+    doubles = [t.detach().double().requires_grad_() for t in inputs]
+    truth = torch.autograd.grad(function(*doubles).sum(), doubles)
+    verdict = judge(got, want, truth)
+    assert verdict, verdict.why
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_extreme_is_one_of_the_elements(target: str) -> None:
+    def function(x: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+        s = (x @ w).float()
+        return s, s.amax()
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="mlir", options={"target": target})
+    every, largest = compiled(*(torch.randn(40, 40, dtype=torch.bfloat16) for _ in range(2)))
+    assert every.amax() == largest
