@@ -10,6 +10,7 @@ from inspect import signature
 from typing import Any, TypeAlias, TypeGuard, cast
 
 import torch
+from torch._functorch import compile_utils
 from torch._guards import TracingContext
 from torch._ops import HigherOrderOperator, OpOverload
 from torch.fx import GraphModule
@@ -51,6 +52,11 @@ def size_expression(value: torch.SymInt | torch.SymBool) -> Any:
 def shape_environment(value: torch.SymInt | torch.SymBool) -> Any:
     """Where the guards of a symbolic size are kept."""
     return value.node.shape_env  # pyright: ignore
+
+
+def share_equal_nodes(module: GraphModule) -> None:
+    """Let equal calls of a graph be one node, as AOTAutograd's partitioner does before it decides."""
+    module.graph = compile_utils.fx_graph_cse(module.graph)  # pyright: ignore
 
 
 def is_ragged(value: torch.SymInt) -> bool:

@@ -16,13 +16,13 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._functorch.compile_utils import fx_graph_cse
 from torch._functorch.partitioners import min_cut_rematerialization_partition
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
 from ..fx.true_types import correct_types
 from ..operators.own_operators import operators
+from ..torch_internals import share_equal_nodes
 from .counted_positions import recompute_positions
 from .distinct_positions import store_distinct
 from .joint_nodes import AGAIN, argument
@@ -66,7 +66,7 @@ def partition(
     keep_what_is_read(joint)
     products = again(joint)
     if products:
-        joint.graph = fx_graph_cse(joint.graph)  # what else reads equal scores: kernels share these
+        share_equal_nodes(joint)  # what else reads equal scores: kernels share these
         recompute_weights(joint, how["num_fwd_outputs"])
     keep_shorter(joint, (*_ATTENTION, _ATTENTION_OF_CPUS), products=products)
     recompute_positions(joint)
