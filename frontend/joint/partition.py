@@ -37,6 +37,7 @@ from .recomputed_weights import recompute_weights
 from .recomputed_windows import recompute_windows
 from .repetitions import keep_shorter
 from .stand_ins import hide_operators, show_operators
+from .unit_axes import join_views
 
 _APART = 1 << 40
 """Counters of one operator: more than it has elements, times two."""
@@ -66,6 +67,7 @@ def partition(
     keep_what_is_read(joint)
     products = again(joint)
     if products:
+        join_views(joint)
         share_equal_nodes(joint)  # what else reads equal scores: kernels share these
         recompute_weights(joint, how["num_fwd_outputs"])
     keep_shorter(joint, (*_ATTENTION, _ATTENTION_OF_CPUS), products=products)

@@ -146,8 +146,14 @@ def of_halves(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return (q @ k.transpose(-2, -1) * 0.25 + HIDDEN.to(q.dtype)).softmax(-1) @ v
 
 
+def summed_by_letters(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    weights = (torch.einsum("bhid,bhjd->bhij", q, k) * 0.25).softmax(-1)
+    return torch.einsum("bhij,bhjd->bhid", weights, v)
+
+
 @pytest.mark.parametrize(
-    ("function", "shared"), [(written_out, False), (of_halves, False), (of_halves, True)]
+    ("function", "shared"),
+    [(written_out, False), (of_halves, False), (of_halves, True), (summed_by_letters, False)],
 )
 def test_gradients_need_no_weights(function: Any, shared: bool) -> None:
     """One kernel forward; sums of rows, the gradient of queries, and those of keys and values backward.

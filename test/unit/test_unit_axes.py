@@ -1,120 +1,62 @@
-"""Axes of one point go where nothing names them, and the kernel computes what it did; others stay."""
+"""Views in a row, as `einsum` makes them, are one view of a joint graph."""
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any
+
 import pytest
-from kernels_harness import one_kernel
-from xdsl.dialects.builtin import ModuleOp
+import torch
+from torch import Tensor
+from torch.fx.experimental.proxy_tensor import make_fx
 
-from tilewright.dialects.index_expr import Var, format_exprs
-from tilewright.dialects.interpreter import interpret
-from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.fusion.unit_axes import drop_unit_axes
-from tilewright.passes.rewrite import counting_rewrites
+from tilewright.frontend.joint.unit_axes import join_views
 
-X = "tensor<4x6xf32>"
+_ATEN = torch.ops.aten
 
 
-def module_of(sizes: str, body: str, result: str = "4x6", x: str = X) -> tuple[ModuleOp, KernelOp]:
-    """A kernel of `body`, in which `%a` is given and `%o` made."""
-    out = f"tensor<{result}xf32>" if result[0] != "?" else f'tensor<{result}xf32, #tw.shape<"s0, 6">>'
-    return one_kernel(sizes, body, x, out)
+def scores(q: Tensor, k: Tensor) -> Tensor:
+    return torch.einsum("bhid,bhjd->bhij", q, k) * 2
 
 
-def run(module: ModuleOp) -> np.ndarray:
-    x = np.linspace(-1, 1, 24, dtype=np.float32).reshape(4, 6)
-    (found,) = interpret(module, [4, x], np, symbols={Var("s", 0): 4})
-    return found
+def of_rows(q: Tensor, k: Tensor) -> Tensor:
+    """Heads behind rows: what the first product permutes the second one permutes back."""
+    return torch.einsum("bhij,bjhd->bihd", torch.einsum("bihd,bjhd->bhij", q, k).exp(), k)
 
 
-LOAD, STORE = "%0 = tk.load %a[d0, d2] : {x} -> f32", "tk.store %1, %o[d0, d2] : f32, {o}"
-ROWS = 'tensor<?x6xf32, #tw.shape<"s0, 6">>'
-DROPPED = {
-    # sizes, body, sizes without them, result, input
-    "between": ("4, 1, 6", f"{LOAD} %1 = math.exp %0 : f32 {STORE}", "4, 6", "4x6", X),
-    "two, and in sums": (
-        "1, 4, 1, 6",
-        "%1 = tk.load %a[d1 + d0, d2*5 + d3] : {x} -> f32 tk.store %1, %o[d1, d3] : f32, {o}",
-        "4, 6",
-        "4x6",
-        X,
-    ),
-    "all": ("1, 1", "%1 = tk.load %a[d0, d1] : {x} -> f32 tk.store %1, %o[d0, d1] : f32, {o}", "", "1x1", X),
-    "before what is summed": (
-        "4, 1, 6",
-        f"{LOAD} %1 = tk.reduce add %0 over [2] : f32 tk.store %1, %o[d0] : f32, {{o}}",
-        "4, 6",
-        "4",
-        X,
-    ),
-    "before a scan": ("4, 1, 6", f"{LOAD} %1 = tk.scan add %0 along 2 : f32 {STORE}", "4, 6", "4x6", X),
-    "one of two": (
-        "4, 1, 6, 1",
-        f"{LOAD} %1 = tk.reduce add %0 over [1] : f32 {STORE}",
-        "4, 1, 6",
-        "4x6",
-        X,
-    ),
-    "of symbols": ("s0, 1, 6", f"{LOAD} %1 = math.exp %0 : f32 {STORE}", "s0, 6", "?x6", ROWS),
-    "what is stored over": (
-        "1, 4, 6",
-        """%0 = tk.load %a[d1, d2] : {x} -> f32
-        tk.store %0, %o[d1] over [2] combine add : f32, {o}""",
-        "4, 6",
-        "4",
-        X,
-    ),
-}
+def moved(q: Tensor, k: Tensor) -> Tensor:
+    return q.unsqueeze(2).permute(0, 1, 3, 4, 2).squeeze(4) + 1
 
 
-@pytest.mark.parametrize(("sizes", "body", "left", "result", "x"), DROPPED.values(), ids=DROPPED)
-def test_axes_of_one_point_go(sizes: str, body: str, left: str, result: str, x: str) -> None:
-    module, kernel = module_of(sizes, body, result, x)
-    before = run(module)
-    with counting_rewrites() as count:
-        drop_unit_axes(kernel)
-    module.verify()
-    assert format_exprs(kernel.space) == left
-    np.testing.assert_array_equal(run(module), before)
-    assert count.done == 1
+def turned(q: Tensor, k: Tensor) -> Tensor:
+    """No order of elements is left."""
+    return q.permute(0, 2, 1, 3).unsqueeze(1) + 1
 
 
-PRODUCT = """%0 = tk.load %a[d0, d2] : {x} -> f32 %1 = tk.load %a[d1, d2] : {x} -> f32
-    %2 = arith.mulf %0, %1 : f32 %3 = tk.reduce add %2 over [2] : f32 tk.store %3, %o[d0, d1] : f32, {o}"""
-KEPT = {
-    "none of one point": ("4, 1 + s0, 6", f"{LOAD} %1 = math.exp %0 : f32 {STORE}", "4x6"),
-    "summed over": ("4, 1, 6", f"{LOAD} %1 = tk.reduce add %0 over [1] : f32 {STORE}", "4x6"),
-    "scanned along": ("4, 1, 6", f"{LOAD} %1 = tk.scan add %0 along 1 : f32 {STORE}", "4x6"),
-    "stored over": (
-        "4, 1, 6",
-        "%0 = tk.load %a[d0, d2] : {x} -> f32 tk.store %0, %o[d0, d2] over [1] combine add : f32, {o}",
-        "4x6",
-    ),
-    "of a product": ("4, 1, 6", PRODUCT, "4x1"),
-    "of what reduces over several": (
-        "4, 1, 6, 5",
-        f"""{LOAD} %2 = tk.reduce max %0 over [2] : f32 %3 = tk.load %a[d0, d3] : {{x}} -> f32
-        %4 = arith.subf %3, %2 : f32 %1 = tk.reduce add %4 over [3] : f32
-        tk.store %1, %o[d0, d1] : f32, {{o}}""",
-        "4x1",
-    ),
-}
+def strided(q: Tensor, k: Tensor) -> Tensor:
+    """Every other element, which views show as well."""
+    return q[:, :, ::2].unsqueeze(0).permute(1, 0, 2, 3, 4).view(2, 3, 1, -1, 8) + 1
 
 
-@pytest.mark.parametrize(("sizes", "body", "result"), KEPT.values(), ids=KEPT)
-def test_these_stay(sizes: str, body: str, result: str) -> None:
-    module, kernel = module_of(sizes, body, result)
-    text = str(module)
-    with counting_rewrites() as count:
-        drop_unit_axes(kernel)
-    assert str(module) == text
-    assert not count.done
+@pytest.mark.parametrize(
+    ("function", "views", "permutations"),
+    [(scores, 4, 1), (of_rows, 7, 4), (moved, 1, 0), (turned, 1, 1), (strided, 1, 0)],
+)
+def test_views_in_a_row(function: Callable[..., Any], views: int, permutations: int) -> None:
+    inputs = [torch.randn(2, 3, 3 if function is of_rows else 6, 8) for _ in range(2)]
+    gm = make_fx(function, tracing_mode="fake")(*inputs)
+    join_views(gm)
+    gm.graph.lint()
+    gm.recompile()
+    torch.testing.assert_close(gm(*inputs), function(*inputs))
+    shows = (_ATEN.view.default, _ATEN.unsqueeze.default, _ATEN.squeeze.dim, _ATEN.squeeze.dims)
+    targets = [node.target for node in gm.graph.nodes]
+    assert sum(targets.count(target) for target in shows) == views
+    assert targets.count(_ATEN.permute.default) == permutations
 
 
-def test_no_rewrite_is_done_beyond_the_last_one() -> None:
-    module, kernel = module_of(*DROPPED["between"][:2])
-    text = str(module)
-    with counting_rewrites(0):
-        drop_unit_axes(kernel)
-    assert str(module) == text
+def test_nothing_is_done_to_symbols() -> None:
+    gm = make_fx(lambda x: x.unsqueeze(0).unsqueeze(0) + 1, tracing_mode="symbolic")(torch.randn(4, 5))
+    before = gm.graph.python_code("self").src
+    join_views(gm)
+    assert gm.graph.python_code("self").src == before
