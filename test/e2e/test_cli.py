@@ -156,7 +156,8 @@ def test_a_script_that_fails_or_compiles_nothing(tmp_path: Path) -> None:
 
 def test_explain_reports_kernels(model: str) -> None:
     text = run("explain", f"{model}:Net", "--input", "3x8xf32").output
-    assert text.startswith("1 graph, 0 graph breaks, 1 kernel, ")
+    # four columns are half a vector of 256 bits: padded there, and cut by a kernel of its own
+    assert text.startswith(("1 graph, 0 graph breaks, 1 kernel, ", "1 graph, 0 graph breaks, 2 kernels, "))
     assert "TW1001" in str(run("explain", f"{model}:Net", "--input", "3x8xf32", "--option", "x=1").exception)
 
 

@@ -76,7 +76,7 @@ def feed_forward(x: Tensor, norm: Tensor, gate: Tensor, up: Tensor, down: Tensor
     return x + F.linear(F.silu(F.linear(y, gate)) * F.linear(y, up), down)
 
 
-@pytest.mark.parametrize(("rows", "kernels"), [(1, 3), (2, 4)])
+@pytest.mark.parametrize(("rows", "kernels"), [(1, 3), (2, 3)])
 def test_one_row_is_a_sum_like_any_other(rows: int, kernels: int) -> None:
     """Two products of the same row are one kernel with what joins them and the row's norm."""
     sizes = ((rows, 768), (768,), (2048, 768), (2048, 768), (768, 2048))

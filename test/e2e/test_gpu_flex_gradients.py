@@ -92,7 +92,7 @@ def test_blocks_fill_rows_and_keys(mask: str, score: str | None, shared: int) ->
     check(function, *inputs)
     _, backward = graphs_of(function, *inputs)
     assert backward.library_calls == {}
-    assert int(backward.arena_bytes) < 2 * HEADS * 64 * 64
+    assert sum(backward.kernels.values()) == 2 + shared  # the table of columns; sums of heads that share keys
 
 
 @pytest.mark.parametrize("shared", [2, 4])

@@ -318,8 +318,8 @@ FAULTS = (
     Fault(
         "asked-rounding-lost",
         "passes/kernels/body.py",
-        "if type(inner) is not inverse or (ROUNDED in inner.attributes and inverse is arith.TruncFOp):",
-        "if type(inner) is not inverse:",
+        "if inverse is arith.TruncFOp and (ROUNDED in inner.attributes or _is_stored(value)):",
+        "if inverse is arith.TruncFOp and _is_stored(value):",
         "a rounding to a half that the program asks for is dropped where kernels meet",
     ),
     Fault(

@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from kernels_harness import Kernel, differences, kernels_of, module_of
 
+from tilewright.passes.fusion.contents import Bodies
 from tilewright.passes.fusion.inline import producer_of
 from tilewright.passes.fusion.worth import Memory, computing_costs_less, recompute_costs_more, waits
 from tilewright.passes.kernels.body import loads_of
@@ -36,7 +37,7 @@ def waiting(consumer: str, returned: str = "t", *more: Kernel, **tensors: str) -
     kinds = {"x": "bf16 6, 6", "p": "bf16 6, 6", "y": "bf16 6, 6", "c": "f32 6, 6", "t": "f32 6, 6"}
     kernels = [reader("x", "p"), *more, ("6, 6", consumer), reader("c", "t")]
     found = kernels_of(module_of({**kinds, **tensors}, kernels, returned))
-    return waits(found[0], found[-2], 128)
+    return waits(found[0], found[-2], Bodies(), 128)
 
 
 WIDER = "%a = load p[d0, d1]\n%0 = arith.extf %a : bf16 to f32\n"
@@ -93,7 +94,7 @@ def test_what_no_kernel_reads_need_not_wait() -> None:
     kinds = {"x": "bf16 6, 6", "p": "bf16 6, 6", "c": "f32 6, 6"}
     kernels = [reader("x", "p"), ("6, 6", f"{WIDER}store %0, c[d0, d1]")]
     first, second = kernels_of(module_of(kinds, kernels, "c"))
-    assert waits(first, second, 128) is None
+    assert waits(first, second, Bodies(), 128) is None
 
 
 def waiting_for_more(columns: int, body: str, returned: str) -> str | None:
@@ -102,7 +103,7 @@ def waiting_for_more(columns: int, body: str, returned: str) -> str | None:
     kinds = {**dict.fromkeys("xyp", "f32 6, 6"), "c": f"f32 {sizes}", "t": f"f32 {sizes}"}
     made, copied = (sizes, f"{body}\nstore %1, c[d0, d1]"), reader("c", "t", sizes)
     first, second, _ = kernels_of(module_of(kinds, [reader("x", "p"), made, copied], returned))
-    return waits(first, second, 128)
+    return waits(first, second, Bodies(), 128)
 
 
 def test_what_only_copies_to_more_elements_waits() -> None:
@@ -139,7 +140,7 @@ def waiting_for_product(consumer: str, returned: str, *more: Kernel, made: str =
     kinds = {**dict.fromkeys("xypctuz", "f32 6, 6"), "h": "bf16 6, 6", "b": "bf16 6, 6"}
     module = module_of(kinds, [product(made=made), ("6, 6", consumer), *more], returned)
     first, second, *_ = kernels_of(module)
-    return waits(first, second, 128)
+    return waits(first, second, Bodies(), 128)
 
 
 def test_what_joins_a_product() -> None:
