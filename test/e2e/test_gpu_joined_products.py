@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
+from matrix_units import UNITS, check_kernels
 from test_gpu_emulated import Wrapped, check, compiled, floats
 from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.numerics import judge, run_float64
 from tilewright.frontend.explain import explain
+from tilewright.targets.gpu_triton.compiler import triton_version
 
 Shape = tuple[int, ...]
 HALVES = (torch.bfloat16, torch.float16)
@@ -112,3 +115,26 @@ def test_three_tiles_are_too_many() -> None:
     torch.compiler.reset()
     (graph,) = explain(product_of_three, *inputs, options={"target": "gpu_emulated"}).graphs
     assert sum(graph.kernels.values()) == 2
+
+
+def gradients_of_heads() -> str:
+    """What three layers of 768 read, of gradients whose heads lie apart."""
+    heads, turned, rows = (f"tensor<{size}xbf16>" for size in ("8x12x128x64", "8x128x12x64", "1024x768"))
+    weights = "tensor<768x768xbf16>"
+    given = ", ".join(f"%g{i}: {heads}, %w{i}: {weights}" for i in range(3))
+    lines = [f"func.func @main({given}) -> {rows} {{"]
+    for i in range(3):
+        lines += [
+            f"%t{i} = tw.transpose %g{i} by [0, 2, 1, 3] : {heads} -> {turned}",
+            f"%r{i} = tw.reshape %t{i} : {turned} -> {rows}",
+            f"%p{i} = tw.matmul %r{i}, %w{i} : ({rows}, {weights}) -> {rows}",
+        ]
+    lines += [f"%a = tw.add %p0, %p1 : {rows}", f"%b = tw.add %a, %p2 : {rows}"]
+    return "\n".join([*lines, f"func.return %b : {rows}", "}"])
+
+
+@pytest.mark.skipif(not triton_version(), reason="triton is not installed")
+@pytest.mark.parametrize("target", UNITS)
+def test_compiles_to_matrix_units_without_spills(target: str, tmp_path: Path) -> None:
+    """With four warps, compilers for sm_90 hold more places of three loops than there are registers."""
+    check_kernels(gradients_of_heads(), target, tmp_path, 1)

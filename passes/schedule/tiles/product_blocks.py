@@ -41,6 +41,8 @@ _LARGE = 64
 """Rows of a factor, with as many elements each, that is worth tiles of which the other one fills a part."""
 _MOST_STAGES = 6
 """Steps of a sum beyond which waiting for memory is no longer what a program does."""
+_LOOPS = 2
+"""Sums of one program, of which compilers hold all places to load from: with more, it has twice the warps."""
 _LEAST_BYTES = 64
 """Of factors of one byte, of which they take 32 along the sum, and `variants` halves this."""
 
@@ -91,12 +93,15 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
     most = 8 if rows * columns >= min(area, 128 * 128) else 4
     deep = {depth: _deep(func.space[depth], width) for depth in depths}
     deepest = max(deep.values())
+    warps = filled_warps(max(rows, columns) * deepest, _ACCESS // width, limits.lanes, most)
+    if limits.from_shared and len(products) > _LOOPS:
+        warps = min(8, 2 * warps)
     step = (rows + columns) * deepest * width
     steps = max(estimate(func.space[depth]) // deep[depth] for depth in depths)
     found = Blocks(
         (*((a, 1) for a in batches if a not in product.parts), *_grid(product, rows, columns), *deep.items()),
         len(batches) + 2,
-        warps=filled_warps(max(rows, columns) * deepest, _ACCESS // width, limits.lanes, most),
+        warps=warps,
         stages=_stages(step, steps, -(-m // rows) * -(-n // columns) * count, limits),
         index=bits,
         swizzle=8,
