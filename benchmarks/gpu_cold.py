@@ -25,6 +25,7 @@ from rich.progress import track
 from rich.table import Table
 
 from benchmarks.bytecode import write_bytecode
+from benchmarks.kinds import KINDS, kinds_of
 from benchmarks.machine import describe
 from benchmarks.timing import Spread, geomean
 
@@ -84,13 +85,15 @@ def table(rows: list[dict[str, Any]]) -> Table:
 @click.command()
 @click.option("--models", default="bert,gpt2,resnet50,unet", help="Names of benchmarks/models.py.")
 @click.option("--dtypes", default="bf16")
-@click.option("--kinds", default="inference,training")
+@click.option("--kinds", default=",".join(KINDS), callback=kinds_of, help="Which graphs.")
 @click.option("--scale", default="slim", type=click.Choice(["slim", "bench", "tiny"]))
 @click.option("--rounds", default=3, type=click.IntRange(1))
 @click.option("--json", "output", default=None, type=click.Path(path_type=Path), help="Every row, as JSON.")
-def main(models: str, dtypes: str, kinds: str, scale: str, rounds: int, output: Path | None) -> None:
+def main(
+    models: str, dtypes: str, kinds: tuple[str, ...], scale: str, rounds: int, output: Path | None
+) -> None:
     """Time cold compiles of both compilers in turns."""
-    cases = [(m, d, scale, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds.split(",")]
+    cases = [(m, d, scale, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds]
     write_bytecode()
     with tempfile.TemporaryDirectory() as folder:
         driver = Path(folder) / "libcuda_stand_in.so"

@@ -25,9 +25,8 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from benchmarks.kinds import KINDS, kinds_of
 from benchmarks.models import BY_NAME, DTYPES
-
-KINDS = ("inference", "training")
 
 
 @dataclass(frozen=True)
@@ -142,16 +141,22 @@ def summary(rows: Sequence[Row]) -> str:
 @click.command()
 @click.option("--models", default=",".join(BY_NAME), help="Names of benchmarks/models.py.")
 @click.option("--dtypes", default=",".join(DTYPES))
-@click.option("--kinds", default=",".join(KINDS))
+@click.option("--kinds", default=",".join(KINDS), callback=kinds_of, help="Which graphs.")
 @click.option("--scale", default="slim", type=click.Choice(["slim", "bench", "tiny"]))
 @click.option("--cache", default=Path("build/gpu_compare"), type=click.Path(path_type=Path))
 @click.option("--json", "output", default=None, type=click.Path(path_type=Path), help="Every row, as JSON.")
 @click.option("--markdown", is_flag=True, help="Print the table as docs/gpu-measurements.md has it.")
 def main(
-    models: str, dtypes: str, kinds: str, scale: str, cache: Path, output: Path | None, markdown: bool
+    models: str,
+    dtypes: str,
+    kinds: tuple[str, ...],
+    scale: str,
+    cache: Path,
+    output: Path | None,
+    markdown: bool,
 ) -> None:
     """Count launches and bytes of both compilers; fails where a graph moves more than 1.1x of Inductor's."""
-    cases = [(m, d, scale, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds.split(",")]
+    cases = [(m, d, scale, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds]
     rows: list[Row] = []
     failed: list[str] = []
     for case in track(cases, "compiling", console=Console(stderr=True)):

@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from benchmarks.gpu_static import compile_missing, job_of, lowering_for, modules_of, text_of, unit_of
 from benchmarks.gpu_traffic import calls_of
+from benchmarks.kinds import KINDS, kinds_of
 from benchmarks.models import BY_NAME, DTYPES
 from tilewright.targets.gpu_triton.compiler import compile_job
 from tilewright.targets.gpu_triton.kernel import TritonKernel, TritonUnit
@@ -199,17 +200,24 @@ def _table(rows: Sequence[Row], above: float) -> Table:
 @click.command()
 @click.option("--models", default=",".join(BY_NAME), help="Names of benchmarks/models.py.")
 @click.option("--dtypes", default=",".join(DTYPES))
-@click.option("--kinds", default="inference,training", help="Which graphs: inference, training or both.")
+@click.option("--kinds", default=",".join(KINDS), callback=kinds_of, help="Which graphs.")
 @click.option("--scale", default="slim", type=click.Choice(["slim", "bench", "tiny"]))
 @click.option("--target", default="sm_90", help="An NVIDIA row of targets/gpu_triton/architectures.py.")
 @click.option("--above", default=1.0, show_default=True, help="Show kernels whose ratio is above.")
 @click.option("--workers", default=2, help="Processes that compile.")
 @click.option("--cache", default=Path("build/gpu_static"), type=click.Path(path_type=Path))
 def main(
-    models: str, dtypes: str, kinds: str, scale: str, target: str, above: float, workers: int, cache: Path
+    models: str,
+    dtypes: str,
+    kinds: tuple[str, ...],
+    scale: str,
+    target: str,
+    above: float,
+    workers: int,
+    cache: Path,
 ) -> None:
     """Compare what kernels issue with what they move, and print those that issue longer."""
-    cases = [(m, d, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds.split(",")]
+    cases = [(m, d, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds]
     rows: list[Row] = []
     for model, dtype, kind in track(cases, "cases", console=Console(stderr=True)):
         for module in modules_of(model, dtype, scale, kind == "training", lowering_for(target)):

@@ -30,6 +30,7 @@ from torch.utils._pytree import tree_leaves
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
+from benchmarks.kinds import KINDS, kinds_of
 from benchmarks.models import BY_NAME, DTYPES, load
 from tilewright.dialects.diagnostics import TilewrightError
 from tilewright.dialects.index_expr import Var
@@ -286,7 +287,7 @@ def kept_rows(output: Path) -> list[Row]:
 @click.option("--targets", default=",".join(TARGETS), help="Rows of targets/gpu_triton/architectures.py.")
 @click.option("--dtypes", default=",".join(DTYPES))
 @click.option("--scale", default="slim", type=click.Choice(["slim", "bench", "tiny"]))
-@click.option("--kinds", default="inference,training", help="Which graphs: inference, training or both.")
+@click.option("--kinds", default=",".join(KINDS), callback=kinds_of, help="Which graphs.")
 @click.option("--workers", default=2, help="Processes that compile.")
 @click.option("--cache", default=Path("build/gpu_static"), type=click.Path(path_type=Path))
 @click.option(
@@ -302,14 +303,14 @@ def main(
     targets: str,
     dtypes: str,
     scale: str,
-    kinds: str,
+    kinds: tuple[str, ...],
     workers: int,
     cache: Path,
     output: Path | None,
     resume: bool,
 ) -> None:
     """Compile the kernels of the demo models, forward and backward, and print what they use."""
-    cases = [(m, d, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds.split(",")]
+    cases = [(m, d, k) for m in models.split(",") for d in dtypes.split(",") for k in kinds]
     rows = kept_rows(output) if output is not None and resume else []
     done = {(row.model, row.target) for row in rows}
     for model, dtype, kind in track(cases, "cases", console=Console(stderr=True)):

@@ -69,6 +69,24 @@ def test_roundings_that_stay(ops: str) -> None:
     ]
 
 
+def test_what_is_stored_as_a_half_is_that_half() -> None:
+    """Others read it, and compare with what they make of it."""
+    text = f"""func.func @main(%x: {F32}) -> ({BF16}, {F32}) {{
+      %r, %s = tk.kernel [8] ins(%x : {F32}) -> ({BF16}, {F32}) {{
+      ^bb0(%a: {F32}, %p: {BF16}, %o: {F32}):
+        %w = tk.load %a[d0] : {F32} -> f32
+        %n = arith.truncf %w : f32 to bf16
+        tk.store %n, %p[d0] : bf16, {BF16}
+        %v = arith.extf %n : bf16 to f32{STORE}
+      }}
+      func.return %r, %s : {BF16}, {F32}
+    }}"""
+    module = Parser(new_context(), text).parse_module()
+    kernel = next(op for op in module.walk() if isinstance(op, KernelOp))
+    simplify_body(kernel)
+    assert names(kernel) == ["load", "truncf", "store", "extf", "store"]
+
+
 WHOLE = {
     "narrowed again": "%e = arith.extf %w : f32 to f64\n%v = arith.truncf %e {tk.rounded} : f64 to f32",
     "times one": "%1 = arith.constant 1.0 : f32\n%v = arith.mulf %w, %1 : f32",
