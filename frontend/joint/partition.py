@@ -7,7 +7,7 @@ What is kept of attention that the program writes out: `recomputed_weights.py`; 
 `recomputed_masks.py`; of repetitions: `repetitions.py`; of positions: `counted_positions.py`; of windows:
 `recomputed_windows.py`; of constants that a few numbers change: `recomputed_selections.py`; of what is
 divided: `kept_whole.py`; of what has an extreme: `kept_extremes.py`; of inputs that the program writes:
-`mutated_inputs.py`.
+`mutated_inputs.py`. Views in a row become one before products are looked for: `unit_axes.py`.
 """
 
 from __future__ import annotations
@@ -54,6 +54,7 @@ _ATTENTION: tuple[Any, ...] = (
 """What torch chooses for GPUs; among what they return are a seed and an offset, of these types."""
 _SEEDS = (torch.int64, torch.uint64)
 _ATTENTION_OF_CPUS = torch.ops.aten._scaled_dot_product_flash_attention_for_cpu.default
+"""It has no seed: torch gives dropout on CPUs another operator."""
 
 
 def partition(

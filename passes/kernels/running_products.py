@@ -15,6 +15,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.contraction import Contraction
 
+from .body import erase_unread
+
 
 def running_sums(products: Sequence[Contraction]) -> Mapping[SSAValue, Sequence[Contraction]]:
     """The sums of the products of a kernel that are one tile each, and the products that each adds up."""
@@ -31,7 +33,7 @@ def add_products_first(products: Sequence[Contraction]) -> None:
     """Let sums in f32 of several products, and of what else, begin with the products: `(x + a b) + c d`."""
     made = {p.reduce.result for p in products}
     for op in [op for op in ops_of(_block(products)) if isinstance(op, arith.AddfOp)]:
-        if op.parent is None or op.result.type != f32 or _inner(op.result) is not None:
+        if op.result.type != f32 or _inner(op.result) is not None:
             continue
         terms = _terms(op)
         terms.sort(key=lambda value: value not in made)
@@ -43,7 +45,7 @@ def add_products_first(products: Sequence[Contraction]) -> None:
                 Rewriter.insert_op(added, InsertPoint.before(op))
                 total = added.result
             op.result.replace_all_uses_with(total)
-            Rewriter.erase_op(op)
+    erase_unread(_block(products))
 
 
 def _terms(op: arith.AddfOp) -> list[SSAValue]:

@@ -106,7 +106,6 @@ def _joined(value: OpResult, kernel: KernelOp, most: int) -> KernelOp | str | No
     simplify_body(made)
     if products := _of_halves(made):
         add_products_first(products)
-        simplify_body(made)
     if (why := _drawback(made, most)) is not None:
         made.erase()
         return why
