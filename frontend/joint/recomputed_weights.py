@@ -32,6 +32,9 @@ from .joint_nodes import call_like, forward_nodes, make_again
 
 _ATEN = torch.ops.aten
 _CAST = torch.ops.prims.convert_element_type.default
+_PRODUCTS = (_ATEN.mm.default, _ATEN.bmm.default)
+_SCORES = dict.fromkeys(_PRODUCTS, 0) | {_ATEN.addmm.default: 1, _ATEN.baddbmm.default: 1}
+"""Products that scores are made by, and which argument is their first factor."""
 _VIEWS = (_ATEN.view.default, _ATEN._unsafe_view.default, _ATEN.reshape.default)
 _SAME = (*_VIEWS, _CAST, _ATEN.expand.default, _ATEN.alias.default, _ATEN.clone.default)
 """What leaves each number where it is, or rounds it."""
@@ -55,7 +58,7 @@ class _Attention:
 def recompute_weights(joint: GraphModule, num_fwd_outputs: int) -> None:
     """Say of each such attention in a joint graph what is kept."""
     forward = forward_nodes(joint, num_fwd_outputs)
-    for product in list(joint.graph.find_nodes(op="call_function", target=_ATEN.bmm.default)):
+    for product in [node for node in joint.graph.nodes if node.target in _PRODUCTS]:
         if product not in forward or (found := _attention(product, forward)) is None:
             continue
         sums = list(_row_sums(found))
@@ -162,10 +165,11 @@ def _fits(factor: Node) -> bool:
 def _scores(shifted: Node) -> list[Node] | None:
     """What leads from the one product of rows and columns to `shifted`, number by number."""
     sides, order = _sizes(shifted)[-2:], _before(shifted)
-    scores = [n for n in order if n.target is _ATEN.bmm.default]
-    if any(size in (0, 1) for size in sides) or len(scores) != 1 or _sizes(scores[0])[-2:] != sides:
+    scores = [n for n in order if n.target in _SCORES and _sizes(n)[-2:] == sides]
+    if any(size in (0, 1) for size in sides) or len(scores) != 1:
         return None
-    return _between(scores, order, sides) if _fits(scores[0].args[0]) else None  # type: ignore[arg-type]
+    first = scores[0].args[_SCORES[scores[0].target]]
+    return _between(scores, order, sides) if _fits(first) else None  # type: ignore[arg-type]
 
 
 def _drawn(way: _Way) -> list[Node] | None:
@@ -190,7 +194,7 @@ def _before(last: Node) -> list[Node]:
             value = node.meta.get("val")
             if (
                 isinstance(value, torch.Tensor)
-                and node.target is not _ATEN.bmm.default
+                and node.target not in _SCORES
                 and node.op == "call_function"
             ):
                 todo += [(n, False) for n in node.all_input_nodes]
@@ -241,22 +245,22 @@ def _to_product(gradient: Node, found: _Attention) -> _Way | None:
     for way in _ways(gradient):
         ours, theirs = way.dropped, found.dropped
         same = ours is theirs if ours is None or theirs is None else ours.is_by(theirs)
-        if same and _is(way.source, _ATEN.bmm.default) and _is_turned(way.source.args[1], found.values):
+        if same and way.source.target in _PRODUCTS and _is_turned(way.source.args[1], found.values):
             return way
     return None
 
 
 def _is_turned(node: Any, values: Node) -> bool:
-    if not _is(node, _ATEN.permute.default) or list(node.args[1]) != [0, 2, 1]:
+    if not _is(node, _ATEN.permute.default) or node.args[0] is not values:
         return False
-    return node.args[0] is values
+    return list(node.args[1]) in ([1, 0], [0, 2, 1])
 
 
 def _widened(joint: GraphModule, out: Node) -> Node:
     """The result before it is rounded, which `out` is made of from here on."""
     with joint.graph.inserting_before(out):
         call = partial(call_like, joint, out)
-        wide = call(_ATEN.bmm.default, *(call(_CAST, factor, torch.float32) for factor in out.args))
+        wide = call(out.target, *(call(_CAST, factor, torch.float32) for factor in out.args))
         rounded = call(_CAST, wide, out.meta["val"].dtype)
     out.replace_all_uses_with(rounded)
     joint.graph.erase_node(out)

@@ -151,9 +151,23 @@ def summed_by_letters(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return torch.einsum("bhij,bhjd->bhid", weights, v)
 
 
+def added_to_slopes(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """As by Bloom: a bias of each head is added to scores where they are made."""
+    slopes = (torch.arange(75) * 0.01).expand(q.shape[0] * q.shape[1], 1, -1).to(q.dtype)
+    q, k, v = (t.flatten(0, 1) for t in (q, k, v))
+    scores = torch.baddbmm(slopes, q, k.transpose(1, 2), beta=0.5, alpha=0.25)
+    return (scores.softmax(-1, dtype=torch.float32).to(v.dtype) @ v).unflatten(0, (2, 3))
+
+
 @pytest.mark.parametrize(
     ("function", "shared"),
-    [(written_out, False), (of_halves, False), (of_halves, True), (summed_by_letters, False)],
+    [
+        (written_out, False),
+        (of_halves, False),
+        (of_halves, True),
+        (summed_by_letters, False),
+        (added_to_slopes, False),
+    ],
 )
 def test_gradients_need_no_weights(function: Any, shared: bool) -> None:
     """One kernel forward; sums of rows, the gradient of queries, and those of keys and values backward.
@@ -179,6 +193,28 @@ def test_gradients_need_no_weights(function: Any, shared: bool) -> None:
     assert int(backward.arena_bytes) <= 4 * 2 * 3 * (71 + 75 * 24) + 128
     if not shared:
         assert [sum(graph.kernels.values()) for graph in (forward, backward)] == [1, 2]
+
+
+def test_gradients_of_one_head_without_a_batch_need_no_weights() -> None:
+    """With a bias that is a product, too, but of other sizes."""
+
+    def one_head(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        bias = (k[:, :3] @ v[:3, :1]).T.detach()
+        return torch.addmm(bias, q, k.T, alpha=0.25).softmax(-1) @ v
+
+    inputs = [t[0, 0] for t in heads(75, 75)]
+
+    def gradients(dtype: torch.dtype, function: Any) -> list[Tensor]:
+        leaves = [t.to(dtype).requires_grad_() for t in inputs]
+        out = function(*leaves)
+        return [out, *torch.autograd.grad(out.square().sum(), leaves)]
+
+    found, wanted = (gradients(torch.bfloat16, f) for f in (compiled(one_head), one_head))
+    assert (verdict := judge(found, wanted, gradients(torch.float64, one_head))), verdict.why
+    torch._dynamo.reset()
+    leaves = [t.detach().clone().requires_grad_() for t in inputs]
+    for graph in tilewright.explain(one_head, *leaves, options=OPTIONS).graphs:
+        assert int(graph.arena_bytes) < 2 * 75 * 75
 
 
 def test_gradients_of_repeated_keys_are_summed_where_they_are_made() -> None:
