@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
-from zlib import crc32
 
 import pytest
+from long_tests import long_tests
 
 if TYPE_CHECKING:
     from emulated_gpu import EmulatedGpu
@@ -98,29 +96,6 @@ def pytest_configure(config: pytest.Config) -> None:
     config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
-def long_tests() -> Callable[[str], bool]:
-    """Whether long_tests.txt leaves a node id to `make test-long`."""
-    lines = (Path(__file__).parent / "long_tests.txt").read_text().splitlines()
-    named: list[str] = []
-    parts: list[tuple[re.Pattern[str], int]] = []
-    for line in lines:
-        if line and not line.startswith("#"):
-            name, _, kept = line.partition(" but 1 in ")
-            pattern = re.escape(f"test/{name}").replace(r"\*", ".*")
-            if kept:
-                parts.append((re.compile(pattern), int(kept)))
-            else:
-                named.append(pattern)
-    whole = re.compile("|".join(named))
-
-    def is_long(node: str) -> bool:
-        if whole.fullmatch(node):
-            return True
-        return any(pattern.fullmatch(node) and crc32(node.encode()) % n for pattern, n in parts)
-
-    return is_long
-
-
 def pytest_collection_finish() -> None:
     """What is imported by now stays, and compiles make much that does not: a tenth of the time went to gc."""
     gc.freeze()
@@ -134,9 +109,9 @@ def pytest_unconfigure() -> None:
 
 @pytest.hookimpl(tryfirst=True)  # before pytest looks at the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    is_long = long_tests()
+    long = long_tests([item.nodeid for item in items])
     for item in items:
-        if is_long(item.nodeid):
+        if item.nodeid in long:
             item.add_marker("long")
     marked = [item for item in items if item.get_closest_marker("gpu") is not None]
     if not marked:

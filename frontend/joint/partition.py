@@ -3,10 +3,10 @@
 torch would save the state of the generator around each random operator that a checkpoint recomputes: an
 operator on a function, which no graph of ours holds. So a seed is drawn before, and kept; from it both passes
 draw the same numbers. Seeds of attention with dropout are kept, too; without, it draws none (`stand_ins.py`).
-What is kept of attention that the program writes out: `recomputed_weights.py`; of its masks:
-`recomputed_masks.py`; of repetitions: `repetitions.py`; of positions: `counted_positions.py`; of windows:
-`recomputed_windows.py`; of constants that a few numbers change: `recomputed_selections.py`; of what is
-divided: `kept_whole.py`; of what has an extreme: `kept_extremes.py`; of inputs that the program writes:
+What is kept of attention that the program writes out: `recomputed_weights.py`, `copied_factors.py`; of its
+masks: `recomputed_masks.py`; of repetitions: `repetitions.py`; of positions: `counted_positions.py`; of
+windows: `recomputed_windows.py`; of constants that a few numbers change: `recomputed_selections.py`; of what
+is divided: `kept_whole.py`; of what has an extreme: `kept_extremes.py`; of inputs that the program writes:
 `mutated_inputs.py`. Views in a row become one before products are looked for: `unit_axes.py`.
 """
 

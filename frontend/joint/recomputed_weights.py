@@ -27,6 +27,7 @@ from torch.utils.checkpoint import CheckpointPolicy
 from tilewright.passes.schedule.tiles.chain_blocks import DEEPEST
 
 from ..torch_internals import size_expression
+from .copied_factors import copy_again
 from .dropped_weights import Dropped, dropped
 from .joint_nodes import call_like, forward_nodes, make_again
 
@@ -44,6 +45,8 @@ _SAME = (*_VIEWS, _CAST, _ATEN.expand.default, _ATEN.alias.default, _ATEN.clone.
 class _Attention:
     """Nodes of one."""
 
+    scores: Node
+    """The product."""
     out: Node
     values: Node
     weights: Node
@@ -58,6 +61,7 @@ class _Attention:
 def recompute_weights(joint: GraphModule, num_fwd_outputs: int) -> None:
     """Say of each such attention in a joint graph what is kept."""
     forward = forward_nodes(joint, num_fwd_outputs)
+    factors = list[Node]()
     for product in [node for node in joint.graph.nodes if node.target in _PRODUCTS]:
         if product not in forward or (found := _attention(product, forward)) is None:
             continue
@@ -65,12 +69,14 @@ def recompute_weights(joint: GraphModule, num_fwd_outputs: int) -> None:
         if not sums:
             continue
         wide = _widened(joint, found.out)
+        factors += (*_factors(found.scores), found.values)
         for total, gradient, views in sums:
             _replace(joint, wide, total, gradient, views)
         for node in found.between:
             make_again(node)
         for node in (*found.kept, wide):
             node.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+    copy_again(factors)
 
 
 def _is(node: Any, target: Any) -> bool:
@@ -127,7 +133,7 @@ def _attention(out: Node, forward: set[Node]) -> _Attention | None:
         user.op == "output" or (user in forward and user not in known) for n in nodes for user in n.users
     ):
         return None
-    return _Attention(out, values, weights, (peak, total), nodes, way.dropped)
+    return _Attention(scores[0], out, values, weights, (peak, total), nodes, way.dropped)
 
 
 @dataclass(frozen=True)
@@ -168,8 +174,12 @@ def _scores(shifted: Node) -> list[Node] | None:
     scores = [n for n in order if n.target in _SCORES and _sizes(n)[-2:] == sides]
     if any(size in (0, 1) for size in sides) or len(scores) != 1:
         return None
-    first = scores[0].args[_SCORES[scores[0].target]]
-    return _between(scores, order, sides) if _fits(first) else None  # type: ignore[arg-type]
+    return _between(scores, order, sides) if _fits(_factors(scores[0])[0]) else None
+
+
+def _factors(product: Node) -> list[Node]:
+    first = _SCORES[product.target]  # type: ignore[index]
+    return list(product.args[first : first + 2])  # type: ignore[arg-type]
 
 
 def _drawn(way: _Way) -> list[Node] | None:
@@ -192,11 +202,7 @@ def _before(last: Node) -> list[Node]:
             seen.add(node)
             todo.append((node, True))
             value = node.meta.get("val")
-            if (
-                isinstance(value, torch.Tensor)
-                and node.target not in _SCORES
-                and node.op == "call_function"
-            ):
+            if isinstance(value, torch.Tensor) and node.target not in _SCORES and node.op == "call_function":
                 todo += [(n, False) for n in node.all_input_nodes]
     return order
 
