@@ -16,6 +16,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
+from ..kernels.chains import find_chain
 from ..memory.layouts import Layout, dense
 from ..memory.views import behind, keeps_elements, layout_behind, layout_shown, part_layout, view_layout
 from ..rewrite import skip
@@ -44,7 +45,8 @@ class StoreOperandsPass(ModulePass):
     `[1, 512]`, say, of which four heads of a cache get a part each, is stored as `[1, 4, 1, 128]`, straight
     in its place. Other kernels that read the result read it where it now is. Left alone is what other ops
     read as it is, and what stays contiguous along no dimension: the copy takes less time than such stores.
-    Rows that are dealt out to a few others (`pixel_unshuffle`) are stored, and read with gaps.
+    Rows that are dealt out to a few others (`pixel_unshuffle`) are stored, and read with gaps. A chain of
+    products stores its tiles along either side: the gradients of packed queries, keys and values, in place.
     """
 
     name = "store-operands"
@@ -65,7 +67,7 @@ class StoreOperandsPass(ModulePass):
 def _store_operand(reshape: ReshapeOp) -> None:
     root, views = behind(reshape.result, keeps_elements)
     if isinstance(root.owner, KernelOp) and _is_copied(root, views):
-        _store_view(root, views, layout_behind(views, dense(sizes_of(reshape.result))))
+        _store_view(root, views, dense(sizes_of(reshape.result)))
 
 
 def _store_piece(concat: ConcatOp, number: int, start: Expr) -> None:
@@ -76,20 +78,40 @@ def _store_piece(concat: ConcatOp, number: int, start: Expr) -> None:
         return
     place = part_layout(concat, number, start, dense(sizes_of(concat.result)))
     if layout_behind(views, place) is None:
-        _store_view(root, views, layout_shown(views, dense(sizes_of(root))))
+        _store_view(root, views, place)
 
 
-def _store_view(root: SSAValue, views: list[Operation], rows: Layout | None) -> None:
-    """`rows`: a layout in which the dimensions of rows stay rows if the kernel stores the last view."""
+def _store_view(root: SSAValue, views: list[Operation], place: Layout) -> None:
+    """Store the first of `views`, which is the last one; `place`: how it lies then."""
     kernel = root.owner
     assert isinstance(kernel, KernelOp)
-    if not (_dealt_out(root, views) if rows is None else rows.strides[-1] == ONE):
+    if not _stores_along_rows(root, views, place):
         return skip(kernel, "a view of its result is copied: it would not store along rows", root)
     views.reverse()
     if other_readers(root, views):
         return skip(kernel, "a view of its result is copied: other ops read the result as it is", root)
     if not store_view(root, views):
         return skip(kernel, "a view of its result is copied: its kernel cannot store it", root)
+
+
+def _stores_along_rows(root: SSAValue, views: Sequence[Operation], place: Layout) -> bool:
+    """Whether rows of `root` are rows, or nearly, where the first of `views` lies as `place`.
+
+    Tiles that a chain of products has made are stored along either side.
+    """
+    whole = dense(sizes_of(root))
+    kernel = root.owner
+    assert isinstance(kernel, KernelOp)
+    chained = find_chain(kernel.body.block) is not None
+    sides = {ONE, whole.sizes[-1]} if chained else {ONE}
+    for first in range(len(views) + 1):
+        here, there = layout_shown(views[first:], whole), layout_behind(views[:first], place)
+        if here is not None and there is not None:
+            strides = zip(here.sizes, here.strides, there.strides, strict=True)
+            if any(size != ONE and old in sides and new == ONE for size, old, new in strides):
+                return True
+            break
+    return layout_behind(views, place) is None and _dealt_out(root, views)
 
 
 def _dealt_out(root: SSAValue, views: Sequence[Operation]) -> bool:

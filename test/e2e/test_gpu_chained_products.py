@@ -204,6 +204,34 @@ def test_gradients_need_no_weights(function: Any, shared: bool) -> None:
         assert [sum(graph.kernels.values()) for graph in (forward, backward)] == [1, 2]
 
 
+def chunks(packed: Tensor) -> list[Tensor]:
+    return [t.unflatten(2, (3, 24)).transpose(1, 2) for t in packed.chunk(3, -1)]
+
+
+def heads_apart(packed: Tensor) -> tuple[Tensor, ...]:
+    return packed.unflatten(2, (3, 3, 24)).unbind(2)
+
+
+@pytest.mark.parametrize(("parts", "attention"), [(chunks, summed_by_letters), (heads_apart, behind_rows)])
+def test_gradients_of_packed_heads_are_stored_in_their_place(parts: Any, attention: Any) -> None:
+    """Batches and heads are one dimension of each gradient; of that of keys, rows lie along another side."""
+    packed = floats(2, 71, 3 * 3 * 24, seed=3).bfloat16()
+
+    def gradients(run: Any, dtype: torch.dtype) -> list[Tensor]:
+        leaf = packed.to(dtype).requires_grad_()
+        out = run(leaf)
+        return [out, *torch.autograd.grad(out.square().sum(), leaf)]
+
+    def function(packed: Tensor) -> Tensor:
+        return attention(*parts(packed))
+
+    found, wanted = (gradients(f, torch.bfloat16) for f in (compiled(function), function))
+    assert (verdict := judge(found, wanted, gradients(function, torch.float64))), verdict.why
+    torch._dynamo.reset()
+    graphs = tilewright.explain(function, packed.clone().requires_grad_(), options=OPTIONS).graphs
+    assert [sum(graph.kernels.values()) for graph in graphs] == [1, 2]
+
+
 def test_gradients_of_one_head_without_a_batch_need_no_weights() -> None:
     """With a bias that is a product, too, but of other sizes."""
 
