@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import i8
@@ -39,6 +39,53 @@ def evaluate(expr: Expr, places: Places, xp: Any) -> Any:
     return total
 
 
+def visited(op: LoadOp | StoreOp, buffer: Array, sizes: Sequence[int], machine: Machine) -> Array | None:
+    """A view of the elements of `buffer` that an access without a mask visits at the points of a grid.
+
+    `sizes`: of the grid, none of them 0. None where strides do not say it: of subscripts that are not linear,
+    or that are data, and of torch. Raises IndexError.
+    """
+    if not machine.arrays.is_numpy:
+        return None
+    start: list[slice] = []
+    strides = [0] * len(sizes)
+    for expr, size, stride in zip(op.map.exprs, buffer.shape, buffer.strides, strict=True):
+        linear = _linear(expr, len(sizes), machine)
+        if linear is None:
+            return None
+        first, steps = linear
+        ends = [step * (count - 1) for step, count in zip(steps, sizes, strict=True)]
+        least, most = (first + sum(pick(end, 0) for end in ends) for pick in (min, max))
+        if least < 0 or most >= size:
+            raise _left(op, size, f"{least} to {most}")
+        start.append(slice(first, None))
+        strides = [whole + step * stride for whole, step in zip(strides, steps, strict=True)]
+    return machine.xp.lib.stride_tricks.as_strided(buffer[(*start, ...)], tuple(sizes), tuple(strides))
+
+
+def _linear(expr: Expr, rank: int, machine: Machine) -> tuple[int, list[int]] | None:
+    """The value at the origin of a grid, and the step along each axis."""
+    first, steps = 0, [0] * rank
+    for monomial, c in expr.terms:
+        axis = None
+        for atom in monomial:
+            if not isinstance(atom, Var) or atom.kind == "i" or (atom.kind == "d" and axis is not None):
+                return None
+            if atom.kind == "d":
+                axis = atom.index
+            else:
+                c *= machine.symbols[atom]
+        if axis is None:
+            first += c
+        else:
+            steps[axis] += c
+    return first, steps
+
+
+def _left(op: LoadOp | StoreOp, size: int, where: object) -> IndexError:
+    return IndexError(f"{op.name} [{op.map.text.data}] leaves a dimension of size {size}: {where}")
+
+
 def _subscripts(
     op: LoadOp | StoreOp, places: Places, active: Array, buffer: Array, machine: Machine
 ) -> tuple[Array, ...]:
@@ -48,9 +95,15 @@ def _subscripts(
         index = machine.arrays.asarray(evaluate(expr, places, machine.xp), machine.xp.int64)
         index = machine.xp.where(active, index, machine.arrays.asarray(0, machine.xp.int64))
         if bool(((index < 0) | (index >= size)).any()) and bool(active.any()):
-            raise IndexError(f"{op.name} [{op.map.text.data}] leaves a dimension of size {size}: {index}")
+            raise _left(op, size, index)
         found.append(index)
     return tuple(found)
+
+
+def loaded_dtype(op: LoadOp, machine: Machine) -> Any:
+    """What a load's result is in."""
+    element = element_type_of(op.result)
+    return machine.xp.int8 if element == i8 else machine.arrays.dtype(element)
 
 
 def read(
@@ -58,7 +111,7 @@ def read(
 ) -> Array:
     """The elements of `buffer`; `other`, or 0, where `active` is false."""
     arrays = machine.arrays
-    dtype = machine.xp.int8 if element_type_of(op.result) == i8 else arrays.dtype(element_type_of(op.result))
+    dtype = loaded_dtype(op, machine)
     if other is None:
         other = arrays.asarray(0, dtype)
     if not bool(active.any()):

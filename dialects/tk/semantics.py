@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from math import inf
 from typing import Any
 
@@ -20,7 +20,7 @@ from .compute import LOG_ADD_EXP, ArgReduceOp, ReduceOp, ScanOp
 from .domain import axes_of_exprs
 from .group import GroupOp
 from .kernels import FuncOp, KernelOp
-from .memory import evaluate, failed, read, write
+from .memory import evaluate, failed, loaded_dtype, read, visited, write
 from .moments import MomentsOp
 from .scheduled import run_scheduled
 from .semantics_scalar import COMBINE, run_scalar
@@ -94,26 +94,40 @@ class Grid:
     def _with_dynamic(self, dynamic: Sequence[Array]) -> dict[Var, Any]:
         return {**self.places, **{Var("i", n): value for n, value in enumerate(dynamic)}}
 
-    def _active(self, axes: Sequence[int], operands: Sequence[Array], mask: Array | None) -> Array:
-        """The mask over all points that an access visits."""
+    def _points(self, axes: Collection[int], operands: Sequence[Array]) -> list[int]:
+        """The shape of all points that an access visits."""
         shape = [self.sizes[a] if a in axes else 1 for a in range(self.rank)]
         for operand in operands:
             shape = [max(n, m) if m != 1 else n for n, m in zip(shape, operand.shape, strict=True)]
-        everywhere = self.machine.arrays.full(shape, True, self.machine.xp.bool)
+        return shape
+
+    def _active(self, points: Sequence[int], mask: Array | None) -> Array:
+        everywhere = self.machine.arrays.full(points, True, self.machine.xp.bool)
         return everywhere if mask is None else everywhere & mask
 
     def _load(self, op: LoadOp, args: list[Any]) -> Array:
         count = len(op.dynamic)
         dynamic, rest = args[1 : 1 + count], args[1 + count :]
+        points = self._points(axes_of_exprs(op.map.exprs), [*dynamic, *rest])
+        if not rest and 0 not in points:
+            view = visited(op, args[0], points, self.machine)
+            if view is not None:
+                with self.machine.quiet():
+                    return view.astype(loaded_dtype(op, self.machine), order="C")
         mask, other = (rest[0], rest[1]) if rest else (None, None)
-        active = self._active(sorted(axes_of_exprs(op.map.exprs)), [*dynamic, *rest], mask)
+        active = self._active(points, mask)
         return read(op, args[0], self._with_dynamic(dynamic), active, other, self.machine)
 
     def _store(self, op: StoreOp, args: list[Any]) -> None:
         count = len(op.dynamic)
         dynamic, rest = args[2 : 2 + count], args[2 + count :]
-        axes = sorted(axes_of_exprs(op.map.exprs).union(op.over))
-        active = self._active(axes, [args[0], *dynamic, *rest], rest[0] if rest else None)
+        points = self._points(axes_of_exprs(op.map.exprs).union(op.over), [args[0], *dynamic, *rest])
+        if not rest and op.combine is None and 0 not in points:
+            view = visited(op, args[1], points, self.machine)
+            if view is not None and all(n == 1 or step for n, step in zip(points, view.strides, strict=True)):
+                view[...] = self.machine.arrays.cast(args[0], args[1].dtype)
+                return
+        active = self._active(points, rest[0] if rest else None)
         write(op, args[1], self._with_dynamic(dynamic), active, args[0], self.machine)
 
     def _spread(self, value: Array, axes: Sequence[int]) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Any, Literal
 
@@ -75,9 +76,14 @@ def arguments(entry: Entry, case: Case, sizes: Sequence[Sequence[int]]) -> list[
         if parameter.element is None:
             made.append(case.values.get(parameter.symbol, 1) if parameter.symbol is not None else 1)
         else:
-            rng = np.random.default_rng([case.seed, index])
-            made.append(draw(rng, parameter.element, shape, case))
+            made.append(_drawn(index, parameter.element, tuple(shape), case).copy())
     return made
+
+
+@lru_cache(maxsize=32)
+def _drawn(index: int, element: Attribute, sizes: tuple[int, ...], case: Case) -> Any:
+    """Of parameter `index`; a module is run on the same inputs after each pass."""
+    return draw(np.random.default_rng([case.seed, index]), element, sizes, case)
 
 
 def sizes_of_parameters(entry: Entry, case: Case) -> list[list[int]]:

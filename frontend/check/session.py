@@ -211,6 +211,8 @@ class SemanticCheck:
         self.before = self.module.clone()
 
     def __call__(self, run: PassRun, module: ModuleOp) -> None:
+        if module.is_structurally_equivalent(self.before):
+            return
         mismatch, costly = self.baseline.check(module)
         if costly:
             self.notes.append(f"after {run.index} {run.spec}: too costly to interpret: {costly[0]} ...")
