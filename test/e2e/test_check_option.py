@@ -39,7 +39,7 @@ def test_every_pass_and_the_compiled_code_are_checked(caplog: pytest.LogCaptureF
         torch.testing.assert_close(compiled(x), model(x))
     (line,) = [r.getMessage() for r in caplog.records if r.name == "tilewright.check"]
     assert "kept its meaning (compiled: 5 inputs)" in line
-    assert int(re.findall(r"(\d+) comparisons", line)[0]) >= 100
+    assert int(re.findall(r"(\d+) comparisons", line)[0]) >= 50  # after each pass that changes something
 
 
 def test_a_wrong_pass_is_named_and_leaves_a_repro(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Collection
 from pathlib import Path
 from zlib import crc32
@@ -26,5 +27,10 @@ def long_tests(nodes: Collection[str]) -> set[str]:
     long = {node for node in nodes if whole.fullmatch(node)}
     others = sorted((node for node in nodes if node not in long), key=lambda node: crc32(node.encode()))
     for pattern, kept in counted:
-        long.update([node for node in others if pattern.fullmatch(node)][kept:])
+        seen = Counter[str]()
+        for node in filter(pattern.fullmatch, others):
+            function = node.partition("[")[0]
+            seen[function] += 1
+            if seen[function] > kept:
+                long.add(node)
     return long
