@@ -34,6 +34,14 @@ def nothing_stays_registered() -> Iterator[None]:
         table.added.update(added)
 
 
+@pytest.fixture(autouse=True)
+def random_numbers_of_its_own() -> None:
+    """Whatever ran before it, a test draws the same numbers."""
+    torch = sys.modules.get("torch")
+    if torch is not None:
+        torch.manual_seed(0)
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """What fixtures of a whole module added goes with the module."""
@@ -70,7 +78,6 @@ def gpu(cuda_stand_in: StandIn, monkeypatch: pytest.MonkeyPatch) -> Iterator[Emu
     from emulated_gpu import emulated_gpu
 
     torch._dynamo.reset()
-    torch.manual_seed(0)  # pyright: ignore[reportUnknownMemberType]
     with emulated_gpu(cuda_stand_in, monkeypatch) as found:
         yield found
 
