@@ -4,7 +4,8 @@
     run_pipeline(ctx, module, passes, hooks=[check])
 
 The module as it was given is run once per case, in its own types and in float64; so is every
-module after it that differs from the one before. The first pass whose module disagrees is guilty, and ChangedMeaning says so.
+module after it that differs from the one before. The first pass whose module disagrees is guilty,
+and ChangedMeaning says so.
 """
 
 from __future__ import annotations
