@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from math import inf
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -100,8 +99,7 @@ class Fuser:
     def of(cls, block: Block, options: FusePass) -> Fuser:
         """With nothing known of the kernels yet."""
         bodies = Bodies(scans_join=options.far, column=options.column, parts=options.far)
-        together = SizesTogether(bodies, inf if remarks_wanted() else options.max_ops)
-        return cls(block, options, bodies, together, options.hold_back)
+        return cls(block, options, bodies, SizesTogether(bodies), options.hold_back)
 
     def run(self) -> None:
         self._walk()

@@ -3,54 +3,60 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from math import inf
 
 from xdsl.ir import SSAValue
 
-from tilewright.dialects.ir_access import operands_of
+from tilewright.dialects.ir_access import operands_of, ops_of, type_of
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..kernels.body import simplify_body
 from .contents import Bodies, Contents
 
 
-def distinct_ops(first: KernelOp, second: KernelOp, most: float = inf) -> int:
-    """How many ops both have together, where those that compute the same from the same operands are one.
-
-    Axes count by their numbers, which may stand for others in the other kernel: a size, not a proof.
-    Where there are more than `most`, only so many are counted that this is known.
-    """
-    seen: dict[tuple[object, ...], tuple[SSAValue, ...]] = {}
-    meant: dict[SSAValue, SSAValue] = {}
-    for kernel in (first, second):
-        meant.update(zip(kernel.sources, kernel.operands, strict=True))
-        for op in kernel.body.block.ops:
-            attributes = frozenset((*op.properties.items(), *op.attributes.items()))
-            operands = tuple(meant.get(value, value) for value in operands_of(op))
-            key = (type(op), operands, attributes, tuple(result.type for result in op.results))
-            known = seen.setdefault(key, tuple(op.results))
-            meant.update(zip(op.results, known, strict=True))
-            if len(seen) > most:
-                return len(seen)
-    return len(seen)
-
-
 @dataclass
 class SizesTogether:
-    """`distinct_ops` of pairs that are met again while neither changes, as readers of a long kernel are."""
+    """How many ops two kernels have together, where those that compute the same of the same are one.
+
+    Axes count by their numbers, which may stand for others in the other kernel: a size, not a proof.
+    A kernel is walked once until it changes, however many others it is counted with.
+    """
 
     bodies: Bodies
-    most: float
-    _known: dict[tuple[int, int], tuple[int, Contents, Contents]] = field(
-        default_factory=dict[tuple[int, int], tuple[int, Contents, Contents]]
-    )
-    """By the identity of both contents, which are kept so that it stays theirs."""
+    _numbers: dict[tuple[object, ...], int] = field(default_factory=dict[tuple[object, ...], int])
+    """Of what ops compute: its number stands for it where it is an operand."""
+    _known: dict[KernelOp, _Computed] = field(default_factory=dict[KernelOp, "_Computed"])
 
     def of(self, first: KernelOp, second: KernelOp) -> int:
-        one, other = self.bodies.of(first), self.bodies.of(second)
-        if (known := self._known.get((id(one), id(other)))) is None:
-            known = self._known[id(one), id(other)] = (distinct_ops(first, second, self.most), one, other)
-        return known[0]
+        return len(self._computed_by(first) | self._computed_by(second))
+
+    def _computed_by(self, kernel: KernelOp) -> frozenset[int]:
+        contents, inputs = self.bodies.of(kernel), operands_of(kernel)
+        known = self._known.get(kernel)
+        if known is None or known.contents is not contents or known.inputs != inputs:
+            known = self._known[kernel] = _Computed(contents, inputs, self._number_ops_of(kernel))
+        return known.numbers
+
+    def _number_ops_of(self, kernel: KernelOp) -> frozenset[int]:
+        meant: dict[SSAValue, object] = dict(zip(kernel.sources, operands_of(kernel), strict=True))
+        numbers: set[int] = set()
+        for op in ops_of(kernel.body.block):
+            attributes = frozenset((*op.properties.items(), *op.attributes.items()))
+            operands = tuple([meant.get(value, value) for value in operands_of(op)])
+            key = (type(op), operands, attributes, tuple(map(type_of, op.results)))
+            number = self._numbers.setdefault(key, len(self._numbers))
+            numbers.add(number)
+            for at, result in enumerate(op.results):
+                meant[result] = (number, at)
+        return frozenset(numbers)
+
+
+@dataclass(frozen=True)
+class _Computed:
+    """Holds while a kernel has these contents and inputs."""
+
+    contents: Contents
+    inputs: tuple[SSAValue, ...]
+    numbers: frozenset[int]
 
 
 @dataclass

@@ -15,7 +15,7 @@ from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import element_type_of
 
-from .stored_last import stored_last
+from .stored_last import Loops
 
 _POINTWISE = ("arith", "math")
 _REDUCTIONS = frozenset[type[Operation]]((ReduceOp, MomentsOp, SumExpOp))
@@ -31,7 +31,7 @@ def inplace_pairs(
     all loads have the very subscript of the one store (and its mask, if it has one), and no loop can run
     again over elements already written. The latter holds with a single store, which every load
     precedes; of several for one that uses every axis, in kernels without reductions and where all else that
-    reads the input is done by the loops that store (`stored_last`). Of several
+    reads the input is done by the loops that store (`Loops.store_last`). Of several
     stores one may stand between the loads: it shares with none that are read after it.
     What a check depends on is not changed: of GPU threads that hold an element one stores it.
     Stores at loaded positions have loops of their own, which load again: where one plain store fills what
@@ -44,6 +44,7 @@ def inplace_pairs(
         return [pair for update in _updates(ops, stores) for pair in _updated_in_place(update, ins, outs)]
     order = {op: number for number, op in enumerate(ops)}
     again = any(type(op) in _REDUCTIONS for op in ops)
+    loops = Loops(ops, len(sizes))
     checked = _loads_behind([op for op in ops if isinstance(op, AssertOp)])
     pairs: list[tuple[int, int]] = []
     for o, out in enumerate(outs):
@@ -59,7 +60,7 @@ def inplace_pairs(
             before = all(order[load] < order[store] for load in loads)
             if not before or not checked.isdisjoint(loads):
                 continue
-            if len(stores) > 1 and again and not stored_last(store, loads, len(sizes)):
+            if len(stores) > 1 and again and not loops.store_last(store, loads):
                 continue
             pairs.append((i, o))
     return pairs

@@ -94,8 +94,8 @@ FAULTS = (
     Fault(
         "in-place-several-stores",
         _H + "inplace.py",
-        "if len(stores) > 1 and again and not stored_last(store, loads, len(sizes)):",
-        "if len(stores) > 9 and again and not stored_last(store, loads, len(sizes)):",
+        "if len(stores) > 1 and again and not loops.store_last(store, loads):",
+        "if len(stores) > 9 and again and not loops.store_last(store, loads):",
         "an input is overwritten by one store before the loop of another has read it",
     ),
     Fault(
@@ -108,8 +108,8 @@ FAULTS = (
     Fault(
         "in-place-other-order",
         _H + "stored_last.py",
-        "return arranged(body, range(rank), body.ops) is not None",
-        "return rank > 0 and body is not None",
+        "return arranged(body, range(self.rank), body.ops) is not None",
+        "return self.rank > 0 and body is not None",
         "sums of columns read what the loops that summed rows have overwritten",
     ),
     Fault(

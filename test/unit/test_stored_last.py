@@ -7,7 +7,7 @@ from kernels_harness import changes, kernels_of, module_of
 from xdsl.dialects.builtin import ModuleOp
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.passes.host.stored_last import stored_last
+from tilewright.passes.host.stored_last import Loops
 
 TENSORS = {
     **{"x": "f32 3, 5", "y": "f32 3, 5", "z": "f32 5", "one": "f32 3, 1"},
@@ -78,7 +78,7 @@ def asked(body: str, pair: str, sizes: str = "3, 5") -> tuple[ModuleOp, bool]:
     ops = list(kernel.body.block.ops)
     loads = [op for op in ops if isinstance(op, LoadOp) and op.buffer.name_hint == f"{read}_"]
     (store,) = (op for op in ops if isinstance(op, StoreOp) and op.buffer.name_hint == f"{made}_")
-    return module, stored_last(store, loads, len(kernel.space))
+    return module, Loops(ops, len(kernel.space)).store_last(store, loads)
 
 
 @pytest.mark.parametrize(("body", "pair"), LAST.values(), ids=LAST)
