@@ -138,8 +138,10 @@ def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, mem
     """
     kernel = value.op
     assert isinstance(kernel, KernelOp)
+    if not bodies.of(kernel).may_be_written_out or find_table(value) is not None:
+        return False
     alone = reads_all(kernel, consumer)
-    if find_table(value) is not None or (copy := written_out(kernel)) is None:
+    if (copy := written_out(kernel)) is None:
         return False
     use_results(copy, kernel)
     inlined = alone or vanishes(copy, memory.tile)

@@ -15,6 +15,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.sort import SortOp
 
 from ..kernels.body import reduced_axes
+from .written_out import axes_to_write_out
 
 NEAR = 64
 """Elements so many that they stay in the nearest cache, whichever way they are read."""
@@ -44,6 +45,12 @@ class Contents:
     def uniform(self) -> bool:
         """All that reduce do so over the same axes."""
         return len(self.over) <= 1
+
+    @cached_property
+    def may_be_written_out(self) -> bool:
+        """Whether `written_out` makes a copy without reductions."""
+        kernel = self.block.parent_op()
+        return len(self.over) == 1 and isinstance(kernel, KernelOp) and axes_to_write_out(kernel) is not None
 
     @cached_property
     def contraction(self) -> Contraction | None:

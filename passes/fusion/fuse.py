@@ -186,13 +186,13 @@ class Fuser:
         return consumer
 
     def _too_big(self, producer: KernelOp, consumer: KernelOp) -> str | None:
+        inputs = len({*operands_of(producer), *operands_of(consumer)}) - 1
+        if inputs > (limit := self.options.max_inputs):
+            return f"the kernel would read {inputs} tensors, max-inputs is {limit}"
         ops = self.bodies.of(producer).ops + self.bodies.of(consumer).ops
         limit = self.options.max_ops
         if ops > limit and (ops := self.together.of(producer, consumer)) > limit:
             return f"the kernel would have {ops} ops, max-ops is {limit}"
-        inputs = len({*producer.operands, *consumer.operands}) - 1
-        if inputs > (limit := self.options.max_inputs):
-            return f"the kernel would read {inputs} tensors, max-inputs is {limit}"
         return None
 
     def _merge_plainly(self, producer: KernelOp, consumer: KernelOp) -> KernelOp | None:

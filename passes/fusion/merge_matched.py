@@ -35,7 +35,9 @@ def merge_written_out(
     too_big: Callable[[KernelOp, KernelOp], str | None],
 ) -> KernelOp | None:
     """Both as one, in which only the consumer reduces: the terms of the producer's sums are written out."""
-    if not bodies.of(consumer).reduced or (copy := written_out(producer)) is None:
+    if not bodies.of(consumer).reduced or not bodies.of(producer).may_be_written_out:
+        return None
+    if (copy := written_out(producer)) is None:
         return None
     use_results(copy, producer)
     merged = too_big(copy, consumer) or merge_matched(copy, consumer, bodies)

@@ -11,13 +11,15 @@ from ..kernels.unroll import few_terms, ops_unrolled, unroll
 _MOST_OPS = 192
 
 
-def written_out(kernel: KernelOp) -> KernelOp | None:
-    """A copy of `kernel` without its reductions, which stands before it, if there is one.
-
-    All reductions must be over the same few elements.
-    """
+def axes_to_write_out(kernel: KernelOp) -> tuple[int, ...] | None:
+    """Those over which all reductions go, of few elements, if that leaves few ops."""
     axes = few_terms(kernel)
-    if axes is None or ops_unrolled(kernel, axes) > _MOST_OPS:
+    return None if axes is None or ops_unrolled(kernel, axes) > _MOST_OPS else axes
+
+
+def written_out(kernel: KernelOp) -> KernelOp | None:
+    """A copy of `kernel` without its reductions, which stands before it, if there is one."""
+    if (axes := axes_to_write_out(kernel)) is None:
         return None
     copy = kernel.clone()
     unroll(copy, axes)

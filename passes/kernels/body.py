@@ -15,7 +15,7 @@ from tilewright.dialects.ir_access import operands_of, ops_of, type_of
 from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.arith import ROUNDED
-from tilewright.dialects.tk.attributes import axes_attr, map_attr
+from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
@@ -39,10 +39,13 @@ def set_exprs(op: Operation, exprs: Sequence[Expr]) -> None:
 
 
 def rewrite_exprs(ops: Iterable[Operation], rewrite: Callable[[Expr], Expr]) -> None:
-    """Apply `rewrite` to every subscript of `ops`."""
+    """Apply `rewrite`, which depends on nothing else, to every subscript of `ops`."""
+    rewritten: dict[tuple[Expr, ...], MapAttr] = {}  # of a long kernel nearly all are the same few
     for op in ops:
         if exprs := exprs_of(op):
-            set_exprs(op, [rewrite(e) for e in exprs])
+            if exprs not in rewritten:
+                rewritten[exprs] = map_attr([rewrite(e) for e in exprs])
+            op.properties["map"] = rewritten[exprs]
 
 
 def reduced_axes(op: Operation) -> tuple[int, ...]:
