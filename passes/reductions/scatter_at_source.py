@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -25,6 +25,7 @@ from ..kernels.facts import Body
 from ..memory.views import behind
 from ..rewrite import may_rewrite, skip
 from .parts_of_sums import reduces_in_parts
+from .read_alike import axes_read_alike, earlier_readers
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ class ScatterAtSourcePass(ModulePass):
         }
 
     What `fuse` leaves apart: what is made with reductions, beside other results, or for other readers, too.
+    Where a kernel stands before that walks a tensor of which it is made, as the gradient of a codebook and of
+    what chose from it do, that is read once for both.
     The axes of the target stay those of its copy alone, which `split-scatters` makes a launch of its own.
     Programs of products have no elements of their own to scatter; rows that `split-reductions` would reduce
     in `programs` parts are there only after these.
@@ -74,7 +77,7 @@ class _Scatter:
     bodies: Bodies = field(default_factory=Bodies)
 
     def move(self) -> None:
-        """Into every kernel that makes some of what is scattered, and takes that."""
+        """Into every kernel that makes some of what is scattered, and takes that; then beside its readers."""
         refused = set[SSAValue]()
         while (value := self._next(refused)) is not None:
             made = self._into(value)
@@ -83,28 +86,55 @@ class _Scatter:
                 refused.add(value)
             else:
                 self.kernel = made
+        for reader, value in earlier_readers(self.kernel, self._scattered()):
+            made = self._beside(reader, value)
+            if isinstance(made, str):
+                skip(self.kernel, f"not scattered where it is read: {made}", value)
+            else:
+                self.kernel = made
+
+    def _scattered(self) -> list[SSAValue]:
+        """The operands of which is made what this kernel scatters."""
+        stores = [op for op in self.kernel.body.block.ops if isinstance(op, StoreOp) and op.scatters]
+        if not stores:
+            return []
+        body = Body.of(self.kernel.body.block)
+        needed = {op for op in body.closure(stores, ()) if isinstance(op, LoadOp)}
+        read = zip(self.kernel.operands, self.kernel.sources, strict=True)
+        return [value for value, source in read if not needed.isdisjoint(loads_of(source))]
 
     def _next(self, refused: set[SSAValue]) -> OpResult | None:
         """What a kernel makes and this one scatters."""
-        stores = [op for op in self.kernel.body.block.ops if isinstance(op, StoreOp) and op.scatters]
-        if not stores:
-            return None
-        body = Body.of(self.kernel.body.block)
-        needed = {op for op in body.closure(stores, ()) if isinstance(op, LoadOp)}
-        for value, source in zip(self.kernel.operands, self.kernel.sources, strict=True):
+        for value in self._scattered():
             if isinstance(value, OpResult) and isinstance(value.op, KernelOp) and value not in refused:
-                if not needed.isdisjoint(loads_of(source)):
-                    return value
+                return value
         return None
+
+    def _beside(self, reader: KernelOp, value: SSAValue) -> KernelOp | str:
+        """Scatter where `reader` walks `value`, too; why not."""
+        axes = axes_read_alike(value, reader, self.kernel, self.bodies)
+        if axes is None:
+            return "it is read along other axes"
+        found = _complete(reader, self.kernel, self.bodies, axes)
+        return self._join(reader, reader.results[0], lambda _: found)
 
     def _into(self, value: OpResult) -> KernelOp | str:
         """Scatter where `value` is made; why not."""
-        kernel, producer = self.kernel, value.op
+        producer = value.op
         assert isinstance(producer, KernelOp)
+        return self._join(
+            producer, value, lambda undo: match(producer, self.kernel, self.bodies, undo, _complete)
+        )
+
+    def _join(
+        self, producer: KernelOp, value: OpResult, find: Callable[[Undo], Match | str]
+    ) -> KernelOp | str:
+        """One kernel of this one and the one that makes `value`, in the space that is found; why not."""
+        kernel = self.kernel
         if (why := self._unfit(value, producer)) is not None:
             return why
         undo: Undo = {}
-        found = match(producer, kernel, self.bodies, undo, _complete)
+        found = find(undo)
         sunk = found if isinstance(found, str) else self._moved_behind(producer)
         if isinstance(found, Match) and not isinstance(sunk, str):
             if may_rewrite(kernel, "scattered where it is made"):

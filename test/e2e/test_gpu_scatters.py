@@ -55,6 +55,22 @@ def test_in_place_and_nothing_to_add() -> None:
     assert not calls(check(function, tensor(9, 17), positions(9, 21), tensor(21, 17)))
 
 
+@pytest.mark.parametrize("replaces", [False, True])
+def test_what_others_read_is_scattered_beside_them(replaces: bool) -> None:
+    """The gradients of a codebook and of what chose from it walk the same two tensors."""
+
+    def function(x: Tensor, q: Tensor, i: Tensor, g: Tensor, table: Tensor) -> tuple[Tensor, ...]:
+        d = (q - x) * 0.25
+        return g - d, table.index_copy(0, i, d * 8) if replaces else table.index_add(0, i, d * 8)
+
+    x, q, g, table = (
+        tensor(*s, dtype=torch.float32, seed=n) for n, s in enumerate(3 * [(40, 33)] + [(51, 33)])
+    )
+    i = torch.arange(40).flip(0) if replaces else positions(51, 40)
+    found = check(function, x, q, i, g, table)
+    assert sum(found.graphs[0].kernels.values()) == 2  # one copies the table
+
+
 def test_scatters_to_one_target_are_one_kernel() -> None:
     """What they add is computed where it is added, from what all of them read; extremes take turns."""
 

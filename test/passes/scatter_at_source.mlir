@@ -195,3 +195,50 @@ func.func @read_between(%x: tensor<6x4xf32>, %t: tensor<4x4xf32>, %i: tensor<6xi
   tw.write %r into %t : tensor<4x4xf32>
   func.return %m : tensor<6x4xf32>
 }
+
+// -----
+
+// What is scattered is made of what another kernel reads as well: it is read once.
+
+// CHECK-LABEL: @read_beside
+// CHECK:      %{{.*}}, %{{.*}} = tk.kernel {{.*}} ins(%x, {{.*}} -> (tensor<6x4xf32>, tensor<9x4xf32>)
+// CHECK:      %[[X:.*]] = tk.load %{{.*}}[d{{.*}}, d{{.*}}] : tensor<6x4xf32>
+// CHECK:      tk.store %{{.*}}, %{{.*}} : f32, tensor<6x4xf32>
+// CHECK:      math.sin %[[X]]
+// CHECK:      combine add : f32, tensor<9x4xf32>
+// CHECK-NOT:  tk.kernel
+func.func @read_beside(%x: tensor<6x4xf32>, %t: tensor<9x4xf32>, %i: tensor<6xi64>) -> (tensor<6x4xf32>, tensor<9x4xf32>) {
+  %e = tw.exp %x : tensor<6x4xf32>
+  %s = tw.sin %x : tensor<6x4xf32>
+  %r = tw.scatter_add %s into %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<6x4xf32>, tensor<6xi64>) -> tensor<9x4xf32>
+  func.return %e, %r : tensor<6x4xf32>, tensor<9x4xf32>
+}
+
+// -----
+
+// Rows from the second one on: elements of the two have no loop in common.
+
+// REMARK: tk.kernel at {{.*}}: not scattered where it is read: it is read along other axes
+// CHECK-LABEL: @read_elsewhere
+// CHECK-COUNT-2: tk.kernel
+func.func @read_elsewhere(%x: tensor<6x4xf32>, %t: tensor<9x4xf32>, %i: tensor<5xi64>) -> (tensor<6x4xf32>, tensor<9x4xf32>) {
+  %e = tw.exp %x : tensor<6x4xf32>
+  %v = tw.slice %x starts "1, 0" steps "1, 1" : tensor<6x4xf32> -> tensor<5x4xf32>
+  %s = tw.sin %v : tensor<5x4xf32>
+  %r = tw.scatter_add %s into %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<5x4xf32>, tensor<5xi64>) -> tensor<9x4xf32>
+  func.return %e, %r : tensor<6x4xf32>, tensor<9x4xf32>
+}
+
+// -----
+
+// What is little beside what a kernel walks is no reason to share its loops.
+
+// CHECK-LABEL: @little_is_read
+// CHECK-COUNT-2: tk.kernel
+func.func @little_is_read(%x: tensor<4xf32>, %y: tensor<6x4xf32>, %t: tensor<9xf32>, %i: tensor<4xi64>) -> (tensor<6x4xf32>, tensor<9xf32>) {
+  %b = tw.broadcast %x dims [1] : tensor<4xf32> -> tensor<6x4xf32>
+  %e = tw.add %b, %y : tensor<6x4xf32>
+  %s = tw.sin %x : tensor<4xf32>
+  %r = tw.scatter_add %s into %t[%i] dims [0] at 0 : (tensor<9xf32>, tensor<4xf32>, tensor<4xi64>) -> tensor<9xf32>
+  func.return %e, %r : tensor<6x4xf32>, tensor<9xf32>
+}
