@@ -12,6 +12,9 @@ from tilewright.dialects.tk.kernels import KernelOp
 from ..kernels.body import simplify_body
 from .contents import Bodies, Contents
 
+_KEPT = 128
+"""Kernels of which is known what they compute: one and those that it reads. Most others are merged since."""
+
 
 @dataclass
 class SizesTogether:
@@ -34,6 +37,8 @@ class SizesTogether:
         known = self._known.get(kernel)
         if known is None or known.contents is not contents or known.inputs != inputs:
             known = self._known[kernel] = _Computed(contents, inputs, self._number_ops_of(kernel))
+            if len(self._known) > _KEPT:
+                del self._known[next(iter(self._known))]
         return known.numbers
 
     def _number_ops_of(self, kernel: KernelOp) -> frozenset[int]:
