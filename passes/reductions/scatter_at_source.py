@@ -112,6 +112,8 @@ class _Scatter:
 
     def _beside(self, reader: KernelOp, value: SSAValue) -> KernelOp | str:
         """Scatter where `reader` walks `value`, too; why not."""
+        if any(operand.owner is reader for operand in self.kernel.operands):
+            return "what it makes of it is read, too"
         axes = axes_read_alike(value, reader, self.kernel, self.bodies)
         if axes is None:
             return "it is read along other axes"

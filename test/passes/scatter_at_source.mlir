@@ -242,3 +242,19 @@ func.func @little_is_read(%x: tensor<4xf32>, %y: tensor<6x4xf32>, %t: tensor<9xf
   %r = tw.scatter_add %s into %t[%i] dims [0] at 0 : (tensor<9xf32>, tensor<4xf32>, tensor<4xi64>) -> tensor<9xf32>
   func.return %e, %r : tensor<6x4xf32>, tensor<9xf32>
 }
+
+// -----
+
+// Sums of rows are there at any place only once all are summed.
+
+// REMARK: tk.kernel at {{.*}}: not scattered where it is read: what it makes of it is read, too
+// CHECK-LABEL: @makes_what_is_read
+// CHECK-COUNT-2: tk.kernel
+func.func @makes_what_is_read(%x: tensor<6x16xf32>, %j: tensor<6xi64>, %t: tensor<9x16xf32>, %i: tensor<6xi64>) -> tensor<9x16xf32> {
+  %e = tw.sum %x over [1] : tensor<6x16xf32> -> tensor<6xf32>
+  %g = tw.gather %e[%j] dims [0] at 0 : (tensor<6xf32>, tensor<6xi64>) -> tensor<6xf32>
+  %b = tw.broadcast %g dims [0] : tensor<6xf32> -> tensor<6x16xf32>
+  %s = tw.mul %x, %b : tensor<6x16xf32>
+  %r = tw.scatter_add %s into %t[%i] dims [0] at 0 : (tensor<9x16xf32>, tensor<6x16xf32>, tensor<6xi64>) -> tensor<9x16xf32>
+  func.return %r : tensor<9x16xf32>
+}
