@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import reduce, wraps
 from typing import Any
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
-from tilewright.dialects.index_expr import Expr, as_expr, product
+from tilewright.dialects.index_expr import ZERO, Expr, as_expr, is_nonnegative, product
 from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
@@ -18,17 +18,17 @@ from tilewright.dialects.types import sizes_of
 from ..errors import Unsupported, UnsupportedNode
 from ..fx.locations import place_of
 from ..fx.strides import Layout, layout_of
-from .builder import Builder, Row, integer, integers
+from .builder import Builder, Row
 
 
 def _as_strided(b: Builder, x: SSAValue, size: Any, stride: Any, storage_offset: Any = None) -> SSAValue:
     """Read the elements of `x` in memory order; defined where `x` fills its memory densely."""
-    offset = _first(b, storage_offset)
+    offset, strides = _first(b, storage_offset), _steps(stride)
     flat = _in_memory(b, x, _order_in_memory(b))
-    turned = _covering(b.sizes, stride, flat, offset)
+    turned = _covering(b, b.sizes, strides, flat, offset)
     if turned is not None:
         return _from_memory(b, flat, b.sizes, turned)
-    return b.emit(GatherOp(flat, [_places(b, flat, b.sizes, integers(stride), offset)], [0], 0))
+    return b.emit(GatherOp(flat, [_places(b, flat, b.sizes, strides, offset)], [0], 0))
 
 
 def _as_strided_scatter(
@@ -36,12 +36,12 @@ def _as_strided_scatter(
 ) -> SSAValue:
     """`x` with `source` at the elements that `as_strided` reads."""
     order, offset = _order_in_memory(b), _first(b, storage_offset)
-    flat, sizes = _in_memory(b, x, order), sizes_of(source)
-    turned = _covering(sizes, stride, flat, offset)
+    flat, sizes, strides = _in_memory(b, x, order), sizes_of(source), _steps(stride)
+    turned = _covering(b, sizes, strides, flat, offset)
     if turned is not None:
         filled = _in_memory(b, source, turned)
     else:
-        filled = b.emit(ScatterOp(flat, [_places(b, flat, sizes, integers(stride), offset)], source, [0], 0))
+        filled = b.emit(ScatterOp(flat, [_places(b, flat, sizes, strides, offset)], source, [0], 0))
     return _from_memory(b, filled, sizes_of(x), order)
 
 
@@ -53,18 +53,24 @@ def _order_in_memory(b: Builder) -> tuple[int, ...]:
     return order
 
 
-def _first(b: Builder, storage_offset: Any) -> int:
+def _first(b: Builder, storage_offset: Any) -> Expr:
     """Which element of the operand comes first: offsets count from the start of its memory."""
     if storage_offset is None:
-        return 0
-    return integer(storage_offset) - integer(b.symbols.expr(b.input_fake(0).storage_offset()))
+        return ZERO
+    return as_expr(storage_offset) - b.symbols.expr(b.input_fake(0).storage_offset())
 
 
-def _covering(sizes: tuple[Expr, ...], strides: Any, flat: SSAValue, offset: int) -> tuple[int, ...] | None:
+def _steps(stride: Any) -> tuple[Expr, ...]:
+    return tuple(map(as_expr, stride))
+
+
+def _covering(
+    b: Builder, sizes: tuple[Expr, ...], strides: tuple[Expr, ...], flat: SSAValue, offset: Expr
+) -> tuple[int, ...] | None:
     """The order of dimensions that are all of the memory, each element once; None of others."""
-    if offset or product(sizes) != sizes_of(flat)[0]:
+    if offset or b.symbols.without_quotients(product(sizes) - sizes_of(flat)[0]):
         return None
-    return Layout(sizes, tuple(map(as_expr, strides))).dense_order
+    return Layout(sizes, strides).dense_order
 
 
 def _in_memory(b: Builder, x: SSAValue, order: Sequence[int]) -> SSAValue:
@@ -77,27 +83,27 @@ def _from_memory(b: Builder, flat: SSAValue, sizes: Sequence[Expr], order: Seque
 
 
 def _places(
-    b: Builder, flat: SSAValue, sizes: tuple[Expr, ...], strides: Sequence[int], offset: int
+    b: Builder, flat: SSAValue, sizes: tuple[Expr, ...], strides: Sequence[Expr], offset: Expr
 ) -> SSAValue:
     """Where in the memory each element stands."""
     _check_within(b, flat, sizes, strides, offset)
-    place = b.full(offset, i64, sizes)
-    for d, step in enumerate(strides):
-        place = b.emit(AddOp(place, b.emit(IotaOp(i64, sizes, d, 0, step))))
-    return place
+    if not sizes:
+        return b.reshape(b.emit(IotaOp(i64, (1,), 0, offset)), ())
+    first, *others = (
+        b.emit(IotaOp(i64, sizes, d, ZERO if d else offset, step)) for d, step in enumerate(strides)
+    )
+    return reduce(lambda place, steps: b.emit(AddOp(place, steps)), others, first)
 
 
 def _check_within(
-    b: Builder, flat: SSAValue, sizes: Sequence[Expr], strides: Sequence[int], offset: int
+    b: Builder, flat: SSAValue, sizes: Sequence[Expr], strides: Sequence[Expr], offset: Expr
 ) -> None:
     """Elements of the memory that are no elements of the operand are out of reach, for ATen too."""
     if any(n.constant == 0 for n in sizes):
         return
-    last = as_expr(offset)
-    for n, step in zip(sizes, strides, strict=True):
-        last = last + (n - 1) * step
-    room = sizes_of(flat)[0] - 1 - last
-    if offset < 0 or room.constant is None or room.constant < 0:
+    last = offset + sum(((n - 1) * step for n, step in zip(sizes, strides, strict=True)), ZERO)
+    room = b.symbols.without_quotients(sizes_of(flat)[0] - 1 - last)
+    if not is_nonnegative(offset) or not is_nonnegative(room):
         raise _out_of_reach(b, "it may read beyond the elements of its operand")
 
 

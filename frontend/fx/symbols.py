@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from tilewright.dialects import index_expr
-from tilewright.dialects.index_expr import Expr, as_expr
+from tilewright.dialects.index_expr import Expr, Var, as_expr
 
 from ..errors import UnsupportedSize
 from ..torch_internals import shape_environment, size_expression
@@ -27,6 +27,8 @@ class Symbols:
     def __init__(self) -> None:
         self._known: dict[Any, Expr] = {}
         self._equal: dict[Any, Any] | None = None
+        self._multiples: Sequence[tuple[Any, Any]] = ()
+        self._products: list[tuple[Expr, Expr]] | None = None
         self._count = 0
 
     def define(self, value: torch.SymInt) -> Expr | None:
@@ -37,6 +39,7 @@ class Symbols:
         symbol = index_expr.sym(self._count)
         self._count += 1
         self._known[node] = symbol
+        self._products = None
         return symbol
 
     def knows(self, value: Size) -> bool:
@@ -54,6 +57,25 @@ class Symbols:
     def exprs(self, values: Sequence[Size]) -> tuple[Expr, ...]:
         return tuple(self.expr(value) for value in values)
 
+    def without_quotients(self, value: Expr) -> Expr:
+        """`value` with `a` for `b * (a // b)`, where guards say that `b` divides `a`."""
+        if all(isinstance(atom, Var) for atom in value.atoms()):
+            return value
+        for whole, product in self._known_products():
+            for term in value.terms:
+                part = Expr((term,))
+                if (rest := part.exact_div(product)) is not None:
+                    value = value - part + rest * whole
+        return value
+
+    def _known_products(self) -> list[tuple[Expr, Expr]]:
+        """`(a, b * (a // b))` of what guards say of the symbols so far."""
+        if self._products is None:
+            self._products = []  # while `a` itself is found
+            sides = [(self._find(above), self._find(below)) for above, below in self._multiples]
+            self._products = [(a, a // b * b) for a, b in sides if a is not None and b]
+        return self._products
+
     def comparison(self, value: torch.SymBool) -> tuple[Expr, str, Expr] | None:
         """A comparison of sizes, `lt`, `eq`, ...; None for any other truth."""
         node = self._node(value)
@@ -63,7 +85,9 @@ class Symbols:
 
     def _node(self, value: torch.SymInt | torch.SymBool) -> Any:
         if self._equal is None:
-            self._equal = _known_equalities(shape_environment(value))
+            environment = shape_environment(value)
+            self._equal = _known_equalities(environment)
+            self._multiples = _known_multiples(environment)
         return size_expression(value)
 
     def _find(self, node: Any) -> Expr | None:
@@ -72,7 +96,7 @@ class Symbols:
             simpler = (self._equal or {}).get(node)
             known = self._convert(node) if simpler is None else self._find(simpler)
             if known is not None:
-                self._known[node] = known
+                known = self._known[node] = self.without_quotients(known)
         return known
 
     def _convert(self, node: Any) -> Expr | None:
@@ -100,6 +124,18 @@ def _known_equalities(shape_env: Any) -> dict[Any, Any]:
         if sides[0] != sides[1]:
             equal.setdefault(sides[1], sides[0])
     return equal
+
+
+def _known_multiples(shape_env: Any) -> list[tuple[Any, Any]]:
+    """`(a, b)` where guards say that `b` divides `a`."""
+    found: list[tuple[Any, Any]] = []
+    for guard in getattr(shape_env, "guards", ()):
+        sides = guard.expr.args
+        if type(guard.expr).__name__ == "Equality" and 0 in sides:
+            other = sides[0] if sides[1] == 0 else sides[1]
+            if type(other).__name__ in ("Mod", "PythonMod"):
+                found.append(other.args)
+    return found
 
 
 def _quotient(value: Any, positive: bool) -> tuple[Any, ...]:

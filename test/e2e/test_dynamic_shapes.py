@@ -5,6 +5,7 @@ from contextlib import nullcontext
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import nn
 from torch._dynamo.utils import counters
 
@@ -199,6 +200,20 @@ def test_sizes_that_may_be_zero_leave_strides_as_they_are():
         for got, expected in zip(compiled(x), function(x), strict=True):
             assert torch.equal(got, expected)
             assert got.stride() == expected.stride() or not got.numel()
+
+
+def test_groups_of_as_many_channels_as_there_are():
+    """Traced as memory of a quarter of the channels, four times, which is seen as all channels."""
+    compiled = torch.compile(F.group_norm, backend="mlir", dynamic=True, options={"fallback": False})
+    for channels in (8, 12, 20):
+        x = torch.randn(3, channels, 5, requires_grad=True)
+        weights = [torch.randn(channels, requires_grad=True) for _ in range(2)]
+        upstream = torch.randn_like(x)
+        results = [f(x, 4, *weights) for f in (compiled, F.group_norm)]
+        torch.testing.assert_close(*results)
+        torch.testing.assert_close(
+            *(torch.autograd.grad(y, (x, *weights), upstream) for y in results), rtol=1e-4, atol=1e-5
+        )
 
 
 def test_groups_that_are_a_size_are_left_to_aten():

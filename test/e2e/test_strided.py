@@ -51,7 +51,7 @@ def test_operand_made_here_needs_no_aten() -> None:
 
     def function(x: Tensor) -> Tensor:
         y = torch.as_strided_scatter(x.exp(), x[:2, :2], (2, 2), (6, 2), 3)
-        return y.as_strided((3, 4), (5, 2), 1) + 1
+        return y.as_strided((3, 4), (5, 2), 1) + y.as_strided((), (), 7)
 
     compiled = torch.compile(function, backend="mlir", options={"fallback": False})
     torch.testing.assert_close(compiled(COUNTS.view(6, 6) / 9), function(COUNTS.view(6, 6) / 9))
@@ -68,8 +68,22 @@ def rows_scattered(x: Tensor) -> Tensor:
     return torch.as_strided_scatter(x.exp(), x.t() * 2, (m, n), (1, m))
 
 
-@pytest.mark.parametrize("function", [swapped, rows_scattered])
-def test_lengths_are_symbols_where_all_of_the_memory_is_seen(function: Callable[[Tensor], Tensor]) -> None:
+def windows(x: Tensor) -> Tensor:
+    """Of three beside each other, in every row; a part of the memory, some of it twice."""
+    n, m = x.shape
+    return x.exp().as_strided((n, m - 2, 3), (m, 1, 1)) + 1
+
+
+def behind_a_row(x: Tensor) -> Tensor:
+    n, m = x.shape
+    return torch.as_strided_scatter(x.exp(), x[1:] * 2, (n - 1, m), (m, 1), m)
+
+
+FUNCTIONS: tuple[Callable[[Tensor], Tensor], ...] = (swapped, rows_scattered, windows, behind_a_row)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_lengths_are_symbols(function: Callable[[Tensor], Tensor]) -> None:
     torch._dynamo.reset()
     compiled = torch.compile(function, backend="mlir", dynamic=True, options={"fallback": False})
     for n, m in ((4, 7), (5, 3)):
