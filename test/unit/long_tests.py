@@ -26,11 +26,13 @@ def long_tests(nodes: Collection[str]) -> set[str]:
     whole = re.compile("|".join(named))
     long = {node for node in nodes if whole.fullmatch(node)}
     others = sorted((node for node in nodes if node not in long), key=lambda node: crc32(node.encode()))
-    for pattern, kept in counted:
-        seen = Counter[str]()
-        for node in filter(pattern.fullmatch, others):
-            function = node.partition("[")[0]
-            seen[function] += 1
-            if seen[function] > kept:
-                long.add(node)
+    seen = Counter[tuple[str, int]]()
+    for node in others:
+        line = next((i for i in reversed(range(len(counted))) if counted[i][0].fullmatch(node)), None)
+        if line is None:
+            continue
+        function = node.partition("[")[0]
+        seen[function, line] += 1
+        if seen[function, line] > counted[line][1]:
+            long.add(node)
     return long

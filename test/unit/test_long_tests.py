@@ -40,3 +40,10 @@ def test_some_stay_of_a_table() -> None:
     assert not long.intersection(others)
     assert long_tests(list(reversed(tables[0]))) == long.intersection(tables[0])
     assert not any(long_tests([node]) for node in tables[0])
+
+
+def test_the_last_line_that_fits_counts() -> None:
+    nodes = [f"test/e2e/test_{file}.py::test_a[{i}]" for file in ("one", "op_matrix") for i in range(30)]
+    kept = set(nodes) - long_tests(nodes)
+    counts = [sum(file in node for node in kept) for file in ("one", "op_matrix")]
+    assert counts == [1, 2]
