@@ -10,7 +10,7 @@ from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var, product
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp
 
-from .spelling import enclosed, operand
+from .spelling import enclosed
 from .writer import Writer
 
 
@@ -50,7 +50,7 @@ def grid_of(func: FuncOp) -> Grid:
 
 def write_grid(w: Writer, grid: Grid) -> None:
     """`d0 = ...` per loop of more than one step, from the program's number."""
-    steps = [(loop, operand(n, w.axes, w.bounds)) for loop, n in zip(grid.loops, grid.counts, strict=True)]
+    steps = [(loop, enclosed(w.text(n))) for loop, n in zip(grid.loops, grid.counts, strict=True)]
     once = {loop for loop, count in steps if count == "1" and loop.bounds[0] == ZERO}
     w.zeros.update(map(_axis, once))
     number = w.program + (".to(tl.int64)" if w.wide else "")

@@ -79,11 +79,6 @@ def expression(expr: Expr, names: Names, bounds: Bounds) -> str:
     return sum_of(expr, lambda atom: _atom(atom, names, bounds))
 
 
-def operand(expr: Expr, names: Names, bounds: Bounds) -> str:
-    """The text of an expression, in parentheses unless it is one word, or stands in some."""
-    return enclosed(expression(expr, names, bounds))
-
-
 def enclosed(text: str) -> str:
     """In parentheses, unless no operator stands outside of its own: a word, a call, a method's result."""
     return f"({text})" if text.startswith("-") or len(_outside(text)) > 1 else text
