@@ -19,7 +19,7 @@ def pass_from_spec(cls: type[ModulePass], spec: ArgSpec) -> ModulePass:
     """The pass with these options; raises BadPassOption for the first that does not do."""
     given = spec.normalize_parameter_names().parameters
     options = {f.name: f for f in dataclasses.fields(cls) if f.init and f.name != "name"}
-    hints = get_type_hints(cls)
+    hints = get_type_hints(cls) if given else {}
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in options:
