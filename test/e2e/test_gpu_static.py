@@ -87,9 +87,9 @@ def test_targets_that_are_lowered_alike_share_a_trace(monkeypatch: pytest.Monkey
     assert traced[0] != traced[1]
 
 
-SPILLS_BEFORE_3_8 = {("beside_each_other", "gfx942"): ("spills 12",)}
+SPILLS_BEFORE_3_8 = {("beside_each_other", "gfx942"): ("spills 8",)}
 """By the LLVM of Triton 3.6 and 3.7: six exponentials of each of 16 elements are live, and lanes have 128
-registers. These are 48 bytes of a lane; reading the row again, as where more is live, would be 384."""
+registers. These are 32 bytes of a lane; reading the row again, as where more is live, would be 384."""
 
 
 @pytest.mark.parametrize("target", TARGETS)

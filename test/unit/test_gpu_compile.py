@@ -16,6 +16,7 @@ import pytest
 from gpu_harness import kernel, unit
 from gpu_samples import TEXT
 from lit_modules import modules
+from packaging.version import Version
 
 from tilewright.dialects.registry import new_context
 from tilewright.frontend.environment import assembler
@@ -79,7 +80,14 @@ def test_registers_of_amdgcn_are_counted_once() -> None:
     assert resources_of_amdgcn(notes + ".private_segment_fixed_size: 0\n") == (404, 3)
 
 
-@pytest.mark.parametrize("target", sorted(ARCHITECTURES))
+TOO_NEW = pytest.mark.skipif(
+    Version(compiler.triton_version() or "0") < Version("3.7"),
+    reason="the assembler that comes with Triton 3.6 does not know sm_110",
+)
+ALL_TARGETS = [pytest.param(t, marks=TOO_NEW if t == "sm_110" else ()) for t in sorted(ARCHITECTURES)]
+
+
+@pytest.mark.parametrize("target", ALL_TARGETS)
 def test_copies_are_wide_and_products_use_tensor_cores(target: str, tmp_path: Path) -> None:
     binaries = compile_unit(BOTH, target, cache_dir=tmp_path)
     for name, binary in binaries.items():
@@ -97,7 +105,7 @@ def test_copies_are_wide_and_products_use_tensor_cores(target: str, tmp_path: Pa
     assert binaries["copy"].tensor_core == 0
 
 
-@pytest.mark.parametrize("target", sorted(ARCHITECTURES))
+@pytest.mark.parametrize("target", ALL_TARGETS)
 def test_products_are_rounded_before_they_are_added(target: str, tmp_path: Path) -> None:
     """Of `x * x - y * y` a fused multiply-add would leave a rounding error where x is y."""
     text = """@triton.jit
