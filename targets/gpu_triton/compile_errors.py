@@ -29,7 +29,7 @@ class AssemblerFailed(TilewrightError):
     code = "TW2223"
     what = "kernel @{kernel} could not be compiled for {architecture}"
     why = "{reason}"
-    fix = "try another block shape or fewer stages; report it with TILEWRIGHT_DUMP=dir"
+    fix = "take a newer triton if the assembler lacks the device; or report it with TILEWRIGHT_DUMP=dir"
 
 
 class UnknownArchitecture(CannotCompile):
