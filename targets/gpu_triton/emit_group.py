@@ -38,7 +38,7 @@ from tilewright.passes.schedule.offsets import is_small
 from ..native.text import place
 from .emit_kernel import Emitted, part_name
 from .kernel import Parameter, TritonKernel
-from .spelling import comment, enclosed, expression, identifier, pointer, rounds_down
+from .spelling import comment, enclosed, expression, identifier, pointer
 
 _AT_ONCE = 8
 """Parts that share a call: each takes instructions to choose arguments, which all programs execute."""
@@ -193,9 +193,7 @@ class _Writer:
         return f"tl.full([], {text}, tl.int{type_[1:]})" if text.isdigit() else text
 
     def _text(self, value: Expr) -> str:
-        bounds = Bounds(())
-        self.helpers |= rounds_down(value, bounds)
-        return expression(value, self.symbols, bounds)
+        return expression(value, self.symbols, Bounds(()), self.helpers)
 
     def _operand(self, value: Expr) -> str:
         return enclosed(self._text(value))

@@ -74,9 +74,9 @@ def shape_text(shape: tuple[int, ...]) -> str:
 # Index expressions
 
 
-def expression(expr: Expr, names: Names, bounds: Bounds) -> str:
-    """The text of a sum; what may be negative is divided by helpers that round down."""
-    return sum_of(expr, lambda atom: _atom(atom, names, bounds))
+def expression(expr: Expr, names: Names, bounds: Bounds, helpers: set[str]) -> str:
+    """The text of a sum; what may be negative is divided by helpers that round down, added to `helpers`."""
+    return sum_of(expr, lambda atom: _atom(atom, names, bounds, helpers))
 
 
 def enclosed(text: str) -> str:
@@ -134,25 +134,16 @@ _HELPERS = {"floordiv": "_floor_div", "mod": "_floor_mod"}
 _EXTREMES = {"max": "tl.maximum", "min": "tl.minimum"}
 
 
-def _atom(atom: Var | Call, names: Names, bounds: Bounds) -> str:
+def _atom(atom: Var | Call, names: Names, bounds: Bounds, helpers: set[str]) -> str:
     if isinstance(atom, Var):
         return names[atom]
-    lhs, rhs = expression(atom.lhs, names, bounds), expression(atom.rhs, names, bounds)
-    if atom.name not in _EXTREMES and bounds.is_nonnegative(atom.lhs) and bounds.is_nonnegative(atom.rhs):
+    lhs, rhs = (expression(side, names, bounds, helpers) for side in (atom.lhs, atom.rhs))
+    if atom.name in _EXTREMES:
+        return f"{_EXTREMES[atom.name]}({lhs}, {rhs})"
+    if bounds.is_nonnegative(atom.lhs) and bounds.is_nonnegative(atom.rhs):
         return f"({enclosed(lhs)} {_OPERATORS[atom.name]} {enclosed(rhs)})"
-    return f"{(_EXTREMES | _HELPERS)[atom.name]}({lhs}, {rhs})"
-
-
-def rounds_down(expr: Expr, bounds: Bounds) -> set[str]:
-    """The helpers that the text of `expr` calls."""
-    found: set[str] = set()
-    for atom in expr.atoms():
-        if isinstance(atom, Call):
-            found |= rounds_down(atom.lhs, bounds) | rounds_down(atom.rhs, bounds)
-            whole = bounds.is_nonnegative(atom.lhs) and bounds.is_nonnegative(atom.rhs)
-            if atom.name in _HELPERS and not whole:
-                found.add(_HELPERS[atom.name])
-    return found
+    helpers.add(_HELPERS[atom.name])
+    return f"{_HELPERS[atom.name]}({lhs}, {rhs})"
 
 
 _TAKEN = frozenset({"tl", "triton", "libdevice", "range", "float"})

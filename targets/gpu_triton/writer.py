@@ -14,7 +14,7 @@ from tilewright.dialects.types import element_type
 
 from ..native.text import KernelText
 from .inside import WIDTH, read_once_by, stays_inside
-from .spelling import bare, dtype, enclosed, expression, rounds_down, shape_text
+from .spelling import bare, dtype, enclosed, expression, shape_text
 
 Shape = tuple[int, ...]
 Place = tuple[int, int, int]
@@ -157,8 +157,7 @@ class Writer(KernelText):
         """An index expression; `names` says what some variables are here."""
         names = names or {}
         expr = expr.substitute({axis: ZERO for axis in self.zeros if axis not in names})
-        self.helpers |= rounds_down(expr, self.bounds)
-        return expression(expr, {**self.axes, **names}, self.bounds)
+        return expression(expr, {**self.axes, **names}, self.bounds, self.helpers)
 
     def lanes(self, axes: Sequence[int], shape: Shape) -> dict[Var, str]:
         """What the axes of a tile are called in its expressions."""

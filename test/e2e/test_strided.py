@@ -91,6 +91,20 @@ def test_lengths_are_symbols(function: Callable[[Tensor], Tensor]) -> None:
         torch.testing.assert_close(compiled(x), function(x))
 
 
+@pytest.mark.filterwarnings("ignore:TW1006")
+def test_what_need_not_be_a_multiple_is_not_all_of_the_memory() -> None:
+    """Nothing says that 4 divides `n`, though it does at first."""
+
+    def function(x: Tensor) -> Tensor:
+        return x.exp().as_strided((x.shape[0] // 4, 4), (4, 1)) + 1
+
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="mlir", dynamic=True)
+    for n in (8, 11, 14):
+        x = torch.arange(1.0 * n) / 9
+        torch.testing.assert_close(compiled(x), function(x))
+
+
 @pytest.mark.parametrize("dtype", [torch.int16, torch.int64, torch.int32], ids=str)
 @pytest.mark.filterwarnings("ignore:TW1101")
 def test_elements_of_another_size_lie_in_order(dtype: torch.dtype) -> None:
