@@ -130,6 +130,8 @@ class Fuser:
                     shared.append(value)
             else:
                 count_rewrite(consumer, "fused with a producer")
+                if result is not consumer:
+                    self._tidy(result)
                 consumer = result
                 while shared and only_reader(shared[-1], consumer):
                     refused.pop(shared.pop())  # its other readers are part of this kernel now
@@ -176,12 +178,18 @@ class Fuser:
                 return self._inlined(producer, consumer)
         return f"{why_not_inline}; {merged}" if isinstance(merged, str) else merged
 
+    def _tidy(self, merged: KernelOp) -> None:
+        """Leave one of equal ops where there are many, which all that follows would walk over."""
+        if self.bodies.of(merged).ops > self.options.max_ops:
+            simplify_body(merged)
+            self.bodies.changed(merged)
+
     def _inlined(self, producer: KernelOp, consumer: KernelOp) -> KernelOp:
         """Tidy up where `consumer` computes a result of `producer` now."""
         consumer.attributes[NAME] = fused_name(producer, consumer)
         drop_unread(producer)
-        remove_divisions(consumer)
-        simplify_body(consumer)
+        if remove_divisions(consumer):
+            simplify_body(consumer)
         self.bodies.changed(consumer)
         return consumer
 

@@ -13,7 +13,7 @@ from tilewright.dialects.types import sizes_of
 from ..kernels.body import loads_of
 from .cost import body_cost, count, evaluations
 from .inline import Producer, axis_values, producer_of
-from .repeats import affordable, computed, hidden, size_in_bytes
+from .repeats import LAUNCH, affordable, computed, hidden, size_in_bytes
 
 MOVED_AT_ONCE = 1 << 20
 """Bytes that a GPU moves in less time than it needs to begin a kernel."""
@@ -57,7 +57,9 @@ def vanishes(kernel: KernelOp, tile: int) -> bool:
             if again is None:
                 return False
             more = work[reader] = work.get(reader, _Work()) + again
-            if more.once > hidden(reader) or more.in_programs > affordable(reader):
+            if more.once > hidden(reader):
+                return False
+            if more.in_programs > LAUNCH and more.in_programs > affordable(reader):  # which is never less
                 return False
     return True
 

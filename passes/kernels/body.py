@@ -134,19 +134,20 @@ def remember_axes(kernel: KernelOp) -> Callable[[], None]:
     return restore
 
 
-def remove_divisions(kernel: KernelOp) -> None:
-    """Split axes until no subscript divides an axis, where sizes allow it.
+def remove_divisions(kernel: KernelOp) -> bool:
+    """Split axes until no subscript divides an axis, where sizes allow it; whether that changed anything.
 
     Axes that chained products multiply stay whole: tiles hold them, at divided positions as well.
     """
-    for _ in range(16):
+    for turn in range(16):
         exprs = dict.fromkeys(e for op in kernel.body.block.ops for e in exprs_of(op))
         candidates = dict.fromkeys(c for e in exprs for c in _split_candidates(e, kernel.space))
         chain = find_chain(kernel.body.block) if candidates else None
         whole = {chain.row, chain.along, *chain.held} if chain is not None else ()
         splits = [(axis, inner) for axis, inner in candidates if axis not in whole]
         if not any(split_axis(kernel, axis, inner, only_if_simpler=True) for axis, inner in splits):
-            return
+            return turn > 0
+    return True
 
 
 def _split_candidates(expr: Expr, space: Sequence[Expr]) -> Iterable[tuple[int, Expr]]:

@@ -13,11 +13,11 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilewright.dialects.ir_access import defined_functions
+from tilewright.dialects.ir_access import defined_functions, ops_of
 from tilewright.dialects.scalars import is_number, number_of, predicate_of
 from tilewright.dialects.tk.compute import DISTINCT, ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS, OF_TILE
-from tilewright.dialects.tk.domain import Along, Axes, Reduction, runs_and_domains
+from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Axes, runs_and_domains
 from tilewright.dialects.tk.kernels import KernelOp
 
 
@@ -107,7 +107,7 @@ def chains_of(module: ModuleOp) -> list[tuple[KernelOp, Chain]]:
 def find_chain(block: Block) -> Chain | None:
     """The chain of products that a kernel is, None of any other."""
     reductions = [
-        op for op in block.ops if isinstance(op, Reduction | Along) and DISTINCT not in op.attributes
+        op for op in ops_of(block) if type(op) in REDUCTIONS_AND_SCANS and DISTINCT not in op.attributes
     ]
     if len(reductions) < 2 or not all(_is_plain(op) for op in reductions):
         return None

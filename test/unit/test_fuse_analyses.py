@@ -16,6 +16,7 @@ from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.passes.fusion import computed_again, sizes, vanishing
 from tilewright.passes.fusion.contents import Bodies, Contents
+from tilewright.passes.fusion.fuse import Fuser
 from tilewright.passes.fusion.inline import axis_values, producer_of
 from tilewright.passes.fusion.sizes import SizesTogether
 from tilewright.passes.fusion.staying import stays
@@ -131,3 +132,28 @@ def test_kernels_are_walked_again_when_they_change(monkeypatch: pytest.MonkeyPat
     bodies.changed(first)
     assert together.of(first, second) == 7
     assert walked == [changed, second.body.block, changed]
+
+
+def test_merged_kernels_leave_equal_ops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What each step walks over grows with what a kernel computes, not with how many parts computed it."""
+    terms = 24
+    lines = ["%t0 = tw.exp %x : tensor<8xf32>"]
+    for i in range(1, terms):
+        lines += [f"%s{i} = tw.sin %x : tensor<8xf32>", f"%e{i} = tw.exp %s{i} : tensor<8xf32>"]
+        lines += [f"%t{i} = tw.add %t{i - 1}, %e{i} : tensor<8xf32>"]
+    lines += [f"func.return %t{terms - 1} : tensor<8xf32>", "}"]
+    head = "func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {\n"
+    module = Parser(new_context(), head + "\n".join(lines)).parse_module()
+    walked: list[int] = []
+
+    def fuse(self: Fuser, value: OpResult, consumer: KernelOp) -> KernelOp | str:
+        producer = value.op
+        assert isinstance(producer, KernelOp)
+        walked.append(max(len(ops_of(kernel.body.block)) for kernel in (producer, consumer)))
+        return kept(self, value, consumer)
+
+    kept = Fuser.fuse
+    monkeypatch.setattr(Fuser, "fuse", fuse)
+    run_pipeline(new_context(), module, parse_pipeline("convert-tw-to-tk,fuse{max-ops=40}"))
+    assert max(walked) <= 40
+    assert [len(ops_of(op.body.block)) for op in module.walk() if isinstance(op, KernelOp)] == [terms + 4]
