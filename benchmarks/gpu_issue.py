@@ -31,12 +31,11 @@ from rich.progress import track
 from rich.table import Table
 from xdsl.dialects.builtin import ModuleOp
 
-from benchmarks.gpu_static import compile_missing, job_of, lowering_for, modules_of, text_of, unit_of
+from benchmarks.gpu_static import compile_missing, job_of, lowering_for, modules_of, texts_of, unit_of
 from benchmarks.gpu_traffic import calls_of
 from benchmarks.kinds import KINDS, kinds_of
 from benchmarks.models import BY_NAME, DTYPES
 from tilewright.targets.gpu_triton.compiler import compile_job
-from tilewright.targets.gpu_triton.kernel import TritonKernel, TritonUnit
 
 
 @dataclass(frozen=True)
@@ -147,14 +146,6 @@ def _disassembled(image: bytes) -> str:
         return subprocess.run([tool, "-c", file.name], capture_output=True, text=True, check=True).stdout
 
 
-def _called(unit: TritonUnit, kernel: TritonKernel) -> list[str]:
-    """The text of a kernel, or of the parts of a group."""
-    own = text_of(unit, kernel)
-    names = dict.fromkeys(re.findall(r"\b(_part_\w+)\(", own))
-    found = [re.search(rf"def {name}\(.*?(?=\n\n\n|\Z)", unit.text, re.DOTALL) for name in names]
-    return [match[0] for match in found if match is not None] or [own]
-
-
 def rows_of(title: str, module: ModuleOp, target: str, cache: Path, workers: int) -> list[Row]:
     """The kernels that a planned module launches."""
     device, unit = Device(), unit_of(module, target)
@@ -164,7 +155,8 @@ def rows_of(title: str, module: ModuleOp, target: str, cache: Path, workers: int
     rows: list[Row] = []
     for kernel in unit.kernels:
         binary = compile_job(job_of(unit, kernel, target), cache)
-        parts = _called(unit, kernel)
+        *parts, own = texts_of(unit, kernel)
+        parts = parts or [own]
         trips = [trip for part in parts for trip in trips_of(part)]
         run = instructions_run(_disassembled(binary.image), trips) / len(parts)
         programs = prod(int(size.evaluate({})) for size in kernel.grid)

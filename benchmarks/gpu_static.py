@@ -148,16 +148,22 @@ def units_of(model: str, dtype: str, scale: str, training: bool, targets: Iterab
     return found
 
 
-def text_of(unit: TritonUnit, kernel: TritonKernel) -> str:
-    """The kernel's function."""
-    found = re.search(rf"def {kernel.name}\(.*?(?=\n\n\n|\Z)", unit.text, re.DOTALL)
-    assert found is not None, kernel.name
+def texts_of(unit: TritonUnit, kernel: TritonKernel) -> list[str]:
+    """The kernel's function, behind those of its parts where it is a group."""
+    text = _function(unit, kernel.name)
+    parts = dict.fromkeys(re.findall(r"\b(_part_\w+)\(", text))
+    return [*(_function(unit, part) for part in parts), text]
+
+
+def _function(unit: TritonUnit, name: str) -> str:
+    found = re.search(rf"def {name}\(.*?(?=\n\n\n|\Z)", unit.text, re.DOTALL)
+    assert found is not None, name
     return found[0]
 
 
 def multiplies_narrow(unit: TritonUnit, kernel: TritonKernel) -> bool:
     """Whether it has a product of less than f32, wherever the factors come from: f32 states its precision."""
-    dots = [line for line in text_of(unit, kernel).splitlines() if "tl.dot" in line]
+    dots = [line for text in texts_of(unit, kernel) for line in text.splitlines() if "tl.dot" in line]
     return any("input_precision" not in line for line in dots)
 
 
@@ -183,7 +189,7 @@ def faults_of(
 ) -> tuple[str, ...]:
     """What a kernel must not do; `lost` are the functions with products that no tiles multiply."""
     found: list[str] = []
-    text = text_of(unit, kernel)
+    *_, text = texts_of(unit, kernel)
     found += [f"no tiles in {name}" for name in lost if name == kernel.name or f"_part_{name}(" in text]
     if binary.spills:
         found.append(f"spills {binary.spills}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import MemRefType, ModuleOp
@@ -46,10 +46,10 @@ class GroupLaunchesPass(ModulePass):
 
     Each launch goes up to the first one behind all that it depends on, through memory and values, if the two
     suit each other: elementwise work, reductions, scans and sorts of rows of like length, and beside those
-    whatever is small.
+    whatever is small, little products (the gradients of weights where batches are small) among these alone.
     Where there is none, a group of which nothing depends on yet comes down to the launch: so do the gradients
     of a model's vectors, each of which is summed when its layer is through and read by nobody.
-    Products and scatters stay alone, and what would hold much memory for long. Elementwise
+    Other products and scatters stay alone, and what would hold much memory for long. Elementwise
     work on tensors of several static sizes is one function of the size. A group has `parameters` arguments,
     `kernels` different functions and `ops` ops in these at most; the next one begins where it is full. A
     launch that writes no element is left out. Runs before `plan-memory`: what runs at once shares no memory.
@@ -208,7 +208,7 @@ class _Groups:
         group.buffers.update(op.operands)
         group.kernels[key] = count
         if group.kind.small:
-            group.kind = kind
+            group.kind = replace(kind, product=kind.product or group.kind.product)
 
 
 def _is_before(group: _Group, place: int, touched: Touched | None) -> bool:

@@ -10,7 +10,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
 from tilewright.dialects.tk.contraction import find_contraction
-from tilewright.dialects.tk.domain import Along, axes_of_exprs, levels_of
+from tilewright.dialects.tk.domain import Along, domains_of, levels_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sumexp import SumExpOp
@@ -187,11 +187,16 @@ def _tile(sides: list[int]) -> list[int]:
 
 
 def _lies_along(kernel: KernelOp, kept: tuple[int, ...]) -> bool:
-    """Whether what is reduced is contiguous along an axis that stays; positions of rows are not reduced."""
-    for op in kernel.body.block.ops:
-        if not isinstance(op, LoadOp) or len(op.subscripts) < 2:
-            continue
-        if op.dynamic or not axes_of_exprs(op.subscripts) <= {*kept}:
-            last = op.subscripts[-1]
-            return any((c := last.coefficient(Var("d", a))) is not None and c.constant == 1 for a in kept)
-    return False
+    """Whether what is reduced is contiguous along an axis that stays; positions of rows are not reduced.
+
+    What is told of is the load of most elements: one that repeats along other axes is little beside it.
+    """
+    block = kernel.body.block
+    domains = domains_of(block)
+    loads = [op for op in block.ops if isinstance(op, LoadOp) and len(op.subscripts) > 1]
+    reduced = [op for op in loads if not domains[op.result] <= {*kept}]
+    if not reduced:
+        return False
+    largest = max(reduced, key=lambda op: prod(_size(kernel.space[a]) for a in domains[op.result]))
+    last = largest.subscripts[-1]
+    return any((c := last.coefficient(Var("d", a))) is not None and c.constant == 1 for a in kept)

@@ -51,8 +51,9 @@ class DecomposeConvolutionsPass(ModulePass):
         %p = tw.matmul %f for each image, %i : ... -> tensor<2x16x16xbf16>
         %r = tw.reshape %p : tensor<2x16x16xbf16> -> tensor<2x16x4x4xbf16>
 
-    1 x 1 and patches, that is, and their gradients. What stands around them then fuses. An image that lies
-    with its channels last (`channels-last`) is rows of these, which the filters multiply from the other side.
+    1 x 1 and patches, that is, images of one window, and their gradients. What stands around them then fuses.
+    An image that lies with its channels last (`channels-last`) is rows of these, which the filters multiply
+    from the other side, and so are images of one window: squeeze and excitation, the end of a discriminator.
     """
 
     name = "decompose-convolutions"
@@ -68,7 +69,7 @@ def decompose_convolution(op: Operation, rw: Rewrite) -> SSAValue | None:
     found = _Convolution(op.image, op.weight, strides, is_turned(op))
     if op.transposed is not None or not found.is_product(padding, dilation, op.groups.value.data):
         return None
-    if found.turned:
+    if found.has_rows:
         return found.rows().result(op.bias, rw)
     filters = _for_each(sizes_of(op.image)[0], found.filters(rw), rw)
     result = rw.value(ReshapeOp(rw.value(MatmulOp(filters, found.windows(rw))), sizes_of(op.result)))
@@ -88,7 +89,7 @@ def decompose_convolution_backward(op: Operation, rw: Rewrite) -> list[SSAValue]
     wanted, found = returned(op), _product_of(op)
     if found is None or (OF_IMAGE in wanted and not found.tiles):
         return None
-    gradients = found.rows().gradients if found.turned else partial(_gradients, found)
+    gradients = found.rows().gradients if found.has_rows else partial(_gradients, found)
     made = gradients(op.inputs[0], wanted, rw)
     return [made[number] for number in wanted]
 
@@ -127,8 +128,18 @@ class _Convolution:
         spatial = range(2, 2 + self.rank)
         return window_sizes(image, spatial, kernel, self.strides, (1,) * self.rank)[2 : 2 + self.rank]
 
+    @property
+    def has_one_window(self) -> bool:
+        """Whether an image is one, of one place."""
+        return self.kernel is not None and all(n.constant == 1 for n in self.places)
+
+    @property
+    def has_rows(self) -> bool:
+        """Whether windows are rows of the product, not columns."""
+        return self.turned or self.has_one_window
+
     def is_product(self, padding: Sequence[int], dilation: Sequence[int], groups: int) -> bool:
-        """Whether it is one as 1 x 1 and patches are, of halves, with rows that come in twos at least.
+        """Whether it is one as 1 x 1, patches and one window are, of halves, with rows in twos at least.
 
         Products of f32 are a library's anyway. What comes in twos is four bytes long, the least that a GPU
         copies asynchronously; a library brings other images to another layout first.
@@ -136,12 +147,14 @@ class _Convolution:
         kernel = self.kernel
         if kernel is None or groups != 1 or any(padding) or not is_half(element_type_of(self.image)):
             return False
-        steps = zip(kernel, self.strides, dilation, strict=True)
-        if not all(k == 1 or (k <= s and d == 1) for k, s, d in steps):
+        steps = zip(kernel, self.strides, self.places, dilation, strict=True)
+        if not all(k == 1 or (d == 1 and (k <= s or p.constant == 1)) for k, s, p, d in steps):
             return False
+        outputs, channels, *_ = sizes_of(self.weight)
         if self.turned and pixels_of(self.image) is not None:
-            outputs, channels, *_ = sizes_of(self.weight)
             return all(n.exact_div(2) is not None for n in (outputs, channels))
+        if self.has_one_window:
+            return product((channels, *sizes_of(self.weight)[2:])).exact_div(2) is not None
         if all(n == 1 for n in (*kernel, *self.strides)):
             return product(sizes_of(self.image)[2:]).exact_div(2) is not None
         return kernel[-1] % 2 == 0
@@ -151,9 +164,8 @@ class _Convolution:
         """Whether each element is in a window."""
         kernel, sizes = self.kernel, sizes_of(self.image)[2:]
         assert kernel is not None
-        return kernel == self.strides and all(
-            n == p * k for n, p, k in zip(sizes, self.places, kernel, strict=True)
-        )
+        found = zip(sizes, self.places, kernel, self.strides, strict=True)
+        return all(n == p * k and (k == s or p.constant == 1) for n, p, k, s in found)
 
     def windows(self, rw: Rewrite) -> SSAValue:
         """`[N, C * kernel, places]`."""

@@ -26,6 +26,9 @@ PRODUCTS: dict[str, Case] = {
     "line": (nn.Conv1d(12, 20, 2, stride=2), (3, 12, 38)),
     "volume": (nn.Conv3d(2, 9, (1, 2, 2), stride=(1, 2, 2)), (2, 2, 3, 4, 6)),
     "the_whole_image": (nn.Conv2d(5, 17, 4, stride=4), (3, 5, 4, 4)),
+    "one_place": (nn.Conv2d(34, 17, 1), (5, 34, 1, 1)),
+    "one_place_of_a_line": (nn.Conv1d(10, 9, 1, stride=2, bias=False), (13, 10, 1)),
+    "one_window": (nn.Conv2d(10, 1, (3, 5)), (6, 10, 3, 5)),
 }
 OTHERS: dict[str, Case] = {
     "overlapping": (nn.Conv2d(6, 8, 3), (2, 6, 9, 10)),
@@ -33,6 +36,9 @@ OTHERS: dict[str, Case] = {
     "groups": (nn.Conv2d(6, 8, 1, groups=2), (2, 6, 9, 10)),
     "depthwise": (nn.Conv2d(6, 6, 3, padding=1, groups=6), (2, 6, 9, 10)),
     "every_second": (nn.Conv2d(6, 8, 1, stride=2), (2, 6, 9, 10)),
+    "odd_channels": (nn.Conv2d(7, 8, 1), (2, 7, 1, 1)),
+    "one_window_of_two": (nn.Conv2d(4, 8, 3), (2, 4, 3, 4)),
+    "one_padded_window": (nn.Conv2d(4, 8, 3, padding=1, stride=3), (2, 4, 3, 3)),
     "odd_places": (nn.Conv2d(6, 8, 1), (2, 6, 7, 7)),
     "dilated": (nn.Conv2d(6, 8, 2, stride=2, dilation=2), (2, 6, 10, 10)),
     "transposed": (nn.ConvTranspose2d(6, 8, 2, stride=2), (2, 6, 4, 5)),
@@ -142,6 +148,27 @@ def test_norm_and_activation_join_the_product() -> None:
     ]
     found = tilewright.explain(block, *(t.to(bf16) for t in inputs), options=OPTIONS).graphs[0]
     assert (sum(found.kernels.values()), found.library_calls) == (1, {})
+
+
+class Excitation(nn.Module):
+    """Squeeze and excitation (https://arxiv.org/abs/1709.01507): channels scaled by a function of means."""
+
+    def __init__(self, channels: int, fewer: int) -> None:
+        super().__init__()
+        self.squeeze, self.excite = nn.Conv2d(channels, fewer, 1), nn.Conv2d(fewer, channels, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * self.excite(self.squeeze(x.mean((2, 3), keepdim=True)).relu()).sigmoid()
+
+
+def test_gradients_of_little_products_share_launches() -> None:
+    """Those of a layer's filters, of its bias and of what it was given."""
+    model, x = Excitation(40, 12), floats(9, 40, 5, 7, dtype=torch.bfloat16)
+    check(model, x)
+    forward, backward = explained(model, x)
+    assert (sum(forward.kernels.values()), forward.library_calls) == (4, {})
+    assert (sum(backward.kernels.values()), backward.library_calls) == (4, {})
+    assert sum("matmul" in name and "group" in name for name in backward.kernels) == 2
 
 
 IMAGE, RESULT = "tensor<8x512x14x14xbf16>", "tensor<8x2048x14x14xbf16>"

@@ -131,6 +131,33 @@ func.func @gradients_of_pixels(%q: tensor<2x4x2x6xbf16>, %p: tensor<2x8x8x4xbf16
   func.return %i, %f, %b : tensor<2x4x8x8xbf16>, tensor<6x4x2x4xbf16>, tensor<6xbf16>
 }
 
+// An image of one window is a row, wherever its channels lie: of one place, or as large as the filters.
+// CHECK-LABEL: @one_place(
+// CHECK: %[[F:.*]] = tw.reshape %w : tensor<5x6x1x1xbf16> -> tensor<5x6xbf16>
+// CHECK: %[[R:.*]] = tw.reshape %{{.*}} -> tensor<2x6xbf16>
+// CHECK: tw.matmul %[[R]], {{.*}} : (tensor<2x6xbf16>, tensor<6x5xbf16>) -> tensor<2x5xbf16>
+func.func @one_place(%x: tensor<2x6x1x1xbf16>, %w: tensor<5x6x1x1xbf16>) -> tensor<2x5x1x1xbf16> {
+  %r = tw.convolution %x, %w strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x6x1x1xbf16>, tensor<5x6x1x1xbf16>) -> tensor<2x5x1x1xbf16>
+  func.return %r : tensor<2x5x1x1xbf16>
+}
+// CHECK-LABEL: @gradients_of_one_window(
+// CHECK: tw.matmul {{.*}} : (tensor<2x5xbf16>, tensor<5x72xbf16>) -> tensor<2x72xbf16>
+// CHECK: tw.matmul {{.*}} : (tensor<5x2xbf16>, tensor<2x72xbf16>) -> tensor<5x72xbf16>
+// CHECK-NOT: tw.aten
+func.func @gradients_of_one_window(%g: tensor<2x5x1x1xbf16>, %x: tensor<2x8x3x3xbf16>, %w: tensor<5x8x3x3xbf16>) -> (tensor<2x8x3x3xbf16>, tensor<5x8x3x3xbf16>) {
+  %i, %f = tw.aten "aten::convolution_backward"(%g, %x, %w) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [0 : i64], [1 : i64, 1 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64, [true, true, false]], returns = array<i64: 0, 1>} : (tensor<2x5x1x1xbf16>, tensor<2x8x3x3xbf16>, tensor<5x8x3x3xbf16>) -> (tensor<2x8x3x3xbf16>, tensor<5x8x3x3xbf16>)
+  func.return %i, %f : tensor<2x8x3x3xbf16>, tensor<5x8x3x3xbf16>
+}
+// An odd number of elements in it, and two windows, of an image that overlap.
+// CHECK-LABEL: @no_row_of_one_window(
+// CHECK-COUNT-2: tw.convolution
+// CHECK-NOT: tw.matmul
+func.func @no_row_of_one_window(%x: tensor<2x5x3x3xbf16>, %y: tensor<2x4x3x4xbf16>, %w: tensor<6x5x3x3xbf16>, %v: tensor<6x4x3x3xbf16>) -> (tensor<2x6x1x1xbf16>, tensor<2x6x1x2xbf16>) {
+  %0 = tw.convolution %x, %w strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x5x3x3xbf16>, tensor<6x5x3x3xbf16>) -> tensor<2x6x1x1xbf16>
+  %1 = tw.convolution %y, %v strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 : (tensor<2x4x3x4xbf16>, tensor<6x4x3x3xbf16>) -> tensor<2x6x1x2xbf16>
+  func.return %0, %1 : tensor<2x6x1x1xbf16>, tensor<2x6x1x2xbf16>
+}
+
 // Rows of an odd number of channels are the library's.
 // CHECK-LABEL: @odd_pixels(
 // CHECK: tw.convolution

@@ -190,7 +190,7 @@ tk.func @few [3, 5] (%a: memref<65536xf32>, %o: memref<3xf32>) {
 // CHECK-NEXT:  return
 // CHECK-NOT:   tk.group
 // REMARK: th.launch at loc("m.py":7:0): launched alone: it stores at positions that it loads, or combines what it stores
-// REMARK: th.launch at loc("m.py":9:0): launched alone: it is a product
+// REMARK: th.launch at loc("m.py":9:0): launched alone: it is a product, no little one
 // REMARK: th.launch at loc("m.py":10:0): launched alone: its loops are explicit already
 func.func @alone(%x: memref<4xf32>, %i: memref<4xi64>, %y: memref<4xf32>, %w: memref<4xf32>, %v: memref<4xf32>) {
   th.launch @put(%x, %i) into(%y) : (memref<4xf32>, memref<4xi64>) into (memref<4xf32>) loc("m.py":7:0)
@@ -206,9 +206,9 @@ tk.func @put [4] (%a: memref<4xf32>, %i: memref<4xi64>, %o: memref<4xf32>) {
   %4 = arith.index_cast %3 : i64 to index
   tk.store %0, %o[i0](%4) combine add : f32, memref<4xf32>
 }
-tk.func @product [2, 2, 2] (%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<4xf32>) {
-  %0 = tk.load %a[d0*2 + d2] : memref<4xf32> -> f32
-  %1 = tk.load %b[d1 + d2*2] : memref<4xf32> -> f32
+tk.func @product [2, 2, 1025] (%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<4xf32>) {
+  %0 = tk.load %a[d0*2 + (d2 mod 2)] : memref<4xf32> -> f32
+  %1 = tk.load %b[d1 + (d2 mod 2)*2] : memref<4xf32> -> f32
   %2 = arith.mulf %0, %1 : f32
   %3 = tk.reduce add %2 over [2] : f32
   tk.store %3, %o[d0*2 + d1] : f32, memref<4xf32>
@@ -218,6 +218,70 @@ tk.func @done [4] (%a: memref<4xf32>, %o: memref<4xf32>) scheduled {
     %0 = tk.load %a[d0] : memref<4xf32> -> f32
     tk.store %0, %o[d0] : f32, memref<4xf32>
   }
+}
+
+// -----
+
+// Little products share, with whatever else is small; large work would have fewer programs at once beside them.
+// CHECK-LABEL: func.func @little_products
+// CHECK-NEXT:  th.launch @weights_group(%g, %x, %w) into(%o, %d, %b)
+// CHECK-NEXT:  th.launch @large(%l) into(%m)
+// CHECK-NEXT:  th.launch @wide(%l, %m) into(%n)
+// CHECK-NEXT:  return
+// CHECK:       tk.group @weights_group
+// CHECK-NEXT:    tk.part @weights
+// CHECK-NEXT:    tk.part @below
+// CHECK-NEXT:    tk.part @bias
+// CHECK-NEXT:  }
+// REMARK: th.launch at loc("m.py":15:0): launched alone: it is a product, no little one
+func.func @little_products(%g: memref<512xbf16>, %x: memref<256xbf16>, %w: memref<2048xbf16>, %o: memref<2048xbf16>, %d: memref<256xbf16>, %b: memref<64xbf16>, %l: memref<1048576xbf16>, %m: memref<1048576xbf16>, %n: memref<1048576xbf16>) {
+  th.launch @weights(%g, %x) into(%o) : (memref<512xbf16>, memref<256xbf16>) into (memref<2048xbf16>) loc("m.py":12:0)
+  th.launch @below(%g, %w) into(%d) : (memref<512xbf16>, memref<2048xbf16>) into (memref<256xbf16>) loc("m.py":13:0)
+  th.launch @bias(%g) into(%b) : (memref<512xbf16>) into (memref<64xbf16>) loc("m.py":14:0)
+  th.launch @large(%l) into(%m) : (memref<1048576xbf16>) into (memref<1048576xbf16>) loc("m.py":11:0)
+  th.launch @wide(%l, %m) into(%n) : (memref<1048576xbf16>, memref<1048576xbf16>) into (memref<1048576xbf16>) loc("m.py":15:0)
+  func.return
+}
+tk.func @large [1048576] (%a: memref<1048576xbf16>, %o: memref<1048576xbf16>) {
+  %0 = tk.load %a[d0] : memref<1048576xbf16> -> bf16
+  tk.store %0, %o[d0] : bf16, memref<1048576xbf16>
+}
+tk.func @weights [64, 32, 8] (%g: memref<512xbf16>, %x: memref<256xbf16>, %o: memref<2048xbf16>) {
+  %0 = tk.load %g[d0 + d2*64] : memref<512xbf16> -> bf16
+  %1 = tk.load %x[d1 + d2*32] : memref<256xbf16> -> bf16
+  %2 = arith.extf %0 : bf16 to f32
+  %3 = arith.extf %1 : bf16 to f32
+  %4 = arith.mulf %2, %3 : f32
+  %5 = tk.reduce add %4 over [2] : f32
+  %6 = arith.truncf %5 : f32 to bf16
+  tk.store %6, %o[d0*32 + d1] : bf16, memref<2048xbf16>
+}
+tk.func @below [8, 32, 64] (%g: memref<512xbf16>, %w: memref<2048xbf16>, %o: memref<256xbf16>) {
+  %0 = tk.load %g[d0*64 + d2] : memref<512xbf16> -> bf16
+  %1 = tk.load %w[d1 + d2*32] : memref<2048xbf16> -> bf16
+  %2 = arith.extf %0 : bf16 to f32
+  %3 = arith.extf %1 : bf16 to f32
+  %4 = arith.mulf %2, %3 : f32
+  %5 = tk.reduce add %4 over [2] : f32
+  %6 = arith.truncf %5 : f32 to bf16
+  tk.store %6, %o[d0*32 + d1] : bf16, memref<256xbf16>
+}
+tk.func @bias [64, 8] (%g: memref<512xbf16>, %o: memref<64xbf16>) {
+  %0 = tk.load %g[d0 + d1*64] : memref<512xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.reduce add %1 over [1] : f32
+  %3 = arith.truncf %2 : f32 to bf16
+  tk.store %3, %o[d0] : bf16, memref<64xbf16>
+}
+tk.func @wide [1024, 1024, 1024] (%a: memref<1048576xbf16>, %b: memref<1048576xbf16>, %o: memref<1048576xbf16>) {
+  %0 = tk.load %a[d0*1024 + d2] : memref<1048576xbf16> -> bf16
+  %1 = tk.load %b[d1*1024 + d2] : memref<1048576xbf16> -> bf16
+  %2 = arith.extf %0 : bf16 to f32
+  %3 = arith.extf %1 : bf16 to f32
+  %4 = arith.mulf %2, %3 : f32
+  %5 = tk.reduce add %4 over [2] : f32
+  %6 = arith.truncf %5 : f32 to bf16
+  tk.store %6, %o[d0*1024 + d1] : bf16, memref<1048576xbf16>
 }
 
 // -----

@@ -480,6 +480,25 @@ func.func @columns_at_positions(%x: tensor<90x512xf32>, %i: tensor<4096xi64>) ->
 
 // -----
 
+// Where a few elements are repeated along the rows, these are told of by what is as long as they are.
+// REMARK: not split: 64 programs reduce 25088 elements each before others have started
+// CHECK-LABEL: @scaled_rows
+// CHECK-COUNT-1: = tk.kernel
+// CHECK-NOT: = tk.kernel
+func.func @scaled_rows(%x: tensor<32x64x784xf32>, %s: tensor<32x64xf32>) -> tensor<64xf32> {
+  %r = tk.kernel [64, 32, 784] ins(%s, %x : tensor<32x64xf32>, tensor<32x64x784xf32>) -> (tensor<64xf32>) {
+  ^bb0(%b: tensor<32x64xf32>, %a: tensor<32x64x784xf32>, %o: tensor<64xf32>):
+    %0 = tk.load %b[d1, d0] : tensor<32x64xf32> -> f32
+    %1 = tk.load %a[d1, d0, d2] : tensor<32x64x784xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = tk.reduce add %2 over [1, 2] : f32
+    tk.store %3, %o[d0] : f32, tensor<64xf32>
+  }
+  func.return %r : tensor<64xf32>
+}
+
+// -----
+
 // A product without rows has no tiles.
 // CHECK-LABEL: @product_of_no_rows
 // CHECK: tk.kernel [0, 64, 65536]
