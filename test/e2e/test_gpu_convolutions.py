@@ -29,6 +29,8 @@ PRODUCTS: dict[str, Case] = {
     "one_place": (nn.Conv2d(34, 17, 1), (5, 34, 1, 1)),
     "one_place_of_a_line": (nn.Conv1d(10, 9, 1, stride=2, bias=False), (13, 10, 1)),
     "one_window": (nn.Conv2d(10, 1, (3, 5)), (6, 10, 3, 5)),
+    "one_window_is_made": (nn.ConvTranspose2d(10, 6, (3, 4)), (5, 10, 1, 1)),
+    "pixels_become_patches": (nn.ConvTranspose2d(66, 70, (2, 3), stride=(2, 3)), (2, 66, 5, 3)),
 }
 OTHERS: dict[str, Case] = {
     "overlapping": (nn.Conv2d(6, 8, 3), (2, 6, 9, 10)),
@@ -42,6 +44,9 @@ OTHERS: dict[str, Case] = {
     "odd_places": (nn.Conv2d(6, 8, 1), (2, 6, 7, 7)),
     "dilated": (nn.Conv2d(6, 8, 2, stride=2, dilation=2), (2, 6, 10, 10)),
     "transposed": (nn.ConvTranspose2d(6, 8, 2, stride=2), (2, 6, 4, 5)),
+    "patches_that_overlap": (nn.ConvTranspose2d(66, 70, 3, stride=2), (2, 66, 4, 5)),
+    "patches_apart": (nn.ConvTranspose2d(66, 70, 2, stride=3), (2, 66, 4, 5)),
+    "patches_and_more": (nn.ConvTranspose2d(66, 70, 2, stride=2, output_padding=1), (2, 66, 4, 5)),
     "a_rest": (nn.Conv2d(6, 8, 2, stride=2), (2, 6, 9, 11)),
 }
 
@@ -105,11 +110,11 @@ def test_channels_last(name: str) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_a_library_does(name: str) -> None:
-    """Convolutions and gradients; windows that leave a rest are products forward."""
+    """Convolutions and gradients; windows that leave a rest are products forward, and few turned channels."""
     model, sizes = OTHERS[name]
     x = floats(*sizes, dtype=torch.bfloat16)
     check(model, x)
-    assert calls(model, x) == [set() if name == "a_rest" else {CONVOLUTION}, {GRADIENT}]
+    assert calls(model, x) == [set() if name in ("a_rest", "transposed") else {CONVOLUTION}, {GRADIENT}]
 
 
 def test_f32_is_left_to_a_library() -> None:

@@ -131,6 +131,36 @@ func.func @gradients_of_pixels(%q: tensor<2x4x2x6xbf16>, %p: tensor<2x8x8x4xbf16
   func.return %i, %f, %b : tensor<2x4x8x8xbf16>, tensor<6x4x2x4xbf16>, tensor<6xbf16>
 }
 
+// Pixels become patches, as gradients of rows do; between others there are places that none is of.
+// CHECK-LABEL: @transposed_pixels(
+// CHECK: %[[R:.*]] = tw.reshape %{{.*}} : tensor<2x5x7x4xbf16> -> tensor<70x4xbf16>
+// CHECK: %[[P:.*]] = tw.matmul %[[R]], {{.*}} : (tensor<70x4xbf16>, tensor<4x24xbf16>) -> tensor<70x24xbf16> loc("m.py":7:2)
+// CHECK-NEXT: %[[A:.*]] = tw.reshape %[[P]] : tensor<70x24xbf16> -> tensor<2x5x7x2x2x6xbf16>
+// CHECK-NEXT: %[[T:.*]] = tw.transpose %[[A]] by [0, 1, 3, 2, 4, 5]
+// CHECK-NEXT: %[[I:.*]] = tw.reshape %[[T]] : {{.*}} -> tensor<2x10x14x6xbf16>
+// CHECK-NEXT: %[[X:.*]] = tw.transpose %[[I]] by [0, 3, 1, 2]
+// CHECK-NEXT: %[[B:.*]] = tw.broadcast %b dims [1]
+// CHECK-NEXT: tw.add %[[X]], %[[B]]
+// CHECK: tw.convolution
+// CHECK-NOT: tw.matmul
+func.func @transposed_pixels(%p: tensor<2x5x7x4xbf16>, %w: tensor<4x6x2x2xbf16>, %b: tensor<6xbf16>) -> (tensor<2x6x10x14xbf16>, tensor<2x6x14x20xbf16>) {
+  %x = tw.transpose %p by [0, 3, 1, 2] : tensor<2x5x7x4xbf16> -> tensor<2x4x5x7xbf16>
+  %r = tw.convolution %x, %w bias %b strides [2, 2] padding [0, 0] dilation [1, 1] transposed output_padding [0, 0] groups 1 {tw.strides = ["840, 1, 84, 6"]} : (tensor<2x4x5x7xbf16>, tensor<4x6x2x2xbf16>, tensor<6xbf16>) -> tensor<2x6x10x14xbf16> loc("m.py":7:2)
+  %s = tw.convolution %x, %w bias %b strides [3, 3] padding [0, 0] dilation [1, 1] transposed output_padding [0, 0] groups 1 {tw.strides = ["1680, 1, 120, 6"]} : (tensor<2x4x5x7xbf16>, tensor<4x6x2x2xbf16>, tensor<6xbf16>) -> tensor<2x6x14x20xbf16>
+  func.return %r, %s : tensor<2x6x10x14xbf16>, tensor<2x6x14x20xbf16>
+}
+// CHECK-LABEL: @gradients_of_transposed(
+// CHECK: %[[I:.*]] = tw.matmul {{.*}} : (tensor<70x24xbf16>, tensor<24x4xbf16>) -> tensor<70x4xbf16>
+// CHECK: %[[F:.*]] = tw.matmul {{.*}} : (tensor<4x70xbf16>, tensor<70x24xbf16>) -> tensor<4x24xbf16>
+// CHECK: tw.sum %{{.*}} over [0, 2, 3] : tensor<2x6x10x14xbf16> -> tensor<6xbf16>
+// CHECK-NOT: tw.aten
+func.func @gradients_of_transposed(%q: tensor<2x10x14x6xbf16>, %p: tensor<2x5x7x4xbf16>, %w: tensor<4x6x2x2xbf16>) -> (tensor<2x4x5x7xbf16>, tensor<4x6x2x2xbf16>, tensor<6xbf16>) {
+  %g = tw.transpose %q by [0, 3, 1, 2] : tensor<2x10x14x6xbf16> -> tensor<2x6x10x14xbf16>
+  %x = tw.transpose %p by [0, 3, 1, 2] : tensor<2x5x7x4xbf16> -> tensor<2x4x5x7xbf16>
+  %i, %f, %b = tw.aten "aten::convolution_backward"(%g, %x, %w) {tw.strides = ["140, 1, 28, 4", "24, 1, 12, 6", "1"], args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [6 : i64], [2 : i64, 2 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], true, [0 : i64, 0 : i64], 1 : i64, [true, true, true]]} : (tensor<2x6x10x14xbf16>, tensor<2x4x5x7xbf16>, tensor<4x6x2x2xbf16>) -> (tensor<2x4x5x7xbf16>, tensor<4x6x2x2xbf16>, tensor<6xbf16>)
+  func.return %i, %f, %b : tensor<2x4x5x7xbf16>, tensor<4x6x2x2xbf16>, tensor<6xbf16>
+}
+
 // An image of one window is a row, wherever its channels lie: of one place, or as large as the filters.
 // CHECK-LABEL: @one_place(
 // CHECK: %[[F:.*]] = tw.reshape %w : tensor<5x6x1x1xbf16> -> tensor<5x6xbf16>
