@@ -187,15 +187,18 @@ tk.func @few [3, 5] (%a: memref<65536xf32>, %o: memref<3xf32>) {
 // CHECK-NEXT:  th.launch @put
 // CHECK-NEXT:  th.launch @product
 // CHECK-NEXT:  th.launch @done
+// CHECK-NEXT:  th.launch @chain
 // CHECK-NEXT:  return
 // CHECK-NOT:   tk.group
 // REMARK: th.launch at loc("m.py":7:0): launched alone: it stores at positions that it loads, or combines what it stores
 // REMARK: th.launch at loc("m.py":9:0): launched alone: it is a product, no little one
 // REMARK: th.launch at loc("m.py":10:0): launched alone: its loops are explicit already
-func.func @alone(%x: memref<4xf32>, %i: memref<4xi64>, %y: memref<4xf32>, %w: memref<4xf32>, %v: memref<4xf32>) {
+// REMARK: th.launch at loc("m.py":11:0): launched alone: it is a chain of products
+func.func @alone(%x: memref<4xf32>, %i: memref<4xi64>, %y: memref<4xf32>, %w: memref<4xf32>, %v: memref<4xf32>, %q: memref<960xf32>, %k: memref<1152xf32>, %p: memref<1280xf32>) {
   th.launch @put(%x, %i) into(%y) : (memref<4xf32>, memref<4xi64>) into (memref<4xf32>) loc("m.py":7:0)
   th.launch @product(%x, %x) into(%w) : (memref<4xf32>, memref<4xf32>) into (memref<4xf32>) loc("m.py":9:0)
   th.launch @done(%x) into(%v) : (memref<4xf32>) into (memref<4xf32>) loc("m.py":10:0)
+  th.launch @chain(%q, %k) into(%p) : (memref<960xf32>, memref<1152xf32>) into (memref<1280xf32>) loc("m.py":11:0)
   func.return
 }
 tk.func @put [4] (%a: memref<4xf32>, %i: memref<4xi64>, %o: memref<4xf32>) {
@@ -212,6 +215,17 @@ tk.func @product [2, 2, 1025] (%a: memref<4xf32>, %b: memref<4xf32>, %o: memref<
   %2 = arith.mulf %0, %1 : f32
   %3 = tk.reduce add %2 over [2] : f32
   tk.store %3, %o[d0*2 + d1] : f32, memref<4xf32>
+}
+tk.func @chain [40, 32, 48, 24] (%q: memref<960xf32>, %k: memref<1152xf32>, %o: memref<1280xf32>) {
+  %0 = tk.load %q[d0*24 + d3] : memref<960xf32> -> f32
+  %1 = tk.load %k[d2*24 + d3] : memref<1152xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = math.tanh %3 : f32
+  %5 = tk.load %k[d2*24 + (d1 mod 24)] : memref<1152xf32> -> f32
+  %6 = arith.mulf %4, %5 : f32
+  %7 = tk.reduce add %6 over [2] : f32
+  tk.store %7, %o[d0*32 + d1] : f32, memref<1280xf32>
 }
 tk.func @done [4] (%a: memref<4xf32>, %o: memref<4xf32>) scheduled {
   tk.for 0 = "0" to "4" step 1 {

@@ -59,9 +59,9 @@ def kind_of(func: FuncOp) -> Kind | str:
     if find_chain(block) is not None:
         return "it is a chain of products"
     if products := find_products(block):
-        return (
-            Kind(True, 0, product=True) if _are_little(func, products) else "it is a product, no little one"
-        )
+        if not _are_little(func, products):
+            return "it is a product, no little one"
+        return Kind(True, 0, product=True)
     over = {axis for op in block.ops for axis in _walked(op)}
     row = min(_LONGEST, power_of_two(prod(max(1, estimate(func.space[a])) for a in over)))
     if transposed_axes(func)[0] is not None and not over:
