@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import product as positions
 
@@ -29,48 +30,48 @@ def run_matmul(op: MatmulOp, args: Args, machine: Machine) -> Results:
 def run_convolution(op: ConvolutionOp, args: Args, machine: Machine) -> Results:
     element, groups = element_type_of(op.image), op.groups.value.data
     image, weight, *bias = (compute(machine, arg, element) for arg in args)
-    strides, padding, dilation, extra = op.geometry()
-    low = high = padding
+    strides, padding, dilation, _ = op.geometry()
     if op.transposed is not None:
-        image, weight = _spread(machine, image, strides), _flipped(machine, weight, groups)
-        reach = [(k - 1) * d for k, d in zip(weight.shape[2:], dilation, strict=True)]
-        low = [r - p for r, p in zip(reach, padding, strict=True)]
-        high = [a + e for a, e in zip(low, extra, strict=True)]
-        strides = [1] * len(strides)
-    image = _padded(machine, image, low, high)
-    result = correlate(machine, image, weight, strides, dilation, groups)
+        result = _patches(machine, image, weight, op.geometry(), groups)
+    else:
+        image = _padded(machine, image, padding)
+        result = correlate(machine, image, weight, strides, dilation, groups)
     for term in bias:
         result = result + term.reshape([1, -1] + [1] * len(strides))
     return (machine.arrays.store(result, element),)
 
 
-def _spread(m: Machine, image: Array, strides: Sequence[int]) -> Array:
-    """Insert `stride - 1` zeros between neighbours."""
-    sizes = [(n - 1) * s + 1 for n, s in zip(image.shape[2:], strides, strict=True)]
+def _patches(
+    m: Machine, image: Array, weight: Array, geometry: Sequence[Sequence[int]], groups: int
+) -> Array:
+    """Each element of the image adds a patch to the result: nothing is multiplied that is not there."""
+    strides, padding, dilation, extra = geometry
+    batch, channels, *spatial = image.shape
+    _, outputs, *kernel = weight.shape
+    steps = zip(spatial, kernel, strides, dilation, strict=True)
+    reach = [(n - 1) * s + (k - 1) * d + 1 for n, k, s, d in steps]
+    sizes = [r - 2 * p + e for r, p, e in zip(reach, padding, extra, strict=True)]
+    room = [max(r, p + n) for r, p, n in zip(reach, padding, sizes, strict=True)]
+    total = m.arrays.full([batch, groups * outputs, *room], 0, image.dtype)
+    pixels = image.reshape([batch, groups, channels // groups, math.prod(spatial)])
+    for at in positions(*(range(k) for k in kernel)):
+        taps = weight[(slice(None), slice(None), *at)].reshape([groups, channels // groups, outputs])
+        part = m.xp.matmul(m.arrays.permute(taps, [0, 2, 1]), pixels)
+        reached = tuple(
+            slice(p * d, p * d + (n - 1) * s + 1, s)
+            for p, d, n, s in zip(at, dilation, spatial, strides, strict=True)
+        )
+        where = (slice(None), slice(None), *reached)
+        total[where] = total[where] + part.reshape([batch, groups * outputs, *spatial])
+    inside = tuple(slice(p, p + n) for p, n in zip(padding, sizes, strict=True))
+    return total[(slice(None), slice(None), *inside)]
+
+
+def _padded(m: Machine, image: Array, amounts: Sequence[int]) -> Array:
+    """Zeros around the spatial dimensions."""
+    sizes = [n + 2 * a for n, a in zip(image.shape[2:], amounts, strict=True)]
     result = m.arrays.full([*image.shape[:2], *sizes], 0, image.dtype)
-    result[(slice(None), slice(None), *(slice(None, None, s) for s in strides))] = image
-    return result
-
-
-def _flipped(m: Machine, weight: Array, groups: int) -> Array:
-    """`[C, O / groups, ...]` as the mirrored `[O, C / groups, ...]`."""
-    channels, outputs, *kernel = weight.shape
-    split = weight.reshape([groups, channels // groups, outputs, *kernel])
-    swapped = m.arrays.permute(split, [0, 2, 1, *range(3, 3 + len(kernel))])
-    merged = swapped.reshape([groups * outputs, channels // groups, *kernel])
-    return m.arrays.flip(merged, range(2, 2 + len(kernel)))
-
-
-def _padded(m: Machine, image: Array, low: Sequence[int], high: Sequence[int]) -> Array:
-    """Zeros around the spatial dimensions; negative amounts crop."""
-    crop = tuple(
-        slice(max(-a, 0), n - max(-b, 0)) for a, b, n in zip(low, high, image.shape[2:], strict=True)
-    )
-    image = image[(slice(None), slice(None), *crop)]
-    low, high = [max(a, 0) for a in low], [max(b, 0) for b in high]
-    sizes = [n + a + b for n, a, b in zip(image.shape[2:], low, high, strict=True)]
-    result = m.arrays.full([*image.shape[:2], *sizes], 0, image.dtype)
-    inner = tuple(slice(a, a + n) for a, n in zip(low, image.shape[2:], strict=True))
+    inner = tuple(slice(a, a + n) for a, n in zip(amounts, image.shape[2:], strict=True))
     result[(slice(None), slice(None), *inner)] = image
     return result
 

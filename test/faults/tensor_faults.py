@@ -303,16 +303,23 @@ FAULTS = (
     ),
     Fault(
         "convolution-order",
-        _T + "decompose_convolutions.py",
+        _T + "convolution_columns.py",
         "order = (0, 1, *(d for i in range(rank) for d in (2 + rank + i, 2 + i)))",
         "order = (0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank))",
         "the gradients of patches are stored patch by patch, and not where they lie in the image",
     ),
     Fault(
         "convolution-dilation",
-        _T + "decompose_convolutions.py",
-        "if not all(k == 1 or (k <= s and d == 1) for",
-        "if not all(k == 1 or k <= s for",
+        _T + "window_product.py",
+        "if not all(k == 1 or (d == 1 and (k <= s or p.constant == 1)) for",
+        "if not all(k == 1 or k <= s or p.constant == 1 for",
         "patches with gaps between their elements are read without these",
+    ),
+    Fault(
+        "convolution-transposed",
+        _T + "window_product.py",
+        "if self.transposed and not (self.has_rows and self.tiles):",
+        "if self.transposed and not self.has_rows:",
+        "patches that a transposed convolution makes apart are taken to lie beside each other",
     ),
 )
