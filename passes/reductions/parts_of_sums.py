@@ -10,7 +10,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
 from tilewright.dialects.tk.contraction import find_contraction
-from tilewright.dialects.tk.domain import Along, domains_of, levels_of
+from tilewright.dialects.tk.domain import Along, levels_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sumexp import SumExpOp
@@ -74,7 +74,7 @@ def first_reductions(kernel: KernelOp, body: Body, programs: int) -> tuple[Split
     if len(early) == len(reductions) and stores_beside(kernel, body, over) is not None:
         return None
     kept = tuple(a for a in range(len(kernel.space)) if a not in over)
-    worth = _of_rows(kernel, early, kept, programs)
+    worth = _of_rows(kernel, body, early, kept, programs)
     return worth if isinstance(worth, str) else early
 
 
@@ -101,7 +101,7 @@ def split_of(kernel: KernelOp, body: Body, programs: int) -> Split | str:
     kept = tuple(a for a in range(len(kernel.space)) if a not in over)
     if find_contraction(kernel.body.block) is not None:
         return _of_product(kernel, reductions, kept, programs)
-    found = _of_rows(kernel, reductions, kept, programs)
+    found = _of_rows(kernel, body, reductions, kept, programs)
     beside = stores_beside(kernel, body, frozenset(over))
     return found if isinstance(found, str) or not beside else replace(found, beside=beside)
 
@@ -116,13 +116,14 @@ def reduces_in_parts(kernel: KernelOp, programs: int) -> bool:
 
 
 def _of_rows(
-    kernel: KernelOp, reductions: tuple[Splittable, ...], kept: tuple[int, ...], programs: int
+    kernel: KernelOp, body: Body, reductions: tuple[Splittable, ...], kept: tuple[int, ...], programs: int
 ) -> Split | str:
     space, over = kernel.space, reductions[0].over
     rows, length = prod(_size(space[a]) for a in kept), prod(_size(space[a]) for a in over)
     if rows * length < _SMALL:
         return "it is short"
-    beside = _COLUMNS if _lies_along(kernel, kept) else 1
+    columns = _lies_along(kernel, body, kept)
+    beside = _COLUMNS if columns else 1
     busy = -(-rows // beside)
     axis = max(over, key=lambda a: _size(space[a]))
     if busy * 2 > programs:
@@ -131,19 +132,28 @@ def _of_rows(
     if each * (programs - 2 * busy) <= _EACH * programs:
         return f"{busy} programs reduce {each} elements each before others have started"
     count = min(power_of_two(programs // busy), power_of_two(max(1, length * beside // _SHORT)), 1024)
-    return _parts(kernel, reductions, axis, kept, count)
+    return _parts(kernel, reductions, axis, kept, count, unaligned=columns)
 
 
 def _parts(
-    kernel: KernelOp, reductions: tuple[Splittable, ...], axis: int, kept: tuple[int, ...], count: int
+    kernel: KernelOp,
+    reductions: tuple[Splittable, ...],
+    axis: int,
+    kept: tuple[int, ...],
+    count: int,
+    *,
+    unaligned: bool,
 ) -> Split | str:
-    """`count` parts, or a few less or more if these are of equal length; best where all begin aligned."""
+    """`count` parts, or a few less or more if these are of equal length; best where all begin aligned.
+
+    Wherever parts of columns begin, their rows are read as they lie: those may begin `unaligned`.
+    """
     size = kernel.space[axis]
     others = tuple(a for a in reductions[0].over if a != axis)
     if size.constant is not None:
         count = min(count, size.constant)
         near = sorted(range(max(2, count // 2), count * 2), key=lambda n: (abs(n - count), n))
-        lengths = (1,) if _lies_along(kernel, kept) else (16, 8, 4, 1)
+        lengths = (1,) if unaligned else (16, 8, 4, 1)
         count = next((n for m in lengths for n in near if size.constant % (n * m) == 0), count)
     if count < 2:
         return "its parts would be short"
@@ -186,17 +196,15 @@ def _tile(sides: list[int]) -> list[int]:
     return [_FEW if size <= _FEW else most for size in sides]
 
 
-def _lies_along(kernel: KernelOp, kept: tuple[int, ...]) -> bool:
+def _lies_along(kernel: KernelOp, body: Body, kept: tuple[int, ...]) -> bool:
     """Whether what is reduced is contiguous along an axis that stays; positions of rows are not reduced.
 
     What is told of is the load of most elements: one that repeats along other axes is little beside it.
     """
-    block = kernel.body.block
-    domains = domains_of(block)
-    loads = [op for op in block.ops if isinstance(op, LoadOp) and len(op.subscripts) > 1]
-    reduced = [op for op in loads if not domains[op.result] <= {*kept}]
+    loads = [op for op in body.ops if isinstance(op, LoadOp) and len(op.subscripts) > 1]
+    reduced = [op for op in loads if not body.domains[op.result] <= {*kept}]
     if not reduced:
         return False
-    largest = max(reduced, key=lambda op: prod(_size(kernel.space[a]) for a in domains[op.result]))
+    largest = max(reduced, key=lambda op: prod(_size(kernel.space[a]) for a in body.domains[op.result]))
     last = largest.subscripts[-1]
     return any((c := last.coefficient(Var("d", a))) is not None and c.constant == 1 for a in kept)

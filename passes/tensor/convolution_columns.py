@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import Expr, product
-from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
@@ -17,22 +16,12 @@ from tilewright.dialects.types import sizes_of
 
 from ..driver import Rewrite
 from .convolution_gradients import OF_BIAS, OF_FILTERS, OF_IMAGE
+from .windows import Windows, with_bias
 
 
 @dataclass(frozen=True)
-class WindowColumns:
-    """`[N, C, spatial...] x [O, C, kernel...]` in one group: channels stay in front of places."""
-
-    image: SSAValue
-    weight: SSAValue
-    strides: tuple[int, ...]
-    kernel: tuple[int, ...]
-    places: tuple[Expr, ...]
-
-    @property
-    def rank(self) -> int:
-        """The number of spatial dimensions."""
-        return len(self.strides)
+class WindowColumns(Windows):
+    """Windows as columns: channels stay in front of places."""
 
     def result(self, bias: SSAValue | None, rw: Rewrite) -> SSAValue:
         """The convolution: the filters times the windows of each image."""
@@ -61,13 +50,12 @@ class WindowColumns:
         rank = self.rank
         windows = rw.value(WindowOp(self.image, range(2, 2 + rank), self.kernel, self.strides, (1,) * rank))
         order = (0, 1, *range(2 + rank, 2 + 2 * rank), *range(2, 2 + rank))
-        columns = (sizes_of(self.image)[0], product(sizes_of(self.weight)[1:]), product(self.places))
+        columns = (sizes_of(self.image)[0], self.window, product(self.places))
         return rw.value(ReshapeOp(rw.value(TransposeOp(windows, order)), columns))
 
     def _filters(self, rw: Rewrite) -> SSAValue:
         """`[O, C * kernel]`."""
-        outputs, *window = sizes_of(self.weight)
-        return rw.value(ReshapeOp(self.weight, (outputs, product(window))))
+        return rw.value(ReshapeOp(self.weight, (sizes_of(self.weight)[0], self.window)))
 
     def _of_image(self, columns: SSAValue, rw: Rewrite) -> SSAValue:
         rank, batch = self.rank, sizes_of(self.image)[0]
@@ -76,13 +64,6 @@ class WindowColumns:
         apart = rw.value(ReshapeOp(rw.value(MatmulOp(filters, columns)), sizes))
         order = (0, 1, *(d for i in range(rank) for d in (2 + rank + i, 2 + i)))
         return rw.value(ReshapeOp(rw.value(TransposeOp(apart, order)), sizes_of(self.image)))
-
-
-def with_bias(result: SSAValue, bias: SSAValue | None, rw: Rewrite) -> SSAValue:
-    """A convolution `[N, O, spatial...]` and its bias `[O]`."""
-    if bias is None:
-        return result
-    return rw.value(AddOp(result, rw.value(BroadcastOp(bias, sizes_of(result), (1,)))))
 
 
 def _for_each(images: Expr, matrix: SSAValue, rw: Rewrite) -> SSAValue:

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from tilewright.dialects.index_expr import Expr, as_expr, product
+from tilewright.dialects.index_expr import as_expr, product
 from tilewright.dialects.tw.base import ints
-from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.reduction import SumOp
-from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
+from tilewright.dialects.tw.view import ReshapeOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 
@@ -20,38 +19,22 @@ from ..driver import Rewrite
 from ..layout.channels_last import to_the_end
 from ..memory.layouts import inverse
 from .convolution_gradients import OF_BIAS, OF_FILTERS, OF_IMAGE
+from .windows import Windows, with_bias
 
 
 @dataclass(frozen=True)
-class WindowRows:
-    """`[N, C, spatial...] x [O, C, kernel...]` in one group, of which each image is rows of pixels.
+class WindowRows(Windows):
+    """Windows as rows, of images that are rows of pixels.
 
     Windows of an image that does not lie so (the photograph that a model is given) have their channels first,
     as they lie.
     """
 
-    image: SSAValue
-    weight: SSAValue
-    strides: tuple[int, ...]
-    kernel: tuple[int, ...]
-    places: tuple[Expr, ...]
-
-    @property
-    def rank(self) -> int:
-        """The number of spatial dimensions."""
-        return len(self.strides)
-
-    @property
-    def window(self) -> Expr:
-        """The elements of one."""
-        return product(sizes_of(self.weight)[1:])
-
     def result(self, bias: SSAValue | None, rw: Rewrite) -> SSAValue:
         """The convolution."""
         filters = self._filters(rw, turned=pixels_of(self.image) is not None)
         rows = rw.value(MatmulOp(self._rows(rw), rw.value(TransposeOp(filters, (1, 0)))))
-        if bias is not None:
-            rows = rw.value(AddOp(rows, rw.value(BroadcastOp(bias, sizes_of(rows), (1,)))))
+        rows = with_bias(rows, bias, rw)
         sizes = (sizes_of(self.image)[0], *self.places, sizes_of(self.weight)[0])
         return self._brought_back(rw.value(ReshapeOp(rows, sizes)), rw)
 

@@ -19,7 +19,6 @@ from ..driver import Rewrite, Rules, apply_rules
 from ..layout.channels_last import is_turned
 from ..rewrite import skip
 from .call_arguments import each, literal, literals
-from .convolution_columns import with_bias
 from .convolution_gradients import (
     DILATION,
     OF_BIAS,
@@ -34,6 +33,7 @@ from .convolution_gradients import (
 )
 from .convolution_rows import WindowRows
 from .window_product import WindowProduct
+from .windows import with_bias
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class DecomposeConvolutionsPass(ModulePass):
         %p = tw.matmul %f for each image, %i : ... -> tensor<2x16x16xbf16>
         %r = tw.reshape %p : tensor<2x16x16xbf16> -> tensor<2x16x4x4xbf16>
 
-    1 x 1 and patches, that is, images of one window, and their gradients. What stands around them then fuses.
+    1 x 1, patches, images of one window, and the gradients of these. What stands around them then fuses.
     An image that lies with its channels last (`channels-last`) is rows of these, which the filters multiply
     from the other side, and so are images of one window: squeeze and excitation, the end of a discriminator.
     A transposed convolution of such rows makes windows of pixels, as the gradient of an image does.
@@ -67,11 +67,11 @@ def decompose_convolution(op: Operation, rw: Rewrite) -> SSAValue | None:
     transposed = op.transposed is not None
     many = op.result if transposed else op.image
     found = WindowProduct(many, op.weight, strides, is_turned(op), transposed)
-    if not found.is_one(padding, dilation, op.groups.value.data):
+    if not found.is_product(padding, dilation, op.groups.value.data):
         return None
     if transposed:
         return with_bias(found.rows().gradients(op.image, (OF_IMAGE,), rw)[OF_IMAGE], op.bias, rw)
-    return found.product().result(op.bias, rw)
+    return found.writer().result(op.bias, rw)
 
 
 def decompose_convolution_backward(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
@@ -85,7 +85,7 @@ def decompose_convolution_backward(op: Operation, rw: Rewrite) -> list[SSAValue]
     if found.transposed:
         made = _gradients_of_transposed(found.rows(), gradient, image, wanted, rw)
     else:
-        made = found.product().gradients(gradient, wanted, rw)
+        made = found.writer().gradients(gradient, wanted, rw)
     return [made[number] for number in wanted]
 
 
@@ -99,7 +99,7 @@ def _product_of(op: AtenOp) -> WindowProduct | None:
         return None
     many, few = (gradient, image) if transposed else (image, gradient)
     found = WindowProduct(many, weight, each(strides, rank), is_turned(op), bool(transposed))
-    if not found.is_one(each(padding, rank), each(dilation, rank), groups):
+    if not found.is_product(each(padding, rank), each(dilation, rank), groups):
         return None
     if found.places != sizes_of(few)[2:]:
         skip(op, "not decomposed: its sizes are written differently")
@@ -110,7 +110,7 @@ def _product_of(op: AtenOp) -> WindowProduct | None:
 def _gradients_of_transposed(
     found: WindowRows, gradient: SSAValue, image: SSAValue, wanted: Sequence[int], rw: Rewrite
 ) -> dict[int, SSAValue]:
-    """The windows of the gradient are what the other way round those of an image are."""
+    """The windows are the gradient's: times filters, that of the image; times the image, that of filters."""
     made: dict[int, SSAValue] = {}
     if OF_IMAGE in wanted:
         made[OF_IMAGE] = found.result(None, rw)

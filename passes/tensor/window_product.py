@@ -67,8 +67,8 @@ class WindowProduct:
         found = zip(sizes, self.places, kernel, self.strides, strict=True)
         return all(n == p * k and (k == s or p.constant == 1) for n, p, k, s in found)
 
-    def is_one(self, padding: Sequence[int], dilation: Sequence[int], groups: int) -> bool:
-        """Whether it is a product: 1 x 1, patches or one window, of halves, with rows in twos at least.
+    def is_product(self, padding: Sequence[int], dilation: Sequence[int], groups: int) -> bool:
+        """Whether it is one: 1 x 1, patches or one window, of halves, with rows in twos at least.
 
         Products of f32 are a library's anyway. What comes in twos is four bytes long, the least that a GPU
         copies asynchronously; a library brings other images to another layout first.
@@ -95,8 +95,8 @@ class WindowProduct:
         assert self.kernel is not None
         return WindowRows(self.image, self.weight, self.strides, self.kernel, self.places)
 
-    def product(self) -> WindowRows | WindowColumns:
-        """The product as its images lie."""
+    def writer(self) -> WindowRows | WindowColumns:
+        """What writes its products, as its images lie."""
         if self.has_rows:
             return self.rows()
         assert self.kernel is not None

@@ -110,7 +110,10 @@ def test_channels_last(name: str) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_a_library_does(name: str) -> None:
-    """Convolutions and gradients; windows that leave a rest are products forward, and few turned channels."""
+    """Convolutions and gradients. Windows that leave a rest are products forward, and so are few channels.
+
+    A graph that keeps nothing for a backward pass is turned, as inference is (`layout/worth_turning.py`).
+    """
     model, sizes = OTHERS[name]
     x = floats(*sizes, dtype=torch.bfloat16)
     check(model, x)
