@@ -1,7 +1,8 @@
 """Everything that is claimed of the GPU target, measured: `python -m benchmarks.gpu --json results.json`.
 
 One command, under 8 minutes on one GPU. Each section has its share of the time; what was left out
-says so, and `--resume` goes on with it. Items run in processes of their own (`gpu_worker.py`): one that
+says so, and `--resume` goes on with it. What is timed was compiled beforehand, by several processes at once
+(not so the section `cold`). Items run in processes of their own (`gpu_worker.py`): one that
 fails, crashes or hangs is a row with an error, and the next ones are measured all the same. The file is
 written after each item; a summary is printed at the end. With `--device cpu` all sections run small on
 the CPU, which shows that this script works, and nothing else.
@@ -35,6 +36,10 @@ LONGEST = 180.0
 """Seconds after which an item counts as hung."""
 GRACE = 45.0
 """Seconds that an item may take beyond the end of all time."""
+PREPARING = 0.4
+"""Of the time of sections, what compiling for them may take."""
+PROCESSES = 8
+"""That compile at once."""
 
 
 def worker(job: Mapping[str, Any], lines: Path) -> Sequence[str]:
@@ -116,7 +121,10 @@ class Runner:
     """Of everything."""
     command: Command = worker
     longest: float = LONGEST
+    prepares: bool = False
+    """Whether to fill caches only; what fails is a row then, and is not tried again."""
     _started: int = 0
+    _prepared: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def run(self, processes: int) -> None:
         parts = [self._start(part, processes) for part in range(processes)]
@@ -130,10 +138,13 @@ class Runner:
 
     def _start(self, part: int, parts: int) -> Part:
         self._started += 1
-        done = {name: list(rows) for name, rows in self.results.sections.items() if name in self.sections}
+        done = {
+            name: [*self.results.sections.get(name, ()), *self._prepared.get(name, ())]
+            for name in self.sections
+        }
         left = max(0.0, self.deadline - time.monotonic())
         job = {"device": self.device, "sections": list(self.sections), "part": part, "parts": parts}
-        job |= {"seconds": left, "done": done}
+        job |= {"seconds": left, "done": done, "prepares": self.prepares}
         lines, errors = (self.folder / f"{self._started}.{kind}" for kind in ("lines", "errors"))
         with errors.open("wb") as file:
             process = subprocess.Popen(self.command(job, lines), stdout=file, stderr=file)
@@ -171,7 +182,10 @@ class Runner:
             part.finished = True
         else:
             part.item, part.rows = None, part.rows + 1
-            self.results.add(line["section"], line["name"], line["row"])
+            if self.prepares:
+                self._prepared.setdefault(line["section"], []).append(line["name"])
+            else:
+                self.results.add(line["section"], line["name"], line["row"])
 
 
 @click.command(help=__doc__)
@@ -198,9 +212,17 @@ def main(device: str, seconds: float, sections: str, path: Path | None, resume: 
                 results.add(name, "everything", {"left out": "no time"})
             continue
         deadline = now + share(names[names.index(group[0]) :], last - now, len(group))
-        processes = min(SECTIONS[group[0]].processes, (os.cpu_count() or 1) // 2) if on_gpu else 1
+        at_once = max(1, (os.cpu_count() or 1) // 2) if on_gpu else 1
+        prepared = [name for name in group if SECTIONS[name].prepared]
         with tempfile.TemporaryDirectory() as folder:
-            Runner(results, group, device, Path(folder), deadline, last).run(max(1, processes))
+            if prepared and at_once > 1:
+                until = now + PREPARING * (deadline - now)
+                before = Runner(results, prepared, device, Path(folder), until, last, prepares=True)
+                before.run(min(PROCESSES, at_once))
+                click.echo(f"compiled in {time.monotonic() - now:.0f} s")
+        with tempfile.TemporaryDirectory() as folder:
+            runner = Runner(results, group, device, Path(folder), deadline, last)
+            runner.run(min(SECTIONS[group[0]].processes, at_once))
     results.write()
     click.echo(json.dumps(summary(results.sections), indent=1))
 

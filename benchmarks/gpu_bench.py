@@ -24,8 +24,8 @@ BACKENDS: Mapping[str, Mapping[str, Any]] = {
     "mlir-products": {"backend": "mlir", "options": {"pipeline": _KEPT}},
 }
 COMPARED = ("mlir", "mlir-graphs", "inductor", "inductor-graphs")
-FLUSH = 512 << 20
-"""Bytes that are written between two launches, so that nothing is left in the second-level cache: several
+FLUSH = 1 << 30
+"""Bytes that are written between two launches, so that nothing is left in the second-level cache: many
 times its size, and enough for the processor to be ahead of the device with the launch that comes next."""
 _AWAKE = 0.1
 """Seconds of work before anything is timed: a device that was idle has low clocks."""
@@ -41,6 +41,8 @@ class Bench:
     device: torch.device
     small: bool
     """For trying this out on CPUs."""
+    prepares: bool = False
+    """Calls everything once and times nothing: what it compiles is in the caches from then on."""
     _flush: Tensor | None = None
 
     @property
@@ -65,12 +67,14 @@ class Bench:
                 call()
                 self.wait()
                 first[name] = time.perf_counter() - start
-                for _ in range(5):  # watched and recorded by now
+                for _ in range(0 if self.prepares else 5):  # watched and recorded by now
                     call()
                 self.wait()
             except Exception as error:
                 errors[name] = failure(error)
         left = {name: call for name, call in contenders.items() if name not in errors}
+        if self.prepares:
+            return Comparison(None, first, errors)
         start = time.perf_counter()
         while left and self.on_gpu and time.perf_counter() - start < _AWAKE:
             for call in left.values():
@@ -101,6 +105,32 @@ class Bench:
         self.wait()
         return sum(first.elapsed_time(last) for first, last in pairs) / 1000 / len(pairs)
 
+    def kernels(self, call: Call, *, longest: int = 12) -> Row:
+        """What the device does in one call: busy microseconds, launches, the kernels that take longest.
+
+        By the driver's own records (CUPTI), which leave out how long it waits for the host.
+        """
+        if not self.on_gpu or self.prepares:
+            return {}
+        repeats = 3
+        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as records:
+            for _ in range(repeats):
+                call()
+            self.wait()
+        found: dict[str, tuple[int, float]] = {}
+        for each in records.events():
+            if each.device_type == torch.autograd.DeviceType.CUDA:
+                count, us = found.get(each.name, (0, 0.0))
+                found[each.name] = count + 1, us + each.time_range.elapsed_us()
+        rows = sorted(
+            ((us / repeats, count / repeats, name) for name, (count, us) in found.items()), reverse=True
+        )
+        return {
+            "busy us": round(sum(us for us, _, _ in rows), 1),
+            "launches": round(sum(count for _, count, _ in rows), 1),
+            "longest": [[round(us, 1), round(count, 1), name[:100]] for us, count, name in rows[:longest]],
+        }
+
 
 def _event() -> torch.cuda.Event:
     return torch.cuda.Event(enable_timing=True)
@@ -123,7 +153,7 @@ class Comparison:
     def row(self, name: str, *over: str) -> Row:
         """Microseconds of `name`, and how many times as fast it is as others, round by round."""
         if name in self.errors or self.timings is None:
-            return self.errors[name]
+            return self.errors.get(name, {})
         row: Row = {"us": _three(self.timings.spread(name), 1e6)}
         for each in over:
             failed = each in self.errors

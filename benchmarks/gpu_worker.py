@@ -40,7 +40,7 @@ def main() -> None:
             file.flush()
 
         device = torch.device(job["device"])
-        bench = Bench(device, small=device.type == "cpu")
+        bench = Bench(device, small=device.type == "cpu", prepares=job["prepares"])
         write({"facts": _facts(bench)})
         usable = work(bench, job, write)
         if usable:

@@ -18,6 +18,7 @@ from tilewright.targets.registry import known_devices, target, target_for
 from .cache.graph_details import our_entries
 from .cache.kept_graph import keeping, key_of
 from .collector import collector_paused
+from .decompositions.dense_attention import dense_attention
 from .decompositions.table import decompositions
 from .decompositions.upsampling import resized_images
 from .environment import Environment
@@ -79,7 +80,7 @@ def compile_captured(
         decompositions=decompositions(),
         keep_inference_input_mutations=True,
     )
-    ours = traced_as(resized_images())
+    ours = traced_as({**resized_images(), **dense_attention()})
     with collector_paused(), tokens_inside(), ours, nullcontext() if key is None else our_entries():
         made = driver(gm, list(example_inputs))
     for compiling in begun:

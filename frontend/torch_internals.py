@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from inspect import signature
 from typing import Any, TypeAlias, TypeGuard, cast
 
@@ -159,18 +160,21 @@ def traced_as(rows: Mapping[Operator, Callable[[Callable[..., Any]], Callable[..
     Inside of transforms (`vmap`, `jvp`) they stay as they are.
     """
     c: Any = cast("Any", torch._C)  # pyright: ignore[reportPrivateUsage]
-    keys = (c.DispatchKey.Autograd, c.DispatchKey.CompositeImplicitAutograd)
+    composite = c.DispatchKey.CompositeImplicitAutograd
     kept: list[tuple[Any, dict[Any, Any]]] = []
     for op, row in rows.items():
         kernels: Any = op.py_kernels  # pyright: ignore[reportUnknownMemberType]
-        own = {key: kernels[key] for key in keys if key in kernels}
+        own = {key: kernels[key] for key in (c.DispatchKey.Autograd, composite) if key in kernels}
         kept.append((op, own))
-        kernels.update({key: _outside_of_transforms(row(kernel), kernel) for key, kernel in own.items()})
+        written = own or {composite: partial(cast("Any", op)._op_dk, composite)}  # in C++
+        kernels.update({key: _outside_of_transforms(row(kernel), kernel) for key, kernel in written.items()})
         op._dispatch_cache.clear()  # pyright: ignore
     try:
         yield
     finally:
         for op, own in kept:
+            if not own:
+                del op.py_kernels[composite]
             op.py_kernels.update(own)
             op._dispatch_cache.clear()
 
@@ -181,6 +185,11 @@ def _outside_of_transforms(ours: Callable[..., Any], own: Callable[..., Any]) ->
         return (own if inside else ours)(*args, **named)
 
     return kernel
+
+
+def copy_each(targets: Sequence[torch.Tensor], sources: Sequence[torch.Tensor]) -> None:
+    """Copy tensors to others; on a GPU by one launch for those that are alike."""
+    torch._foreach_copy_(list(targets), list(sources))  # pyright: ignore
 
 
 def raw_stream(device: int) -> int:

@@ -8,6 +8,7 @@ from .calls import AssertOp, CallOp
 from .compute import ActiveOp, ArgReduceOp, RandomOp, ReduceOp, ScanOp
 from .dot import DotOp
 from .group import GroupOp, PartOp
+from .halve import HalveOp
 from .kernels import FuncOp, KernelOp
 from .loops import ForOp, TailOp, YieldOp
 from .moments import MomentsOp
@@ -22,7 +23,7 @@ TK = Dialect(
     [
         KernelOp, FuncOp, LoadOp, StoreOp, IndexOp, LocalOp, ReduceOp, ArgReduceOp, ScanOp, RandomOp,
         ActiveOp, DotOp, AssertOp, CallOp, ForOp, TailOp, YieldOp, CollapseOp, CumulateOp, MmaOp, MomentsOp,
-        ShareOp, TurnOp, SortOp, ArrangeOp, OrderOp, GroupOp, PartOp, SumExpOp,
+        ShareOp, HalveOp, TurnOp, SortOp, ArrangeOp, OrderOp, GroupOp, PartOp, SumExpOp,
     ],
     [MapAttr],
 )  # fmt: skip

@@ -16,6 +16,7 @@ from ..types import element_type, element_type_of
 from .access import IndexOp, LoadOp, LocalOp, StoreOp
 from .calls import AssertOp
 from .compute import ActiveOp
+from .halve import HalveOp, run_halve
 from .lanes import axes_of_lanes
 from .loops import ForOp, TailOp, YieldOp
 from .memory import evaluate, failed, read, write
@@ -81,10 +82,16 @@ class _Run:
                 self._assert(op)
                 return ()
             case _:
-                return (self._value(op),)
+                return self._values(op)
+
+    def _values(self, op: Operation) -> Sequence[Any]:
+        """The results of an op that only computes."""
+        if isinstance(op, HalveOp):
+            return run_halve(self.values[op.value])
+        return (self._value(op),)
 
     def _value(self, op: Operation) -> Array:
-        """The result of an op that only computes."""
+        """The result of an op that has one."""
         args = [self.values[v] for v in op.operands]
         match op:
             case ActiveOp():
@@ -119,12 +126,12 @@ class _Run:
         carried: Sequence[Any] = [self.values[v] for v in op.inits]
         step = op.step.value.data
         places = range(lower, lower + step if op.once is not None else upper, step)
+        around, limits = dict(self.places), dict(self.limits)  # a loop around may be along the same axis
         if op.masked is not None:
             self.limits[op.axis.value.data] = upper
         for place in reversed(places) if op.parallel is not None else places:
             carried = self._bind(op, carried, place)
-        self.places.pop(Var("d", op.axis.value.data), None)
-        self.limits.pop(op.axis.value.data, None)
+        self.places, self.limits = around, limits
         return carried
 
     def _tail(self, op: TailOp) -> Sequence[Any]:

@@ -21,14 +21,15 @@ Each reason is logged once per graph, to `tilewright.cuda_graphs`.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from threading import Lock
 from typing import Any, Protocol
 
 import torch
 
-from ..torch_internals import raw_stream
+from ..torch_internals import copy_each, raw_stream
 from .call import Run
 
 LOGGER = logging.getLogger("tilewright.cuda_graphs")
@@ -61,16 +62,36 @@ class _Recording:
 
     addresses: tuple[int, ...]
     """Of the arguments that are used where they stand; 0 for others."""
-    memory: Sequence[Any]
-    """The arguments of the recording."""
+    memory: Mapping[int, torch.Tensor]
+    """The others, as far as they are tensors: where the recording reads what a call gives."""
     replay: Callable[[], None]
     results: Sequence[Any]
     uses: tuple[int, ...]
     """Of each result's memory, by the recording alone."""
     last: tuple[int, ...]
-    """Addresses of the arguments of the last replay."""
+    """Addresses of the arguments of the last replay that were copied."""
     quiet: int = 0
     """So many replays, one after the other, at the same addresses."""
+
+    def __post_init__(self) -> None:
+        self._stay = _picker([i for i, address in enumerate(self.addresses) if address])
+        self._standing = self._stay(self.addresses)
+        self.given = _picker(list(self.memory))
+        """Of a call's arguments those to copy."""
+
+    def moved(self, args: Sequence[Any]) -> list[int]:
+        """The arguments that are not where the recording uses them."""
+        if _where(self._stay(args)) == self._standing:
+            return []
+        return [i for i, address in enumerate(self.addresses) if address and args[i].data_ptr() != address]
+
+    def copy(self, args: Sequence[Any]) -> None:
+        """Hand a call's arguments to the recording, by one launch where they are alike."""
+        if len(self.memory) > 1:
+            copy_each([*self.memory.values()], self.given(args))
+        else:
+            for i, there in self.memory.items():
+                there.copy_(args[i])
 
     def alive(self) -> list[int]:
         """The results of the last replay that somebody still holds."""
@@ -114,6 +135,8 @@ class Recorded:
     recorder: Recorder
     check: Callable[[], None] = lambda: None
     """Raises what a kernel of an earlier call has reported."""
+    fixed: bool = False
+    """Whether sizes and strides are the same in each call: guards see to it where none is a symbol."""
     counts: dict[str, int] = field(default_factory=dict[str, int])
     """How many calls went which way: `replayed`, or the reason why not."""
     _known: dict[tuple[object, ...], _Sizes] = field(default_factory=dict[tuple[object, ...], _Sizes])
@@ -139,23 +162,21 @@ class Recorded:
         return self.run(args)
 
     def _call(self, args: list[Any]) -> Sequence[Any]:
-        known = self._known.setdefault(_sizes(args), _Sizes())
-        addresses = _addresses(args)
+        key = () if self.fixed else _sizes(args)
+        if (known := self._known.get(key)) is None:
+            known = self._known[key] = _Sizes()
         recording = known.recording
         if recording is None:
-            return self._watched(known, addresses, args)
-        pairs = enumerate(zip(recording.addresses, addresses, strict=True))
-        moved = [i for i, (before, now) in pairs if before and before != now]
-        if moved:
+            return self._watched(known, _addresses(args), args)
+        if moved := recording.moved(args):
             known.moved.update(moved)
             known.stay(recording.addresses)
             return self._new(known, args)
         if alive := recording.alive():
             known.keep(alive, recording.results)
             return self._plain(args, "a result of its last call is still alive")
-        settled = self._settled(recording, addresses)
-        if settled and self._recordings < MOST:
-            known.stay(addresses)
+        if self._settled(recording, args) and self._recordings < MOST:
+            known.stay(_addresses(args))
             if known.addresses != recording.addresses:
                 return self._new(known, args)
         return self._replay(known, recording, args)
@@ -168,8 +189,9 @@ class Recorded:
         return self._new(known, args)
 
     @staticmethod
-    def _settled(recording: _Recording, addresses: tuple[int, ...]) -> bool:
+    def _settled(recording: _Recording, args: Sequence[Any]) -> bool:
         """Whether copied arguments have stood still for a while (a recorded forward graph saved them)."""
+        addresses = _where(recording.given(args))
         recording.quiet = recording.quiet + 1 if addresses == recording.last else 0
         recording.last = addresses
         return recording.quiet == _QUIET
@@ -191,7 +213,7 @@ class Recorded:
             for i, arg in enumerate(args)
         ]
         # Tensors that stay are not kept alive: only their addresses count, and are compared in each call.
-        held = [None if known.addresses[i] else arg for i, arg in enumerate(memory)]
+        held = {i: m for i, m in enumerate(memory) if isinstance(m, torch.Tensor) and not known.addresses[i]}
         try:
             replay, results = self.recorder.record(self.run, memory)
         except Exception as error:
@@ -202,25 +224,26 @@ class Recorded:
             return self._plain(args, self._never)
         del memory
         self._recordings += 1
+        last = _where([args[i] for i in held])
         recording = known.recording = _Recording(
-            known.addresses, held, replay, results, tuple(map(_uses, results)), _addresses(args)
+            known.addresses, held, replay, results, tuple(map(_uses, results)), last
         )
         return self._replay(known, recording, args)
 
     def _replay(self, known: _Sizes, recording: _Recording, args: list[Any]) -> Sequence[Any]:
         self.check()
-        for there, given in zip(recording.memory, args, strict=True):
-            if isinstance(there, torch.Tensor):
-                there.copy_(given)
+        recording.copy(args)
         recording.replay()
         args.clear()
         self.counts["replayed"] = self.counts.get("replayed", 0) + 1
         return tuple(_handed(r, copied=i in known.copied) for i, r in enumerate(recording.results))
 
 
-def recorded(run: Run, device: int, written: Sequence[int], check: Callable[[], None]) -> Recorded:
+def recorded(
+    run: Run, device: int, written: Sequence[int], check: Callable[[], None], *, fixed: bool
+) -> Recorded:
     """`run`, replayed by the driver where that is safe."""
-    return Recorded(run, frozenset(written), CudaRecorder(device), check)
+    return Recorded(run, frozenset(written), CudaRecorder(device), check, fixed)
 
 
 class CudaRecorder:
@@ -264,6 +287,17 @@ class CudaRecorder:
         if self._last is not None:
             stream.wait_stream(self._last[1])
         self._last = (now, stream)
+
+
+def _picker(numbers: Sequence[int]) -> Callable[[Sequence[Any]], tuple[Any, ...]]:
+    """What takes these of a list."""
+    if len(numbers) > 1:
+        return itemgetter(*numbers)
+    return lambda items: tuple(items[i] for i in numbers)
+
+
+def _where(tensors: Sequence[torch.Tensor]) -> tuple[int, ...]:
+    return tuple(map(torch.Tensor.data_ptr, tensors))
 
 
 def _sizes(args: Sequence[Any]) -> tuple[object, ...]:

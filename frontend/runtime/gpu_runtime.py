@@ -58,6 +58,8 @@ class GpuCode:
     device: int
     written: tuple[int, ...]
     """Arguments of @main that the graph writes to."""
+    fixed: bool
+    """Whether no size is a symbol."""
     setup: ModuleOp | str | None
     """`@setup`, what is derived from frozen parameters; text in another process."""
 
@@ -80,7 +82,7 @@ class GpuCode:
         if self.cuda_graphs:
             from .cuda_graphs import recorded
 
-            run = recorded(compiled.call, self.device, self.written, compiled.check)
+            run = recorded(compiled.call, self.device, self.written, compiled.check, fixed=self.fixed)
         if self.setup is None:
             return run
         from .frozen import with_setup
@@ -164,6 +166,7 @@ def build_gpu(graph: Graph, request: Request) -> Building:
             cuda_graphs=request.options.cuda_graphs and _can_record(graph),
             device=device,
             written=written,
+            fixed=not graph.symbols,
             setup=lowered.setup,
         )
         with trace.stage("load"):

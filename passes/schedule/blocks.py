@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, i64
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, IntegerType, StringAttr, UnitAttr, i64
 from xdsl.ir import Attribute
 
 from tilewright.dialects.index_expr import Expr
@@ -14,6 +14,7 @@ from tilewright.dialects.tk.kernels import FuncOp
 
 BLOCKS, GRID, PRODUCT, CANDIDATES = "tk.blocks", "tk.grid", "tk.product", "tk.candidates"
 DESCRIPTORS = "tk.descriptors"
+HALVES = "tk.halves"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,8 @@ class Blocks:
     """The numbers of the arguments that the sum of a product loads by tensor descriptor."""
     describable: tuple[int, ...] = ()
     """Those that it could load so, on a device that has descriptors; not in the text."""
+    halves: bool = False
+    """What follows the sums of a product is done for one half of a tile's columns, then for the other one."""
     kind: str = ""
     """The class of kernel, by which `variants` finds other choices; not in the text."""
     varied: tuple[int, ...] = ()
@@ -61,6 +64,8 @@ class Blocks:
             found[PRODUCT] = StringAttr(self.product)
         if self.descriptors:
             found[DESCRIPTORS] = DenseArrayBase.from_list(i64, self.descriptors)
+        if self.halves:
+            found[HALVES] = UnitAttr()
         return found
 
 
@@ -76,12 +81,14 @@ def take_blocks(func: FuncOp) -> Blocks | None:
     grid = cast("IntegerAttr[IntegerType]", func.attributes.pop(GRID, int64(0)))
     product = func.attributes.pop(PRODUCT, None)
     described = cast("DenseArrayBase[IntegerType] | None", func.attributes.pop(DESCRIPTORS, None))
+    halves = func.attributes.pop(HALVES, None) is not None
     left = [(a, 1) for a in range(len(func.space)) if a not in flat[::2]]
     return Blocks(
         sizes=(*zip(flat[::2], flat[1::2], strict=True), *left),
         grid=grid.value.data,
         product=product.data if isinstance(product, StringAttr) else None,
         descriptors=() if described is None else tuple(described.get_values()),
+        halves=halves,
     )
 
 

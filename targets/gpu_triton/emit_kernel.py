@@ -21,7 +21,7 @@ becomes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -34,6 +34,7 @@ from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp, RandomOp
 from tilewright.dialects.tk.descriptor import DESCRIPTOR
+from tilewright.dialects.tk.halve import HalveOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.lanes import axes_of_lanes
 from tilewright.dialects.tk.loops import ForOp, YieldOp
@@ -266,6 +267,14 @@ def _arrange(w: Writer, op: Operation) -> None:
         w.line(f"{name} = {back.format(name)}")
 
 
+def _halve(w: Writer, op: Operation) -> None:
+    assert isinstance(op, HalveOp)
+    w.note_place(op.location)
+    rows, columns = shape_of_lanes(op.left.type)
+    pairs = f"tl.reshape({bare(w.whole(op.value))}, [{rows}, 2, {columns}])"
+    w.line(f"{w.fresh(op.left)}, {w.fresh(op.right)} = tl.split(tl.permute({pairs}, [0, 2, 1]))")
+
+
 def _tile(w: Writer, op: Operation) -> None:
     assert isinstance(op, CollapseOp | CumulateOp | MmaOp | ShareOp)
     w.note_place(op.location)
@@ -290,6 +299,9 @@ def _for(w: Writer, op: Operation) -> None:
     ends = w.text(lower), w.text(upper)
     for var in given:
         del w.axes[var]
+    if axis in w.axes or axis in w.zeros:
+        _part_of_block(w, op, ends[0])
+        return
     once = lower.constant == 0 and upper.constant is not None and 0 < upper.constant <= step
     if once:
         w.zeros.add(axis)
@@ -314,6 +326,28 @@ def _for(w: Writer, op: Operation) -> None:
     del w.axes[axis]
 
 
+def _part_of_block(w: Writer, loop: ForOp, start: str) -> None:
+    """The body for a part of the block that a loop around has along the same axis."""
+    assert loop.once is not None
+    axis = Var("d", loop.axis.value.data)
+    around, zero = w.axes.get(axis), axis in w.zeros
+    w.zeros.discard(axis)
+    if not start.isidentifier() and not start.isdecimal():
+        w.line(f"{axis}_1 = {start}")
+        start = f"{axis}_1"
+    w.axes[axis] = start
+    if start == "0":
+        w.zeros.add(axis)
+    _coordinates(w, loop)
+    _block(w, loop.body.block)
+    w.zeros.discard(axis)
+    del w.axes[axis]
+    if around is not None:
+        w.axes[axis] = around
+    if zero:
+        w.zeros.add(axis)
+
+
 def _yield(w: Writer, op: Operation) -> None:
     assert isinstance(op, YieldOp)
     block = op.parent
@@ -327,7 +361,7 @@ def _coordinates(w: Writer, loop: ForOp) -> None:
     """Places and masks of the lanes along the axis of a loop, for every shape of tile inside."""
     axis = loop.axis.value.data
     found: dict[tuple[int, int, int], int] = {}
-    for op in loop.body.walk():
+    for op in _inside(loop.body.block, axis):
         axes = axes_of_lanes(op)
         if axis not in axes or DESCRIPTOR in op.attributes:
             continue
@@ -352,6 +386,14 @@ def _coordinates(w: Writer, loop: ForOp) -> None:
             w.line(f"{w.masks[key]} = {name} < {w.text(loop.bounds[1])}")
 
 
+def _inside(block: Block, axis: int) -> Iterator[Operation]:
+    """All ops in a block, but for those of loops along `axis`."""
+    for op in block.ops:
+        yield op
+        if isinstance(op, ForOp) and op.axis.value.data != axis:
+            yield from _inside(op.body.block, axis)
+
+
 _STATEMENTS: Mapping[type[Operation], Callable[[Writer, Operation], None]] = {
     arith.ConstantOp: _constant,
     LoadOp: _load,
@@ -361,6 +403,7 @@ _STATEMENTS: Mapping[type[Operation], Callable[[Writer, Operation], None]] = {
     RandomOp: _random,
     AssertOp: _assert,
     ArrangeOp: _arrange,
+    HalveOp: _halve,
     **dict.fromkeys((CollapseOp, CumulateOp, MmaOp, ShareOp), _tile),
     ForOp: _for,
     YieldOp: _yield,

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, StringAttr, f64
+from xdsl.dialects import math
+from xdsl.dialects.builtin import BFloat16Type, Float16Type, IntegerType, StringAttr, f32, f64
 from xdsl.ir import Attribute, Operation
 from xdsl.utils.hints import isa
 
@@ -20,7 +21,7 @@ from .spelling import bare, binary, dtype
 Rule = Callable[[Operation, Sequence[str]], str]
 
 _SAME = """acos acosh asin asinh atan atanh cos cosh erf exp exp2 expm1 log log10 log1p log2 sin sinh sqrt tan
-tanh trunc""".split()
+trunc""".split()
 
 ROWS: Mapping[str, str] = {
     **{f"math.{name}": f"libdevice.{name}({{0}})" for name in _SAME},
@@ -186,6 +187,12 @@ def _bitcast(op: Operation, args: Sequence[str]) -> str:
     return f"{args[0]}.to({dtype(op.results[0].type)}, bitcast=True)"
 
 
+def _tanh(op: Operation, args: Sequence[str]) -> str:
+    """libdevice's has branches, by which the lanes of a warp, and what they do next, wait for each other."""
+    name = "_tanh" if element_type(op.results[0].type) == f32 else "libdevice.tanh"
+    return f"{name}({bare(args[0])})"
+
+
 FUNCTIONS: Mapping[str, Rule] = {
     "arith.bitcast": _bitcast,
     "arith.cmpf": _compare_floats,
@@ -202,18 +209,21 @@ FUNCTIONS: Mapping[str, Rule] = {
     "arith.trunci": _truncate_integer,
     "arith.fptosi": _convert,
     "arith.fptoui": _float_to_unsigned,
+    "math.tanh": _tanh,
     CallOp.name: _call,
 }
 
 
 def takes_types(op: Operation) -> bool:
     """Whether literals need a type: functions of libdevice are found by types, and a literal is f32."""
-    row = "libdevice." if isinstance(op, CallOp) else ROWS.get(op.name, "")
+    row = "libdevice." if isinstance(op, CallOp | math.TanhOp) else ROWS.get(op.name, "")
     return row.startswith("libdevice.") and element_type(op.results[0].type) == f64
 
 
 def helpers(op: Operation) -> Sequence[str]:
     """The functions of `helpers.py` that the expression of `op` calls."""
+    if isinstance(op, math.TanhOp):
+        return ["_tanh"] if element_type(op.result.type) == f32 else []
     return [name for name in ("_power", "_floor_div") if ROWS.get(op.name, "").startswith(name)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from itertools import pairwise
 from typing import Any
 
@@ -12,15 +13,17 @@ from torch import nn
 
 from benchmarks import models, numerics
 from benchmarks.gpu_classes import CLASSES, KernelClass
-from benchmarks.gpu_sections import MODELS, Module
+from benchmarks.gpu_sections import MODELS, Module, without_tf32
 
 pytestmark = pytest.mark.gpu
 
 
 @pytest.fixture(autouse=True)
-def fresh() -> None:
+def fresh() -> Iterator[None]:
     torch._dynamo.reset()
     torch.manual_seed(0)
+    with without_tf32():
+        yield
 
 
 def compiled(function: Any, **arguments: Any) -> Any:

@@ -21,6 +21,10 @@ from torch._functorch import config as functorch
 import tilewright
 from tilewright.frontend.runtime import gpu_runtime
 from tilewright.frontend.runtime.aten_runtime import RunsByAten, forget_warnings
+from tilewright.passes.pipeline import pipeline_text
+
+BY_DESCRIPTOR = pipeline_text("gpu").replace("schedule-gpu", "schedule-gpu{sums_apart=true}")
+"""Of a device for which descriptors are the default."""
 
 
 def check(function: Callable[..., Any], *args: Any, **options: Any) -> Any:
@@ -198,10 +202,11 @@ def test_real_machine_code(
 
 
 def test_long_sums_of_products_load_by_descriptor(gpu: EmulatedGpu) -> None:
-    """The driver says sm_90, whose row of the table has descriptors; odd addresses are copied before."""
+    """The driver says sm_90, which has descriptors; odd addresses are copied before."""
     torch.manual_seed(0)
     linear = nn.Linear(2048, 1032, dtype=torch.bfloat16).requires_grad_(False)
-    run, x = compiled(nn.Sequential(linear, nn.ReLU())), torch.randn(1027 * 2048 + 1).bfloat16()
+    model = nn.Sequential(linear, nn.ReLU())
+    run, x = compiled(model, pipeline=BY_DESCRIPTOR), torch.randn(1027 * 2048 + 1).bfloat16()
     for first in (0, 1):
         view = x[first : first + 1027 * 2048].view(1027, 2048)
         expected = nn.functional.linear(view.double(), linear.weight.double(), linear.bias.double())
@@ -219,7 +224,7 @@ def test_descriptors_in_real_machine_code(
     monkeypatch.setenv("TILEWRIGHT_GPU_STAND_IN", str(cuda_stand_in.path))
     linear = nn.Linear(2048, 1032, dtype=torch.bfloat16).requires_grad_(False)
     model = nn.Sequential(linear, nn.ReLU())  # without it a library does the product
-    compiled(model, cache_dir=str(tmp_path))(torch.randn(1027, 2048).bfloat16())
+    compiled(model, cache_dir=str(tmp_path), pipeline=BY_DESCRIPTOR)(torch.randn(1027, 2048).bfloat16())
     (launch,) = cuda_stand_in.launches()
     assert launch.grid == (17 * 9, 1, 1)
     assert [json.loads(file.read_text())["scratch"] for file in tmp_path.rglob("facts.json")] == [256]

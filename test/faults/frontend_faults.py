@@ -248,8 +248,8 @@ FAULTS = (
     Fault(
         "replay-moved",
         _F + "runtime/cuda_graphs.py",
-        "moved = [i for i, (before, now) in pairs if before and before != now]",
-        "moved = [i for i, (before, now) in pairs if before and not now]",
+        "if _where(self._stay(args)) == self._standing:",
+        "if len(self._stay(args)) == len(self._standing):",
         "a recording is replayed although an argument lies elsewhere",
     ),
     Fault(

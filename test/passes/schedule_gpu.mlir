@@ -110,7 +110,7 @@ tk.func @columns [10000, 512] (%x: memref<5120000xf32>, %o: memref<10000xf32>) {
 // LITTLE-LABEL: tk.func @product
 // LITTLE-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 64>, tk.grid = 2 : i64, tk.warps = 8 : i64, tk.stages = 2 : i64
 // MUCH-LABEL: tk.func @product
-// MUCH-SAME: tk.blocks = array<i64: 0, 128, 1, 128, 2, 64>
+// MUCH-SAME: tk.blocks = array<i64: 0, 128, 1, 256, 2, 64>
 // APPLY-LABEL: tk.func @product
 // APPLY: %[[S:.*]] = tk.for 2 = "0" to "1000" step 64 masked iter(%[[P:.*]] = %{{.*}} : vector<128x128xf32>) {
 // APPLY-NEXT: %[[A:.*]] = tk.load %a[d0*1000 + d2] lanes 0, 2 : memref<2048000xbf16> -> vector<128x64xbf16>
@@ -269,7 +269,7 @@ tk.func @gathered_rows [128, 768] (%i: memref<128xi64>, %x: memref<?xf32>, %o: m
 
 // What is done with a sum takes registers, too: a costly function and a tile that is read want a smaller tile.
 // MUCH-LABEL: tk.func @costly_epilogue
-// MUCH-SAME: tk.blocks = array<i64: 0, 128, 1, 64, 2, 64>, tk.grid = 2 : i64, tk.warps = 8
+// MUCH-SAME: tk.blocks = array<i64: 0, 64, 1, 128, 2, 64>, tk.grid = 2 : i64, tk.warps = 8
 tk.func @costly_epilogue [8192, 8192, 512] (%a: memref<4194304xf16>, %b: memref<4194304xf16>, %c: memref<67108864xf16>, %o: memref<67108864xf32>) {
   %0 = tk.load %a[d0*512 + d2] : memref<4194304xf16> -> f16
   %1 = arith.extf %0 : f16 to f32

@@ -58,7 +58,7 @@ tk.func @few_steps [8, 2048, 256] (%a: memref<2048xbf16>, %b: memref<524288xbf16
 
 // Larger steps fill the memory's queue by three; so do several programs of a multiprocessor.
 // CHECK-LABEL: tk.func @larger_steps
-// CHECK-SAME:  tk.blocks = array<i64: 0, 64, 1, 64, 2, 64>{{.*}} tk.stages = 3 : i64
+// CHECK-SAME:  tk.blocks = array<i64: 0, 64, 1, 128, 2, 64>{{.*}} tk.stages = 6 : i64
 // FEW-LABEL:   tk.func @larger_steps
 tk.func @larger_steps [768, 768, 768] (%a: memref<589824xbf16>, %b: memref<589824xbf16>, %o: memref<589824xbf16>) {
   %0 = tk.load %a[d0*768 + d2] : memref<589824xbf16> -> bf16

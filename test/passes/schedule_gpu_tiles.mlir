@@ -13,7 +13,7 @@
 // APART-LABEL: tk.func @moments
 // APART-SAME:  tk.blocks = array<i64: 1, 128, 0, 1, 2, 128, 3, 64>
 // WIDE-LABEL:  tk.func @moments
-// WIDE-SAME:   tk.blocks = array<i64: 1, 128, 0, 1, 2, 256, 3, 64>
+// WIDE-SAME:   tk.blocks = array<i64: 1, 128, 0, 1, 2, 128, 3, 64>
 // OTHERS-LABEL: tk.func @moments
 // OTHERS-NOT:  tk.blocks = array<i64: 1, 64
 // APPLY-LABEL: tk.func @moments
@@ -44,10 +44,10 @@ tk.func @moments [256, 196, 128, 64] (%x: memref<1605632xbf16>, %w: memref<16384
 // Columns, and those of another tensor.
 
 // CHECK-LABEL: tk.func @columns
-// CHECK-SAME:  tk.blocks = array<i64: 2, 64, 1, 64, 0, 1, 3, 64>, tk.grid = 3 : i64
+// CHECK-SAME:  tk.blocks = array<i64: 2, 64, 1, 128, 0, 1, 3, 64>, tk.grid = 3 : i64
 // APPLY-LABEL: tk.func @columns
-// APPLY:       tk.collapse max %{{.*}} dims [1] : vector<64x64xf32> -> vector<64x1xf32>
-// APPLY:       tk.store %{{.*}}, %s[d0*1000 + d1] lanes 1, 2 : vector<64x1xf32>, memref<16000xf32>
+// APPLY:       tk.collapse max %{{.*}} dims [1] : vector<128x64xf32> -> vector<128x1xf32>
+// APPLY:       tk.store %{{.*}}, %s[d0*1000 + d1] lanes 1, 2 : vector<128x1xf32>, memref<16000xf32>
 tk.func @columns [1000, 16, 64, 512] (%x: memref<512000xbf16>, %w: memref<524288xbf16>, %y: memref<1024000xbf16>, %s: memref<16000xf32>) {
   %0 = tk.load %x[d0*512 + d3] : memref<512000xbf16> -> bf16
   %1 = arith.extf %0 : bf16 to f32

@@ -137,7 +137,7 @@ tk.func @shared [64, 32, 128] (%a: memref<8192xf16>, %b: memref<4096xf16>, %o: m
 
 // i8 are summed in i32; 8-bit floats stand as i8 in memory, and a step's sums are added in f32.
 // CHECK: def integers(a0, a1, a2):
-// CHECK: [[ACC:acc[0-9]+]] = tl.full([64, 64], 0, tl.int32)
+// CHECK: [[ACC:acc[0-9]+]] = tl.full([64, 128], 0, tl.int32)
 // CHECK: [[A:v[0-9]+]] = tl.load(a0 + {{.*}}, other=0)
 // CHECK-NEXT: [[B:v[0-9]+]] = tl.load(a1 + {{.*}}, other=0)
 // CHECK-NEXT: tl.dot([[A]], [[B]], [[ACC]], out_dtype=tl.int32)

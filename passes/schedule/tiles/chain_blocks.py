@@ -12,6 +12,7 @@ from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.types import bytes_of, element_type
 
 from ...kernels.chains import Chain
 from ...kernels.facts import Body
@@ -20,6 +21,7 @@ from ...rewrite import skip
 from ..blocks import Blocks, power_of_two
 from ..cost import estimate, is_expensive
 from ..live import live_bits
+from .factors import factor_type, is_loaded
 from .lanes_needed import lanes_needed
 from .product_blocks import Limits
 
@@ -36,7 +38,14 @@ _BEFORE = 64
 
 _TILES = ((128, 64), (128, 32), (64, 64), (64, 32), (64, 16), (32, 32), (32, 16), (16, 16))
 """Rows, and how far a step goes: of halves, the best first."""
+_OF_GROUPS = ((128, 128), *_TILES)
+"""The same where four warps multiply 64 rows at once, with sums in registers. Where what is held of each row
+is short, and no factor is computed, programs of 64 rows are better, of which a multiprocessor has several."""
+_SHORT = 64
+_TOGETHER = 3
+"""So many programs of a multiprocessor, with all their stages."""
 _MOST_WARPS = 8
+_MOST_STAGES = 3
 _ROOM, _ROOM_BESIDE_FACTORS, _ROOM_OF_WIDE_WARPS = 205, 170, 85
 """Registers of a lane for sums and scores, of 255; where matrix units take factors from registers, too; where
 warps have 64 lanes."""
@@ -83,7 +92,7 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
         (*((a, 1) for a in batches), (chain.row, rows), *held.items(), *loops),
         len(batches) + 1,
         warps=warps,
-        stages=2 if half and _in_shared(chain, held, rows, step) <= limits.shared * 1024 else 1,
+        stages=_stages(func, chain, held, (rows, step), limits) if half else 1,
         index=bits,
         product="tf32" if limits.tf32 and not half else "ieee",
         kind="chain",
@@ -104,7 +113,10 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
     wide = limits.lanes > 32
     room = _ROOM if limits.from_shared else _ROOM_OF_WIDE_WARPS if wide else _ROOM_BESIDE_FACTORS
     rows = step = _LEAST
-    for tile in _TILES:
+    loaded = all(is_loaded(f.right, factor_type(f.reduce, f.left, f.right)) for f in chain.products)
+    short = limits.of_groups and loaded and max(held.values()) <= _SHORT
+    tiles = [t for t in _OF_GROUPS if not short or t[0] <= _SHORT] if limits.of_groups else _TILES
+    for tile in tiles:
         if wide and tile[1] > _LEAST and _loads_crowd(func, chain, held, *tile, limits.shared):
             continue
         rows, step = (_limited(n, size) for n, size in zip(tile, sizes, strict=True))
@@ -112,7 +124,9 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
         taken = (rows * (outer + fragments) + _REUSED * rows * step * live) / lanes
         # two sums of more than 128 columns each: products of 64 rows and two groups of warps take more
         crowded = outer > DEEPEST and (step > _LEAST or (draws and rows > 32))
-        if taken <= room and not crowded and _in_shared(chain, held, rows, step) <= _shared(limits):
+        programs, stages = (_TOGETHER, _MOST_STAGES) if short else (1, 2)
+        shared = programs * _in_shared(func, chain, held, (rows, step), stages, limits)
+        if taken <= room and not crowded and shared <= _shared(limits):
             break
     return rows, step
 
@@ -171,10 +185,35 @@ def _warps_of_floats(largest: int, chain: Chain, lanes: int) -> int:
     return max(4, 256 // lanes) if largest >= most else 4
 
 
-def _in_shared(chain: Chain, held: dict[int, int], rows: int, step: int) -> int:
-    """Bytes of halves that a program keeps of its rows, and of the blocks of two steps."""
-    kept = rows * sum(held[f.axis] for f in chain.inner)
-    return 2 * (kept + 2 * step * sum(held[f.axis] for f in chain.products))
+def _stages(
+    func: FuncOp, chain: Chain, held: Mapping[int, int], tile: tuple[int, int], limits: Limits
+) -> int:
+    """Steps that are on their way or in use: as many as shared memory has room for."""
+    stages = _MOST_STAGES if limits.lanes == 32 else 2
+    while stages > 1 and _in_shared(func, chain, held, tile, stages, limits) > limits.shared * 1024:
+        stages -= 1
+    return stages
+
+
+def _in_shared(
+    func: FuncOp,
+    chain: Chain,
+    held: Mapping[int, int],
+    tile: tuple[int, int],
+    stages: int,
+    limits: Limits,
+) -> int:
+    """Bytes that a program keeps of its rows, and of what so many steps load: where warps have 64 lanes,
+    factors alone wait in shared memory."""
+    rows, step = tile
+    kept = 2 * rows * sum(held[f.axis] for f in chain.inner)
+    factors = 2 * step * sum(held[f.axis] for f in chain.products)
+    others = 0
+    for op in func.body.block.ops:
+        axes = axes_of_exprs(op.subscripts) if isinstance(op, LoadOp) else frozenset[int]()
+        if limits.lanes == 32 and isinstance(op, LoadOp) and chain.along in axes and axes.isdisjoint(held):
+            others += bytes_of(element_type(op.buffer.type)) * step * (rows if chain.row in axes else 1)
+    return kept + stages * (factors + others)
 
 
 def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:

@@ -18,7 +18,8 @@ _STEPS, _SIDE = 32, 64
 """Steps of a sum, and rows and columns of a block, from which on descriptors are made untimed.
 
 A program writes its own to memory and waits for them, once: on sm_90 by 110 to 170 instructions. A step
-has 7 to 17 fewer then, of 86 to 99; with blocks of 32 x 32 it has 74 instead of 61.
+has 7 to 17 fewer then, of 86 to 99; with blocks of 32 x 32 it has 74 instead of 61. On an H100 that gave
+nothing (docs/decisions/tensor-descriptors.md): untimed, it is done on devices that were not timed.
 """
 
 
@@ -45,8 +46,11 @@ def describable(func: FuncOp, loads: Mapping[LoadOp, Descriptor | str]) -> tuple
     return tuple(i for i, arg in enumerate(func.body.block.args) if arg in kept)
 
 
-def decide_descriptors(func: FuncOp, product: Contraction, blocks: Blocks) -> Blocks:
-    """The default: all loads by descriptor where blocks are large and the sum is long, or none."""
+def decide_descriptors(func: FuncOp, product: Contraction, blocks: Blocks, *, untimed: bool) -> Blocks:
+    """The default: all loads by descriptor where blocks are large and the sum is long, or none.
+
+    None where a clock has to say so, not `untimed`.
+    """
     loads = described(func, product, blocks)
     found = replace(blocks, describable=describable(func, loads))
     refusals = [(op, what) for op, what in loads.items() if isinstance(what, str)]
@@ -54,7 +58,7 @@ def decide_descriptors(func: FuncOp, product: Contraction, blocks: Blocks) -> Bl
         skip(op, f"by pointers, not by tensor descriptor: {why}")
     if refusals:
         return found
-    if not (why := _too_little(func, product, blocks)):
+    if not (why := _too_little(func, product, blocks) if untimed else "loads of lanes are as fast here"):
         return replace(found, descriptors=found.describable)
     skip(func, f"by pointers, not by tensor descriptor: {why}")
     return found

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects.builtin import f32
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import LoadOp
@@ -17,18 +19,22 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import bytes_of, element_type, is_float8, is_half
 
+from ...kernels.facts import Body
 from ...kernels.running_products import running_sums
 from ...rewrite import skip
 from ..blocks import Blocks, power_of_two
 from ..cost import estimate, is_expensive
 from .descriptors import decide_descriptors
 from .factors import factor_types, is_loaded
-from .lanes import AWAITED, filled_warps
+from .lanes import filled_warps
+from .product_time import Work
 
 _WIDE = 144
 """KiB that three stages of a 128 x 256 tile of halves take."""
 _LARGEST = 128 * 256
 """Elements of a tile that 8 warps hold while they do nothing costly with them."""
+_HALVED = 4
+"""Tiles beside the sums that it has room for if each is of half of the columns, one half after the other."""
 _MANY = 8
 """Tiles beside the sums that an eighth of it has room for, and no more of it."""
 _LEAST, _NARROW = 16, 32
@@ -39,8 +45,6 @@ _ACCESS = 16
 """Bytes that a lane loads at once: warps beyond those that do so with the larger factor would load less."""
 _LARGE = 64
 """Rows of a factor, with as many elements each, that is worth tiles of which the other one fills a part."""
-_MOST_STAGES = 6
-"""Steps of a sum beyond which waiting for memory is no longer what a program does."""
 _LOOPS = 2
 """Sums of one program, of which compilers hold all places to load from: with more, it has twice the warps."""
 _LEAST_BYTES = 64
@@ -65,6 +69,11 @@ class Limits:
     lanes: int = 32
     """Threads of a warp."""
 
+    @property
+    def of_groups(self) -> bool:
+        """Whether four warps together multiply 64 rows, with sums in their registers (`wgmma`)."""
+        return self.from_shared and not self.sums_apart
+
 
 def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, limits: Limits) -> Blocks | None:
     """The blocks of matrix products of the same sides; None where one is too short for matrix units."""
@@ -81,36 +90,48 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
         if (least := _least_sides(sizes, width)) > min(_LEAST if n is None else n for n in sizes):
             skip(func, f"a matrix product without tiles: of sizes {sizes}, one is below {least}")
             return None
-    m, n = estimate(func.space[row]), estimate(func.space[column])
     batches = [a for a in range(len(func.space)) if a not in (row, column, *depths)]
-    count = 1
-    for axis in batches:
-        count *= estimate(func.space[axis])
-    held = _held(func, {row, column}, depths, limits) + 2 * (len(running_sums(products)) - 1)
-    area = _LARGEST >> (3 if held > _MANY else max(0, min(2, held - 1)))
-    tops = min(_tops(p, pair, limits) for p, pair in zip(products, types, strict=True))
-    rows, columns = _tile(product, (m, n), count, tops, limits.cores, area)
-    most = 8 if rows * columns >= min(area, 128 * 128) else 4
     deep = {depth: _deep(func.space[depth], width) for depth in depths}
-    deepest = max(deep.values())
-    warps = filled_warps(max(rows, columns) * deepest, _ACCESS // width, limits.lanes, most)
+    work = Work(
+        rows=estimate(func.space[row]),
+        columns=estimate(func.space[column]),
+        depth=sum(estimate(func.space[depth]) for depth in depths),
+        batches=prod(estimate(func.space[axis]) for axis in batches),
+        width=width,
+        deep=max(deep.values()),
+        costly=sum(map(is_expensive, _after(func, {row, column}, depths))),
+        sums=len(products),
+        cores=limits.cores,
+        shared=limits.shared * 1024,
+    )
+    held = _held(func, {row, column}, depths, limits) + 2 * (len(running_sums(products)) - 1)
+    halvable = limits.from_shared and held <= _HALVED and len(products) == 1 and _in_columns(func, product)
+    area = _LARGEST >> (3 if held > _MANY else 0 if halvable else max(0, min(2, held - 1)))
+
+    def warps_of(rows: int, columns: int) -> int:
+        most = 8 if rows * columns >= min(area, 128 * 128) else 4
+        return filled_warps(max(rows, columns) * work.deep, _ACCESS // width, limits.lanes, most)
+
+    tops = min(_tops(p, pair, limits) for p, pair in zip(products, types, strict=True))
+    tiles = [tile for tile in _tiles(product, work, tops) if prod(tile) <= area] or [_least(product, work)]
+    rows, columns = min(tiles, key=lambda tile: (work.microseconds(*tile, warps_of(*tile)), tile))
+    warps = warps_of(rows, columns)
     if limits.from_shared and len(products) > _LOOPS:
         warps = min(8, 2 * warps)
-    step = (rows + columns) * deepest * width
-    steps = max(estimate(func.space[depth]) // deep[depth] for depth in depths)
     found = Blocks(
         (*((a, 1) for a in batches if a not in product.parts), *_grid(product, rows, columns), *deep.items()),
         len(batches) + 2,
         warps=warps,
-        stages=_stages(step, steps, -(-m // rows) * -(-n // columns) * count, limits),
+        stages=work.stages(rows, columns),
         index=bits,
         swizzle=8,
         product="tf32" if limits.tf32 and width == 4 else "ieee",
+        halves=halvable and held > 1 and rows * columns == _LARGEST,
         kind="product",
         varied=tuple(a for a in (row, column, *depths) if a not in product.tile),
     )
     single = limits.descriptors and len(products) == 1
-    return decide_descriptors(func, product, found) if single else found
+    return decide_descriptors(func, product, found, untimed=limits.sums_apart) if single else found
 
 
 def _deep(size: Expr, width: int) -> int:
@@ -130,15 +151,6 @@ def _least_sides(sizes: list[int | None], width: int) -> int:
     return 2 if few else _LEAST // 2
 
 
-def _stages(step: int, steps: int, programs: int, limits: Limits) -> int:
-    """Steps of the sum, of `step` bytes, that are on their way or in use: three, or as many as fit.
-
-    More of small ones, where programs are few: a multiprocessor has nothing else to wait with.
-    """
-    awaited = 1 + 2 * AWAITED // (step * max(1, programs // limits.cores))
-    return max(1, min(max(3, min(awaited, steps, _MOST_STAGES)), limits.shared * 1024 // step))
-
-
 def _held(func: FuncOp, tile: set[int], depths: Sequence[int], limits: Limits) -> int:
     """Tiles that are read after the sum, and twice the costly functions: what wants registers, too.
 
@@ -146,15 +158,32 @@ def _held(func: FuncOp, tile: set[int], depths: Sequence[int], limits: Limits) -
     elsewhere comes as one more. What is read of more than halves is as large as the sums: two tiles.
     Deviations from a mean want the tile until the mean is known.
     """
-    domains = domains_of(func.body.block)
-    after = [op for op in func.body.block.ops if op.results and tile <= domains[op.results[0]]]
-    after = [op for op in after if domains[op.results[0]].isdisjoint(depths)]
+    after = _after(func, tile, depths)
     held = sum(2 if is_expensive(op) else isinstance(op, LoadOp) for op in after)
     held += sum(isinstance(op, RandomOp) for op in after) if not limits.from_shared else 0
     if any(isinstance(op, LoadOp) and bytes_of(element_type(op.buffer.type)) > 2 for op in after):
         held = max(held, 2)
     held += any(isinstance(op, MomentsOp) for op in func.body.block.ops)
     return held + 1 if held and limits.sums_apart else held
+
+
+def _in_columns(func: FuncOp, product: Contraction) -> bool:
+    """Whether all that is stored lies along the columns, nothing is reduced along them, and no random
+    numbers are made: registers have no room for these beside the other half."""
+    body = Body.of(func.body.block)
+    (column,) = product.columns
+    reduced = any(not axes.isdisjoint(product.rows | product.columns) for axes in body.over.values())
+    draws = any(isinstance(op, RandomOp) for op in body.ops)
+    return (
+        not reduced and not draws and not product.tile and all(column in body.runs[op] for op in body.sinks())
+    )
+
+
+def _after(func: FuncOp, tile: set[int], depths: Sequence[int]) -> list[Operation]:
+    """What is read or computed of each element of a tile, once its sums are known."""
+    domains = domains_of(func.body.block)
+    of_tile = [op for op in func.body.block.ops if op.results and tile <= domains[op.results[0]]]
+    return [op for op in of_tile if domains[op.results[0]].isdisjoint(depths)]
 
 
 def _tops(product: Contraction, types: tuple[Attribute, Attribute], limits: Limits) -> tuple[int, int]:
@@ -172,16 +201,24 @@ def _tops(product: Contraction, types: tuple[Attribute, Attribute], limits: Limi
     return 128, 256 if room and limits.shared >= _WIDE else 128
 
 
-def _tile(
-    product: Contraction, sizes: tuple[int, int], batches: int, tops: tuple[int, int], cores: int, area: int
-) -> tuple[int, int]:
-    """Rows and columns of a tile; of the side that it reduces, all that the kernel's axis has."""
-    m, n = sizes
-    if not product.tile:
-        return _sides(m, n, batches, tops, cores, area)
-    if product.tile == product.rows:
-        return power_of_two(m), _beside(power_of_two(m), n, batches, tops[1], cores, area)
-    return _beside(power_of_two(n), m, batches, tops[0], cores, area), power_of_two(n)
+def _tiles(product: Contraction, work: Work, tops: tuple[int, int]) -> Iterator[tuple[int, int]]:
+    """Rows and columns that a tile may have; of the side that it reduces, all that the kernel's axis has."""
+    rows = _sides(work.rows, tops[0], whole=product.tile == product.rows)
+    columns = _sides(work.columns, tops[1], whole=product.tile == product.columns)
+    return itertools.product(rows, columns)
+
+
+def _sides(size: int, top: int, *, whole: bool) -> Sequence[int]:
+    if whole:
+        return (power_of_two(size),)
+    longest = power_of_two(max(_LEAST, size))
+    sides = (1 << n for n in range(_LEAST.bit_length() - 1, _LARGEST.bit_length()))
+    return [side for side in sides if min(_NARROW, longest) <= side <= min(top, longest)]
+
+
+def _least(product: Contraction, work: Work) -> tuple[int, int]:
+    """The smallest tile, where none has room."""
+    return next(_tiles(product, work, (_NARROW, _NARROW)))
 
 
 def _grid(product: Contraction, rows: int, columns: int) -> tuple[tuple[int, int], ...]:
@@ -190,28 +227,3 @@ def _grid(product: Contraction, rows: int, columns: int) -> tuple[tuple[int, int
     if product.tile == product.columns:
         return (column, columns), (row, rows), *parts
     return (row, rows), *parts, (column, columns)
-
-
-def _sides(m: int, n: int, batches: int, tops: tuple[int, int], cores: int, area: int) -> tuple[int, int]:
-    """The largest tile, of at most `area` elements, that leaves a program to every multiprocessor."""
-    rows, columns = (
-        min(top, power_of_two(max(_LEAST, size))) for top, size in zip(tops, (m, n), strict=True)
-    )
-    while rows * columns > area:
-        rows, columns = (rows, columns // 2) if columns >= rows else (rows // 2, columns)
-    while -(-m // rows) * -(-n // columns) * batches < cores:
-        if rows >= columns and rows > _NARROW:
-            rows //= 2
-        elif columns > _NARROW:
-            columns //= 2
-        else:
-            break
-    return rows, columns
-
-
-def _beside(fixed: int, size: int, batches: int, top: int, cores: int, area: int) -> int:
-    """The side of a tile beside the one that is reduced, which has `fixed` rows or columns."""
-    side = min(top, power_of_two(max(_LEAST, size)))
-    while side > _NARROW and (fixed * side > area or -(-size // side) * batches < cores):
-        side //= 2
-    return side

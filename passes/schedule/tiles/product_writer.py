@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, UnitAttr, f32, i32
 from xdsl.ir import SSAValue
 
+from tilewright.dialects.index_expr import dim
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.descriptor import DESCRIPTOR
+from tilewright.dialects.tk.halve import HalveOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp, YieldOp
 from tilewright.dialects.tk.scope import shape_of_lanes
@@ -50,12 +53,39 @@ class ProductWriter:
             scope = scope.inner(loop.body.block)
         for total, products in running_sums(self.products).items():
             scope.env[total] = self._sum(scope, products)
+        if self.blocks.halves:
+            self._in_halves(scope, list(running_sums(self.products)))
+            return
         tiles = TileAccumulators(self.main.plan, self.main, self.body)
         for op in self.body.closure(self.body.sinks(), Known(scope)):
             if isinstance(op, Reduction):
                 tiles.reduce(scope, op)
             else:
                 self.main.copy(scope, op)
+
+    def _in_halves(self, scope: Scope, totals: Sequence[SSAValue]) -> None:
+        """What is done with the sums, for one half of the columns after the other.
+
+        For blocks of 256 columns:
+
+            %l, %r = tk.halve %sum : vector<128x256xf32> -> vector<128x128xf32>, vector<128x128xf32>
+            tk.for 1 = "d1" to "4096" step 128 once {...}          // with %l
+            tk.for 1 = "d1 + 128" to "4096" step 128 once {...}    // with %r
+        """
+        width = self.main.block[self.column] // 2
+        halved = [HalveOp.make(scope.env[total]) for total in totals]
+        for op in halved:
+            self.main.put(scope, op)
+        sizes = tuple((a, width if a == self.column else n) for a, n in self.blocks.sizes)
+        for i in range(2):
+            writer = self.main.of_blocks(replace(self.blocks, sizes=sizes))
+            start = dim(self.column) + i * width
+            loop = writer.loop(scope, self.column, bounds=(start, self.main.space[self.column]))
+            loop.properties["once"] = UnitAttr()
+            inner = scope.inner(loop.body.block)
+            inner.env.update((total, op.results[i]) for total, op in zip(totals, halved, strict=True))
+            for op in self.body.closure(self.body.sinks(), Known(inner)):
+                writer.copy(inner, op)
 
     def _sum(self, scope: Scope, products: Sequence[Contraction]) -> SSAValue:
         """A loop along each of these sums, which go on from one another."""

@@ -54,7 +54,14 @@ class TileWriter(Writer):
 
     def over(self, axes: Sequence[int]) -> TileWriter:
         """A writer of tiles over other axes, with the same constants."""
-        found = TileWriter(self.blocks, self.space, self.full, axes)
+        return self._like(self.blocks, axes)
+
+    def of_blocks(self, blocks: Blocks) -> TileWriter:
+        """A writer of other tiles over the same axes."""
+        return self._like(blocks, self.frame)
+
+    def _like(self, blocks: Blocks, axes: Sequence[int]) -> TileWriter:
+        found = TileWriter(blocks, self.space, self.full, axes)
         found.top, found.constants, found.top_tiles = self.top, self.constants, self.top_tiles
         found.lanes = self.lanes
         return found
