@@ -18,7 +18,7 @@ from .call_arguments import literal
 
 GRADIENT, IMAGE, FILTERS = range(3)
 """The operands."""
-STRIDES, PADDING, DILATION, TRANSPOSED, GROUPS = 4, 5, 6, 7, 9
+STRIDES, PADDING, DILATION, TRANSPOSED, GROUPS, MASK = 4, 5, 6, 7, 9, 10
 """Other arguments."""
 OF_IMAGE, OF_FILTERS, OF_BIAS = range(3)
 """The results."""

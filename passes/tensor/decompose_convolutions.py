@@ -19,6 +19,7 @@ from ..driver import Rewrite, Rules, apply_rules
 from ..layout.channels_last import is_turned
 from ..rewrite import skip
 from .call_arguments import each, literal, literals
+from .convolution_bias import add_bias_apart, sum_bias_apart
 from .convolution_gradients import (
     DILATION,
     OF_BIAS,
@@ -52,6 +53,8 @@ class DecomposeConvolutionsPass(ModulePass):
     An image that lies with its channels last (`channels-last`) is rows of these, which the filters multiply
     from the other side, and so are images of one window: squeeze and excitation, the end of a discriminator.
     A transposed convolution of such rows makes windows of pixels, as the gradient of an image does.
+
+    Of a convolution that stays a library's the bias is added, and its gradient summed, by itself.
     """
 
     name = "decompose-convolutions"
@@ -121,4 +124,7 @@ def _gradients_of_transposed(
     return made
 
 
-RULES: Rules = {ConvolutionOp: (decompose_convolution,), AtenOp: (decompose_convolution_backward,)}
+RULES: Rules = {
+    ConvolutionOp: (decompose_convolution, add_bias_apart),
+    AtenOp: (decompose_convolution_backward, sum_bias_apart),
+}

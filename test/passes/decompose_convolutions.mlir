@@ -196,3 +196,31 @@ func.func @odd_pixels(%p: tensor<2x8x8x3xbf16>, %w: tensor<4x3x1x1xbf16>) -> ten
   %r = tw.convolution %x, %w strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 1 {tw.strides = ["256, 1, 32, 4"]} : (tensor<2x3x8x8xbf16>, tensor<4x3x1x1xbf16>) -> tensor<2x4x8x8xbf16>
   func.return %r : tensor<2x4x8x8xbf16>
 }
+
+// What a library computes has its bias added, and summed up, by itself, in the order that its images have.
+// CHECK-LABEL: @bias_of_a_library(
+// CHECK-NEXT: %[[C:.*]] = tw.convolution %x, %w strides [1, 1] padding [1, 1] {{.*}} {tw.strides = ["256, 1, 32, 4"]} : {{.*}} loc("m.py":6:2)
+// CHECK-NEXT: %[[B:.*]] = tw.broadcast %b dims [1]
+// CHECK-NEXT: %[[R:.*]] = tw.add %[[C]], %[[B]]
+// CHECK-NEXT: func.return %[[R]]
+func.func @bias_of_a_library(%x: tensor<2x6x8x8xbf16>, %w: tensor<4x6x3x3xbf16>, %b: tensor<4xbf16>) -> tensor<2x4x8x8xbf16> {
+  %r = tw.convolution %x, %w bias %b strides [1, 1] padding [1, 1] dilation [1, 1] output_padding [0, 0] groups 1 {tw.strides = ["256, 1, 32, 4"]} : (tensor<2x6x8x8xbf16>, tensor<4x6x3x3xbf16>, tensor<4xbf16>) -> tensor<2x4x8x8xbf16> loc("m.py":6:2)
+  func.return %r : tensor<2x4x8x8xbf16>
+}
+
+// CHECK-LABEL: @bias_gradient_of_a_library(
+// CHECK-NEXT: %[[S:.*]] = tw.sum %g over [0, 2, 3] : tensor<2x4x8x8xf32> -> tensor<4xf32> loc("m.py":7:2)
+// CHECK-NEXT: %[[I:.*]], %[[F:.*]] = tw.aten "aten::convolution_backward"(%g, %x, %w) {tw.strides = ["384, 1, 48, 6", "54, 1, 18, 6"], {{.*}}[true, true, false]], returns = array<i64: 0, 1>}
+// CHECK-NEXT: func.return %[[I]], %[[F]], %[[S]]
+func.func @bias_gradient_of_a_library(%g: tensor<2x4x8x8xf32>, %x: tensor<2x6x8x8xf32>, %w: tensor<4x6x3x3xf32>) -> (tensor<2x6x8x8xf32>, tensor<4x6x3x3xf32>, tensor<4xf32>) {
+  %i, %f, %b = tw.aten "aten::convolution_backward"(%g, %x, %w) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [4 : i64], [1 : i64, 1 : i64], [1 : i64, 1 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64, [true, true, true]], tw.strides = ["384, 1, 48, 6", "54, 1, 18, 6", "1"]} : (tensor<2x4x8x8xf32>, tensor<2x6x8x8xf32>, tensor<4x6x3x3xf32>) -> (tensor<2x6x8x8xf32>, tensor<4x6x3x3xf32>, tensor<4xf32>) loc("m.py":7:2)
+  func.return %i, %f, %b : tensor<2x6x8x8xf32>, tensor<4x6x3x3xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @bias_gradient_alone(
+// CHECK-NEXT: %[[S:.*]] = tw.sum %g over [0, 2, 3]
+// CHECK-NEXT: func.return %[[S]]
+func.func @bias_gradient_alone(%g: tensor<2x4x8x8xf32>, %x: tensor<2x6x8x8xf32>, %w: tensor<4x6x3x3xf32>) -> tensor<4xf32> {
+  %b = tw.aten "aten::convolution_backward"(%g, %x, %w) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [4 : i64], [1 : i64, 1 : i64], [1 : i64, 1 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64, [false, false, true]], returns = array<i64: 2>} : (tensor<2x4x8x8xf32>, tensor<2x6x8x8xf32>, tensor<4x6x3x3xf32>) -> tensor<4xf32>
+  func.return %b : tensor<4xf32>
+}
