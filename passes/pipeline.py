@@ -137,6 +137,7 @@ _GPU: tuple[str, ...] = (
     "exp-to-exp2",
     "schedule-gpu",
     "apply-schedule",
+    "share-turned-loads",
     "share-draws",
     "await-loads",
 )

@@ -16,6 +16,7 @@ from .share import ShareOp
 from .sort import ArrangeOp, OrderOp, SortOp
 from .sumexp import SumExpOp
 from .tiles import CollapseOp, CumulateOp, MmaOp
+from .transpose import TransposeOp
 from .turn import TurnOp
 
 TK = Dialect(
@@ -23,7 +24,7 @@ TK = Dialect(
     [
         KernelOp, FuncOp, LoadOp, StoreOp, IndexOp, LocalOp, ReduceOp, ArgReduceOp, ScanOp, RandomOp,
         ActiveOp, DotOp, AssertOp, CallOp, ForOp, TailOp, YieldOp, CollapseOp, CumulateOp, MmaOp, MomentsOp,
-        ShareOp, HalveOp, TurnOp, SortOp, ArrangeOp, OrderOp, GroupOp, PartOp, SumExpOp,
+        ShareOp, HalveOp, TransposeOp, TurnOp, SortOp, ArrangeOp, OrderOp, GroupOp, PartOp, SumExpOp,
     ],
     [MapAttr],
 )  # fmt: skip

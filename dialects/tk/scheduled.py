@@ -26,6 +26,7 @@ from .share import ShareOp
 from .sort import ArrangeOp, OrderOp, run_sort
 from .tile_semantics import run_tile_op
 from .tiles import CollapseOp, CumulateOp, MmaOp
+from .transpose import TransposeOp
 from .turn import TurnOp, run_turn
 
 
@@ -102,6 +103,8 @@ class _Run:
                 return run_reduction(op, args[0], self.machine)
             case ShareOp():
                 return args[0]
+            case TransposeOp():
+                return args[0].T
             case CollapseOp() | CumulateOp() | MmaOp():
                 return run_tile_op(op, args, self.machine)
             case _:

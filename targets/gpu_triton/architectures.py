@@ -76,6 +76,7 @@ class Architecture:
             "channels_last": self.channels_last,
             "from_shared": self.from_shared,
             "sums_apart": self.sums_apart,
+            "of_groups": self.from_shared and not self.sums_apart,
             "float8": self.float8,
             "halves": self.halves,
         }

@@ -42,6 +42,7 @@ from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.share import ShareOp
 from tilewright.dialects.tk.sort import ArrangeOp
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
+from tilewright.dialects.tk.transpose import TransposeOp
 from tilewright.dialects.types import element_type
 from tilewright.passes.schedule.offsets import is_small
 
@@ -276,7 +277,7 @@ def _halve(w: Writer, op: Operation) -> None:
 
 
 def _tile(w: Writer, op: Operation) -> None:
-    assert isinstance(op, CollapseOp | CumulateOp | MmaOp | ShareOp)
+    assert isinstance(op, CollapseOp | CumulateOp | MmaOp | ShareOp | TransposeOp)
     w.note_place(op.location)
     w.assign(op, lambda: tile_text(w, op), shape_of_lanes(op.result.type))
 
@@ -404,7 +405,7 @@ _STATEMENTS: Mapping[type[Operation], Callable[[Writer, Operation], None]] = {
     AssertOp: _assert,
     ArrangeOp: _arrange,
     HalveOp: _halve,
-    **dict.fromkeys((CollapseOp, CumulateOp, MmaOp, ShareOp), _tile),
+    **dict.fromkeys((CollapseOp, CumulateOp, MmaOp, ShareOp, TransposeOp), _tile),
     ForOp: _for,
     YieldOp: _yield,
 }

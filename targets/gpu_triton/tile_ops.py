@@ -10,6 +10,7 @@ from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.share import ShareOp
 from tilewright.dialects.tk.sort import ArrangeOp
 from tilewright.dialects.tk.tiles import CollapseOp, CumulateOp, MmaOp
+from tilewright.dialects.tk.transpose import TransposeOp
 from tilewright.dialects.types import bytes_of, element_type, is_float, is_float8
 
 from .sort_helpers import helpers_of_sort
@@ -27,7 +28,7 @@ _INTEGERS: Mapping[str, str] = {"mul": "_multiply", "and": "_and", "or": "_or"}
 _NAMED: Mapping[str, str] = {"add": "tl.sum", "max": "tl.max", "min": "tl.min"}
 
 
-def tile_text(w: Writer, op: CollapseOp | CumulateOp | MmaOp | ShareOp) -> str:
+def tile_text(w: Writer, op: CollapseOp | CumulateOp | MmaOp | ShareOp | TransposeOp) -> str:
     """The value of an op on tiles that has one result."""
     match op:
         case CollapseOp():
@@ -36,6 +37,8 @@ def tile_text(w: Writer, op: CollapseOp | CumulateOp | MmaOp | ShareOp) -> str:
             return _cumulate(w, op)
         case MmaOp():
             return _mma(w, op)
+        case TransposeOp():
+            return f"tl.trans({bare(w.whole(op.value))})"
         case ShareOp():
             w.helpers.add("_shared")
             return f"_shared({bare(w.whole(op.value))})"

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from math import gcd, inf
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 
-from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.index_expr import Expr, Var, gathered
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import bytes_of, element_type
 
-from ...kernels.chains import Chain
+from ...kernels.chains import Chain, Factors
 from ...kernels.facts import Body
 from ...kernels.listed import find_listing
 from ...rewrite import skip
@@ -207,13 +208,31 @@ def _in_shared(
     factors alone wait in shared memory."""
     rows, step = tile
     kept = 2 * rows * sum(held[f.axis] for f in chain.inner)
-    factors = 2 * step * sum(held[f.axis] for f in chain.products)
+    factors = 2 * step * sum(held[f.axis] for f in _brought(chain, limits))
     others = 0
     for op in func.body.block.ops:
         axes = axes_of_exprs(op.subscripts) if isinstance(op, LoadOp) else frozenset[int]()
         if limits.lanes == 32 and isinstance(op, LoadOp) and chain.along in axes and axes.isdisjoint(held):
             others += bytes_of(element_type(op.buffer.type)) * step * (rows if chain.row in axes else 1)
     return kept + stages * (factors + others)
+
+
+def _brought(chain: Chain, limits: Limits) -> Iterable[Factors]:
+    """The factors that a step brings: those that two products take both ways round are one
+    (`share-turned-loads`)."""
+    if not limits.of_groups:
+        return chain.products
+    found: dict[object, Factors] = {}
+    for f in chain.products:
+        load = f.right.owner
+        while isinstance(load, arith.ExtFOp):
+            load = load.input.owner
+        key: object = f
+        if isinstance(load, LoadOp) and not load.dynamic and load.mask is None:
+            column = {Var("d", f.axis): gathered(0)}
+            key = load.buffer, *(expr.substitute(column) for expr in load.subscripts)
+        found.setdefault(key, f)
+    return found.values()
 
 
 def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:
