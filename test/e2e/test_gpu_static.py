@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import json
+import re
 from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path

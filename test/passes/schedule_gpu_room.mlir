@@ -357,7 +357,7 @@ tk.func @heads_of_128 [16, 1024, 128, 128, 1024] (%0: memref<2097152xbf16>, %1: 
 // CHECK-LABEL:   tk.func @key_gradients_of_128
 // CHECK-SAME:    tk.blocks = array<i64: 0, 1, 1, 64, 2, 128, 3, 128, 4, 128, 5, 128, 6, 32>{{.*}} tk.warps = 8 : i64, tk.stages = 3
 // SHARED-LABEL:  tk.func @key_gradients_of_128
-// SHARED-SAME:   tk.blocks = array<i64: 0, 1, 1, 128, 2, 128, 3, 128, 4, 128, 5, 128, 6, 64>{{.*}} tk.warps = 8 : i64, tk.stages = 2
+// SHARED-SAME:   tk.blocks = array<i64: 0, 1, 1, 128, 2, 128, 3, 128, 4, 128, 5, 128, 6, 64>{{.*}} tk.warps = 8 : i64, tk.stages = 3
 // APART-LABEL:   tk.func @key_gradients_of_128
 // APART-SAME:    tk.blocks = array<i64: 0, 1, 1, 128, 2, 128, 3, 128, 4, 128, 5, 128, 6, 64>{{.*}} tk.warps = 8 : i64, tk.stages = 2
 // LANES-LABEL:   tk.func @key_gradients_of_128
