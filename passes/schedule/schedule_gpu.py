@@ -28,7 +28,8 @@ from .roles import Group, groups_of, matrix_products
 from .tiles.chain_blocks import chain_blocks
 from .tiles.group_kinds import Kind, kind_of
 from .tiles.lanes import elements_of_lane, filled_warps
-from .tiles.product_blocks import Limits, product_blocks
+from .tiles.limits import Limits
+from .tiles.product_blocks import product_blocks
 from .tiles.row_blocks import row_blocks
 from .tiles.shared_factors import mark_shared
 from .tiles.variants import candidates

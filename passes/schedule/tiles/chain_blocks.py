@@ -2,29 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import gcd, inf
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import i1
 
-from tilewright.dialects.index_expr import Expr, Var, gathered
+from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.dialects.types import bytes_of, element_type
 
-from ...kernels.chains import Chain, Factors
+from ...kernels.chains import Chain
 from ...kernels.facts import Body
 from ...kernels.listed import find_listing
 from ...rewrite import skip
 from ..blocks import Blocks, power_of_two
 from ..cost import estimate, is_expensive
 from ..live import live_bits
+from .chain_memory import MOST_STAGES, in_shared, stages_in_shared
 from .factors import factor_type, is_loaded
 from .lanes_needed import lanes_needed
-from .product_blocks import Limits
+from .limits import Limits
 
 _LEAST = 16
 """Matrix units take no smaller sides."""
@@ -46,7 +45,6 @@ _SHORT = 64
 _TOGETHER = 3
 """So many programs of a multiprocessor, with all their stages."""
 _MOST_WARPS = 8
-_MOST_STAGES = 3
 _ROOM, _ROOM_BESIDE_FACTORS, _ROOM_OF_WIDE_WARPS = 205, 170, 85
 """Registers of a lane for sums and scores, of 255; where matrix units take factors from registers, too; where
 warps have 64 lanes."""
@@ -93,7 +91,7 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
         (*((a, 1) for a in batches), (chain.row, rows), *held.items(), *loops),
         len(batches) + 1,
         warps=warps,
-        stages=_stages(func, chain, held, (rows, step), limits) if half else 1,
+        stages=stages_in_shared(func, chain, held, (rows, step), limits) if half else 1,
         index=bits,
         product="tf32" if limits.tf32 and not half else "ieee",
         kind="chain",
@@ -125,8 +123,8 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
         taken = (rows * (outer + fragments) + _REUSED * rows * step * live) / lanes
         # two sums of more than 128 columns each: products of 64 rows and two groups of warps take more
         crowded = outer > DEEPEST and (step > _LEAST or (draws and rows > 32))
-        programs, stages = (_TOGETHER, _MOST_STAGES) if short else (1, 2)
-        shared = programs * _in_shared(func, chain, held, (rows, step), stages, limits)
+        programs, stages = (_TOGETHER, MOST_STAGES) if short else (1, 2)
+        shared = programs * in_shared(func, chain, held, (rows, step), stages, limits)
         if taken <= room and not crowded and shared <= _shared(limits):
             break
     return rows, step
@@ -184,55 +182,6 @@ def _warps_of_floats(largest: int, chain: Chain, lanes: int) -> int:
     """More threads where each would hold too much of the largest tile; whatever the lanes of a warp."""
     most = 32 * 128 if len(chain.inner) == 1 else 16 * 64
     return max(4, 256 // lanes) if largest >= most else 4
-
-
-def _stages(
-    func: FuncOp, chain: Chain, held: Mapping[int, int], tile: tuple[int, int], limits: Limits
-) -> int:
-    """Steps that are on their way or in use: as many as shared memory has room for."""
-    stages = _MOST_STAGES if limits.lanes == 32 else 2
-    while stages > 1 and _in_shared(func, chain, held, tile, stages, limits) > limits.shared * 1024:
-        stages -= 1
-    return stages
-
-
-def _in_shared(
-    func: FuncOp,
-    chain: Chain,
-    held: Mapping[int, int],
-    tile: tuple[int, int],
-    stages: int,
-    limits: Limits,
-) -> int:
-    """Bytes that a program keeps of its rows, and of what so many steps load: where warps have 64 lanes,
-    factors alone wait in shared memory."""
-    rows, step = tile
-    kept = 2 * rows * sum(held[f.axis] for f in chain.inner)
-    factors = 2 * step * sum(held[f.axis] for f in _brought(chain, limits))
-    others = 0
-    for op in func.body.block.ops:
-        axes = axes_of_exprs(op.subscripts) if isinstance(op, LoadOp) else frozenset[int]()
-        if limits.lanes == 32 and isinstance(op, LoadOp) and chain.along in axes and axes.isdisjoint(held):
-            others += bytes_of(element_type(op.buffer.type)) * step * (rows if chain.row in axes else 1)
-    return kept + stages * (factors + others)
-
-
-def _brought(chain: Chain, limits: Limits) -> Iterable[Factors]:
-    """The factors that a step brings: those that two products take both ways round are one
-    (`share-turned-loads`)."""
-    if not limits.of_groups:
-        return chain.products
-    found: dict[object, Factors] = {}
-    for f in chain.products:
-        load = f.right.owner
-        while isinstance(load, arith.ExtFOp):
-            load = load.input.owner
-        key: object = f
-        if isinstance(load, LoadOp) and not load.dynamic and load.mask is None:
-            column = {Var("d", f.axis): gathered(0)}
-            key = load.buffer, *(expr.substitute(column) for expr in load.subscripts)
-        found.setdefault(key, f)
-    return found.values()
 
 
 def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:

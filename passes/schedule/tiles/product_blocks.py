@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import f32
-from xdsl.ir import Attribute, Operation
-
 from tilewright.dialects.index_expr import Expr
-from tilewright.dialects.tk.access import LoadOp
-from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.contraction import Contraction
-from tilewright.dialects.tk.domain import domains_of
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.dialects.tk.moments import MomentsOp
-from tilewright.dialects.types import bytes_of, element_type, is_float8, is_half
+from tilewright.dialects.types import bytes_of
 
-from ...kernels.facts import Body
 from ...kernels.running_products import running_sums
 from ...rewrite import skip
 from ..blocks import Blocks, power_of_two
 from ..cost import estimate, is_expensive
 from .descriptors import decide_descriptors
-from .factors import factor_types, is_loaded
+from .factors import factor_types
 from .lanes import filled_warps
+from .limits import Limits
+from .product_room import lies_in_columns, most_sides, ops_after, tiles_held
 from .product_time import Work
 
-_WIDE = 144
-"""KiB that three stages of a 128 x 256 tile of halves take."""
 _LARGEST = 128 * 256
 """Elements of a tile that 8 warps hold while they do nothing costly with them."""
 _HALVED = 4
@@ -49,30 +40,6 @@ _LOOPS = 2
 """Sums of one program, of which compilers hold all places to load from: with more, it has twice the warps."""
 _LEAST_BYTES = 64
 """Of factors of one byte, of which they take 32 along the sum, and `variants` halves this."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """What the device allows, and which precision the user does."""
-
-    tf32: bool
-    shared: int
-    """KiB of shared memory per program."""
-    cores: int
-    """Multiprocessors, each of which wants a program."""
-    descriptors: bool = False
-    """Blocks of memory can be brought by tensor descriptor."""
-    from_shared: bool = False
-    """Matrix units read factors from shared memory: registers hold nothing but sums."""
-    sums_apart: bool = False
-    """Matrix units keep sums in memory of their own, which a program reads at once, all of its tile."""
-    lanes: int = 32
-    """Threads of a warp."""
-
-    @property
-    def of_groups(self) -> bool:
-        """Whether four warps together multiply 64 rows, with sums in their registers (`wgmma`)."""
-        return self.from_shared and not self.sums_apart
 
 
 def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, limits: Limits) -> Blocks | None:
@@ -99,20 +66,23 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
         batches=prod(estimate(func.space[axis]) for axis in batches),
         width=width,
         deep=max(deep.values()),
-        costly=sum(map(is_expensive, _after(func, {row, column}, depths))),
+        costly=sum(map(is_expensive, ops_after(func, {row, column}, depths))),
         sums=len(products),
         cores=limits.cores,
         shared=limits.shared * 1024,
     )
-    held = _held(func, {row, column}, depths, limits) + 2 * (len(running_sums(products)) - 1)
-    halvable = limits.from_shared and held <= _HALVED and len(products) == 1 and _in_columns(func, product)
-    area = _LARGEST >> (3 if held > _MANY else 0 if halvable else max(0, min(2, held - 1)))
+    held = tiles_held(func, {row, column}, depths, limits) + 2 * (len(running_sums(products)) - 1)
+    halvable = (
+        limits.from_shared and held <= _HALVED and len(products) == 1 and lies_in_columns(func, product)
+    )
+    whole = _LARGEST >> (3 if held > _MANY else max(0, min(2, held - 1)))
+    area = min(_LARGEST, 2 * whole) if halvable else whole
 
     def warps_of(rows: int, columns: int) -> int:
         most = 8 if rows * columns >= min(area, 128 * 128) else 4
         return filled_warps(max(rows, columns) * work.deep, _ACCESS // width, limits.lanes, most)
 
-    tops = min(_tops(p, pair, limits) for p, pair in zip(products, types, strict=True))
+    tops = min(most_sides(p, pair, limits) for p, pair in zip(products, types, strict=True))
     tiles = [tile for tile in _tiles(product, work, tops) if prod(tile) <= area] or [_least(product, work)]
     rows, columns = min(tiles, key=lambda tile: (work.microseconds(*tile, warps_of(*tile)), tile))
     warps = warps_of(rows, columns)
@@ -126,7 +96,7 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
         index=bits,
         swizzle=8,
         product="tf32" if limits.tf32 and width == 4 else "ieee",
-        halves=halvable and held > 1 and rows * columns == _LARGEST,
+        halves=halvable and rows * columns > whole,
         kind="product",
         varied=tuple(a for a in (row, column, *depths) if a not in product.tile),
     )
@@ -149,56 +119,6 @@ def _least_sides(sizes: list[int | None], width: int) -> int:
     large = max(rows, columns)
     few = width <= 2 and depth >= _LEAST // 2 and large >= _LARGE and large * depth >= _LARGE * _LARGE
     return 2 if few else _LEAST // 2
-
-
-def _held(func: FuncOp, tile: set[int], depths: Sequence[int], limits: Limits) -> int:
-    """Tiles that are read after the sum, and twice the costly functions: what wants registers, too.
-
-    Random numbers are the costliest, where registers also hold factors. A tile of sums that comes from
-    elsewhere comes as one more. What is read of more than halves is as large as the sums: two tiles.
-    Deviations from a mean want the tile until the mean is known.
-    """
-    after = _after(func, tile, depths)
-    held = sum(2 if is_expensive(op) else isinstance(op, LoadOp) for op in after)
-    held += sum(isinstance(op, RandomOp) for op in after) if not limits.from_shared else 0
-    if any(isinstance(op, LoadOp) and bytes_of(element_type(op.buffer.type)) > 2 for op in after):
-        held = max(held, 2)
-    held += any(isinstance(op, MomentsOp) for op in func.body.block.ops)
-    return held + 1 if held and limits.sums_apart else held
-
-
-def _in_columns(func: FuncOp, product: Contraction) -> bool:
-    """Whether all that is stored lies along the columns, nothing is reduced along them, and no random
-    numbers are made: registers have no room for these beside the other half."""
-    body = Body.of(func.body.block)
-    (column,) = product.columns
-    reduced = any(not axes.isdisjoint(product.rows | product.columns) for axes in body.over.values())
-    draws = any(isinstance(op, RandomOp) for op in body.ops)
-    return (
-        not reduced and not draws and not product.tile and all(column in body.runs[op] for op in body.sinks())
-    )
-
-
-def _after(func: FuncOp, tile: set[int], depths: Sequence[int]) -> list[Operation]:
-    """What is read or computed of each element of a tile, once its sums are known."""
-    domains = domains_of(func.body.block)
-    of_tile = [op for op in func.body.block.ops if op.results and tile <= domains[op.results[0]]]
-    return [op for op in of_tile if domains[op.results[0]].isdisjoint(depths)]
-
-
-def _tops(product: Contraction, types: tuple[Attribute, Attribute], limits: Limits) -> tuple[int, int]:
-    """The most rows and columns of a tile.
-
-    Registers have no room for the sums of a wide one beside bytes, or what is computed, on the way to a
-    matrix unit that takes factors from them, nor beside the sums of one step of 8-bit floats.
-    """
-    if f32 in types:
-        return 64, 64
-    loaded = all(
-        is_half(t) and is_loaded(v, t) for v, t in zip((product.left, product.right), types, strict=True)
-    )
-    room = loaded or (limits.from_shared and not any(map(is_float8, types)))
-    return 128, 256 if room and limits.shared >= _WIDE else 128
 
 
 def _tiles(product: Contraction, work: Work, tops: tuple[int, int]) -> Iterator[tuple[int, int]]:
