@@ -108,10 +108,12 @@ tk.func @f [{self.batches}, {m}, {self.n}, {self.k}] (%a: memref<?x{element}>, %
         return memory[0], memory[1], meant[0], meant[1]
 
 
-def scheduled(product: Product, *, described: bool = True, number: int = 0) -> tuple[ModuleOp, TritonUnit]:
+def scheduled(
+    product: Product, *, described: bool = True, number: int = 0, shared: int = 227
+) -> tuple[ModuleOp, TritonUnit]:
     """With the candidate of that number among those that are by descriptor, or are not."""
     context, module = new_context(), parse(product.text())
-    options = f"descriptors=true shared=227 candidates=true tf32={str(product.element == 'f32').lower()}"
+    options = f"descriptors=true shared={shared} candidates=true tf32={str(product.element == 'f32').lower()}"
     passes = f"coalesce-axes,flatten-axes,schedule-gpu{{{options}}}"
     run_pipeline(context, module, parse_pipeline(passes), hooks=[verify_hook()])
     (func,) = [op for op in module.ops if isinstance(op, FuncOp)]
@@ -192,7 +194,7 @@ _FETCH = r"cp\.async\.bulk\.tensor\.2d\.shared"
 def test_machine_code_fetches_blocks(name: str, target: str, tmp_path: Path) -> None:
     """No lane loads what a descriptor brings; descriptors take 128 bytes of each program's memory."""
     assert architecture(target).descriptors
-    _, unit = scheduled(LARGE[name])
+    _, unit = scheduled(LARGE[name], shared=architecture(target).shared_per_block // 1024)
     binary = compile_kernel(unit.text, unit.kernels[0], target, cache_dir=tmp_path)
     assert re.search(_FETCH, binary.assembly)
     assert not re.search(r"ld\.global|cp\.async\.c[ag]", binary.assembly)

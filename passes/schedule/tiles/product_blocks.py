@@ -30,6 +30,8 @@ _MANY = 8
 """Tiles beside the sums that an eighth of it has room for, and no more of it."""
 _LEAST, _NARROW = 16, 32
 """Matrix units take no smaller sides; tiles are not made smaller than that for more programs."""
+_OF_GROUPS = 64
+"""Rows that matrix units which read shared memory multiply at once: fewer are done by others, and slower."""
 _LINE = 128
 """Bytes of a factor along the sum that one step takes, where it has as many."""
 _ACCESS = 16
@@ -37,7 +39,8 @@ _ACCESS = 16
 _LARGE = 64
 """Rows of a factor, with as many elements each, that is worth tiles of which the other one fills a part."""
 _LOOPS = 2
-"""Sums of one program, of which compilers hold all places to load from: with more, it has twice the warps."""
+"""Sums of one program, of which compilers hold all places to load from: with more, tiles of 64 columns have
+twice the warps."""
 _LEAST_BYTES = 64
 """Of factors of one byte, of which they take 32 along the sum, and `variants` halves this."""
 
@@ -83,10 +86,12 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
         return filled_warps(max(rows, columns) * work.deep, _ACCESS // width, limits.lanes, most)
 
     tops = min(most_sides(p, pair, limits) for p, pair in zip(products, types, strict=True))
-    tiles = [tile for tile in _tiles(product, work, tops) if prod(tile) <= area] or [_least(product, work)]
+    narrow = _OF_GROUPS if limits.from_shared else _NARROW, _NARROW
+    tiles = list(_tiles(product, work, narrow, tops))
+    tiles = [tile for tile in tiles if prod(tile) <= area] or tiles[:1]
     rows, columns = min(tiles, key=lambda tile: (work.microseconds(*tile, warps_of(*tile)), tile))
     warps = warps_of(rows, columns)
-    if limits.from_shared and len(products) > _LOOPS:
+    if limits.from_shared and len(products) > _LOOPS and columns >= _OF_GROUPS:
         warps = min(8, 2 * warps)
     found = Blocks(
         (*((a, 1) for a in batches if a not in product.parts), *_grid(product, rows, columns), *deep.items()),
@@ -121,24 +126,22 @@ def _least_sides(sizes: list[int | None], width: int) -> int:
     return 2 if few else _LEAST // 2
 
 
-def _tiles(product: Contraction, work: Work, tops: tuple[int, int]) -> Iterator[tuple[int, int]]:
-    """Rows and columns that a tile may have; of the side that it reduces, all that the kernel's axis has."""
-    rows = _sides(work.rows, tops[0], whole=product.tile == product.rows)
-    columns = _sides(work.columns, tops[1], whole=product.tile == product.columns)
+def _tiles(
+    product: Contraction, work: Work, narrow: tuple[int, int], tops: tuple[int, int]
+) -> Iterator[tuple[int, int]]:
+    """Rows and columns that a tile may have, the smallest first; of the side that it reduces, all that the
+    kernel's axis has."""
+    rows = _sides(work.rows, narrow[0], tops[0], whole=product.tile == product.rows)
+    columns = _sides(work.columns, narrow[1], tops[1], whole=product.tile == product.columns)
     return itertools.product(rows, columns)
 
 
-def _sides(size: int, top: int, *, whole: bool) -> Sequence[int]:
+def _sides(size: int, narrow: int, top: int, *, whole: bool) -> Sequence[int]:
     if whole:
         return (power_of_two(size),)
     longest = power_of_two(max(_LEAST, size))
     sides = (1 << n for n in range(_LEAST.bit_length() - 1, _LARGEST.bit_length()))
-    return [side for side in sides if min(_NARROW, longest) <= side <= min(top, longest)]
-
-
-def _least(product: Contraction, work: Work) -> tuple[int, int]:
-    """The smallest tile, where none has room."""
-    return next(_tiles(product, work, (_NARROW, _NARROW)))
+    return [side for side in sides if min(narrow, longest) <= side <= min(top, longest)]
 
 
 def _grid(product: Contraction, rows: int, columns: int) -> tuple[tuple[int, int], ...]:
