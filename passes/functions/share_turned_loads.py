@@ -104,4 +104,5 @@ def _cover_alike(op: Operation, axes: Sequence[int]) -> bool:
             once = lower.constant == 0 and size is not None and size <= step
             found[parent.axis.value.data] = (once, upper, parent.step, parent.masked is None)
         parent = parent.parent_op()
-    return len(found) == len(axes) and len(set(found.values())) == 1 and all(f[0] for f in found.values())
+    alike = len(found) == len(axes) and len(set(found.values())) == 1
+    return alike and all(once for once, *_ in found.values())

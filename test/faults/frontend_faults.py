@@ -253,6 +253,13 @@ FAULTS = (
         "a recording is replayed although an argument lies elsewhere",
     ),
     Fault(
+        "mask-repeated",
+        _F + "decompositions/dense_attention.py",
+        "if not tensor.dim() or tensor.stride(-1) == 1:",
+        "if not tensor.dim() or tensor.stride(-1) <= 1:",
+        "attention with a mask that is repeated for all keys is two products in f32",
+    ),
+    Fault(
         "replay-busy",
         _F + "runtime/cuda_graphs.py",
         "if _uses(result) > uses]",

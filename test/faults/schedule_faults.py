@@ -22,6 +22,20 @@ FAULTS = (
         "a warp loads what another one has stored in its place",
     ),
     Fault(
+        "halves-alike",
+        "passes/schedule/tiles/product_writer.py",
+        "start = dim(self.column) + i * width",
+        "start = dim(self.column)",
+        "the right half of a tile is finished at the columns of the left one",
+    ),
+    Fault(
+        "turned-of-several",
+        "passes/functions/share_turned_loads.py",
+        "alike = len(found) == len(axes) and len(set(found.values())) == 1",
+        "alike = len(found) == len(axes)",
+        "a block of one axis is taken for one of another that hangs over",
+    ),
+    Fault(
         "fours-anywhere",
         "passes/functions/share_draws.py",
         "parent is not None and _all_multiples(parent.bounds[0])",

@@ -302,6 +302,13 @@ FAULTS = (
         "the gradient of an image is that of its windows alone, and of another shape",
     ),
     Fault(
+        "convolution-bias-sums",
+        _T + "convolution_bias.py",
+        "total = rw.value(SumOp(gradient, (0, *range(2, len(sizes_of(gradient))))))",
+        "total = rw.value(SumOp(gradient, tuple(range(1, len(sizes_of(gradient))))))",
+        "the gradient of a bias is summed over channels, not over images",
+    ),
+    Fault(
         "convolution-order",
         _T + "convolution_columns.py",
         "order = (0, 1, *(d for i in range(rank) for d in (2 + rank + i, 2 + i)))",

@@ -181,6 +181,20 @@ def test_an_argument_that_moves_is_copied_from_then_on() -> None:
     assert recorder.made == 2
 
 
+def test_where_no_size_varies_nobody_looks_at_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Addresses are looked at all the same, and inputs are copied together."""
+    monkeypatch.setattr(cuda_graphs, "_sizes", lambda args: pytest.fail("sizes were looked at"))
+    recorder = FakeRecorder()
+    call = Recorded(lambda args: (args[0] * args[1] + args[2],), frozenset(), recorder, fixed=True)
+    weights = [torch.randn(4) for _ in range(2)]
+    for step in range(14):
+        x, y = torch.randn(4), torch.randn(4)
+        weight = weights[step > 8]
+        torch.testing.assert_close(call([weight, x, y])[0], weight * x + y)
+    assert recorder.made == 2
+    assert call.counts["replayed"] == 12
+
+
 def test_what_stands_still_after_all_is_not_copied() -> None:
     """The tensors that a forward graph saves move until that graph is recorded itself."""
     recorder = FakeRecorder()
