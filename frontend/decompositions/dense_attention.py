@@ -43,6 +43,6 @@ def _dense(own: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def _laid_out(tensor: Tensor) -> Tensor:
     """The tensor, or a copy of it, with elements of its last dimension side by side."""
-    if not tensor.dim() or tensor.stride(-1) == 1:
+    if tensor.is_nested or not tensor.dim() or tensor.stride(-1) == 1:
         return tensor
     return tensor.clone(memory_format=torch.contiguous_format)

@@ -50,8 +50,8 @@ class Lowered:
             sink.write(name, text)
 
 
-Tune = Callable[[ModuleOp], None]
-"""Puts the best of `tk.candidates` in the place of what `schedule-gpu` took."""
+Tune = Callable[[ModuleOp, Sequence[ModulePass]], None]
+"""Puts the best of `tk.candidates` in the place of what `schedule-gpu` took, before these passes."""
 
 
 def lower(graph: Graph, request: Request, tune: Tune | None = None) -> Lowered:
@@ -81,7 +81,7 @@ def lower(graph: Graph, request: Request, tune: Tune | None = None) -> Lowered:
     if tune is not None:
         run_to(next((i for i, p in enumerate(passes, start=1) if p.name == "schedule-gpu"), len(passes)))
         with request.trace.stage("autotune"):
-            tune(graph.module)
+            tune(graph.module, passes[begun:])
         if dump is not None:
             dump.write(f"{begun:02}-autotuned.mlir", module_text(graph.module))
     run_to(len(passes))

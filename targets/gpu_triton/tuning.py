@@ -24,14 +24,16 @@ from xdsl.dialects.builtin import (
     StringAttr,
 )
 from xdsl.ir import Attribute
+from xdsl.passes import ModulePass
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.diagnostics import TilewrightError
+from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import bytes_of
-from tilewright.passes.manager import module_text
-from tilewright.passes.rewrite import note
-from tilewright.passes.schedule.apply_schedule import schedule
+from tilewright.passes.manager import module_text, run_pipeline
+from tilewright.passes.rewrite import counting_rewrites, note, without_remarks
+from tilewright.passes.schedule.apply_schedule import ApplySchedulePass
 from tilewright.passes.schedule.blocks import BLOCKS, CANDIDATES, DESCRIPTORS, PRODUCT
 
 from ..native.store import open_store
@@ -41,7 +43,7 @@ from .emit import emit_unit
 from .kernel import TritonKernel
 from .workers import compile_each
 
-VERSION = "1"
+VERSION = "2"
 """Raised when kept choices must not be used."""
 _FILE = "choice.json"
 _GAIN = 0.97
@@ -85,16 +87,17 @@ class Tuner:
     clock: Clock | None = None
     assembler: str = ""
 
-    def __call__(self, module: ModuleOp) -> None:
-        """Put the best configuration of each function in its place; `apply-schedule` comes next."""
+    def __call__(self, module: ModuleOp, passes: Sequence[ModulePass] = (ApplySchedulePass(),)) -> None:
+        """Put the best configuration of each function in its place; `passes` come next, of which the first
+        is `apply-schedule`, and what is compiled and timed has gone through them all."""
         waiting: list[tuple[FuncOp, str, list[Trial]]] = []
         for func in [op for op in module.ops if isinstance(op, FuncOp) and CANDIDATES in op.attributes]:
-            key = self._key(func)
+            key = self._key(func, passes)
             found = self._kept(key)
             if found is not None:
                 _take(func, found)
             else:
-                waiting.append((func, key, list(self._trials(func))))
+                waiting.append((func, key, list(self._trials(func, passes))))
         tasks = [trial.task for _, _, trials in waiting for trial in trials]
         errors = self._compiled({task.key: task for task in tasks})
         for func, key, trials in waiting:
@@ -103,12 +106,14 @@ class Tuner:
                 self._keep(key, choice)
             _take(func, choice)
 
-    def _trials(self, func: FuncOp) -> Iterator[Trial]:
+    def _trials(self, func: FuncOp, passes: Sequence[ModulePass]) -> Iterator[Trial]:
         for number, candidate in enumerate(_candidates(func)):
             copy = func.clone()
             copy.attributes.update(candidate.data)
-            schedule(copy)
-            unit = emit_unit(ModuleOp([copy]))
+            module = ModuleOp([copy])
+            with counting_rewrites(), without_remarks():  # these are no part of the compile
+                run_pipeline(new_context(), module, passes)
+            unit = emit_unit(module)
             kernel = unit.kernels[0]
             yield Trial(number, _name_of(candidate), kernel, self._job(unit.text, kernel))
 
@@ -170,11 +175,11 @@ class Tuner:
                 dropped[trial.number] = " ".join(str(error).split("\n  fix:")[0].split())
         return found
 
-    def _key(self, func: FuncOp) -> str:
+    def _key(self, func: FuncOp, passes: Sequence[ModulePass]) -> str:
         copy = func.clone()
         copy.properties["sym_name"] = StringAttr("k")
         parts = ["choice", VERSION, triton_version(), self.assembler, self.architecture, self.device]
-        parts.append(module_text(copy, locations=False))
+        parts += [*map(str, passes), module_text(copy, locations=False)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
     def _kept(self, key: str) -> Choice | None:

@@ -255,8 +255,8 @@ FAULTS = (
     Fault(
         "mask-repeated",
         _F + "decompositions/dense_attention.py",
-        "if not tensor.dim() or tensor.stride(-1) == 1:",
-        "if not tensor.dim() or tensor.stride(-1) <= 1:",
+        "if tensor.is_nested or not tensor.dim() or tensor.stride(-1) == 1:",
+        "if tensor.is_nested or not tensor.dim() or tensor.stride(-1) <= 1:",
         "attention with a mask that is repeated for all keys is two products in f32",
     ),
     Fault(

@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 import stand_in
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
+from xdsl.passes import ModulePass
 
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline
-from tilewright.passes.rewrite import Remark, remarks_to
+from tilewright.passes.rewrite import Remark, remarks_to, skip
+from tilewright.passes.schedule.apply_schedule import ApplySchedulePass
 from tilewright.passes.schedule.blocks import CANDIDATES
 from tilewright.targets.gpu_triton import tuning
 from tilewright.targets.gpu_triton.binary import Binary
@@ -263,6 +266,31 @@ def test_failures_leave_nothing_behind(cuda_stand_in: stand_in.StandIn, clock: C
     code = replace(BINARY, image=f"{function} 5".encode())
     with pytest.raises((LaunchFailed, Exception), match="CUDA_ERROR_OUT_OF_MEMORY"):
         clock.seconds(kernel_of(COPY), code, [4 << 20, 512, 4 << 20])
+
+
+def test_what_is_timed_went_through_all_passes(bench: Bench) -> None:
+    """Those after `apply-schedule`, too: silently, and another choice of them is another key."""
+    texts: list[str] = []
+
+    @dataclass(frozen=True)
+    class Watch(ModulePass):
+        name = "watch"
+
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            texts.append(module_text(op))
+            skip(function(op), "a remark")
+
+    bench.seconds = lambda kernel, binary, sizes: 1e-6
+    module = module_of(COPY)
+    tuner = Tuner("sm_90", "H", bench.folder, 0, bench.seconds)
+    with remarks_to(bench.remarks.append):
+        tuner(module, (ApplySchedulePass(), Watch()))
+    assert len(texts) == len({(task.source, task.warps) for task in bench.compiled}) == 6
+    compiled = len(bench.compiled)
+    assert all("scheduled attributes" in text for text in texts)
+    assert [remark.why for remark in bench.remarks if remark.why == "a remark"] == []
+    Tuner("sm_90", "H", bench.folder, 0, bench.seconds)(module_of(COPY))
+    assert len(bench.compiled) == 2 * compiled
 
 
 @pytest.mark.skipif(not triton_version(), reason="triton is not installed")
