@@ -106,13 +106,21 @@ def lowering_for(target: str) -> tuple[str, ...]:
 
 def modules_of(model: str, dtype: str, scale: str, training: bool, passes: tuple[str, ...]) -> list[ModuleOp]:
     """What a model becomes: one module per graph, the backward's included, not yet scheduled."""
+    case = load(model, scale, 8, dtype, training=training)
+    with torch._dynamo.config.patch(dict(BY_NAME[model].dynamo)):
+        return traced(case.model, case.inputs, training, passes)
+
+
+def traced(
+    function: Callable[..., Any], inputs: Sequence[Any], training: bool, passes: tuple[str, ...]
+) -> list[ModuleOp]:
+    """The modules of a function, after these passes."""
     torch._dynamo.reset()
     _FOUND.clear()
     register_target(Target(name="gpu_static", build=build, pipeline=passes))
-    case = load(model, scale, 8, dtype, training=training)
-    compiled = torch.compile(case.model, backend="mlir", options={"target": "gpu_static"})
-    with torch._dynamo.config.patch(dict(BY_NAME[model].dynamo)), torch.set_grad_enabled(training):
-        outputs = tree_leaves(compiled(*case.inputs))
+    compiled = torch.compile(function, backend="mlir", options={"target": "gpu_static"})
+    with torch.set_grad_enabled(training):
+        outputs = tree_leaves(compiled(*inputs))
         if training:
             sum(o.sum() for o in outputs if isinstance(o, torch.Tensor) and o.requires_grad).backward()
     return list(_FOUND)

@@ -80,8 +80,10 @@ class ScheduleGpuPass(ModulePass):
     lanes: int = 32
     candidates: bool = False
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        limits = Limits(
+    @property
+    def limits(self) -> Limits:
+        """What the options say of the device."""
+        return Limits(
             self.tf32,
             self.shared,
             self.cores,
@@ -90,6 +92,9 @@ class ScheduleGpuPass(ModulePass):
             self.sums_apart,
             self.lanes,
         )
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        limits = self.limits
         groups = [group for group in op.ops if isinstance(group, GroupOp)]
         parts = {part.kernel.string_value() for group in groups for part in group.parts}
         launched = {launch.kernel.string_value() for launch in op.walk() if isinstance(launch, LaunchOp)}

@@ -145,7 +145,7 @@ class Tuner:
                 binaries[trial.number] = compile_job(trial.task, self.cache_dir)
         dropped.update(at_fault(binaries, product=PRODUCT in func.attributes))
         left = [trial for trial in trials if trial.number not in dropped]
-        sizes = _sizes(func)
+        sizes = buffer_sizes(func)
         if len(left) < 2 or self.clock is None or sizes is None:
             reason = "sizes are only known at run time" if sizes is None else "not timed"
             first = left[0].number if left else 0
@@ -254,7 +254,7 @@ def _integers(attribute: Attribute) -> list[int]:
     return [attribute.value.data]
 
 
-def _sizes(func: FuncOp) -> list[int] | None:
+def buffer_sizes(func: FuncOp) -> list[int] | None:
     """Bytes of each buffer; None where a size is only known at run time."""
     found: list[int] = []
     for arg in func.body.block.args:
