@@ -29,6 +29,13 @@ FAULTS = (
         "the right half of a tile is finished at the columns of the left one",
     ),
     Fault(
+        "halves-beyond",
+        "passes/schedule/tiles/tile_writer.py",
+        "found.masked |= self.masked",
+        "found.masked |= set()",
+        "the right half of the last tile is stored although there are no such columns",
+    ),
+    Fault(
         "turned-of-several",
         "passes/functions/share_turned_loads.py",
         "alike = len(found) == len(axes) and len(set(found.values())) == 1",

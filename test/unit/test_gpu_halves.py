@@ -37,10 +37,10 @@ tk.func @f [{m}, {n}, {k}] (%a: memref<{m * k}xbf16>, %b: memref<{k * n}xbf16>, 
 }}"""
 
 
-@pytest.mark.parametrize("n", [64, 128, 40, 20, 150, 97])
+@pytest.mark.parametrize("n", [64, 128, 40, 20, 150, 97, 96, 32])
 @pytest.mark.parametrize("m", [32, 45])
 def test_both_halves_are_finished(m: int, n: int) -> None:
-    """Columns that fill blocks, hang over the right half, the left one, or fill one half alone."""
+    """Columns that fill blocks, hang over the right half, the left one, or end between the two."""
     k = 24
     module = parse(text(m, n, k))
     run_pipeline(new_context(), module, parse_pipeline("apply-schedule"), hooks=[verify_hook()])

@@ -78,7 +78,7 @@ class ProductWriter:
             self.main.put(scope, op)
         sizes = tuple((a, width if a == self.column else n) for a, n in self.blocks.sizes)
         for i in range(2):
-            writer = self.main.of_blocks(replace(self.blocks, sizes=sizes))
+            writer = self.main.in_parts(replace(self.blocks, sizes=sizes))
             start = dim(self.column) + i * width
             loop = writer.loop(scope, self.column, bounds=(start, self.main.space[self.column]))
             loop.properties["once"] = UnitAttr()

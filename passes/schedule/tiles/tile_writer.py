@@ -56,9 +56,11 @@ class TileWriter(Writer):
         """A writer of tiles over other axes, with the same constants."""
         return self._like(self.blocks, axes)
 
-    def of_blocks(self, blocks: Blocks) -> TileWriter:
-        """A writer of other tiles over the same axes."""
-        return self._like(blocks, self.frame)
+    def in_parts(self, blocks: Blocks) -> TileWriter:
+        """A writer of parts of the tiles here, of which some may be beyond the end where these hang over."""
+        found = self._like(blocks, self.frame)
+        found.masked |= self.masked
+        return found
 
     def _like(self, blocks: Blocks, axes: Sequence[int]) -> TileWriter:
         found = TileWriter(blocks, self.space, self.full, axes)
