@@ -54,6 +54,8 @@ _REUSED = 0.8
 """Of the numbers that a step has live of each score, so many have a register at once."""
 _VECTORS = 4
 """Vectors along the chain where warps have 64 lanes: gradients of attention have two, a mask is one more."""
+_PLACES = 8
+"""Registers that hold places to load from, of each tile that three steps load beside factors."""
 _TRUTHS = 64
 """Scalar registers for the truth values of a step, of 102: in warps of 64 lanes each takes a pair."""
 
@@ -111,6 +113,7 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
     sizes = func.space[chain.row], func.space[chain.along]
     wide = limits.lanes > 32
     room = _ROOM if limits.from_shared else _ROOM_OF_WIDE_WARPS if wide else _ROOM_BESIDE_FACTORS
+    places = _PLACES * _tile_loads(func, chain) if limits.of_groups else 0
     rows = step = _LEAST
     loaded = all(is_loaded(f.right, factor_type(f.reduce, f.left, f.right)) for f in chain.products)
     short = limits.of_groups and loaded and max(held.values()) <= _SHORT
@@ -125,9 +128,15 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
         crowded = outer > DEEPEST and (step > _LEAST or (draws and rows > 32))
         programs, stages = (_TOGETHER, MOST_STAGES) if short else (1, 2)
         shared = programs * in_shared(func, chain, held, (rows, step), stages, limits)
-        if taken <= room and not crowded and shared <= _shared(limits):
+        if taken + places <= room and not crowded and shared <= _shared(limits):
             break
     return rows, step
+
+
+def _tile_loads(func: FuncOp, chain: Chain) -> int:
+    """How many loads bring an element for each score: masks, biases."""
+    loads = [op for op in func.body.block.ops if isinstance(op, LoadOp)]
+    return sum({chain.row, chain.along} <= axes_of_exprs(op.subscripts) for op in loads)
 
 
 def _columns(chain: Chain, held: Mapping[int, int]) -> int:
