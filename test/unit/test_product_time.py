@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tilewright.passes.schedule.tiles.product_time import MOST_STAGES, Work
@@ -20,7 +22,7 @@ TIMED = {
 
 def work(rows: int, columns: int, depth: int, *, costly: int = 0, sums: int = 1, shared: int = 227) -> Work:
     return Work(
-        rows=rows, columns=columns, depth=depth, batches=1, width=2, deep=64, costly=costly,
+        rows=rows, columns=columns, depth=depth, batches=1, width=2, brought=(2, 2), deep=64, costly=costly,
         sums=sums, cores=132, shared=shared * 1024,
     )  # fmt: skip
 
@@ -47,6 +49,14 @@ def test_stages_leave_room_for_the_programs_beside() -> None:
     assert work(1024, 768, 768, sums=2).stages(64, 128) == 3
     assert work(1024, 3072, 768, shared=64).stages(128, 128) == 2
     assert work(1024, 3072, 64).stages(64, 128) == 3
+
+
+def test_what_is_computed_of_several_loads_has_fewer_stages() -> None:
+    """Three of f32 for each element of the left factor: a step brings 12 bytes of it, not 2."""
+    product = replace(work(1024, 768, 768), brought=(12, 2))
+    assert product.step(64, 128) == (64 * 12 + 128 * 2) * 64
+    assert product.stages(64, 128) * product.step(64, 128) <= 227 * 1024
+    assert product.stages(64, 128) == 3
 
 
 def test_more_work_takes_longer() -> None:

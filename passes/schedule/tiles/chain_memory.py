@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-
-from xdsl.dialects import arith
+from collections.abc import Mapping
+from math import prod
 
 from tilewright.dialects.index_expr import Var, gathered
 from tilewright.dialects.tk.access import LoadOp
-from tilewright.dialects.tk.domain import axes_of_exprs
+from tilewright.dialects.tk.domain import Axes, axes_of_exprs
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import bytes_of, element_type
 
-from ...kernels.chains import Chain, Factors
+from ...kernels.chains import Chain
 from .limits import Limits
 
 MOST_STAGES = 3
@@ -41,28 +40,22 @@ def in_shared(
     factors alone wait in shared memory."""
     rows, step = tile
     kept = 2 * rows * sum(held[f.axis] for f in chain.inner)
-    factors = 2 * step * sum(held[f.axis] for f in _brought(chain, limits))
-    others = 0
+    if limits.lanes != 32:
+        return kept + stages * 2 * step * sum(held[f.axis] for f in chain.products)
+    sizes = {**held, chain.row: rows, chain.along: step}
+    found: dict[object, int] = {}
     for op in func.body.block.ops:
         axes = axes_of_exprs(op.subscripts) if isinstance(op, LoadOp) else frozenset[int]()
-        if limits.lanes == 32 and isinstance(op, LoadOp) and chain.along in axes and axes.isdisjoint(held):
-            others += bytes_of(element_type(op.buffer.type)) * step * (rows if chain.row in axes else 1)
-    return kept + stages * (factors + others)
+        if isinstance(op, LoadOp) and chain.along in axes:
+            elements = prod(sizes.get(axis, 1) for axis in axes)
+            key = _turned_alike(op, axes & held.keys()) if limits.of_groups else op
+            found[key] = bytes_of(element_type(op.buffer.type)) * elements
+    return kept + stages * sum(found.values())
 
 
-def _brought(chain: Chain, limits: Limits) -> Iterable[Factors]:
-    """The factors that a step brings: those that two products take both ways round are one
-    (`share-turned-loads`)."""
-    if not limits.of_groups:
-        return chain.products
-    found: dict[object, Factors] = {}
-    for f in chain.products:
-        load = f.right.owner
-        while isinstance(load, arith.ExtFOp):
-            load = load.input.owner
-        key: object = f
-        if isinstance(load, LoadOp) and not load.dynamic and load.mask is None:
-            column = {Var("d", f.axis): gathered(0)}
-            key = load.buffer, *(expr.substitute(column) for expr in load.subscripts)
-        found.setdefault(key, f)
-    return found.values()
+def _turned_alike(load: LoadOp, held: Axes) -> object:
+    """What is the same of loads of which `share-turned-loads` makes one."""
+    if len(held) != 1 or load.dynamic or load.mask is not None:
+        return load
+    column = {Var("d", axis): gathered(0) for axis in held}
+    return load.buffer, *(expr.substitute(column) for expr in load.subscripts)

@@ -7,9 +7,11 @@ from collections.abc import Iterator, Sequence
 from math import prod
 
 from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.contraction import Contraction
+from tilewright.dialects.tk.domain import Axes, axes_of_exprs
 from tilewright.dialects.tk.kernels import FuncOp
-from tilewright.dialects.types import bytes_of
+from tilewright.dialects.types import bytes_of, element_type
 
 from ...kernels.running_products import running_sums
 from ...rewrite import skip
@@ -68,6 +70,7 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
         depth=sum(estimate(func.space[depth]) for depth in depths),
         batches=prod(estimate(func.space[axis]) for axis in batches),
         width=width,
+        brought=_brought(func, products),
         deep=max(deep.values()),
         costly=sum(map(is_expensive, ops_after(func, {row, column}, depths))),
         sums=len(products),
@@ -124,6 +127,21 @@ def _least_sides(sizes: list[int | None], width: int) -> int:
     large = max(rows, columns)
     few = width <= 2 and depth >= _LEAST // 2 and large >= _LARGE and large * depth >= _LARGE * _LARGE
     return 2 if few else _LEAST // 2
+
+
+def _brought(func: FuncOp, products: Sequence[Contraction]) -> tuple[int, int]:
+    """Bytes that are loaded for each element of the factors, of the product for which these are most."""
+    loads = [op for op in func.body.block.ops if isinstance(op, LoadOp)]
+    axes = {op: axes_of_exprs(op.subscripts) for op in loads}
+
+    def of_side(product: Contraction, side: Axes) -> int:
+        along = [
+            op for op in loads if not axes[op].isdisjoint(product.over) and not axes[op].isdisjoint(side)
+        ]
+        return sum(bytes_of(element_type(op.buffer.type)) for op in along)
+
+    pairs = [(of_side(p, p.rows), of_side(p, p.columns)) for p in products]
+    return max(1, *(left for left, _ in pairs)), max(1, *(right for _, right in pairs))
 
 
 def _tiles(

@@ -43,7 +43,10 @@ class Work:
     depth: int
     batches: int
     width: int
-    """Bytes of an element of the factors."""
+    """Bytes of an element of the factors, as matrix units take them."""
+    brought: tuple[int, int]
+    """Bytes that are loaded for an element of the left factor, and of the right one: several where it is
+    computed of what several loads bring."""
     deep: int
     """Elements of the sum that one step takes."""
     costly: int
@@ -59,8 +62,9 @@ class Work:
         return -(-self.rows // rows) * -(-self.columns // columns) * self.batches
 
     def step(self, rows: int, columns: int) -> int:
-        """Bytes of factors of one step."""
-        return (rows + columns) * self.deep * self.width
+        """Bytes that one step brings."""
+        left, right = self.brought
+        return (rows * left + columns * right) * self.deep
 
     def stages(self, rows: int, columns: int) -> int:
         """Steps that are on their way or in use: as many as fit beside the programs that share a
