@@ -15,7 +15,7 @@ from ...kernels.chains import Chain
 from .limits import Limits
 
 MOST_STAGES = 3
-"""Steps of which more on their way gave nothing (docs/decisions/gpu-attention.md)."""
+"""Steps on their way or in use: four took as long where they were timed (docs/decisions/gpu-attention.md)."""
 
 
 def stages_in_shared(
