@@ -42,15 +42,17 @@ TracedGuard guard;
 
 // What a recent GPU takes: none of its kernels where a last dimension is not contiguous (a mask that is
 // repeated for all keys), flash attention for halves without a mask, whose values are as wide as queries, else
-// the memory-efficient kernel.
+// the memory-efficient kernel, which knows no heads of queries that share keys: cuDNN's does, of halves.
 int64_t choose_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                          const std::optional<at::Tensor>& mask, double, bool, std::optional<double>, bool) {
   const bool half = query.scalar_type() == at::kHalf || query.scalar_type() == at::kBFloat16;
-  constexpr int64_t kMath = 0, kFlash = 1, kEfficient = 2;  // of enum SDPBackend
+  constexpr int64_t kMath = 0, kFlash = 1, kEfficient = 2, kCudnn = 3;  // of enum SDPBackend
   for (const auto& tensor : {query, key, value, mask.value_or(query)}) {
     if (tensor.sym_stride(-1) != 1) return kMath;
   }
-  return half && !mask.has_value() && query.sym_size(-1) == value.sym_size(-1) ? kFlash : kEfficient;
+  if (half && !mask.has_value() && query.sym_size(-1) == value.sym_size(-1)) return kFlash;
+  if (query.dim() == 4 && query.sym_size(1) != key.sym_size(1)) return half ? kCudnn : kMath;
+  return kEfficient;
 }
 
 }  // namespace

@@ -5,7 +5,8 @@
 On GPUs torch chooses among its kernels by how tensors lie, and takes none where the last dimension of one is
 not contiguous: such a mask, which `transformers` makes of "all see all", is repeated along it. What it
 traces then is two products in f32 around a softmax. Kernels of ours read whatever lies in memory, so these
-tensors are traced as dense copies, which passes remove.
+tensors are traced as dense copies, which passes remove. So are keys and values whose heads several heads of
+queries share (`enable_gqa`), of f32 or with a mask, for which a GPU may have no kernel that shares them.
 """
 
 from __future__ import annotations
@@ -36,9 +37,24 @@ def _dense(own: Callable[..., Tensor]) -> Callable[..., Tensor]:
         if query.device.type == "cpu":  # no kernel of torch's for CPUs asks for that
             return own(query, key, value, attn_mask, *rest, **named)
         mask = None if attn_mask is None else _laid_out(attn_mask)
+        if named.get("enable_gqa") and not _has_flash(query, value, mask) and _share(query, key, value):
+            key, value = (t.repeat_interleave(query.size(-3) // t.size(-3), -3) for t in (key, value))
+            named["enable_gqa"] = False
         return own(_laid_out(query), _laid_out(key), _laid_out(value), mask, *rest, **named)
 
     return attention
+
+
+def _has_flash(query: Tensor, value: Tensor, mask: Tensor | None) -> bool:
+    """Whether flash attention takes such tensors, which knows shared heads."""
+    half = query.dtype in (torch.bfloat16, torch.float16)
+    return half and mask is None and query.size(-1) == value.size(-1)
+
+
+def _share(query: Tensor, *others: Tensor) -> bool:
+    """Whether as many heads of queries share each head of keys and values: `[..., heads, length, depth]`."""
+    heads = query.size(-3) if query.dim() >= 3 else 0
+    return all(t.dim() == query.dim() and 0 < t.size(-3) < heads and heads % t.size(-3) == 0 for t in others)
 
 
 def _laid_out(tensor: Tensor) -> Tensor:

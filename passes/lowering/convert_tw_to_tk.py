@@ -36,7 +36,7 @@ class ConvertTwToTkPass(ModulePass):
 
     Views (reshape, transpose, ...) and library ops (matmul, ...) stay; with `products=vectors` products of
     a matrix and a vector become kernels (of f32 and f64: sums like others, which fuse), with `products=half`
-    products of bf16 and f16, also of such as were widened, with `products=all` those of f32 as well.
+    also products of bf16 and f16, and of such as were widened, with `products=all` those of f32 as well.
     Attention becomes one with either of the latter, its forward pass also with `attention=rows`, where rows
     fill the lanes of a CPU. With `concats` a concatenation becomes a kernel, too, in which each element reads
     the one piece that it lies in: `fuse` then computes the pieces there.

@@ -21,8 +21,8 @@ from tilewright.dialects.types import compute_type, element_type_of, is_half, si
 from ..kernels.kernel_builder import KernelBuilder
 
 CHOICES = ("none", "vectors", "half", "all")
-"""Which matrix products become kernels: none; those of a matrix and a vector, of f32 and f64; those of bf16
-and f16 and what is narrower; of f32 too."""
+"""Which matrix products become kernels: none; those of a matrix and a vector, of f32 and f64; also those of
+bf16 and f16 and what is narrower; of f32 too."""
 LARGEST_MATRIX = 1 << 20
 """Elements of a matrix that is multiplied by a vector: libraries read larger ones in a better order."""
 VIEWS = (BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
@@ -36,12 +36,15 @@ def products_of(ops: Iterable[Operation], choice: str) -> dict[Operation, Attrib
     """
     if choice == "none":
         return {}
-    found = {op: factors_of(op) for op in ops if isinstance(op, MatmulOp)}
-    if choice == "vectors":
-        return {op: type_ for op, type_ in found.items() if type_ in (f32, f64) and _is_vector(op)}
-    return {
-        op: type_ for op, type_ in found.items() if _is_narrow(type_) or (choice == "all" and type_ == f32)
-    }
+    chosen: dict[Operation, Attribute] = {}
+    for op in ops:
+        if isinstance(op, MatmulOp):
+            type_ = factors_of(op)
+            vector = type_ in (f32, f64) and _is_vector(op)
+            narrow = choice != "vectors" and _is_narrow(type_)
+            if vector or narrow or (choice == "all" and type_ == f32):
+                chosen[op] = type_
+    return chosen
 
 
 def _is_vector(op: MatmulOp) -> bool:
@@ -78,14 +81,14 @@ def _before_widening(value: SSAValue) -> Attribute:
 def lower_matmul(op: Operation, factors: Attribute) -> KernelOp:
     """Axes: batches, row, column, the sum's.
 
-    One row or one column of halves has no axis: such a product reads each element of a matrix once, as what
-    else reduces rows does, and is taken for that.
+    One row or one column has no axis: such a product reads each element of a matrix once, as what else
+    reduces rows does, and is taken for that.
     """
     assert isinstance(op, MatmulOp)
     *batches, m, k = sizes_of(op.lhs)
     n = sizes_of(op.rhs)[-1]
     narrow = _is_narrow(factors)
-    sides = [size for size in (m, n) if size != ONE or not narrow]
+    sides = [size for size in (m, n) if size != ONE]
     b = KernelBuilder(op.location, (*batches, *sides, k), op.operands, op.result_types)
     batch, step, walked = b.axes[: len(batches)], b.axes[-1], iter(b.axes[len(batches) : -1])
     row, column = (next(walked) if size in sides else ZERO for size in (m, n))

@@ -21,7 +21,7 @@ from .blocks import Blocks
 from .cost import estimate
 from .visible import Span, View
 
-_MANY = 8
+MANY = 8
 """Steps of a chain of which it is worth to write some apart."""
 Condition = tuple[SSAValue, bool]
 """A truth value, and which it shall be."""
@@ -62,7 +62,7 @@ def clear_steps(chain: Chain, blocks: Blocks, space: Sequence[Expr]) -> Clear | 
     """
     sizes = dict(blocks.sizes)
     rows, step = sizes[chain.row], sizes[chain.along]
-    if estimate(space[chain.along]) < _MANY * step:
+    if estimate(space[chain.along]) < MANY * step:
         return None
     view = _view(chain, blocks, space)
     found = {c: view.span(c[0], not c[1]) for outer in chain.outer for c in _visible(outer)}

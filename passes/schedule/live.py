@@ -9,9 +9,10 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.index_expr import Call
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.compute import RandomOp, ScanOp
-from tilewright.dialects.tk.domain import Along, Axes
+from tilewright.dialects.tk.domain import Along, Axes, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..kernels.facts import Body
@@ -28,6 +29,9 @@ _STATE = 4 * 32
 """Bits of the state of Philox: each of its rounds is done for all elements of a lane before the next one."""
 _SCANNED = 2
 """Elements that a scan has beside each operand and its result: totals of lanes, of which it needs some."""
+
+_PLACE = 2 * 32
+"""Bits of the place that is loaded from."""
 
 
 def live_bits(body: Body, axes: Axes) -> int:
@@ -54,9 +58,17 @@ def live_bits(body: Body, axes: Axes) -> int:
         beside = 0
         if isinstance(op, ScanOp) and axes <= body.runs[op]:
             beside = _SCANNED * len(op.operands) * size_of_element(op.result.type)
+        if isinstance(op, LoadOp) and axes <= body.runs[op] and _is_scattered(op, axes):
+            beside = _PLACE
         most = max(most, sum(live.values()) + beside)
         live = {value: bits for value, bits in live.items() if last.get(value, -1) > number}
     return most
+
+
+def _is_scattered(op: LoadOp, axes: Axes) -> bool:
+    """Whether no constant leads from one of a lane's elements to the next: `d1 mod 256` of a turned row."""
+    calls = [atom for expr in exprs_of(op) for atom in expr.atoms() if isinstance(atom, Call)]
+    return any(v.kind == "d" and v.index in axes for call in calls for v in call.lhs.variables())
 
 
 def _last_readers(body: Body) -> dict[SSAValue, int]:

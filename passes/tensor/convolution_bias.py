@@ -11,6 +11,7 @@ from tilewright.dialects.tw.base import STRIDES as ORDERS
 from tilewright.dialects.tw.base import int_array
 from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.tw.reduction import SumOp
+from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import sizes_of
 
 from ..driver import Rewrite
@@ -36,12 +37,18 @@ def sum_bias_apart(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
     """The other gradients, if any, and that of the bias as a sum of the result's."""
     if not computes_gradients(op) or OF_BIAS not in (wanted := returned(op)):
         return None
-    gradient = op.inputs[GRADIENT]
-    total = rw.value(SumOp(gradient, (0, *range(2, len(sizes_of(gradient))))))
+    total = summed(op.inputs[GRADIENT], op.outputs[wanted.index(OF_BIAS)], rw)
     left = [number for number in wanted if number != OF_BIAS]
     results = rw.insert(_of_others(op, left)).results if left else ()
     made = dict(zip(left, results, strict=True)) | {OF_BIAS: total}
     return [made[number] for number in wanted]
+
+
+def summed(gradient: SSAValue, result: SSAValue, rw: Rewrite) -> SSAValue:
+    """The gradient of a bias, with its size as `result` has it: the channels' may be written differently."""
+    total = rw.value(SumOp(gradient, (0, *range(2, len(sizes_of(gradient))))))
+    sizes = sizes_of(result)
+    return total if sizes_of(total) == sizes else rw.value(ReshapeOp(total, sizes))
 
 
 def _of_others(op: AtenOp, left: list[int]) -> AtenOp:

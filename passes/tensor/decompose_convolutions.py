@@ -12,14 +12,13 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.linalg import ConvolutionOp
-from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.types import sizes_of
 
 from ..driver import Rewrite, Rules, apply_rules
 from ..layout.channels_last import is_turned
 from ..rewrite import skip
 from .call_arguments import each, literal, literals
-from .convolution_bias import add_bias_apart, sum_bias_apart
+from .convolution_bias import add_bias_apart, sum_bias_apart, summed
 from .convolution_gradients import (
     DILATION,
     OF_BIAS,
@@ -87,6 +86,8 @@ def decompose_convolution_backward(op: Operation, rw: Rewrite) -> list[SSAValue]
     gradient, image, _ = op.inputs
     if found.transposed:
         made = _gradients_of_transposed(found.rows(), gradient, image, wanted, rw)
+        if OF_BIAS in wanted:
+            made[OF_BIAS] = summed(gradient, op.outputs[wanted.index(OF_BIAS)], rw)
     else:
         made = found.writer().gradients(gradient, wanted, rw)
     return [made[number] for number in wanted]
@@ -119,8 +120,6 @@ def _gradients_of_transposed(
         made[OF_IMAGE] = found.result(None, rw)
     if OF_FILTERS in wanted:
         made |= found.gradients(image, (OF_FILTERS,), rw)
-    if OF_BIAS in wanted:
-        made[OF_BIAS] = rw.value(SumOp(gradient, (0, *range(2, 2 + found.rank))))
     return made
 
 

@@ -36,11 +36,15 @@ def hash_nothing() -> None:
 
 
 def build(task: Job) -> Binary:
-    """Compile; again, with room for more registers, what spills while there are some left.
+    """Compile; again, with fewer stages, what takes more shared memory than a program can have, and, with
+    room for more registers, what spills while there are some left.
 
     ptxas spills a few so that more programs fit on a multiprocessor, not knowing what shared memory allows.
     """
     binary = _build(task)
+    while binary.shared > binary.facts.shared_per_block and task.stages > 1:
+        task = replace(task, stages=task.stages - 1)
+        binary = _build(task)
     for programs in _fewer_programs(task, binary):
         asked = ("ptx_options", f"--minnctapersm={programs}")
         roomy = _build(replace(task, options=(*task.options, asked)))

@@ -301,7 +301,12 @@ CASES = {
         {},
         (r"mma\.sync.*s8\.s8", r"wgmma.*s8\.s8", r"tcgen05.*i8|mma\.sync.*s8\.s8", r"mfma_i32.*i8"),
     ),
-    "few integers": (INTEGERS, SMALL, {}, (*[r"mma\.sync.*s8\.s8"] * 3, r"mfma_i32.*i8")),
+    "few integers": (
+        INTEGERS,
+        SMALL,
+        {},
+        (r"mma\.sync.*s8\.s8", r"wgmma.*s8\.s8", r"tcgen05.*i8|mma\.sync.*s8\.s8", r"mfma_i32.*i8"),
+    ),
     "floats": (
         FLOATS,
         LARGE,
@@ -318,7 +323,7 @@ CASES = {
         FLOATS,
         SMALL,
         {"LEFT": "e5m2", "RIGHT": "e4m3fn"},
-        (*[r"mma\.sync.*f16\.f16"] * 3, r"mfma_f32.*f16"),
+        (r"mma\.sync.*f16\.f16", r"wgmma.*e5m2\.e4m3", r"tcgen05.*f8f6f4", r"mfma_f32.*f16"),
     ),
     "weights": (
         WEIGHTS,

@@ -260,6 +260,13 @@ FAULTS = (
         "attention with a mask that is repeated for all keys is two products in f32",
     ),
     Fault(
+        "heads-repeated",
+        _F + "decompositions/dense_attention.py",
+        "t.repeat_interleave(query.size(-3) // t.size(-3), -3) for t in",
+        "torch.cat([t] * (query.size(-3) // t.size(-3)), -3) for t in",
+        "heads of queries that share keys take those of other heads",
+    ),
+    Fault(
         "replay-busy",
         _F + "runtime/cuda_graphs.py",
         "if _uses(result) > uses]",

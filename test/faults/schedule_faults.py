@@ -308,4 +308,11 @@ FAULTS = (
         "others = ()",
         "a sum of products in parts leaves out all but one place along its other axes",
     ),
+    Fault(
+        "stores-of-steps",
+        _S + "tiles/chain_memory.py",
+        "stored = max(stored, taken)",
+        "stored = 0",
+        "chained products that store what each step makes take more shared memory than there is",
+    ),
 )

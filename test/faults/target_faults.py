@@ -266,4 +266,11 @@ FAULTS = (
         "        return roomy\n",
         "the first kernel that is assembled again is taken, whether it spills or not",
     ),
+    Fault(
+        "fewer-stages",
+        _G + "triton_compiler.py",
+        "while binary.shared > binary.facts.shared_per_block and task.stages > 1:",
+        "while binary.shared > binary.facts.shared_per_block and task.stages > 2:",
+        "a kernel takes more shared memory than a launch can give it",
+    ),
 )

@@ -309,6 +309,13 @@ FAULTS = (
         "the gradient of a bias is summed over channels, not over images",
     ),
     Fault(
+        "convolution-bias-size",
+        _T + "convolution_bias.py",
+        "return total if sizes_of(total) == sizes else rw.value(ReshapeOp(total, sizes))",
+        "return total",
+        "the gradient of a bias is refused where its size is written otherwise than the channels'",
+    ),
+    Fault(
         "convolution-order",
         _T + "convolution_columns.py",
         "order = (0, 1, *(d for i in range(rank) for d in (2 + rank + i, 2 + i)))",

@@ -10,7 +10,7 @@ from check_graph import Find
 from benchmarks.numerics import Widen, judge_tensor
 
 
-def check_program(text: str) -> Find | None:
+def check_program(text: str, target: str = "auto") -> Find | None:
     """Run the program eagerly, in float64 and compiled; inputs that it changed are results as well.
 
     What differs from eager is no find where eager on inputs that are a rounding off is as far from float64.
@@ -22,12 +22,14 @@ def check_program(text: str) -> Find | None:
     try:
         eager = outcome(program, inputs())
         with Widen():
-            truth = outcome(program, tuple(t.double() for t in inputs()))
+            truth = outcome(program, tuple(t.double() if t.is_floating_point() else t for t in inputs()))
     except (RuntimeError, IndexError, ValueError):
         return None  # no valid program
     torch._dynamo.reset()
     try:
-        found = outcome(torch.compile(program, backend="mlir"), inputs())
+        options = {"target": target}
+        compiled = torch.compile(program, backend="mlir", options=options, dynamic=space.get("DYNAMIC"))
+        found = outcome(compiled, inputs())
     except Exception as error:  # eager runs it, so whatever happens is a find
         return Find(type(error).__name__, str(error), text)
     if len(found) != len(eager):
@@ -75,8 +77,9 @@ def _outcome(program: Any, args: tuple[torch.Tensor, ...]) -> list[torch.Tensor]
 
 def _trained(program: Any, args: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
     """What the program returns, and the gradients of the mean of its squares."""
-    leaves = [t.detach().requires_grad_() for t in args]
-    made = program(*leaves)
+    args = tuple(t.detach().requires_grad_() if t.is_floating_point() else t for t in args)
+    made = program(*args)
+    leaves = [t for t in args if t.is_floating_point()]
     loss = torch.stack([t.double().square().mean() for t in made]).sum()
     grads = torch.autograd.grad(loss, leaves, allow_unused=True, materialize_grads=True)
     return [*(t.detach() for t in made), *grads]

@@ -23,6 +23,7 @@ from check_graph import Find, check_graph
 from check_program import check_program
 from check_typed import check_typed
 from families import random_graph
+from networks import random_network
 from programs import random_program
 from typed_programs import random_typed_program
 
@@ -41,6 +42,10 @@ def fuzz_program(seed: int, folder: Path) -> Find | None:
     return check_program(random_program(seed))
 
 
+def fuzz_network(seed: int, folder: Path) -> Find | None:
+    return check_program(random_network(seed), "gpu_emulated" if seed % 4 else "auto")
+
+
 def fuzz_typed(seed: int, folder: Path) -> Find | None:
     return check_typed(random_typed_program(seed), "gpu_emulated" if seed % 5 == 4 else "auto")
 
@@ -49,6 +54,7 @@ KINDS: dict[str, Callable[[int, Path], Find | None]] = {
     "graph": fuzz_graph,
     "program": fuzz_program,
     "typed": fuzz_typed,
+    "network": fuzz_network,
 }
 
 

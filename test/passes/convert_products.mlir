@@ -118,14 +118,18 @@ func.func @floats_of_8_bits(%a: tensor<4x6xi8>, %b: tensor<6x5xi8>, %c: tensor<6
 
 // -----
 
-// A row or a column of f32 or f64, and a matrix that is not large.
+// A row or a column of f32 or f64, and a matrix that is not large: a sum like others, without an axis for one.
+// CHECK-LABEL: @vectors
+// CHECK: tk.kernel [3, 5, 6]
+// CHECK: tk.kernel [9, 7]
 // VECTOR-LABEL: @half
 // VECTOR: tw.matmul
 // VECTOR-LABEL: @vectors
-// VECTOR: tk.kernel [3, 1, 5, 6]
-// VECTOR: tk.reduce add %{{.*}} over [3] : f32
-// VECTOR: tk.kernel [9, 1, 7]
-// VECTOR: tk.reduce add %{{.*}} over [2] : f64
+// VECTOR: tk.kernel [3, 5, 6]
+// VECTOR: tk.reduce add %{{.*}} over [2] : f32
+// VECTOR-NOT: factors
+// VECTOR: tk.kernel [9, 7]
+// VECTOR: tk.reduce add %{{.*}} over [1] : f64
 // VECTOR-LABEL: @no_vectors
 // VECTOR-COUNT-3: tw.matmul
 func.func @vectors(%a: tensor<3x1x6xf32>, %b: tensor<3x6x5xf32>, %c: tensor<9x7xf64>, %d: tensor<7x1xf64>) -> (tensor<3x1x5xf32>, tensor<9x1xf64>) {

@@ -224,3 +224,22 @@ func.func @bias_gradient_alone(%g: tensor<2x4x8x8xf32>, %x: tensor<2x6x8x8xf32>,
   %b = tw.aten "aten::convolution_backward"(%g, %x, %w) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [4 : i64], [1 : i64, 1 : i64], [1 : i64, 1 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64, [false, false, true]], returns = array<i64: 2>} : (tensor<2x4x8x8xf32>, tensor<2x6x8x8xf32>, tensor<4x6x3x3xf32>) -> tensor<4xf32>
   func.return %b : tensor<4xf32>
 }
+
+// Channels of a gradient may be written otherwise than those of the filters, and so of the bias.
+// CHECK-LABEL: @bias_gradient_of_other_symbols(
+// CHECK-NEXT: %[[S:.*]] = tw.sum %g over [0, 2, 3] : {{.*}} -> tensor<?xf32, #tw.shape<"s1*4">> loc("m.py":8:2)
+// CHECK-NEXT: %[[R:.*]] = tw.reshape %[[S]] : {{.*}} -> tensor<?xf32, #tw.shape<"s0">>
+// CHECK-NEXT: func.return %[[R]]
+func.func @bias_gradient_of_other_symbols(%g: tensor<2x?x8x8xf32, #tw.shape<"2, s1*4, 8, 8">>, %x: tensor<2x6x8x8xf32>, %w: tensor<?x6x3x3xf32, #tw.shape<"s0, 6, 3, 3">>, %s0: index {tw.symbol = "s0"}, %s1: index {tw.symbol = "s1"}) -> tensor<?xf32, #tw.shape<"s0">> {
+  %b = tw.aten "aten::convolution_backward"(%g, %x, %w) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [#tw.size<"s0">], [1 : i64, 1 : i64], [1 : i64, 1 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64, [false, false, true]], returns = array<i64: 2>} : (tensor<2x?x8x8xf32, #tw.shape<"2, s1*4, 8, 8">>, tensor<2x6x8x8xf32>, tensor<?x6x3x3xf32, #tw.shape<"s0, 6, 3, 3">>) -> tensor<?xf32, #tw.shape<"s0">> loc("m.py":8:2)
+  func.return %b : tensor<?xf32, #tw.shape<"s0">>
+}
+
+// CHECK-LABEL: @bias_gradient_of_transposed(
+// CHECK-DAG: %[[S:.*]] = tw.sum %g over [0, 2, 3] : {{.*}} -> tensor<?xbf16, #tw.shape<"s1*4">>
+// CHECK-DAG: %[[R:.*]] = tw.reshape %[[S]] : {{.*}} -> tensor<?xbf16, #tw.shape<"s0">>
+// CHECK: func.return %{{.*}}, %[[R]]
+func.func @bias_gradient_of_transposed(%g: tensor<2x?x4x4xbf16, #tw.shape<"2, s1*4, 4, 4">>, %x: tensor<2x4x2x2xbf16>, %w: tensor<4x?x2x2xbf16, #tw.shape<"4, s0, 2, 2">>, %s0: index {tw.symbol = "s0"}, %s1: index {tw.symbol = "s1"}) -> (tensor<4x?x2x2xbf16, #tw.shape<"4, s0, 2, 2">>, tensor<?xbf16, #tw.shape<"s0">>) {
+  %f, %b = tw.aten "aten::convolution_backward"(%g, %x, %w) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, [#tw.size<"s0">], [2 : i64, 2 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], true, [0 : i64, 0 : i64], 1 : i64, [false, true, true]], returns = array<i64: 1, 2>} : (tensor<2x?x4x4xbf16, #tw.shape<"2, s1*4, 4, 4">>, tensor<2x4x2x2xbf16>, tensor<4x?x2x2xbf16, #tw.shape<"4, s0, 2, 2">>) -> (tensor<4x?x2x2xbf16, #tw.shape<"4, s0, 2, 2">>, tensor<?xbf16, #tw.shape<"s0">>)
+  func.return %f, %b : tensor<4x?x2x2xbf16, #tw.shape<"4, s0, 2, 2">>, tensor<?xbf16, #tw.shape<"s0">>
+}

@@ -302,6 +302,17 @@ tk.func @activation [8192, 8192, 512] (%a: memref<4194304xf16>, %b: memref<41943
 
 // -----
 
+// A vector of each batch, times columns: it is short, though each of its elements is read for all columns.
+// CHECK-LABEL: tk.func @vectors_of_batches
+// CHECK-SAME: tk.blocks = array<i64: 0, 16, 1, 256>
+tk.func @vectors_of_batches [260, 300] (%v: memref<1200xf32>, %m: memref<78000xf32>, %o: memref<260xf32>) {
+  %0 = tk.load %v[d1 + (d0 floordiv 65)*300] : memref<1200xf32> -> f32
+  %1 = tk.load %m[d1*65 + (d0 floordiv 65)*19500 + d0 mod 65] : memref<78000xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [1] : f32
+  tk.store %3, %o[d0] : f32, memref<260xf32>
+}
+
 // Rows that lie side by side in runs (two axes were merged) are columns: a program takes neighbours.
 // CHECK-LABEL: tk.func @columns_in_runs
 // CHECK-SAME: tk.blocks = array<i64: 0, 16, 1, 512>, tk.grid = 1 : i64, tk.warps = 16

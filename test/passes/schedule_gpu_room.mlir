@@ -156,6 +156,29 @@ tk.func @two_products_of_f32 [512, 64, 512, 64, 64] (%q: memref<32768xf32>, %k: 
 
 // -----
 
+// Longer ones do not.
+// CHECK-LABEL: tk.func @two_long_products_of_f32
+// CHECK-SAME:  tk.blocks = array<i64: 0, 16, 1, 128, 3, 128, 4, 128, 2, 16>{{.*}} tk.warps = 8
+tk.func @two_long_products_of_f32 [512, 96, 512, 96, 96] (%q: memref<49152xf32>, %k: memref<49152xf32>, %g: memref<49152xf32>, %v: memref<49152xf32>, %t: memref<512xf32>, %o: memref<49152xf32>) {
+  %0 = tk.load %q[d0*96 + d3] : memref<49152xf32> -> f32
+  %1 = tk.load %k[d2*96 + d3] : memref<49152xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3] : f32
+  %4 = tk.load %g[d0*96 + d4] : memref<49152xf32> -> f32
+  %5 = tk.load %v[d2*96 + d4] : memref<49152xf32> -> f32
+  %6 = arith.mulf %4, %5 : f32
+  %7 = tk.reduce add %6 over [4] : f32
+  %8 = tk.load %t[d0] : memref<512xf32> -> f32
+  %9 = arith.subf %7, %8 : f32
+  %10 = arith.mulf %3, %9 : f32
+  %11 = tk.load %k[d2*96 + d1] : memref<49152xf32> -> f32
+  %12 = arith.mulf %10, %11 : f32
+  %13 = tk.reduce add %12 over [2] : f32
+  tk.store %13, %o[d0*96 + d1] : f32, memref<49152xf32>
+}
+
+// -----
+
 // Half as many where rows are summed there as well. As many threads of warps of 64, so that each loads 16 bytes.
 // CHECK-LABEL: tk.func @beside_sums_of_rows
 // CHECK-SAME:  tk.blocks = array<i64: 0, 16, 1, 64, 3, 64, 4, 64, 2, 16>{{.*}} tk.warps = 8
@@ -346,6 +369,49 @@ tk.func @heads_of_128 [16, 1024, 128, 128, 1024] (%0: memref<2097152xbf16>, %1: 
   %28 = arith.divf %24, %27 : f32
   %29 = arith.truncf %28 : f32 to bf16
   tk.store %29, %3[d0*131072 + d1*128 + d2] : bf16, memref<2097152xbf16>
+  %30 = math.log %20 : f32
+  %31 = arith.addf %30, %17 : f32
+  tk.store %31, %4[d1*8 + (d0 floordiv 8)*8192 + (d0 mod 8)] : f32, memref<16384xf32>
+}
+
+// -----
+
+// Keys that are computed in a step take registers as well: fewer at a time than of those that are loaded.
+// SHARED-LABEL: tk.func @scaled_keys
+// SHARED-SAME:  tk.blocks = array<i64: 0, 1, 1, 128, 2, 64, 3, 64, 4, 64>
+tk.func @scaled_keys [16, 1024, 64, 64, 1024] (%0: memref<1048576xbf16>, %1: memref<1048576xbf16>, %s: memref<16384xf32>, %m: memref<1048576xf32>, %2: memref<1048576xbf16>, %3: memref<1048576xbf16>, %4: memref<16384xf32>) {
+  %5 = tk.load %0[d0*65536 + d1*64 + d3] : memref<1048576xbf16> -> bf16
+  %6 = arith.extf %5 : bf16 to f32
+  %7 = tk.load %1[d0*65536 + d3 + d4*64] : memref<1048576xbf16> -> bf16
+  %w = arith.extf %7 : bf16 to f32
+  %n = tk.load %s[d0*1024 + d4] : memref<16384xf32> -> f32
+  %p = arith.mulf %w, %n : f32
+  %h = arith.truncf %p : f32 to bf16
+  %8 = arith.extf %h : bf16 to f32
+  %9 = arith.mulf %6, %8 : f32
+  %10 = tk.reduce add %9 over [3] {tk.factors = bf16} : f32
+  %11 = arith.constant 0.0883883461 : f32
+  %x = arith.mulf %10, %11 : f32
+  %b = tk.load %m[d1*1024 + d4] : memref<1048576xf32> -> f32
+  %12 = arith.addf %x, %b : f32
+  %13 = arith.constant 0xff800000 : f32
+  %14 = tk.reduce max %12 over [4] : f32
+  %15 = arith.cmpf oeq, %14, %13 : f32
+  %16 = arith.constant 0.000000e+00 : f32
+  %17 = arith.select %15, %16, %14 : f32
+  %18 = arith.subf %12, %17 : f32
+  %19 = math.exp %18 : f32
+  %20 = tk.reduce add %19 over [4] : f32
+  %21 = tk.load %2[d0*65536 + d2 + d4*64] : memref<1048576xbf16> -> bf16
+  %22 = arith.extf %21 : bf16 to f32
+  %23 = arith.mulf %19, %22 : f32
+  %24 = tk.reduce add %23 over [4] {tk.factors = bf16} : f32
+  %25 = arith.cmpf oeq, %20, %16 : f32
+  %26 = arith.constant 1.000000e+00 : f32
+  %27 = arith.select %25, %26, %20 : f32
+  %28 = arith.divf %24, %27 : f32
+  %29 = arith.truncf %28 : f32 to bf16
+  tk.store %29, %3[d0*65536 + d1*64 + d2] : bf16, memref<1048576xbf16>
   %30 = math.log %20 : f32
   %31 = arith.addf %30, %17 : f32
   tk.store %31, %4[d1*8 + (d0 floordiv 8)*8192 + (d0 mod 8)] : f32, memref<16384xf32>

@@ -383,6 +383,39 @@ tk.func @many_columns [512, 4096] (%x: memref<2097152xf32>, %o: memref<512xf32>)
 
 // -----
 
+// Columns that stay have room for what is live of them, for places that no constant tells, and for what a costly
+// function works with: half as many of them.
+// CHECK-LABEL: @columns_of_functions
+// CHECK-SAME: tk.blocks = array<i64: 0, 8, 1, 512>
+// CHECK-LABEL: @columns_of_sums
+// CHECK-SAME: tk.blocks = array<i64: 0, 16, 1, 512>
+tk.func @columns_of_functions [192, 512] (%x: memref<98304xf32>, %o: memref<98304xf32>) {
+  %0 = tk.load %x[d0 + d1*192] : memref<98304xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  %2 = tk.load %x[d0 + ((d1 + 511) mod 512)*192] : memref<98304xf32> -> f32
+  %3 = math.log1p %2 : f32
+  %4 = arith.subf %0, %1 : f32
+  %5 = arith.mulf %3, %4 : f32
+  %6 = tk.load %x[d0 - d1*192 + 98112] : memref<98304xf32> -> f32
+  %7 = math.log1p %6 : f32
+  %8 = arith.mulf %3, %7 : f32
+  %9 = arith.addf %8, %5 : f32
+  tk.store %9, %o[d0 + d1*192] : f32, memref<98304xf32>
+}
+tk.func @columns_of_sums [192, 512] (%x: memref<98304xf32>, %o: memref<98304xf32>) {
+  %0 = tk.load %x[d0 + d1*192] : memref<98304xf32> -> f32
+  %1 = tk.reduce add %0 over [1] : f32
+  %2 = tk.load %x[d0 + ((d1 + 511) mod 512)*192] : memref<98304xf32> -> f32
+  %4 = arith.subf %0, %1 : f32
+  %5 = arith.mulf %2, %4 : f32
+  %6 = tk.load %x[d0 - d1*192 + 98112] : memref<98304xf32> -> f32
+  %8 = arith.mulf %2, %6 : f32
+  %9 = arith.addf %8, %5 : f32
+  tk.store %9, %o[d0 + d1*192] : f32, memref<98304xf32>
+}
+
+// -----
+
 // Rows that are gathered: what lies along the rows' own axis is their positions, and little of what is read.
 // CHECK-LABEL: @gathered_rows
 // CHECK-SAME: tk.blocks = array<i64: 0, 1, 1, 2, 2, 1024>, tk.grid = 2 : i64, tk.warps = 8

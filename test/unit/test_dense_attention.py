@@ -49,6 +49,43 @@ def test_heads_whose_elements_are_apart_are_laid_out() -> None:
     assert mask is None
 
 
+@pytest.mark.parametrize(
+    ("dtype", "masked", "repeated"),
+    [(torch.float32, False, True), (torch.bfloat16, False, False), (torch.bfloat16, True, True)],
+    ids=str,
+)
+def test_shared_heads_are_repeated_unless_flash_attention_takes_them(
+    dtype: torch.dtype, masked: bool, repeated: bool
+) -> None:
+    q, k, v = (torch.randn(2, n, 5, 8, device="meta", dtype=dtype) for n in (6, 2, 3))
+    mask = torch.ones(5, 5, dtype=torch.bool, device="meta") if masked else None
+    *tensors, _, options = given(q, k, v, mask, enable_gqa=True)
+    assert [t.size(1) for t in tensors] == ([6, 6, 6] if repeated else [6, 2, 3])
+    assert options == {"enable_gqa": not repeated}
+
+
+class OnGpu(Tensor):
+    """Numbers that say they are on a GPU."""
+
+    device = torch.device("cuda")
+
+
+def test_each_shared_head_stands_beside_itself() -> None:
+    q, k, v = (torch.randn(2, n, 5, 8).as_subclass(OnGpu) for n in (6, 2, 2))
+    (row,) = dense_attention().values()
+    got = row(scaled_dot_product_attention)(q, k, v, enable_gqa=True)
+    expected = scaled_dot_product_attention(*(t.as_subclass(Tensor) for t in (q, k, v)), enable_gqa=True)
+    torch.testing.assert_close(got.as_subclass(Tensor), expected)
+
+
+@pytest.mark.parametrize("heads", [4, 8, 6], ids=str)
+def test_heads_that_are_not_shared_evenly_are_torch_s(heads: int) -> None:
+    """More of keys than of queries, or no divisor of these: torch says what is wrong."""
+    q, k = torch.randn(2, 6, 5, 8, device="meta"), torch.randn(2, heads, 5, 8, device="meta")
+    _, key, *_, options = given(q, k, k, enable_gqa=True)
+    assert (key.size(1), options) == (heads, {"enable_gqa": True})
+
+
 def test_tensors_of_the_cpu_stay_as_they_are() -> None:
     q = heads("cpu").mT.contiguous().mT
     mask = torch.ones(5, 1, dtype=torch.bool).expand(5, 5)

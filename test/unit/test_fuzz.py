@@ -18,6 +18,7 @@ import check_graph as graphs
 from check_program import check_program, no_worse
 from check_typed import check_typed
 from families import random_graph
+from networks import random_network
 from programs import random_program
 from statements import KINDS, filled
 from typed_programs import random_typed_program
@@ -34,6 +35,14 @@ def test_a_seed_gives_the_same_graph_and_program() -> None:
         module_text(random_graph(s)) for s in range(20)
     ]
     assert random_program(3) == random_program(3) != random_program(4)
+    assert random_network(3) == random_network(3) != random_network(4)
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("seed", [8, 1027], ids=["in halves", "gradients, with symbols"])
+def test_networks_agree(seed: int, target: str) -> None:
+    find = check_program(random_network(seed), target)
+    assert find is None, find.message
 
 
 @pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])

@@ -291,6 +291,24 @@ def test_what_spills_with_registers_left_gets_more_room(
     assert asked == tried
 
 
+@pytest.mark.parametrize(("first", "tried"), [(3, [3, 2, 1]), (1, [1])], ids=str)
+def test_what_takes_too_much_shared_memory_gets_fewer_stages(
+    first: int, tried: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tilewright.targets.gpu_triton import triton_compiler
+
+    task = replace(job(BOTH.text, BOTH.kernels[0], "sm_90"), stages=first)
+    asked: list[int] = []
+
+    def build(made: compiler.Job) -> Binary:
+        asked.append(made.stages)
+        return Binary("sm_90", "copy", b"", "", 4, 150_000 * made.stages + 80_000, 0, 1, 96, 0)
+
+    monkeypatch.setattr(triton_compiler, "_build", build)
+    assert triton_compiler.build(task).shared == 230_000
+    assert asked == tried
+
+
 @pytest.mark.parametrize("target", ["sm_80", "sm_90"])
 def test_ptxas_takes_a_number_of_programs(target: str, tmp_path: Path) -> None:
     """As `build` asks for it: four programs of four warps leave each thread 128 registers, one more."""

@@ -34,6 +34,7 @@ NOT_RUN = {
     "reduce_at_once_calls": "it calls what is not defined",
     "sum_in_products_large": "too large",
     "schedule_gpu_masks": "long attention; test/e2e/test_gpu_masks.py runs what is like it",
+    "share_turned_loads": "values of test.op; test/e2e/test_gpu_turned_loads.py runs what is like it",
     "verify_upstream": "nothing changes it",
 }
 """Files of which nothing is compared, and why."""

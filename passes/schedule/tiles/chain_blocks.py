@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import i1
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import LoadOp
-from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import FuncOp
 
@@ -19,9 +18,8 @@ from ...kernels.listed import find_listing
 from ...rewrite import skip
 from ..blocks import Blocks, power_of_two
 from ..cost import estimate, is_expensive
-from ..live import live_bits
 from .chain_memory import MOST_STAGES, in_shared, stages_in_shared
-from .factors import factor_type, is_loaded
+from .chain_room import ChainRoom, columns, draws
 from .lanes_needed import lanes_needed
 from .limits import Limits
 
@@ -45,17 +43,8 @@ _SHORT = 64
 _TOGETHER = 3
 """So many programs of a multiprocessor, with all their stages."""
 _MOST_WARPS = 8
-_ROOM, _ROOM_BESIDE_FACTORS, _ROOM_OF_WIDE_WARPS = 205, 170, 85
-"""Registers of a lane for sums and scores, of 255; where matrix units take factors from registers, too; where
-warps have 64 lanes."""
-_DRAWING = 6
-"""Registers that a random number takes while it is made, of each score."""
-_REUSED = 0.8
-"""Of the numbers that a step has live of each score, so many have a register at once."""
 _VECTORS = 4
 """Vectors along the chain where warps have 64 lanes: gradients of attention have two, a mask is one more."""
-_PLACES = 8
-"""Registers that hold places to load from, of each tile that three steps load beside factors."""
 _TRUTHS = 64
 """Scalar registers for the truth values of a step, of 102: in warps of 64 lanes each takes a pair."""
 
@@ -106,42 +95,24 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
 
     What is done once per row, or once per step, is then shared by more.
     """
-    draws = _draws(func)
-    live = live_bits(Body.of(func.body.block), frozenset((chain.row, chain.along))) / 32 + draws * _DRAWING
-    outer = _columns(chain, held)
-    fragments = 0 if limits.from_shared else sum(held[f.axis] for f in chain.inner) // 2
     sizes = func.space[chain.row], func.space[chain.along]
-    wide = limits.lanes > 32
-    room = _ROOM if limits.from_shared else _ROOM_OF_WIDE_WARPS if wide else _ROOM_BESIDE_FACTORS
-    places = _PLACES * _tile_loads(func, chain) if limits.of_groups else 0
+    wide, outer = limits.lanes > 32, columns(chain, held)
+    registers = ChainRoom(func, chain, held, limits)
     rows = step = _LEAST
-    loaded = all(is_loaded(f.right, factor_type(f.reduce, f.left, f.right)) for f in chain.products)
-    short = limits.of_groups and loaded and max(held.values()) <= _SHORT
+    short = limits.of_groups and not registers.computed() and max(held.values()) <= _SHORT
     tiles = [t for t in _OF_GROUPS if not short or t[0] <= _SHORT] if limits.of_groups else _TILES
     for tile in tiles:
         if wide and tile[1] > _LEAST and _loads_crowd(func, chain, held, *tile, limits.shared):
             continue
         rows, step = (_limited(n, size) for n, size in zip(tile, sizes, strict=True))
         lanes = _warps_of_halves(rows * max(step, *held.values())) * limits.lanes
-        taken = (rows * (outer + fragments) + _REUSED * rows * step * live) / lanes
         # two sums of more than 128 columns each: products of 64 rows and two groups of warps take more
-        crowded = outer > DEEPEST and (step > _LEAST or (draws and rows > 32))
+        crowded = outer > DEEPEST and (step > _LEAST or (draws(func) and rows > 32))
         programs, stages = (_TOGETHER, MOST_STAGES) if short else (1, 2)
         shared = programs * in_shared(func, chain, held, (rows, step), stages, limits)
-        if taken + places <= room and not crowded and shared <= _shared(limits):
+        if registers.taken(rows, step, lanes) <= registers.room and not crowded and shared <= _shared(limits):
             break
     return rows, step
-
-
-def _tile_loads(func: FuncOp, chain: Chain) -> int:
-    """How many loads bring an element for each score: masks, biases."""
-    loads = [op for op in func.body.block.ops if isinstance(op, LoadOp)]
-    return sum({chain.row, chain.along} <= axes_of_exprs(op.subscripts) for op in loads)
-
-
-def _columns(chain: Chain, held: Mapping[int, int]) -> int:
-    """Of all sums that a program keeps."""
-    return sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
 
 
 def _loads_crowd(
@@ -151,7 +122,7 @@ def _loads_crowd(
 
     Each lane has 16 of a vector along the chain then, as matrix units spread them.
     """
-    outer = _columns(chain, held)
+    outer = columns(chain, held)
     several = len(chain.inner) > 1 and outer > 128
     vectors = len(_vectors(func, chain, held)) > _VECTORS
     return step > 32 or several or vectors or 2 * (rows + step) * sum(held.values()) > shared * 1024
@@ -177,10 +148,9 @@ def _of_floats(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
     """The same of f32, for which there is no matrix unit: each thread holds what it multiplies."""
     widest, alone = max(held.values()), len(chain.inner) == 1
     rows = 32 if widest <= 128 and alone else 16
-    outer = _columns(chain, held)
+    outer = columns(chain, held)
     step = 32 if alone or outer <= 128 else _LEAST
-    crowded = bool(chain.sums) or (widest > 64 and _draws(func))
-    if widest >= 64 and (alone or crowded):
+    if widest > 64 or (widest == 64 and (alone or chain.sums)):
         step = _LEAST  # what a thread multiplies is as long as a head; beside it stand numbers, rows to sum
     while step > _LEAST and (rows + step) * sum(held.values()) * 4 > limits.shared * 1024:
         step //= 2
@@ -205,10 +175,6 @@ def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:
     own = sum({chain.row, chain.along} <= needed[op] and single.isdisjoint(needed[op]) for op in tests)
     functions = [op for op in body.ops if op.name.startswith("math.") and is_expensive(op)]
     return own + sum(chain.along in needed[op] for op in functions)
-
-
-def _draws(func: FuncOp) -> bool:
-    return any(isinstance(op, RandomOp) for op in func.body.block.ops)
 
 
 def _limited(block: int, size: Expr) -> int:

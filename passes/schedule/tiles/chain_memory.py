@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import prod
 
 from tilewright.dialects.index_expr import Var, gathered
-from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.domain import Axes, axes_of_exprs
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import bytes_of, element_type
@@ -44,13 +44,16 @@ def in_shared(
         return kept + stages * 2 * step * sum(held[f.axis] for f in chain.products)
     sizes = {**held, chain.row: rows, chain.along: step}
     found: dict[object, int] = {}
+    stored = 0  # by each step: a store has another layout than the sums of matrix units
     for op in func.body.block.ops:
-        axes = axes_of_exprs(op.subscripts) if isinstance(op, LoadOp) else frozenset[int]()
-        if isinstance(op, LoadOp) and chain.along in axes:
-            elements = prod(sizes.get(axis, 1) for axis in axes)
-            key = _turned_alike(op, axes & held.keys()) if limits.of_groups else op
-            found[key] = bytes_of(element_type(op.buffer.type)) * elements
-    return kept + stages * sum(found.values())
+        if not isinstance(op, LoadOp | StoreOp) or chain.along not in (axes := axes_of_exprs(op.subscripts)):
+            continue
+        taken = bytes_of(element_type(op.buffer.type)) * prod(sizes.get(axis, 1) for axis in axes)
+        if isinstance(op, LoadOp):
+            found[_turned_alike(op, axes & held.keys()) if limits.of_groups else op] = taken
+        else:
+            stored = max(stored, taken)
+    return kept + stages * sum(found.values()) + stored
 
 
 def _turned_alike(load: LoadOp, held: Axes) -> object:

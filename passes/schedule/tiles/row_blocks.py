@@ -15,9 +15,10 @@ from tilewright.dialects.tk.sort import SortOp
 from tilewright.dialects.types import bytes_of, element_type
 
 from ...kernels.facts import Body
+from ...kernels.ranges import range_of_expr
 from ...rewrite import skip
 from ..blocks import Blocks, covers, limited, power_of_two
-from ..cost import estimate, size_of_element
+from ..cost import estimate, is_expensive, size_of_element
 from ..live import COSTLY, FILE, ROOM, in_order_of_need, live_bits, rearrange, registers_wanted, with_first
 from ..roles import Group, contiguous_axis, groups_of
 from .lanes import AWAITED, elements_of_lane, filled_warps
@@ -34,8 +35,11 @@ _LOOP = 2048
 """Elements of a row that are read at a time where it does not stay."""
 _LONGEST = 8192
 """The same, where programs are few."""
+_MOST_WARPS = 16
 _WARPS_OF_COSTLY = 8
 """Warps of a program among which rows of a costly function of f64 are spread."""
+_OF_FUNCTION = 3 * 32
+"""Bits that a costly function takes while it is computed."""
 _SHARED = 144 * 32
 """Bits of a lane for values where programs go along rows in steps: two of eight warps share a
 multiprocessor. Compilers then keep each lane to 128 registers, and compute some of what is live again."""
@@ -149,11 +153,20 @@ def _lies_along(func: FuncOp, outer: list[int]) -> int | None:
         if not isinstance(op, LoadOp) or len(runs[op]) < 2:
             continue
         if (axis := contiguous_axis(op)) is not None and estimate(func.space[axis]) > 1:
-            elements[axis] += prod(estimate(func.space[a]) for a in runs[op])
+            elements[axis] += _elements_read(func, op, runs[op])
     best = max(elements, key=lambda a: (elements[a], a), default=None)
     if best is None or not elements[best] or best not in outer:
         return None
     return best
+
+
+def _elements_read(func: FuncOp, op: LoadOp, axes: Axes) -> int:
+    """As many as places between the first and the last one at most: a row of each batch, of merged axes
+    `d0 floordiv 65`, is read again for all columns."""
+    points = prod(estimate(func.space[axis]) for axis in axes)
+    (place,) = op.map.exprs
+    ends = range_of_expr(place, func.space)
+    return points if ends is None else min(points, int(ends[1]) - int(ends[0]) + 1)
 
 
 def _is_single_pass(func: FuncOp) -> bool:
@@ -163,8 +176,12 @@ def _is_single_pass(func: FuncOp) -> bool:
     return not scans and max(levels.values(), default=0) <= 1 and not _stores_inside(func)
 
 
+def _inner_axes(func: FuncOp) -> Axes:
+    return frozenset(a for g in groups_of(func, tiled=False) if g.role == "reduced" for a in g.axes)
+
+
 def _stores_inside(func: FuncOp) -> bool:
-    inner = {a for g in groups_of(func, tiled=False) if g.role == "reduced" for a in g.axes}
+    inner = _inner_axes(func)
     stores = [op for op in func.body.block.ops if isinstance(op, StoreOp)]
     return any(
         v.kind == "d" and v.index in inner for op in stores for e in op.map.exprs for v in e.variables()
@@ -285,7 +302,7 @@ def _warps(func: FuncOp, held: int, lanes: int, *, stepped: bool = False) -> int
     steps are few, so that those of fewer warps share a multiprocessor.
     """
     each = _EACH if held <= _TILE and not stepped else 2 * _EACH
-    filled = filled_warps(held, each, lanes, most=16)
+    filled = filled_warps(held, each, lanes, most=_MOST_WARPS)
     if registers_wanted(Body.of(func.body.block)) < COSTLY:
         return filled
     return max(filled, filled_warps(held, each // 2, lanes, most=_WARPS_OF_COSTLY))
@@ -294,12 +311,22 @@ def _warps(func: FuncOp, held: int, lanes: int, *, stepped: bool = False) -> int
 def _bounds(func: FuncOp, held: int, lanes: int, *, column: bool, sorts: bool) -> tuple[int, int]:
     """The fewest and the most rows (columns) of a program, each of `held` elements."""
     fewest, most, room = (_FEWEST_COLUMNS, 64, _TILE) if column else (1, 32, _LOOP)
+    if column:
+        while fewest > 1 and fewest * held * _needed_bits(func) > ROOM * lanes * _MOST_WARPS:
+            fewest //= 2
     if not column and registers_wanted(Body.of(func.body.block)) >= COSTLY:
         room = max(held, _WARPS_OF_COSTLY * lanes * _EACH // 2)  # lanes keep as few as `_warps` gives them
     if sorts:  # each round is written out for all that a lane holds
         room = _LOOP
         fewest = min(fewest, max(1, room // held))
     return fewest, min(most, room // held)
+
+
+def _needed_bits(func: FuncOp) -> int:
+    """Of each element of columns: what is live, and what a function works with while it is computed."""
+    inner, body = _inner_axes(func), Body.of(func.body.block)
+    works = any(is_expensive(op) and inner <= body.runs[op] for op in body.ops)
+    return live_bits(body, inner) + (_OF_FUNCTION if works else 0)
 
 
 def _rows(func: FuncOp, axis: int, held: int, bounds: tuple[int, int], programs: int, lanes: int) -> int:
