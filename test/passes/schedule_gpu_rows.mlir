@@ -416,6 +416,50 @@ tk.func @columns_of_sums [192, 512] (%x: memref<98304xf32>, %o: memref<98304xf32
 
 // -----
 
+// Columns that are looped over: as many rows at a time as lanes have room for, with all that is summed.
+// CHECK-LABEL: @columns_of_six_sums
+// CHECK-SAME: tk.blocks = array<i64: 0, 8, 1, 256>, tk.grid = 1 : i64, tk.warps = 8
+tk.func @columns_of_six_sums [8, 1568] (%x: memref<12544xf32>, %o0: memref<8xf32>, %o1: memref<8xf32>, %o2: memref<8xf32>, %o3: memref<8xf32>, %o4: memref<8xf32>, %o5: memref<8xf32>) {
+  %0 = tk.load %x[d0 + d1*8] : memref<12544xf32> -> f32
+  %1 = math.log1p %0 : f32
+  %2 = math.tanh %1 : f32
+  %3 = arith.mulf %1, %2 : f32
+  %p0 = arith.mulf %0, %2 : f32
+  %p1 = arith.mulf %1, %3 : f32
+  %p2 = arith.mulf %2, %3 : f32
+  %p3 = arith.mulf %3, %3 : f32
+  %p4 = arith.mulf %0, %1 : f32
+  %p5 = arith.mulf %1, %2 : f32
+  %s0 = tk.reduce add %p0 over [1] : f32
+  %s1 = tk.reduce add %p1 over [1] : f32
+  %s2 = tk.reduce add %p2 over [1] : f32
+  %s3 = tk.reduce add %p3 over [1] : f32
+  %s4 = tk.reduce add %p4 over [1] : f32
+  %s5 = tk.reduce add %p5 over [1] : f32
+  tk.store %s0, %o0[d0] : f32, memref<8xf32>
+  tk.store %s1, %o1[d0] : f32, memref<8xf32>
+  tk.store %s2, %o2[d0] : f32, memref<8xf32>
+  tk.store %s3, %o3[d0] : f32, memref<8xf32>
+  tk.store %s4, %o4[d0] : f32, memref<8xf32>
+  tk.store %s5, %o5[d0] : f32, memref<8xf32>
+}
+// CHECK-LABEL: @columns_of_two_sums
+// CHECK-SAME: tk.blocks = array<i64: 0, 8, 1, 512>, tk.grid = 1 : i64, tk.warps = 16
+tk.func @columns_of_two_sums [8, 1568] (%x: memref<12544xf32>, %o0: memref<8xf32>, %o1: memref<8xf32>) {
+  %0 = tk.load %x[d0 + d1*8] : memref<12544xf32> -> f32
+  %1 = math.log1p %0 : f32
+  %2 = math.tanh %1 : f32
+  %3 = arith.mulf %1, %2 : f32
+  %p0 = arith.mulf %0, %2 : f32
+  %p1 = arith.mulf %1, %3 : f32
+  %s0 = tk.reduce add %p0 over [1] : f32
+  %s1 = tk.reduce add %p1 over [1] : f32
+  tk.store %s0, %o0[d0] : f32, memref<8xf32>
+  tk.store %s1, %o1[d0] : f32, memref<8xf32>
+}
+
+// -----
+
 // Rows that are gathered: what lies along the rows' own axis is their positions, and little of what is read.
 // CHECK-LABEL: @gathered_rows
 // CHECK-SAME: tk.blocks = array<i64: 0, 1, 1, 2, 2, 1024>, tk.grid = 2 : i64, tk.warps = 8

@@ -32,6 +32,8 @@ _REUSED = 0.8
 _PLACES = 8
 """Registers that hold places to load from, of each tile that three steps load beside factors, or places of
 scores that a mask tells apart."""
+_WAITING = 3
+"""Registers of a score for what waits there: of two steps on their way and the one at work."""
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,10 @@ class ChainRoom:
         body, chain, limits = Body.of(self.func.body.block), self.chain, self.limits
         live = live_bits(body, frozenset((chain.row, chain.along))) / 32 + draws(self.func) * _DRAWING
         fragments = 0 if limits.from_shared else sum(self.held[f.axis] for f in chain.inner) // 2
-        each, places, made = _REUSED * live, 0, 0
+        each, places, made, loads = _REUSED * live, 0, 0, self._tile_loads()
+        if limits.lanes == 32:
+            each += _WAITING * sum(_waits_in_registers(op, chain) for op in loads)
         if limits.of_groups:
-            loads = self._tile_loads()
-            each += 2 * sum(_waits_in_registers(op, chain) for op in loads)
             # of a long chain, steps of which a mask hides nothing are a loop of their own
             masked = estimate(self.func.space[chain.along]) < MANY * step and self._is_masked(body)
             places = _PLACES * (len(loads) + masked)
@@ -96,10 +98,13 @@ class ChainRoom:
 
 
 def _waits_in_registers(load: LoadOp, chain: Chain) -> bool:
-    """Whether what is on its way waits in registers: shared memory takes four bytes at a time."""
+    """Whether what is on its way waits in registers: shared memory takes four bytes at a time.
+
+    (Of blocks of scores, as lists have them, there is one element for many.)
+    """
     (place,) = load.map.exprs
     pitch, width = place.coefficient(Var("d", chain.row)), bytes_of(element_type(load.buffer.type))
-    return pitch is None or pitch.constant is None or pitch.constant * width % 4 != 0
+    return pitch is not None and (pitch.constant is None or pitch.constant * width % 4 != 0)
 
 
 def columns(chain: Chain, held: Mapping[int, int]) -> int:

@@ -68,7 +68,7 @@ def row_blocks(
         sizes_out.append((axis, wanted))
         held *= wanted
     if column is not None:
-        sizes = _deeper(func, sizes, sizes_out, programs)
+        sizes = _deeper(func, sizes, sizes_out, programs, lanes)
     elif not stepped:
         sizes = _longer_steps(func, sizes, sizes_out, programs, lanes)
     held = prod(size for _, size in (*sizes_out, *sizes))
@@ -83,13 +83,17 @@ def row_blocks(
 
 
 def _deeper(
-    func: FuncOp, sizes: list[tuple[int, int]], outer: list[tuple[int, int]], programs: int
+    func: FuncOp, sizes: list[tuple[int, int]], outer: list[tuple[int, int]], programs: int, lanes: int
 ) -> list[tuple[int, int]]:
-    """More of columns at a time that are looped over, where programs have few of them: what a step loads is
-    on its way at once, and no more than that."""
-    columns = prod(size for _, size in outer)
+    """More of columns at a time that are looped over, where programs have few of them and lanes room: what a
+    step loads is on its way at once, and no more than that."""
+    columns, body = prod(size for _, size in outer), Body.of(func.body.block)
     running = prod(-(-estimate(func.space[axis]) // size) for axis, size in outer)
     room = (_TILE if running < programs else _LOOP) // columns
+    looped = [axis for axis, size in sizes if not covers(size, func.space[axis])]
+    bits = _needed_bits(func) + sum(_summed_bits(body, axis) for axis in looped)
+    while room > 1 and room * columns * bits > ROOM * lanes * _MOST_WARPS:
+        room //= 2
     found = dict(sizes)
     for axis, size in sizes:
         others = prod(found.values()) // size
