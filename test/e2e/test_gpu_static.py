@@ -98,7 +98,16 @@ registers. These are 32 bytes of a lane; reading the row again, as where more is
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("name", "count"),
-    [("few_rows", 6), ("lanes", 9), ("rows", 25), ("masks", 4), ("room", 16), ("shared", 6), ("tiles", 3)],
+    [
+        ("few_rows", 6),
+        ("lanes", 9),
+        ("rows", 29),
+        ("masks", 4),
+        ("room", 18),
+        ("chain_room", 6),
+        ("shared", 6),
+        ("tiles", 3),
+    ],
 )
 def test_lanes_load_by_whole_instructions(name: str, count: int, target: str, tmp_path: Path) -> None:
     """Warps of 64 lanes want more elements, fewer warps, and of masks fewer elements; nothing spills."""

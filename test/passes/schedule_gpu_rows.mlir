@@ -387,8 +387,6 @@ tk.func @many_columns [512, 4096] (%x: memref<2097152xf32>, %o: memref<512xf32>)
 // function works with: half as many of them.
 // CHECK-LABEL: @columns_of_functions
 // CHECK-SAME: tk.blocks = array<i64: 0, 8, 1, 512>
-// CHECK-LABEL: @columns_of_sums
-// CHECK-SAME: tk.blocks = array<i64: 0, 16, 1, 512>
 tk.func @columns_of_functions [192, 512] (%x: memref<98304xf32>, %o: memref<98304xf32>) {
   %0 = tk.load %x[d0 + d1*192] : memref<98304xf32> -> f32
   %1 = tk.reduce add %0 over [1] : f32
@@ -402,6 +400,11 @@ tk.func @columns_of_functions [192, 512] (%x: memref<98304xf32>, %o: memref<9830
   %9 = arith.addf %8, %5 : f32
   tk.store %9, %o[d0 + d1*192] : f32, memref<98304xf32>
 }
+
+// -----
+
+// CHECK-LABEL: @columns_of_sums
+// CHECK-SAME: tk.blocks = array<i64: 0, 16, 1, 512>
 tk.func @columns_of_sums [192, 512] (%x: memref<98304xf32>, %o: memref<98304xf32>) {
   %0 = tk.load %x[d0 + d1*192] : memref<98304xf32> -> f32
   %1 = tk.reduce add %0 over [1] : f32
@@ -443,6 +446,9 @@ tk.func @columns_of_six_sums [8, 1568] (%x: memref<12544xf32>, %o0: memref<8xf32
   tk.store %s4, %o4[d0] : f32, memref<8xf32>
   tk.store %s5, %o5[d0] : f32, memref<8xf32>
 }
+
+// -----
+
 // CHECK-LABEL: @columns_of_two_sums
 // CHECK-SAME: tk.blocks = array<i64: 0, 8, 1, 512>, tk.grid = 1 : i64, tk.warps = 16
 tk.func @columns_of_two_sums [8, 1568] (%x: memref<12544xf32>, %o0: memref<8xf32>, %o1: memref<8xf32>) {
