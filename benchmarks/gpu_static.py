@@ -203,6 +203,8 @@ def faults_of(
         found.append(f"spills {binary.spills}")
     if binary.shared > architecture(binary.architecture).shared_per_block:
         found.append(f"{binary.shared} bytes of shared memory")
+    if binary.stages_left_out:
+        found.append(f"shared memory for {binary.stages_left_out} stages less")
     if multiplies_narrow(unit, kernel) and not binary.tensor_core:
         found.append("no tensor core")
     return tuple(found)

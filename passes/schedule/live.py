@@ -29,7 +29,6 @@ _STATE = 4 * 32
 """Bits of the state of Philox: each of its rounds is done for all elements of a lane before the next one."""
 _SCANNED = 2
 """Elements that a scan has beside each operand and its result: totals of lanes, of which it needs some."""
-
 _PLACE = 2 * 32
 """Bits of the place that is loaded from."""
 
@@ -39,8 +38,8 @@ def live_bits(body: Body, axes: Axes) -> int:
 
     Ops run in their order, but for loads, which run where they are first read, and random numbers with what
     is made of nothing else, which come before what reads them first. Both an op's operands and its results
-    are live at it, and what it works with. Stores wait for loads. Numbers and positions are none: they are
-    made again.
+    are live at it, and what it works with: a place to load from that no constant tells. Stores wait for
+    loads. Numbers and positions are none: they are made again.
     """
     last, drawn = _last_readers(body), _drawn(body, axes)
     live: dict[SSAValue, int] = {}

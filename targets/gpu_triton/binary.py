@@ -29,6 +29,8 @@ class Binary:
     """Registers of one thread."""
     spills: int
     """Bytes (CUDA) or registers (HIP) that did not fit and went to memory."""
+    stages_left_out: int = 0
+    """Of those that were asked for: shared memory had no room for them."""
 
     @property
     def facts(self) -> Architecture:

@@ -36,15 +36,19 @@ def hash_nothing() -> None:
 
 
 def build(task: Job) -> Binary:
-    """Compile; again, with fewer stages, what takes more shared memory than a program can have, and, with
-    room for more registers, what spills while there are some left.
+    """Compile; again, with fewer stages, what takes more shared memory than a program can have."""
+    fitting, binary = task, _build(task)
+    while binary.shared > binary.facts.shared_per_block and fitting.stages > 1:
+        fitting = replace(fitting, stages=fitting.stages - 1)
+        binary = _build(fitting)
+    return replace(_with_room(fitting, binary), stages_left_out=task.stages - fitting.stages)
+
+
+def _with_room(task: Job, binary: Binary) -> Binary:
+    """The binary, or another one with room for more registers, where it spills while there are some left.
 
     ptxas spills a few so that more programs fit on a multiprocessor, not knowing what shared memory allows.
     """
-    binary = _build(task)
-    while binary.shared > binary.facts.shared_per_block and task.stages > 1:
-        task = replace(task, stages=task.stages - 1)
-        binary = _build(task)
     for programs in _fewer_programs(task, binary):
         asked = ("ptx_options", f"--minnctapersm={programs}")
         roomy = _build(replace(task, options=(*task.options, asked)))

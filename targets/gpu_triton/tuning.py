@@ -201,6 +201,8 @@ def at_fault(binaries: Mapping[int, Binary], *, product: bool) -> dict[int, str]
     for number, binary in binaries.items():
         if binary.shared > binary.facts.shared_per_block:
             found[number] = f"{binary.shared} bytes of shared memory of {binary.facts.shared_per_block}"
+        elif binary.stages_left_out:
+            found[number] = "its stages take too much shared memory"
     fitting = {n: b for n, b in binaries.items() if n not in found}
     least = min((b.spills for b in fitting.values()), default=0)
     found.update({n: f"spills {b.spills}" for n, b in fitting.items() if b.spills > least})

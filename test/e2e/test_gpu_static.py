@@ -238,6 +238,8 @@ def test_faults_are_found(tmp_path: Path) -> None:
     assert faults_of(unit, product, binary) == ()
     assert faults_of(unit, product, replace(binary, spills=8)) == ("spills 8",)
     assert faults_of(unit, product, replace(binary, shared=1 << 20)) == ("1048576 bytes of shared memory",)
+    fewer = replace(binary, stages_left_out=1)
+    assert faults_of(unit, product, fewer) == ("shared memory for 1 stages less",)
     assert faults_of(unit, product, replace(binary, assembly="fma.rn.f32")) == ("no tensor core",)
     assert faults_of(unit, product, binary, [product.name, "other"]) == (f"no tiles in {product.name}",)
 

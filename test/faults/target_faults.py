@@ -269,8 +269,8 @@ FAULTS = (
     Fault(
         "fewer-stages",
         _G + "triton_compiler.py",
-        "while binary.shared > binary.facts.shared_per_block and task.stages > 1:",
-        "while binary.shared > binary.facts.shared_per_block and task.stages > 2:",
+        "while binary.shared > binary.facts.shared_per_block and fitting.stages > 1:",
+        "while binary.shared > binary.facts.shared_per_block and fitting.stages > 2:",
         "a kernel takes more shared memory than a launch can give it",
     ),
 )

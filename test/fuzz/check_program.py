@@ -13,7 +13,8 @@ from benchmarks.numerics import Widen, judge_tensor
 def check_program(text: str, target: str = "auto") -> Find | None:
     """Run the program eagerly, in float64 and compiled; inputs that it changed are results as well.
 
-    What differs from eager is no find where eager on inputs that are a rounding off is as far from float64.
+    A program that eager refuses is none, unless it says `VALID = True`. What differs from eager is no find
+    where eager on inputs that are a rounding off is as far from float64.
     """
     space: dict[str, Any] = {}
     exec(compile(text, "program.py", "exec"), space)
@@ -23,8 +24,8 @@ def check_program(text: str, target: str = "auto") -> Find | None:
         eager = outcome(program, inputs())
         with Widen():
             truth = outcome(program, tuple(t.double() if t.is_floating_point() else t for t in inputs()))
-    except (RuntimeError, IndexError, ValueError):
-        return None  # no valid program
+    except (RuntimeError, IndexError, ValueError) as error:
+        return Find("Refused", str(error), text) if space.get("VALID") else None
     torch._dynamo.reset()
     try:
         options = {"target": target}

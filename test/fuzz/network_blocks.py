@@ -139,7 +139,7 @@ def _turned(b: Body, q: str) -> str:
 
 def _mask(b: Body, batch: int, heads: int, queries: int, keys: int) -> str:
     """An expression for `attn_mask`, or an empty one; no row hides all keys."""
-    seen = b.rng.choice(
+    return b.rng.choice(
         (
             "",
             "",
@@ -154,7 +154,6 @@ def _mask(b: Body, batch: int, heads: int, queries: int, keys: int) -> str:
             f"({b.input(queries, keys)}.float() * 0.5).to(a0.dtype)",
         )
     )
-    return seen
 
 
 def attention(b: Body, x: str) -> str:

@@ -19,7 +19,8 @@ def random_network(seed: int) -> str:
     """Source that defines `inputs()` and `program(...)`, which takes them and returns tensors.
 
     The first input is what goes through the network, the others are its parameters, masks and places.
-    `TRAINED` says whether gradients are asked for, `DYNAMIC` whether sizes are symbols.
+    `TRAINED` says whether gradients are asked for, `DYNAMIC` whether sizes are symbols, `VALID` that eager
+    runs it.
     """
     return _Network(random.Random(seed)).text(seed)
 
@@ -48,7 +49,7 @@ class _Network:
         makers = "\n".join(f"        {maker}," for maker in read.values())
         return (
             "import torch\nfrom torch.nn import functional as F\n\n"
-            f"TRAINED, DYNAMIC = {trained}, {dynamic}\n\n\n"
+            f"VALID, TRAINED, DYNAMIC = True, {trained}, {dynamic}\n\n\n"
             f"def inputs():\n    torch.manual_seed({seed})\n    dtype = torch.{dtype}\n"
             f"    return (\n{makers}\n    )\n\n\n"
             f"def program({', '.join(read)}):\n{body}\n    return ({results},)\n"

@@ -39,10 +39,17 @@ def test_a_seed_gives_the_same_graph_and_program() -> None:
 
 
 @pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
-@pytest.mark.parametrize("seed", [8, 1027], ids=["in halves", "gradients, with symbols"])
+@pytest.mark.parametrize("seed", [24, 39], ids=["halves, symbols", "gradients, symbols"])
 def test_networks_agree(seed: int, target: str) -> None:
     find = check_program(random_network(seed), target)
     assert find is None, find.message
+
+
+@pytest.mark.parametrize(("valid", "found"), [(True, "Refused"), (False, None)], ids=str)
+def test_a_program_that_eager_refuses_is_a_find_where_it_should_run(valid: bool, found: str | None) -> None:
+    text = f"import torch\n\nVALID = {valid}\n\ndef inputs():\n    return (torch.ones(2), torch.ones(3))\n\n"
+    find = check_program(text + "def program(a, b):\n    return (a + b,)\n")
+    assert (None if find is None else find.kind) == found
 
 
 @pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])

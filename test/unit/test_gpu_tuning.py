@@ -198,6 +198,7 @@ def test_what_machine_code_rules_out() -> None:
     assert fault() == {}
     assert fault(spills=4) == {1: "spills 4"}
     assert fault(shared=300 << 10) == {1: "307200 bytes of shared memory of 232448"}
+    assert fault(stages_left_out=1) == {1: "its stages take too much shared memory"}
     assert fault(registers=200) == {1: "occupancy 0.12 of 1.00"}
     assert fault(registers=60) == {}
     assert at_fault({0: BINARY, 1: replace(BINARY, registers=200)}, product=True) == {}

@@ -99,7 +99,7 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
     wide, outer = limits.lanes > 32, columns(chain, held)
     registers = ChainRoom(func, chain, held, limits)
     rows = step = _LEAST
-    short = limits.of_groups and not registers.computed() and max(held.values()) <= _SHORT
+    short = limits.of_groups and not registers.computed and max(held.values()) <= _SHORT
     tiles = [t for t in _OF_GROUPS if not short or t[0] <= _SHORT] if limits.of_groups else _TILES
     for tile in tiles:
         if wide and tile[1] > _LEAST and _loads_crowd(func, chain, held, *tile, limits.shared):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from xdsl.dialects import arith
 
@@ -38,7 +39,7 @@ _WAITING = 3
 
 @dataclass(frozen=True)
 class ChainRoom:
-    """Asked about one function."""
+    """Estimates for one function, of which what does not depend on a tile is found once."""
 
     func: FuncOp
     chain: Chain
@@ -55,46 +56,56 @@ class ChainRoom:
 
     def taken(self, rows: int, step: int, lanes: int) -> float:
         """Registers of a lane, where so many go along the chain with `rows` by `step` scores."""
-        body, chain, limits = Body.of(self.func.body.block), self.chain, self.limits
-        live = live_bits(body, frozenset((chain.row, chain.along))) / 32 + draws(self.func) * _DRAWING
+        chain, limits = self.chain, self.limits
         fragments = 0 if limits.from_shared else sum(self.held[f.axis] for f in chain.inner) // 2
-        each, places, made, loads = _REUSED * live, 0, 0, self._tile_loads()
-        if limits.lanes == 32:
-            each += _WAITING * sum(_waits_in_registers(op, chain) for op in loads)
+        places = made = 0
         if limits.of_groups:
             # of a long chain, steps of which a mask hides nothing are a loop of their own
-            masked = estimate(self.func.space[chain.along]) < MANY * step and self._is_masked(body)
-            places = _PLACES * (len(loads) + masked)
-            made = sum(self.held[factors.axis] for factors in self.computed())
-        sums = (rows * (columns(chain, self.held) + fragments + step * each) + step * made) / lanes + places
-        return max(sums, self._before(body, rows, lanes))
+            masked = self._is_masked and estimate(self.func.space[chain.along]) < MANY * step
+            places = _PLACES * (len(self._tile_loads) + masked)
+            made = sum(self.held[factors.axis] for factors in self.computed)
+        sums = rows * (columns(chain, self.held) + fragments + step * self._of_score) + step * made
+        return max(sums / lanes + places, rows * self._of_row / lanes)
 
-    def _before(self, body: Body, rows: int, lanes: int) -> float:
-        """What rows take that are computed before the loop: turned queries."""
+    @cached_property
+    def _body(self) -> Body:
+        return Body.of(self.func.body.block)
+
+    @cached_property
+    def _of_score(self) -> float:
+        """Registers of each score in the loop."""
+        live = live_bits(self._body, frozenset((self.chain.row, self.chain.along))) / 32
+        waiting = [op for op in self._tile_loads if _waits_in_registers(op, self.chain)]
+        several = len(waiting) if self.limits.lanes == 32 else 0
+        return _REUSED * (live + draws(self.func) * _DRAWING) + _WAITING * several
+
+    @cached_property
+    def _of_row(self) -> float:
+        """Registers of each row that is computed before the loop: turned queries."""
         if self.limits.lanes > 32:
             return 0
-        row, taken = self.chain.row, 0.0
-        for factors in self.chain.inner:
-            if not is_loaded(factors.left, factor_type(factors.reduce, factors.left, factors.right)):
-                live = live_bits(body, frozenset((row, factors.axis))) / 32
-                taken = max(taken, live * rows * self.held[factors.axis] / lanes)
-        return taken
+        left = [f for f in self.chain.inner if not is_loaded(f.left, factor_type(f.reduce, f.left, f.right))]
+        bits = [live_bits(self._body, frozenset((self.chain.row, f.axis))) * self.held[f.axis] for f in left]
+        return max(bits, default=0) / 32
 
+    @cached_property
     def computed(self) -> list[Factors]:
         """The products whose right factor no load brings as it is multiplied."""
         return [
             f for f in self.chain.products if not is_loaded(f.right, factor_type(f.reduce, f.left, f.right))
         ]
 
+    @cached_property
     def _tile_loads(self) -> list[LoadOp]:
         """What brings an element for each score: masks, biases."""
         loads = [op for op in self.func.body.block.ops if isinstance(op, LoadOp)]
         return [op for op in loads if {self.chain.row, self.chain.along} <= axes_of_exprs(op.subscripts)]
 
-    def _is_masked(self, body: Body) -> bool:
+    @cached_property
+    def _is_masked(self) -> bool:
         """Whether what becomes of a score depends on where it stands."""
-        tests = [op for op in body.ops if isinstance(op, arith.CmpiOp)]
-        return any({self.chain.row, self.chain.along} <= body.runs[op] for op in tests)
+        tests = [op for op in self._body.ops if isinstance(op, arith.CmpiOp)]
+        return any({self.chain.row, self.chain.along} <= self._body.runs[op] for op in tests)
 
 
 def _waits_in_registers(load: LoadOp, chain: Chain) -> bool:

@@ -36,6 +36,7 @@ _LOOP = 2048
 _LONGEST = 8192
 """The same, where programs are few."""
 _MOST_WARPS = 16
+"""Of a program."""
 _WARPS_OF_COSTLY = 8
 """Warps of a program among which rows of a costly function of f64 are spread."""
 _OF_FUNCTION = 3 * 32
@@ -316,7 +317,8 @@ def _bounds(func: FuncOp, held: int, lanes: int, *, column: bool, sorts: bool) -
     """The fewest and the most rows (columns) of a program, each of `held` elements."""
     fewest, most, room = (_FEWEST_COLUMNS, 64, _TILE) if column else (1, 32, _LOOP)
     if column:
-        while fewest > 1 and fewest * held * _needed_bits(func) > ROOM * lanes * _MOST_WARPS:
+        bits = held * _needed_bits(func)
+        while fewest > 1 and fewest * bits > ROOM * lanes * _MOST_WARPS:
             fewest //= 2
     if not column and registers_wanted(Body.of(func.body.block)) >= COSTLY:
         room = max(held, _WARPS_OF_COSTLY * lanes * _EACH // 2)  # lanes keep as few as `_warps` gives them
