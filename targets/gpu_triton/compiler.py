@@ -22,7 +22,7 @@ from .binary import Binary
 from .compile_errors import TritonMissing
 from .kernel import Parameter, TritonKernel, TritonUnit
 
-VERSION = "6"
+VERSION = "7"
 """Raised when binaries of older versions must not be used."""
 IMAGE, ASSEMBLY, FACTS = "kernel.bin", "kernel.asm", "facts.json"
 

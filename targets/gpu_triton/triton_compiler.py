@@ -7,15 +7,16 @@ import hashlib
 import io
 import linecache
 import tempfile
-from collections.abc import Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any, NoReturn
 
-from .architectures import architecture
+from .architectures import Architecture, architecture
 from .binary import Binary, resources_of_amdgcn, resources_of_ptxas
 from .compile_errors import AssemblerFailed, KernelRefused
 from .compiler import Job
+from .ptx import with_product_loops
 
 # The package has no type stubs.
 triton: Any = import_module("triton")
@@ -75,8 +76,9 @@ def _build(task: Job) -> Binary:
     settings = triton.knobs
     with tempfile.TemporaryDirectory(prefix="tilewright-triton-") as folder, settings.cache.scope():
         settings.cache.dir = folder
-        with settings.nvidia.scope(), contextlib.redirect_stdout(log):
+        with settings.nvidia.scope(), settings.runtime.scope(), contextlib.redirect_stdout(log):
             settings.nvidia.dump_ptxas_log = True
+            settings.runtime.add_stages_inspection_hook = _Stages(facts)
             compiled = _compile(task, log)
     assembly = compiled.asm["ptx" if facts.backend == "cuda" else "amdgcn"]
     resources = (
@@ -94,6 +96,21 @@ def _build(task: Job) -> Binary:
         registers=resources[0],
         spills=resources[1],
     )
+
+
+@dataclass(frozen=True)
+class _Stages:
+    """What Triton calls for part of a key of its cache, and then with its stages, which may be changed."""
+
+    facts: Architecture
+
+    def __call__(self, *asked: Any) -> Any:
+        if not asked:
+            return f"{__name__} {with_product_loops.__name__}", ""
+        stages: dict[str, Callable[..., Any]] = asked[1]
+        if (write := stages.get("ptx")) is not None:
+            stages["ptx"] = lambda *given: with_product_loops(write(*given), self.facts.tensor_core)
+        return None
 
 
 def _compile(task: Job, log: io.StringIO) -> Any:

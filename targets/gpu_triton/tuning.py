@@ -43,7 +43,7 @@ from .emit import emit_unit
 from .kernel import TritonKernel
 from .workers import compile_each
 
-VERSION = "2"
+VERSION = "3"
 """Raised when kept choices must not be used."""
 _FILE = "choice.json"
 _GAIN = 0.97
