@@ -4,13 +4,36 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Protocol
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What networks are drawn from."""
+
+    dtypes: tuple[str, ...]
+    batches: tuple[int, ...]
+    lengths: tuple[int, ...]
+    """Tokens of a sequence."""
+    first_widths: tuple[int, ...]
+    """Of the input's tokens."""
+    channels: tuple[int, ...]
+    """Of the input's images."""
+    sides: tuple[int, ...]
+    """Of images, square or `other_sides` wide."""
+    other_sides: tuple[int, ...]
+    widths: tuple[int, ...]
+    """Of layers."""
+    depths: tuple[int, ...]
+    """Of heads."""
 
 
 class Body(Protocol):
     """A network that is being written."""
 
     rng: random.Random
+    sizes: Sizes
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Of a value."""
@@ -52,9 +75,6 @@ _ACTIVATIONS = (
     "F.elu({}) + 1",
     "{}",
 )
-_WIDTHS = (5, 8, 16, 24, 32, 48, 64, 100, 128)
-_DEPTHS = (4, 8, 16, 20, 32, 64)
-"""Of heads."""
 
 
 def _activated(b: Body, expression: str) -> str:
@@ -70,11 +90,11 @@ def _linear(b: Body, x: str, width: int) -> str:
 
 
 def linear(b: Body, x: str) -> str:
-    return _activated(b, _linear(b, x, b.rng.choice(_WIDTHS)))
+    return _activated(b, _linear(b, x, b.rng.choice(b.sizes.widths)))
 
 
 def gated(b: Body, x: str) -> str:
-    width = b.rng.choice(_WIDTHS)
+    width = b.rng.choice(b.sizes.widths)
     if b.rng.random() < 0.5:
         both = _linear(b, x, 2 * width)
         return f"{_activated(b, f'{both}[..., :{width}]')} * {both}[..., {width}:]"
@@ -82,7 +102,7 @@ def gated(b: Body, x: str) -> str:
 
 
 def feed_forward(b: Body, x: str) -> str:
-    inner = b.let(_activated(b, _linear(b, x, b.rng.choice(_WIDTHS))))
+    inner = b.let(_activated(b, _linear(b, x, b.rng.choice(b.sizes.widths))))
     return _linear(b, inner, b.shape(x)[-1])
 
 
@@ -160,7 +180,7 @@ def attention(b: Body, x: str) -> str:
     """Of torch, or written out: over itself or other keys, of equal or grouped heads, masked or not."""
     rng = b.rng
     batch, length, _ = b.shape(x)
-    heads, depth = rng.choice((1, 2, 4)), rng.choice(_DEPTHS)
+    heads, depth = rng.choice((1, 2, 4)), rng.choice(b.sizes.depths)
     q = _turned(b, _heads(b, x, heads, depth))
     other = b.let(f"{x}[:, ::2]") if rng.random() < 0.2 else x
     groups = rng.choice((1, heads, heads, heads))
@@ -195,8 +215,9 @@ def attention(b: Body, x: str) -> str:
 def linear_attention(b: Body, x: str) -> str:
     width = b.rng.choice((8, 16, 32))
     q, k, v = (_linear(b, x, width) for _ in range(3))
-    state = b.let(f"torch.einsum('btd,bte->bde', F.elu({k}) + 1, {v})")
-    over = b.let(f"torch.einsum('btd,bd->bt', F.elu({q}) + 1, (F.elu({k}) + 1).sum(1))")
+    length = b.shape(x)[1]  # sums, squared in the gradient, would be infinite in f16
+    state = b.let(f"torch.einsum('btd,bte->bde', F.elu({k}) + 1, {v} / {length})")
+    over = b.let(f"torch.einsum('btd,bd->bt', F.elu({q}) + 1, (F.elu({k}) + 1).mean(1))")
     return f"torch.einsum('btd,bde->bte', F.elu({q}) + 1, {state}) / {over}.unsqueeze(-1)"
 
 

@@ -8,35 +8,58 @@ from math import prod
 from typing import Any
 
 import torch
-from network_blocks import IMAGES, TOKENS, Block
+from network_blocks import IMAGES, TOKENS, Block, Sizes
 from torch import Tensor
 from torch.nn import functional as F
 
-DTYPES = ("float32", "float32", "bfloat16", "bfloat16", "float16")
+SMALL = Sizes(
+    dtypes=("float32", "float32", "bfloat16", "bfloat16", "float16"),
+    batches=(1, 2, 3),
+    lengths=(1, 7, 16, 33, 64, 130),
+    first_widths=(3, 8, 20, 32, 64, 100),
+    channels=(1, 3, 8, 12, 16, 32),
+    sides=(5, 8, 13, 16),
+    other_sides=(7,),
+    widths=(5, 8, 16, 24, 32, 48, 64, 100, 128),
+    depths=(4, 8, 16, 20, 32, 64),
+)
+"""Quickly run, for numbers."""
+LARGE = Sizes(
+    dtypes=("bfloat16", "bfloat16", "float16", "float32"),
+    batches=(1, 2, 4),
+    lengths=(1, 64, 130, 197, 256),
+    first_widths=(20, 64, 100, 192, 256, 384),
+    channels=(3, 16, 32, 64, 96),
+    sides=(14, 16, 28, 32),
+    other_sides=(),
+    widths=(24, 64, 100, 128, 192, 256, 384, 512),
+    depths=(16, 32, 48, 64, 80, 96, 128, 160),
+)
+"""As models are, for what kernels take of a GPU."""
 
 
-def random_network(seed: int) -> str:
+def random_network(seed: int, sizes: Sizes = SMALL) -> str:
     """Source that defines `inputs()` and `program(...)`, which takes them and returns tensors.
 
     The first input is what goes through the network, the others are its parameters, masks and places.
     `TRAINED` says whether gradients are asked for, `DYNAMIC` whether sizes are symbols, `VALID` that eager
     runs it.
     """
-    return _Network(random.Random(seed)).text(seed)
+    return _Network(random.Random(seed), sizes).text(seed)
 
 
 class _Network:
     """Implements `Body` of network_blocks.py: runs each line as it is drawn, so that shapes are known."""
 
-    def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
+    def __init__(self, rng: random.Random, sizes: Sizes) -> None:
+        self.rng, self.sizes = rng, sizes
         self.lines: list[str] = []
         self._makers: dict[str, str] = {}
         self._space: dict[str, Any] = {"torch": torch, "F": F}
 
     def text(self, seed: int) -> str:
         rng = self.rng
-        dtype = rng.choice(DTYPES)
+        dtype = rng.choice(self.sizes.dtypes)
         trained, dynamic = rng.random() < 0.5, rng.random() < 0.2
         x = self.input(*self._first_shape())
         kept = [x]
@@ -56,15 +79,11 @@ class _Network:
         )
 
     def _first_shape(self) -> tuple[int, ...]:
-        rng = self.rng
+        rng, sizes = self.rng, self.sizes
         if rng.random() < 0.6:
-            return (
-                rng.choice((1, 2, 3)),
-                rng.choice((1, 7, 16, 33, 64, 130)),
-                rng.choice((3, 8, 20, 32, 64, 100)),
-            )
-        side = rng.choice((5, 8, 13, 16))
-        return 2, rng.choice((1, 3, 8, 12, 16, 32)), side, rng.choice((side, side, 7))
+            return rng.choice(sizes.batches), rng.choice(sizes.lengths), rng.choice(sizes.first_widths)
+        side = rng.choice(sizes.sides)
+        return 2, rng.choice(sizes.channels), side, rng.choice((side, side, *sizes.other_sides))
 
     def _block(self, x: str, kept: list[str]) -> str:
         """What follows: a block for such a tensor, perhaps added to it or to one before it."""

@@ -4,7 +4,8 @@ python test/fuzz/run.py --minutes 10 --folder build/fuzz
 
 build/fuzz/next.json            the next seed of each kind
 build/fuzz/graph-1040/          a find: module.mlir, reduced.mlir, error.txt
-build/fuzz/program-77/          program.py, error.txt; so for typed-77
+build/fuzz/program-77/          program.py, error.txt; so for the other kinds
+build/fuzz/cache                compiled code
 """
 
 from __future__ import annotations
@@ -20,13 +21,15 @@ import click
 sys.path.insert(0, str(Path(__file__).parents[2]))  # benchmarks.numerics
 
 from check_graph import Find, check_graph
+from check_kernels import check_kernels
 from check_program import check_program
 from check_typed import check_typed
 from families import random_graph
-from networks import random_network
+from networks import LARGE, random_network
 from programs import random_program
 from typed_programs import random_typed_program
 
+from benchmarks.gpu_static import TARGETS
 from tilewright.frontend.check.errors import WrongCode
 from tilewright.frontend.check.failure import Oracle
 from tilewright.frontend.reduce.reducer import Reducer, parse, readable_text
@@ -46,6 +49,10 @@ def fuzz_network(seed: int, folder: Path) -> Find | None:
     return check_program(random_network(seed), "gpu_emulated" if seed % 4 else "auto")
 
 
+def fuzz_kernels(seed: int, folder: Path) -> Find | None:
+    return check_kernels(random_network(seed, LARGE), TARGETS[seed % len(TARGETS)], folder / "cache")
+
+
 def fuzz_typed(seed: int, folder: Path) -> Find | None:
     return check_typed(random_typed_program(seed), "gpu_emulated" if seed % 5 == 4 else "auto")
 
@@ -55,6 +62,7 @@ KINDS: dict[str, Callable[[int, Path], Find | None]] = {
     "program": fuzz_program,
     "typed": fuzz_typed,
     "network": fuzz_network,
+    "kernels": fuzz_kernels,
 }
 
 

@@ -1,6 +1,7 @@
 """Tiny models of `transformers` through `backend="mlir"`, judged against eager and float64.
 
-    python test/sweep/models.py --only '^(t5|bart)$' --kinds inference-f32,training-bf16,generate
+    python test/sweep/models.py --only '^(t5|bart)$' --kinds 'inference-f32|training|generate'
+    python test/sweep/models.py --kinds training --target gpu_emulated
 
 Inference and training call each model with three pairs of sizes: two that differ, and the first again. A
 training step compares outputs, gradients and buffers, and steps an optimizer. `generate` compares tokens.
@@ -72,10 +73,10 @@ def exact_copy(model: Any) -> nn.Module:
     return exact
 
 
-def inference(case: Case, dtype: torch.dtype) -> Verdict:
+def inference(case: Case, target: str, dtype: torch.dtype) -> Verdict:
     model = built(case, dtype).eval()
     exact = exact_copy(model)
-    compiled = torch.compile(model, backend="mlir")
+    compiled = torch.compile(model, backend="mlir", options={"target": target})
     verdict = Verdict(False, "never called")
     for call in range(3):
         given = arguments(case, dtype, call)
@@ -89,9 +90,9 @@ def inference(case: Case, dtype: torch.dtype) -> Verdict:
     return verdict
 
 
-def training(case: Case, dtype: torch.dtype) -> Verdict:
+def training(case: Case, target: str, dtype: torch.dtype) -> Verdict:
     model = built(case, dtype, **case.training).train()
-    compiled = torch.compile(model, backend="mlir")
+    compiled = torch.compile(model, backend="mlir", options={"target": target})
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     verdict = Verdict(False, "never called")
     for call in range(3):
@@ -131,7 +132,7 @@ def _wide(value: Any) -> Any:
     return value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
-def generation(case: Case, kind: str) -> Verdict:
+def generation(case: Case, target: str, kind: str) -> Verdict:
     """Tokens of `generate` with the compiled `forward`, for two batches."""
     for call in range(2):
         given = arguments(case, torch.float32, call)
@@ -141,7 +142,7 @@ def generation(case: Case, kind: str) -> Verdict:
             model = built(case, torch.float32).eval()
             model.generation_config.eos_token_id = None  # all of them are as long
             if compiled:
-                model.forward = torch.compile(model.forward, backend="mlir")
+                model.forward = torch.compile(model.forward, backend="mlir", options={"target": target})
             torch.manual_seed(5)
             with torch.no_grad():
                 found.append(model.generate(**given, max_new_tokens=8, **GENERATION[kind]))
@@ -150,7 +151,7 @@ def generation(case: Case, kind: str) -> Verdict:
     return Verdict(True, "equal tokens")
 
 
-KINDS: dict[str, Callable[[Case], Verdict]] = {
+KINDS: dict[str, Callable[[Case, str], Verdict]] = {
     **{f"inference-{name}": partial(inference, dtype=dtype) for name, dtype in DTYPES.items()},
     **{f"training-{name}": partial(training, dtype=dtype) for name, dtype in DTYPES.items()},
     **{f"generate-{name}": partial(generation, kind=name) for name in GENERATION},
@@ -162,6 +163,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", default="", help="regular expression over names of models")
     parser.add_argument("--kinds", default="", help="regular expression: " + ", ".join(KINDS))
+    parser.add_argument("--target", default="auto", help="auto, or gpu_emulated")
     parser.add_argument("--traceback", action="store_true", help="of what raises")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -177,7 +179,7 @@ def main() -> int:
             torch._dynamo.reset()
             start = time.process_time()
             try:
-                verdict = run(case)
+                verdict = run(case, args.target)
                 status = "ok" if verdict else "wrong"
                 line = "" if verdict else verdict.why
             except Exception as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 from math import inf, nan
 from pathlib import Path
@@ -15,14 +16,16 @@ from torch.nn import functional
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
 import check_graph as graphs
+from check_kernels import check_kernels
 from check_program import check_program, no_worse
 from check_typed import check_typed
 from families import random_graph
-from networks import random_network
+from networks import LARGE, random_network
 from programs import random_program
 from statements import KINDS, filled
 from typed_programs import random_typed_program
 
+from benchmarks import gpu_static
 from tilewright.dialects.tw.dialect import TW
 from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.frontend.reduce.reducer import parse
@@ -43,6 +46,15 @@ def test_a_seed_gives_the_same_graph_and_program() -> None:
 def test_networks_agree(seed: int, target: str) -> None:
     find = check_program(random_network(seed), target)
     assert find is None, find.message
+
+
+def test_kernels_of_networks_are_compiled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = random_network(17, LARGE)
+    assert check_kernels(text, "sm_90", tmp_path) is None
+    monkeypatch.setattr(gpu_static, "faults_of", lambda *of: ("spills 8",))
+    find = check_kernels(text, "sm_90", tmp_path)
+    assert find is not None
+    assert re.match(r"@\w+ for sm_90: spills 8 \(\d+ registers\)", find.message)
 
 
 @pytest.mark.parametrize(("valid", "found"), [(True, "Refused"), (False, None)], ids=str)
