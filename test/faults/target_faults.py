@@ -273,4 +273,11 @@ FAULTS = (
         "while binary.shared > binary.facts.shared_per_block and fitting.stages > 2:",
         "a kernel takes more shared memory than a launch can give it",
     ),
+    Fault(
+        "loops-written-out",
+        _G + "ptx.py",
+        "if any(head < inside < at for inside in products):",
+        "if any(head < inside < at for inside in products[1:]):",
+        "ptxas writes a loop with one product out",
+    ),
 )

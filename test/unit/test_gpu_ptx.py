@@ -35,13 +35,19 @@ WGMMA = "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {%r1}, %rd1, %rd2
 MMA = "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%r1}, {%r2}, {%r3}, {%r1};"
 
 
-@pytest.mark.parametrize(("target", "product"), [("sm_80", MMA), ("sm_90", WGMMA), ("sm_90", MMA)])
+@pytest.mark.parametrize(
+    ("target", "product"),
+    [("sm_80", MMA), ("sm_90", WGMMA), ("sm_90", MMA)],
+    ids=["mma", "wgmma", "few_rows"],
+)
 def test_loops_around_products_are_kept(target: str, product: str) -> None:
     made = with_product_loops(text(product, after=product), architecture(target).tensor_core)
     assert made == text(product, after=product, kept=True)
 
 
-@pytest.mark.parametrize("what", ["fma.rn.f32 %r1, %r2, %r3, %r1;", "ld.global.v4.b32 {%r1}, [%rd1];"])
+@pytest.mark.parametrize(
+    "what", ["fma.rn.f32 %r1, %r2, %r3, %r1;", "ld.global.v4.b32 {%r1}, [%rd1];"], ids=["sum", "load"]
+)
 def test_other_loops_are_ptxas_own_matter(what: str) -> None:
     """Several loads at a time are faster."""
     assert with_product_loops(text(what), architecture("sm_90").tensor_core) == text(what)
