@@ -47,6 +47,20 @@ class Binary:
         return self.facts.occupancy(self.registers, self.shared, self.warps)
 
     @property
+    def described(self) -> str:
+        """What it takes of a multiprocessor, and what did not fit."""
+        parts = [
+            f"{self.registers} registers",
+            f"{self.shared} bytes of shared memory",
+            f"occupancy {self.occupancy:.2f}",
+        ]
+        if self.spills:
+            parts.append(f"spills {self.spills}")
+        if self.stages_left_out:
+            parts.append(f"{self.stages_left_out} stages less than scheduled, which had no room")
+        return ", ".join(parts)
+
+    @property
     def wide_loads(self) -> int:
         """Instructions that read 128 bits or more per lane."""
         return len(re.findall(self.facts.wide_load, self.assembly))

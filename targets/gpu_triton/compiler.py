@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -22,6 +23,7 @@ from .binary import Binary
 from .compile_errors import TritonMissing
 from .kernel import Parameter, TritonKernel, TritonUnit
 
+LOGGER = logging.getLogger("tilewright.kernels")
 VERSION = "7"
 """Raised when binaries of older versions must not be used."""
 IMAGE, ASSEMBLY, FACTS = "kernel.bin", "kernel.asm", "facts.json"
@@ -170,13 +172,19 @@ def compile_unit(
     options: Mapping[str, str | int | bool] | None = None,
     assembler: str = "",
 ) -> dict[str, Binary]:
-    """All kernels by name; what the store lacks is compiled by so many processes, or by this one."""
+    """All kernels by name; what the store lacks is compiled by so many processes, or by this one.
+
+    `tilewright.kernels` logs at level INFO what each takes of the architecture.
+    """
     jobs = {kernel.name: job(unit.text, kernel, target, options, assembler) for kernel in unit.kernels}
     found = {name: stored(task, cache_dir) for name, task in jobs.items()}
     missing = [jobs[name] for name, binary in found.items() if binary is None]
     if workers > 0 and len(missing) > 1 and triton_version():
         _in_workers(missing, cache_dir, min(workers, len(missing)))
-    return {name: found[name] or compile_job(task, cache_dir) for name, task in jobs.items()}
+    binaries = {name: found[name] or compile_job(task, cache_dir) for name, task in jobs.items()}
+    for name, binary in binaries.items():
+        LOGGER.info("%s for %s: %s", name, target, binary.described)
+    return binaries
 
 
 def _in_workers(jobs: Sequence[Job], cache_dir: Path, workers: int) -> None:

@@ -263,6 +263,16 @@ def test_options_reach_the_backend(tmp_path: Path) -> None:
     assert tight.spills > 0
 
 
+def test_logs_say_what_kernels_take(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level("INFO", "tilewright.kernels"):
+        compile_unit(BOTH, "sm_80", cache_dir=tmp_path)
+        compile_unit(BOTH, "sm_80", cache_dir=tmp_path, options={"maxnreg": 64})
+    said = [record.getMessage() for record in caplog.records]
+    assert [text.partition(" for sm_80: ")[0] for text in said] == ["copy", "product"] * 2
+    assert all(re.search(r"\d+ registers, \d+ bytes of shared memory, occupancy [01]\.\d\d", t) for t in said)
+    assert ["spills" in text for text in said] == [False, False, False, True]
+
+
 ROOM: dict[str, tuple[str, dict[str, Any], dict[int, int], list[int], int]] = {
     "at_once": ("sm_90", {}, {4: 0}, [4], 0),
     "fewer_programs": ("sm_90", {}, {4: 8, 3: 8, 2: 0}, [4, 3, 2], 0),
@@ -321,6 +331,7 @@ def test_what_takes_too_much_shared_memory_gets_fewer_stages(
     monkeypatch.setattr(triton_compiler, "_build", build)
     binary = triton_compiler.build(task)
     assert (binary.shared, binary.stages_left_out) == (230_000, first - 1)
+    assert (f"{first - 1} stages less than scheduled" in binary.described) == (first > 1)
     assert asked == tried
 
 
