@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from xdsl.dialects.builtin import f32
+from xdsl.dialects.builtin import f32, f64
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import Expr, as_expr, product
@@ -41,13 +41,18 @@ def _number(value: Any) -> Any:
 
 
 def _range(b: Builder, start: Any, step: Any) -> SSAValue:
-    """`start + i * step`; fractions are computed in the result type, as torch does on CPUs."""
+    """`start + i * step`, in f64 for f64, else in f32.
+
+    For integers torch drops what is behind the points of both before it counts.
+    """
     start, step = _number(start), _number(step)
+    if not is_float(b.element):
+        start, step = (int(n) if isinstance(n, float) else n for n in (start, step))
     if isinstance(start, int | Expr) and isinstance(step, int | Expr):
         return b.emit(IotaOp(b.element, b.sizes, 0, start, step))
     if isinstance(start, FloatScalar) or isinstance(step, FloatScalar):
         raise Unsupported("arange with symbolic floats")
-    work = b.element if is_float(b.element) else f32
+    work = f64 if b.element == f64 else f32
     count = b.emit(IotaOp(work, b.sizes))
     scaled = b.emit(MulOp(count, b.operand(step, work, b.sizes)))
     return b.cast(b.emit(AddOp(scaled, b.operand(start, work, b.sizes))), b.element)

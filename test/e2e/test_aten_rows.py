@@ -128,6 +128,31 @@ def test_row_without_decompositions(name: str) -> None:
     compare(interpret(graph.module, [X.clone()], torch), [ROWS[name](X)], name)
 
 
+RANGES = [(0.1, -7.9, -4.0), (2.7, 10.2, 2.2), (-3.5, 4), (0.5, 700, 1.7)]
+
+
+def _ranges(dtype: torch.dtype) -> list[Tensor]:
+    """Of each bounds; something else is computed as well, or there was no graph."""
+    got, record = compiled(lambda x: [x + 1, *(torch.arange(*bounds, dtype=dtype) for bounds in RANGES)], X)
+    assert native(record) == []
+    return got[1:]
+
+
+@pytest.mark.parametrize("dtype", [torch.int64, torch.int16, torch.uint8], ids=str)
+def test_integers_count_without_fractions(dtype: torch.dtype) -> None:
+    """`arange(0.1, -7.9, -4.0)` is 0, -4: not -3, which 0.1 - 4.0 becomes."""
+    compare(_ranges(dtype), [torch.arange(*bounds, dtype=dtype) for bounds in RANGES], str(dtype))
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+def test_halves_count_in_f32(dtype: torch.dtype) -> None:
+    """A step that was rounded to a half would be off by more, the more steps there are."""
+    for bounds, found in zip(RANGES, _ranges(dtype), strict=True):
+        exact = torch.arange(*bounds, dtype=torch.float64)
+        one_off = torch.nextafter(exact.to(dtype), torch.tensor(float("inf"), dtype=dtype)) - exact.to(dtype)
+        assert ((found.double() - exact).abs() <= 0.51 * one_off.double()).all(), bounds
+
+
 def _drawn(function: Function) -> tuple[Tensor, ...]:
     torch.manual_seed(5)
     got, record = compiled(function)

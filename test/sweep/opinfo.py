@@ -249,6 +249,8 @@ def main() -> int:
     parser.add_argument("--samples", type=int, default=6, help="samples of each operator and dtype")
     parser.add_argument("--json", type=Path, help="also write every finding there, one per line")
     args = parser.parse_args()
+    if unknown := set(args.dtypes.split(",")) - set(DTYPES):
+        parser.error(f"--dtypes: no {', '.join(sorted(unknown))} among {', '.join(DTYPES)}")
     warnings.filterwarnings("ignore")
     for name in ("torch._dynamo", "tilewright"):  # what they say is in the findings
         logging.getLogger(name).setLevel(logging.CRITICAL)
