@@ -83,7 +83,7 @@ def inference(case: Case, target: str, dtype: torch.dtype) -> Verdict:
         with torch.no_grad():
             got, want = tensors(compiled(**given)), tensors(model(**given))
             with Widen():
-                truth = tensors(exact(**tree_map(_wide, given)))
+                truth = tensors(exact(**tree_map(wide, given)))
         verdict = judge(got, want, truth)
         if not verdict:
             return Verdict(False, f"call {call}: {verdict.why}")
@@ -98,10 +98,10 @@ def training(case: Case, target: str, dtype: torch.dtype) -> Verdict:
     for call in range(3):
         given = arguments(case, dtype, call)
         eager, exact = copy.deepcopy(model), exact_copy(model)
-        want = _step(eager, eager, given)
+        want = step(eager, eager, given)
         with Widen():
-            truth = _step(exact, exact, tree_map(_wide, given))
-        got = _step(model, compiled, given)
+            truth = step(exact, exact, tree_map(wide, given))
+        got = step(model, compiled, given)
         names = [k for k, _ in model.named_parameters()] + [k for k, _ in model.named_buffers()]
         count = len(want) - len(names)
         for i, three in enumerate(zip(got, want, truth, strict=True)):
@@ -113,7 +113,7 @@ def training(case: Case, target: str, dtype: torch.dtype) -> Verdict:
     return verdict
 
 
-def _step(model: nn.Module, run: Callable[..., Any], given: Arguments) -> list[Tensor]:
+def step(model: nn.Module, run: Callable[..., Any], given: Arguments) -> list[Tensor]:
     """Outputs, gradients and buffers: of a loss that depends on every element of the outputs differently."""
     model.zero_grad()
     outputs = tensors(run(**given))
@@ -123,12 +123,12 @@ def _step(model: nn.Module, run: Callable[..., Any], given: Arguments) -> list[T
         if x.requires_grad
     ]
     torch.stack(losses).sum().backward()
-    none = torch.zeros(())  # what reaches no loss has a zero gradient compiled, and none in eager
-    gradients = [none if p.grad is None or not p.grad.any() else p.grad for p in model.parameters()]
+    # what reaches no loss has a gradient of zeros compiled, and none in eager
+    gradients = [torch.zeros_like(p) if p.grad is None else p.grad for p in model.parameters()]
     return [*(x.detach() for x in outputs), *gradients, *(b.clone() for b in model.buffers())]
 
 
-def _wide(value: Any) -> Any:
+def wide(value: Any) -> Any:
     return value.double() if isinstance(value, Tensor) and value.is_floating_point() else value
 
 
