@@ -37,6 +37,8 @@ LAYERS = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_lay
 HEADS = ("num_attention_heads", "num_heads", "n_head", "n_heads")
 HEADS_OF_PARTS = ("encoder_attention_heads", "decoder_attention_heads")
 DROPPED = ("dropout", "hidden_dropout_prob", "resid_pdrop", "embd_pdrop", "attn_pdrop")
+DRAWN = ("p", "dropout", "attention_dropout", "activation_dropout", "drop_prob", "layerdrop")
+"""What modules call the share of what they drop."""
 SMALL: dict[str, Any] = {
     **dict.fromkeys(WIDTHS, 64),
     **dict.fromkeys(INNER, 96),
@@ -70,7 +72,7 @@ def configuration(kind: str) -> Any:
 
 
 def built(kind: str, dtype: torch.dtype) -> nn.Module:
-    """The model, in training mode, without dropout; raises what `transformers` raises, or ValueError."""
+    """The model, training, but nothing is dropped; raises what `transformers` raises, or ValueError."""
     config = configuration(kind)
     with torch.device("meta"):
         count = sum(p.numel() for p in AutoModel.from_config(config).parameters())
@@ -81,8 +83,9 @@ def built(kind: str, dtype: torch.dtype) -> nn.Module:
     for parameter in model.parameters():  # several start as zeros or ones, which hide what they do
         parameter.data.add_(torch.randn_like(parameter), alpha=0.02)
     for module in model.modules():
-        if isinstance(module, nn.Dropout):
-            module.p = 0.0
+        for name in DRAWN:
+            if isinstance(getattr(module, name, None), float):
+                setattr(module, name, 0.0)
     return model.to(dtype).train()
 
 
