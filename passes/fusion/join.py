@@ -50,9 +50,8 @@ class Frame:
         if store is None or len(places) != 1 or any(len(load.operands) > 1 for load in loads):
             return _ELSEWHERE
         (place,) = places
-        for expr, size in zip(place, sizes_of(value), strict=True):
-            if prod((reader.space[a] for a in sorted(axes_of_exprs([expr]))), start=as_expr(1)) != size:
-                return "only a part of it is read"
+        if any(_count(expr, reader.space) != n for expr, n in zip(place, sizes_of(value), strict=True)):
+            return "only a part of it is read"
         made = [e.substitute(self.at[producer]) for e in store.subscripts]
         found = solve_axes(place, made, reader.space)
         return "its load cannot be inverted" if found is None else self._place(reader, found)
@@ -68,6 +67,11 @@ class Frame:
             return False
         made = self._simplified(e.substitute(self.at[_kernel(value)]) for e in store.subscripts)
         return self._read(value, reader) == {made}
+
+    def makes_all(self, kernel: KernelOp) -> bool:
+        """Whether it runs at all its places, not only where a reader wants what it makes."""
+        at = self.at[kernel]
+        return all(_count(at[Var("d", a)], self.space) == size for a, size in enumerate(kernel.space))
 
     def _read(self, value: OpResult, reader: KernelOp) -> set[Exprs]:
         """Where `reader` reads `value`; an empty one stands for a gather, or a mask."""
@@ -102,8 +106,10 @@ def join(kernels: Sequence[KernelOp], kept: Sequence[SSAValue], frame: Frame) ->
     Its results are `kept`, its axes those of the frame along which any of them runs. What they read of each
     other is a scalar of its body.
     """
-    inside = set(kernels)
+    inside, stored = set(kernels), set(kept)
     for kernel in kernels:
+        if not stored.isdisjoint(kernel.results) and not frame.makes_all(kernel):
+            return "all of it is stored, and only a part of it is read here"
         for value in kernel.operands:
             if isinstance(value, OpResult) and value.op in inside and not frame.agrees(value, kernel):
                 return _ELSEWHERE
@@ -159,6 +165,11 @@ def _place(
         rename_axes([copy], {a: (axis,) for a, axis in plain.items() if axis is not None})
     made.body.block.add_op(copy)
     values |= zip(op.results, copy.results, strict=True)
+
+
+def _count(expr: Expr, space: Sequence[Expr]) -> Expr:
+    """How many places an expression of axes names, each of them once."""
+    return prod((space[a] for a in sorted(axes_of_exprs([expr]))), start=as_expr(1))
 
 
 def _loads(value: SSAValue, reader: KernelOp) -> list[LoadOp]:

@@ -53,6 +53,16 @@ def transposed(x: Tensor, v: Tensor, y: Tensor, w: Tensor) -> Tensor:
     return x.transpose(-1, -2) @ v + (w.transpose(-1, -2) @ y.transpose(-1, -2)).transpose(-1, -2)
 
 
+def to_first_rows(x: Tensor, v: Tensor, y: Tensor, w: Tensor) -> Tensor:
+    return y @ w + (x @ v)[: y.shape[0]]
+
+
+def to_first_rows_and_kept(x: Tensor, v: Tensor, y: Tensor, w: Tensor) -> tuple[Tensor, Tensor]:
+    """All rows of the product are stored, which the kernel of the sum does not have."""
+    a = x @ v
+    return y @ w + a[: y.shape[0]], a
+
+
 CASES: dict[str, tuple[Callable[..., object], tuple[Shape, ...], int]] = {
     "added": (added, ((64, 32), (32, 48), (64, 32), (32, 48)), 1),
     "other depths, odd": (added, ((37, 19), (19, 41), (37, 70), (70, 41)), 1),
@@ -60,6 +70,8 @@ CASES: dict[str, tuple[Callable[..., object], tuple[Shape, ...], int]] = {
     "three": (three_and_more, ((50, 17), (17, 33), (50, 40), (40, 33), (50, 16), (16, 33), (50, 33)), 1),
     "gated": (gated, ((65, 24), (24, 72), (24, 72)), 1),
     "gated, kept": (gated_and_kept, ((65, 24), (24, 72), (24, 72)), 1),
+    "first rows": (to_first_rows, ((64, 16), (16, 48), (32, 32), (32, 48)), 1),
+    "first rows, kept": (to_first_rows_and_kept, ((64, 16), (16, 48), (32, 32), (32, 48)), 2),
     "difference": (difference, ((33, 20), (20, 36), (33, 16), (16, 36)), 1),
     "summed": (summed, ((192, 40), (40, 33), (192, 24), (24, 33)), 2),
     "transposed": (transposed, ((24, 64), (24, 48), (64, 32), (32, 48)), 1),

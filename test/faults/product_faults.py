@@ -168,4 +168,11 @@ FAULTS = (
         "if False:",
         "a product is stored once for each element that its result is combined with",
     ),
+    Fault(
+        "part-stored",
+        "passes/fusion/join.py",
+        "if not stored.isdisjoint(kernel.results) and not frame.makes_all(kernel):",
+        "if stored.isdisjoint(kernel.results) and not frame.makes_all(kernel):",
+        "of a product that others read, a joined kernel stores the rows that it reads itself",
+    ),
 )

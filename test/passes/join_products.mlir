@@ -146,3 +146,32 @@ func.func @five(%x: tensor<64x32xbf16>, %w: tensor<5x32x48xbf16>) -> tensor<64x4
   %a4 = tw.add %a3, %p4 : tensor<64x48xbf16>
   func.return %a4 : tensor<64x48xbf16>
 }
+
+// -----
+
+// The first rows alone are read, and made in the rows of the reader.
+// CHECK-LABEL: @of_first_rows
+// CHECK:       tk.kernel [32, 48, 32, 16] ins(%x, %v, %y, %w
+// CHECK-NOT:   tk.kernel
+func.func @of_first_rows(%x: tensor<64x16xbf16>, %v: tensor<16x48xbf16>, %y: tensor<32x32xbf16>, %w: tensor<32x48xbf16>) -> tensor<32x48xbf16> {
+  %a = tw.matmul %x, %v : (tensor<64x16xbf16>, tensor<16x48xbf16>) -> tensor<64x48xbf16>
+  %h = tw.slice %a starts "0, 0" steps "1, 1" : tensor<64x48xbf16> -> tensor<32x48xbf16>
+  %b = tw.matmul %y, %w : (tensor<32x32xbf16>, tensor<32x48xbf16>) -> tensor<32x48xbf16>
+  %s = tw.add %b, %h : tensor<32x48xbf16>
+  func.return %s : tensor<32x48xbf16>
+}
+
+// -----
+
+// Others read all rows, of which the reader's tiles would store the first ones.
+// CHECK-LABEL: @of_first_rows_kept
+// CHECK-COUNT-2: tk.kernel
+// CHECK-NOT:     tk.kernel
+// REMARK: not one kernel with a product that it reads: all of it is stored, and only a part of it is read here
+func.func @of_first_rows_kept(%x: tensor<64x16xbf16>, %v: tensor<16x48xbf16>, %y: tensor<32x32xbf16>, %w: tensor<32x48xbf16>) -> (tensor<32x48xbf16>, tensor<64x48xbf16>) {
+  %a = tw.matmul %x, %v : (tensor<64x16xbf16>, tensor<16x48xbf16>) -> tensor<64x48xbf16>
+  %h = tw.slice %a starts "0, 0" steps "1, 1" : tensor<64x48xbf16> -> tensor<32x48xbf16>
+  %b = tw.matmul %y, %w : (tensor<32x32xbf16>, tensor<32x48xbf16>) -> tensor<32x48xbf16>
+  %s = tw.add %b, %h : tensor<32x48xbf16>
+  func.return %s, %a : tensor<32x48xbf16>, tensor<64x48xbf16>
+}
