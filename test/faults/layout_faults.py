@@ -204,13 +204,6 @@ FAULTS = (
         "kernels are fused although a third one stands between them: a use before its definition",
     ),
     Fault(
-        "recompute-a-part",
-        _F + "join.py",
-        '                return "only a part of it is read"\n',
-        "                pass\n",
-        "a product of a part of the columns makes its kernel compute all of them",
-    ),
-    Fault(
         "fuse-other-axes",
         _F + "match.py",
         "        if moved_p != of_c.reduced:\n",
