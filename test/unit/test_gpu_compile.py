@@ -105,20 +105,6 @@ def test_copies_are_wide_and_products_use_tensor_cores(target: str, tmp_path: Pa
     assert binaries["copy"].tensor_core == 0
 
 
-@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
-def test_loops_of_products_stay_loops(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of eight steps; ptxas writes them out where it may. Triton's hooks are as they were."""
-    from tilewright.targets.gpu_triton import triton_compiler
-
-    kept = compile_kernel(BOTH.text, BOTH.kernels[1], target, cache_dir=tmp_path / "kept")
-    assert len(re.findall("nounroll", kept.assembly)) == 1
-    assert triton_compiler.triton.knobs.runtime.add_stages_inspection_hook is None
-    monkeypatch.setattr(triton_compiler, "with_product_loops", lambda text, product: text)
-    written_out = compile_kernel(BOTH.text, BOTH.kernels[1], target, cache_dir=tmp_path / "out")
-    assert "nounroll" not in written_out.assembly
-    assert len(kept.image) < 0.8 * len(written_out.image)
-
-
 @pytest.mark.parametrize("target", ALL_TARGETS)
 def test_products_are_rounded_before_they_are_added(target: str, tmp_path: Path) -> None:
     """Of `x * x - y * y` a fused multiply-add would leave a rounding error where x is y."""

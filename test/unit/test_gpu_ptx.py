@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
+from test_gpu_compile import BOTH
 
 from tilewright.targets.gpu_triton.architectures import architecture
+from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
 from tilewright.targets.gpu_triton.ptx import with_product_loops
 
 KEPT = '\t.pragma "nounroll";\n'
@@ -51,3 +56,18 @@ def test_loops_around_products_are_kept(target: str, product: str) -> None:
 def test_other_loops_are_ptxas_own_matter(what: str) -> None:
     """Several loads at a time are faster."""
     assert with_product_loops(text(what), architecture("sm_90").tensor_core) == text(what)
+
+
+@pytest.mark.skipif(not triton_version(), reason="triton is not installed")
+@pytest.mark.parametrize("target", ["sm_80", "sm_90"])
+def test_loops_of_products_stay_loops(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of eight steps; ptxas writes them out where it may. Triton's hooks are as they were."""
+    from tilewright.targets.gpu_triton import triton_compiler
+
+    kept = compile_kernel(BOTH.text, BOTH.kernels[1], target, cache_dir=tmp_path / "kept")
+    assert len(re.findall("nounroll", kept.assembly)) == 1
+    assert triton_compiler.triton.knobs.runtime.add_stages_inspection_hook is None
+    monkeypatch.setattr(triton_compiler, "with_product_loops", lambda text, product: text)
+    written_out = compile_kernel(BOTH.text, BOTH.kernels[1], target, cache_dir=tmp_path / "out")
+    assert "nounroll" not in written_out.assembly
+    assert len(kept.image) < 0.8 * len(written_out.image)
