@@ -1,7 +1,7 @@
 """Every kind of model that `transformers` makes from a small configuration: one step, by the float64 rule.
 
-    python test/sweep/families.py --target gpu_emulated --dtype bf16
-    python test/sweep/families.py --only '^(bert|gpt2)$'
+    python test/sweep/model_kinds.py --target gpu_emulated --dtype bf16
+    python test/sweep/model_kinds.py --only '^(bert|gpt2)$'
 
 Outputs, gradients and buffers are compared. A kind that the configuration does not fit is not built, and says
 why; each has a process of its own. Exits with 1 where something is wrong or raised.
