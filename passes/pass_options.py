@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING
 from difflib import get_close_matches
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from xdsl.passes import ModulePass
 from xdsl.utils.arg_spec import ArgSpec
@@ -26,7 +26,7 @@ def pass_from_spec(cls: type[ModulePass], spec: ArgSpec) -> ModulePass:
             raise _refused(cls, name, _unknown(name, options))
         found = _converted(value, hints[name])
         if found is MISSING:
-            raise _refused(cls, name, f"{_written(value)} is no {type_name(hints[name])}")
+            raise _refused(cls, name, f"{_written(value)} is {_not_of(hints[name])}")
         values[name] = found
     for name, option in options.items():
         if name not in values and option.default is MISSING and option.default_factory is MISSING:
@@ -50,8 +50,16 @@ def usage(cls: type[ModulePass]) -> str:
 
 
 def type_name(hint: Any) -> str:
-    """How the type of an option is written."""
+    """How the type of an option is written: the values, where it takes no others."""
+    if get_origin(hint) is Literal:
+        return "|".join(map(str, get_args(hint)))
     return hint.__name__ if isinstance(hint, type) and get_origin(hint) is None else str(hint)
+
+
+def _not_of(hint: Any) -> str:
+    if get_origin(hint) is Literal:
+        return f"none of {', '.join(map(str, get_args(hint)))}"
+    return f"no {type_name(hint)}"
 
 
 def _converted(value: Sequence[Any], hint: Any) -> Any:

@@ -21,6 +21,7 @@ from tilewright.dialects.tk.transpose import TransposeOp
 
 from ..rewrite import carry_location, may_rewrite
 from ..schedule.roles import contiguous_axis
+from ..schedule.tiles.limits import Units
 
 
 @dataclass(frozen=True)
@@ -38,17 +39,17 @@ class ShareTurnedLoadsPass(ModulePass):
         %2 = tk.mma %0, %r, %1 precision "ieee" : ...
         %5 = tk.mma %4, %s, %3 precision "ieee" : ...
 
-    So it is in gradients of attention. Where matrix units read shared memory, either way round (`of_groups`),
-    it has room for one more step then. The load that stays is the one whose neighbours lie side by side.
-    Runs after `apply-schedule`.
+    So it is in gradients of attention. Where matrix units of a `group` of warps read shared memory, either
+    way round, it has room for one more step then. The load that stays is the one whose neighbours lie side
+    by side. Runs after `apply-schedule`.
     """
 
     name = "share-turned-loads"
 
-    of_groups: bool = False
+    units: Units = "warp"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if not self.of_groups:
+        if self.units != "group":
             return
         for block in {id(load.parent): load.parent for load in op.walk() if _is_factor(load)}.values():
             assert block is not None

@@ -1,6 +1,7 @@
 """convert-tw-to-tk: every computing tensor op becomes a kernel of its own."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -15,7 +16,7 @@ from ..rewrite import may_rewrite, take_results
 from .literal_operands import is_data, keep_as_data
 from .lower_attention import attention_kernel, fills_lanes
 from .lower_concat import concat_becomes_kernel, lower_concat
-from .lower_products import lower_matmul, products_of
+from .lower_products import Products, lower_matmul, products_of
 from .lower_scatter import SCATTERS, combines_at_once, lower_scatter, scatter_becomes_kernel
 from .lowerings import Lowering, lowering_of
 
@@ -50,10 +51,10 @@ class ConvertTwToTkPass(ModulePass):
 
     name = "convert-tw-to-tk"
 
-    products: str = "none"
+    products: Products = "none"
     concats: bool = False
-    scatters: str = "none"
-    attention: str = "none"
+    scatters: Literal["none", "any", "all"] = "none"
+    attention: Literal["none", "rows"] = "none"
     deterministic: bool = False
     halves: tuple[str, ...] = ()
 

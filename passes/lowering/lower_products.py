@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Literal
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f16, f32, f64, i8
@@ -20,7 +21,7 @@ from tilewright.dialects.types import compute_type, element_type_of, is_half, si
 
 from ..kernels.kernel_builder import KernelBuilder
 
-CHOICES = ("none", "vectors", "half", "all")
+Products = Literal["none", "vectors", "half", "all"]
 """Which matrix products become kernels: none; those of a matrix and a vector, of f32 and f64; also those of
 bf16 and f16 and what is narrower; of f32 too."""
 LARGEST_MATRIX = 1 << 20
@@ -28,7 +29,7 @@ LARGEST_MATRIX = 1 << 20
 VIEWS = (BroadcastOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp)
 
 
-def products_of(ops: Iterable[Operation], choice: str) -> dict[Operation, Attribute]:
+def products_of(ops: Iterable[Operation], choice: Products) -> dict[Operation, Attribute]:
     """The products that kernels of ours are to do, each with the type that its factors have.
 
     That is a half also where both factors were widened, as in `q.float() @ k.float().T`: such products are

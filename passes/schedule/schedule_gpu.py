@@ -28,7 +28,7 @@ from .roles import Group, groups_of, matrix_products
 from .tiles.chain_blocks import chain_blocks
 from .tiles.group_kinds import Kind, kind_of
 from .tiles.lanes import elements_of_lane, filled_warps
-from .tiles.limits import Limits
+from .tiles.limits import Limits, Units
 from .tiles.product_blocks import product_blocks
 from .tiles.row_blocks import row_blocks
 from .tiles.shared_factors import mark_shared
@@ -61,10 +61,10 @@ class ScheduleGpuPass(ModulePass):
     `flatten-axes` before: blocks along short axes waste lanes. `tf32` lets products of f32 round
     their factors; `lanes` is how many threads a warp has, each of which moves 16 bytes at once, `shared`
     how many KiB of shared memory a program may have, `cores` how many multiprocessors there are to fill;
-    `from_shared` says that matrix units read factors from shared memory: else `tk.shared` marks products of
-    which a factor costs much, so that not each warp computes all that it multiplies. `sums_apart` says that
-    they keep sums in memory of their own. With `descriptors` a product of large blocks and a long sum loads
-    its factors by tensor descriptor, where all can be: `tk.descriptors` has the numbers of those arguments.
+    `units` says whose the matrix units are. Those of a `warp` take factors from its registers: `tk.shared`
+    marks products of which a factor costs much, so that not each warp computes all that it multiplies. With
+    `descriptors` a product of large blocks and a long sum loads its factors by tensor descriptor, where all
+    can be: `tk.descriptors` has the numbers of those arguments.
     `candidates` names other choices in `tk.candidates`, the one that was taken first: who can compile or
     time them puts the best one in its place.
     """
@@ -75,8 +75,7 @@ class ScheduleGpuPass(ModulePass):
     shared: int = 96
     cores: int = 132
     descriptors: bool = False
-    from_shared: bool = False
-    sums_apart: bool = False
+    units: Units = "warp"
     lanes: int = 32
     candidates: bool = False
 
@@ -88,8 +87,7 @@ class ScheduleGpuPass(ModulePass):
             self.shared,
             self.cores,
             self.descriptors,
-            self.from_shared,
-            self.sums_apart,
+            self.units,
             self.lanes,
         )
 

@@ -10,6 +10,7 @@ from .compile_errors import UnknownArchitecture
 
 if TYPE_CHECKING:
     from tilewright.passes.manager import Fact
+    from tilewright.passes.schedule.tiles.limits import Units
 
 _K = 1024
 _FIRST_TO_ADD_BF16 = 90
@@ -41,10 +42,8 @@ class Architecture:
     """Multiprocessors of the largest device, for those that are not there to be asked."""
     tensor_core: str
     """Regular expression of the instructions that multiply blocks."""
-    from_shared: bool
-    """They read factors from shared memory, so that registers hold nothing but sums."""
-    sums_apart: bool
-    """They keep sums in memory of their own, not in registers."""
+    units: Units
+    """Whose they are, which says where factors and sums lie."""
     float8: tuple[str, ...]
     """The 8-bit floats that they take; those of i8 all do."""
     halves: tuple[str, ...]
@@ -74,9 +73,7 @@ class Architecture:
             "cores": self.cores,
             "descriptors": self.descriptors,
             "channels_last": self.channels_last,
-            "from_shared": self.from_shared,
-            "sums_apart": self.sums_apart,
-            "of_groups": self.from_shared and not self.sums_apart,
+            "units": self.units,
             "float8": self.float8,
             "halves": self.halves,
         }
@@ -99,7 +96,12 @@ class Architecture:
         return self.programs(registers, shared, warps) * warps * self.warp / self.threads_per_core
 
 
-_WGMMA, _TCGEN05 = r"wgmma\.mma_async", r"tcgen05\.mma"
+_PRODUCTS: Mapping[Units, tuple[str, ...]] = {
+    "warp": (),
+    "group": (r"wgmma\.mma_async",),
+    "core": (r"tcgen05\.mma",),
+}
+"""Instructions that CUDA's matrix units of each kind have besides those of a warp."""
 _CUDA_LOAD = (
     r"ld\.global[\w.:]*\.(?:v4\.[bfus]32|v2\.[bfus]64|v8\.[bfus]32|v4\.[bfus]64)"
     r"|cp\.async\.c[ag]\.shared\.global[\w.:]*\s*\[[^\]]*\],\s*\[[^\]]*\],\s*0x10|cp\.async\.bulk"
@@ -111,9 +113,9 @@ _CUDA_STORE = (
 
 
 def _cuda(
-    arch: int, *, block: int, core: int, threads: int, blocks: int, cores: int, shared_product: str = ""
+    arch: int, *, block: int, core: int, threads: int, blocks: int, cores: int, units: Units = "warp"
 ) -> Architecture:
-    """`shared_product` are the instructions that multiply blocks in shared memory, where there are any."""
+    """`block` and `core` are KiB of shared memory, `threads` and `blocks` what is resident on a core."""
     return Architecture(
         name=f"sm_{arch}",
         backend="cuda",
@@ -127,9 +129,8 @@ def _cuda(
         threads_per_core=threads,
         blocks_per_core=blocks,
         cores=cores,
-        tensor_core="|".join(filter(None, (shared_product, r"\bmma\.sync"))),
-        from_shared=bool(shared_product),
-        sums_apart="tcgen05" in shared_product,
+        tensor_core="|".join((*_PRODUCTS[units], r"\bmma\.sync")),
+        units=units,
         float8=("e4m3fn", "e5m2") if arch >= 89 else (),
         halves=("f16", "bf16") if arch >= _FIRST_TO_ADD_BF16 else ("f16",),
         wide_load=_CUDA_LOAD,
@@ -146,10 +147,10 @@ ARCHITECTURES: Mapping[str, Architecture] = {
         _cuda(86, block=99, core=100, threads=1536, blocks=16, cores=84),
         _cuda(87, block=163, core=164, threads=1536, blocks=16, cores=16),
         _cuda(89, block=99, core=100, threads=1536, blocks=24, cores=142),
-        _cuda(90, block=227, core=228, threads=2048, blocks=32, cores=132, shared_product=_WGMMA),
-        _cuda(100, block=227, core=228, threads=2048, blocks=32, cores=148, shared_product=_TCGEN05),
-        _cuda(103, block=227, core=228, threads=2048, blocks=32, cores=148, shared_product=_TCGEN05),
-        _cuda(110, block=227, core=228, threads=1536, blocks=24, cores=20, shared_product=_TCGEN05),
+        _cuda(90, block=227, core=228, threads=2048, blocks=32, cores=132, units="group"),
+        _cuda(100, block=227, core=228, threads=2048, blocks=32, cores=148, units="core"),
+        _cuda(103, block=227, core=228, threads=2048, blocks=32, cores=148, units="core"),
+        _cuda(110, block=227, core=228, threads=1536, blocks=24, cores=20, units="core"),
         _cuda(120, block=99, core=100, threads=1536, blocks=24, cores=188),
         _cuda(121, block=99, core=100, threads=1536, blocks=24, cores=48),
         Architecture(
@@ -166,8 +167,7 @@ ARCHITECTURES: Mapping[str, Architecture] = {
             blocks_per_core=32,
             cores=304,
             tensor_core=r"\bv_mfma",
-            from_shared=False,
-            sums_apart=False,
+            units="warp",
             float8=("e4m3fnuz", "e5m2fnuz"),
             halves=("f16", "bf16"),
             wide_load=r"(?:global|buffer|flat)_load_dwordx4|(?:global|buffer)_load_lds_dwordx4",

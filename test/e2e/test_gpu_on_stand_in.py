@@ -23,7 +23,7 @@ from tilewright.frontend.runtime import gpu_runtime
 from tilewright.frontend.runtime.aten_runtime import RunsByAten, forget_warnings
 from tilewright.passes.pipeline import pipeline_text
 
-BY_DESCRIPTOR = pipeline_text("gpu").replace("schedule-gpu", "schedule-gpu{sums_apart=true}")
+BY_DESCRIPTOR = pipeline_text("gpu").replace("schedule-gpu", "schedule-gpu{units=core}")
 """Of a device for which descriptors are the default."""
 
 

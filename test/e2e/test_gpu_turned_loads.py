@@ -12,8 +12,8 @@ from tilewright.passes.pipeline import pipeline_text
 
 _HOPPER = (
     pipeline_text("gpu")
-    .replace("schedule-gpu", "schedule-gpu{shared=227 from_shared=true}")
-    .replace("share-turned-loads", "share-turned-loads{of_groups=true}")
+    .replace("schedule-gpu", "schedule-gpu{shared=227 units=group}")
+    .replace("share-turned-loads", "share-turned-loads{units=group}")
 )
 """As for a device whose matrix units read factors from shared memory and keep sums in registers."""
 

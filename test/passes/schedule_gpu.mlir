@@ -2,7 +2,7 @@
 // RUN: tilewright-opt %s -p schedule-gpu,apply-schedule --split-input-file | filecheck %s --check-prefix=APPLY
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=64}' --split-input-file | filecheck %s --check-prefix=LITTLE
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=160 tf32=true}' --split-input-file | filecheck %s --check-prefix=MUCH
-// RUN: tilewright-opt %s -p 'schedule-gpu{from_shared=true shared=160 tf32=true}' --split-input-file | filecheck %s --check-prefix=SHARED
+// RUN: tilewright-opt %s -p 'schedule-gpu{units=group shared=160 tf32=true}' --split-input-file | filecheck %s --check-prefix=SHARED
 // RUN: tilewright-opt %s -p 'schedule-gpu{candidates=true}' --split-input-file | filecheck %s --check-prefix=OTHERS
 // RUN: tilewright-opt %s -p 'schedule-gpu{candidates=true},apply-schedule' --split-input-file | filecheck %s --check-prefix=TAKEN
 // RUN: tilewright-opt %s -p 'schedule-gpu{cores=8}' --split-input-file | filecheck %s --check-prefix=FEW

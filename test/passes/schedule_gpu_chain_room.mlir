@@ -1,5 +1,5 @@
-// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 cores=1 from_shared=true}' --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p 'schedule-gpu{shared=128 cores=1 from_shared=true}' --split-input-file | filecheck %s --check-prefix=LITTLE
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 cores=1 units=group}' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=128 cores=1 units=group}' --split-input-file | filecheck %s --check-prefix=LITTLE
 
 // What stands beside the products of a chain takes registers, and shared memory: fewer keys at a time, fewer stages.
 

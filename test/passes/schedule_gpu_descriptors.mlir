@@ -1,9 +1,9 @@
-// RUN: tilewright-opt %s -p 'schedule-gpu{descriptors=true sums_apart=true cores=1}' --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p 'schedule-gpu{descriptors=true sums_apart=true cores=1},apply-schedule' --split-input-file | filecheck %s --check-prefix=APPLY
+// RUN: tilewright-opt %s -p 'schedule-gpu{descriptors=true units=core cores=1}' --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p 'schedule-gpu{descriptors=true units=core cores=1},apply-schedule' --split-input-file | filecheck %s --check-prefix=APPLY
 // RUN: tilewright-opt %s -p 'schedule-gpu{cores=1}' --split-input-file | filecheck %s --check-prefix=LACKS
-// RUN: tilewright-opt %s -p 'schedule-gpu{descriptors=true sums_apart=true cores=1 candidates=true}' --split-input-file | filecheck %s --check-prefix=OTHERS
+// RUN: tilewright-opt %s -p 'schedule-gpu{descriptors=true units=core cores=1 candidates=true}' --split-input-file | filecheck %s --check-prefix=OTHERS
 // RUN: tilewright-opt %s -p 'schedule-gpu{cores=1 candidates=true}' --split-input-file | filecheck %s --check-prefix=LACKS
-// RUN: tilewright-opt %s -p 'schedule-gpu{descriptors=true sums_apart=true cores=1}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'schedule-gpu{descriptors=true units=core cores=1}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 
 // No descriptors where the device lacks them.
 // LACKS-NOT: tk.descriptor

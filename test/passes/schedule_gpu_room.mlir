@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=160 cores=1}' --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 cores=1 from_shared=true}' --split-input-file | filecheck %s --check-prefix=SHARED
-// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 cores=1 from_shared=true sums_apart=true}' --split-input-file | filecheck %s --check-prefix=APART
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 cores=1 units=group}' --split-input-file | filecheck %s --check-prefix=SHARED
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 cores=1 units=core}' --split-input-file | filecheck %s --check-prefix=APART
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=64 lanes=64}' --split-input-file | filecheck %s --check-prefix=LANES
 
 // How large the tile of a product is depends on what else wants registers.

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=160}' --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p 'schedule-gpu{shared=160},apply-schedule' --split-input-file | filecheck %s --check-prefix=APPLY
-// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 from_shared=true}' --split-input-file | filecheck %s --check-prefix=MEMORY
+// RUN: tilewright-opt %s -p 'schedule-gpu{shared=227 units=group}' --split-input-file | filecheck %s --check-prefix=MEMORY
 
 // Where matrix units take factors from registers, each warp would compute all keys of a step.
 

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s -p 'flatten-axes,schedule-gpu' --split-input-file | filecheck %s
-// RUN: tilewright-opt %s -p 'flatten-axes,schedule-gpu{sums_apart=true from_shared=true shared=160}' --split-input-file | filecheck %s --check-prefix=APART
-// RUN: tilewright-opt %s -p 'flatten-axes,schedule-gpu{from_shared=true shared=160}' --split-input-file | filecheck %s --check-prefix=WIDE
+// RUN: tilewright-opt %s -p 'flatten-axes,schedule-gpu{units=core shared=160}' --split-input-file | filecheck %s --check-prefix=APART
+// RUN: tilewright-opt %s -p 'flatten-axes,schedule-gpu{units=group shared=160}' --split-input-file | filecheck %s --check-prefix=WIDE
 // RUN: tilewright-opt %s -p 'flatten-axes,schedule-gpu{candidates=true}' --split-input-file | filecheck %s --check-prefix=OTHERS
 // RUN: tilewright-opt %s -p 'flatten-axes,schedule-gpu,apply-schedule' --split-input-file | filecheck %s --check-prefix=APPLY
 

@@ -1,4 +1,4 @@
-// RUN: tilewright-opt %s -p 'share-turned-loads{of_groups=true}' --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p 'share-turned-loads{units=group}' --split-input-file --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p share-turned-loads --split-input-file | filecheck %s --check-prefix=OFF
 
 // Without matrix units that read shared memory either way round, nothing changes.

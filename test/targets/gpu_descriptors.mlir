@@ -1,4 +1,4 @@
-// RUN: tilewright-translate %s --to=triton -p 'coalesce-axes,flatten-axes,schedule-gpu{descriptors=true sums_apart=true cores=1},apply-schedule' | filecheck %s
+// RUN: tilewright-translate %s --to=triton -p 'coalesce-axes,flatten-axes,schedule-gpu{descriptors=true units=core cores=1},apply-schedule' | filecheck %s
 // RUN: not tilewright-translate %S/Inputs/no_descriptor.mlir --to=triton 2>&1 | filecheck %s --check-prefix=REFUSED
 
 // A descriptor begins where the program's block does: what is left of the rows, and all of the sum. Neither the places

@@ -10,7 +10,7 @@
 // RAISES: TW3910: pass 2 `looks-up` failed
 // RAISES-NEXT: where: loc("m.py":3:4)
 // RAISES-NEXT: why: KeyError: 'nothing'
-// RAISES-NEXT: in looks_up, {{.*}}broken_rules.py:20
+// RAISES-NEXT: in looks_up, {{.*}}broken_rules.py:21
 // RAISES-NEXT: fix: mend the pass, or report it with the module before it
 // RAISES-NEXT: ir: %{{.*}} = tw.exp
 
@@ -28,7 +28,7 @@
 
 // MODULE: TW3910: pass 1 `stops` failed
 // MODULE-NEXT: why: RuntimeError: stopped
-// MODULE-NEXT: in stops, {{.*}}broken_rules.py:50
+// MODULE-NEXT: in stops, {{.*}}broken_rules.py:51
 
 // BISECT: pass 2 `looks-up` fails
 // BISECT-NEXT: TW3910: pass 2 `looks-up` failed

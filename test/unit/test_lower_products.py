@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from tk_harness import parse
@@ -13,7 +15,7 @@ from tilewright.dialects.interpreter import interpret
 from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.types import element_type_of, sizes_of
-from tilewright.passes.lowering.lower_products import CHOICES, factors_of, lower_matmul, products_of
+from tilewright.passes.lowering.lower_products import Products, factors_of, lower_matmul, products_of
 
 
 def product_of(types: str, ops: str = "") -> tuple[ModuleOp, MatmulOp]:
@@ -110,7 +112,7 @@ def test_factors_are_what_they_were_before_they_were_widened(types: str, ops: st
 def chosen(types: str, ops: str = "") -> list[str]:
     """The choices with which a product becomes a kernel."""
     module, op = product_of(types, ops)
-    found = [choice for choice in CHOICES if products_of(module.walk(), choice)]
+    found = [choice for choice in get_args(Products) if products_of(module.walk(), choice)]
     assert all(products_of(module.walk(), choice) == {op: factors_of(op)} for choice in found)
     return found
 

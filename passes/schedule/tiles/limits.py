@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
+
+Units = Literal["warp", "group", "core"]
+"""Whose matrix units are: a warp's have factors and sums in its registers (`mma`, `mfma`); those of a group
+of four warps read factors from shared memory (`wgmma`); a core's also have memory for sums (`tcgen05`)."""
 
 
 @dataclass(frozen=True)
@@ -16,14 +21,21 @@ class Limits:
     """Multiprocessors, each of which wants a program."""
     descriptors: bool = False
     """Blocks of memory can be brought by tensor descriptor."""
-    from_shared: bool = False
-    """Matrix units read factors from shared memory: registers hold nothing but sums."""
-    sums_apart: bool = False
-    """Matrix units keep sums in memory of their own, which a program reads at once, all of its tile."""
+    units: Units = "warp"
     lanes: int = 32
     """Threads of a warp."""
 
     @property
+    def from_shared(self) -> bool:
+        """Whether matrix units read factors from shared memory: registers hold nothing but sums."""
+        return self.units != "warp"
+
+    @property
+    def sums_apart(self) -> bool:
+        """Whether matrix units have memory for sums, which a program reads at once, all of its tile."""
+        return self.units == "core"
+
+    @property
     def of_groups(self) -> bool:
-        """Whether four warps together multiply 64 rows, with sums in their registers (`wgmma`)."""
-        return self.from_shared and not self.sums_apart
+        """Whether four warps together multiply 64 rows, with sums in their registers."""
+        return self.units == "group"

@@ -1,6 +1,7 @@
 """Passes that fail in the ways in which one's first passes do."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType, f64
@@ -73,9 +74,10 @@ class PrintsOptionsPass(ModulePass):
     count: int = 1
     share: float = 0.5
     label: str = "x"
+    kind: Literal["none", "some"] = "none"
     exact: bool = False
     sizes: tuple[int, ...] = ()
     limit: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        print(f"// {self.count} {self.share} {self.label} {self.exact} {self.sizes} {self.limit}")
+        print(f"// {self.count} {self.share} {self.label} {self.kind} {self.exact} {self.sizes} {self.limit}")
