@@ -69,6 +69,12 @@ class Blocks:
         return found
 
 
+def block_sizes(func: FuncOp) -> dict[int, int]:
+    """The blocks of a function that has some, by axis, outermost loop first."""
+    flat = tuple(cast("DenseArrayBase[IntegerType]", func.attributes[BLOCKS]).get_values())
+    return dict(zip(flat[::2], flat[1::2], strict=True))
+
+
 def take_blocks(func: FuncOp) -> Blocks | None:
     """Read the blocks of a function and remove them and what else was possible; None where it has none.
 
@@ -77,14 +83,15 @@ def take_blocks(func: FuncOp) -> Blocks | None:
     func.attributes.pop(CANDIDATES, None)
     if BLOCKS not in func.attributes:
         return None
-    flat = tuple(cast("DenseArrayBase[IntegerType]", func.attributes.pop(BLOCKS)).get_values())
+    sizes = block_sizes(func)
+    del func.attributes[BLOCKS]
     grid = cast("IntegerAttr[IntegerType]", func.attributes.pop(GRID, int64(0)))
     product = func.attributes.pop(PRODUCT, None)
     described = cast("DenseArrayBase[IntegerType] | None", func.attributes.pop(DESCRIPTORS, None))
     halves = func.attributes.pop(HALVES, None) is not None
-    left = [(a, 1) for a in range(len(func.space)) if a not in flat[::2]]
+    left = {a: 1 for a in range(len(func.space)) if a not in sizes}
     return Blocks(
-        sizes=(*zip(flat[::2], flat[1::2], strict=True), *left),
+        sizes=(*sizes.items(), *left.items()),
         grid=grid.value.data,
         product=product.data if isinstance(product, StringAttr) else None,
         descriptors=() if described is None else tuple(described.get_values()),

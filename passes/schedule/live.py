@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f64
@@ -11,11 +12,13 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Call
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
+from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp, ScanOp
 from tilewright.dialects.tk.domain import Along, Axes, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..kernels.facts import Body
+from .blocks import Blocks
 from .cost import is_expensive, size_of_element
 
 COSTLY = 8
@@ -23,6 +26,8 @@ COSTLY = 8
 ROOM = 96 * 32
 """Bits of a lane for values of its elements: its share of the registers that 16 warps have, less a quarter of
 them for addresses, masks and what is on its way from memory."""
+FEW, ROOM_OF_FEW = 8, 2 * ROOM
+"""So many warps have twice the room."""
 FILE = 65536 * 32
 """Bits of the registers of a multiprocessor whose warps have 32 lanes."""
 _STATE = 4 * 32
@@ -31,6 +36,10 @@ _SCANNED = 2
 """Elements that a scan has beside each operand and its result: totals of lanes, of which it needs some."""
 _PLACE = 2 * 32
 """Bits of the place that is loaded from."""
+_REGISTER = 32
+"""Bits of the least that compilers keep from one block of code to the next."""
+_STRAIGHT = frozenset(("math.exp", "math.exp2", "math.expm1", "math.rsqrt", "math.tanh"))
+"""Functions of f32 in which nothing branches; in others something does, for a few arguments."""
 
 
 def live_bits(body: Body, axes: Axes) -> int:
@@ -57,14 +66,41 @@ def live_bits(body: Body, axes: Axes) -> int:
         beside = 0
         if isinstance(op, ScanOp) and axes <= body.runs[op]:
             beside = _SCANNED * len(op.operands) * size_of_element(op.result.type)
-        if isinstance(op, LoadOp) and axes <= body.runs[op] and _is_scattered(op, axes):
+        if isinstance(op, LoadOp) and axes <= body.runs[op] and is_scattered(op, axes):
             beside = _PLACE
         most = max(most, sum(live.values()) + beside)
         live = {value: bits for value, bits in live.items() if last.get(value, -1) > number}
     return most
 
 
-def _is_scattered(op: LoadOp, axes: Axes) -> bool:
+def _branches(op: Operation) -> bool:
+    """Whether compilers make blocks of their own of a function."""
+    if not is_expensive(op) or not (isinstance(op, CallOp) or op.name.startswith("math.")):
+        return False
+    return op.name not in _STRAIGHT or any(result.type == f64 for result in op.results)
+
+
+def live_at_branches(body: Body, axes: Axes) -> int:
+    """The most bits per element that are live at a function with branches: what is not read before it,
+    compilers compute behind it, so what that is made of is live, each value in a register of its own."""
+    branching = [number for number, op in enumerate(body.ops) if _branches(op)]
+    return max((_bits_at_branch(body, number, axes) for number in branching), default=0)
+
+
+def _bits_at_branch(body: Body, number: int, axes: Axes) -> int:
+    behind = set(body.ops[number + 1 :])
+    read = {value for op in body.ops[: number + 1] for value in op.operands}
+    for op in reversed(body.ops[:number]):
+        waits = isinstance(op, LoadOp | StoreOp | RandomOp | Along) or op in body.over or _branches(op)
+        if not waits and all(use.operation in behind for value in op.results for use in value.uses):
+            behind.add(op)
+    live = {value for op in behind for value in op.operands if value.owner not in behind}
+    live.update(body.ops[number].operands)
+    found = [v for v in live & read if axes <= body.domains.get(v, frozenset()) and not _is_made_again(v)]
+    return sum(max(_REGISTER, size_of_element(value.type)) for value in found)
+
+
+def is_scattered(op: LoadOp, axes: Axes) -> bool:
     """Whether no constant leads from one of a lane's elements to the next: `d1 mod 256` of a turned row."""
     calls = [atom for expr in exprs_of(op) for atom in expr.atoms() if isinstance(atom, Call)]
     return any(v.kind == "d" and v.index in axes for call in calls for v in call.lhs.variables())
@@ -140,12 +176,21 @@ def rearrange(func: FuncOp, body: Body) -> None:
     func.body.block.add_ops(body.ops)
 
 
-def keep_fewer_live(func: FuncOp, axes: Axes, elements: int) -> None:
-    """Put ops in order of need where lanes have no room for all that is live of their `elements`."""
+def keep_fewer_live(func: FuncOp, blocks: Blocks, lanes: int) -> None:
+    """Put ops in order of need where lanes have no room for all that is live of their elements; and what
+    branches first, where they have none for what compilers leave for behind it."""
+    elements = prod(size for _, size in blocks.sizes) // (blocks.warps * lanes)
+    axes = frozenset(axis for axis, size in blocks.sizes if size > 1)
     body = Body.of(func.body.block)
     live = live_bits(body, axes)
     if live * elements > ROOM and live_bits(ordered := in_order_of_need(body), axes) < live:
-        rearrange(func, ordered)
+        body = ordered
+    live = live_at_branches(body, axes)
+    if live * elements > (ROOM if blocks.warps > FEW else ROOM_OF_FEW):
+        first = with_first(in_order_of_need(body), [op for op in body.ops if _branches(op)])
+        if live_at_branches(first, axes) < live:
+            body = first
+    rearrange(func, body)
 
 
 def _owners(op: Operation) -> list[Operation]:

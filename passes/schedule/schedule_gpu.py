@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.th.calls import LaunchOp
-from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.attributes import int64, launch_number
 from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.group import GroupOp
@@ -20,14 +19,14 @@ from tilewright.dialects.tk.kernels import FuncOp
 from ..kernels.chains import Chain, find_chain
 from ..kernels.facts import Body
 from ..rewrite import may_rewrite
-from .blocks import Blocks, limited, power_of_two
+from .blocks import Blocks, limited
 from .cost import estimate
 from .live import COSTLY, keep_fewer_live, registers_wanted
 from .offsets import index_bits, known_space
 from .roles import Group, groups_of, matrix_products
 from .tiles.chain_blocks import chain_blocks
 from .tiles.group_kinds import Kind, kind_of
-from .tiles.lanes import elements_of_lane, filled_warps
+from .tiles.lanes import elements_of_lane, filled_warps, least_warps, most_of_lane
 from .tiles.limits import Limits, Units
 from .tiles.product_blocks import product_blocks
 from .tiles.row_blocks import row_blocks
@@ -36,8 +35,6 @@ from .tiles.variants import candidates
 
 _PER_CORE = 2
 """Programs per multiprocessor: with fewer, smaller blocks fill it better."""
-_ELEMENTS, _LOADS = 8, 256
-"""The most elements that a lane has, and loads of these that leave it registers: it has 255 of them."""
 _MOST, _MOST_FOR_SMALL = 32, 4
 """Warps of a program; those that a group has for the sake of its small parts."""
 
@@ -106,16 +103,22 @@ class ScheduleGpuPass(ModulePass):
                 if self.candidates and (func.sym_name.data in launched or func.sym_name.data not in parts):
                     func.attributes.update(candidates(func, found))
         for group in groups:
-            _decide_group(group, op, kinds)
+            _decide_group(group, op, kinds, limits.lanes)
 
 
-def _decide_group(group: GroupOp, module: ModuleOp, kinds: Mapping[str, Kind | str]) -> None:
-    """The warps of all parts of a group: those that the large ones want, a few at least if small ones do."""
+def _decide_group(group: GroupOp, module: ModuleOp, kinds: Mapping[str, Kind | str], lanes: int) -> None:
+    """The warps of all parts of a group: those that the large ones want, a few at least if small ones do, and
+    as many as any needs for what it keeps in registers."""
     functions = {f.sym_name.data: f for f in module.ops if isinstance(f, FuncOp)}
     names = {part.kernel.string_value() for part in group.parts} & functions.keys()
-    small = {name for name in names if isinstance(kind := kinds[name], Kind) and kind.small}
-    most = [_MOST_FOR_SMALL if name in small and small != names else _MOST for name in names]
-    warps = [min(n, launch_number(functions[name], "tk.warps")) for n, name in zip(most, names, strict=True)]
+    small = {name: kind for name in names if isinstance(kind := kinds[name], Kind) and kind.small}
+    few = small if len(small) < len(names) else {}
+    warps: list[int] = []
+    for name in names:
+        func, most = functions[name], _MOST
+        if name in few:
+            most = _MOST_FOR_SMALL if few[name].product else max(_MOST_FOR_SMALL, least_warps(func, lanes))
+        warps.append(min(most, launch_number(func, "tk.warps")))
     group.attributes["tk.warps"] = int64(max(warps, default=1))
     stages = [launch_number(functions[name], "tk.stages") for name in names]
     group.attributes["tk.stages"] = int64(max(stages, default=1))
@@ -132,12 +135,12 @@ def decide(func: FuncOp, limits: Limits) -> Blocks:
         return _with_marks(func, chain, limits, found)
     groups = groups_of(func, tiled=False)
     inner = [g for g in groups if g.role in ("reduced", "scanned")]
+    wanted = _PER_CORE * limits.cores
     if inner:
-        return row_blocks(func, groups, inner, bits, _PER_CORE * limits.cores, limits.lanes)
-    found = _pointwise(func, groups, bits, _PER_CORE * limits.cores, limits.lanes)
-    held = prod(size for _, size in found.sizes)
-    varying = frozenset(axis for axis, size in found.sizes if size > 1)
-    keep_fewer_live(func, varying, held // (found.warps * limits.lanes))
+        found = row_blocks(func, groups, inner, bits, wanted, limits.lanes)
+    else:
+        found = _pointwise(func, groups, bits, wanted, limits.lanes)
+    keep_fewer_live(func, found, limits.lanes)
     return found
 
 
@@ -149,14 +152,8 @@ def _with_marks(
     return found
 
 
-def _held_by_lane(func: FuncOp) -> int:
-    """Elements of a lane, of which all loads are on their way at once: compilers put them first."""
-    loads = sum(isinstance(op, LoadOp) for op in func.body.block.ops)
-    return power_of_two(max(1, min(_ELEMENTS, _LOADS // max(1, loads))))
-
-
 def _pointwise(func: FuncOp, groups: list[Group], bits: int, wanted: int, lanes: int) -> Blocks:
-    held_by_lane = _held_by_lane(func)
+    held_by_lane = most_of_lane(func)
     each = min(elements_of_lane(func), held_by_lane)
     across = next((g.axes[0] for g in groups if g.role == "across"), None)
     last = next((g.axes[0] for g in groups if g.role == "last"), None)

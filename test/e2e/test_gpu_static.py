@@ -101,12 +101,13 @@ registers. These are 32 bytes of a lane; reading the row again, as where more is
     [
         ("few_rows", 6),
         ("lanes", 9),
-        ("rows", 29),
+        ("rows", 30),
+        ("branches", 6),
         ("masks", 4),
         ("room", 18),
         ("chain_room", 6),
         ("shared", 6),
-        ("tiles", 3),
+        ("tiles", 4),
     ],
 )
 def test_lanes_load_by_whole_instructions(name: str, count: int, target: str, tmp_path: Path) -> None:

@@ -419,6 +419,56 @@ tk.func @columns_of_sums [192, 512] (%x: memref<98304xf32>, %o: memref<98304xf32
 
 // -----
 
+// Columns whose rows are looped over hold sums beside what is live of a step.
+// CHECK-LABEL: @columns_and_two_sums
+// CHECK-SAME: tk.blocks = array<i64: 0, 8, 1, 1, 2, 512>, tk.grid = 1 : i64, tk.warps = 8
+tk.func @columns_and_two_sums [129, 4, 512] (%0: memref<516xbf16>, %1: memref<264192xbf16>, %2: memref<516xbf16>, %3: memref<512xbf16>, %4: memref<65536xbf16>, %5: memref<540672xbf16>, %6: memref<264192xbf16>, %7: memref<264192xbf16>, %8: memref<66048xf32>, %9: memref<66048xf32>) {
+  %10 = tk.load %0[d0 + d1*129] : memref<516xbf16> -> bf16
+  %11 = arith.extf %10 : bf16 to f32
+  %12 = arith.constant 0.001953125 : f32
+  %13 = arith.mulf %11, %12 : f32
+  %14 = tk.load %1[d0*512 + d1*66048 + d2] : memref<264192xbf16> -> bf16
+  %15 = arith.extf %14 : bf16 to f32
+  %16 = tk.load %2[d0 + d1*129] : memref<516xbf16> -> bf16
+  %17 = arith.extf %16 : bf16 to f32
+  %18 = arith.subf %15, %17 : f32
+  %19 = arith.mulf %18, %11 : f32
+  %20 = tk.index "d0" : i64
+  %21 = arith.constant 1 : i64
+  %22 = arith.cmpi slt, %20, %21 : i64
+  %23 = arith.constant 0.000000e+00 : bf16
+  %24 = tk.load %4[d0*512 + d1*16384 + d2] if %22 else %23 : memref<65536xbf16> -> bf16
+  %25 = tk.load %5[d0 + d1*135168 + d2*132 + 1] : memref<540672xbf16> -> bf16
+  %26 = arith.extf %25 : bf16 to f32
+  %27 = tk.load %6[d0 + d1*66048 + d2*129] : memref<264192xbf16> -> bf16
+  %28 = arith.extf %27 : bf16 to f32
+  %29 = arith.addf %26, %28 : f32
+  %30 = arith.extf %24 : bf16 to f32
+  %31 = arith.addf %29, %30 : f32
+  %32 = tk.load %3[d2] : memref<512xbf16> -> bf16
+  %33 = arith.extf %32 : bf16 to f32
+  %34 = arith.mulf %31, %33 : f32
+  %35 = arith.constant 5.120000e+02 : f32
+  %36 = arith.mulf %34, %35 : f32
+  %37 = tk.reduce add %34 over [2] : f32
+  %38 = arith.mulf %34, %19 : f32
+  %39 = tk.reduce add %38 over [2] : f32
+  %40 = arith.mulf %19, %39 : f32
+  %41 = arith.subf %36, %37 : f32
+  %42 = arith.subf %41, %40 : f32
+  %43 = arith.mulf %13, %42 : f32
+  %44 = arith.mulf %31, %19 : f32
+  %45 = arith.truncf %43 : f32 to bf16
+  tk.store %45, %7[d0*512 + d1*66048 + d2] : bf16, memref<264192xbf16>
+  %46 = tk.reduce add %44 over [1] : f32
+  tk.store %46, %8[d0*512 + d2] : f32, memref<66048xf32>
+  %47 = arith.extf %45 : bf16 to f32
+  %48 = tk.reduce add %47 over [1] : f32
+  tk.store %48, %9[d0*512 + d2] : f32, memref<66048xf32>
+}
+
+// -----
+
 // Columns that are looped over: as many rows at a time as lanes have room for, with all that is summed.
 // CHECK-LABEL: @columns_of_six_sums
 // CHECK-SAME: tk.blocks = array<i64: 0, 8, 1, 256>, tk.grid = 1 : i64, tk.warps = 8

@@ -83,3 +83,42 @@ tk.func @batch [2, 20, 2, 3, 8, 16] (%x: memref<1536xf16>, %w: memref<640xf16>, 
   %7 = tk.reduce add %6 over [3, 4] {tk.of_tile} : f32
   tk.store %7, %s[d0*40 + d2*20 + d1] : f32, memref<80xf32>
 }
+
+// -----
+
+// A tile with as many values beside the sums as its lanes have room for has eight warps, however large one
+// might be of which one half follows the other.
+
+// CHECK-LABEL: tk.func @gated_gradients
+// CHECK-SAME:  tk.blocks = array<i64: 0, 64, 1, 128, 2, 64>, tk.grid = 2 : i64, tk.warps = 8
+// WIDE-LABEL:  tk.func @gated_gradients
+// WIDE-SAME:   tk.blocks = array<i64: 0, 64, 1, 128, 2, 64>, tk.grid = 2 : i64, tk.warps = 8
+tk.func @gated_gradients [516, 4096, 512] (%0: memref<264192xbf16>, %1: memref<2097152xbf16>, %2: memref<4227072xbf16>, %3: memref<4227072xbf16>, %4: memref<4227072xbf16>) {
+  %5 = tk.load %0[d0*512 + d2] : memref<264192xbf16> -> bf16
+  %6 = arith.extf %5 : bf16 to f32
+  %7 = tk.load %1[d1*512 + d2] : memref<2097152xbf16> -> bf16
+  %8 = arith.extf %7 : bf16 to f32
+  %9 = arith.mulf %6, %8 : f32
+  %10 = tk.reduce add %9 over [2] {tk.factors = bf16} : f32
+  %11 = tk.load %2[d0*2048 + (d1 floordiv 1024)*1056768 + (d1 mod 1024)] : memref<4227072xbf16> -> bf16
+  %12 = arith.extf %11 : bf16 to f32
+  %13 = arith.constant 1.000000e+00 : f32
+  %14 = arith.negf %12 : f32
+  %15 = math.exp %14 : f32
+  %16 = arith.addf %13, %15 : f32
+  %17 = arith.divf %13, %16 : f32
+  %18 = arith.mulf %12, %17 : f32
+  %19 = arith.mulf %10, %18 : f32
+  %20 = arith.truncf %19 : f32 to bf16
+  tk.store %20, %3[d0*2048 + (d1 floordiv 1024)*1056768 + (d1 mod 1024) + 1024] : bf16, memref<4227072xbf16>
+  %21 = tk.load %2[d0*2048 + (d1 floordiv 1024)*1056768 + (d1 mod 1024) + 1024] : memref<4227072xbf16> -> bf16
+  %22 = arith.extf %21 : bf16 to f32
+  %23 = arith.mulf %10, %22 : f32
+  %24 = arith.mulf %23, %17 : f32
+  %25 = arith.subf %13, %17 : f32
+  %26 = arith.mulf %12, %25 : f32
+  %27 = arith.addf %26, %13 : f32
+  %28 = arith.mulf %24, %27 : f32
+  %29 = arith.truncf %28 : f32 to bf16
+  tk.store %29, %4[d0*2048 + (d1 floordiv 1024)*1056768 + (d1 mod 1024)] : bf16, memref<4227072xbf16>
+}

@@ -1,9 +1,10 @@
 """Every kind of model that `transformers` makes from a small configuration: one step, by the float64 rule.
 
     python test/sweep/model_kinds.py --target gpu_emulated --dtype bf16
-    python test/sweep/model_kinds.py --only '^(bert|gpt2)$'
+    python test/sweep/model_kinds.py --only '^(bert|gpt2)$' --dynamic
 
-Outputs, gradients and buffers are compared. A kind that the configuration does not fit is not built, and says
+Outputs, gradients and buffers are compared; with `--dynamic` of two calls with other sizes, which one compile
+is to serve. A kind that the configuration does not fit is not built, and says
 why; each has a process of its own. Exits with 1 where something is wrong or raised.
 """
 
@@ -89,44 +90,50 @@ def built(kind: str, dtype: torch.dtype) -> nn.Module:
     return model.to(dtype).train()
 
 
-def arguments(model: Any, dtype: torch.dtype) -> dict[str, torch.Tensor]:
+def arguments(model: Any, dtype: torch.dtype, more: int = 0) -> dict[str, torch.Tensor]:
+    """What the model is called with; `more` makes batches and texts longer."""
     torch.manual_seed(1)
+    batch = 2 + more
     if model.main_input_name == "pixel_values":
-        return {"pixel_values": torch.randn(2, 3, SIDE, SIDE).to(dtype)}
-    given = {"input_ids": torch.randint(3, WORDS, (2, 19))}
+        return {"pixel_values": torch.randn(batch, 3, SIDE, SIDE).to(dtype)}
+    given = {"input_ids": torch.randint(3, WORDS, (batch, 19 + 4 * more))}
     if model.config.is_encoder_decoder:
-        given["decoder_input_ids"] = torch.randint(3, WORDS, (2, 11))
+        given["decoder_input_ids"] = torch.randint(3, WORDS, (batch, 11 + 3 * more))
     return given
 
 
-def run(kind: str, target: str, dtype: torch.dtype) -> tuple[str, str]:
+def run(kind: str, target: str, dtype: torch.dtype, dynamic: bool) -> tuple[str, str]:
     """What became of it, and more about that."""
     try:
         model = built(kind, dtype)
-        given = arguments(model, dtype)
+        calls = [arguments(model, dtype, more) for more in ((0, 1) if dynamic else (0,))]
         eager, exact = copy.deepcopy(model), exact_copy(model)
-        want = step(eager, eager, given)
+        want = [step(eager, eager, given) for given in calls]
         with Widen():
-            truth = step(exact, exact, tree_map(wide, given))
+            truth = [step(exact, exact, tree_map(wide, given)) for given in calls]
     except Exception as error:
         return "not built", f"{type(error).__name__}: {error}"
     try:
-        compiled = torch.compile(model, backend="mlir", options={"target": target})
-        got = step(model, compiled, given)
+        compiled = torch.compile(model, backend="mlir", options={"target": target}, dynamic=dynamic)
+        got = [step(model, compiled, given) for given in calls]
     except Exception as error:
         return "error", f"{type(error).__name__}: {error}"
-    verdicts = [judge(*three) for three in zip(got, want, truth, strict=True)]
-    bad = [f"{i}: {verdict.why}" for i, verdict in enumerate(verdicts) if not verdict]
+    bad = [
+        f"call {call}, {i}: {verdict.why}"
+        for call, values in enumerate(zip(got, want, truth, strict=True))
+        for i, three in enumerate(zip(*values, strict=True))
+        if not (verdict := judge(*three))
+    ]
     return ("wrong", "; ".join(bad)) if bad else ("ok", "")
 
 
-def alone(kind: str, target: str, dtype: torch.dtype) -> str:
+def alone(kind: str, target: str, dtype: torch.dtype, dynamic: bool) -> str:
     """`run`, printed by a process of its own; what became of it."""
     reader, writer = os.pipe()
     child = os.fork()
     if not child:
         signal.alarm(SECONDS)
-        status, more = run(kind, target, dtype)
+        status, more = run(kind, target, dtype, dynamic)
         print(f"{status:9} {kind} {' '.join(more.split())[:300]}", flush=True)
         os.write(writer, status.encode())
         os._exit(0)
@@ -144,6 +151,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--only", default="", help="regular expression over kinds of models")
     parser.add_argument("--dtype", default="f32", choices=DTYPES)
+    parser.add_argument("--dynamic", action="store_true", help="with symbolic sizes, called with two")
     parser.add_argument("--target", default="auto", help="auto, or gpu_emulated")
     args = parser.parse_args()
     warnings.filterwarnings("ignore")
@@ -151,7 +159,7 @@ def main() -> int:
         logging.getLogger(name).setLevel(logging.ERROR)
     torch.set_num_threads(1)  # processes are forked
     kinds = [kind for kind in MODEL_MAPPING_NAMES if re.search(args.only, kind)]
-    counts = Counter(alone(kind, args.target, DTYPES[args.dtype]) for kind in kinds)
+    counts = Counter(alone(kind, args.target, DTYPES[args.dtype], args.dynamic) for kind in kinds)
     print(", ".join(f"{status} {count}" for status, count in sorted(counts.items())))
     return 1 if counts["wrong"] or counts["error"] else 0
 

@@ -85,7 +85,7 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
     area = min(_LARGEST, 2 * whole) if halvable else whole
 
     def warps_of(rows: int, columns: int) -> int:
-        most = 8 if rows * columns >= min(area, 128 * 128) else 4
+        most = 8 if rows * columns >= min(whole, 128 * 128) else 4
         return filled_warps(max(rows, columns) * work.deep, _ACCESS // width, limits.lanes, most)
 
     tops = min(most_sides(p, pair, limits) for p, pair in zip(products, types, strict=True))

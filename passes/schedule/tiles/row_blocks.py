@@ -21,7 +21,7 @@ from ..blocks import Blocks, covers, limited, power_of_two
 from ..cost import estimate, is_expensive, size_of_element
 from ..live import COSTLY, FILE, ROOM, in_order_of_need, live_bits, rearrange, registers_wanted, with_first
 from ..roles import Group, contiguous_axis, groups_of
-from .lanes import AWAITED, elements_of_lane, filled_warps
+from .lanes import AWAITED, elements_of_lane, filled_warps, most_scattered
 
 _TILE = 4096
 """Elements that a program holds of one value: 32 per thread of 4 warps."""
@@ -61,10 +61,11 @@ def row_blocks(
     stepped = stay and any(not covers(size, func.space[axis]) for axis, size in sizes)
     sizes = _fewer_at_a_time(func, sizes, lanes, stepped=stepped)
     held = prod(size for _, size in sizes)
+    summed = sum(_summed_bits(body, axis) for axis, size in sizes if not covers(size, func.space[axis]))
     varied = outer[-1:] if column is None else [column]
     sizes_out: list[tuple[int, int]] = []
     for axis in outer:
-        bounds = _bounds(func, held, lanes, column=column is not None, sorts=bool(whole))
+        bounds = _bounds(func, held, lanes, summed, column=column is not None, sorts=bool(whole))
         wanted = _rows(func, axis, held, bounds, programs, lanes) if axis in varied else 1
         sizes_out.append((axis, wanted))
         held *= wanted
@@ -306,18 +307,22 @@ def _warps(func: FuncOp, held: int, lanes: int, *, stepped: bool = False) -> int
     Not beyond eight of them: lanes of sixteen have half of the registers, too. Programs that go along rows in
     steps are few, so that those of fewer warps share a multiprocessor.
     """
-    each = _EACH if held <= _TILE and not stepped else 2 * _EACH
+    each = min(_EACH, most_scattered(func, _inner_axes(func)))
+    if held > _TILE or stepped:
+        each *= 2
     filled = filled_warps(held, each, lanes, most=_MOST_WARPS)
     if registers_wanted(Body.of(func.body.block)) < COSTLY:
         return filled
     return max(filled, filled_warps(held, each // 2, lanes, most=_WARPS_OF_COSTLY))
 
 
-def _bounds(func: FuncOp, held: int, lanes: int, *, column: bool, sorts: bool) -> tuple[int, int]:
-    """The fewest and the most rows (columns) of a program, each of `held` elements."""
+def _bounds(
+    func: FuncOp, held: int, lanes: int, summed: int, *, column: bool, sorts: bool
+) -> tuple[int, int]:
+    """The fewest and the most rows (columns) of a program: each of `held` elements, with bits of sums."""
     fewest, most, room = (_FEWEST_COLUMNS, 64, _TILE) if column else (1, 32, _LOOP)
     if column:
-        bits = held * _needed_bits(func)
+        bits = held * (_needed_bits(func) + summed)
         while fewest > 1 and fewest * bits > ROOM * lanes * _MOST_WARPS:
             fewest //= 2
     if not column and registers_wanted(Body.of(func.body.block)) >= COSTLY:
