@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 from xdsl.ir import Operation, OpResult, SSAValue
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
@@ -14,30 +16,28 @@ from ..kernels.facts import Body
 
 
 def costs_more(
-    kernel: KernelOp,
-    wide: list[OpResult],
-    reader: KernelOp,
-    body: Body,
-    found: list[SSAValue],
-    ops: list[Operation],
-    spared: int,
+    kernel: KernelOp, wide: Mapping[OpResult, StoreOp], reader: KernelOp, body: Body, found: list[SSAValue]
 ) -> str | None:
     """Compare what is moved, and what is computed again, with writing `wide` and reading it.
 
-    `spared` are the bytes that are read for `wide` alone.
+    What `kernel` reads and computes for `wide` alone, it does no more. `found` are its statistics.
     """
+    stays = _stays(body, wide.values(), found)
+    ops = body.closure(list(wide.values()), frozenset(found))
     written = sum(count(sizes_of(value)) * bytes_of(element_type_of(value)) for value in wide)
     statistics = sum(
         count([kernel.space[a] for a in sorted(body.domains[value])]) * bytes_of(value.type)
         for value in found
     )
-    moved = 2 * statistics + _read(kernel, reader, [op for op in ops if isinstance(op, LoadOp)]) - spared
+    moved = 2 * statistics + _read(kernel, reader, [op for op in ops if isinstance(op, LoadOp)])
+    moved -= _spared(kernel, stays)
     if moved * 10 > 2 * written * 9:
         return f"to make it again would move {moved} bytes of {2 * written}"
-    evaluated = max(
-        sum(evaluations(load.subscripts, reader.space) for load in places(value, reader)) for value in wide
-    )
-    extra, saved = body_cost(ops) * evaluated, (2 * written - moved) * MEMORY_BYTE_COST
+    extra = -body_cost([op for op in ops if op not in stays]) * count(kernel.space)
+    for value, store in wide.items():
+        evaluated = sum(evaluations(load.subscripts, reader.space) for load in places(value, reader))
+        extra += body_cost(body.closure([store], frozenset(found))) * evaluated
+    saved = (2 * written - moved) * MEMORY_BYTE_COST
     return f"making it again costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
 
 
@@ -47,12 +47,17 @@ def places(value: SSAValue, reader: KernelOp) -> list[LoadOp]:
     return list({(load.map, *load.operands): load for load in loads}.values())
 
 
-def bytes_spared(kernel: KernelOp, body: Body, stores: list[StoreOp], found: list[SSAValue]) -> int:
-    """Bytes that `kernel` reads for nothing but `stores`, what these take of reductions apart."""
+def _stays(body: Body, stores: Collection[StoreOp], found: list[SSAValue]) -> set[Operation]:
+    """What the kernel does for anything but `stores`, and for what these take of reductions."""
     others = [op for op in body.sinks() if op not in stores]
     others += [value.op for value in found if isinstance(value, OpResult)]
-    stays = {op.buffer for op in body.closure(others, frozenset[SSAValue]()) if isinstance(op, LoadOp)}
-    return sum(_touched(kernel, source, loads_of(source)) for source in kernel.sources if source not in stays)
+    return set(body.closure(others, frozenset[SSAValue]()))
+
+
+def _spared(kernel: KernelOp, stays: set[Operation]) -> int:
+    """Bytes that nothing that stays reads."""
+    read = {op.buffer for op in stays if isinstance(op, LoadOp)}
+    return sum(_touched(kernel, source, loads_of(source)) for source in kernel.sources if source not in read)
 
 
 def _read(kernel: KernelOp, reader: KernelOp, loads: list[LoadOp]) -> int:

@@ -24,7 +24,7 @@ from ..kernels.body import reduced_axes, store_to
 from ..kernels.facts import Body
 from ..kernels.naming import NAME, fused_name
 from ..rewrite import count_rewrite, may_rewrite, replace_results, rewrites_left, skip
-from .statistics_cost import bytes_spared, costs_more, places
+from .statistics_cost import costs_more, places
 from .statistics_of_rows import divided, statistics_of
 
 
@@ -182,8 +182,8 @@ class _Divided:
             return f"its reader would have more than {self.limits.max_ops} ops"
         if len({*reader.operands, *kernel.operands}) + len(found) > self.limits.max_inputs:
             return f"its reader would read more than {self.limits.max_inputs} tensors"
-        spared = bytes_spared(kernel, body, stores, found)
-        if (why := costs_more(kernel, wide, reader, body, found, ops, spared)) is not None:
+        by_result = dict(zip(wide, stores, strict=True))
+        if (why := costs_more(kernel, by_result, reader, body, found)) is not None:
             return why
         if not may_rewrite(kernel, "its statistics are stored"):
             return ""
