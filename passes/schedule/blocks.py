@@ -70,7 +70,9 @@ class Blocks:
 
 
 def block_sizes(func: FuncOp) -> dict[int, int]:
-    """The blocks of a function that has some, by axis, outermost loop first."""
+    """The blocks of a function by axis, outermost loop first; none where it was given none."""
+    if BLOCKS not in func.attributes:
+        return {}
     flat = tuple(cast("DenseArrayBase[IntegerType]", func.attributes[BLOCKS]).get_values())
     return dict(zip(flat[::2], flat[1::2], strict=True))
 

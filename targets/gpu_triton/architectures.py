@@ -43,7 +43,7 @@ class Architecture:
     tensor_core: str
     """Regular expression of the instructions that multiply blocks."""
     units: Units
-    """Whose they are, which says where factors and sums lie."""
+    """Whose the matrix units are, which says where factors and sums lie."""
     float8: tuple[str, ...]
     """The 8-bit floats that they take; those of i8 all do."""
     halves: tuple[str, ...]

@@ -42,6 +42,33 @@ def test_every_pass_that_changes_something_counts_it(target: str) -> None:
     assert silent == []
 
 
+GROUP = """
+tk.group @both (%x: memref<64xf32>, %y: memref<262144xf32>) {
+  tk.part @little(%x)
+  tk.part @large(%y)
+}
+tk.func @little [64] (%x: memref<64xf32>) {
+  %0 = tk.load %x[d0] : memref<64xf32> -> f32
+  %1 = arith.negf %0 : f32
+  tk.store %1, %x[d0] : f32, memref<64xf32>
+}
+tk.func @large [262144] (%y: memref<262144xf32>) {
+  %0 = tk.load %y[d0] : memref<262144xf32> -> f32
+  %1 = arith.negf %0 : f32
+  tk.store %1, %y[d0] : f32, memref<262144xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2])
+def test_a_group_is_scheduled_before_all_its_parts_are(limit: int) -> None:
+    module = parse_module(new_context(), GROUP, "test")
+    with counting_rewrites(limit) as count:
+        run_pipeline(new_context(), module, parse_pipeline("schedule-gpu"))
+    verify_module(module)
+    assert (count.done, module_text(module).count("tk.blocks")) == (limit, limit)
+
+
 WHOLE = ["hoist-frozen", "pack-convolutions", "dedupe-kernels", "bufferize", "plan-memory", "schedule-cpu"]
 
 

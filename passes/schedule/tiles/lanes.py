@@ -47,7 +47,7 @@ def most_scattered(func: FuncOp, axes: Axes) -> int:
 
 
 def least_warps(func: FuncOp, lanes: int) -> int:
-    """How many warps a function with blocks needs at least for what it keeps in registers."""
+    """The least warps whose registers have room for what a function with its blocks keeps."""
     sizes = block_sizes(func)
     held, axes = prod(sizes.values()), frozenset(axis for axis, size in sizes.items() if size > 1)
     room = ROOM_OF_FEW // max(1, live_bits(Body.of(func.body.block), axes))
