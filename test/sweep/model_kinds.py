@@ -4,8 +4,8 @@
     python test/sweep/model_kinds.py --only '^(bert|gpt2)$' --dynamic
 
 Outputs, gradients and buffers are compared; with `--dynamic` of two calls with other sizes, which one compile
-is to serve. A kind that the configuration does not fit is not built, and says
-why; each has a process of its own. Exits with 1 where something is wrong or raised.
+is to serve. A kind that the configuration does not fit is not built, and says why; each has a process of its
+own. Exits with 1 where something is wrong or raised.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def run(kind: str, target: str, dtype: torch.dtype, dynamic: bool) -> tuple[str,
     except Exception as error:
         return "not built", f"{type(error).__name__}: {error}"
     try:
-        compiled = torch.compile(model, backend="mlir", options={"target": target}, dynamic=dynamic)
+        compiled = torch.compile(model, backend="mlir", options={"target": target}, dynamic=dynamic or None)
         got = [step(model, compiled, given) for given in calls]
     except Exception as error:
         return "error", f"{type(error).__name__}: {error}"
