@@ -25,8 +25,9 @@ OF_TILE = "tk.of_tile"
 class Contraction:
     """`sum over (rows x columns x over) of left * right`.
 
-    `right` does not vary over `rows`, and `left` not over `columns`, unless they are shared;
-    both vary over `over`. Where rows of the result are reduced as well, `rows` are those of a tile.
+    `right` does not vary over `rows`, and `left` not over `columns`, unless they are shared; both vary over
+    some of `over`, and may repeat along the others. Where rows of the result are reduced as well, `rows` are
+    those of a tile.
     """
 
     reduce: ReduceOp
@@ -70,7 +71,7 @@ def find_contraction(block: Block, *, shared_columns: bool = False) -> Contracti
     reduce, product, domains = found
     left, right = product.lhs, product.rhs
     over = frozenset(reduce.over)
-    rows, columns = domains[left] - domains[right], domains[right] - domains[left]
+    rows, columns = domains[left] - domains[right] - over, domains[right] - domains[left] - over
     if shared_columns and bool(rows) != bool(columns):
         if columns:
             left, right, rows = right, left, columns
@@ -100,10 +101,10 @@ def find_products(block: Block) -> tuple[Contraction, ...]:
         if products and not products[0].rows <= domains[left]:
             left, right = right, left
         over, left_axes, right_axes = frozenset(op.over), domains[left], domains[right]
-        if made[left] or made[right] or not over <= left_axes & right_axes:
+        if made[left] or made[right] or not over & left_axes & right_axes:
             return ()
-        found = Contraction(op, factors, left, right, left_axes - right_axes, right_axes - left_axes, over)
-        products.append(found)
+        rows, columns = left_axes - right_axes - over, right_axes - left_axes - over
+        products.append(Contraction(op, factors, left, right, rows, columns, over))
     if len({domains[p.reduce.result] for p in products}) > 1:
         return ()
     sides = {(p.rows, p.columns) for p in products}
@@ -152,7 +153,7 @@ def find_matrix_vector(block: Block) -> Contraction | None:
 def _sum_of_products(
     block: Block,
 ) -> tuple[ReduceOp, arith.MulfOp | arith.MuliOp, dict[SSAValue, Axes]] | None:
-    """The only reduction of a kernel, if it adds products of values that vary over all it adds up."""
+    """The only reduction of a kernel, if it adds products of values that vary together along an axis."""
     reductions = [op for op in ops_of(block) if _sums(op)]
     if len(reductions) != 1 or not isinstance(reduce := reductions[0], ReduceOp):
         return None
@@ -162,7 +163,7 @@ def _sum_of_products(
     if product.lhs is product.rhs:  # a sum of squares
         return None
     domains = {factor: axes_of(factor) for factor in (product.lhs, product.rhs)}
-    if not all(axes.issuperset(reduce.over) for axes in domains.values()):
+    if not frozenset(reduce.over).intersection(*domains.values()):
         return None
     return reduce, product, domains
 

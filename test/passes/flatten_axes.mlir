@@ -64,6 +64,33 @@ tk.func @roles_of_a_product [4, 6, 5, 7] (%a: memref<168xf32>, %b: memref<35xf32
 
 // -----
 
+// A factor may repeat along some of what is summed: the sum is one axis all the same.
+// CHECK-LABEL: tk.func @repeated_factor [24, 5, 14]
+// CHECK: tk.load %a[d0*7 + (d2 floordiv 2)]
+// CHECK: tk.load %b[d1*14 + d2]
+// CHECK: tk.reduce add %{{.*}} over [2]
+tk.func @repeated_factor [4, 6, 5, 7, 2] (%a: memref<168xf32>, %b: memref<70xf32>, %o: memref<120xf32>) {
+  %0 = tk.load %a[d0*42 + d1*7 + d3] : memref<168xf32> -> f32
+  %1 = tk.load %b[d2*14 + d3*2 + d4] : memref<70xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [3, 4] : f32
+  tk.store %3, %o[d0*30 + d1*5 + d2] : f32, memref<120xf32>
+}
+
+// -----
+
+// Sums of either factor alone are no product: nothing that is summed belongs to both.
+// CHECK-LABEL: tk.func @sums_apart [20, 6]
+tk.func @sums_apart [4, 5, 3, 2] (%a: memref<12xf32>, %b: memref<10xf32>, %o: memref<20xf32>) {
+  %0 = tk.load %a[d0*3 + d2] : memref<12xf32> -> f32
+  %1 = tk.load %b[d1*2 + d3] : memref<10xf32> -> f32
+  %2 = arith.mulf %0, %1 : f32
+  %3 = tk.reduce add %2 over [2, 3] : f32
+  tk.store %3, %o[d0*5 + d1] : f32, memref<20xf32>
+}
+
+// -----
+
 // A store that does not run over an axis keeps that axis apart.
 // CHECK-LABEL: tk.func @effects_keep_axes_apart [4, 6]
 // REMARK: tk.func at {{.*}}: no two axes have one role
