@@ -135,6 +135,7 @@ _GPU: tuple[str, ...] = (
     "fold-positions",
     "reduce-online",
     "exp-to-exp2",
+    "split-head-dims",
     "schedule-gpu",
     "apply-schedule",
     "share-turned-loads",

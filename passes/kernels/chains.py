@@ -20,6 +20,8 @@ from tilewright.dialects.tk.contraction import FACTORS, OF_TILE
 from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Axes, runs_and_domains
 from tilewright.dialects.tk.kernels import KernelOp
 
+from .running_sums import running_sums
+
 
 @dataclass(frozen=True)
 class Factors:
@@ -85,6 +87,15 @@ class Chain:
     def products(self) -> tuple[Factors, ...]:
         """Inner ones, then outer ones."""
         return (*self.inner, *(o.factors for o in self.outer if o.factors is not None))
+
+    @property
+    def sides(self) -> tuple[Axes, ...]:
+        """The axes of each side: of inner products of one sum together, of outer ones of one left factor."""
+        inner = [frozenset(f.axis for f in found) for found in running_sums(self.inner).values()]
+        outer: dict[SSAValue, set[int]] = {}
+        for f in self.products[len(self.inner) :]:
+            outer.setdefault(f.left, set()).add(f.axis)
+        return (*inner, *map(frozenset, outer.values()))
 
     @property
     def multiplies_halves(self) -> bool:

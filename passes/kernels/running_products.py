@@ -1,38 +1,25 @@
-"""Products of one kernel that are added to each other: the sum of one goes on from that of another.
-
-Of `a b + c d` a program keeps one tile, to which it adds both, one after the other.
-"""
+"""Additions behind the products of one kernel, put in an order in which sums can run (`running_sums.py`)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.contraction import Contraction
 
 from .body import erase_unread
-
-
-def running_sums(products: Sequence[Contraction]) -> Mapping[SSAValue, Sequence[Contraction]]:
-    """The sums of the products of a kernel that are one tile each, and the products that each adds up."""
-    found: dict[SSAValue, tuple[Contraction, ...]] = {p.reduce.result: (p,) for p in products}
-    for op in ops_of(_block(products)):
-        if not isinstance(op, arith.AddfOp) or op.lhs not in found or op.rhs not in found:
-            continue
-        if op.lhs.has_one_use() and op.rhs.has_one_use():
-            found[op.result] = (*found.pop(op.lhs), *found.pop(op.rhs))
-    return found
+from .running_sums import block_of
 
 
 def add_products_first(products: Sequence[Contraction]) -> None:
     """Let sums in f32 of several products, and of what else, begin with the products: `(x + a b) + c d`."""
     made = {p.reduce.result for p in products}
-    for op in [op for op in ops_of(_block(products)) if isinstance(op, arith.AddfOp)]:
+    for op in [op for op in ops_of(block_of(products)) if isinstance(op, arith.AddfOp)]:
         if op.result.type != f32 or _inner(op.result) is not None:
             continue
         terms = _terms(op)
@@ -45,7 +32,7 @@ def add_products_first(products: Sequence[Contraction]) -> None:
                 Rewriter.insert_op(added, InsertPoint.before(op))
                 total = added.result
             op.result.replace_all_uses_with(total)
-    erase_unread(_block(products))
+    erase_unread(block_of(products))
 
 
 def _terms(op: arith.AddfOp) -> list[SSAValue]:
@@ -65,9 +52,3 @@ def _inner(value: SSAValue) -> arith.AddfOp | None:
         return None
     (use,) = value.uses
     return use.operation if isinstance(use.operation, arith.AddfOp) else None
-
-
-def _block(products: Sequence[Contraction]) -> Block:
-    block = products[0].reduce.parent_block()
-    assert block is not None
-    return block

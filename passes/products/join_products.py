@@ -18,7 +18,8 @@ from ..fusion.join import Frame, join
 from ..fusion.merge import put_behind, users_to_sink
 from ..kernels.body import simplify_body
 from ..kernels.naming import NAME
-from ..kernels.running_products import add_products_first, running_sums
+from ..kernels.running_products import add_products_first
+from ..kernels.running_sums import running_sums
 from ..rewrite import may_rewrite, skip, take_results
 from ..schedule.collisions import scatters
 

@@ -95,6 +95,10 @@ SPILLS_BEFORE_3_8 = {("beside_each_other", "gfx942"): ("spills 8",)}
 registers. These are 32 bytes of a lane; reading the row again, as where more is live, would be 384."""
 
 
+HALF_AS_WIDE = {"two_long_products_of_f32"}
+"""Tiles of 16 by 32 elements of f32, by eight warps: 64 bits of each lane, hundreds of multiplications."""
+
+
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(
     ("name", "count"),
@@ -118,7 +122,8 @@ def test_lanes_load_by_whole_instructions(name: str, count: int, target: str, tm
     assert len(rows) == len(modules) == count
     known = SPILLS_BEFORE_3_8 if Version(triton_version()) < Version("3.8") else {}
     expected = {row.kernel: spills for row in rows if (spills := known.get((row.kernel, target)))}
-    assert {row.kernel: row.faults for row in rows if row.faults or not row.wide_loads} == expected
+    assert {row.kernel: row.faults for row in rows if row.faults} == expected
+    assert {row.kernel for row in rows if not row.wide_loads} <= HALF_AS_WIDE
 
 
 def _pool(compiled: Any) -> None:

@@ -78,6 +78,20 @@ FAULTS = (
         "what follows a product reads the rows of its scratch at the wrong distance",
     ),
     Fault(
+        "head-part",
+        "passes/functions/split_head_dims.py",
+        "Bounds(tuple(space)), dim(new) + first",
+        "Bounds(tuple(space)), dim(new)",
+        "the second part of a head is read, and stored, where the first one is",
+    ),
+    Fault(
+        "head-part-alone",
+        "passes/schedule/tiles/chain_step.py",
+        "start = self.scores.stretch(scope, zero, shape) if total is None else total",
+        "start = self.scores.stretch(scope, zero, shape)",
+        "scores are those of the last part of a head",
+    ),
+    Fault(
         "chain-rescale",
         "passes/schedule/tiles/chain_step.py",
         "value = self._emit(scope, arith.MulfOp, value, scale)",

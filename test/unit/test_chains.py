@@ -106,3 +106,44 @@ def test_sums_that_are_no_exponentials_below_the_maximum_are_not_chained() -> No
     for old, new in (("%x, %m", "%v, %m"), ("math.exp %d", "math.log %d"), ("max %x", "min %x")):
         assert old in SOFTMAX
         assert chain_of(SCORES + VALUES + SOFTMAX.replace(old, new)) is None
+
+
+PARTS = """
+  %q0 = tk.load %0[d0*12 + d2] : memref<144xf32> -> f32
+  %k0 = tk.load %1[d3*12 + d2] : memref<144xf32> -> f32
+  %qk0 = arith.mulf %q0, %k0 : f32
+  %x0 = tk.reduce add %qk0 over [2] : f32
+  %q1 = tk.load %0[d0*12 + d5 + 8] : memref<144xf32> -> f32
+  %k1 = tk.load %1[d3*12 + d5 + 8] : memref<144xf32> -> f32
+  %qk1 = arith.mulf %q1, %k1 : f32
+  %x1 = tk.reduce add %qk1 over [5] : f32
+  %x = {scores}
+  %v0 = tk.load %1[d3*12 + d1] : memref<144xf32> -> f32
+  %xv0 = arith.mulf {left}, %v0 : f32
+  %r0 = tk.reduce add %xv0 over [3] : f32
+  %v1 = tk.load %1[d3*12 + d4 + 8] : memref<144xf32> -> f32
+  %xv1 = arith.mulf %x, %v1 : f32
+  %r1 = tk.reduce add %xv1 over [3] : f32
+  tk.store %r0, %o[d0*12 + d1] : f32, memref<144xf32>
+  tk.store %r1, %o[d0*12 + d4 + 8] : f32, memref<144xf32>
+"""
+"""Heads of 12 elements, cut into 8 and 4: axes 1 and 4 have columns, 2 and 5 what scores sum over."""
+
+
+@pytest.mark.parametrize(
+    ("scores", "left", "sides"),
+    [
+        ("arith.addf %x0, %x1 : f32", "%x", [{2, 5}, {1, 4}]),
+        ("arith.mulf %x0, %x1 : f32", "%x", [{2}, {5}, {1, 4}]),
+        ("arith.addf %x0, %x1 : f32", "%x0", [{2}, {5}, {1}, {4}]),
+    ],
+    ids=["parts", "two products", "a part that is read by itself"],
+)
+def test_parts_of_a_head_are_one_side(scores: str, left: str, sides: list[set[int]]) -> None:
+    buffers = ", ".join(f"%{name}: memref<144xf32>" for name in "01o")
+    text = f"tk.func @k [12, 8, 8, 12, 4, 4] ({buffers}) {{{PARTS.format(scores=scores, left=left)}}}"
+    func = Parser(new_context(), text).parse_module().body.block.first_op
+    assert isinstance(func, FuncOp)
+    chain = find_chain(func.body.block)
+    assert chain is not None
+    assert [*chain.sides] == sides

@@ -15,15 +15,16 @@ from tilewright.dialects.tk.kernels import FuncOp
 from ...kernels.chains import Chain
 from ...kernels.facts import Body
 from ...kernels.listed import find_listing
+from ...kernels.running_sums import running_sums
 from ...rewrite import skip
 from ..blocks import Blocks, power_of_two
 from ..cost import estimate, is_expensive
 from .chain_memory import MOST_STAGES, in_shared, stages_in_shared
-from .chain_room import ChainRoom, columns, draws
+from .chain_room import ChainRoom, columns, draws, widest
 from .lanes_needed import lanes_needed
 from .limits import Limits
 
-_LEAST = 16
+LEAST = 16
 """Matrix units take no smaller sides."""
 DEEPEST = 256
 """Elements that a program can hold of each of its rows, along an axis beside the chain."""
@@ -62,18 +63,18 @@ def chain_blocks(func: FuncOp, chain: Chain, bits: int, limits: Limits) -> Block
         if size is None or size > DEEPEST:
             skip(func, f"chained products without tiles: axis {axis} of size {func.space[axis]} is not held")
             return None
-        held[axis] = power_of_two(max(_LEAST, size))
+        held[axis] = power_of_two(max(LEAST, size))
     half = chain.multiplies_halves
     rows, step = (_of_halves if half else _of_floats)(func, chain, held, limits)
     listing = find_listing(func.body.block.ops, chain.along)
     lists = () if listing is None else ((listing.axis, 1),)
     if listing is not None:  # a block that is listed holds whole ones of rows and of steps
         rows, step = gcd(rows, *listing.rows(chain.row)), gcd(step, listing.size)
-    largest = rows * max(step, *held.values())
+    largest = rows * max(step, widest(chain, held))
     warps = _warps_of_halves(largest) if half else _warps_of_floats(largest, chain, limits.lanes)
     if half and limits.lanes > 32:
         truths = 2 * _truths(func, {**held, **dict(lists), chain.row: rows, chain.along: step}, chain)
-        while step > _LEAST and truths * rows * step > _TRUTHS * warps * limits.lanes:
+        while step > LEAST and truths * rows * step > _TRUTHS * warps * limits.lanes:
             step //= 2
     loops = (*((a, 1) for a in chain.around), *lists, (chain.along, step))
     inside = {chain.row, *held, *dict(loops)}
@@ -96,18 +97,18 @@ def _of_halves(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
     What is done once per row, or once per step, is then shared by more.
     """
     sizes = func.space[chain.row], func.space[chain.along]
-    wide, outer = limits.lanes > 32, columns(chain, held)
+    wide, outer, side = limits.lanes > 32, columns(chain, held), widest(chain, held)
     registers = ChainRoom(func, chain, held, limits)
-    rows = step = _LEAST
-    short = limits.of_groups and not registers.computed and max(held.values()) <= _SHORT
+    rows = step = LEAST
+    short = limits.of_groups and not registers.computed and side <= _SHORT
     tiles = [t for t in _OF_GROUPS if not short or t[0] <= _SHORT] if limits.of_groups else _TILES
     for tile in tiles:
-        if wide and tile[1] > _LEAST and _loads_crowd(func, chain, held, *tile, limits.shared):
+        if wide and tile[1] > LEAST and _loads_crowd(func, chain, held, *tile, limits.shared):
             continue
         rows, step = (_limited(n, size) for n, size in zip(tile, sizes, strict=True))
-        lanes = _warps_of_halves(rows * max(step, *held.values())) * limits.lanes
+        lanes = _warps_of_halves(rows * max(step, side)) * limits.lanes
         # two sums of more than 128 columns each: products of 64 rows and two groups of warps take more
-        crowded = outer > DEEPEST and (step > _LEAST or (draws(func) and rows > 32))
+        crowded = outer > DEEPEST and (step > LEAST or (draws(func) and rows > 32))
         programs, stages = (_TOGETHER, MOST_STAGES) if short else (1, 2)
         shared = programs * in_shared(func, chain, held, (rows, step), stages, limits)
         if registers.taken(rows, step, lanes) <= registers.room and not crowded and shared <= _shared(limits):
@@ -123,7 +124,7 @@ def _loads_crowd(
     Each lane has 16 of a vector along the chain then, as matrix units spread them.
     """
     outer = columns(chain, held)
-    several = len(chain.inner) > 1 and outer > 128
+    several = len(running_sums(chain.inner)) > 1 and outer > 128
     vectors = len(_vectors(func, chain, held)) > _VECTORS
     return step > 32 or several or vectors or 2 * (rows + step) * sum(held.values()) > shared * 1024
 
@@ -146,20 +147,20 @@ def _shared(limits: Limits) -> float:
 
 def _of_floats(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits) -> tuple[int, int]:
     """The same of f32, for which there is no matrix unit: each thread holds what it multiplies."""
-    widest, alone = max(held.values()), len(chain.inner) == 1
-    rows = 32 if widest <= 128 and alone else 16
+    side, alone = widest(chain, held), len(running_sums(chain.inner)) == 1
+    rows = 32 if side <= 128 and alone else 16
     outer = columns(chain, held)
-    step = 32 if alone or outer <= 128 else _LEAST
-    if widest > 64 or (widest == 64 and (alone or chain.sums)):
-        step = _LEAST  # what a thread multiplies is as long as a head; beside it stand numbers, rows to sum
-    while step > _LEAST and (rows + step) * sum(held.values()) * 4 > limits.shared * 1024:
+    step = 32 if alone or outer <= 128 else LEAST
+    if side > 64 or (side == 64 and (alone or chain.sums)):
+        step = LEAST  # what a thread multiplies is as long as a head; beside it stand numbers, rows to sum
+    while step > LEAST and (rows + step) * sum(held.values()) * 4 > limits.shared * 1024:
         step //= 2
     return _limited(rows, func.space[chain.row]), _limited(step, func.space[chain.along])
 
 
 def _warps_of_floats(largest: int, chain: Chain, lanes: int) -> int:
     """More threads where each would hold too much of the largest tile; whatever the lanes of a warp."""
-    most = 32 * 128 if len(chain.inner) == 1 else 16 * 64
+    most = 32 * 128 if len(running_sums(chain.inner)) == 1 else 16 * 64
     return max(4, 256 // lanes) if largest >= most else 4
 
 
@@ -178,4 +179,4 @@ def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:
 
 
 def _limited(block: int, size: Expr) -> int:
-    return block if size.constant is None else min(block, power_of_two(max(_LEAST, size.constant)))
+    return block if size.constant is None else min(block, power_of_two(max(LEAST, size.constant)))

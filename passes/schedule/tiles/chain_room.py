@@ -123,6 +123,11 @@ def columns(chain: Chain, held: Mapping[int, int]) -> int:
     return sum(held[o.factors.axis] for o in chain.outer if o.factors is not None)
 
 
+def widest(chain: Chain, held: Mapping[int, int]) -> int:
+    """Elements of the longest side of a product beside rows and the chain."""
+    return max(sum(held[axis] for axis in side) for side in chain.sides)
+
+
 def draws(func: FuncOp) -> bool:
     """Whether random numbers are made."""
     return any(isinstance(op, RandomOp) for op in func.body.block.ops)

@@ -21,6 +21,7 @@ from tilewright.dialects.tk.tiles import CollapseOp, MmaOp
 
 from ...kernels.chains import Chain, Factors, Outer, Shift
 from ...kernels.combine import combine, identity
+from ...kernels.running_sums import running_sums
 from ..blocks import Blocks
 from ..writer import Known, Scope
 from .factors import factor, factor_type
@@ -57,8 +58,9 @@ class ChainStep:
 
         `lefts` are the factors of the products that each step has again, `carried` what is added to.
         """
-        for f, left in zip(self.chain.inner, lefts, strict=True):
-            scope.env[f.reduce.result] = self._inner(scope, f, left)
+        left = dict(zip(self.chain.inner, lefts, strict=True))
+        for total, products in running_sums(self.chain.inner).items():
+            scope.env[total] = self._inner(scope, [(f, left[f]) for f in products])
         old = dict(zip(self.chain.outer, carried, strict=True))
         new: dict[Outer, SSAValue] = {}
         for outer in self.chain.outer:
@@ -66,6 +68,7 @@ class ChainStep:
                 new[outer] = scope.env[outer.reduce.result] = self._raise(scope, outer, old[outer])
         peaks = {outer.reduce: value for outer, value in old.items() if outer in new}
         scales: dict[Shift, SSAValue] = {}
+        left_of: dict[SSAValue, SSAValue] = {}
         for outer in self.chain.outer:
             if outer in new:
                 continue
@@ -75,21 +78,25 @@ class ChainStep:
                     scales[outer.shift] = self._scale(scope, outer.shift, peaks[outer.shift.peak])
                 scale = self.scores.stretch(scope, scales[outer.shift], shape_of_lanes(value.type))
                 value = self._emit(scope, arith.MulfOp, value, scale)
-            new[outer] = self._add(scope, outer, value)
+            new[outer] = self._add(scope, outer, value, left_of)
         for op in self.body.closure(self.checks, Known(scope)):
             self.scores.copy(scope, op)
         self.scores.put(scope, YieldOp.create(operands=[new[outer] for outer in self.chain.outer]))
 
-    def _inner(self, scope: Scope, f: Factors, left: SSAValue) -> SSAValue:
-        """A product of its own."""
-        right = self.scores.over((f.axis, self.along))
-        type_ = factor_type(f.reduce, f.left, f.right)
-        factor_ = self._right(scope, f, right, type_, frozenset((f.axis,)))
-        self.scores.location = f.reduce.location
+    def _inner(self, scope: Scope, products: Iterable[tuple[Factors, SSAValue]]) -> SSAValue:
+        """A product of its own, or the sum of several; each with its left factor."""
         zero = self.scores.constant(FloatAttr(0.0, f32))
         shape = (self.scores.block[self.row], self.scores.block[self.along])
-        start = self.scores.stretch(scope, zero, shape)
-        return self.scores.put(scope, MmaOp.make(start, left, factor_, self.precision))
+        total: SSAValue | None = None
+        for f, left in products:
+            right = self.scores.over((f.axis, self.along))
+            type_ = factor_type(f.reduce, f.left, f.right)
+            factor_ = self._right(scope, f, right, type_, frozenset((f.axis,)))
+            self.scores.location = f.reduce.location
+            start = self.scores.stretch(scope, zero, shape) if total is None else total
+            total = self.scores.put(scope, MmaOp.make(start, left, factor_, self.precision))
+        assert total is not None
+        return total
 
     def _right(self, scope: Scope, f: Factors, writer: TileWriter, type_: Attribute, over: Axes) -> SSAValue:
         """The factor that each step has another block of."""
@@ -124,17 +131,20 @@ class ChainStep:
 
         return shift.decay(difference, constant, partial(self._emit, scope))
 
-    def _add(self, scope: Scope, outer: Outer, total: SSAValue) -> SSAValue:
-        """`total` and what this block adds."""
+    def _add(
+        self, scope: Scope, outer: Outer, total: SSAValue, left_of: dict[SSAValue, SSAValue]
+    ) -> SSAValue:
+        """`total` and what this block adds; `left_of` has the left factors of products before."""
         over, value = frozenset((self.along,)), outer.reduce.value
         if (f := outer.factors) is not None:
             type_ = factor_type(outer.reduce, f.left, f.right)
             self._compute(scope, f.left)
             cut = frozenset[int]() if self._vanishes(outer, f.left) else over
-            left = factor(scope, self.scores, f.left, type_, cut)
+            if f.left not in left_of:
+                left_of[f.left] = factor(scope, self.scores, f.left, type_, cut)
             right = self._right(scope, f, self.scores.over((self.along, f.axis)), type_, over)
             self.scores.location = outer.reduce.location
-            return self.scores.put(scope, MmaOp.make(total, left, right, self.precision))
+            return self.scores.put(scope, MmaOp.make(total, left_of[f.left], right, self.precision))
         tile = self._whole(scope, self._compute(scope, value))
         self.scores.location = outer.reduce.location
         if not self._vanishes(outer, value):

@@ -13,7 +13,7 @@ from tilewright.dialects.tk.domain import Axes, axes_of_exprs
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import bytes_of, element_type
 
-from ...kernels.running_products import running_sums
+from ...kernels.running_sums import running_sums
 from ...rewrite import skip
 from ..blocks import Blocks, power_of_two
 from ..cost import estimate, is_expensive

@@ -21,7 +21,7 @@ from tilewright.dialects.tk.share import SHARED
 from tilewright.dialects.tk.tiles import MmaOp
 
 from ...kernels.facts import Body, Reduction
-from ...kernels.running_products import running_sums
+from ...kernels.running_sums import running_sums
 from ..blocks import Blocks
 from ..roles import matrix_products
 from ..writer import Known, Scope
