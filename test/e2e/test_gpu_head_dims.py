@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 from judged import judged_with_gradients
+from packaging.version import Version
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -57,6 +58,10 @@ def test_results_and_gradients(heads: str, form: str, dtype: torch.dtype) -> Non
     judged_with_gradients(FORMS[form], inputs(heads, 37, dtype), {"target": "gpu_emulated"})
 
 
+SPILLS_BEFORE_3_8 = ("causal", torch.bfloat16, "sm_100")
+"""A few bytes, by the assembler that comes with Triton 3.6 and 3.7."""
+
+
 @pytest.mark.skipif(not triton_version(), reason="triton is not installed")
 @pytest.mark.parametrize("target", ["sm_80", "sm_90", "sm_100", "gfx942"])
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float32], ids=str)
@@ -68,7 +73,8 @@ def test_nothing_spills(form: str, heads: str, dtype: torch.dtype, target: str, 
     lowered = [Lowered(module, unit_of(module, target), target) for module in modules]
     rows = [row for each in lowered for row in rows_of("attention", each, tmp_path)]
     assert len(rows) >= 3
-    assert [row.faults for row in rows if row.faults] == []
+    little = Version(triton_version()) < Version("3.8") and (form, dtype, target) == SPILLS_BEFORE_3_8
+    assert [row.faults for row in rows if row.faults] == [("spills 8",)] * little
 
 
 @pytest.mark.skipif(not triton_version(), reason="triton is not installed")
