@@ -22,7 +22,8 @@ from collections import Counter
 from typing import Any
 
 import torch
-from models import DTYPES, exact_copy, step, wide
+from models import DTYPES as MODEL_DTYPES
+from models import exact_copy, step, wide
 from torch import nn
 from torch.utils._pytree import tree_map
 from transformers import AutoConfig, AutoModel
@@ -30,6 +31,7 @@ from transformers.models.auto.modeling_auto import MODEL_MAPPING_NAMES
 
 from benchmarks.numerics import Widen, judge
 
+DTYPES = {**MODEL_DTYPES, "f16": torch.float16}
 SECONDS, MOST_PARAMETERS = 150, 20_000_000
 WORDS, SIDE = 131, 32
 WIDTHS = ("hidden_size", "d_model", "n_embd")
