@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import OpResult
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, f32
+from xdsl.ir import OpResult, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.dialects.ir_access import defined_functions
+from tilewright.dialects.ir_access import defined_functions, ops_of
 from tilewright.dialects.tk.contraction import FACTORS, Contraction, find_products
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..fusion.join import Frame, join
 from ..fusion.merge import put_behind, users_to_sink
-from ..kernels.body import simplify_body
+from ..kernels.body import erase_unread, simplify_body
 from ..kernels.naming import NAME
-from ..kernels.running_products import add_products_first
-from ..kernels.running_sums import running_sums
+from ..kernels.running_sums import block_of, running_sums
 from ..rewrite import may_rewrite, skip, take_results
 from ..schedule.collisions import scatters
 
@@ -41,7 +42,7 @@ class JoinProductsPass(ModulePass):
           ... %3 = tk.reduce add %2 over [2] ... %7 = tk.reduce add %6 over [3] ... arith.addf %7, %3 ...}
 
     The result of the first one is not written and read again, nor is there a launch for it; if others read
-    it, it is still written. What is added goes on from the sum before (`running_products.py`): it takes no
+    it, it is still written. What is added goes on from the sum before (`running_sums.py`): it takes no
     more registers than one product. Left alone are more than `most` products, each of which is a loop to
     compile; more than two tiles of sums that would be held beside each other; those with other rows, columns
     or batches; what a library multiplies (`leave-products`), and what is summed in parts
@@ -130,3 +131,41 @@ def _drawback(made: KernelOp, most: int) -> str | None:
     if (tiles := len(running_sums(products))) > _TILES:
         return f"{tiles} tiles of sums would be held"
     return None
+
+
+def add_products_first(products: Sequence[Contraction]) -> None:
+    """Let sums in f32 of several products, and of what else, begin with the products: `(x + a b) + c d`."""
+    made = {p.reduce.result for p in products}
+    for op in [op for op in ops_of(block_of(products)) if isinstance(op, arith.AddfOp)]:
+        if op.result.type != f32 or _inner(op.result) is not None:
+            continue
+        terms = _terms(op)
+        terms.sort(key=lambda value: value not in made)
+        total, *others = terms
+        if others and others[0] in made:
+            for value in others:
+                added = arith.AddfOp(total, value)
+                added.location = op.location
+                Rewriter.insert_op(added, InsertPoint.before(op))
+                total = added.result
+            op.result.replace_all_uses_with(total)
+    erase_unread(block_of(products))
+
+
+def _terms(op: arith.AddfOp) -> list[SSAValue]:
+    """What a tree of additions adds up, in order; additions that nobody else reads are part of it."""
+    found: list[SSAValue] = []
+    for value in op.operands:
+        if isinstance(added := value.owner, arith.AddfOp) and _inner(value) is op:
+            found += _terms(added)
+        else:
+            found.append(value)
+    return found
+
+
+def _inner(value: SSAValue) -> arith.AddfOp | None:
+    """The addition that alone reads `value`, and once."""
+    if not value.has_one_use():
+        return None
+    (use,) = value.uses
+    return use.operation if isinstance(use.operation, arith.AddfOp) else None

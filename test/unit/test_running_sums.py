@@ -10,8 +10,8 @@ from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import Contraction, find_products
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.passes.kernels.running_products import add_products_first
 from tilewright.passes.kernels.running_sums import running_sums
+from tilewright.passes.products.join_products import add_products_first
 
 X, W, R = "tensor<8x4xf32>", "tensor<4x6xf32>", "tensor<8x6xf32>"
 
