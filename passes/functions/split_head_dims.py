@@ -18,7 +18,6 @@ from tilewright.dialects.tk.domain import exprs_of, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..kernels.chains import Chain, find_chain
-from ..kernels.running_sums import running_sums
 from ..rewrite import carry_location, may_rewrite, skip
 from ..schedule.blocks import power_of_two
 from ..schedule.tiles.chain_blocks import DEEPEST, LEAST
@@ -98,7 +97,7 @@ class SplitHeadDimsPass(ModulePass):
 def _stays(func: FuncOp, chain: Chain) -> int:
     """Elements of each row that all steps of a gradient multiply; 0 where products share a factor."""
     sources = [_source(value) for f in chain.inner for value in (f.left, f.right)]
-    if len(running_sums(chain.inner)) == 1 or len({*sources}) < len(sources):
+    if len(chain.scores) == 1 or len({*sources}) < len(sources):
         return 0
     return sum(func.space[f.axis].constant or 0 for f in chain.inner)
 

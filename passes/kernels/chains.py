@@ -6,7 +6,7 @@ exponentials, and the product of these with the values are reductions over keys.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, math
@@ -89,9 +89,14 @@ class Chain:
         return (*self.inner, *(o.factors for o in self.outer if o.factors is not None))
 
     @property
+    def scores(self) -> Mapping[SSAValue, Sequence[Factors]]:
+        """The sums of inner products that are one tile each, and the products that each adds up."""
+        return running_sums(self.inner)
+
+    @property
     def sides(self) -> tuple[Axes, ...]:
         """The axes of each side: of inner products of one sum together, of outer ones of one left factor."""
-        inner = [frozenset(f.axis for f in found) for found in running_sums(self.inner).values()]
+        inner = [frozenset(f.axis for f in found) for found in self.scores.values()]
         outer: dict[SSAValue, set[int]] = {}
         for f in self.products[len(self.inner) :]:
             outer.setdefault(f.left, set()).add(f.axis)

@@ -495,3 +495,30 @@ tk.func @other_factors [6, 512, 64, 64, 4, 512] (%q: memref<786432xbf16>, %k: me
   %13 = tk.reduce add %12 over [4, 5] {tk.factors = bf16} : f32
   tk.store %13, %o[d0*32768 + d1*64 + d2] : f32, memref<196608xf32>
 }
+
+// -----
+
+// Two products of the same scores, one of halves and one of f32: each has them in its own type.
+// CHECK-LABEL: tk.func @in_two_types
+// CHECK-SAME:  tk.product = "ieee"
+// APPLY-LABEL: tk.func @in_two_types
+// APPLY:       %[[H:.*]] = arith.truncf %{{.*}} : vector<{{.*}}xf32> to vector<{{.*}}xbf16>
+// APPLY:       tk.mma %{{.*}}, %[[H]], %{{.*}} : vector<[[ROWS:.*]]x16xf32>, vector<{{.*}}xbf16>, vector<{{.*}}xbf16>
+// APPLY:       tk.mma %{{.*}} : vector<[[ROWS]]x16xf32>, vector<{{.*}}xf32>, vector<{{.*}}xf32>
+tk.func @in_two_types [16, 16, 16, 16, 16] (%q: memref<256xbf16>, %k: memref<256xbf16>, %v: memref<256xbf16>, %w: memref<256xf32>, %o: memref<256xf32>, %p: memref<256xf32>) {
+  %0 = tk.load %q[d0*16 + d3] : memref<256xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %k[d4*16 + d3] : memref<256xbf16> -> bf16
+  %3 = arith.extf %2 : bf16 to f32
+  %4 = arith.mulf %1, %3 : f32
+  %5 = tk.reduce add %4 over [3] {tk.factors = bf16} : f32
+  %6 = tk.load %v[d4*16 + d1] : memref<256xbf16> -> bf16
+  %7 = arith.extf %6 : bf16 to f32
+  %8 = arith.mulf %5, %7 : f32
+  %9 = tk.reduce add %8 over [4] {tk.factors = bf16} : f32
+  %10 = tk.load %w[d4*16 + d2] : memref<256xf32> -> f32
+  %11 = arith.mulf %5, %10 : f32
+  %12 = tk.reduce add %11 over [4] : f32
+  tk.store %9, %o[d0*16 + d1] : f32, memref<256xf32>
+  tk.store %12, %p[d0*16 + d2] : f32, memref<256xf32>
+}

@@ -15,7 +15,6 @@ from tilewright.dialects.tk.kernels import FuncOp
 from ...kernels.chains import Chain
 from ...kernels.facts import Body
 from ...kernels.listed import find_listing
-from ...kernels.running_sums import running_sums
 from ...rewrite import skip
 from ..blocks import Blocks, power_of_two
 from ..cost import estimate, is_expensive
@@ -124,7 +123,7 @@ def _loads_crowd(
     Each lane has 16 of a vector along the chain then, as matrix units spread them.
     """
     outer = columns(chain, held)
-    several = len(running_sums(chain.inner)) > 1 and outer > 128
+    several = len(chain.scores) > 1 and outer > 128
     vectors = len(_vectors(func, chain, held)) > _VECTORS
     return step > 32 or several or vectors or 2 * (rows + step) * sum(held.values()) > shared * 1024
 
@@ -147,7 +146,7 @@ def _shared(limits: Limits) -> float:
 
 def _of_floats(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits) -> tuple[int, int]:
     """The same of f32, for which there is no matrix unit: each thread holds what it multiplies."""
-    side, alone = widest(chain, held), len(running_sums(chain.inner)) == 1
+    side, alone = widest(chain, held), len(chain.scores) == 1
     rows = 32 if side <= 128 and alone else 16
     outer = columns(chain, held)
     step = 32 if alone or outer <= 128 else LEAST
@@ -160,7 +159,7 @@ def _of_floats(func: FuncOp, chain: Chain, held: dict[int, int], limits: Limits)
 
 def _warps_of_floats(largest: int, chain: Chain, lanes: int) -> int:
     """More threads where each would hold too much of the largest tile; whatever the lanes of a warp."""
-    most = 32 * 128 if len(running_sums(chain.inner)) == 1 else 16 * 64
+    most = 32 * 128 if len(chain.scores) == 1 else 16 * 64
     return max(4, 256 // lanes) if largest >= most else 4
 
 

@@ -21,7 +21,6 @@ from tilewright.dialects.tk.tiles import CollapseOp, MmaOp
 
 from ...kernels.chains import Chain, Factors, Outer, Shift
 from ...kernels.combine import combine, identity
-from ...kernels.running_sums import running_sums
 from ..blocks import Blocks
 from ..writer import Known, Scope
 from .factors import factor, factor_type
@@ -30,6 +29,8 @@ from .tile_writer import TileWriter
 from .zeros import is_zero_when_inactive
 
 _NO_FLAGS = arith.FastMathFlagsAttr("none")
+_Left = tuple[SSAValue, Attribute, Axes]
+"""A factor, the type that a product takes it in, and the axes beyond whose end it is zero."""
 
 
 class ChainStep:
@@ -59,7 +60,7 @@ class ChainStep:
         `lefts` are the factors of the products that each step has again, `carried` what is added to.
         """
         left = dict(zip(self.chain.inner, lefts, strict=True))
-        for total, products in running_sums(self.chain.inner).items():
+        for total, products in self.chain.scores.items():
             scope.env[total] = self._inner(scope, [(f, left[f]) for f in products])
         old = dict(zip(self.chain.outer, carried, strict=True))
         new: dict[Outer, SSAValue] = {}
@@ -68,7 +69,7 @@ class ChainStep:
                 new[outer] = scope.env[outer.reduce.result] = self._raise(scope, outer, old[outer])
         peaks = {outer.reduce: value for outer, value in old.items() if outer in new}
         scales: dict[Shift, SSAValue] = {}
-        left_of: dict[SSAValue, SSAValue] = {}
+        left_of: dict[_Left, SSAValue] = {}
         for outer in self.chain.outer:
             if outer in new:
                 continue
@@ -131,20 +132,18 @@ class ChainStep:
 
         return shift.decay(difference, constant, partial(self._emit, scope))
 
-    def _add(
-        self, scope: Scope, outer: Outer, total: SSAValue, left_of: dict[SSAValue, SSAValue]
-    ) -> SSAValue:
+    def _add(self, scope: Scope, outer: Outer, total: SSAValue, left_of: dict[_Left, SSAValue]) -> SSAValue:
         """`total` and what this block adds; `left_of` has the left factors of products before."""
         over, value = frozenset((self.along,)), outer.reduce.value
         if (f := outer.factors) is not None:
             type_ = factor_type(outer.reduce, f.left, f.right)
             self._compute(scope, f.left)
             cut = frozenset[int]() if self._vanishes(outer, f.left) else over
-            if f.left not in left_of:
-                left_of[f.left] = factor(scope, self.scores, f.left, type_, cut)
+            if (wanted := (f.left, type_, cut)) not in left_of:
+                left_of[wanted] = factor(scope, self.scores, f.left, type_, cut)
             right = self._right(scope, f, self.scores.over((self.along, f.axis)), type_, over)
             self.scores.location = outer.reduce.location
-            return self.scores.put(scope, MmaOp.make(total, left_of[f.left], right, self.precision))
+            return self.scores.put(scope, MmaOp.make(total, left_of[wanted], right, self.precision))
         tile = self._whole(scope, self._compute(scope, value))
         self.scores.location = outer.reduce.location
         if not self._vanishes(outer, value):
