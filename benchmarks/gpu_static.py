@@ -8,7 +8,8 @@ once for all targets of which passes are told the same, and every kernel is comp
 Binaries stay in the folder `--cache`.
 A kernel is at fault where it spills registers, takes more shared memory than a program may
 have, multiplies halves or bytes without a tensor-core instruction, or has a product of these that passes
-made one that no tiles multiply. The exit status counts them.
+made one that no tiles multiply. Where a default is at fault, what takes its place is shown,
+as in a build. The exit status counts what is left.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import click
@@ -29,6 +31,7 @@ from rich.table import Table
 from torch.utils._pytree import tree_leaves
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 
 from benchmarks.kinds import KINDS, kinds_of
 from benchmarks.models import BY_NAME, DTYPES, load
@@ -49,9 +52,10 @@ from tilewright.passes.manager import parse_pipeline, run_pipeline, with_facts
 from tilewright.passes.pipeline import PIPELINES
 from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.gpu_triton.binary import Binary
-from tilewright.targets.gpu_triton.compiler import Job, compile_job, job, stored
+from tilewright.targets.gpu_triton.compiler import Job, compile_job, compile_jobs, job, stored
 from tilewright.targets.gpu_triton.emit import emit_unit
 from tilewright.targets.gpu_triton.kernel import TritonKernel, TritonUnit
+from tilewright.targets.gpu_triton.tuning import Tuner
 from tilewright.targets.gpu_triton.workers import compile_each
 from tilewright.targets.registry import Target, register_target
 
@@ -78,6 +82,8 @@ class Row:
     wide_loads: int = 0
     tensor_core: int = 0
     faults: tuple[str, ...] = ()
+    default: str = ""
+    """What was wrong with the default configuration, where another one took its place."""
 
 
 def build(graph: Graph, request: Any) -> Callable[[list[Any]], list[Any]]:
@@ -137,9 +143,27 @@ class Lowered(NamedTuple):
 def unit_of(module: ModuleOp, target: str) -> TritonUnit:
     """The kernels, scheduled for an architecture as on a machine that has one."""
     copy = module.clone()
-    passes = parse_pipeline(",".join(_PIPELINE[_SCHEDULE:]))
-    run_pipeline(new_context(), copy, with_facts(passes, architecture(target).facts))
+    run_pipeline(new_context(), copy, _schedules(target))
     return emit_unit(copy)
+
+
+def _schedules(target: str) -> Sequence[ModulePass]:
+    return with_facts(parse_pipeline(",".join(_PIPELINE[_SCHEDULE:])), architecture(target).facts)
+
+
+def without_faults(lowered: Lowered, cache: Path, workers: int) -> tuple[Lowered, Mapping[str, str]]:
+    """The unit that a build of the GPU target goes on with where defaults have faults, and these faults."""
+    _, unit, target = lowered
+    jobs = {kernel.name: job_of(unit, kernel, target) for kernel in unit.kernels}
+    faults = compile_jobs(jobs, cache, workers).faults
+    if not faults:
+        return lowered, {}
+    copy, passes = lowered.module.clone(), with_facts(_schedules(target), {"candidates": True})
+    end = next(number for number, pass_ in enumerate(passes, start=1) if pass_.name == "schedule-gpu")
+    run_pipeline(new_context(), copy, passes[:end])
+    Tuner(target, "", cache, workers, only=faults)(copy, passes[end:])
+    run_pipeline(new_context(), copy, passes[end:])
+    return lowered._replace(unit=emit_unit(copy)), faults
 
 
 def units_of(model: str, dtype: str, scale: str, training: bool, targets: Iterable[str]) -> list[Lowered]:
@@ -229,10 +253,13 @@ def compile_missing(jobs: Iterable[Job], cache: Path, workers: int) -> int:
     return len(missing)
 
 
-def rows_of(model: str, lowered: Lowered, cache: Path) -> list[Row]:
-    """Every kernel of a graph, compiled here where the store lacks it."""
+def rows_of(
+    model: str, lowered: Lowered, cache: Path, defaults: Mapping[str, str] = MappingProxyType({})
+) -> list[Row]:
+    """Every kernel of a graph, compiled here where the store lacks it; `defaults` are of `without_faults`."""
     lost = lost_products(lowered.module)
-    return [_row(model, lowered, kernel, lost, cache) for kernel in lowered.unit.kernels]
+    rows = [_row(model, lowered, kernel, lost, cache) for kernel in lowered.unit.kernels]
+    return [replace(row, default=defaults.get(row.kernel, "")) for row in rows]
 
 
 def _row(model: str, lowered: Lowered, kernel: TritonKernel, lost: Iterable[str], cache: Path) -> Row:
@@ -286,7 +313,11 @@ def _summary(rows: Sequence[Row]) -> list[str]:
         f"{sum(row.occupancy for row in rows) / len(rows):.2f}",
         f"{sum(row.wide_loads > 0 for row in loads)}/{len(loads)}",
         str(sum(row.tensor_core > 0 for row in rows)),
-        "; ".join(f"{row.kernel}: {', '.join(row.faults)}" for row in rows if row.faults),
+        "; ".join(
+            f"{row.kernel}: {', '.join(row.faults) or f'none, for {row.default} by default'}"
+            for row in rows
+            if row.faults or row.default
+        ),
     ]
 
 
@@ -335,7 +366,9 @@ def main(
             continue
         units = units_of(model, dtype, scale, kind == "training", missing)
         compile_missing((job_of(u, k, t) for _, u, t in units for k in u.kernels), cache, workers)
-        rows += [row for lowered in units for row in rows_of(title, lowered, cache)]
+        for lowered in units:
+            found, defaults = without_faults(lowered, cache, workers)
+            rows += rows_of(title, found, cache, defaults)
         if output is not None:
             output.write_text(json.dumps([asdict(row) for row in rows], indent=1))
     Console(width=160).print(table(rows))

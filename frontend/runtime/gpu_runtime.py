@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from xdsl.dialects.builtin import ModuleOp
@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.passes.manager import Fact
+from tilewright.passes.rewrite import rewrites_left
 from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.gpu_triton.compile_errors import UnknownArchitecture
 from tilewright.targets.gpu_triton.driver import KernelCode
@@ -29,11 +30,12 @@ from ..fx.graph import Graph
 from ..torch_internals import real_tensors
 from .call import Run
 from .compiling import Building
-from .lower import lower
+from .lower import Lowered, lower_unscheduled
 from .native_code import module_of, text_of
 from .request import Request
 
 if TYPE_CHECKING:
+    from tilewright.targets.gpu_triton.compiler import Compiled
     from tilewright.targets.gpu_triton.driver import Driver
     from tilewright.targets.gpu_triton.launch import Libraries
     from tilewright.targets.gpu_triton.tuning import Tuner
@@ -131,36 +133,41 @@ def torch_modes(environment: Mapping[str, str]) -> Mapping[str, Fact]:
 
 def build_gpu(graph: Graph, request: Request) -> Building:
     """Triton kernels, compiled while the C++ compiler builds the host function."""
-    from tilewright.targets.gpu_triton.emit import emit_unit
-    from tilewright.targets.gpu_triton.host import emit_host_unit
-
-    trace, variables = request.trace, request.environment.variables
-    found = libraries(variables)
+    found = libraries(request.environment.variables)
     if graph.device.type != "cuda" and not found.stand_in:
         raise NoDeviceTensor(device=graph.device.type)
     driver, device = found.open_driver(), graph.device.index or 0
     written = written_arguments(graph)
     start_workers(graph, request)
-    lowered = lower(graph, request, _tuner(driver, device, request))
-    with trace.stage("emit Triton"):
-        kernels = emit_unit(graph.module)
-        host = emit_host_unit(graph.module, kernels, found.exports, found.shims)
-    lowered.write("kernels.py", kernels.text)
-    lowered.write("host.cpp", host.text)
-    name, folder = driver.architecture(device), request.cache_folder
+    lowered = lower_unscheduled(graph, request, candidates=request.options.autotune)
+    if request.options.autotune:
+        lowered.schedule_tuned(_tuner(request, driver, device))
+    else:
+        lowered.keep_unscheduled()
+        lowered.schedule()
+    emitted, architecture = _emit(lowered, found), driver.architecture(device)
 
     def compile_() -> Callable[[], Run]:
-        with trace.stage("compile kernels"), ThreadPoolExecutor(1) as pool:
-            building = pool.submit(_build_host, host, folder, variables)
-            codes = compile_kernels(kernels, name, request)
-            building.result()
-        return lambda: load(codes)
+        compiled = _compile(emitted, architecture, request)
+        return lambda: load(*without_faults(compiled))
 
-    def load(codes: tuple[KernelCode, ...]) -> Run:
+    def without_faults(compiled: Compiled) -> tuple[_Emitted, Compiled]:
+        """The same, but for kernels that spill, do not fit or do not compile: of these another candidate.
+
+        Rules bound what `schedule-gpu` takes, so that this is rare; a remark says what was chosen, and why.
+        """
+        if not compiled.faults or lowered.unscheduled is None or not rewrites_left():
+            return emitted, compiled
+        lowered.schedule_again(_untimed(request, architecture, only=compiled.faults))
+        again = _emit(lowered, found)
+        return again, _compile(again, architecture, request)
+
+    def load(emitted: _Emitted, compiled: Compiled) -> Run:
+        kernels, trace = emitted.kernels, request.trace
         checked = any(kernel.checks for kernel in kernels.kernels)
         trace.code = code = GpuCode(
-            unit=host,
-            kernels=codes,
+            unit=emitted.host,
+            kernels=codes_of(kernels, compiled),
             places=kernels.places if checked else (),
             wait=bool(request.target_options["wait_for_checks"]),
             cuda_graphs=request.options.cuda_graphs and _can_record(graph),
@@ -170,9 +177,37 @@ def build_gpu(graph: Graph, request: Request) -> Building:
             setup=lowered.setup,
         )
         with trace.stage("load"):
-            return code.load(folder, variables)
+            return code.load(request.cache_folder, request.environment.variables)
 
     return Building(compile_)
+
+
+class _Emitted(NamedTuple):
+    """The text of a graph."""
+
+    kernels: TritonUnit
+    host: Unit
+
+
+def _emit(lowered: Lowered, libraries: Libraries) -> _Emitted:
+    from tilewright.targets.gpu_triton.emit import emit_unit
+    from tilewright.targets.gpu_triton.host import emit_host_unit
+
+    module = lowered.graph.module
+    with lowered.request.trace.stage("emit Triton"):
+        kernels = emit_unit(module)
+        host = emit_host_unit(module, kernels, libraries.exports, libraries.shims)
+    lowered.write("kernels.py", kernels.text)
+    lowered.write("host.cpp", host.text)
+    return _Emitted(kernels, host)
+
+
+def _compile(emitted: _Emitted, architecture: str, request: Request) -> Compiled:
+    with request.trace.stage("compile kernels"), ThreadPoolExecutor(1) as pool:
+        building = pool.submit(_build_host, emitted.host, request.cache_folder, request.environment.variables)
+        compiled = compile_kernels(emitted.kernels, architecture, request)
+        building.result()
+    return compiled
 
 
 def _build_host(unit: Unit, folder: Path, environment: Mapping[str, str]) -> Path:
@@ -181,15 +216,22 @@ def _build_host(unit: Unit, folder: Path, environment: Mapping[str, str]) -> Pat
     return build_host(unit, cache_dir=folder, environment=environment)
 
 
-def compile_kernels(unit: TritonUnit, architecture: str, request: Request) -> tuple[KernelCode, ...]:
+def compile_kernels(unit: TritonUnit, architecture: str, request: Request) -> Compiled:
     """Machine code of every kernel of a unit, from the store or compiled by several processes."""
-    from tilewright.targets.gpu_triton.compiler import compile_unit
+    from tilewright.targets.gpu_triton.compiler import try_unit
 
-    workers = workers_of(request)
-    assembles = assembler(request.environment.variables)
-    found = compile_unit(
-        unit, architecture, cache_dir=request.cache_folder, workers=workers, assembler=assembles
+    return try_unit(
+        unit,
+        architecture,
+        cache_dir=request.cache_folder,
+        workers=workers_of(request),
+        assembler=assembler(request.environment.variables),
     )
+
+
+def codes_of(unit: TritonUnit, compiled: Compiled) -> tuple[KernelCode, ...]:
+    """What the driver loads, in the unit's order; raises why a kernel has none."""
+    found = compiled.checked()
     binaries = [found[kernel.name] for kernel in unit.kernels]
     return tuple(
         KernelCode(b.image, b.entry, b.threads, b.shared, b.scratch, b.architecture) for b in binaries
@@ -230,20 +272,25 @@ def _can_record(graph: Graph) -> bool:
     return not reason
 
 
-def _tuner(driver: Driver, device: int, request: Request) -> Tuner | None:
-    """What chooses among configurations, where the options ask for that."""
-    if not request.options.autotune:
-        return None
+def _tuner(request: Request, driver: Driver, device: int) -> Tuner:
+    """What times configurations."""
     from tilewright.targets.gpu_triton.timing import Clock
+
+    untimed = _untimed(request, driver.architecture(device))
+    return replace(untimed, device=driver.name(device), clock=Clock(driver, device).seconds)
+
+
+def _untimed(request: Request, architecture: str, only: Container[str] | None = None) -> Tuner:
+    """What chooses the first configuration without a fault, for functions of these names."""
     from tilewright.targets.gpu_triton.tuning import Tuner
 
     return Tuner(
-        architecture=driver.architecture(device),
-        device=driver.name(device),
+        architecture=architecture,
+        device="",
         cache_dir=request.cache_folder,
         workers=workers_of(request),
-        clock=Clock(driver, device).seconds,
         assembler=assembler(request.environment.variables),
+        only=only,
     )
 
 

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.registry import new_context
 from tilewright.passes.manager import (
     Dump,
+    Fact,
     Hook,
     module_text,
     parse_pipeline,
@@ -20,6 +22,7 @@ from tilewright.passes.manager import (
     verify_hook,
     with_facts,
 )
+from tilewright.passes.rewrite import counting_rewrites, without_remarks
 from tilewright.passes.setup import end_of_setup, take_setup
 from tilewright.targets.registry import code
 
@@ -35,30 +38,91 @@ if TYPE_CHECKING:
 LOGGER = logging.getLogger("tilewright.check")
 
 
-@dataclass(frozen=True)
-class Lowered:
-    """A graph whose module went through the passes, in place."""
+Tune = Callable[[ModuleOp, Sequence[ModulePass]], None]
+"""Puts the best of `tk.candidates` in the place of what `schedule-gpu` took, before these passes."""
+_WITH_CANDIDATES: Mapping[str, Fact] = {"candidates": True}
 
-    setup: ModuleOp | None
-    """The module of `@setup`: what is derived from frozen parameters, if anything is."""
+
+@dataclass
+class Lowered:
+    """A graph whose module goes through the passes, in place."""
+
+    graph: Graph
+    request: Request
     sinks: tuple[Dump | Observer, ...]
     """Who wants the emitted text."""
+    hooks: Sequence[Hook]
+    context: Context = field(default_factory=new_context)
+    setup: ModuleOp | None = None
+    """The module of `@setup`: what is derived from frozen parameters, if anything is."""
+    schedules: Sequence[ModulePass] = ()
+    """`schedule-gpu` and what comes after it: nothing where a target has other passes."""
+    unscheduled: ModuleOp | None = None
+    """A copy of the module before these."""
+    ran: int = 0
+    """How many passes did."""
 
     def write(self, name: str, text: str) -> None:
         """Hand on what the target emitted."""
         for sink in self.sinks:
             sink.write(name, text)
 
+    def run(self, passes: Sequence[ModulePass]) -> None:
+        """Run the next passes."""
+        run_pipeline(self.context, self.graph.module, passes, hooks=self.hooks, first=self.ran + 1)
+        self.ran += len(passes)
 
-Tune = Callable[[ModuleOp, Sequence[ModulePass]], None]
-"""Puts the best of `tk.candidates` in the place of what `schedule-gpu` took, before these passes."""
+    def schedule(self) -> None:
+        """Run the passes that schedule."""
+        self.run(self.schedules)
+
+    def schedule_tuned(self, tune: Tune) -> None:
+        """As `schedule`; `tune` has its turn after the first pass."""
+        self.run(with_facts(self.schedules[:1], _WITH_CANDIDATES))
+        self._tune(tune)
+        self.run(self.schedules[1:])
+
+    def keep_unscheduled(self) -> None:
+        """Let `schedule_again` follow `schedule`, which comes next."""
+        self.unscheduled = self.graph.module.clone() if self.schedules else None
+
+    def schedule_again(self, tune: Tune) -> None:
+        """As `schedule_tuned`, of what was kept: no passes are heard, and no rewrites counted, a second time.
+
+        The numbers of a dump go on.
+        """
+        assert self.unscheduled is not None, "keep it first"
+        body = self.graph.module.body
+        body.detach_block(body.block)
+        body.add_block(self.unscheduled.body.detach_block(0))
+        with counting_rewrites(), without_remarks():
+            self.run(with_facts(self.schedules[:1], _WITH_CANDIDATES))
+        self._tune(tune)
+        with counting_rewrites(), without_remarks():
+            self.run(self.schedules[1:])
+
+    def _tune(self, tune: Tune) -> None:
+        with self.request.trace.stage("autotune"):
+            tune(self.graph.module, self.schedules[1:])
+        if self.sinks:
+            self.write(f"{self.ran:02}-autotuned.mlir", module_text(self.graph.module))
 
 
-def lower(graph: Graph, request: Request, tune: Tune | None = None) -> Lowered:
-    """Run the pipeline of the request's target on the graph's module; `tune` has its turn in between."""
+def lower(graph: Graph, request: Request) -> Lowered:
+    """Run the pipeline of the request's target on the graph's module."""
+    lowered = lower_unscheduled(graph, request)
+    lowered.schedule()
+    return lowered
+
+
+def lower_unscheduled(graph: Graph, request: Request, *, candidates: bool = False) -> Lowered:
+    """Run the passes before `schedule-gpu`, all where there is none.
+
+    `candidates` says that `schedule_tuned` follows: the dump begins with the whole pipeline.
+    """
     passes = pipeline_of(request)
-    if tune is not None:
-        passes = with_facts(passes, {"candidates": True})
+    if candidates:
+        passes = with_facts(passes, _WITH_CANDIDATES)
     dump = open_dump(request.dump_folder, request.kind)
     observer = request.trace.observer
     if dump is not None:
@@ -66,26 +130,16 @@ def lower(graph: Graph, request: Request, tune: Tune | None = None) -> Lowered:
     if observer is not None:
         observer.imported(graph)
     sinks = tuple(sink for sink in (dump, observer) if sink is not None)
-    context, hooks = new_context(), [request.trace.timing, *sinks, *_checks(graph, request)]
-    begun = 0
-
-    def run_to(end: int) -> None:
-        nonlocal begun
-        run_pipeline(context, graph.module, passes[begun:end], hooks=hooks, first=begun + 1)
-        begun = end
-
-    run_to(end_of_setup(passes))
-    setup = request.trace.setup = take_setup(graph.module)
-    if dump is not None and setup is not None:
-        dump.write("setup.mlir", module_text(setup))
-    if tune is not None:
-        run_to(next((i for i, p in enumerate(passes, start=1) if p.name == "schedule-gpu"), len(passes)))
-        with request.trace.stage("autotune"):
-            tune(graph.module, passes[begun:])
-        if dump is not None:
-            dump.write(f"{begun:02}-autotuned.mlir", module_text(graph.module))
-    run_to(len(passes))
-    return Lowered(setup, sinks)
+    lowered = Lowered(graph, request, sinks, [request.trace.timing, *sinks, *_checks(graph, request)])
+    end = end_of_setup(passes)
+    lowered.run(passes[:end])
+    lowered.setup = request.trace.setup = take_setup(graph.module)
+    if dump is not None and lowered.setup is not None:
+        dump.write("setup.mlir", module_text(lowered.setup))
+    begin = next((i for i, p in enumerate(passes) if p.name == "schedule-gpu"), len(passes))
+    lowered.run(passes[end:begin])
+    lowered.schedules = passes[begin:]
+    return lowered
 
 
 def _checks(graph: Graph, request: Request) -> list[Hook]:

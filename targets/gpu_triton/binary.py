@@ -47,6 +47,18 @@ class Binary:
         return self.facts.occupancy(self.registers, self.shared, self.warps)
 
     @property
+    def misfit(self) -> str:
+        """Why it takes more shared memory than there is, or did as it was scheduled; empty where it fits."""
+        if self.shared > self.facts.shared_per_block:
+            return f"{self.shared} bytes of shared memory of {self.facts.shared_per_block}"
+        return "its stages take too much shared memory" if self.stages_left_out else ""
+
+    @property
+    def fault(self) -> str:
+        """Why it should be another one; empty where nothing is wrong."""
+        return self.misfit or (f"spills {self.spills}" if self.spills else "")
+
+    @property
     def described(self) -> str:
         """What it takes of a multiprocessor, and what did not fit."""
         parts = [

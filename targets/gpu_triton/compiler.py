@@ -10,12 +10,14 @@ import ast
 import hashlib
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from threading import Lock
+
+from tilewright.dialects.diagnostics import TilewrightError
 
 from ..native.store import open_store
 from .architectures import architecture
@@ -163,7 +165,49 @@ def _write(binary: Binary, folder: Path) -> None:
     (folder / FACTS).write_text(json.dumps(facts))
 
 
-def compile_unit(
+@dataclass(frozen=True)
+class Compiled:
+    """What became of several kernels, each under its name."""
+
+    binaries: Mapping[str, Binary]
+    errors: Mapping[str, TilewrightError]
+
+    @property
+    def faults(self) -> dict[str, str]:
+        """Those for which other blocks may be better, and why."""
+        found = {name: fault for name, binary in self.binaries.items() if (fault := binary.fault)}
+        for name, error in self.errors.items():
+            if not isinstance(error, TritonMissing):
+                found[name] = str(error).partition("\n")[0]
+        return found
+
+    def checked(self) -> dict[str, Binary]:
+        """The binaries; raises the error of the first kernel that has none."""
+        for error in self.errors.values():
+            raise error
+        return dict(self.binaries)
+
+
+def compile_jobs(jobs: Mapping[str, Job], cache_dir: Path, workers: int) -> Compiled:
+    """All of them; what the store lacks is compiled by so many processes, or by this one."""
+    found = {name: stored(task, cache_dir) for name, task in jobs.items()}
+    missing = [name for name, binary in found.items() if binary is None]
+    errors: dict[str, TilewrightError] = {}
+    if workers > 0 and len(missing) > 1 and triton_version():
+        from .workers import compile_each  # subprocess and threads, needed here alone
+
+        failed = compile_each([jobs[name] for name in missing], cache_dir, min(workers, len(missing)))
+        errors = {missing[number]: failed[number] for number in sorted(failed)}
+    binaries: dict[str, Binary] = {}
+    for name in [name for name in jobs if name not in errors]:
+        try:
+            binaries[name] = found[name] or compile_job(jobs[name], cache_dir)
+        except TilewrightError as error:
+            errors[name] = error
+    return Compiled(binaries, errors)
+
+
+def try_unit(
     unit: TritonUnit,
     target: str,
     *,
@@ -171,23 +215,25 @@ def compile_unit(
     workers: int = 0,
     options: Mapping[str, str | int | bool] | None = None,
     assembler: str = "",
-) -> dict[str, Binary]:
+) -> Compiled:
     """All kernels by name; what the store lacks is compiled by so many processes, or by this one.
 
     `tilewright.kernels` logs at level INFO what each takes of the architecture.
     """
     jobs = {kernel.name: job(unit.text, kernel, target, options, assembler) for kernel in unit.kernels}
-    found = {name: stored(task, cache_dir) for name, task in jobs.items()}
-    missing = [jobs[name] for name, binary in found.items() if binary is None]
-    if workers > 0 and len(missing) > 1 and triton_version():
-        _in_workers(missing, cache_dir, min(workers, len(missing)))
-    binaries = {name: found[name] or compile_job(task, cache_dir) for name, task in jobs.items()}
-    for name, binary in binaries.items():
+    compiled = compile_jobs(jobs, cache_dir, workers)
+    for name, binary in compiled.binaries.items():
         LOGGER.info("%s for %s: %s", name, target, binary.described)
-    return binaries
+    return compiled
 
 
-def _in_workers(jobs: Sequence[Job], cache_dir: Path, workers: int) -> None:
-    from .workers import compile_all  # subprocess and threads, needed here alone
-
-    compile_all(jobs, cache_dir, workers)
+def compile_unit(
+    unit: TritonUnit,
+    target: str,
+    *,
+    cache_dir: Path,
+    workers: int = 0,
+    options: Mapping[str, str | int | bool] | None = None,
+) -> dict[str, Binary]:
+    """As `try_unit`; raises what `compile_kernel` raises."""
+    return try_unit(unit, target, cache_dir=cache_dir, workers=workers, options=options).checked()

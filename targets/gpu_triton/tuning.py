@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,10 +38,9 @@ from tilewright.passes.schedule.blocks import BLOCKS, CANDIDATES, DESCRIPTORS, P
 
 from ..native.store import open_store
 from .binary import Binary
-from .compiler import Job, compile_job, job, stored, triton_version
+from .compiler import Compiled, Job, compile_jobs, job, triton_version
 from .emit import emit_unit
 from .kernel import TritonKernel
-from .workers import compile_each
 
 VERSION = "3"
 """Raised when kept choices must not be used."""
@@ -86,12 +85,17 @@ class Tuner:
     workers: int
     clock: Clock | None = None
     assembler: str = ""
+    only: Container[str] | None = None
+    """The functions to decide about; others stay as they are."""
 
     def __call__(self, module: ModuleOp, passes: Sequence[ModulePass] = (ApplySchedulePass(),)) -> None:
         """Put the best configuration of each function in its place; `passes` come next, of which the first
         is `apply-schedule`, and what is compiled and timed has gone through them all."""
         waiting: list[tuple[FuncOp, str, list[Trial]]] = []
         for func in [op for op in module.ops if isinstance(op, FuncOp) and CANDIDATES in op.attributes]:
+            if self.only is not None and func.sym_name.data not in self.only:
+                del func.attributes[CANDIDATES]
+                continue
             key = self._key(func, passes)
             found = self._kept(key)
             if found is not None:
@@ -99,9 +103,9 @@ class Tuner:
             else:
                 waiting.append((func, key, list(self._trials(func, passes))))
         tasks = [trial.task for _, _, trials in waiting for trial in trials]
-        errors = self._compiled({task.key: task for task in tasks})
+        compiled = compile_jobs({task.key: task for task in tasks}, self.cache_dir, self.workers)
         for func, key, trials in waiting:
-            choice = self._choice(func, trials, errors)
+            choice = self._choice(func, trials, compiled)
             if choice.kept:
                 self._keep(key, choice)
             _take(func, choice)
@@ -120,44 +124,29 @@ class Tuner:
     def _job(self, text: str, kernel: TritonKernel) -> Job:
         return job(text, kernel, self.architecture, assembler=self.assembler)
 
-    def _compiled(self, tasks: Mapping[str, Job]) -> Mapping[str, TilewrightError]:
-        """Fill the store; the errors of those that do not compile, by key."""
-        missing = [task for task in tasks.values() if stored(task, self.cache_dir) is None]
-        workers = min(self.workers, len(missing))
-        if workers > 1 and triton_version():
-            errors = compile_each(missing, self.cache_dir, workers)
-            return {missing[i].key: error for i, error in errors.items()}
-        found: dict[str, TilewrightError] = {}
-        for task in missing:
-            try:
-                compile_job(task, self.cache_dir)
-            except TilewrightError as error:
-                found[task.key] = error
-        return found
-
-    def _choice(self, func: FuncOp, trials: Sequence[Trial], errors: Mapping[str, TilewrightError]) -> Choice:
+    def _choice(self, func: FuncOp, trials: Sequence[Trial], compiled: Compiled) -> Choice:
         binaries: dict[int, Binary] = {}
         dropped: dict[int, str] = {}
         for trial in trials:
-            if (error := errors.get(trial.task.key)) is not None:
+            if (error := compiled.errors.get(trial.task.key)) is not None:
                 dropped[trial.number] = str(error).partition("\n")[0]
             else:
-                binaries[trial.number] = compile_job(trial.task, self.cache_dir)
+                binaries[trial.number] = compiled.binaries[trial.task.key]
         dropped.update(at_fault(binaries, product=PRODUCT in func.attributes))
         left = [trial for trial in trials if trial.number not in dropped]
         sizes = buffer_sizes(func)
         if len(left) < 2 or self.clock is None or sizes is None:
             reason = "sizes are only known at run time" if sizes is None else "not timed"
             first = left[0].number if left else 0
-            return Choice(first, _explained(trials, first, reason, dropped))
+            return Choice(first, self._explained(trials, first, reason, dropped))
         seconds = self._timed(left, binaries, sizes, dropped)
         if not seconds:
             return Choice(
-                left[0].number, _explained(trials, left[0].number, "not timed", dropped), kept=False
+                left[0].number, self._explained(trials, left[0].number, "not timed", dropped), kept=False
             )
         best = fastest(seconds)
         times = ", ".join(f"{n}: {s * 1e6:.1f} us" for n, s in seconds.items())
-        return Choice(best, _explained(trials, best, times, dropped))
+        return Choice(best, self._explained(trials, best, times, dropped))
 
     def _timed(
         self,
@@ -175,10 +164,26 @@ class Tuner:
                 dropped[trial.number] = " ".join(str(error).split("\n  fix:")[0].split())
         return found
 
+    def _explained(self, trials: Sequence[Trial], number: int, times: str, dropped: Mapping[int, str]) -> str:
+        """`autotune: 2 of 0-5, blocks 1x2048, 8 warps, 1 stages (0: 12.3 us, 2: 11 us; dropped: 1: ...)`."""
+        name = next(trial.name for trial in trials if trial.number == number)
+        reasons = "; ".join(f"{n}: {why}" for n, why in sorted(dropped.items()))
+        lost = f"; dropped: {reasons}" if reasons else ""
+        what = "autotune" if self.only is None else "scheduled again"
+        return f"{what}: {number} of 0-{len(trials) - 1}, {name} ({times}{lost})"
+
     def _key(self, func: FuncOp, passes: Sequence[ModulePass]) -> str:
         copy = func.clone()
         copy.properties["sym_name"] = StringAttr("k")
-        parts = ["choice", VERSION, triton_version(), self.assembler, self.architecture, self.device]
+        parts = [
+            "choice",
+            VERSION,
+            str(self.only is None),
+            triton_version(),
+            self.assembler,
+            self.architecture,
+            self.device,
+        ]
         parts += [*map(str, passes), module_text(copy, locations=False)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
@@ -197,15 +202,10 @@ def _write(file: Path, text: str) -> None:
 
 def at_fault(binaries: Mapping[int, Binary], *, product: bool) -> dict[int, str]:
     """Those that need no clock, with the reason. Products trade occupancy for reuse."""
-    found: dict[int, str] = {}
-    for number, binary in binaries.items():
-        if binary.shared > binary.facts.shared_per_block:
-            found[number] = f"{binary.shared} bytes of shared memory of {binary.facts.shared_per_block}"
-        elif binary.stages_left_out:
-            found[number] = "its stages take too much shared memory"
+    found = {n: binary.misfit for n, binary in binaries.items() if binary.misfit}
     fitting = {n: b for n, b in binaries.items() if n not in found}
     least = min((b.spills for b in fitting.values()), default=0)
-    found.update({n: f"spills {b.spills}" for n, b in fitting.items() if b.spills > least})
+    found.update({n: b.fault for n, b in fitting.items() if b.spills > least})
     if not product:
         rest = {n: b.occupancy for n, b in fitting.items() if n not in found}
         most = max(rest.values(), default=0.0)
@@ -230,14 +230,6 @@ def _candidates(func: FuncOp) -> Sequence[Candidate]:
     found = func.attributes[CANDIDATES]
     assert isa(found, ArrayAttr[DictionaryAttr]), found
     return found.data
-
-
-def _explained(trials: Sequence[Trial], number: int, times: str, dropped: Mapping[int, str]) -> str:
-    """`autotune: 2 of 0-5, blocks 1x2048, 8 warps, 1 stages (0: 12.3 us, 2: 11.0 us; dropped: 1: ...)`."""
-    name = next(trial.name for trial in trials if trial.number == number)
-    reasons = "; ".join(f"{n}: {why}" for n, why in sorted(dropped.items()))
-    lost = f"; dropped: {reasons}" if reasons else ""
-    return f"autotune: {number} of 0-{len(trials) - 1}, {name} ({times}{lost})"
 
 
 def _name_of(candidate: Candidate) -> str:

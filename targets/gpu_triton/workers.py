@@ -33,13 +33,6 @@ IDLE_SECONDS = 60.0
 """After so long without a graph, workers end."""
 
 
-def compile_all(jobs: Sequence[Job], cache_dir: Path, workers: int) -> None:
-    """Fill the store with the binaries of all jobs; raises the error of the first job that failed."""
-    errors = compile_each(jobs, cache_dir, workers)
-    if errors:
-        raise errors[min(errors)]
-
-
 def compile_each(
     jobs: Sequence[Job], cache_dir: Path, workers: int, done: Callable[[], object] = lambda: None
 ) -> dict[int, TilewrightError]:

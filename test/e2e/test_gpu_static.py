@@ -29,6 +29,7 @@ from benchmarks.gpu_static import (
     table,
     unit_of,
     units_of,
+    without_faults,
 )
 from benchmarks.models import BY_NAME, Model
 from tilewright.dialects.registry import new_context
@@ -37,6 +38,7 @@ from tilewright.frontend.operators.own_operators import operators
 from tilewright.frontend.tools.tool_io import chunks, parse_module
 from tilewright.passes.manager import parse_pipeline, run_pipeline, with_facts
 from tilewright.passes.pipeline import pipeline_text
+from tilewright.passes.schedule import schedule_gpu
 from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
 from tilewright.targets.gpu_triton.emit import emit_unit
@@ -124,6 +126,36 @@ def test_lanes_load_by_whole_instructions(name: str, count: int, target: str, tm
     expected = {row.kernel: spills for row in rows if (spills := known.get((row.kernel, target)))}
     assert {row.kernel: row.faults for row in rows if row.faults} == expected
     assert {row.kernel for row in rows if not row.wide_loads} <= HALF_AS_WIDE
+
+
+def test_what_spills_by_default_is_shown_with_what_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a build: one warp holds 256 numbers in each lane here, and half of them is a candidate."""
+    decide = schedule_gpu.decide
+
+    def too_much(*given: Any) -> Any:
+        found = decide(*given)
+        return replace(found, sizes=tuple((axis, 8192) for axis, _ in found.sizes), warps=1)
+
+    monkeypatch.setattr(schedule_gpu, "decide", too_much)
+    text = """
+        tk.func @double [1048576] (%x: memref<1048576xf32>, %o: memref<1048576xf32>) {
+          %0 = tk.load %x[d0] : memref<1048576xf32> -> f32
+          %1 = arith.addf %0, %0 : f32
+          tk.store %1, %o[d0] : f32, memref<1048576xf32>
+        }
+    """
+    module = parse_module(new_context(), text, "double.mlir")
+    lowered = Lowered(module, unit_of(module, "sm_90"), "sm_90")
+    (row,) = rows_of("double", lowered, tmp_path)
+    assert row.faults[0].startswith("spills ")
+    found, faults = without_faults(lowered, tmp_path, 2)
+    (row,) = rows_of("double", found, tmp_path, faults)
+    assert row.faults == ()
+    assert row.default.startswith("spills ")
+    (summary,) = list(table([row]).columns[-1].cells)
+    assert re.fullmatch(r"double: none, for spills \d+ by default", str(summary))
 
 
 def _pool(compiled: Any) -> None:

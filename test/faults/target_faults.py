@@ -280,4 +280,25 @@ FAULTS = (
         "if any(head < inside < at for inside in products[1:]):",
         "ptxas writes a loop with one product out",
     ),
+    Fault(
+        "again-of-all",
+        _G + "tuning.py",
+        "if self.only is not None and func.sym_name.data not in self.only:",
+        "if self.only is None and func.sym_name.data not in ():",
+        "kernels beside one that spills are scheduled again, too",
+    ),
+    Fault(
+        "again-host",
+        "frontend/runtime/gpu_runtime.py",
+        "return again, _compile(again, architecture, request)",
+        "return emitted, _compile(again, architecture, request)",
+        "the host launches as many programs as the configuration wanted that spilled",
+    ),
+    Fault(
+        "again-counted",
+        "frontend/runtime/gpu_runtime.py",
+        "or not rewrites_left():",
+        "or False:",
+        "where a bisection stops passes, kernels are scheduled again without them",
+    ),
 )

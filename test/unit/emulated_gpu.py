@@ -21,7 +21,8 @@ from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.frontend.runtime import gpu_runtime
 from tilewright.targets.gpu_triton import emit
-from tilewright.targets.gpu_triton.driver import KernelCode
+from tilewright.targets.gpu_triton.binary import Binary
+from tilewright.targets.gpu_triton.compiler import Compiled
 from tilewright.targets.gpu_triton.emulate import Emulator
 from tilewright.targets.gpu_triton.kernel import TritonKernel, TritonUnit
 from tilewright.targets.native.unit import Unit
@@ -73,19 +74,20 @@ class EmulatedGpu:
         self._modules[id(unit)] = module
         return unit
 
-    def compiled(self, unit: TritonUnit) -> tuple[KernelCode, ...]:
+    def compiled(self, unit: TritonUnit) -> Compiled:
         with self._one:
             number, emulator = len(self.units), Emulator(unit)
             self.units.append(unit)
         ops = self._modules.pop(id(unit)).ops
         functions = {op.sym_name.data: op for op in ops if isinstance(op, FuncOp | GroupOp)}
-        codes: list[KernelCode] = []
+        binaries: dict[str, Binary] = {}
         for kernel in unit.kernels:
             entry = f"{number}:{kernel.name}"
             image = f"{entry} {len(kernel.parameters) + kernel.checks + 2}"  # scratch memory twice
             self._kernels[entry] = _Kernel(emulator, kernel, _sizes(functions[kernel.name]))
-            codes.append(KernelCode(image.encode(), entry, 32 * kernel.warps, 0, 0, "sm_90"))
-        return tuple(codes)
+            code = image.encode()
+            binaries[kernel.name] = Binary("sm_90", entry, code, "", kernel.warps, 0, 0, 1, 0, 0)
+        return Compiled(binaries, {})
 
     def run(self, name: str, grid: tuple[int, int, int], parameters: Any) -> None:
         known = self._kernels[name]
@@ -171,7 +173,7 @@ def emulated_gpu(
     def emitted(module: ModuleOp) -> TritonUnit:
         return gpu.emitted(module, real(module))
 
-    def in_python(unit: TritonUnit, architecture: str, request: Any) -> tuple[KernelCode, ...]:
+    def in_python(unit: TritonUnit, architecture: str, request: Any) -> Compiled:
         return gpu.compiled(unit)
 
     build_host = gpu_runtime._build_host  # pyright: ignore[reportPrivateUsage]

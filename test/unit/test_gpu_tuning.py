@@ -19,7 +19,7 @@ from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline
 from tilewright.passes.rewrite import Remark, remarks_to, skip
 from tilewright.passes.schedule.apply_schedule import ApplySchedulePass
 from tilewright.passes.schedule.blocks import CANDIDATES
-from tilewright.targets.gpu_triton import tuning
+from tilewright.targets.gpu_triton import compiler
 from tilewright.targets.gpu_triton.binary import Binary
 from tilewright.targets.gpu_triton.compile_errors import AssemblerFailed
 from tilewright.targets.gpu_triton.compiler import Job, triton_version
@@ -97,8 +97,8 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
         made.compiled.append(task)
         return made.binary(task)
 
-    monkeypatch.setattr(tuning, "stored", lambda task, folder: None)
-    monkeypatch.setattr(tuning, "compile_job", compile_job)
+    monkeypatch.setattr(compiler, "stored", lambda task, folder: None)
+    monkeypatch.setattr(compiler, "compile_job", compile_job)
     return made
 
 
