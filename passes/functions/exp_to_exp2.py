@@ -157,10 +157,8 @@ def _count_from_raw(
 
 
 def _guarded(b: ScalarBuilder, shift: SSAValue, old: SSAValue, new: SSAValue) -> SSAValue:
-    """What `shift` is of `old`, of `new`: itself, or 0 where it is -inf, or infinite."""
+    """What `shift` is of `old`, of `new`: itself, but 0 where it is -inf, or infinite."""
     assert is_guarded(shift, old)
-    if shift is old:
-        return new
     assert isinstance(shift.owner, arith.SelectOp)
     test = shift.owner.cond.owner
     assert isinstance(test, arith.CmpfOp)

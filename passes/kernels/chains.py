@@ -40,7 +40,7 @@ class Shift:
 
     peak: ReduceOp
     value: SSAValue
-    """`m`, or 0 where that is -inf."""
+    """`m`, but 0 where that is -inf."""
     rate: float | None
     """None for powers of e."""
 
@@ -294,10 +294,11 @@ def positive(value: SSAValue) -> float | None:
 
 
 def is_guarded(value: SSAValue, peak: SSAValue) -> bool:
-    """Whether `value` is `peak`, or 0 where that is -inf, or infinite."""
+    """Whether `value` is `peak`, but 0 where that is -inf, or infinite.
+
+    The maximum so far may be that when the one of all is not, and `exp(-inf - -inf)` is NaN.
+    """
     op = value.owner
-    if value is peak:
-        return True
     if not isinstance(op, arith.SelectOp) or op.rhs is not peak or not is_number(op.lhs, 0.0):
         return False
     test = op.cond.owner

@@ -85,6 +85,7 @@ def _chain(last: KernelOp, why_not: Callable[[KernelOp], str | None] = lambda _:
     made = made or join((scores, weights, last), kept, frame)
     if isinstance(made, str):
         return _declined(last, made)
+    simplify_body(made)  # equal values are one, by which the form is known
     why = put_in_chain_form(made)
     simplify_body(made)
     why = why or _drawback(made) or why_not(made)

@@ -95,6 +95,26 @@ def test_rows_hidden_by_the_least_number_are_means(least: float) -> None:
     torch.testing.assert_close(row, v.float().mean(2).bfloat16(), rtol=2e-2, atol=2e-2)
 
 
+def test_scores_that_become_infinite_as_halves() -> None:
+    """Of the first blocks of keys all are -inf then: no maximum to count from, until a later block has one.
+
+    In place, for one block of queries, as in LongT5: the kernel of weights reads the rounded scores twice.
+    """
+    bias = torch.where(torch.arange(150) < 120, -1e10, 0.0) + floats(33, 150, seed=5).float()
+
+    def attention(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        q, k, v = (t.transpose(1, 2)[:, None] for t in (q, k, v))
+        scores = torch.einsum("...qhd,...khd->...hqk", q, k)
+        scores += bias
+        return torch.einsum("...hqk,...khd->...qhd", scores.float().softmax(-1).to(v.dtype), v)
+
+    inputs = [t.half() for t in heads(33, 150)]
+    found, eager = compiled(attention)(*inputs), attention(*inputs)
+    assert not eager.isnan().any()
+    verdict = judge(found, eager, attention(*(t.double() for t in inputs)))
+    assert verdict, verdict.why
+
+
 def test_weights_are_stored_beside_the_product() -> None:
     """They are not known before all keys are seen."""
 

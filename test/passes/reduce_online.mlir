@@ -97,12 +97,16 @@ tk.func @held_rows [8, 1000] (%x: memref<8000xf32>, %o: memref<8xf32>) {
 // REMARK: tk.func at {{.*}}: its rows are those of a chain of products
 tk.func @attention [16, 8, s0, 4] (%q: memref<64xf32>, %k: memref<?xf32>, %v: memref<?xf32>, %o: memref<128xf32>)
     symbols [s0] {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
   %0 = tk.load %q[d0*4 + d3] : memref<64xf32> -> f32
   %1 = tk.load %k[d2*4 + d3] : memref<?xf32> -> f32
   %2 = arith.mulf %0, %1 : f32
   %3 = tk.reduce add %2 over [3] : f32
   %4 = tk.reduce max %3 over [2] : f32
-  %5 = arith.subf %3, %4 : f32
+  %hidden = arith.cmpf oeq, %4, %low : f32
+  %shift = arith.select %hidden, %zero, %4 : f32
+  %5 = arith.subf %3, %shift : f32
   %6 = math.exp %5 : f32
   %7 = tk.reduce add %6 over [2] : f32
   %8 = tk.load %v[d2*8 + d1] : memref<?xf32> -> f32

@@ -35,6 +35,8 @@
 // APPLY:       tk.mma %{{.*}}, %[[P]], %{{.*}} : vector<16x16xf32>, vector<16x16xbf16>, vector<16x16xbf16>
 // APPLY:       tk.yield
 tk.func @attention [16, 80, 80, 16] (%q: memref<1280xbf16>, %k: memref<1280xbf16>, %v: memref<1280xbf16>, %o: memref<1280xbf16>, %l: memref<16xf32>) {
+  %low = arith.constant 0xFF800000 : f32
+  %zero = arith.constant 0.0 : f32
   %0 = tk.load %q[d0*80 + d2] : memref<1280xbf16> -> bf16
   %1 = arith.extf %0 : bf16 to f32
   %2 = tk.load %k[d3*80 + d2] : memref<1280xbf16> -> bf16
@@ -42,7 +44,9 @@ tk.func @attention [16, 80, 80, 16] (%q: memref<1280xbf16>, %k: memref<1280xbf16
   %4 = arith.mulf %1, %3 : f32
   %5 = tk.reduce add %4 over [2] {tk.factors = bf16} : f32
   %6 = tk.reduce max %5 over [3] : f32
-  %7 = arith.subf %5, %6 : f32
+  %hidden = arith.cmpf oeq, %6, %low : f32
+  %shift = arith.select %hidden, %zero, %6 : f32
+  %7 = arith.subf %5, %shift : f32
   %8 = math.exp %7 : f32
   %9 = tk.reduce add %8 over [3] : f32
   %10 = tk.load %v[d3*80 + d1] : memref<1280xbf16> -> bf16
