@@ -107,7 +107,8 @@ def _kernel(graph: GraphLowering, node: BaseSchedulerNode) -> Call:
         for name, found in by_name.items():
             if name in inside and (way == "read" or _only_inside(graph, name, own)):
                 continue
-            buffer = graph.try_get_buffer(name)
+            # What a library's function wrote to has a name of its own, and no size.
+            buffer = graph.try_get_buffer(graph.scheduler.mutation_real_name.get(name, name))
             if buffer is None:
                 continue
             target = _storage(graph, buffer)

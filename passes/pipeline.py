@@ -122,6 +122,7 @@ _GPU: tuple[str, ...] = (
     "duplicate-results",
     "copy-together",
     "bufferize",
+    "split-scatters{constants=true}",
     "dedupe-kernels{unit=16}",
     "unroll-reductions",
     "group-launches",

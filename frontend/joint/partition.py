@@ -5,9 +5,10 @@ operator on a function, which no graph of ours holds. So a seed is drawn before,
 draw the same numbers. Seeds of attention with dropout are kept, too; without, it draws none (`stand_ins.py`).
 What is kept of attention that the program writes out: `recomputed_weights.py`, `copied_factors.py`; of its
 masks: `recomputed_masks.py`; of repetitions: `repetitions.py`; of positions: `counted_positions.py`; of
-windows: `recomputed_windows.py`; of constants that a few numbers change: `recomputed_selections.py`; of what
-is divided: `kept_whole.py`; of what has an extreme: `kept_extremes.py`; of inputs that the program writes:
-`mutated_inputs.py`. Views in a row become one before products are looked for: `unit_axes.py`.
+windows and gathers: `recomputed_copies.py`; of constants that a few numbers change:
+`recomputed_selections.py`; of what is divided: `kept_whole.py`; of what has an extreme: `kept_extremes.py`;
+of inputs that the program writes: `mutated_inputs.py`. Views in a row become one before products are looked
+for: `unit_axes.py`.
 """
 
 from __future__ import annotations
@@ -31,10 +32,10 @@ from .kept_whole import keep_whole
 from .mutated_inputs import keep_what_is_read
 from .permutations import look_up_gradients
 from .permuted_rows import look_up_rows
+from .recomputed_copies import recompute_copies
 from .recomputed_masks import recompute_masks
 from .recomputed_selections import recompute_selections
 from .recomputed_weights import recompute_weights
-from .recomputed_windows import recompute_windows
 from .repetitions import keep_shorter
 from .stand_ins import hide_operators, show_operators
 from .unit_axes import join_views
@@ -73,7 +74,7 @@ def partition(
         recompute_weights(joint, how["num_fwd_outputs"])
     keep_shorter(joint, (*_ATTENTION, _ATTENTION_OF_CPUS), products=products)
     recompute_positions(joint)
-    recompute_windows(joint)
+    recompute_copies(joint)
     recompute_masks(joint)
     recompute_selections(joint)
     keep_whole(joint)

@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.th.calls import LaunchOp
-from tilewright.dialects.tk.access import StoreOp
+from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.domain import Axes
 from tilewright.dialects.tk.inplace import ATTRIBUTE
 from tilewright.dialects.tk.kernels import FuncOp
 
+from ..functions.coalesce_axes import coalesce
 from ..kernels.facts import Body
 from ..rewrite import may_rewrite
 from .outline import Names, twin
@@ -47,11 +48,13 @@ class SplitScattersPass(ModulePass):
         }
 
     Targets with axes of their own are filled by a launch each. Runs after `drop-self-copies`, which leaves
-    nothing to fill where the target is the result, and before `coalesce-axes`, which drops the axes that one
-    of the two does not use.
+    nothing to fill where the target is the result. With `constants` it runs before `group-launches`, since
+    what loads nothing may be filled beside any kernel that comes earlier, and leaves the other fills alone.
     """
 
     name = "split-scatters"
+
+    constants: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in op.ops if isinstance(f, FuncOp)]
@@ -61,16 +64,20 @@ class SplitScattersPass(ModulePass):
             if isinstance(launch, LaunchOp):
                 launches.setdefault(launch.kernel.string_value(), []).append(launch)
         for function in functions:
-            fills = _fills(function)
+            fills = _fills(function, constants=self.constants)
             if fills and function.scheduled is None and may_rewrite(function, "fills by a launch before"):
                 _split(function, fills, launches.get(function.sym_name.data, ()), names)
 
 
-def _fills(function: FuncOp) -> list[StoreOp]:
-    """The plain stores to what is scattered to."""
+def _fills(function: FuncOp, *, constants: bool = False) -> list[StoreOp]:
+    """The plain stores to what is scattered to; of `constants` alone."""
     stores = [op for op in function.body.block.ops if isinstance(op, StoreOp)]
     scattered = [op.buffer for op in stores if op.scatters]
-    return [op for op in stores if not op.scatters and op.buffer in scattered]
+    fills = [op for op in stores if not op.scatters and op.buffer in scattered]
+    if not constants or not fills:
+        return fills
+    body = Body.of(function.body.block)
+    return [op for op in fills if not any(isinstance(o, LoadOp) for o in body.closure([op], ()))]
 
 
 def _together(function: FuncOp, fills: Sequence[StoreOp]) -> list[list[StoreOp]]:
@@ -98,14 +105,14 @@ def _split(function: FuncOp, fills: Sequence[StoreOp], launches: Sequence[Launch
         Rewriter.erase_op(fill)
     made = [(first.sym_name.data, _cleaned(first)) for first in firsts]
     kept = _cleaned(function)
+    if not _fills(function):
+        function.attributes.pop(ATTRIBUTE, None)  # of what was filled from an input that it may be
     for launch in launches:
-        parent = launch.parent
-        assert parent is not None
         for name, numbers in made:
             before = launch.clone()
             before.properties["kernel"] = SymbolRefAttr(name)
             before.location = launch.location
-            parent.insert_op_before(before, launch)
+            Rewriter.insert_op(before, InsertPoint.before(launch))
             _give(before, numbers)
         _give(launch, kept)
 
@@ -113,6 +120,7 @@ def _split(function: FuncOp, fills: Sequence[StoreOp], launches: Sequence[Launch
 def _filling(function: FuncOp, fills: Sequence[StoreOp], names: Names) -> FuncOp:
     """A function of what `function` does for these."""
     first = twin(function, names.fresh(f"{function.sym_name.data}_fill"))
+    first.attributes.pop(ATTRIBUTE, None)
     for op, copy in list(zip(function.body.block.ops, first.body.block.ops, strict=True)):
         if not op.results and op not in fills:
             Rewriter.erase_op(copy)
@@ -129,7 +137,7 @@ def _cleaned(function: FuncOp) -> list[int]:
     for arg in reversed(block.args):
         if arg.first_use is None:
             block.erase_arg(arg)
-    function.attributes.pop(ATTRIBUTE, None)  # memory is planned
+    coalesce(function, merge=False)
     return kept
 
 

@@ -301,4 +301,11 @@ FAULTS = (
         "                pass\n",
         "what has an extreme is computed again, and no element equals that",
     ),
+    Fault(
+        "copies-kept",
+        "frontend/joint/recomputed_copies.py",
+        "if node.target == _WINDOWS or _repeats(node)]",
+        "if node.target == _WINDOWS]",
+        "what is gathered for each edge of a graph is kept for the backward pass",
+    ),
 )

@@ -297,8 +297,8 @@ FAULTS = (
     Fault(
         "fill-after",
         _H + "split_scatters.py",
-        "parent.insert_op_before(before, launch)",
-        "parent.insert_op_after(before, launch)",
+        "Rewriter.insert_op(before, InsertPoint.before(launch))",
+        "Rewriter.insert_op(before, InsertPoint.after(launch))",
         "a buffer is filled after what was scattered to it",
     ),
     Fault(
@@ -342,5 +342,12 @@ FAULTS = (
         "    if not isinstance(root.owner, KernelOp) or not alone:",
         "    if not isinstance(root.owner, KernelOp):",
         "what others read as well as a concatenation is stored in another shape",
+    ),
+    Fault(
+        "fill-copies-early",
+        _H + "split_scatters.py",
+        "return [op for op in fills if not any(isinstance(o, LoadOp) for o in body.closure([op], ()))]",
+        "return [op for op in fills if body.closure([op], ())]",
+        "what a copy fills is filled before memory is planned: an output that could be the input is copied",
     ),
 )

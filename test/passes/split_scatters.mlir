@@ -1,7 +1,8 @@
 // RUN: tilewright-opt %s -p split-scatters --split-input-file --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p split-scatters,coalesce-axes --split-input-file | filecheck %s --check-prefix=AXES
+// RUN: tilewright-opt %s -p "split-scatters{constants=true}" --split-input-file | filecheck %s --check-prefix=CONST
 
-// Both launches of the kernel; each of the two functions has the buffers that it needs. The check stays with
+// Both launches of the kernel; each of the two functions has the buffers and axes that it needs. The check stays with
 // the positions.
 // CHECK-LABEL: func.func @main
 // CHECK-NEXT:  th.launch @put_fill() into(%x) : () into(memref<36xf32>) loc("m.py":3:0)
@@ -9,15 +10,15 @@
 // CHECK-NEXT:  th.launch @put_fill() into(%y)
 // CHECK-NEXT:  th.launch @put(%i, %v) into(%y)
 // CHECK-NEXT:  return
-// CHECK:       tk.func @put_fill [9, 4, 6] (%{{.*}}: memref<36xf32>{{.*}}) {
+// CHECK:       tk.func @put_fill [9, 4] (%{{.*}}: memref<36xf32>{{.*}}) {
 // CHECK-NEXT:    %[[ZERO:.*]] = arith.constant 0.0
 // CHECK-NEXT:    tk.store %[[ZERO]], %{{.*}}[d0*4 + d1]
 // CHECK-NEXT:  } loc("m.py":4:0)
-// CHECK-NEXT:  tk.func @put [9, 4, 6] (%at: memref<6xi64>{{.*}}, %w: memref<24xf32>{{.*}}, %o: memref<36xf32>{{.*}}) {
-// CHECK-NEXT:    tk.load %at[d2]
+// CHECK-NEXT:  tk.func @put [4, 6] (%at: memref<6xi64>{{.*}}, %w: memref<24xf32>{{.*}}, %o: memref<36xf32>{{.*}}) {
+// CHECK-NEXT:    tk.load %at[d1]
 // CHECK-NOT:     tk.store %{{.*}}, %o[d0*4 + d1]
 // CHECK:         tk.assert
-// CHECK:         tk.store %{{.*}}, %o[d1 + i0*4](%{{.*}}) combine add
+// CHECK:         tk.store %{{.*}}, %o[d0 + i0*4](%{{.*}}) combine add
 // AXES-LABEL:  func.func @main
 // AXES:        tk.func @put_fill [36] (
 // AXES:        tk.func @put [4, 6] (
@@ -45,12 +46,12 @@ tk.func @put [9, 4, 6] (%at: memref<6xi64>, %w: memref<24xf32>, %o: memref<36xf3
 // CHECK-LABEL: func.func @several
 // CHECK-NEXT:  th.launch @put_fill_1(%x) into(%o, %p) : (memref<9xf32>) into(memref<9xf32>, memref<9xf32>)
 // CHECK-NEXT:  th.launch @put(%i, %v) into(%o, %p, %q) :
-// CHECK:       tk.func @put_fill_1 [9, 6]
+// CHECK:       tk.func @put_fill_1 [9]
 // CHECK-COUNT-2: tk.store %{{.*}}, %{{.*}}[d0] :
-// CHECK:       tk.func @put [9, 6]
+// CHECK:       tk.func @put [6]
 // CHECK:         tk.store %{{.*}}, %{{.*}}[i0](%{{.*}}) combine add
 // CHECK:         tk.store %{{.*}}, %{{.*}}[i0](%{{.*}}) combine add
-// CHECK:         tk.store %{{.*}}, %{{.*}}[d1]
+// CHECK:         tk.store %{{.*}}, %{{.*}}[d0]
 func.func @several(%x: memref<9xf32>, %i: memref<6xi64>, %v: memref<6xf32>, %o: memref<9xf32>, %p: memref<9xf32>, %q: memref<6xf32>) {
   th.launch @put(%x, %i, %v) into(%o, %p, %q) : (memref<9xf32>, memref<6xi64>, memref<6xf32>) into (memref<9xf32>, memref<9xf32>, memref<6xf32>)
   func.return
@@ -123,4 +124,42 @@ tk.func @put [9, 6] (%x: memref<9xf32>, %at: memref<6xi64>, %o: memref<9xf32>) {
 tk.func @copy [9] (%x: memref<9xf32>, %o: memref<9xf32>) {
   %0 = tk.load %x[d0] : memref<9xf32> -> f32
   tk.store %0, %o[d0] : f32, memref<9xf32>
+}
+
+// -----
+
+// Before launches are grouped: zeros are stored by a launch of their own, which may then be anywhere before. The
+// copy of an input, of which the output may be the memory, stays where it is.
+// CONST-LABEL: func.func @zeros_and_a_copy
+// CONST-NEXT:  th.launch @put_fill() into(%o) : () into(memref<36xf32>)
+// CONST-NEXT:  th.launch @put(%x, %i, %v) into(%o, %p) :
+// CONST-NEXT:  return
+// CONST:       tk.func @put_fill [9, 4] (%{{.*}}: memref<36xf32>{{.*}}) {
+// CONST-NEXT:    %[[ZERO:.*]] = arith.constant 0.0
+// CONST-NEXT:    tk.store %[[ZERO]], %{{.*}}[d0*4 + d1]
+// CONST-NEXT:  }
+// CONST:       tk.func @put [4, 6, 7] ({{.*}}) attributes {tk.inplace = [array<i64: 0, 1>]} {
+// CONST-NEXT:    %[[COPY:.*]] = tk.load %x[d0 + d2*4]
+// CONST-NEXT:    tk.store %[[COPY]], %p[d0 + d2*4]
+// CONST-NEXT:    tk.load %at[d1]
+// CONST:         tk.store %{{.*}}, %o[d0 + i0*4](%{{.*}}) combine add
+// CHECK-LABEL: func.func @zeros_and_a_copy
+// CHECK-NEXT:  th.launch @put_fill() into(%o)
+// CHECK-NEXT:  th.launch @put_fill_1(%x) into(%p)
+// CHECK-NEXT:  th.launch @put(%i, %v) into(%o, %p)
+// CHECK:       tk.func @put [4, 6] ({{.*}}memref<28xf32>{{.*}}) {
+func.func @zeros_and_a_copy(%x: memref<28xf32>, %i: memref<6xi64>, %v: memref<24xf32>, %o: memref<36xf32>, %p: memref<28xf32>) {
+  th.launch @put(%x, %i, %v) into(%o, %p) : (memref<28xf32>, memref<6xi64>, memref<24xf32>) into (memref<36xf32>, memref<28xf32>)
+  func.return
+}
+tk.func @put [9, 4, 6, 7] (%x: memref<28xf32>, %at: memref<6xi64>, %w: memref<24xf32>, %o: memref<36xf32>, %p: memref<28xf32>) attributes {tk.inplace = [array<i64: 0, 1>]} {
+  %0 = arith.constant 0.0 : f32
+  tk.store %0, %o[d0*4 + d1] : f32, memref<36xf32>
+  %1 = tk.load %x[d3*4 + d1] : memref<28xf32> -> f32
+  tk.store %1, %p[d3*4 + d1] : f32, memref<28xf32>
+  %2 = tk.load %at[d2] : memref<6xi64> -> i64
+  %3 = arith.index_cast %2 : i64 to index
+  %4 = tk.load %w[d2*4 + d1] : memref<24xf32> -> f32
+  tk.store %4, %o[d1 + i0*4](%3) combine add : f32, memref<36xf32>
+  tk.store %4, %p[d1 + i0*4](%3) combine add : f32, memref<28xf32>
 }
