@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,7 +91,7 @@ class Tuner:
     def __call__(self, module: ModuleOp, passes: Sequence[ModulePass] = (ApplySchedulePass(),)) -> None:
         """Put the best configuration of each function in its place; `passes` come next, of which the first
         is `apply-schedule`, and what is compiled and timed has gone through them all."""
-        waiting: list[tuple[FuncOp, str, list[Trial]]] = []
+        waiting: list[tuple[FuncOp, str, list[Trial], dict[int, str]]] = []
         for func in [op for op in module.ops if isinstance(op, FuncOp) and CANDIDATES in op.attributes]:
             if self.only is not None and func.sym_name.data not in self.only:
                 del func.attributes[CANDIDATES]
@@ -101,35 +101,47 @@ class Tuner:
             if found is not None:
                 _take(func, found)
             else:
-                waiting.append((func, key, list(self._trials(func, passes))))
-        tasks = [trial.task for _, _, trials in waiting for trial in trials]
+                waiting.append((func, key, *self._trials(func, passes)))
+        tasks = [trial.task for _, _, trials, _ in waiting for trial in trials]
         compiled = compile_jobs({task.key: task for task in tasks}, self.cache_dir, self.workers)
-        for func, key, trials in waiting:
-            choice = self._choice(func, trials, compiled)
+        for func, key, trials, dropped in waiting:
+            choice = self._choice(func, trials, compiled, dropped)
             if choice.kept:
                 self._keep(key, choice)
             _take(func, choice)
 
-    def _trials(self, func: FuncOp, passes: Sequence[ModulePass]) -> Iterator[Trial]:
+    def _trials(self, func: FuncOp, passes: Sequence[ModulePass]) -> tuple[list[Trial], dict[int, str]]:
+        """All candidates, and why some are none: passes fail on what is not the default."""
+        trials, dropped = list[Trial](), dict[int, str]()
         for number, candidate in enumerate(_candidates(func)):
-            copy = func.clone()
-            copy.attributes.update(candidate.data)
-            module = ModuleOp([copy])
-            with counting_rewrites(), without_remarks():  # these are no part of the compile
-                run_pipeline(new_context(), module, passes)
-            unit = emit_unit(module)
-            kernel = unit.kernels[0]
-            yield Trial(number, _name_of(candidate), kernel, self._job(unit.text, kernel))
+            try:
+                trials.append(self._trial(func, passes, number, candidate))
+            except TilewrightError as error:
+                if number == 0:
+                    raise
+                dropped[number] = _first_line(error)
+        return trials, dropped
+
+    def _trial(self, func: FuncOp, passes: Sequence[ModulePass], number: int, candidate: Candidate) -> Trial:
+        copy = func.clone()
+        copy.attributes.update(candidate.data)
+        module = ModuleOp([copy])
+        with counting_rewrites(), without_remarks():  # these are no part of the compile
+            run_pipeline(new_context(), module, passes)
+        unit = emit_unit(module)
+        kernel = unit.kernels[0]
+        return Trial(number, _name_of(candidate), kernel, self._job(unit.text, kernel))
 
     def _job(self, text: str, kernel: TritonKernel) -> Job:
         return job(text, kernel, self.architecture, assembler=self.assembler)
 
-    def _choice(self, func: FuncOp, trials: Sequence[Trial], compiled: Compiled) -> Choice:
+    def _choice(
+        self, func: FuncOp, trials: Sequence[Trial], compiled: Compiled, dropped: dict[int, str]
+    ) -> Choice:
         binaries: dict[int, Binary] = {}
-        dropped: dict[int, str] = {}
         for trial in trials:
             if (error := compiled.errors.get(trial.task.key)) is not None:
-                dropped[trial.number] = str(error).partition("\n")[0]
+                dropped[trial.number] = _first_line(error)
             else:
                 binaries[trial.number] = compiled.binaries[trial.task.key]
         dropped.update(at_fault(binaries, product=PRODUCT in func.attributes))
@@ -170,7 +182,8 @@ class Tuner:
         reasons = "; ".join(f"{n}: {why}" for n, why in sorted(dropped.items()))
         lost = f"; dropped: {reasons}" if reasons else ""
         what = "autotune" if self.only is None else "scheduled again"
-        return f"{what}: {number} of 0-{len(trials) - 1}, {name} ({times}{lost})"
+        last = max(trials[-1].number, *dropped, 0)
+        return f"{what}: {number} of 0-{last}, {name} ({times}{lost})"
 
     def _key(self, func: FuncOp, passes: Sequence[ModulePass]) -> str:
         copy = func.clone()
@@ -194,6 +207,10 @@ class Tuner:
     def _keep(self, key: str, choice: Choice) -> None:
         text = json.dumps({"number": choice.number, "why": choice.why})
         open_store(self.cache_dir).make(key, "choice", lambda folder: _write(folder / _FILE, text))
+
+
+def _first_line(error: TilewrightError) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _write(file: Path, text: str) -> None:

@@ -13,7 +13,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.diagnostics import FailedPass
 from tilewright.dialects.registry import new_context
+from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.passes.manager import module_text, parse_pipeline, run_pipeline
 from tilewright.passes.rewrite import Remark, remarks_to, skip
@@ -166,6 +168,29 @@ def test_what_fails_is_dropped(bench: Bench) -> None:
     assert "0: spills 8" in bench.why
     assert "3: TW2223: kernel @copy could not be compiled for sm_90" in bench.why
     assert "5: TW2064: cuLaunchKernel failed why: CUDA_ERROR_OUT_OF_MEMORY (2): no" in bench.why
+
+
+def test_passes_that_fail_drop_a_candidate(bench: Bench) -> None:
+    """But the default, whose error is that of the build."""
+
+    @dataclass(frozen=True)
+    class Refuse(ModulePass):
+        name = "refuse"
+        number: int = 2
+
+        def apply(self, ctx: Context, op: ModuleOp) -> None:
+            assert launch_number(function(op), "tk.warps") != self.number
+
+    bench.binary = lambda task: replace(BINARY, warps=task.warps, spills=8 * (task.warps < 8))
+    tuner = Tuner("sm_90", "H", bench.folder, 0)
+    module = module_of(COPY)
+    with remarks_to(bench.remarks.append):
+        tuner(module, (ApplySchedulePass(), Refuse()))
+    assert "tk.warps = 8" in module_text(module, locations=False)
+    assert bench.why.startswith("autotune: 3 of 0-5, blocks 2048, 8 warps")
+    assert bench.why.endswith("2: spills 8; 5: TW3910: pass 2 `refuse` failed)")
+    with pytest.raises(FailedPass):
+        tuner(module_of(COPY), (ApplySchedulePass(), Refuse(4)))
 
 
 def test_a_choice_is_kept(bench: Bench) -> None:
