@@ -364,7 +364,8 @@ def test_gradients_of_tied_tables() -> None:
 
     step(ids)
     expected = gradients()
-    found = explain(step, ids, options=OPTIONS)
+    alone = pipeline_text("gpu").replace("group-launches,", "")  # zeros keep their names
+    found = explain(step, ids, options=OPTIONS | {"pipeline": alone})
     torch.testing.assert_close(gradients(), expected, rtol=1e-4, atol=1e-4)
     (backward,) = (graph for graph in found.graphs if graph.kind == "backward")
     assert set(backward.library_calls) == {"aten::mm.out"}
