@@ -8,6 +8,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -129,3 +130,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         reason = "no CUDA device here; `test_gpu_on_stand_in.py` covers the same path by emulation"
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=reason))
+
+
+@pytest.fixture
+def crowded_lanes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of 8192 elements for one warp, 256 in each lane, by default; half as many are a candidate."""
+    from tilewright.passes.schedule import schedule_gpu
+
+    decide = schedule_gpu.decide
+
+    def crowded(*given: Any) -> Any:
+        found = decide(*given)
+        return replace(found, sizes=tuple((axis, 8192) for axis, _ in found.sizes), warps=1)
+
+    monkeypatch.setattr(schedule_gpu, "decide", crowded)

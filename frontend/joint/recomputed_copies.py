@@ -31,13 +31,9 @@ def recompute_copies(joint: GraphModule) -> None:
     found = [node for node in found if node.target == _WINDOWS or _repeats(node)]
     of_tangents = readers_behind(tangents_of(joint)) if found else set[Node]()
     copies: set[Node] = set()
-    for node in found:
+    for node in [node for node in found if node not in of_tangents]:
         readers = readers_behind([node], through=goes_one_by_one)
-        if (
-            node not in of_tangents
-            and not any(map(is_product, readers))
-            and not readers.isdisjoint(of_tangents)
-        ):
+        if not any(map(is_product, readers)) and not readers.isdisjoint(of_tangents):
             copies.add(node)
     for node in joint.graph.find_nodes(op="call_function", target=_ATEN.constant_pad_nd.default):
         if copies.issuperset(node.users) and all(user.target == _WINDOWS for user in node.users):

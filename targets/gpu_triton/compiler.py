@@ -174,11 +174,15 @@ class Compiled:
 
     @property
     def faults(self) -> dict[str, str]:
-        """Those for which other blocks may be better, and why."""
+        """Those for which other blocks may be better, and why.
+
+        Where none of several kernels compiles, that is no matter of blocks: something is not installed right.
+        """
         found = {name: fault for name, binary in self.binaries.items() if (fault := binary.fault)}
-        for name, error in self.errors.items():
-            if not isinstance(error, TritonMissing):
-                found[name] = str(error).partition("\n")[0]
+        if self.binaries or len(self.errors) == 1:
+            for name, error in self.errors.items():
+                if not isinstance(error, TritonMissing):
+                    found[name] = str(error).partition("\n")[0]
         return found
 
     def checked(self) -> dict[str, Binary]:

@@ -38,7 +38,6 @@ from tilewright.frontend.operators.own_operators import operators
 from tilewright.frontend.tools.tool_io import chunks, parse_module
 from tilewright.passes.manager import parse_pipeline, run_pipeline, with_facts
 from tilewright.passes.pipeline import pipeline_text
-from tilewright.passes.schedule import schedule_gpu
 from tilewright.targets.gpu_triton.architectures import architecture
 from tilewright.targets.gpu_triton.compiler import compile_kernel, triton_version
 from tilewright.targets.gpu_triton.emit import emit_unit
@@ -128,17 +127,9 @@ def test_lanes_load_by_whole_instructions(name: str, count: int, target: str, tm
     assert {row.kernel for row in rows if not row.wide_loads} <= HALF_AS_WIDE
 
 
-def test_what_spills_by_default_is_shown_with_what_takes_its_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As in a build: one warp holds 256 numbers in each lane here, and half of them is a candidate."""
-    decide = schedule_gpu.decide
-
-    def too_much(*given: Any) -> Any:
-        found = decide(*given)
-        return replace(found, sizes=tuple((axis, 8192) for axis, _ in found.sizes), warps=1)
-
-    monkeypatch.setattr(schedule_gpu, "decide", too_much)
+@pytest.mark.usefixtures("crowded_lanes")
+def test_what_spills_by_default_is_shown_with_what_takes_its_place(tmp_path: Path) -> None:
+    """As in a build."""
     text = """
         tk.func @double [1048576] (%x: memref<1048576xf32>, %o: memref<1048576xf32>) {
           %0 = tk.load %x[d0] : memref<1048576xf32> -> f32
