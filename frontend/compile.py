@@ -18,6 +18,7 @@ from tilewright.targets.registry import known_devices, target, target_for
 from .cache.graph_details import our_entries
 from .cache.kept_graph import keeping, key_of
 from .collector import collector_paused
+from .decompositions.bags import sum_bags
 from .decompositions.dense_attention import dense_attention
 from .decompositions.table import decompositions
 from .decompositions.upsampling import resized_images
@@ -59,6 +60,7 @@ def compile_captured(
     names = dynamo_names(gm)
     key = None if record is not None else key_of(gm, names, options, environment)
     begun: list[Compiling] = []
+    sum_bags(gm)
 
     def compiler(kind: str) -> Callable[[GraphModule, Sequence[Any]], Any]:
         request = Request(options, environment, kind)

@@ -90,7 +90,7 @@ def test_what_is_left_to_python_says_why() -> None:
 
 def test_a_module_of_torch_itself_is_the_place_where_no_line_is_the_users() -> None:
     with torch.no_grad():
-        found = tilewright.explain(nn.EmbeddingBag(20, 7), torch.tensor([[1, 2]]))
+        found = tilewright.explain(nn.EmbeddingBag(20, 7), torch.tensor([1, 2]), torch.tensor([0]))
     ((fallback,),) = (graph.fallbacks for graph in found.graphs)
     assert (fallback.op, fallback.place) == ("aten::_embedding_bag", "EmbeddingBag")
 
