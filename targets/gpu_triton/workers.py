@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import os
 import pickle
 import queue
@@ -31,6 +32,9 @@ from .compiler import Job, compile_job
 _MAIN = f"from {__name__} import main; main()"
 IDLE_SECONDS = 60.0
 """After so long without a graph, workers end."""
+_COLLECTED_AFTER = (100_000, 10, 10)
+"""Thresholds of a worker's garbage collector. A kernel makes many objects and few cycles: with Python's own
+thresholds, looking for them takes 7% of what a worker does. With these it takes 30 MB more."""
 
 
 def compile_each(
@@ -238,6 +242,8 @@ def main() -> None:
     sys.stdout = sys.stderr  # whatever Triton prints must not end up among the answers
     with contextlib.suppress(Exception):  # a job's answer says what is wrong
         import_module(f"{__package__}.triton_compiler").hash_nothing()
+    gc.freeze()
+    gc.set_threshold(*_COLLECTED_AFTER)
     while True:
         try:
             task, cache_dir = pickle.load(sys.stdin.buffer)
