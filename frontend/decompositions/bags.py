@@ -84,18 +84,22 @@ def _value(argument: Any) -> Any:
 
 
 def _summed(call: Mapping[str, Any], recorder: _Recorder) -> Any:
-    """The call as it is computed, of arguments that record what is done with them."""
+    """The call as it is computed, of arguments that record what is done with them.
+
+    By functions alone: graphs with methods of what has no example value are not kept for later processes.
+    """
     given: list[Any] = [call[name] for name in ("input", "weight", "per_sample_weights")]
     proxies: list[Any] = [Proxy(each, recorder) if isinstance(each, Node) else each for each in given]
     ids, weight, weights = proxies
     dtype, padding = _value(call["weight"]).dtype, call["padding_idx"]
     rows: Any = functional.embedding(ids, weight, padding)
     if weights is not None:
-        rows = rows * weights.unsqueeze(-1)
+        rows = torch.mul(rows, torch.unsqueeze(weights, -1))
     if padding is None:
-        return rows.sum(1) if call["mode"] == "sum" else rows.mean(1)
-    seen: Any = ids != (padding if padding >= 0 else padding + _value(call["weight"]).shape[0])
-    summed: Any = torch.where(seen.unsqueeze(-1), rows, 0.0).sum(1, dtype=torch.promote_types(dtype, _SUMMED))
+        return torch.sum(rows, 1) if call["mode"] == "sum" else torch.mean(rows, 1)
+    seen: Any = torch.ne(ids, padding if padding >= 0 else padding + _value(call["weight"]).shape[0])
+    rows = torch.where(torch.unsqueeze(seen, -1), rows, 0.0)
+    summed: Any = torch.sum(rows, 1, dtype=torch.promote_types(dtype, _SUMMED))
     if call["mode"] == "mean":
-        summed = summed / seen.sum(1, keepdim=True).clamp(min=1)
-    return summed.to(dtype)
+        summed = torch.div(summed, torch.clamp(torch.sum(seen, 1, keepdim=True), min=1))
+    return torch.ops.aten.to.dtype(summed, dtype)
