@@ -33,6 +33,7 @@ KERNELS: tuple[str, ...] = (
     "dce",
     "store-views",
     "store-operands",
+    "slice-early",
     "duplicate-results",
     "bufferize",
     "dedupe-kernels",

@@ -1,0 +1,67 @@
+"""slice-early: of what a reshape would copy, no more than the slices that are read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.index_expr import ONE, product
+from tilewright.dialects.tw.view import ReshapeOp, SliceOp, TransposeOp, starts_and_steps
+from tilewright.dialects.types import sizes_of
+
+from ..driver import Rewrite, apply_rules
+from ..rewrite import skip
+from ..tensor.reshape_groups import reshape_groups
+
+
+@dataclass(frozen=True)
+class SliceEarlyPass(ModulePass):
+    """Take slices of a dimension that a reshape merges of transposed ones before the reshape.
+
+    Before (half of the channels of a shuffle, for a concatenation that is no kernel):
+        %t = tw.transpose %x by [0, 2, 1, 3] : tensor<8x64x2x9xf32> -> tensor<8x2x64x9xf32>
+        %r = tw.reshape %t : tensor<8x2x64x9xf32> -> tensor<8x128x9xf32>
+        %s = tw.slice %r starts "0, 64, 0" steps "1, 1, 1" : tensor<8x128x9xf32> -> tensor<8x64x9xf32>
+    After:
+        %t = tw.transpose %x by [0, 2, 1, 3] : tensor<8x64x2x9xf32> -> tensor<8x2x64x9xf32>
+        %p = tw.slice %t starts "0, 1, 0, 0" steps "1, 1, 1, 1" : tensor<8x2x64x9xf32> -> tensor<8x1x64x9xf32>
+        %s = tw.reshape %p : tensor<8x1x64x9xf32> -> tensor<8x64x9xf32>
+
+    No strides describe %r, so `bufferize` would copy all of it; %s is a view of %x. Where others read %r,
+    too, it is copied once for all. What kernels read through views, or store as others need it, is so before.
+    """
+
+    name = "slice-early"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        apply_rules(op, {SliceOp: (_slice_of_merged,)}, self.name)
+
+
+def _slice_of_merged(op: Operation, rw: Rewrite) -> SSAValue | None:
+    assert isinstance(op, SliceOp)
+    inner = op.source.owner
+    if not isinstance(inner, ReshapeOp) or not isinstance(inner.source.owner, TransposeOp):
+        return None
+    if not inner.result.has_one_use():
+        return skip(op, "its source is copied for others, too", op.source)
+    before, after, kept = sizes_of(inner.source), sizes_of(inner.result), sizes_of(op.result)
+    starts, steps = starts_and_steps(op)
+    sliced = [d for d in range(len(after)) if kept[d] != after[d]]
+    if len(sliced) != 1 or steps[sliced[0]] != ONE:
+        return None
+    (dim,) = sliced
+    groups = reshape_groups(before, after) or []
+    merged = next((source for source, result in groups if result == range(dim, dim + 1)), None)
+    if merged is None or len(merged) < 2:
+        return None
+    each = product(before[merged.start + 1 : merged.stop]).constant
+    first, count = starts[dim].constant, kept[dim].constant
+    if not each or first is None or count is None or first % each or count % each:
+        return skip(op, "it takes no whole indices of the first dimension that is merged", op.source)
+    begin, sizes = [0] * len(before), [*before]
+    begin[merged.start], sizes[merged.start] = first // each, ONE * (count // each)
+    return rw.value(ReshapeOp(rw.value(SliceOp(inner.source, begin, sizes)), kept))
