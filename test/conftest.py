@@ -43,6 +43,14 @@ def random_numbers_of_its_own() -> None:
         torch.manual_seed(0)
 
 
+@pytest.fixture(autouse=True)
+def nothing_runs_uncompiled() -> None:
+    """Past torch's limit of compiles a function runs as it is, and its test could not fail: here it does."""
+    config = sys.modules.get("torch._dynamo.config")
+    if config is not None:
+        config.fail_on_recompile_limit_hit = True
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
     """What fixtures of a whole module added goes with the module."""

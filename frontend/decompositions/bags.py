@@ -95,11 +95,12 @@ def _summed(call: Mapping[str, Any], recorder: _Recorder) -> Any:
     rows: Any = functional.embedding(ids, weight, padding)
     if weights is not None:
         rows = torch.mul(rows, torch.unsqueeze(weights, -1))
+    sums = torch.promote_types(dtype, _SUMMED)
     if padding is None:
-        return torch.sum(rows, 1) if call["mode"] == "sum" else torch.mean(rows, 1)
+        summed: Any = torch.sum(rows, 1, dtype=sums) if call["mode"] == "sum" else torch.mean(rows, 1)
+        return torch.ops.aten.to.dtype(summed, dtype)
     seen: Any = torch.ne(ids, padding if padding >= 0 else padding + _value(call["weight"]).shape[0])
-    rows = torch.where(torch.unsqueeze(seen, -1), rows, 0.0)
-    summed: Any = torch.sum(rows, 1, dtype=torch.promote_types(dtype, _SUMMED))
+    summed = torch.sum(torch.where(torch.unsqueeze(seen, -1), rows, 0.0), 1, dtype=sums)
     if call["mode"] == "mean":
         summed = torch.div(summed, torch.clamp(torch.sum(seen, 1, keepdim=True), min=1))
     return torch.ops.aten.to.dtype(summed, dtype)

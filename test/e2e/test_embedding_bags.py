@@ -28,6 +28,12 @@ SUMS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def compiled_anew() -> None:
+    """All bags are one function to Dynamo, which compiles it eight times at most."""
+    torch._dynamo.reset()
+
+
 def given(dtype: torch.dtype, bags: int = 13, rows: int = 5) -> list[Tensor]:
     """Ids, of which one bag has nothing but row 3, one row 0, one row 18; a table; a weight for each id."""
     ids = positions(WORDS, bags, rows)
@@ -90,6 +96,16 @@ def test_any_number_of_bags() -> None:
         torch.testing.assert_close(
             ours(*given(torch.float32, count, rows)), bags(*given(torch.float32, count, rows))
         )
+
+
+@pytest.mark.parametrize("options", SUMS, ids=str)
+def test_autocast_changes_no_dtype(options: dict[str, Any]) -> None:
+    bags = bag_of(options)
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        for dtype in (torch.float32, torch.bfloat16):
+            ours, eager = (call(*given(dtype)) for call in (torch.compile(bags, backend="mlir"), bags))
+            assert ours.dtype == eager.dtype
+            torch.testing.assert_close(ours, eager, atol=0.02, rtol=0.02)
 
 
 def test_inside_of_a_checkpoint() -> None:

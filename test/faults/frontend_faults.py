@@ -308,4 +308,25 @@ FAULTS = (
         "if node.target == _WINDOWS]",
         "what is gathered for each edge of a graph is kept for the backward pass",
     ),
+    Fault(
+        "bags-padding",
+        _F + "decompositions/bags.py",
+        "torch.where(torch.unsqueeze(seen, -1), rows, 0.0)",
+        "torch.mul(torch.unsqueeze(seen, -1), rows)",
+        "a row that pads is infinite times nothing",
+    ),
+    Fault(
+        "bags-mean",
+        _F + "decompositions/bags.py",
+        "keepdim=True), min=1)",
+        "keepdim=True), min=5)",
+        "the mean of a bag counts what pads",
+    ),
+    Fault(
+        "bags-scaled",
+        _F + "decompositions/bags.py",
+        'call["sparse"] or call["scale_grad_by_freq"] or',
+        'call["sparse"] or',
+        "gradients are not divided by how often a row is looked up",
+    ),
 )

@@ -350,4 +350,18 @@ FAULTS = (
         "return [op for op in fills if body.closure([op], ())]",
         "what a copy fills is filled before memory is planned: an output that could be the input is copied",
     ),
+    Fault(
+        "slice-early-start",
+        _H + "slice_early.py",
+        "= first // each, ONE",
+        "= 0, ONE",
+        "a slice of shuffled channels is the first one",
+    ),
+    Fault(
+        "slice-early-parts",
+        _H + "slice_early.py",
+        "or first % each or count % each:",
+        "or count % each:",
+        "a slice that begins within an index begins with it",
+    ),
 )
