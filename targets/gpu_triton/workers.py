@@ -242,7 +242,6 @@ def main() -> None:
     sys.stdout = sys.stderr  # whatever Triton prints must not end up among the answers
     with contextlib.suppress(Exception):  # a job's answer says what is wrong
         import_module(f"{__package__}.triton_compiler").hash_nothing()
-    gc.freeze()
     gc.set_threshold(*_COLLECTED_AFTER)
     while True:
         try:
