@@ -10,17 +10,19 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ONE, product
-from tilewright.dialects.tw.view import ReshapeOp, SliceOp, TransposeOp, starts_and_steps
+from tilewright.dialects.tw.view import ReshapeOp, SliceOp, starts_and_steps
 from tilewright.dialects.types import sizes_of
 
 from ..driver import Rewrite, apply_rules
+from ..memory.memory_order import layout_of
+from ..memory.views import behind, layout_shown, view_layout
 from ..rewrite import skip
 from ..tensor.reshape_groups import reshape_groups
 
 
 @dataclass(frozen=True)
 class SliceEarlyPass(ModulePass):
-    """Take slices of a dimension that a reshape merges of transposed ones before the reshape.
+    """Take slices of a dimension that a reshape merges before the reshape, where that would copy.
 
     Before (half of the channels of a shuffle, for a concatenation that is no kernel):
         %t = tw.transpose %x by [0, 2, 1, 3] : tensor<8x64x2x9xf32> -> tensor<8x2x64x9xf32>
@@ -44,24 +46,30 @@ class SliceEarlyPass(ModulePass):
 def _slice_of_merged(op: Operation, rw: Rewrite) -> SSAValue | None:
     assert isinstance(op, SliceOp)
     inner = op.source.owner
-    if not isinstance(inner, ReshapeOp) or not isinstance(inner.source.owner, TransposeOp):
+    if not isinstance(inner, ReshapeOp) or not _copies(inner):
         return None
-    if not inner.result.has_one_use():
-        return skip(op, "its source is copied for others, too", op.source)
     before, after, kept = sizes_of(inner.source), sizes_of(inner.result), sizes_of(op.result)
     starts, steps = starts_and_steps(op)
     sliced = [d for d in range(len(after)) if kept[d] != after[d]]
     if len(sliced) != 1 or steps[sliced[0]] != ONE:
-        return None
+        return skip(op, "it takes parts of several dimensions, or not all in between", op.source)
     (dim,) = sliced
     groups = reshape_groups(before, after) or []
-    merged = next((source for source, result in groups if result == range(dim, dim + 1)), None)
-    if merged is None or len(merged) < 2:
-        return None
-    each = product(before[merged.start + 1 : merged.stop]).constant
-    first, count = starts[dim].constant, kept[dim].constant
-    if not each or first is None or count is None or first % each or count % each:
+    merged = next((source for source, result in groups if result == range(dim, dim + 1)), range(0))
+    first = next((d for d in merged if before[d] != ONE), 0)
+    each = product(before[first + 1 : merged.stop]).constant
+    start, count = starts[dim].constant, kept[dim].constant
+    if not merged or not each or start is None or count is None or start % each or count % each:
         return skip(op, "it takes no whole indices of the first dimension that is merged", op.source)
+    if not inner.result.has_one_use():
+        return skip(op, "its source is copied for others, too", op.source)
     begin, sizes = [0] * len(before), [*before]
-    begin[merged.start], sizes[merged.start] = first // each, ONE * (count // each)
+    begin[first], sizes[first] = start // each, ONE * (count // each)
     return rw.value(ReshapeOp(rw.value(SliceOp(inner.source, begin, sizes)), kept))
+
+
+def _copies(reshape: ReshapeOp) -> bool:
+    """Whether no strides describe the result, as its source lies now."""
+    root, views = behind(reshape.source)
+    source = layout_shown(views, layout_of(root))
+    return source is not None and view_layout(reshape, source) is None

@@ -40,6 +40,20 @@ func.func @symbols_elsewhere(%x: tensor<?x3x2xf32, #tw.shape<"s0, 3, 2">>) -> te
 
 // -----
 
+// What is merged begins with a dimension of one, and is no row-major argument's, but a part of one.
+// CHECK-LABEL: @part_of_rows
+func.func @part_of_rows(%x: tensor<1x2x4xf32>) -> tensor<3xf32> {
+  // CHECK-NEXT: %[[A:.*]] = tw.slice %x
+  // CHECK-NEXT: %[[P:.*]] = tw.slice %[[A]] starts "0, 1, 0" steps "1, 1, 1" : tensor<1x2x3xf32> -> tensor<1x1x3xf32>
+  // CHECK-NEXT: tw.reshape %[[P]] : tensor<1x1x3xf32> -> tensor<3xf32>
+  %a = tw.slice %x starts "0, 0, 1" steps "1, 1, 1" : tensor<1x2x4xf32> -> tensor<1x2x3xf32>
+  %r = tw.reshape %a : tensor<1x2x3xf32> -> tensor<6xf32>
+  %s = tw.slice %r starts "3" steps "1" : tensor<6xf32> -> tensor<3xf32>
+  func.return %s : tensor<3xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @parts_of_an_index
 // REMARK: tw.slice at {{.*}}: it takes no whole indices of the first dimension that is merged
 func.func @parts_of_an_index(%x: tensor<3x2xf32>) -> (tensor<2xf32>, tensor<3xf32>) {
@@ -56,6 +70,7 @@ func.func @parts_of_an_index(%x: tensor<3x2xf32>) -> (tensor<2xf32>, tensor<3xf3
 // -----
 
 // CHECK-LABEL: @every_other
+// REMARK: tw.slice at {{.*}}: it takes parts of several dimensions, or not all in between
 func.func @every_other(%x: tensor<3x2xf32>) -> tensor<3xf32> {
   // CHECK: tw.slice %{{.*}} starts "0" steps "2" : tensor<6xf32>
   %t = tw.transpose %x by [1, 0] : tensor<3x2xf32> -> tensor<2x3xf32>
