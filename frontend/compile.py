@@ -18,7 +18,6 @@ from tilewright.targets.registry import known_devices, target, target_for
 from .cache.graph_details import our_entries
 from .cache.kept_graph import keeping, key_of
 from .collector import collector_paused
-from .decompositions.bags import sum_bags
 from .decompositions.dense_attention import dense_attention
 from .decompositions.table import decompositions
 from .decompositions.upsampling import resized_images
@@ -26,6 +25,7 @@ from .environment import Environment
 from .errors import NoTargetForDevice
 from .fx.aliases import made_anew
 from .fx.devices import placement
+from .fx.embedding_bags import sum_bags
 from .fx.fx_import import import_fx
 from .fx.graph import Graph
 from .fx.kept_results import Order, chosen_orders, in_orders, report_strides, seen_by_caller

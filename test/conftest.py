@@ -45,7 +45,10 @@ def random_numbers_of_its_own() -> None:
 
 @pytest.fixture(autouse=True)
 def nothing_runs_uncompiled() -> None:
-    """Past torch's limit of compiles a function runs as it is, and its test could not fail: here it does."""
+    """Past torch's limit of compiles a function runs as it is, and its test could not fail: here it does.
+
+    From the second test of a process on that compiles: the first one imports what has the limit.
+    """
     config = sys.modules.get("torch._dynamo.config")
     if config is not None:
         config.fail_on_recompile_limit_hit = True

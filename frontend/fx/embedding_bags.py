@@ -1,15 +1,14 @@
 """Bags of embeddings that are all as long, as a look-up and a sum.
 
-    functional.embedding_bag(ids, weight, mode="sum")    # ids: [bags, rows]
+    functional.embedding_bag(ids, weight, mode="sum")    # ids: [bags, rows]; weight: [words, depth]
 
-is, of Dynamo's graph,
+becomes, in Dynamo's graph,
 
-    functional.embedding(ids, weight).sum(1)
+    functional.embedding(ids, weight).sum(1)             # [bags, depth], of weight's dtype
 
-whose sum takes rows as it looks them up, and is part of what comes next. Later torch has made one dimension
-of the ids, and a tensor of where bags begin. Bags of any length, their maxima, rows that are scaled to a norm
-(`max_norm`), gradients that are sparse or divided by how often a row is looked up, and those of halves are
-ATen's.
+which one kernel computes with what comes next. In ATen's graph (`aten::_embedding_bag`) it is too late: the
+ids have one dimension there, and where bags begin is a tensor. ATen keeps, as reports say (TW1101): bags of
+any length (`offsets`), maxima, `max_norm`, `scale_grad_by_freq`, `sparse`, and halves whose table is trained.
 """
 
 from __future__ import annotations
@@ -24,10 +23,9 @@ from torch.fx import GraphModule, Node, Proxy
 from torch.fx.proxy import GraphAppendingTracer
 from torch.nn import functional
 
+from .locations import place_metadata
+
 _SIGNATURE = inspect.signature(functional.embedding_bag)
-_SUMMED = torch.float32
-"""What halves are summed up in."""
-_KEPT_META = ("stack_trace", "nn_module_stack", "source_fn_stack", "custom")
 
 
 def sum_bags(gm: GraphModule) -> None:
@@ -55,27 +53,31 @@ class _Recorder(GraphAppendingTracer):
 
     def __init__(self, of: Node) -> None:
         super().__init__(of.graph)
-        self._meta = {key: of.meta[key] for key in _KEPT_META if key in of.meta}
+        self._place = place_metadata(of)
 
     def create_node(self, *args: Any, **named: Any) -> Node:
         node = super().create_node(*args, **named)
-        node.meta.update(self._meta)
+        node.meta.update(self._place)
         return node
 
 
 def _is_a_sum(call: Mapping[str, Any]) -> bool:
+    """Whether the call, as bound to `functional.embedding_bag`, is one that we write anew.
+
+    Where torch refuses a call (bags of no rows, weights of means), it is left to torch to say so.
+    """
     ids, weight = _value(call["input"]), _value(call["weight"])
     if not (isinstance(ids, Tensor) and isinstance(weight, Tensor)) or ids.is_nested:
         return False
     weighted, padding = call["per_sample_weights"] is not None, call["padding_idx"]
     modes = ("sum",) if weighted else ("sum", "mean")
-    if weight.itemsize < _SUMMED.itemsize and weight.requires_grad and torch.is_grad_enabled():
-        return False  # its gradient would be summed up in a table of f32, twice as large
+    if weight.itemsize < torch.float32.itemsize and weight.requires_grad and torch.is_grad_enabled():
+        return False  # its gradient would be added up in a table of f32, and rounded to another one
     others = call["sparse"] or call["scale_grad_by_freq"] or call["max_norm"] is not None
     rows: Any = weight.shape[0]
     known = padding is None or (isinstance(padding, int) and isinstance(rows, int))
     alike = ids.dim() == weight.dim() == 2 and ids.dtype in (torch.int32, torch.int64)
-    has_rows = alike and ids.shape[1] != 0 and call["offsets"] is None  # or torch says what is wrong
+    has_rows = alike and ids.shape[1] != 0 and call["offsets"] is None
     return has_rows and known and call["mode"] in modes and not others
 
 
@@ -95,7 +97,7 @@ def _summed(call: Mapping[str, Any], recorder: _Recorder) -> Any:
     rows: Any = functional.embedding(ids, weight, padding)
     if weights is not None:
         rows = torch.mul(rows, torch.unsqueeze(weights, -1))
-    sums = torch.promote_types(dtype, _SUMMED)
+    sums = torch.promote_types(dtype, torch.float32)
     if padding is None:
         summed: Any = torch.sum(rows, 1, dtype=sums) if call["mode"] == "sum" else torch.mean(rows, 1)
         return torch.ops.aten.to.dtype(summed, dtype)

@@ -29,9 +29,9 @@ from ..operators.own_operators import operators
 from ..operators.scan_operators import linear_leaves
 from ..torch_internals import composite_kernel, fake_mode_of, higher_order_name, trace_fake
 from .block_masks import with_lists
+from .locations import place_metadata
 
 Definition = Callable[..., Any]
-_PLACE = ("stack_trace", "fwd_stack_trace", "nn_module_stack", "fwd_nn_module_stack")
 _SYMBOLIC = (Tensor, torch.SymInt, torch.SymFloat)
 
 
@@ -67,7 +67,7 @@ def expand(node: Node, values: Mapping[Node, Any]) -> Expansion | None:
         first = str(error).strip().partition("\n")[0]
         raise Unsupported(f"torch's own definition of it cannot be traced: {first}", "TW1105") from error
     graph.graph.eliminate_dead_code()
-    place = {key: node.meta[key] for key in _PLACE if key in node.meta}
+    place = place_metadata(node)
     for inner in graph.graph.nodes:
         inner.meta.update(place)
     return Expansion(graph, tuple(given[i] for i in varying))

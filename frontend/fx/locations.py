@@ -60,6 +60,12 @@ def _location(path: str, place: tuple[str, int] | None) -> LocationAttr:
     return NameLoc(StringAttr(path), file or UNKNOWN)
 
 
+def place_metadata(node: Node) -> dict[str, Any]:
+    """The metadata that `location_of` reads: for nodes that stand for `node`."""
+    keys = ("stack_trace", "fwd_stack_trace", "nn_module_stack", "fwd_nn_module_stack")
+    return {key: node.meta[key] for key in keys if key in node.meta}
+
+
 def location_of(node: Node) -> LocationAttr:
     """The location of what `node` computes; a backward node has its forward line."""
     meta: Mapping[str, Any] = node.meta

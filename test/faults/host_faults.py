@@ -353,14 +353,14 @@ FAULTS = (
     Fault(
         "slice-early-start",
         _H + "slice_early.py",
-        "= first // each, ONE",
+        "= start // each, ONE",
         "= 0, ONE",
         "a slice of shuffled channels is the first one",
     ),
     Fault(
         "slice-early-parts",
         _H + "slice_early.py",
-        "or first % each or count % each:",
+        "or start % each or count % each:",
         "or count % each:",
         "a slice that begins within an index begins with it",
     ),
