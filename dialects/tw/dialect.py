@@ -16,6 +16,7 @@ from .linalg import LINALG_OPS
 from .packed_convolution import PACKED_CONVOLUTION_OPS
 from .packing import PACKING_OPS
 from .reduction import REDUCTION_OPS
+from .triton import TRITON_OPS, JitAttr
 from .view import VIEW_OPS
 from .window import WINDOW_OPS
 
@@ -37,6 +38,7 @@ TW = Dialect(
         *PACKED_CONVOLUTION_OPS,
         *ATEN_OPS,
         *CONTROL_OPS,
+        *TRITON_OPS,
     ],
-    [ShapeAttr, PredicateAttr, CombineAttr, ArgAttr, SizeAttr],
+    [ShapeAttr, PredicateAttr, CombineAttr, ArgAttr, SizeAttr, JitAttr],
 )

@@ -1,4 +1,4 @@
-"""ATen calls run through the caller's callback; writes are collected for the end."""
+"""ATen calls, and users' kernels, run through the caller's callback; writes are collected for the end."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from xdsl.ir import BlockArgument
 
 from ..semantics import Args, Machine, NoCallback, Results, semantics
 from .aten import AtenOp, WriteOp
+from .triton import TritonOp
 
 
-@semantics(AtenOp)
-def run_aten(op: AtenOp, args: Args, machine: Machine) -> Results:
+@semantics(AtenOp, TritonOp)
+def run_aten(op: AtenOp | TritonOp, args: Args, machine: Machine) -> Results:
     if machine.aten is None:
         raise NoCallback(op, name="aten")
     return machine.aten(op, args)

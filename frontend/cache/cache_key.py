@@ -16,6 +16,7 @@ from tilewright.targets.gpu_triton.compiler import triton_version
 from tilewright.targets.registry import code, target
 
 from ..environment import Environment
+from ..fx.triton_kernels import kernels_in
 from ..options import Options
 from ..torch_internals import real_tensors
 
@@ -38,7 +39,7 @@ def graph_key(gm: GraphModule, names: Sequence[str], options: Options, environme
     if options.check:
         raise Unkept("the meaning is checked")
     parts = [package_digest(), repr(options), _machine(options, environment), *_plug_ins(), *_modes()]
-    parts += [",".join(names), *places(gm), *_constants(gm)]
+    parts += [",".join(names), *places(gm), *_constants(gm), *kernels_in(gm)]
     return digest_of(parts)
 
 
@@ -139,7 +140,7 @@ def tensor_digest(tensor: torch.Tensor) -> str:
 
 def backward_token(gm: GraphModule, inputs: Sequence[Any], key: str) -> str:
     """The name of a backward graph's code in our store; raises Unkept."""
-    parts = [key, gm.code, *(_description(value) for value in inputs), *places(gm)]
+    parts = [key, gm.code, *(_description(value) for value in inputs), *places(gm), *kernels_in(gm)]
     for value in _attributes(gm):
         if isinstance(value, torch.Tensor):
             parts.append(tensor_digest(value))

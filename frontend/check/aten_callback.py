@@ -24,7 +24,7 @@ def aten_callback(case: Case) -> Callable[[Operation, Sequence[Any]], Sequence[A
     def call(op: Operation, operands: Sequence[Any]) -> Sequence[Any]:
         import torch
 
-        from ..runtime.fallback import aten_function
+        from ..runtime.fallback import called_function
         from ..torch_internals import real_tensors
 
         given = torch.get_rng_state()
@@ -35,7 +35,7 @@ def aten_callback(case: Case) -> Callable[[Operation, Sequence[Any]], Sequence[A
                 torch.manual_seed(case.seed)  # pyright: ignore[reportUnknownMemberType]
             with torch.no_grad(), real_tensors():
                 tensors = [_tensor(value, v) for value, v in zip(operands, op.operands, strict=True)]
-                made = aten_function(op)(tensors, case.values)
+                made = called_function(op)(tensors, case.values)
                 arrays = [_array(value) for value in made[: max(len(op.results), _outs(op))]]
             states.append(torch.get_rng_state())
         finally:

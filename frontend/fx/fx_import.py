@@ -38,6 +38,7 @@ from .locations import location_of, place_of
 from .python_call import call_python, name_of
 from .results import Results, make_module
 from .symbols import Symbols
+from .triton_kernels import call_triton, launches_triton
 from .true_types import correct_types
 
 NO_VIEWS: Mapping[int, Base] = {}
@@ -165,10 +166,14 @@ class _Importer:
     def _call_higher_order(self, node: Node) -> Any:
         """Its graph in place of the node where torch defines it by one, else a call in Python."""
         why, fake = Unsupported(NO_OPERATOR, "TW1105"), self.b.fake
+        start = len(self.b.ops)
         try:
+            if launches_triton(node.target):
+                return call_triton(self.b, node, self._value)
             expansion = expand(node, self.values)
         except Unsupported as reason:
             expansion, why = None, reason
+            del self.b.ops[start:]
         if expansion is None:
             return self._call_functions(node, why)
         given = iter(expansion.arguments)

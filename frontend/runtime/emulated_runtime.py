@@ -14,7 +14,7 @@ from xdsl.ir import Operation
 
 from ..fx.graph import Graph
 from ..torch_internals import real_tensors
-from .fallback import AtenFunctions
+from .fallback import CalledFunctions
 from .lower import check_compiled_graph, lower
 from .reference_runtime import draw_seed, placed, result_layouts
 from .request import Request
@@ -28,8 +28,8 @@ def build(graph: Graph, request: Request) -> Callable[[list[Any]], list[Any]]:
     lowered = lower(graph, request)
     layouts = result_layouts(graph)  # passes choose some
     unit = emit_unit(graph.module)
-    lowered.write("kernels.py", unit.text)
-    functions = AtenFunctions()
+    lowered.write("kernels.py", unit.listing)
+    functions = CalledFunctions()
 
     def run(args: list[Any]) -> list[Any]:
         env = {var: int(args[index]) for var, index in graph.symbols}

@@ -11,8 +11,10 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, IntegerA
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.index_expr import Expr, Var, parse_exprs
+from tilewright.dialects.th.calls import ExternOp
 from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
 from tilewright.dialects.tw.base import STRIDES
+from tilewright.dialects.tw.triton import TritonOp
 from tilewright.targets.native.errors import unknown_operator
 
 from ..fx.dtypes import DTYPES
@@ -91,11 +93,23 @@ class AtenFunction:
         return torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device).copy_(value)
 
 
-class AtenFunctions(dict[Operation, AtenFunction]):
+Function = Callable[[Sequence[Any], Env], Sequence[Any]]
+
+
+class CalledFunctions(dict[Operation, Function]):
     """The functions of the calls of one graph, each made when it is first asked for."""
 
-    def __missing__(self, op: Operation) -> AtenFunction:
-        return self.setdefault(op, aten_function(op))
+    def __missing__(self, op: Operation) -> Function:
+        return self.setdefault(op, called_function(op))
+
+
+def called_function(op: Operation) -> Function:
+    """What an op calls that no kernel of ours computes: ATen's, or a Triton kernel of the user's."""
+    if isinstance(op, TritonOp) or (isinstance(op, ExternOp) and op.kernel is not None):
+        from .given_function import GivenFunction  # and the emulator
+
+        return GivenFunction(op)
+    return aten_function(op)
 
 
 def aten_function(op: Operation) -> AtenFunction:

@@ -156,9 +156,11 @@ def build_gpu(graph: Graph, request: Request) -> Building:
 
         Rules bound what `schedule-gpu` takes, so that this is rare; a remark says what was chosen, and why.
         """
-        if not compiled.faults or lowered.unscheduled is None or not rewrites_left():
+        ours = {kernel.name for kernel in emitted.kernels.kernels if kernel.given is None}
+        faults = ours.intersection(compiled.faults)  # of users' kernels there is no other candidate
+        if not faults or lowered.unscheduled is None or not rewrites_left():
             return emitted, compiled
-        lowered.schedule_again(_untimed(request, architecture, only=compiled.faults))
+        lowered.schedule_again(_untimed(request, architecture, only=faults))
         again = _emit(lowered, found)
         return again, _compile(again, architecture, request)
 
@@ -197,7 +199,7 @@ def _emit(lowered: Lowered, libraries: Libraries) -> _Emitted:
     with lowered.request.trace.stage("emit Triton"):
         kernels = emit_unit(module)
         host = emit_host_unit(module, kernels, libraries.exports, libraries.shims)
-    lowered.write("kernels.py", kernels.text)
+    lowered.write("kernels.py", kernels.listing)
     lowered.write("host.cpp", host.text)
     return _Emitted(kernels, host)
 

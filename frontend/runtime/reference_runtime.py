@@ -23,7 +23,7 @@ from ..check.signature import is_plan
 from ..fx.graph import Graph
 from ..torch_internals import real_tensors
 from .call import Run
-from .fallback import AtenFunctions
+from .fallback import CalledFunctions
 from .frozen import with_setup
 from .lower import check_compiled_graph, lower
 from .request import Request
@@ -31,7 +31,7 @@ from .request import Request
 
 def build(graph: Graph, request: Request) -> Run:
     """A function that interprets @main; results are new tensors in the layouts the IR asks for."""
-    functions = AtenFunctions()
+    functions = CalledFunctions()
     setup = lower(graph, request).setup
     layouts = result_layouts(graph)  # passes choose some
     execute = run_plan if is_plan(graph.main) else interpret

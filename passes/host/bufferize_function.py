@@ -23,6 +23,7 @@ from tilewright.dialects.tw.aten import AtenOp, WriteOp
 from tilewright.dialects.tw.base import exprs_attr, int_attr, ints, text
 from tilewright.dialects.tw.control_flow import ControlOp
 from tilewright.dialects.tw.creation import ConstantOp
+from tilewright.dialects.tw.triton import TritonOp
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
@@ -32,6 +33,7 @@ from ..memory.library_calls import FUNCTIONS, OUT_VARIANTS, Call
 from ..memory.stated import layout_of_result
 from ..memory.views import is_view, layout_behind, part_layout, view_layout
 from .boundary import Boundary
+from .given_kernels import launch_given, may_update
 from .homes import find_homes
 from .inplace import inplace_pairs
 from .outline import Linearizer, Names, kernel_name, outline
@@ -75,6 +77,15 @@ class Bufferizer:
                 self._control(op)
             case ReturnOp():
                 self.boundary.leave(self.plan, op, self.writes)
+            case _:
+                self._lower_call(op, position)
+
+    def _lower_call(self, op: Operation, position: int) -> None:
+        """What others wrote: users' kernels, libraries' functions."""
+        match op:
+            case TritonOp():
+                targets = [self._given_place(op, i, position) for i in range(len(op.outputs))]
+                launch_given(op, targets, self.plan, self.places)
             case _ if type(op) in OUT_VARIANTS:
                 self._extern(op)
             case _ if type(op) in FUNCTIONS:
@@ -173,6 +184,16 @@ class Bufferizer:
             if any((i, index) not in safe for i in readers):
                 return None
         return place
+
+    def _given_place(self, op: TritonOp, number: int, position: int) -> Place:
+        """Where a result of a user's kernel goes: to the argument that it updates, where it may."""
+        result = op.outputs[number]
+        target = self.homes.targets.get(result)
+        if target is not None and self.homes.last_read.get(target.argument, -1) <= position:
+            place = Place(self.places[target.argument].storage, target.layout)
+            if may_update(op, number, place, self.places):
+                return place
+        return self.destination(result)
 
     # ATen
 

@@ -10,6 +10,7 @@ from xdsl.ir import Attribute
 from tilewright.dialects.index_expr import Bounds, Expr, delinearize, dim, linearize, row_major_strides
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import map_attr
+from tilewright.dialects.tk.inplace import attach
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..memory.layouts import Layout, coalesced, same_strides
@@ -19,7 +20,10 @@ from .outline import kernel_symbols
 def copy_function(
     name: str, source: Layout, target: Layout, types: Sequence[Attribute], location: LocationAttr
 ) -> FuncOp:
-    """`target[i] = source[i]` for every element, in row-major order where the sizes differ."""
+    """`target[i] = source[i]` for every element, in row-major order where the sizes differ.
+
+    Where both lie alike, the copy may be the original, if that is needed no more.
+    """
     if _is_contiguous(target):
         target = Layout(target.offset, source.sizes, row_major_strides(source.sizes))
     elif _is_contiguous(source):
@@ -37,6 +41,8 @@ def copy_function(
     for op in (load, store):
         op.location = location
         block.add_op(op)
+    if load.subscripts == store.subscripts:
+        attach(function, [(0, 0)])
     function.location = location
     function.properties["symbols"] = map_attr(kernel_symbols(sizes, block))
     return function

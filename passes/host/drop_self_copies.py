@@ -23,7 +23,7 @@ from .outline import Names, twin
 
 @dataclass(frozen=True)
 class DropSelfCopiesPass(ModulePass):
-    """Leave out the copy of a buffer to itself, with which a scatter into an argument begins.
+    """Leave out the copy of a buffer to itself, with which a scatter into an argument begins, say.
 
     Before:
         th.launch @put(%x, %i, %v) into(%x) : (memref<8xf32>, ...) into (memref<8xf32>)
@@ -40,8 +40,8 @@ class DropSelfCopiesPass(ModulePass):
         }
 
     Launches of which input and output are not one buffer keep the kernel as it was, and so do parts of a
-    `tk.group`. Runs after `plan-memory`,
-    which gives an output the place of an input that dies; a kernel that does nothing else is left as it is.
+    `tk.group`. Of a kernel that does nothing else the launch is left out. Runs after `plan-memory`,
+    which gives an output the place of an input that dies.
     """
 
     name = "drop-self-copies"
@@ -57,7 +57,24 @@ class DropSelfCopiesPass(ModulePass):
         for function in functions:
             if function.scheduled is None and (copies := _copies(function)):
                 name = function.sym_name.data
-                _drop(function, copies, launches.get(name, ()), names, as_it_is=name in parts)
+                own, is_part = launches.get(name, []), name in parts
+                if 2 * len(copies) == len(function.body.block.ops):
+                    _drop_launches(function, copies, own, is_part=is_part)
+                elif len(copies) < sum(isinstance(inner, StoreOp) for inner in function.body.block.ops):
+                    _drop(function, copies, own, names, as_it_is=is_part)
+
+
+def _drop_launches(
+    function: FuncOp, copies: Sequence[_Copy], launches: Sequence[LaunchOp], *, is_part: bool
+) -> None:
+    """Leave out launches of a function that only copies, where each copy is one of a buffer to itself."""
+    idle = [launch for launch in launches if all(copy.within(launch) for copy in copies)]
+    if not idle or not may_rewrite(function, "stores what it has loaded from there, and no more"):
+        return
+    for launch in idle:
+        Rewriter.erase_op(launch)
+    if len(idle) == len(launches) and not is_part:
+        Rewriter.erase_op(function)
 
 
 def _drop(
@@ -106,10 +123,9 @@ class _Copy:
 
 
 def _copies(function: FuncOp) -> list[_Copy]:
-    """Plain stores of what was loaded at the same subscript, unless there are no others."""
+    """Plain stores of what was loaded at the same subscript."""
     stores = [op for op in function.body.block.ops if isinstance(op, StoreOp)]
-    copies = [copy for store in stores if (copy := _as_copy(store)) is not None]
-    return [] if len(copies) == len(stores) else copies
+    return [copy for store in stores if (copy := _as_copy(store)) is not None]
 
 
 def _number(buffer: SSAValue) -> int:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
+from typing import NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tilewright.dialects.th.calls import LaunchOp
+from tilewright.dialects.th.calls import ExternOp, LaunchOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..native.cpp import comment, expression, identifier
@@ -18,6 +19,7 @@ from ..native.places import Places
 from ..native.text import place
 from ..native.unit import Unit, entry, make_unit, ranges, shim_pointers
 from .emit_kernel import emit_kernel, has_checks
+from .errors import TritonNeedsGpu
 
 
 def emit_cpp(module: ModuleOp) -> str:
@@ -33,7 +35,7 @@ def emit_unit(module: ModuleOp, available: Available) -> Unit:
     vectors = dict.fromkeys(name for _, names in written for name in names)
     body = [text for text, _ in written]
     checked = frozenset(op.sym_name.data for op in kernels if has_checks(op))
-    host, plans = emit_hosts(module, places, available, lambda: HostStyle(partial(_launch, checked)))
+    host, plans = emit_hosts(module, places, available, lambda: HostStyle(partial(_launch, checked), _refuse))
     plan = next(iter(plans.values()), None)
     parts = ['#include "prelude_math.h"' + ('\n#include "prelude_host.h"' if plan else "")]
     parts += [_vector_types(list(vectors))] if vectors else []
@@ -55,6 +57,11 @@ def _launch(checked: frozenset[str], w: HostWriter, op: LaunchOp) -> None:
     w.line(f"{statement}  {comment(where)}" if where else statement)
     if kernel in checked:
         w.line("if (call.error.place >= 0) return call.kernel_failed();")
+
+
+def _refuse(w: HostWriter, op: ExternOp) -> NoReturn:
+    assert op.kernel is not None
+    raise TritonNeedsGpu(op, kernel=op.kernel.function.data)
 
 
 def _vector_types(names: Sequence[str]) -> str:

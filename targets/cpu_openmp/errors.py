@@ -21,3 +21,12 @@ class NotScheduled(TilewrightError):
     what = "cpu_openmp got kernel @{name} without explicit loops"
     why = "only a `tk.func ... scheduled` says in which order to compute"
     fix = "run schedule-cpu and apply-schedule first"
+
+
+class TritonNeedsGpu(CannotCompile):
+    """A user's Triton kernel in a graph for CPUs."""
+
+    code = "TW2108"
+    what = "cpu_openmp cannot launch the Triton kernel `{kernel}`"
+    why = "Triton compiles for GPUs"
+    fix = "move the tensors to a GPU; `options={{'target': 'gpu_emulated'}}` executes the kernel on the CPU"

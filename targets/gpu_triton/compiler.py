@@ -23,7 +23,7 @@ from ..native.store import open_store
 from .architectures import architecture
 from .binary import Binary
 from .compile_errors import TritonMissing
-from .kernel import Parameter, TritonKernel, TritonUnit
+from .kernel import GivenText, Parameter, TritonKernel, TritonUnit
 
 LOGGER = logging.getLogger("tilewright.kernels")
 VERSION = "7"
@@ -46,6 +46,8 @@ class Job:
     """Further options of Triton's backend."""
     assembler: str = ""
     """What assembles instead of Triton's own ptxas."""
+    given: GivenText | None = None
+    """Of a kernel that a user wrote: its constants, and the order of its parameters."""
 
     @property
     def key(self) -> str:
@@ -53,6 +55,8 @@ class Job:
         parts = [VERSION, triton_version(), self.assembler, ast.unparse(ast.parse(self.source))]
         parts += [json.dumps([self.kernel, self.warps, self.stages, self.architecture, self.options])]
         parts += [json.dumps([[p.name, p.type, p.aligned, p.small] for p in self.parameters])]
+        if self.given is not None:
+            parts += [json.dumps([self.given.constants, self.given.order])]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:40]
 
 
@@ -73,15 +77,18 @@ def job(
 ) -> Job:
     """What compiling `kernel` of `text` for `target` takes."""
     failure = (Parameter("failure", "*i32", aligned=True, small=True),) if kernel.checks else ()
+    if kernel.given is not None:
+        options = {"enable_fp_fusion": True, **(options or {})}  # as Triton compiles it for the user
     return Job(
-        source=source_of(text, kernel.name),
-        kernel=kernel.name,
+        source=source_of(text, kernel.name) if kernel.given is None else kernel.given.text,
+        kernel=kernel.entry,
         parameters=(*kernel.parameters, *failure),
         warps=kernel.warps,
         stages=kernel.stages,
         architecture=architecture(target).name,
         options=tuple(sorted((options or {}).items())),
         assembler=assembler,
+        given=kernel.given,
     )
 
 

@@ -12,6 +12,7 @@ from ..native.text import name_of_argument
 from .emit_group import emit_group
 from .emit_kernel import emit_kernel
 from .errors import NoTritonLowering
+from .given import given_kernels
 from .helpers import definitions
 from .kernel import TritonUnit
 
@@ -27,7 +28,7 @@ def emit_triton(module: ModuleOp) -> str:
             raise NoTritonLowering(
                 op, reason="only `tk.func`s become Triton kernels, and this is outside of them"
             )
-    return emit_unit(module).text
+    return emit_unit(module).listing
 
 
 def _names_of_arguments(module: ModuleOp) -> dict[str, str]:
@@ -59,8 +60,10 @@ def emit_unit(module: ModuleOp) -> TritonUnit:
         *(part.text for part in inner.values()),
         *(kernel.text for kernel in emitted),
     ]
+    kernels = [kernel.kernel for kernel in emitted]
+    given = given_kernels(module, [kernel.name for kernel in kernels])
     return TritonUnit(
         text="\n\n\n".join(parts) + "\n",
-        kernels=tuple(kernel.kernel for kernel in emitted),
+        kernels=(*kernels, *dict.fromkeys(given.values())),
         places=tuple(places),
     )

@@ -20,10 +20,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp as MainOp
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var
 from tilewright.dialects.th.calls import ExternOp, LaunchOp
@@ -31,14 +31,16 @@ from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import element_of_handle
 from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
 
-from ..native.cpp import comment, expression
+from ..native.cpp import comment, expression, literal, scalar_type
 from ..native.emit_host import emit_hosts
 from ..native.host_calls import DTYPES, Available, element_name
 from ..native.host_writer import HostStyle, HostWriter, exprs
 from ..native.places import Places
 from ..native.text import place
 from ..native.unit import Unit, entry, make_unit, ranges, shim_pointers
+from .given import given_kernels, handed_over
 from .kernel import TritonKernel, TritonUnit
 
 
@@ -48,10 +50,13 @@ def emit_host_unit(module: ModuleOp, kernels: TritonUnit, available: Available, 
     places = Places()
     checks = [places.add_text(what, where) for what, where in kernels.places]
 
+    given = given_kernels(module, list(symbols))
+
     def style() -> HostStyle:
-        writer = _Writer(kernels, symbols)
+        writer = _Writer(kernels, symbols, given)
         return HostStyle(
             writer.launch,
+            writer.launch_given,
             call="tw::CudaCall<{owned}> call(self, inputs, PLACES, CHECKS);",
             begin="call.begin()",
             argument=writer.argument,
@@ -89,11 +94,12 @@ class _Writer:
 
     unit: TritonUnit
     symbols: Mapping[str, tuple[Expr, ...]]
+    given: Mapping[ExternOp, TritonKernel]
     copied: dict[SSAValue, _Copied] = field(default_factory=dict[SSAValue, _Copied])
 
     def argument(self, w: HostWriter, arg: BlockArgument, number: int) -> None:
         """Kernels read 128 bits at once: they take no address that is not divisible by 16."""
-        if not any(isinstance(use.operation, LaunchOp) for use in arg.uses):
+        if not _is_launched_with(arg):
             return
         sizes, strides = self._layout(arg, number)
         layout, fixed = w.layout(sizes, strides)
@@ -132,6 +138,30 @@ class _Writer:
         w.line(f"  {w.range(name, op)} if (!{launch}) return nullptr;")
         w.line("}")
 
+    def launch_given(self, w: HostWriter, op: ExternOp) -> None:
+        """A user's kernel takes addresses where tensors begin, and numbers, in its own order."""
+        kernel = self.given[op]
+        number = next(i for i, known in enumerate(self.unit.kernels) if known == kernel)
+        site = w.places.add(f"the launch of kernel {kernel.name}", op.location)
+        where = place(op.location)
+        w.line("{" + (f"  {comment(where)}" if where else f"  // {kernel.name}"))
+        args: list[str] = []
+        for i, arg in enumerate(handed_over(op.args.data)):
+            if isinstance(arg, ArgAttr):
+                w.line(f"  const void* v{i} = {w.pointers[op.operands[arg.index.data]]};")
+            elif isinstance(arg, SizeAttr):
+                w.line(f"  const i64 w{i} = {expression(arg.expr())};")
+                w.line(f"  if (w{i} != (i32)w{i}) return call.too_large({site});")
+                w.line(f"  const i32 v{i} = (i32)w{i};")
+            else:
+                w.line(f"  const {_constant(arg)[0]} v{i} = {_constant(arg)[1]};")
+            args.append(f"(void*)&v{i}")
+        grid = ", ".join(expression(size) for size in op.grid_sizes)
+        w.line(f"  void* args[{len(args) + 2}] = {{{', '.join(args)}}};")
+        launch = f"call.launch({number}, {grid}, args, {len(args)}, {site})"
+        w.line(f"  {w.range(kernel.name, op)} if (!{launch}) return nullptr;")
+        w.line("}")
+
     def _arguments(self, w: HostWriter, op: LaunchOp, kernel: TritonKernel, site: int) -> list[str]:
         """Addresses of the arguments; what they point to is declared first."""
         buffers = [w.names[v] for v in (*op.ins, *op.outs)]
@@ -159,6 +189,28 @@ class _Writer:
                     f"if (!call.write_back({copied.slot}, {copied.view})) return call.aten_failed({site});"
                 )
         w.line("if (!call.finish()) return nullptr;")
+
+
+def _constant(arg: Attribute) -> tuple[str, str]:
+    """The C++ type of a number that is the same in all calls, and the number."""
+    match arg:
+        case IntegerAttr():
+            return scalar_type(arg.type), literal(arg.value.data, arg.type)
+        case FloatAttr():
+            return scalar_type(arg.type), literal(arg.value.data, arg.type)
+        case _:
+            raise AssertionError(f"{arg} is no number")
+
+
+def _is_launched_with(value: SSAValue) -> bool:
+    """Whether a kernel takes the address of an argument, or of a view of it."""
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, LaunchOp) or (isinstance(op, ExternOp) and op.kernel is not None):
+            return True
+        if isinstance(op, ViewOp) and _is_launched_with(op.result):
+            return True
+    return False
 
 
 def _writes(op: object, value: SSAValue) -> bool:

@@ -115,9 +115,7 @@ class _Stages:
 
 def _compile(task: Job, log: io.StringIO) -> Any:
     """Triton's own compilation, with errors of ours."""
-    function = _load(task)
-    signature = {p.name: p.type for p in task.parameters}
-    source = compiler.ASTSource(function, signature, {}, _promises(task))
+    source = _source(task)
     options = {
         "num_warps": task.warps,
         "num_stages": task.stages,
@@ -132,6 +130,19 @@ def _compile(task: Job, log: io.StringIO) -> Any:
     except Exception as error:  # LLVM, ptxas and Triton's passes raise what they like
         output = f"{type(error).__name__}: {error}\n{log.getvalue()}".strip()[:_MOST_OUTPUT]
         raise AssemblerFailed(kernel=task.kernel, architecture=task.architecture, reason=output) from error
+
+
+def _source(task: Job) -> Any:
+    """What Triton compiles; constants of a user's kernel stand among its parameters."""
+    function = _load(task)
+    signature = {p.name: p.type for p in task.parameters}
+    if task.given is None:
+        return compiler.ASTSource(function, signature, {}, _promises(task))
+    order, names = task.given.order, {"tl": triton.language}
+    known = {(order.index(name),): eval(text, names) for name, text in task.given.constants}
+    types = {name: signature.get(name, "constexpr") for name in order}
+    promises = {(order.index(task.parameters[n].name),): kept for (n,), kept in _promises(task).items()}
+    return compiler.ASTSource(function, types, known, promises)
 
 
 def _promises(task: Job) -> dict[tuple[int], list[list[str | int]]]:

@@ -30,6 +30,9 @@ def launch(w: HostWriter, op: Operation) -> None:
 
 def extern(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, ExternOp)
+    if op.kernel is not None:
+        w.style.launch_given(w, op)
+        return
     handles = [handle(w, v) for v in (*op.ins, *op.outs)]
     shim = _shim(w, op.callee.data)
     if shim is not None and shim.outs and _shim_call(w, op, shim, op.args, handles, None):

@@ -241,8 +241,8 @@ FAULTS = (
     Fault(
         "kept-constants",
         _F + "cache/cache_key.py",
-        'parts += [",".join(names), *places(gm), *_constants(gm)]',
-        'parts += [",".join(names), *places(gm)]',
+        'parts += [",".join(names), *places(gm), *_constants(gm), *kernels_in(gm)]',
+        'parts += [",".join(names), *places(gm), *kernels_in(gm)]',
         "a kept graph is taken for one that differs in the values of a constant",
     ),
     Fault(

@@ -56,13 +56,11 @@ tk.func @put [4, 2] (%a: memref<4xf32>, %at: memref<2xi64>, %o: memref<4xf32>) {
 
 // -----
 
-// Two places in the arena, a load that has another subscript, and a kernel that does nothing else.
+// Two places in the arena, and a load that has another subscript.
 
 // CHECK: tk.func @elsewhere
 // CHECK: tk.store %{{.*}}, %o[d0] : f32
 // CHECK: tk.func @reversed
-// CHECK: tk.store %{{.*}}, %o[d0] : f32
-// CHECK: tk.func @only
 // CHECK: tk.store %{{.*}}, %o[d0] : f32
 func.func @copies(%x: memref<16xf32>) {
   %arena = th.arena "128" {th.requested = "128"} : memref<?xi8>
@@ -70,7 +68,6 @@ func.func @copies(%x: memref<16xf32>) {
   %b = th.buffer %arena at "64" size "16" : memref<16xf32>
   th.launch @elsewhere(%a) into(%b) : (memref<16xf32>) into (memref<16xf32>)
   th.launch @reversed(%x) into(%x) : (memref<16xf32>) into (memref<16xf32>)
-  th.launch @only(%x) into(%x) : (memref<16xf32>) into (memref<16xf32>)
   func.return
 }
 tk.func @elsewhere [16] (%a: memref<16xf32>, %o: memref<16xf32>) {
@@ -84,10 +81,6 @@ tk.func @reversed [16] (%a: memref<16xf32>, %o: memref<16xf32>) {
   tk.store %0, %o[d0] : f32, memref<16xf32>
   %1 = arith.constant 1.0 : f32
   tk.store %1, %o[3] combine add : f32, memref<16xf32>
-}
-tk.func @only [16] (%a: memref<16xf32>, %o: memref<16xf32>) {
-  %0 = tk.load %a[d0] : memref<16xf32> -> f32
-  tk.store %0, %o[d0] : f32, memref<16xf32>
 }
 
 // -----
@@ -113,4 +106,39 @@ tk.func @both [8] (%a: memref<8xf32>, %o: memref<8xf32>, %p: memref<8xf32>) {
   tk.store %0, %o[d0] : f32, memref<8xf32>
   %1 = arith.negf %0 : f32
   tk.store %1, %p[d0] : f32, memref<8xf32>
+}
+
+// -----
+
+// A kernel that does nothing else is not launched; @copy is, for another buffer, and so is a part of a group.
+
+// CHECK-LABEL: func.func @idle
+// CHECK-NEXT:  th.launch @copy(%x) into(%y)
+// CHECK-NEXT:  th.launch @g(%x) into(%y)
+// CHECK-NEXT:  func.return
+// CHECK-NOT:   tk.func @gone
+// CHECK:       tk.func @copy
+// CHECK:       tk.func @grouped
+func.func @idle(%x: memref<8xf32>, %y: memref<8xf32>) {
+  th.launch @gone(%x) into(%x) : (memref<8xf32>) into (memref<8xf32>)
+  th.launch @copy(%y) into(%y) : (memref<8xf32>) into (memref<8xf32>)
+  th.launch @copy(%x) into(%y) : (memref<8xf32>) into (memref<8xf32>)
+  th.launch @grouped(%x) into(%x) : (memref<8xf32>) into (memref<8xf32>)
+  th.launch @g(%x) into(%y) : (memref<8xf32>) into (memref<8xf32>)
+  func.return
+}
+tk.group @g (%x: memref<8xf32>, %y: memref<8xf32>) {
+  tk.part @grouped(%x, %y)
+}
+tk.func @gone [8] (%a: memref<8xf32>, %o: memref<8xf32>) {
+  %0 = tk.load %a[d0] : memref<8xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<8xf32>
+}
+tk.func @copy [8] (%a: memref<8xf32>, %o: memref<8xf32>) {
+  %0 = tk.load %a[d0] : memref<8xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<8xf32>
+}
+tk.func @grouped [8] (%a: memref<8xf32>, %o: memref<8xf32>) {
+  %0 = tk.load %a[d0] : memref<8xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<8xf32>
 }

@@ -84,7 +84,7 @@ class EmulatedGpu:
         for kernel in unit.kernels:
             entry = f"{number}:{kernel.name}"
             image = f"{entry} {len(kernel.parameters) + kernel.checks + 2}"  # scratch memory twice
-            self._kernels[entry] = _Kernel(emulator, kernel, _sizes(functions[kernel.name]))
+            self._kernels[entry] = _Kernel(emulator, kernel, _sizes(functions.get(kernel.name)))
             code = image.encode()
             binaries[kernel.name] = Binary("sm_90", entry, code, "", kernel.warps, 0, 0, 1, 0, 0)
         return Compiled(binaries, {})
@@ -101,15 +101,16 @@ class EmulatedGpu:
             _memory([(stand_in.pointer(parameters, i), _TYPES[types[i][1:]], sizes[i]) for i in pointers])
         )
         arguments = [
-            next(buffers) if type_.startswith("*") else stand_in.integer(parameters, i, int(type_[1:]))
+            next(buffers) if type_.startswith("*") else stand_in.number(parameters, i, type_)
             for i, type_ in enumerate(types)
         ]
         known.emulator.run(known.kernel.name, arguments, grid)
 
 
-def _sizes(function: FuncOp | GroupOp) -> list[int | None]:
+def _sizes(function: FuncOp | GroupOp | None) -> list[int | None]:
+    """Of the buffers of a user's kernel nothing is known."""
     found: list[int | None] = []
-    for arg in function.body.block.args:
+    for arg in () if function is None else function.body.block.args:
         text = re.search(r"memref<(\d+)x", str(arg.type))
         found.append(int(text[1]) if text else None)
     return found

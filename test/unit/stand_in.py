@@ -124,6 +124,15 @@ def integer(parameters: Any, index: int, bits: int = 32) -> int:
     return ctypes.cast(parameters[index], ctypes.POINTER(type_))[0]
 
 
+def number(parameters: Any, index: int, type_: str) -> int | float:
+    """The number that a kernel gets as this argument, of a type as Triton's signatures write it."""
+    if type_ == "fp32":
+        return ctypes.cast(parameters[index], ctypes.POINTER(ctypes.c_float))[0]
+    if type_ == "i1":
+        return ctypes.cast(parameters[index], ctypes.POINTER(ctypes.c_uint8))[0]
+    return integer(parameters, index, int(type_[1:]))
+
+
 def floats(address: int, count: int) -> Any:
     """Memory as `count` f32, for reading and writing."""
     return (ctypes.c_float * count).from_address(address)

@@ -128,6 +128,7 @@ NEVER_DRAWN = {
     "tw.cond": "calls functions, which random graphs have none of",
     "tw.while": "calls functions",
     "tw.scan": "calls functions",
+    "tw.triton": "launches what a user wrote",
     "tw.attention_query_grad": "split-attention makes it, for GPUs",
     "tw.attention_key_grad": "split-attention makes it, for GPUs",
 }

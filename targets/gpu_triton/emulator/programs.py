@@ -58,7 +58,8 @@ class Emulator:
         """Run a kernel over `grid`; arguments are contiguous tensors and integers, one per parameter."""
         kernel = self._kernels[name]
         parameters = [*kernel.parameters, *([Parameter("failure", "*i32", True)] if kernel.checks else [])]
-        launch = _Launch(kernel, self._code, self._file, grid)
+        code, file = (self._code, self._file) if kernel.given is None else _compiled(kernel.given.text)
+        launch = _Launch(kernel, code, file, grid)
         launch.run(_bound(kernel, parameters, arguments))
 
 
@@ -113,7 +114,8 @@ def _bound(kernel: TritonKernel, parameters: Sequence[Parameter], arguments: Seq
                 raise WrongLaunch(
                     kernel=kernel.name, reason=f"`{parameter.name}` = {argument} is not divisible by 16"
                 )
-            bound.append(as_value(int(argument), POINTERS[parameter.type]))
+            number = float(argument) if POINTERS[parameter.type].floating else int(argument)
+            bound.append(as_value(number, POINTERS[parameter.type]))
     return bound
 
 
@@ -162,7 +164,8 @@ class _Launch:
         zero = as_value(0).to(names["tl"].int64)
         try:
             exec(self._code, names)  # the text is our own emission
-            names[self._kernel.name](*[Pointer(a, zero) if isinstance(a, Buffer) else a for a in arguments])
+            given = [Pointer(a, zero) if isinstance(a, Buffer) else a for a in arguments]
+            names[self._kernel.entry](*_in_order(self._kernel, given, names))
         except (Diverged, TooManyPrograms, TilewrightError):
             raise
         except Exception as error:
@@ -209,6 +212,15 @@ class _Launch:
             return "(several)"
         x, y, _ = self._grid
         return f"({number % x}, {number // x % y}, {number // (x * y)})"
+
+
+def _in_order(kernel: TritonKernel, arguments: Sequence[Any], names: Mapping[str, Any]) -> Sequence[Any]:
+    """Arguments as the function takes them: those of a user's have constants between them."""
+    if kernel.given is None:
+        return arguments
+    values = {p.name: value for p, value in zip(kernel.parameters, arguments, strict=True)}
+    values.update({name: eval(text, {"tl": names["tl"]}) for name, text in kernel.given.constants})
+    return [values[name] for name in kernel.given.order]
 
 
 def _parts(programs: torch.Tensor, stop: Diverged | TooManyPrograms) -> list[torch.Tensor]:

@@ -1,0 +1,196 @@
+"""Triton kernels that users wrote, called from a graph."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from functools import lru_cache
+
+from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntAttr, IntegerAttr, StringAttr
+from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
+from xdsl.irdl import (
+    ParsePropInAttrDict,
+    irdl_attr_definition,
+    irdl_op_definition,
+    param_def,
+    prop_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ..index_expr import Expr, parse_exprs
+from ..types import sizes_of
+from .aten import ArgAttr, SizeAttr
+from .base import INTS, PURE, TENSOR, TwOp, checked_exprs, expect_equal, exprs_attr, fail, int_array, ints
+
+
+@irdl_attr_definition
+class JitAttr(ParametrizedAttribute):
+    """A function of Triton text: `#tw.jit<"add" warps 4 stages 3 "import triton ...">`.
+
+    The text has the function of that name, what it calls and the constants that it reads.
+    """
+
+    name = "tw.jit"
+
+    function: StringAttr = param_def()
+    warps: IntAttr = param_def()
+    stages: IntAttr = param_def()
+    text: StringAttr = param_def()
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            function = parser.parse_str_literal()
+            parser.parse_keyword("warps")
+            warps = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            parser.parse_keyword("stages")
+            stages = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            text = parser.parse_str_literal()
+        return [StringAttr(function), IntAttr(warps), IntAttr(stages), StringAttr(text)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.function.data)
+            printer.print_string(f" warps {self.warps.data} stages {self.stages.data} ")
+            printer.print_string_literal(self.text.data)
+
+    def verify(self) -> None:
+        _ = self.parameters_of_function
+
+    @property
+    def parameters_of_function(self) -> tuple[str, ...]:
+        """The names of its parameters; raises VerifyException where the text does not define it."""
+        return _parameters(self.text.data, self.function.data)
+
+
+@lru_cache(maxsize=256)
+def _parameters(text: str, function: str) -> tuple[str, ...]:
+    try:
+        tree = ast.parse(text)
+    except SyntaxError as error:
+        raise VerifyException(f"tw.jit: the text is no Python: {error}") from error
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            return tuple(arg.arg for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs))
+    raise VerifyException(f'tw.jit: the text defines no function "{function}"')
+
+
+@irdl_op_definition
+class TritonOp(TwOp):
+    """Launch a Triton kernel of the user's, over `grid` programs.
+
+    `args` has one entry per parameter of the function: `#tw.arg<i>` is the address of operand i or, from
+    the number of operands on, of a result; `#tw.size<"s0">` and integers of 32 or 64 bits, `f32` and `i1`
+    are numbers given at the launch; a string is the Python literal of what is known at compile time.
+
+    The kernel writes to results alone. A result starts as the operand that `inits` names, with -1 as
+    memory that nobody wrote. The kernel reads memory as it was traced: `strides` are those of the operands,
+    `tw.strides` those of the results.
+
+    ```mlir
+    %r = tw.triton <"add" warps 4 stages 3 "..."> grid "s0, 1, 1" (%x, %y) {
+      args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, #tw.size<"s0*64">, "64"],
+      inits = array<i64: -1>, strides = ["1", "1"]
+    } : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    ```
+
+    Source: `torch._higher_order_ops.triton_kernel_wrap.triton_kernel_wrapper_functional`.
+    """
+
+    name = "tw.triton"
+
+    kernel = prop_def(JitAttr)
+    grid = prop_def(StringAttr)
+    args = prop_def(ArrayAttr[Attribute])
+    inits = prop_def(INTS)
+    strides = prop_def(ArrayAttr[StringAttr])
+    inputs = var_operand_def(TENSOR)
+    outputs = var_result_def(TENSOR)
+
+    traits = traits_def(PURE)
+    irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "$kernel `grid` $grid `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
+
+    def __init__(
+        self,
+        kernel: JitAttr,
+        grid: Sequence[Expr],
+        inputs: Sequence[SSAValue],
+        args: Sequence[Attribute],
+        results: Sequence[Attribute],
+        inits: Sequence[int],
+        strides: Sequence[Sequence[Expr]],
+    ) -> None:
+        properties: dict[str, Attribute] = {
+            "kernel": kernel,
+            "grid": exprs_attr(grid),
+            "args": ArrayAttr(args),
+            "inits": int_array(inits),
+            "strides": ArrayAttr([exprs_attr(found) for found in strides]),
+        }
+        self._build(inputs, results, properties)
+
+    @property
+    def grid_sizes(self) -> tuple[Expr, ...]:
+        return parse_exprs(self.grid.data)
+
+    def strides_of(self, operand: int) -> tuple[Expr, ...]:
+        return parse_exprs(self.strides.data[operand].data)
+
+    def check(self) -> None:
+        checked_exprs(self, "grid", self.grid, 3)
+        check_arguments(self.name, self.kernel, self.args)
+        if not self.outputs:
+            raise fail(self, "it has no result, so that nobody would see it run")
+        inits = ints(self.inits)
+        expect_equal(self, "number of inits", len(inits), len(self.outputs))
+        expect_equal(self, "number of lists of strides", len(self.strides), len(self.inputs))
+        for value, given in zip(self.inputs, self.strides, strict=True):
+            checked_exprs(self, "strides", given, len(sizes_of(value)))
+        for result, init in zip(self.outputs, inits, strict=True):
+            if not -1 <= init < len(self.inputs):
+                raise fail(self, f"inits has {init}, expected -1 or an operand below {len(self.inputs)}")
+            if init >= 0:
+                first = self.inputs[init]
+                expect_equal(self, "type of a result", result.type, first.type)
+        used = sorted({*operand_numbers(self.args), *(i for i in inits if i >= 0)})
+        count = len(self.inputs) + len(self.outputs)
+        if used != list(range(count)):
+            raise fail(self, f"args and inits refer to {used}, expected each of 0 to {count - 1}")
+
+
+def operand_numbers(args: ArrayAttr[Attribute]) -> list[int]:
+    """The `#tw.arg<i>` among the arguments of a launch, in their order."""
+    return [arg.index.data for arg in args if isinstance(arg, ArgAttr)]
+
+
+_NUMBERS = ("i1", "i32", "i64", "f32")
+
+
+def check_arguments(name: str, kernel: JitAttr, args: ArrayAttr[Attribute]) -> None:
+    """One argument per parameter, each of a known kind; raises VerifyException."""
+    parameters = kernel.parameters_of_function
+    if len(args) != len(parameters):
+        found = f"{len(args)} arguments for {len(parameters)} parameters"
+        raise VerifyException(f'{name}: {found} of "{kernel.function.data}"')
+    for parameter, arg in zip(parameters, args, strict=True):
+        if not _is_argument(arg):
+            raise VerifyException(f"{name}: argument `{parameter}` is {arg}: no operand, number or literal")
+
+
+def _is_argument(arg: Attribute) -> bool:
+    match arg:
+        case IntegerAttr():
+            return str(arg.type) in _NUMBERS
+        case FloatAttr():
+            return str(arg.type) in _NUMBERS
+        case _:
+            return isinstance(arg, ArgAttr | SizeAttr | StringAttr)
+
+
+TRITON_OPS = (TritonOp,)

@@ -1,0 +1,104 @@
+// RUN: tilewright-opt %s -p bufferize,plan-memory,drop-self-copies --split-input-file | filecheck %s
+
+// Users' Triton kernels: what they are given lies as it was traced, and they write where a result is wanted.
+
+// CHECK-LABEL: @new_result
+// CHECK-NEXT:    %r = th.empty sizes "4, 6" strides "6, 1" : memref<24xf32>
+// CHECK-NEXT:    %0 = th.view %x offset "0" sizes "4, 6" strides "6, 1"
+// CHECK-NEXT:    %1 = th.view %r offset "0" sizes "4, 6" strides "6, 1"
+// CHECK-NEXT:    th.extern "triton::f"(%0) into(%1) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], kernel = #tw.jit<"f" {{.*}}>, grid = "4, 1, 1"}
+// CHECK-NEXT:    func.return %r
+func.func @new_result(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  func.return %r : tensor<4x6xf32>
+}
+
+// -----
+
+// An argument that is updated: nothing is copied.
+
+// CHECK-LABEL: @argument
+// CHECK-NOT:     th.launch
+// CHECK:         th.extern "triton::f"(%{{.*}}) into(%{{.*}})
+// CHECK-NOT:     th.launch
+func.func @argument(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) {
+  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x, %y) {args = [#tw.arg<0>, #tw.arg<2>, 24 : i32], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  tw.write %r into %y : tensor<4x6xf32>
+  func.return
+}
+
+// -----
+
+// It is read as well, by another parameter: the kernel must not write to what it reads.
+
+// CHECK-LABEL: @argument_that_is_read
+// CHECK:         th.launch @copy(%x) into(%{{.*}})
+// CHECK:         th.extern "triton::f"
+// CHECK:         th.launch @copy_1(%{{.*}}) into(%x)
+func.func @argument_that_is_read(%x: tensor<4x6xf32>) {
+  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  tw.write %r into %x : tensor<4x6xf32>
+  func.return
+}
+
+// -----
+
+// The old value is returned: it stays what it was.
+
+// CHECK-LABEL: @argument_that_is_returned
+// CHECK:         th.launch @copy(%y) into(%{{.*}})
+// CHECK:         th.extern "triton::f"
+func.func @argument_that_is_returned(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
+  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x, %y) {args = [#tw.arg<0>, #tw.arg<2>, 24 : i32], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  func.return %y, %r : tensor<4x6xf32>, tensor<4x6xf32>
+}
+
+// -----
+
+// A temporary that dies here is updated where it is.
+
+// CHECK-LABEL: @temporary
+// CHECK:         th.launch @exp(%x) into(%r)
+// CHECK-NEXT:    %{{.*}} = th.view %r
+// CHECK-NEXT:    th.extern "triton::f"() into(%{{.*}})
+// CHECK-NEXT:    func.return %r
+func.func @temporary(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %e = tk.kernel [4, 6] ins(%x : tensor<4x6xf32>) -> (tensor<4x6xf32>) attributes {tk.name = "exp"} {
+  ^bb0(%a: tensor<4x6xf32>, %o: tensor<4x6xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x6xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<4x6xf32>
+  }
+  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%e) {args = ["0", #tw.arg<1>, 24 : i32], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  func.return %r : tensor<4x6xf32>
+}
+
+// -----
+
+// Traced in columns, both: the operand lies so, and the result, which is wanted in rows, is copied.
+
+// CHECK-LABEL: @columns
+// CHECK-NOT:     th.launch
+// CHECK:         th.view %x offset "0" sizes "6, 4" strides "1, 6"
+// CHECK:         th.extern "triton::f"
+// CHECK-NEXT:    th.launch @copy(%{{.*}}) into(%r)
+func.func @columns(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
+  %t = tw.transpose %x by [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%t) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["1, 6"], tw.strides = ["1, 6"]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %r : tensor<6x4xf32>
+}
+
+// -----
+
+// Traced in rows, which are columns now: copied before.
+
+// CHECK-LABEL: @rows
+// CHECK:         th.launch @copy(%x) into(%[[ROWS:.*]]) :
+// CHECK:         th.view %[[ROWS]] offset "0" sizes "6, 4" strides "4, 1"
+// CHECK:         th.extern "triton::f"
+// CHECK-NOT:     th.launch
+func.func @rows(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
+  %t = tw.transpose %x by [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%t) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["4, 1"]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %r : tensor<6x4xf32>
+}
