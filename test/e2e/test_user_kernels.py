@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 import pytest
 import torch
 from emulated_gpu import EmulatedGpu
 from torch import Tensor
+from torch.fx import GraphModule
+from torch.library import triton_op, wrap_triton
+
+from tilewright.frontend.cache.cache_key import graph_key
+from tilewright.frontend.environment import read_environment
+from tilewright.frontend.errors import Unsupported
+from tilewright.frontend.fx.triton_text import _Text
+from tilewright.frontend.options import make_options
 
 triton = pytest.importorskip("triton")
 tl: Any = pytest.importorskip("triton.language")
@@ -21,6 +29,10 @@ EMULATED = {"target": "gpu_emulated"}
 @triton.jit
 def scaled(value):
     return value * SCALE
+
+
+def scaled_twice(value):
+    return value * SCALE * 2
 
 
 @triton.jit
@@ -275,11 +287,53 @@ def test_an_address_that_is_odd(gpu: EmulatedGpu) -> None:
     assert aligned == {"x": False, "out": True, "rows": False, "columns": False, "x0": False, "out0": False}
 
 
-def test_graphs_with_kernels_are_recorded(gpu: EmulatedGpu, caplog: pytest.LogCaptureFixture) -> None:
-    caplog.set_level(logging.INFO, "tilewright.cuda_graphs")
+def _key() -> str:
+    """What a later process must have in common to take the code of `added`."""
+    graphs: list[GraphModule] = []
+
+    def captured(gm: GraphModule, inputs: Any) -> Any:
+        graphs.append(gm)
+        raise RuntimeError("captured")
+
+    torch._dynamo.reset()
+    with pytest.raises(Exception, match="captured"):
+        torch.compile(added, backend=captured)(torch.randn(9), torch.randn(9))
+    return graph_key(graphs[0], (), make_options({"target": "gpu_triton"}), read_environment({}))
+
+
+def test_texts_of_kernels_are_part_of_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = _key()
+    assert _key() == before
+    monkeypatch.setitem(globals(), "SCALE", tl.constexpr(2.5))
+    changed = _key()
+    assert changed != before
+    monkeypatch.setitem(globals(), "scaled", triton.jit(scaled_twice))
+    assert _key() not in (before, changed)
+
+
+def test_an_operator_with_a_kernel() -> None:
+    """torch.library.triton_op, of which torch.compile sees the inside."""
+
+    @triton_op("tilewright_test::added", mutates_args={})
+    def operator(x: Tensor, y: Tensor) -> Tensor:
+        out = torch.empty_like(x)
+        wrap_triton(add_kernel)[(triton.cdiv(x.numel(), 64),)](x, y, out, x.numel(), BLOCK=64)
+        return out
+
     x, y = torch.randn(100), torch.randn(100)
-    torch.testing.assert_close(run(added, x, y, target="gpu_triton"), x * 1.5 + y)
-    assert not [r for r in caplog.records if "runs without CUDA graphs" in r.getMessage()]
+    found = run(lambda x, y: torch.relu(operator(x * 2, y)), x, y)
+    torch.testing.assert_close(found, torch.relu(x * 3 + y))
+
+
+def test_two_things_of_one_name() -> None:
+    """Functions of two modules may call helpers of one name, which one text cannot hold."""
+    names = {**globals(), "scaled": triton.jit(scaled_twice)}
+    other = triton.jit(add_kernel.fn)
+    other.fn = FunctionType(add_kernel.fn.__code__, names, "other")
+    text = _Text()
+    text.meet("add_kernel", add_kernel)
+    with pytest.raises(Unsupported, match="two things that it uses are called `scaled`"):
+        text.meet("other", other)
 
 
 # What is left to Triton in Python, with the reason
