@@ -329,4 +329,25 @@ FAULTS = (
         'call["sparse"] or',
         "gradients are not divided by how often a row is looked up",
     ),
+    Fault(
+        "given-key",
+        "frontend/cache/cache_key.py",
+        "*_constants(gm), *kernels_in(gm)]",
+        "*_constants(gm)]",
+        "a kept graph is taken for one with other Triton kernels",
+    ),
+    Fault(
+        "given-names",
+        "frontend/fx/triton_text.py",
+        "if known is not value and (",
+        "if known is None and (",
+        "of two functions of one name a user's kernel calls the wrong one",
+    ),
+    Fault(
+        "given-one",
+        "frontend/fx/triton_kernels.py",
+        "case int() if value == 1 and not parameter.do_not_specialize:",
+        "case int() if not parameter.do_not_specialize:",
+        "numbers that a user's kernel is given are all 1",
+    ),
 )

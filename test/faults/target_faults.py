@@ -301,4 +301,18 @@ FAULTS = (
         "or False:",
         "where a bisection stops passes, kernels are scheduled again without them",
     ),
+    Fault(
+        "given-aligned",
+        "targets/gpu_triton/given.py",
+        "return not offset % _ALIGNED and",
+        "return bool(_ALIGNED) and",
+        "machine code of a user's kernel relies on an address that 16 does not divide",
+    ),
+    Fault(
+        "given-order",
+        "targets/gpu_triton/triton_compiler.py",
+        "{(order.index(task.parameters[n].name),): kept for",
+        "{(n,): kept for",
+        "what Triton may rely on is said of another parameter",
+    ),
 )

@@ -102,3 +102,24 @@ func.func @rows(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
   %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%t) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["4, 1"]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
   func.return %r : tensor<6x4xf32>
 }
+
+// -----
+
+// The same of a temporary, which dies there: its turned copy is not the temporary itself.
+
+// CHECK-LABEL: @turned_temporary
+// CHECK:         th.launch @exp(%x) into(%[[E:.*]]) :
+// CHECK-NOT:     th.launch @copy(%[[E]]) into(%[[E]])
+// CHECK:         th.extern "triton::f"
+// CHECK:         tk.func @copy [6, 4] (%from: memref<24xf32>, %to: memref<24xf32>) {
+func.func @turned_temporary(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
+  %e = tk.kernel [4, 6] ins(%x : tensor<4x6xf32>) -> (tensor<4x6xf32>) attributes {tk.name = "exp"} {
+  ^bb0(%a: tensor<4x6xf32>, %o: tensor<4x6xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x6xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<4x6xf32>
+  }
+  %t = tw.transpose %e by [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%t) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["4, 1"]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  func.return %r : tensor<6x4xf32>
+}
