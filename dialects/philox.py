@@ -7,7 +7,7 @@ from .arrays import Array
 _MASK = 0xFFFFFFFF
 _MULTIPLIERS = (0xD2511F53, 0xCD9E8D57)
 _KEY_STEPS = (0x9E3779B9, 0xBB67AE85)
-_ROUNDS = 10
+ROUNDS = 10
 
 
 def _high_and_low(multiplier: int, value: Array) -> tuple[Array, Array]:
@@ -17,11 +17,11 @@ def _high_and_low(multiplier: int, value: Array) -> tuple[Array, Array]:
     return total >> 16, ((total & 0xFFFF) << 16) | (low_part & 0xFFFF)
 
 
-def philox(seed: int, counter: Array) -> tuple[Array, Array, Array, Array]:
+def philox(seed: int | Array, counter: Array) -> tuple[Array, Array, Array, Array]:
     """Four words for counter words (low, high, 0, 0) of each element of an i64 array."""
     key = [seed & _MASK, (seed >> 32) & _MASK]
     words = (counter & _MASK, (counter >> 32) & _MASK, counter & 0, counter & 0)
-    for _ in range(_ROUNDS):
+    for _ in range(ROUNDS):
         high0, low0 = _high_and_low(_MULTIPLIERS[0], words[0])
         high1, low1 = _high_and_low(_MULTIPLIERS[1], words[2])
         words = (high1 ^ words[1] ^ key[0], low1, high0 ^ words[3] ^ key[1], low0)

@@ -28,9 +28,10 @@ from tilewright.dialects.tw.base import STRIDES, exprs_attr
 from tilewright.dialects.tw.triton import JitAttr, TritonOp
 from tilewright.passes.memory.layouts import overlaps_itself
 
-from ..aten.aten import result_type
+from ..aten.aten import callee_of, result_type
 from ..aten.builder import Builder
 from ..errors import Unsupported
+from ..torch_internals import is_operator
 from .triton_text import literal, text_of, triton_module
 
 _WARPS, _STAGES = 4, 3
@@ -179,8 +180,8 @@ class _Call:
         return len(self.inputs) - 1
 
     def _init(self, arg: Any) -> int:
-        is_empty = isinstance(arg, Node) and _callee(arg) in _EMPTY
-        return -1 if is_empty else self._operand(arg)
+        target = arg.target if isinstance(arg, Node) else None
+        return -1 if is_operator(target) and callee_of(target) in _EMPTY else self._operand(arg)
 
     def _argument(self, parameter: Any, buffers: Mapping[str, int]) -> Attribute:
         name = parameter.name
@@ -224,10 +225,3 @@ def _number(parameter: Any, value: Any) -> Attribute:
 
 def _seen(arg: Any) -> Any:
     return arg.meta.get("val") if isinstance(arg, Node) else arg
-
-
-def _callee(node: Node) -> str:
-    schema = getattr(node.target, "_schema", None)
-    if schema is None:
-        return ""
-    return f"{schema.name}.{schema.overload_name}" if schema.overload_name else schema.name

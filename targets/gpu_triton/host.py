@@ -50,7 +50,7 @@ def emit_host_unit(module: ModuleOp, kernels: TritonUnit, available: Available, 
     places = Places()
     checks = [places.add_text(what, where) for what, where in kernels.places]
 
-    given = given_kernels(module, list(symbols))
+    given = given_kernels(module, [kernel.name for kernel in kernels.kernels if kernel.given is None])
 
     def style() -> HostStyle:
         writer = _Writer(kernels, symbols, given)

@@ -300,15 +300,16 @@ def test_fullgraph() -> None:
 
 @pytest.mark.parametrize("dynamic", [None, True, False])
 def test_shapes_change_often(dynamic: bool | None) -> None:
-    """Beyond Dynamo's limit of recompiles the function runs uncompiled."""
+    """Beyond Dynamo's limit of recompiles the function runs uncompiled, which is what is asked here."""
 
     def f(x: Tensor) -> Tensor:
         return x.sin() + x.shape[0]
 
     run = compiled(f, dynamic=dynamic)
-    for n in (1, 2, 0, *range(3, 12)):
-        x = torch.randn(n)
-        close(run(x), f(x))
+    with torch._dynamo.config.patch(fail_on_recompile_limit_hit=False):
+        for n in (1, 2, 0, *range(3, 12)):
+            x = torch.randn(n)
+            close(run(x), f(x))
 
 
 def test_ranks_without_end() -> None:

@@ -12,6 +12,7 @@ from emulated_gpu import EmulatedGpu
 from torch import Tensor
 from torch.fx import GraphModule
 from torch.library import triton_op, wrap_triton
+from user_kernels import EMULATED, run, seen_by_dynamo
 
 from tilewright.frontend.cache.cache_key import graph_key
 from tilewright.frontend.environment import read_environment
@@ -22,8 +23,9 @@ from tilewright.frontend.options import make_options
 triton = pytest.importorskip("triton")
 tl: Any = pytest.importorskip("triton.language")
 
+__all__ = ["seen_by_dynamo"]
+
 SCALE: Any = tl.constexpr(1.5)
-EMULATED = {"target": "gpu_emulated"}
 
 
 @triton.jit
@@ -73,30 +75,6 @@ def added(x: Tensor, y: Tensor) -> Tensor:
     n = x.numel()
     add_kernel[(triton.cdiv(n, 64),)](x, y, out, n, BLOCK=64)
     return out
-
-
-class _Driver:
-    """Of a GPU that does not exist: Dynamo compiles a kernel's front end to see what it writes."""
-
-    @staticmethod
-    def get_current_target() -> Any:
-        from triton.backends.compiler import GPUTarget
-
-        return GPUTarget("cuda", 90, 32)
-
-
-@pytest.fixture(autouse=True)
-def seen_by_dynamo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Dynamo knows Triton's kernels on machines with a GPU only."""
-    monkeypatch.setattr("torch.utils._triton.has_triton", lambda: True)
-    torch._dynamo.reset()
-    monkeypatch.setattr(triton.runtime.driver, "_active", _Driver())
-
-
-def run(function: Callable[..., Any], *args: Any, dynamic: bool | None = None, **options: Any) -> Any:
-    """Compiled, with every operation by a kernel."""
-    options = {**EMULATED, "fallback": False, **options}
-    return torch.compile(function, backend="mlir", dynamic=dynamic, options=options)(*args)
 
 
 @pytest.mark.parametrize("n", [1, 63, 64, 1000])

@@ -225,6 +225,22 @@ def tables(x, o):
     tl.store(o + 8 + i, tl.gather(v, 31 - i, 0))
     g, h = tl.swizzle2d(i // 8, i % 8, 4, 8, 2)
     tl.store(o + 40 + i, g * 8 + h)
+
+
+@triton.jit
+def drawn(words, numbers, n, seed):
+    i = tl.program_id(0) * 64 + tl.arange(0, 64)
+    m = i < n
+    a, b, c, d = tl.randint4x(seed, i)
+    tl.store(words + i, a.to(tl.int32, bitcast=True), m)
+    tl.store(words + n + i, d.to(tl.int32, bitcast=True), m)
+    far = tl.randint(seed + 1, i.to(tl.int64) * 1000000007)
+    tl.store(words + 2 * n + i, far.to(tl.int32, bitcast=True), m)
+    tl.store(numbers + i, tl.rand(seed, i), m)
+    tl.store(numbers + n + i, tl.rand(tl.program_id(0), i), m)
+    tl.store(numbers + 2 * n + i, tl.randn(seed, i), m)
+    a, b, c, d = tl.rand4x(seed, -i)
+    tl.store(numbers + 3 * n + i, c, m)
 """
 
 Sample = tuple[str, Callable[[], list[Any]], tuple[int, int, int], str]
@@ -299,6 +315,12 @@ SAMPLES: Sequence[Sample] = (
     ("order", lambda: [_floats(64), torch.zeros(136)], (1, 1, 1), "*fp32 *fp32"),
     ("functions", lambda: [_floats(60), torch.zeros(600), 60], (1, 1, 1), "*fp32 *fp32 i32"),
     ("blocks", lambda: [_floats(19, 32), torch.zeros(19, 32), 19, 32], (3, 2, 1), "*fp32 *fp32 i32 i32"),
+    (
+        "drawn",
+        lambda: [torch.zeros(300, dtype=torch.int32), torch.zeros(400), 100, 123456789],
+        (2, 1, 1),
+        "*i32 *fp32 i32 i32",
+    ),
     ("tables", lambda: [_numbers(0, 8, 32), torch.zeros(72, dtype=torch.int32)], (1, 1, 1), "*i32 *i32"),
 )
 

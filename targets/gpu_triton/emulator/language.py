@@ -10,7 +10,7 @@ from typing import cast as typed
 
 import torch
 
-from . import mathematics, reductions
+from . import mathematics, random_numbers, reductions
 from .dtypes import ALL, BadText, DType, Unknown, int32, int64, type_of_number
 from .pointers import Access, Descriptor, Pointer, PointerType
 from .values import Value, aligned, as_value
@@ -180,6 +180,7 @@ def store_descriptor(descriptor: Descriptor, offsets: Sequence[Any], value: Valu
 
 _PLAIN: Mapping[str, Callable[..., Any]] = {
     **mathematics.TL,
+    **random_numbers.TL,
     "arange": arange,
     "full": full,
     "zeros": zeros,
