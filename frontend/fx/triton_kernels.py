@@ -208,7 +208,7 @@ def _number(parameter: Any, value: Any) -> Attribute:
     match value:
         case bool():
             return IntegerAttr(int(value), i1)
-        case int() if value == 1 and not parameter.do_not_specialize:
+        case int() if value == 1 and not (annotated or parameter.do_not_specialize):
             return StringAttr("1")
         case int():
             width = 32 if -(2**31) <= value < 2**31 else 64

@@ -86,15 +86,11 @@ class _Text:
             package, _, last = value.__name__.rpartition(".")
             what = f"from {package} import {last}" if package else f"import {last}"
             self.imports.append(what if last == name else f"{what} as {name}")
-        elif isinstance(value, tl.constexpr):
-            self.meet("tl", tl)
-            self.definitions.append(f"{name} = tl.constexpr({literal(value)})")
         elif _is_tritons(module) and getattr(import_module(module), _name_of(value), None) is value:
             self.imports.append(f"from {module} import {_name_of(value)} as {name}")
-        else:
-            if isinstance(value, tl.dtype):
-                self.meet("tl", tl)
-            self.definitions.append(f"{name} = {literal(value)}")
+        else:  # a constant, whether an annotation says so or a call
+            self.meet("tl", tl)
+            self.definitions.append(f"{name} = tl.constexpr({literal(value)})")
 
     def _function(self, name: str, function: Any) -> None:
         """A function of Triton's, after what it needs."""

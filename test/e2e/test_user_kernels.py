@@ -137,6 +137,29 @@ def test_a_kernel_that_reads_what_it_writes_elsewhere() -> None:
     torch.testing.assert_close(more, wanted + 1)
 
 
+OFFSET: tl.constexpr = 3
+KIND: Any = tl.constexpr(tl.float32)
+
+
+@triton.jit
+def typed(x, out, n: tl.int64, one: tl.int32, same, BLOCK: tl.constexpr, KINDS: tl.constexpr = (1, 2)):
+    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(x + i, mask=i < n).to(KIND) + OFFSET
+    tl.store(out + i, value * one + same + KINDS[1] + n.dtype.primitive_bitwidth, mask=i < n)
+
+
+def test_annotations_defaults_and_constants() -> None:
+    """Numbers have the types that annotations say; one that is 1 is no constant then."""
+
+    def f(x: Tensor) -> Tensor:
+        out = torch.empty(x.shape)
+        typed[(1,)](x, out, x.numel(), 1, 7, BLOCK=64)
+        return out
+
+    x = torch.randn(50).half()
+    torch.testing.assert_close(run(f, x), x.float() + 3 + 7 + 2 + 64)
+
+
 def moved(x: Tensor, out: Tensor) -> Tensor:
     rows, columns = x.shape
     strides = (*x.stride(), *out.stride())

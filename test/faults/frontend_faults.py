@@ -346,8 +346,8 @@ FAULTS = (
     Fault(
         "given-one",
         "frontend/fx/triton_kernels.py",
-        "case int() if value == 1 and not parameter.do_not_specialize:",
-        "case int() if not parameter.do_not_specialize:",
+        "case int() if value == 1 and not (annotated or parameter.do_not_specialize):",
+        "case int() if not (annotated or parameter.do_not_specialize):",
         "numbers that a user's kernel is given are all 1",
     ),
 )
