@@ -141,6 +141,7 @@ CASES = tuple(
 
 # Ops that no ATen operator becomes: a later pass makes them, or they stand for an effect.
 ELSEWHERE = {
+    "tw.triton": "test_user_kernels.py::test_between_other_operators",
     "tw.window": "test_module_ops",
     "tw.pack": "test_module_ops",
     "tw.packed_matmul": "test_module_ops",
