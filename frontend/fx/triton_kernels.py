@@ -215,10 +215,10 @@ def _number(parameter: Any, value: Any) -> Attribute:
             return IntegerAttr(value, _INTEGERS[annotated or f"i{width}"])
         case float() if not annotated:
             return FloatAttr(value, f32)
-        case Expr() if annotated != "i1":
+        case Expr() if annotated in ("", "i32"):
             return SizeAttr.of(value)
         case Expr() | float():
-            raise _left(f"its parameter `{parameter.name}` is given {value}")
+            raise _left(f"its parameter `{parameter.name}` of type {annotated} is given {value}")
         case _:
             return StringAttr(literal(value))
 

@@ -158,6 +158,8 @@ def test_annotations_defaults_and_constants() -> None:
 
     x = torch.randn(50).half()
     torch.testing.assert_close(run(f, x), x.float() + 3 + 7 + 2 + 64)
+    with pytest.raises(Exception, match="`n` of type i64 is given s0"):  # which would be one of 32 bits
+        run(f, x, dynamic=True)
 
 
 def moved(x: Tensor, out: Tensor) -> Tensor:
