@@ -30,7 +30,7 @@ from .base import INTS, PURE, TENSOR, TwOp, checked_exprs, expect_equal, exprs_a
 
 @irdl_attr_definition
 class JitAttr(ParametrizedAttribute):
-    """A function of Triton text: `#tw.jit<"add" warps 4 stages 3 "import triton ...">`.
+    """A function of Triton text, with its warps and stages: `#tw.jit<"add", 4, 3, "import triton ...">`.
 
     The text has the function of that name, what it calls and the constants that it reads.
     """
@@ -46,17 +46,18 @@ class JitAttr(ParametrizedAttribute):
     def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
         with parser.in_angle_brackets():
             function = parser.parse_str_literal()
-            parser.parse_keyword("warps")
+            parser.parse_punctuation(",")
             warps = parser.parse_integer(allow_boolean=False, allow_negative=False)
-            parser.parse_keyword("stages")
+            parser.parse_punctuation(",")
             stages = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            parser.parse_punctuation(",")
             text = parser.parse_str_literal()
         return [StringAttr(function), IntAttr(warps), IntAttr(stages), StringAttr(text)]
 
     def print_parameters(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             printer.print_string_literal(self.function.data)
-            printer.print_string(f" warps {self.warps.data} stages {self.stages.data} ")
+            printer.print_string(f", {self.warps.data}, {self.stages.data}, ")
             printer.print_string_literal(self.text.data)
 
     def verify(self) -> None:
@@ -93,7 +94,7 @@ class TritonOp(TwOp):
     `tw.strides` those of the results.
 
     ```mlir
-    %r = tw.triton <"add" warps 4 stages 3 "..."> grid "s0, 1, 1" (%x, %y) {
+    %r = tw.triton <"add", 4, 3, "..."> grid "s0, 1, 1" (%x, %y) {
       args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, #tw.size<"s0*64">, "64"],
       inits = array<i64: -1>, strides = ["1", "1"]
     } : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>

@@ -1,6 +1,6 @@
 """Kernels that users wrote, as a graph launches them: their texts, and what a launch hands over.
 
-    th.extern "triton::add"(%x, %y) into(%o) {kernel = #tw.jit<"add" warps 4 stages 3 "...">,
+    th.extern "triton::add"(%x, %y) into(%o) {kernel = #tw.jit<"add", 4, 3, "...">,
       grid = "4, 1, 1", args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, 1000 : i32, "256"]}
 
 is a kernel with the parameters `*fp32, *fp32, *fp32, i32` and the constant 256. Launches with the same text,

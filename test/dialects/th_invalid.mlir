@@ -108,7 +108,7 @@ func.func @f(%t: !th.tensor<f32>) {
 
 // CHECK: th.extern: a kernel has a grid of three sizes, ATen has none
 func.func @f(%t: !th.tensor<f32>) {
-  th.extern "triton::f"(%t) into (%t) {args = [#tw.arg<0>, #tw.arg<1>], kernel = #tw.jit<"f" warps 4 stages 3 "def f(x, out):\0A    pass">, grid = "1, 1"} : (!th.tensor<f32>) into (!th.tensor<f32>)
+  th.extern "triton::f"(%t) into (%t) {args = [#tw.arg<0>, #tw.arg<1>], kernel = #tw.jit<"f", 4, 3, "def f(x, out):\0A    pass">, grid = "1, 1"} : (!th.tensor<f32>) into (!th.tensor<f32>)
   func.return
 }
 
@@ -124,7 +124,7 @@ func.func @f(%t: !th.tensor<f32>) {
 
 // CHECK: th.extern: 2 arguments for 3 parameters of "f"
 func.func @f(%t: !th.tensor<f32>) {
-  th.extern "triton::f"(%t) into (%t) {args = [#tw.arg<0>, #tw.arg<1>], grid = "1, 1, 1", kernel = #tw.jit<"f" warps 4 stages 3 "def f(x, n, out):\0A    pass">} : (!th.tensor<f32>) into (!th.tensor<f32>)
+  th.extern "triton::f"(%t) into (%t) {args = [#tw.arg<0>, #tw.arg<1>], grid = "1, 1, 1", kernel = #tw.jit<"f", 4, 3, "def f(x, n, out):\0A    pass">} : (!th.tensor<f32>) into (!th.tensor<f32>)
   func.return
 }
 

@@ -6,10 +6,10 @@
 // CHECK-NEXT:    %r = th.empty sizes "4, 6" strides "6, 1" : memref<24xf32>
 // CHECK-NEXT:    %0 = th.view %x offset "0" sizes "4, 6" strides "6, 1"
 // CHECK-NEXT:    %1 = th.view %r offset "0" sizes "4, 6" strides "6, 1"
-// CHECK-NEXT:    th.extern "triton::f"(%0) into(%1) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], kernel = #tw.jit<"f" {{.*}}>, grid = "4, 1, 1"}
+// CHECK-NEXT:    th.extern "triton::f"(%0) into(%1) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], kernel = #tw.jit<"f", {{.*}}>, grid = "4, 1, 1"}
 // CHECK-NEXT:    func.return %r
 func.func @new_result(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
-  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
   func.return %r : tensor<4x6xf32>
 }
 
@@ -22,7 +22,7 @@ func.func @new_result(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 // CHECK:         th.extern "triton::f"(%{{.*}}) into(%{{.*}})
 // CHECK-NOT:     th.launch
 func.func @argument(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) {
-  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x, %y) {args = [#tw.arg<0>, #tw.arg<2>, 24 : i32], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x, %y) {args = [#tw.arg<0>, #tw.arg<2>, 24 : i32], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
   tw.write %r into %y : tensor<4x6xf32>
   func.return
 }
@@ -36,7 +36,7 @@ func.func @argument(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) {
 // CHECK:         th.extern "triton::f"
 // CHECK:         th.launch @copy_1(%{{.*}}) into(%x)
 func.func @argument_that_is_read(%x: tensor<4x6xf32>) {
-  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
   tw.write %r into %x : tensor<4x6xf32>
   func.return
 }
@@ -49,7 +49,7 @@ func.func @argument_that_is_read(%x: tensor<4x6xf32>) {
 // CHECK:         th.launch @copy(%y) into(%{{.*}})
 // CHECK:         th.extern "triton::f"
 func.func @argument_that_is_returned(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
-  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x, %y) {args = [#tw.arg<0>, #tw.arg<2>, 24 : i32], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x, %y) {args = [#tw.arg<0>, #tw.arg<2>, 24 : i32], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
   func.return %y, %r : tensor<4x6xf32>, tensor<4x6xf32>
 }
 
@@ -69,7 +69,7 @@ func.func @temporary(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
     %1 = math.exp %0 : f32
     tk.store %1, %o[d0, d1] : f32, tensor<4x6xf32>
   }
-  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%e) {args = ["0", #tw.arg<1>, 24 : i32], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%e) {args = ["0", #tw.arg<1>, 24 : i32], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
   func.return %r : tensor<4x6xf32>
 }
 
@@ -84,7 +84,7 @@ func.func @temporary(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 // CHECK-NEXT:    th.launch @copy(%{{.*}}) into(%r)
 func.func @columns(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
   %t = tw.transpose %x by [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
-  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%t) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["1, 6"], tw.strides = ["1, 6"]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%t) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["1, 6"], tw.strides = ["1, 6"]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
   func.return %r : tensor<6x4xf32>
 }
 
@@ -99,7 +99,7 @@ func.func @columns(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
 // CHECK-NOT:     th.launch
 func.func @rows(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
   %t = tw.transpose %x by [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
-  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%t) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["4, 1"]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%t) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["4, 1"]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
   func.return %r : tensor<6x4xf32>
 }
 
@@ -120,6 +120,6 @@ func.func @turned_temporary(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
     tk.store %1, %o[d0, d1] : f32, tensor<4x6xf32>
   }
   %t = tw.transpose %e by [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
-  %r = tw.triton <"f" warps 4 stages 3 "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%t) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["4, 1"]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
+  %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%t) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["4, 1"]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
   func.return %r : tensor<6x4xf32>
 }

@@ -127,7 +127,7 @@ func.func @main(%x: memref<512xf32> {th.sizes = "512", th.strides = "1"}) -> mem
   func.return %r : memref<512xf32>
 }
 """
-KERNEL = '#tw.jit<"add" warps 4 stages 3 "@triton.jit\\0Adef add(x, out):\\0A    pass\\0A">'
+KERNEL = '#tw.jit<"add", 4, 3, "@triton.jit\\0Adef add(x, out):\\0A    pass\\0A">'
 
 
 def test_launches_that_ask_for_the_same_share_a_kernel() -> None:
