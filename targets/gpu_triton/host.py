@@ -141,7 +141,7 @@ class _Writer:
     def launch_given(self, w: HostWriter, op: ExternOp) -> None:
         """A user's kernel takes addresses where tensors begin, and numbers, in its own order."""
         kernel = self.given[op]
-        number = next(i for i, known in enumerate(self.unit.kernels) if known == kernel)
+        index = self.unit.kernels.index(kernel)
         site = w.places.add(f"the launch of kernel {kernel.name}", op.location)
         where = place(op.location)
         w.line("{" + (f"  {comment(where)}" if where else f"  // {kernel.name}"))
@@ -154,11 +154,12 @@ class _Writer:
                 w.line(f"  if (w{i} != (i32)w{i}) return call.too_large({site});")
                 w.line(f"  const i32 v{i} = (i32)w{i};")
             else:
-                w.line(f"  const {_constant(arg)[0]} v{i} = {_constant(arg)[1]};")
+                type_, number = _constant(arg)
+                w.line(f"  const {type_} v{i} = {number};")
             args.append(f"(void*)&v{i}")
         grid = ", ".join(expression(size) for size in op.grid_sizes)
         w.line(f"  void* args[{len(args) + 2}] = {{{', '.join(args)}}};")
-        launch = f"call.launch({number}, {grid}, args, {len(args)}, {site})"
+        launch = f"call.launch({index}, {grid}, args, {len(args)}, {site})"
         w.line(f"  {w.range(kernel.name, op)} if (!{launch}) return nullptr;")
         w.line("}")
 
