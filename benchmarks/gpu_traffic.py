@@ -21,7 +21,7 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Expr, Var, parse_exprs
-from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp, TritonLaunchOp
 from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import TensorType
 from tilewright.dialects.tk.access import LoadOp, StoreOp
@@ -55,7 +55,9 @@ def calls_of(module: ModuleOp) -> list[Call]:
         if isinstance(op, LaunchOp):
             found.append(_launch(kernels[op.kernel.string_value()], kernels))
         elif isinstance(op, ExternOp | CallOp):
-            found.append(_library(op))
+            found.append(_of_handles(op, op.callee.data, library=True))
+        elif isinstance(op, TritonLaunchOp):
+            found.append(_of_handles(op, op.kernel.function.data, library=False))
     return found
 
 
@@ -103,7 +105,7 @@ def _accesses_of_parts(group: GroupOp, kernels: Mapping[str, FuncOp | GroupOp]) 
     return accesses
 
 
-def _library(op: ExternOp | CallOp) -> Call:
+def _of_handles(op: ExternOp | CallOp | TritonLaunchOp, name: str, *, library: bool) -> Call:
     operands = [(value.type, _elements_of_view(value)) for value in op.operands]
     if isinstance(op, CallOp):
         sizes = [parse_exprs(text.data) for text in op.sizes]
@@ -111,7 +113,7 @@ def _library(op: ExternOp | CallOp) -> Call:
             (value.type, prod(map(_number, size))) for value, size in zip(op.outs, sizes, strict=True)
         ]
     parts = tuple(f"{count} {_element(type_)}" for type_, count in operands)
-    return Call(op.callee.data, True, sum(count * _width(type_) for type_, count in operands), parts)
+    return Call(name, library, sum(count * _width(type_) for type_, count in operands), parts)
 
 
 def _elements_of_view(value: SSAValue) -> int:

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
-from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp, TritonLaunchOp
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import ArenaOp
 from tilewright.dialects.tk.group import GroupOp, PartOp
@@ -137,6 +137,8 @@ def _kernels(ops: list[Operation]) -> dict[str, int]:
     for op in ops:
         if isinstance(op, LaunchOp):
             names[op.kernel.string_value()] += 1
+        elif isinstance(op, TritonLaunchOp):
+            names[op.kernel.function.data] = names.get(op.kernel.function.data, 0) + 1
     return names
 
 

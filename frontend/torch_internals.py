@@ -50,6 +50,12 @@ def size_expression(value: torch.SymInt | torch.SymBool) -> Any:
     return value.node.expr  # pyright: ignore
 
 
+def traced_size(value: torch.SymInt) -> int | None:
+    """What a symbolic size was when the graph was traced; None for what depends on data."""
+    node: Any = value.node
+    return int(node.hint) if node.has_hint() else None
+
+
 def shape_environment(value: torch.SymInt | torch.SymBool) -> Any:
     """Where the guards of a symbolic size are kept."""
     return value.node.shape_env  # pyright: ignore

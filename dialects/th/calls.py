@@ -30,7 +30,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from ..index_expr import Expr
-from ..tw.triton import JitAttr, check_arguments
+from ..tw.triton import ConfigAttr, JitAttr, check_arguments
 from ..verification import SelfContained
 from .types import TensorType, exprs_of
 
@@ -74,27 +74,19 @@ class LaunchOp(SelfContained, IRDLOperation):
 
 @irdl_op_definition
 class ExternOp(SelfContained, IRDLOperation):
-    """Run an ATen out-variant, or a Triton kernel of the user's, which writes the tensors `outs`.
+    """Run an ATen out-variant, which writes the tensors `outs`.
 
     th.extern "aten::mm.out"(%a, %b) into(%o) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>]}
       : (!th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
 
     `args` follow the ATen schema, all positional, keyword-only arguments included. They are
     encoded as for `tw.aten`; `#tw.arg<i>` counts `ins`, then `outs`.
-
-    With `kernel` it launches that function, over `grid` programs, with `args` as for `tw.triton`; what
-    `outs` hold before, it may read.
-
-    th.extern "triton::add"(%a, %b) into(%o) {kernel = #tw.jit<...>, grid = "4, 1, 1", args = [...]}
-      : (!th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
     """
 
     name = "th.extern"
 
     callee = prop_def(StringAttr)
     args = prop_def(ArrayAttr[Attribute])
-    kernel = opt_prop_def(JitAttr)
-    grid = opt_prop_def(StringAttr)
     ins = var_operand_def(_HANDLE)
     outs = var_operand_def(_HANDLE)
 
@@ -104,18 +96,64 @@ class ExternOp(SelfContained, IRDLOperation):
         " `:` `(` type($ins) `)` `into` `(` type($outs) `)`"
     )
 
-    @property
-    def grid_sizes(self) -> tuple[Expr, ...]:
-        """Of a Triton kernel: programs along x, y and z."""
-        return () if self.grid is None else exprs_of(self.name, "grid", self.grid)
-
     def verify_(self) -> None:
         _check_callee(self.name, self.callee)
         _check_args(self.name, self.args, len(self.operands))
-        if len(self.grid_sizes) != (0 if self.kernel is None else 3):
-            raise VerifyException(f"{self.name}: a kernel has a grid of three sizes, ATen has none")
-        if self.kernel is not None:
-            check_arguments(self.name, self.kernel, self.args)
+
+
+@irdl_op_definition
+class TritonLaunchOp(SelfContained, IRDLOperation):
+    """Launch a Triton kernel of the user's, which reads `ins` and `outs` and writes to `outs`.
+
+    th.triton <"add", 4, 3, "..."> grid "4, 1, 1" (%a) into(%o) {args = [#tw.arg<0>, #tw.arg<1>, 1000 : i32]}
+      : (!th.tensor<f32>) into (!th.tensor<f32>)
+
+    `args` and `candidates` are as for `tw.triton`; `#tw.arg<i>` counts `ins`, then `outs`.
+    """
+
+    name = "th.triton"
+
+    kernel = prop_def(JitAttr)
+    grid = prop_def(StringAttr)
+    args = prop_def(ArrayAttr[Attribute])
+    candidates = opt_prop_def(ArrayAttr[ConfigAttr])
+    ins = var_operand_def(_HANDLE)
+    outs = var_operand_def(_HANDLE)
+
+    irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
+    assembly_format = (
+        "$kernel `grid` $grid `(` $ins `)` `into` `(` $outs `)` attr-dict"
+        " `:` `(` type($ins) `)` `into` `(` type($outs) `)`"
+    )
+
+    @property
+    def grid_sizes(self) -> tuple[Expr, ...]:
+        """Programs along x, y and z."""
+        return exprs_of(self.name, "grid", self.grid)
+
+    @property
+    def configurations(self) -> tuple[ConfigAttr, ...]:
+        """All ways to launch it, its own first."""
+        own = ConfigAttr(self.kernel.warps, self.kernel.stages, self.grid, self.args)
+        return (own, *(self.candidates or ()))
+
+    def kernel_in(self, configuration: ConfigAttr) -> JitAttr:
+        """The kernel as it is compiled for this way."""
+        function, text = self.kernel.function, self.kernel.text
+        return JitAttr(function, configuration.warps, configuration.stages, text)
+
+    def take(self, configuration: ConfigAttr) -> None:
+        """Launch it in this way, the only one from now on."""
+        kernel = self.kernel_in(configuration)
+        self.properties.pop("candidates", None)
+        self.properties.update(kernel=kernel, grid=configuration.grid, args=configuration.args)
+
+    def verify_(self) -> None:
+        _check_args(self.name, self.args, len(self.operands))
+        for configuration in self.configurations:
+            if len(exprs_of(self.name, "grid", configuration.grid)) != 3:
+                raise VerifyException(f"{self.name}: a grid has three sizes")
+        check_arguments(self.name, self.kernel, self.args, self.candidates)
 
 
 @irdl_op_definition

@@ -2,7 +2,7 @@
 
 from xdsl.ir import Dialect
 
-from .calls import CallOp, ExternOp, LaunchOp
+from .calls import CallOp, ExternOp, LaunchOp, TritonLaunchOp
 from .control_flow import ControlOp
 from .memory import AllocOp, ArenaOp, BufferOp, ConstantOp, DataOp, EmptyOp, FreeOp, ViewOp
 from .types import TensorType
@@ -21,6 +21,7 @@ TH = Dialect(
         ExternOp,
         FreeOp,
         LaunchOp,
+        TritonLaunchOp,
         ViewOp,
     ],
     [TensorType],

@@ -35,8 +35,8 @@ def run_plan(
 ) -> list[Any]:
     """Run `@entry`; arguments have their logical shapes, and get what the plan writes to them.
 
-    `aten` executes a `th.call`, or a `th.extern` that is not a matrix product, on arrays; for
-    the latter it returns the new contents of `outs`. `symbols` and `observe` are as in `interpret`.
+    `aten` executes a `th.call`, a `th.triton`, or a `th.extern` that is not a matrix product, on arrays;
+    for the latter two it returns the new contents of `outs`. `symbols` and `observe` are as in `interpret`.
     `state` is for what an op's semantics look up in the machine, such as `th.semantics.LAUNCH`.
     """
     functions = functions_of(module)

@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..arrays import Array
 from ..index_expr import parse_exprs
@@ -17,7 +17,7 @@ from ..tk.group import GroupOp
 from ..tk.kernels import FuncOp
 from ..tk.semantics import run_func, run_group
 from ..types import bytes_of, element_type_of
-from .calls import CallOp, ExternOp, LaunchOp
+from .calls import CallOp, ExternOp, LaunchOp, TritonLaunchOp
 from .control_flow import ControlOp
 from .memory import AllocOp, ArenaOp, BufferOp, ConstantOp, DataOp, EmptyOp, FreeOp, ViewOp
 from .types import element_of_handle
@@ -209,12 +209,25 @@ def run_extern(op: ExternOp, args: Args, machine: Machine) -> Results:
     elif callee == "aten::randint.low_out" and machine.draw_seed is not None:
         for place in product(*map(range, outs[0].shape)):
             outs[0][place] = machine.draw_seed()
-    elif machine.aten is None:
-        raise NoCallback(op, name="aten")
     else:
-        for out, value in zip(outs, machine.aten(op, arrays), strict=True):
-            out[...] = value
+        _write_by_callback(op, arrays, outs, machine)
     return ()
+
+
+@semantics(TritonLaunchOp)
+def run_triton(op: TritonLaunchOp, args: Args, machine: Machine) -> Results:
+    arrays = [arg.array(machine.xp) for arg in args]
+    _write_by_callback(op, arrays, arrays[len(op.ins) :], machine)
+    return ()
+
+
+def _write_by_callback(
+    op: Operation, arrays: Sequence[Array], outs: Sequence[Array], machine: Machine
+) -> None:
+    if machine.aten is None:
+        raise NoCallback(op, name="aten")
+    for out, value in zip(outs, machine.aten(op, arrays), strict=True):
+        out[...] = value
 
 
 def layout_of(value: SSAValue, machine: Machine) -> Strided | None:

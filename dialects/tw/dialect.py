@@ -16,7 +16,7 @@ from .linalg import LINALG_OPS
 from .packed_convolution import PACKED_CONVOLUTION_OPS
 from .packing import PACKING_OPS
 from .reduction import REDUCTION_OPS
-from .triton import TRITON_OPS, JitAttr
+from .triton import TRITON_OPS, ConfigAttr, JitAttr
 from .view import VIEW_OPS
 from .window import WINDOW_OPS
 
@@ -40,5 +40,5 @@ TW = Dialect(
         *CONTROL_OPS,
         *TRITON_OPS,
     ],
-    [ShapeAttr, PredicateAttr, CombineAttr, ArgAttr, SizeAttr, JitAttr],
+    [ShapeAttr, PredicateAttr, CombineAttr, ArgAttr, SizeAttr, JitAttr, ConfigAttr],
 )

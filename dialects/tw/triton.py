@@ -12,6 +12,7 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_attr_definition,
     irdl_op_definition,
+    opt_prop_def,
     param_def,
     prop_def,
     traits_def,
@@ -69,6 +70,40 @@ class JitAttr(ParametrizedAttribute):
         return _parameters(self.text.data, self.function.data)
 
 
+@irdl_attr_definition
+class ConfigAttr(ParametrizedAttribute):
+    """Another way to launch a kernel: `#tw.config<8, 2, "s0, 1, 1", [#tw.arg<0>, #tw.arg<1>, "64"]>`.
+
+    Results are the same. It has warps, stages, a grid, and arguments of which only constants differ.
+    """
+
+    name = "tw.config"
+
+    warps: IntAttr = param_def()
+    stages: IntAttr = param_def()
+    grid: StringAttr = param_def()
+    args: ArrayAttr[Attribute] = param_def()
+
+    @classmethod
+    def parse_parameters(cls, parser: AttrParser) -> Sequence[Attribute]:
+        with parser.in_angle_brackets():
+            warps = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            parser.parse_punctuation(",")
+            stages = parser.parse_integer(allow_boolean=False, allow_negative=False)
+            parser.parse_punctuation(",")
+            grid = parser.parse_str_literal()
+            parser.parse_punctuation(",")
+            args = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_attribute)
+        return [IntAttr(warps), IntAttr(stages), StringAttr(grid), ArrayAttr(args)]
+
+    def print_parameters(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(f"{self.warps.data}, {self.stages.data}, ")
+            printer.print_string_literal(self.grid.data)
+            printer.print_string(", ")
+            printer.print_attribute(self.args)
+
+
 @lru_cache(maxsize=256)
 def _parameters(text: str, function: str) -> tuple[str, ...]:
     try:
@@ -91,7 +126,7 @@ class TritonOp(TwOp):
 
     The kernel writes to results alone. A result starts as the operand that `inits` names, with -1 as
     memory that nobody wrote. The kernel reads memory as it was traced: `strides` are those of the operands,
-    `tw.strides` those of the results.
+    `tw.strides` those of the results. `candidates` are other ways to launch it (`triton.autotune`).
 
     ```mlir
     %r = tw.triton <"add", 4, 3, "..."> grid "s0, 1, 1" (%x, %y) {
@@ -110,6 +145,7 @@ class TritonOp(TwOp):
     args = prop_def(ArrayAttr[Attribute])
     inits = prop_def(INTS)
     strides = prop_def(ArrayAttr[StringAttr])
+    candidates = opt_prop_def(ArrayAttr[ConfigAttr])
     inputs = var_operand_def(TENSOR)
     outputs = var_result_def(TENSOR)
 
@@ -120,20 +156,23 @@ class TritonOp(TwOp):
     def __init__(
         self,
         kernel: JitAttr,
-        grid: Sequence[Expr],
+        grid: StringAttr,
         inputs: Sequence[SSAValue],
-        args: Sequence[Attribute],
+        args: ArrayAttr[Attribute],
         results: Sequence[Attribute],
         inits: Sequence[int],
         strides: Sequence[Sequence[Expr]],
+        candidates: Sequence[ConfigAttr] = (),
     ) -> None:
         properties: dict[str, Attribute] = {
             "kernel": kernel,
-            "grid": exprs_attr(grid),
-            "args": ArrayAttr(args),
+            "grid": grid,
+            "args": args,
             "inits": int_array(inits),
             "strides": ArrayAttr([exprs_attr(found) for found in strides]),
         }
+        if candidates:
+            properties["candidates"] = ArrayAttr(candidates)
         self._build(inputs, results, properties)
 
     @property
@@ -145,7 +184,9 @@ class TritonOp(TwOp):
 
     def check(self) -> None:
         checked_exprs(self, "grid", self.grid, 3)
-        check_arguments(self.name, self.kernel, self.args)
+        check_arguments(self.name, self.kernel, self.args, self.candidates)
+        for candidate in self.candidates or ():
+            checked_exprs(self, "grid of a candidate", candidate.grid, 3)
         if not self.outputs:
             raise fail(self, "it has no result, so that nobody would see it run")
         inits = ints(self.inits)
@@ -173,25 +214,35 @@ def operand_numbers(args: ArrayAttr[Attribute]) -> list[int]:
 _NUMBERS = ("i1", "i32", "i64", "f32")
 
 
-def check_arguments(name: str, kernel: JitAttr, args: ArrayAttr[Attribute]) -> None:
-    """One argument per parameter, each of a known kind; raises VerifyException."""
+def check_arguments(
+    name: str,
+    kernel: JitAttr,
+    args: ArrayAttr[Attribute],
+    candidates: ArrayAttr[ConfigAttr] | None,
+) -> None:
+    """One argument per parameter, each of a known kind, of every candidate too; raises VerifyException."""
     parameters = kernel.parameters_of_function
-    if len(args) != len(parameters):
-        found = f"{len(args)} arguments for {len(parameters)} parameters"
-        raise VerifyException(f'{name}: {found} of "{kernel.function.data}"')
-    for parameter, arg in zip(parameters, args, strict=True):
-        if not _is_argument(arg):
-            raise VerifyException(f"{name}: argument `{parameter}` is {arg}: no operand, number or literal")
+    for given in (args, *(candidate.args for candidate in candidates or ())):
+        if len(given) != len(parameters):
+            found = f"{len(given)} arguments for {len(parameters)} parameters"
+            raise VerifyException(f'{name}: {found} of "{kernel.function.data}"')
+        for parameter, first, arg in zip(parameters, args, given, strict=True):
+            if not (_is_constant(arg) or isinstance(arg, ArgAttr | SizeAttr)):
+                raise VerifyException(
+                    f"{name}: argument `{parameter}` is {arg}: no operand, number or literal"
+                )
+            if arg != first and not (_is_constant(arg) and _is_constant(first)):
+                raise VerifyException(f"{name}: a candidate has {arg} as `{parameter}`, expected {first}")
 
 
-def _is_argument(arg: Attribute) -> bool:
+def _is_constant(arg: Attribute) -> bool:
     match arg:
         case IntegerAttr():
             return str(arg.type) in _NUMBERS
         case FloatAttr():
             return str(arg.type) in _NUMBERS
         case _:
-            return isinstance(arg, ArgAttr | SizeAttr | StringAttr)
+            return isinstance(arg, StringAttr)
 
 
 TRITON_OPS = (TritonOp,)

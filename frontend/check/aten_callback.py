@@ -9,7 +9,7 @@ import numpy as np
 from xdsl.dialects.builtin import TensorType, bf16
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from tilewright.dialects.th.calls import ExternOp
+from tilewright.dialects.th.calls import ExternOp, TritonLaunchOp
 from tilewright.dialects.th.types import element_of_handle
 from tilewright.dialects.types import element_type_of
 
@@ -46,8 +46,8 @@ def aten_callback(case: Case) -> Callable[[Operation, Sequence[Any]], Sequence[A
 
 
 def _outs(op: Operation) -> int:
-    """How many of its operands a `th.extern` writes; its callback returns their new contents."""
-    return len(op.outs) if isinstance(op, ExternOp) else 0
+    """How many of its operands an op writes, of which the callback returns the new contents."""
+    return len(op.outs) if isinstance(op, ExternOp | TritonLaunchOp) else 0
 
 
 def _element(value: SSAValue) -> Attribute:

@@ -417,4 +417,5 @@ class _Importer:
             fallbacks=tuple(self.fallbacks),
             in_python=self.in_python,
             output_strides=tuple(results.strides),
+            traced_sizes=self.symbols.traced,
         )

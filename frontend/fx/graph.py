@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -138,6 +139,8 @@ class Graph:
     fallbacks: tuple[Fallback, ...] = ()
     output_strides: tuple[tuple[int | torch.SymInt, ...] | None, ...] = field(default=())
     """Strides of the caller's results, for AOTAutograd's backward graph."""
+    traced_sizes: Mapping[Var, int] = field(default_factory=dict[Var, int])
+    """What symbols were when the graph was traced, but for those that depend on data."""
     device: torch.device = torch.device("cpu")  # noqa: RUF009 (immutable)
     """Where it computes."""
     in_python: str = ""

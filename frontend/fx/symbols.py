@@ -16,7 +16,7 @@ from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, Var, as_expr
 
 from ..errors import UnsupportedSize
-from ..torch_internals import shape_environment, size_expression
+from ..torch_internals import shape_environment, size_expression, traced_size
 
 Size = int | torch.SymInt
 
@@ -30,6 +30,8 @@ class Symbols:
         self._multiples: Sequence[tuple[Any, Any]] = ()
         self._products: list[tuple[Expr, Expr]] | None = None
         self._count = 0
+        self.traced: dict[Var, int] = {}
+        """What each symbol was when the graph was traced, but for those that depend on data."""
 
     def define(self, value: torch.SymInt) -> Expr | None:
         """A new symbol for `value` (an input); None where it is known already."""
@@ -40,6 +42,8 @@ class Symbols:
         self._count += 1
         self._known[node] = symbol
         self._products = None
+        if (size := traced_size(value)) is not None:
+            self.traced.update((var, size) for var in symbol.variables())
         return symbol
 
     def knows(self, value: Size) -> bool:

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, SSAValue
 from tilewright.dialects.index_expr import Expr, as_expr, row_major_strides
 from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
 from tilewright.dialects.tw.base import STRIDES, exprs_attr
-from tilewright.dialects.tw.triton import JitAttr, TritonOp
+from tilewright.dialects.tw.triton import ConfigAttr, JitAttr, TritonOp
 from tilewright.passes.memory.layouts import overlaps_itself
 
 from ..aten.aten import callee_of, result_type
@@ -37,6 +37,8 @@ from .triton_text import literal, text_of, triton_module
 _WARPS, _STAGES = 4, 3
 """Triton's defaults."""
 _EMPTY = frozenset(("aten::empty.memory_format", "aten::empty_strided", "aten::empty_permuted"))
+_FURTHER = (("num_ctas", 1), ("maxnreg", None), ("pre_hook", None))
+"""What a configuration may have that no launch of ours has, and what stands for its absence."""
 _INTEGERS = {"i1": i1, "u1": i1, "i32": i32, "i64": i64}
 
 
@@ -46,8 +48,16 @@ class Given:
 
     function: Any
     """The `triton.JITFunction`."""
+    configs: Sequence[Config]
+    """Ways to launch it, of which the first is taken where none is timed."""
+
+
+@dataclass(frozen=True)
+class Config:
+    """What `triton.Config` says of one way to launch a kernel."""
+
     constants: Mapping[str, Any]
-    """Parameters that one configuration gives."""
+    """Parameters that it gives."""
     warps: int
     stages: int
 
@@ -64,8 +74,8 @@ def kernels_in(gm: GraphModule) -> Iterator[str]:
             if launches_triton(node.target):
                 try:
                     given = _given(node)
-                    constants = {**given.constants, **_constants_of(node)}
-                    yield f"{text_of(given.function)} {given.warps} {given.stages} {constants!r}"
+                    constants = _constants_of(node)
+                    yield f"{text_of(given.function)} {given.configs} {constants!r}"
                 except Unsupported as reason:
                     yield f"{reason.reason} {node.kwargs['kernel_idx']}"
 
@@ -79,10 +89,9 @@ def call_triton(b: Builder, node: Node, value_of: Callable[[Any], Any]) -> dict[
     written = [name for name in cast("Sequence[str]", node.kwargs["tensors_to_clone"]) if name in tensors]
     if not written:
         raise _left("it writes to no tensor that torch knows of")
-    call = _Call(b, given, {**given.constants, **_constants_of(node)}, tensors, written, value_of)
-    grids = cast("Sequence[Any]", node.kwargs["grid"])
-    grid = tuple(_size(value_of(size)) for size in cast("Sequence[Any]", grids[0]))
-    return call.emit(grid)
+    call = _Call(b, given, _constants_of(node), tensors, written, value_of)
+    grids = cast("Sequence[Sequence[Any]]", node.kwargs["grid"])
+    return call.emit([tuple(_size(value_of(size)) for size in grid) for grid in grids])
 
 
 def _left(why: str) -> Unsupported:
@@ -99,17 +108,15 @@ def _given(node: Node) -> Given:
     function = triton_module("triton").JITFunction
     kernel: Any = kernel_side_table.get_kernel(cast("int", node.kwargs["kernel_idx"]))
     if isinstance(kernel, function):
-        return Given(kernel, {}, _WARPS, _STAGES)
-    if len(kernel.configs) != 1:
-        raise _left(f"one of its {len(kernel.configs)} configurations is chosen by timing")
-    (config,) = kernel.configs
-    further = [
-        name for name, usual in (("num_ctas", 1), ("maxnreg", None)) if getattr(config, name, usual) != usual
-    ]
-    if further or config.pre_hook is not None or not isinstance(kernel.fn, function):
-        what = ", ".join(further) or ("a hook" if config.pre_hook is not None else "heuristics")
-        raise _left(f"its configuration has {what}")
-    return Given(kernel.fn, config.kwargs, config.num_warps, config.num_stages)
+        return Given(kernel, [Config({}, _WARPS, _STAGES)])
+    for config in kernel.configs:
+        further = [name for name, usual in _FURTHER if getattr(config, name, usual) != usual]
+        if further:
+            raise _left(f"a configuration of it has {', '.join(further)}")
+    if not isinstance(kernel.fn, function):
+        raise _left("a decorator stands between its text and `triton.autotune`")
+    configs = [Config(config.kwargs, config.num_warps, config.num_stages) for config in kernel.configs]
+    return Given(kernel.fn, configs)
 
 
 def _constants_of(node: Node) -> dict[str, Any]:
@@ -133,28 +140,29 @@ class _Call:
         self.inputs: list[SSAValue] = []
         self.fakes: list[torch.Tensor] = []
 
-    def emit(self, grid: Sequence[Expr]) -> dict[str, SSAValue]:
+    def emit(self, grids: Sequence[Sequence[Expr]]) -> dict[str, SSAValue]:
+        """`grids` has one for each configuration."""
         b = self.b
         read = {
             name: self._operand(self.tensors[name]) for name in self._buffers() if name not in self.written
         }
         inits = [self._init(self.tensors[name]) for name in self.written]
         results = {name: len(self.inputs) + i for i, name in enumerate(self.written)}
-        args = [self._argument(parameter, {**read, **results}) for parameter in self.given.function.params]
+        ways = [
+            self._configuration(config, grid, {**read, **results})
+            for config, grid in zip(self.given.configs, grids, strict=True)
+        ]
         fakes = [self._fake(self.tensors[name]) for name in self.written]
         for name, fake in zip(self.written, fakes, strict=True):
             if overlaps_itself(b.symbols.exprs(fake.shape), b.symbols.exprs(fake.stride())):
                 raise _left(f"elements of `{name}`, which it writes, share memory")
         function = self.given.function
-        kernel = JitAttr(
-            StringAttr(function.fn.__name__),
-            IntAttr(self.given.warps),
-            IntAttr(self.given.stages),
-            StringAttr(text_of(function)),
-        )
+        first, *others = dict.fromkeys(ways)
+        name, text = StringAttr(function.fn.__name__), StringAttr(text_of(function))
+        kernel = JitAttr(name, first.warps, first.stages, text)
         strides = [b.symbols.exprs(fake.stride()) for fake in self.fakes]
         types = [result_type(fake, b.symbols) for fake in fakes]
-        op = TritonOp(kernel, grid, self.inputs, args, types, inits, strides)
+        op = TritonOp(kernel, first.grid, self.inputs, first.args, types, inits, strides, others)
         layouts = [b.symbols.exprs(fake.stride()) for fake in fakes]
         if layouts != [row_major_strides(b.symbols.exprs(fake.shape)) for fake in fakes]:
             op.attributes[STRIDES] = ArrayAttr([exprs_attr(layout) for layout in layouts])
@@ -183,12 +191,19 @@ class _Call:
         target = arg.target if isinstance(arg, Node) else None
         return -1 if is_operator(target) and callee_of(target) in _EMPTY else self._operand(arg)
 
-    def _argument(self, parameter: Any, buffers: Mapping[str, int]) -> Attribute:
+    def _configuration(self, config: Config, grid: Sequence[Expr], buffers: Mapping[str, int]) -> ConfigAttr:
+        constants = {**config.constants, **self.constants}
+        args = [self._argument(parameter, constants, buffers) for parameter in self.given.function.params]
+        return ConfigAttr(IntAttr(config.warps), IntAttr(config.stages), exprs_attr(grid), ArrayAttr(args))
+
+    def _argument(
+        self, parameter: Any, constants: Mapping[str, Any], buffers: Mapping[str, int]
+    ) -> Attribute:
         name = parameter.name
         if name in buffers:
             return ArgAttr(IntAttr(buffers[name]))
-        if name in self.constants:
-            value = self.constants[name]
+        if name in constants:
+            value = constants[name]
         elif name in self.tensors:
             value = self.value_of(self.tensors[name])
         elif parameter.has_default:

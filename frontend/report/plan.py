@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp as MainOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var, parse_exprs
-from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp, TritonLaunchOp
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import ArenaOp, BufferOp, DataOp, ViewOp
 from tilewright.dialects.th.types import element_of_handle
@@ -24,6 +24,9 @@ from .work import Work
 
 Symbols = Mapping[Var, int]
 _PRODUCTS = ("aten::mm", "aten::bmm", "aten::addmm", "aten::baddbmm")
+
+
+_Planned = LaunchOp | TritonLaunchOp | ExternOp | CallOp | ControlOp
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ def plan_of(module: ModuleOp, works: Mapping[str, Work], symbols: Symbols) -> Pl
     reader = _Reader(works, kernels, symbols)
     arena = requested = 0
     for op in main.body.block.ops:
-        if isinstance(op, LaunchOp | ExternOp | CallOp | ControlOp):
+        if isinstance(op, _Planned):
             reader.step(op)
         elif isinstance(op, ArenaOp):
             arena, requested = reader.number(op.size.data), reader.number(_requested(op))
@@ -109,7 +112,7 @@ class _Reader:
     def number(self, text: str) -> int:
         return parse_exprs(text)[0].evaluate(self.symbols)
 
-    def step(self, op: LaunchOp | ExternOp | CallOp | ControlOp) -> None:
+    def step(self, op: _Planned) -> None:
         number, outs = len(self.steps), [_root(v) for v in op.outs]
         grouped = isinstance(op, LaunchOp) and isinstance(self.kernels.get(op.kernel.string_value()), GroupOp)
         reads = dict.fromkeys(_root(v) for v in (op.operands if grouped else op.ins))
@@ -120,15 +123,18 @@ class _Reader:
         elif isinstance(op, LaunchOp):
             kind, name = "kernel", op.kernel.string_value()
             flops, moved = self._kernel_work(op)
+        elif isinstance(op, TritonLaunchOp):
+            kind, name = "kernel", op.kernel.function.data
+            moved = self._bytes(op)
         else:
             kind, name = "library", op.callee.data
-            flops, moved = self._library_work(op)
+            flops, moved = self._library_flops(op), self._bytes(op)
         self.steps.append(Step(number, name, kind, tuple(self._places(op)), after, flops, moved))
         for value in (*reads, *outs):
             self.used[value] = (self.used.get(value, (number, number))[0], number)
         self.writers.update(dict.fromkeys(outs, number))
 
-    def _places(self, op: LaunchOp | ExternOp | CallOp | ControlOp) -> Iterator[Place]:
+    def _places(self, op: _Planned) -> Iterator[Place]:
         found = [place_in(op.location)]
         if isinstance(op, LaunchOp) and (kernel := self.kernels.get(op.kernel.string_value())) is not None:
             parts = kernel.parts if isinstance(kernel, GroupOp) else ()
@@ -153,15 +159,19 @@ class _Reader:
         assert work is not None
         return work.flops(env), work.bytes(env)
 
-    def _library_work(self, op: ExternOp | CallOp) -> tuple[int | None, int | None]:
-        shapes = [self._sizes(v) for v in (*op.ins, *op.outs)]
-        elements = [element_of_handle(v.type) for v in (*op.ins, *op.outs)]
-        sized = [prod(s) * bytes_of(e) for s, e in zip(shapes, elements, strict=True) if s is not None]
-        moved = sum(sized) if len(sized) == len(shapes) else None
+    def _bytes(self, op: ExternOp | CallOp | TritonLaunchOp) -> int | None:
+        """Of all that it is given or makes, each once."""
+        return _sum([self._bytes_of(v) for v in (*op.ins, *op.outs)])
+
+    def _bytes_of(self, value: SSAValue) -> int | None:
+        sizes = self._sizes(value)
+        return None if sizes is None else prod(sizes) * bytes_of(element_of_handle(value.type))
+
+    def _library_flops(self, op: ExternOp | CallOp) -> int | None:
         if op.callee.data.removesuffix(".out") not in _PRODUCTS:
-            return None, moved
-        left, out = shapes[len(op.ins) - 2], shapes[-1]
-        return (None if left is None or out is None else 2 * prod(out) * left[-1]), moved
+            return None
+        left, out = self._sizes(op.ins[-2]), self._sizes(op.outs[-1])
+        return None if left is None or out is None else 2 * prod(out) * left[-1]
 
     def _sizes(self, value: SSAValue) -> Sequence[int] | None:
         owner: Operation | object = value.owner

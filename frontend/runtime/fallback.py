@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, IntegerA
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.index_expr import Expr, Var, parse_exprs
-from tilewright.dialects.th.calls import ExternOp
+from tilewright.dialects.th.calls import TritonLaunchOp
 from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
 from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.tw.triton import TritonOp
@@ -105,7 +105,7 @@ class CalledFunctions(dict[Operation, Function]):
 
 def called_function(op: Operation) -> Function:
     """What an op calls that no kernel of ours computes: ATen's, or a Triton kernel of the user's."""
-    if isinstance(op, TritonOp) or (isinstance(op, ExternOp) and op.kernel is not None):
+    if isinstance(op, TritonOp | TritonLaunchOp):
         from .given_function import GivenFunction  # and the emulator
 
         return GivenFunction(op)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute
 
 from tilewright.dialects.index_expr import Var, evaluate_all
-from tilewright.dialects.th.calls import ExternOp
+from tilewright.dialects.th.calls import TritonLaunchOp
 from tilewright.dialects.th.types import element_of_handle
 from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
 from tilewright.dialects.tw.base import ints
@@ -28,10 +28,9 @@ Env = Mapping[Var, int]
 
 class GivenFunction:
     """`fn(operands, env) -> tensors`: the results of a `tw.triton`, or the new contents of what a
-    `th.extern` writes. The emulator checks every access against the operands' bounds."""
+    `th.triton` writes. The emulator checks every access against the operands' bounds."""
 
-    def __init__(self, op: TritonOp | ExternOp) -> None:
-        assert op.kernel is not None
+    def __init__(self, op: TritonOp | TritonLaunchOp) -> None:
         self.op = op
         if isinstance(op, TritonOp):
             self.elements = [element_type_of(value) for value in (*op.inputs, *op.outputs)]

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.ir_access import ops_of
+from tilewright.dialects.th.calls import TritonLaunchOp
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.passes.manager import Fact
 from tilewright.passes.rewrite import rewrites_left
@@ -145,6 +146,7 @@ def build_gpu(graph: Graph, request: Request) -> Building:
     else:
         lowered.keep_unscheduled()
         lowered.schedule()
+    _choose_given(lowered, request, driver, device)
     emitted, architecture = _emit(lowered, found), driver.architecture(device)
 
     def compile_() -> Callable[[], Run]:
@@ -161,6 +163,7 @@ def build_gpu(graph: Graph, request: Request) -> Building:
         if not faults or lowered.unscheduled is None or not rewrites_left():
             return emitted, compiled
         lowered.schedule_again(_untimed(request, architecture, only=faults))
+        _choose_given(lowered, request, driver, device)
         again = _emit(lowered, found)
         return again, _compile(again, architecture, request)
 
@@ -182,6 +185,17 @@ def build_gpu(graph: Graph, request: Request) -> Building:
             return code.load(request.cache_folder, request.environment.variables)
 
     return Building(compile_)
+
+
+def _choose_given(lowered: Lowered, request: Request, driver: Driver, device: int) -> None:
+    """Decide about users' kernels that have several configurations: `triton.autotune` asks for a clock."""
+    module = lowered.graph.module
+    if all(op.candidates is None for op in module.walk() if isinstance(op, TritonLaunchOp)):
+        return
+    from tilewright.targets.gpu_triton.given_tuning import choose_given
+
+    chooser = _tuner(request, driver, device)
+    lowered.choose(lambda module, _: choose_given(module, chooser, lowered.graph.traced_sizes))
 
 
 class _Emitted(NamedTuple):

@@ -39,7 +39,7 @@ LOGGER = logging.getLogger("tilewright.check")
 
 
 Tune = Callable[[ModuleOp, Sequence[ModulePass]], None]
-"""Puts the best of `tk.candidates` in the place of what `schedule-gpu` took, before these passes."""
+"""Puts the best of candidates in the place of what would be taken; these passes follow `schedule-gpu`."""
 _WITH_CANDIDATES: Mapping[str, Fact] = {"candidates": True}
 
 
@@ -79,7 +79,7 @@ class Lowered:
     def schedule_tuned(self, tune: Tune) -> None:
         """As `schedule`; `tune` has its turn after the first pass."""
         self.run(with_facts(self.schedules[:1], _WITH_CANDIDATES))
-        self._tune(tune)
+        self.choose(tune)
         self.run(self.schedules[1:])
 
     def keep_unscheduled(self) -> None:
@@ -97,11 +97,12 @@ class Lowered:
         body.add_block(self.unscheduled.body.detach_block(0))
         with counting_rewrites(), without_remarks():
             self.run(with_facts(self.schedules[:1], _WITH_CANDIDATES))
-        self._tune(tune)
+        self.choose(tune)
         with counting_rewrites(), without_remarks():
             self.run(self.schedules[1:])
 
-    def _tune(self, tune: Tune) -> None:
+    def choose(self, tune: Tune) -> None:
+        """Let `tune` change the module, and dump that."""
         with self.request.trace.stage("autotune"):
             tune(self.graph.module, self.schedules[1:])
         if self.sinks:

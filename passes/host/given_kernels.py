@@ -12,11 +12,11 @@ from xdsl.dialects.builtin import ArrayAttr, IntAttr
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import ZERO
-from tilewright.dialects.th.calls import ExternOp
+from tilewright.dialects.th.calls import TritonLaunchOp
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tw.aten import ArgAttr
-from tilewright.dialects.tw.base import ints, text
-from tilewright.dialects.tw.triton import TritonOp, operand_numbers
+from tilewright.dialects.tw.base import ints
+from tilewright.dialects.tw.triton import ConfigAttr, TritonOp, operand_numbers
 from tilewright.dialects.types import sizes_of
 
 from ..memory.layouts import Layout, same_strides
@@ -42,13 +42,15 @@ def launch_given(
     }
     handles = [plan.handle_of(place) for place in (*ins, *outs)]
     properties: dict[str, Attribute] = {
-        "callee": text(f"triton::{op.kernel.function.data}"),
-        "args": ArrayAttr([_renumbered(arg, numbers) for arg in op.args]),
         "kernel": op.kernel,
         "grid": op.grid,
+        "args": _renumbered(op.args, numbers),
         "operandSegmentSizes": segments(len(ins), len(outs)),
     }
-    plan.add(ExternOp.create(operands=handles, properties=properties))
+    if op.candidates is not None:
+        found = [ConfigAttr(c.warps, c.stages, c.grid, _renumbered(c.args, numbers)) for c in op.candidates]
+        properties["candidates"] = ArrayAttr(found)
+    plan.add(TritonLaunchOp.create(operands=handles, properties=properties))
     for result, out, target in zip(op.outputs, outs, targets, strict=True):
         plan.copy(out, target)
         places[result] = target
@@ -79,5 +81,7 @@ def _lying(target: Place, layout: Layout, plan: PlanBuilder) -> Place:
     return plan.temporary(target.storage.element, layout)
 
 
-def _renumbered(arg: Attribute, numbers: dict[int, int]) -> Attribute:
-    return ArgAttr(IntAttr(numbers[arg.index.data])) if isinstance(arg, ArgAttr) else arg
+def _renumbered(args: ArrayAttr[Attribute], numbers: Mapping[int, int]) -> ArrayAttr[Attribute]:
+    return ArrayAttr(
+        [ArgAttr(IntAttr(numbers[arg.index.data])) if isinstance(arg, ArgAttr) else arg for arg in args]
+    )

@@ -14,7 +14,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.ir_access import defined_functions, ops_of
-from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp, TritonLaunchOp
 from tilewright.dialects.th.memory import AllocOp, EmptyOp
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.types import bytes_of, element_type_of
@@ -129,7 +129,7 @@ class _Groups:
             order.note(op, place)
             if not is_silent(op):
                 self._loose = [g for g in self._loose if _is_before(g, place, touched)]
-            steps += isinstance(op, LaunchOp | ExternOp | CallOp)
+            steps += isinstance(op, LaunchOp | ExternOp | TritonLaunchOp | CallOp)
         return self._found
 
     def _place(self, op: LaunchOp, touched: Touched, position: int, steps: int, order: LaunchOrder) -> int:

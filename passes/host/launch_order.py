@@ -9,7 +9,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var
-from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp, TritonLaunchOp
 from tilewright.dialects.th.memory import AllocOp, BufferOp, ConstantOp, DataOp, EmptyOp, ViewOp
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import FuncOp
@@ -76,7 +76,7 @@ def _memories(values: Sequence[SSAValue]) -> frozenset[SSAValue]:
 def effects(op: Operation) -> tuple[Sequence[SSAValue], Sequence[SSAValue]] | None:
     """What a launch or call may read or write, and what it may write; None for other ops."""
     match op:
-        case LaunchOp() | ExternOp():
+        case LaunchOp() | ExternOp() | TritonLaunchOp():
             return op.operands, op.outs
         case CallOp():  # it may write what it is given
             return (given := (*op.operands, *op.results)), given

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 from xdsl.dialects.builtin import ModuleOp
 
-from tilewright.dialects.th.calls import ExternOp, LaunchOp
+from tilewright.dialects.th.calls import LaunchOp, TritonLaunchOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..native.cpp import comment, expression, identifier
@@ -59,8 +59,7 @@ def _launch(checked: frozenset[str], w: HostWriter, op: LaunchOp) -> None:
         w.line("if (call.error.place >= 0) return call.kernel_failed();")
 
 
-def _refuse(w: HostWriter, op: ExternOp) -> NoReturn:
-    assert op.kernel is not None
+def _refuse(w: HostWriter, op: TritonLaunchOp) -> NoReturn:
     raise TritonNeedsGpu(op, kernel=op.kernel.function.data)
 
 

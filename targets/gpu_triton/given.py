@@ -1,7 +1,7 @@
 """Kernels that users wrote, as a graph launches them: their texts, and what a launch hands over.
 
-    th.extern "triton::add"(%x, %y) into(%o) {kernel = #tw.jit<"add", 4, 3, "...">,
-      grid = "4, 1, 1", args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, 1000 : i32, "256"]}
+    th.triton <"add", 4, 3, "..."> grid "4, 1, 1" (%x, %y) into(%o) {
+      args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, 1000 : i32, "256"]}
 
 is a kernel with the parameters `*fp32, *fp32, *fp32, i32` and the constant 256. Launches with the same text,
 types and promises share one.
@@ -17,11 +17,11 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import ONE
-from tilewright.dialects.th.calls import ExternOp
+from tilewright.dialects.th.calls import TritonLaunchOp
 from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import element_of_handle, expr_of
 from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
-from tilewright.dialects.tw.triton import JitAttr
+from tilewright.dialects.tw.triton import ConfigAttr, JitAttr
 from tilewright.dialects.types import bytes_of
 
 from .kernel import GivenText, Parameter, TritonKernel
@@ -30,16 +30,15 @@ from .spelling import pointer
 _ALIGNED = 16
 
 
-def given_kernels(module: ModuleOp, taken: Sequence[str]) -> dict[ExternOp, TritonKernel]:
+def given_kernels(module: ModuleOp, taken: Sequence[str]) -> dict[TritonLaunchOp, TritonKernel]:
     """The kernel of each launch of a user's function; `taken` are names of other kernels."""
-    found: dict[ExternOp, TritonKernel] = {}
+    found: dict[TritonLaunchOp, TritonKernel] = {}
     known: dict[TritonKernel, TritonKernel] = {}
     names = set(taken)
     for op in module.walk():
-        if not isinstance(op, ExternOp) or op.kernel is None:
+        if not isinstance(op, TritonLaunchOp):
             continue
-        elements = [element_of_handle(value.type) for value in op.operands]
-        kernel = kernel_of(op.kernel, op.args.data, elements, list(map(_is_aligned, op.operands)))
+        kernel = kernel_of_launch(op, op.configurations[0])
         if kernel not in known:
             name, number = kernel.function, 0
             while name in names:
@@ -49,6 +48,13 @@ def given_kernels(module: ModuleOp, taken: Sequence[str]) -> dict[ExternOp, Trit
             known[kernel] = replace(kernel, name=name)
         found[op] = known[kernel]
     return found
+
+
+def kernel_of_launch(op: TritonLaunchOp, configuration: ConfigAttr) -> TritonKernel:
+    """The kernel of a launch, launched in this way."""
+    elements = [element_of_handle(value.type) for value in op.operands]
+    aligned = list(map(_is_aligned, op.operands))
+    return kernel_of(op.kernel_in(configuration), configuration.args.data, elements, aligned)
 
 
 def handed_over(args: Sequence[Attribute]) -> list[Attribute]:

@@ -26,7 +26,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var
-from tilewright.dialects.th.calls import ExternOp, LaunchOp
+from tilewright.dialects.th.calls import ExternOp, LaunchOp, TritonLaunchOp
 from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import element_of_handle
 from tilewright.dialects.tk.group import GroupOp
@@ -94,7 +94,7 @@ class _Writer:
 
     unit: TritonUnit
     symbols: Mapping[str, tuple[Expr, ...]]
-    given: Mapping[ExternOp, TritonKernel]
+    given: Mapping[TritonLaunchOp, TritonKernel]
     copied: dict[SSAValue, _Copied] = field(default_factory=dict[SSAValue, _Copied])
 
     def argument(self, w: HostWriter, arg: BlockArgument, number: int) -> None:
@@ -138,7 +138,7 @@ class _Writer:
         w.line(f"  {w.range(name, op)} if (!{launch}) return nullptr;")
         w.line("}")
 
-    def launch_given(self, w: HostWriter, op: ExternOp) -> None:
+    def launch_given(self, w: HostWriter, op: TritonLaunchOp) -> None:
         """A user's kernel takes addresses where tensors begin, and numbers, in its own order."""
         kernel = self.given[op]
         index = self.unit.kernels.index(kernel)
@@ -207,7 +207,7 @@ def _is_launched_with(value: SSAValue) -> bool:
     """Whether a kernel takes the address of an argument, or of a view of it."""
     for use in value.uses:
         op = use.operation
-        if isinstance(op, LaunchOp) or (isinstance(op, ExternOp) and op.kernel is not None):
+        if isinstance(op, LaunchOp | TritonLaunchOp):
             return True
         if isinstance(op, ViewOp) and _is_launched_with(op.result):
             return True
@@ -216,7 +216,7 @@ def _is_launched_with(value: SSAValue) -> bool:
 
 def _writes(op: object, value: SSAValue) -> bool:
     """Whether `op` may write to the memory of an argument."""
-    if isinstance(op, LaunchOp | ExternOp):
+    if isinstance(op, LaunchOp | ExternOp | TritonLaunchOp):
         return value in op.outs
     if isinstance(op, ViewOp):
         return any(_writes(use.operation, op.result) for use in op.result.uses)

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 from .binary import Binary
+from .choosing import Argument, Number
 from .driver import Driver, KernelCode
 from .kernel import TritonKernel
 
@@ -38,8 +39,11 @@ class Clock:
     device: int
     _busy_until: float = float("-inf")
 
-    def seconds(self, kernel: TritonKernel, binary: Binary, sizes: Sequence[int]) -> float:
-        """Median seconds of a launch; `sizes` are bytes of the buffers. Raises errors of the driver."""
+    def seconds(self, kernel: TritonKernel, binary: Binary, arguments: Sequence[Argument]) -> float:
+        """Median seconds of a launch, 0 where there are no programs. Raises errors of the driver."""
+        grid = [size.evaluate({}) for size in kernel.grid]
+        if 0 in grid:
+            return 0.0
         with ExitStack() as stack:
             stack.enter_context(self._context())
             stream = stack.enter_context(self._stream())
@@ -47,21 +51,20 @@ class Clock:
                 binary.image, binary.entry, binary.threads, binary.shared, binary.scratch, binary.architecture
             )
             function = ctypes.c_void_p(self.driver.function(code, self.device))
-            grid = [size.evaluate({}) for size in kernel.grid]
-            arguments: list[ctypes.c_uint64] = []
-            for parameter, size in zip(kernel.parameters, sizes, strict=True):
-                memory = stack.enter_context(self._memory(size))
-                fill = _SMALL if parameter.type in _FLOATS else 0
-                self._fill(memory, fill, size, stream)
-                arguments.append(memory)
+            handed: list[ctypes.c_uint64 | Number] = []
+            for parameter, argument in zip(kernel.parameters, arguments, strict=True):
+                if isinstance(argument, int):
+                    fill = _SMALL if parameter.type in _FLOATS else 0
+                    handed.append(self._filled(argument, fill, stream, stack))
+                else:
+                    handed.append(argument)
             if kernel.checks:
-                arguments.append(stack.enter_context(self._memory(64)))
-                self._fill(arguments[-1], 0, 64, stream)
+                handed.append(self._filled(64, 0, stream, stack))
             scratch, of_profilers = ctypes.c_uint64(0), ctypes.c_uint64(0)
             if binary.scratch:
                 scratch = stack.enter_context(self._memory(binary.scratch * grid[0] * grid[1] * grid[2]))
-            arguments += [scratch, of_profilers]
-            pointers = (ctypes.c_void_p * len(arguments))(*map(ctypes.addressof, arguments))
+            handed += [scratch, of_profilers]
+            pointers = (ctypes.c_void_p * len(handed))(*map(ctypes.addressof, handed))
             launch = _Launch(function, grid, code, stream, pointers)
             cache = max(self.driver.attribute(_L2_BYTES, self.device) * 2, 64)
             flush = stack.enter_context(self._memory(cache))
@@ -103,6 +106,11 @@ class Clock:
         shared = ctypes.c_uint(launch.code.shared)
         sizes = (x, y, z, threads, one, one, shared)
         self.driver.call("cuLaunchKernel", launch.function, *sizes, launch.stream, launch.pointers, None)
+
+    def _filled(self, size: int, byte: int, stream: ctypes.c_void_p, stack: ExitStack) -> ctypes.c_uint64:
+        memory = stack.enter_context(self._memory(size))
+        self._fill(memory, byte, size, stream)
+        return memory
 
     def _fill(self, memory: ctypes.c_uint64, byte: int, size: int, stream: ctypes.c_void_p) -> None:
         self.driver.call("cuMemsetD8Async", memory, ctypes.c_ubyte(byte), ctypes.c_size_t(size), stream)

@@ -10,7 +10,7 @@ from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr
-from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp, TritonLaunchOp
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import DataOp, FreeOp, ViewOp
 from tilewright.dialects.th.types import element_of_handle
@@ -28,11 +28,13 @@ def launch(w: HostWriter, op: Operation) -> None:
     w.style.launch(w, op)
 
 
+def triton(w: HostWriter, op: Operation) -> None:
+    assert isinstance(op, TritonLaunchOp)
+    w.style.launch_given(w, op)
+
+
 def extern(w: HostWriter, op: Operation) -> None:
     assert isinstance(op, ExternOp)
-    if op.kernel is not None:
-        w.style.launch_given(w, op)
-        return
     handles = [handle(w, v) for v in (*op.ins, *op.outs)]
     shim = _shim(w, op.callee.data)
     if shim is not None and shim.outs and _shim_call(w, op, shim, op.args, handles, None):

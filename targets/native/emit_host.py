@@ -21,7 +21,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO
-from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
+from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp, TritonLaunchOp
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import ArenaOp, BufferOp, ConstantOp, DataOp, EmptyOp, FreeOp, ViewOp
 from tilewright.dialects.th.types import element_of_handle, span
@@ -199,6 +199,7 @@ _STATEMENTS: Mapping[type[Operation], Callable[[HostWriter, Operation], None]] =
     DataOp: _data,
     FreeOp: _free,
     LaunchOp: emit_calls.launch,
+    TritonLaunchOp: emit_calls.triton,
     ExternOp: emit_calls.extern,
     CallOp: emit_calls.call,
     ControlOp: emit_calls.control,

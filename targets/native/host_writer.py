@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, parse_exprs
-from tilewright.dialects.th.calls import ExternOp, LaunchOp
+from tilewright.dialects.th.calls import LaunchOp, TritonLaunchOp
 from tilewright.dialects.th.memory import ViewOp
 from tilewright.dialects.th.types import element_of_handle
 
@@ -51,7 +51,7 @@ class HostStyle:
 
     launch: Callable[[HostWriter, LaunchOp], None]
     """Writes the launch of a kernel."""
-    launch_given: Callable[[HostWriter, ExternOp], None]
+    launch_given: Callable[[HostWriter, TritonLaunchOp], None]
     """Writes the launch of a Triton kernel of the user's."""
     call: str = "tw::Call<{owned}> call(self, inputs, PLACES);"
     """Declares `call`, the state of one call."""

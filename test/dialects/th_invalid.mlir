@@ -106,25 +106,33 @@ func.func @f(%t: !th.tensor<f32>) {
 
 // -----
 
-// CHECK: th.extern: a kernel has a grid of three sizes, ATen has none
+// CHECK: th.triton: a grid has three sizes
 func.func @f(%t: !th.tensor<f32>) {
-  th.extern "triton::f"(%t) into (%t) {args = [#tw.arg<0>, #tw.arg<1>], kernel = #tw.jit<"f", 4, 3, "def f(x, out):\0A    pass">, grid = "1, 1"} : (!th.tensor<f32>) into (!th.tensor<f32>)
+  th.triton <"f", 4, 3, "def f(x, out):\0A    pass"> grid "1, 1" (%t) into (%t) {args = [#tw.arg<0>, #tw.arg<1>]} : (!th.tensor<f32>) into (!th.tensor<f32>)
   func.return
 }
 
 // -----
 
-// CHECK: th.extern: a kernel has a grid of three sizes, ATen has none
+// CHECK: th.triton: args use operands [0], there are 2: each must be used
 func.func @f(%t: !th.tensor<f32>) {
-  th.extern "triton::f"(%t) into (%t) {args = [#tw.arg<0>, #tw.arg<1>], grid = "1, 1, 1"} : (!th.tensor<f32>) into (!th.tensor<f32>)
+  th.triton <"f", 4, 3, "def f(x):\0A    pass"> grid "1, 1, 1" (%t) into (%t) {args = [#tw.arg<0>]} : (!th.tensor<f32>) into (!th.tensor<f32>)
   func.return
 }
 
 // -----
 
-// CHECK: th.extern: 2 arguments for 3 parameters of "f"
+// CHECK: th.triton: a grid has three sizes
 func.func @f(%t: !th.tensor<f32>) {
-  th.extern "triton::f"(%t) into (%t) {args = [#tw.arg<0>, #tw.arg<1>], grid = "1, 1, 1", kernel = #tw.jit<"f", 4, 3, "def f(x, n, out):\0A    pass">} : (!th.tensor<f32>) into (!th.tensor<f32>)
+  th.triton <"f", 4, 3, "def f(x, out):\0A    pass"> grid "1, 1, 1" (%t) into (%t) {args = [#tw.arg<0>, #tw.arg<1>], candidates = [#tw.config<8, 1, "1", [#tw.arg<0>, #tw.arg<1>]>]} : (!th.tensor<f32>) into (!th.tensor<f32>)
+  func.return
+}
+
+// -----
+
+// CHECK: th.triton: 2 arguments for 3 parameters of "f"
+func.func @f(%t: !th.tensor<f32>) {
+  th.triton <"f", 4, 3, "def f(x, n, out):\0A    pass"> grid "1, 1, 1" (%t) into (%t) {args = [#tw.arg<0>, #tw.arg<1>]} : (!th.tensor<f32>) into (!th.tensor<f32>)
   func.return
 }
 

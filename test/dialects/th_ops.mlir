@@ -30,8 +30,8 @@ func.func @plan(%x: memref<64xf32>, %s0: index {tw.symbol = "s0"}) -> (memref<?x
   // CHECK-NEXT: th.extern "aten::mm.out"(%t, %v) into(%t) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>]} : (!th.tensor<f32>, !th.tensor<f32>) into(!th.tensor<f32>)
   th.extern "aten::mm.out"(%t, %v) into (%t) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>]}
     : (!th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
-  // CHECK-NEXT: th.extern "triton::f"(%t) into(%t) {args = [#tw.arg<0>, 4 : i32, #tw.arg<1>], grid = "s0, 1, 1", kernel = #tw.jit<"f", 4, 3, "def f(x, n, out):\0A    pass">} : (!th.tensor<f32>) into(!th.tensor<f32>)
-  th.extern "triton::f"(%t) into (%t) {args = [#tw.arg<0>, 4 : i32, #tw.arg<1>], grid = "s0, 1, 1", kernel = #tw.jit<"f", 4, 3, "def f(x, n, out):\0A    pass">}
+  // CHECK-NEXT: th.triton <"f", 4, 3, "def f(x, n, out):\0A    pass"> grid "s0, 1, 1"(%t) into(%t) {args = [#tw.arg<0>, 4 : i32, #tw.arg<1>], candidates = [#tw.config<8, 1, "4, 1, 1", [#tw.arg<0>, 8 : i32, #tw.arg<1>]>]} : (!th.tensor<f32>) into(!th.tensor<f32>)
+  th.triton <"f", 4, 3, "def f(x, n, out):\0A    pass"> grid "s0, 1, 1" (%t) into (%t) {args = [#tw.arg<0>, 4 : i32, #tw.arg<1>], candidates = [#tw.config<8, 1, "4, 1, 1", [#tw.arg<0>, 8 : i32, #tw.arg<1>]>]}
     : (!th.tensor<f32>) into (!th.tensor<f32>)
   // CHECK-NEXT: %d = th.data %i size "8" : !th.tensor<i64> -> memref<8xi64>
   %d = th.data %i size "8" : !th.tensor<i64> -> memref<8xi64>

@@ -87,3 +87,21 @@ tw.triton <"f", 4, 3, "def f(x, n, out):\0A    pass"> grid "1, 1, 1" (%a) {args 
 // CHECK: tw.jit: the text is no Python:
 %a = "test.op"() : () -> (tensor<4xf32>)
 %r = tw.triton <"f", 4, 3, "def"> grid "1, 1, 1" (%a) {args = [#tw.arg<0>, 4 : i32, #tw.arg<1>], inits = array<i64: -1>, strides = ["1"]} : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.triton: 2 arguments for 3 parameters of "f"
+%a = "test.op"() : () -> (tensor<4xf32>)
+%r = tw.triton <"f", 4, 3, "def f(x, n, out):\0A    pass"> grid "1, 1, 1" (%a) {args = [#tw.arg<0>, 4 : i32, #tw.arg<1>], candidates = [#tw.config<8, 1, "1, 1, 1", [#tw.arg<0>, #tw.arg<1>]>], inits = array<i64: -1>, strides = ["1"]} : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.triton: a candidate has #tw.arg<0> as `out`, expected #tw.arg<1>
+%a = "test.op"() : () -> (tensor<4xf32>)
+%r = tw.triton <"f", 4, 3, "def f(x, n, out):\0A    pass"> grid "1, 1, 1" (%a) {args = [#tw.arg<0>, 4 : i32, #tw.arg<1>], candidates = [#tw.config<8, 1, "1, 1, 1", [#tw.arg<0>, 8 : i32, #tw.arg<0>]>], inits = array<i64: -1>, strides = ["1"]} : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.triton: grid of a candidate is "1, 1" with 2 expressions, expected 3
+%a = "test.op"() : () -> (tensor<4xf32>)
+%r = tw.triton <"f", 4, 3, "def f(x, n, out):\0A    pass"> grid "1, 1, 1" (%a) {args = [#tw.arg<0>, 4 : i32, #tw.arg<1>], candidates = [#tw.config<8, 1, "1, 1", [#tw.arg<0>, 8 : i32, #tw.arg<1>]>], inits = array<i64: -1>, strides = ["1"]} : (tensor<4xf32>) -> tensor<4xf32>

@@ -16,7 +16,7 @@ from emulated_gpu import EmulatedGpu, compiled
 import tilewright
 from tilewright.frontend.runtime import gpu_runtime
 from tilewright.passes.rewrite import counting_rewrites
-from tilewright.targets.gpu_triton import tuning
+from tilewright.targets.gpu_triton import choosing
 from tilewright.targets.gpu_triton.binary import Binary
 from tilewright.targets.gpu_triton.compile_errors import AssemblerFailed
 from tilewright.targets.gpu_triton.compiler import Compiled, Job, source_of, triton_version
@@ -63,7 +63,7 @@ def compilers(gpu: EmulatedGpu, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("TILEWRIGHT_CACHE_DIR", str(tmp_path))
     with (
         mock.patch.object(gpu_runtime, "compile_kernels", made.kernels),
-        mock.patch.object(tuning, "compile_jobs", made.jobs),
+        mock.patch.object(choosing, "compile_jobs", made.jobs),
     ):
         yield made
 

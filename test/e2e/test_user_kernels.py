@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
@@ -12,7 +11,7 @@ from emulated_gpu import EmulatedGpu
 from torch import Tensor
 from torch.fx import GraphModule
 from torch.library import triton_op, wrap_triton
-from user_kernels import EMULATED, run, seen_by_dynamo
+from user_kernels import EMULATED, reason, run, seen_by_dynamo
 
 from tilewright.frontend.cache.cache_key import graph_key
 from tilewright.frontend.environment import read_environment
@@ -236,20 +235,6 @@ def test_a_function_of_autograd() -> None:
     torch.testing.assert_close(found, wanted)
 
 
-def test_one_configuration() -> None:
-    kernel = triton.autotune(configs=[triton.Config({"BLOCK": 32}, num_warps=2, num_stages=1)], key=[])(
-        add_kernel
-    )
-
-    def f(x: Tensor, y: Tensor) -> Tensor:
-        out = torch.empty_like(x)
-        kernel[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, y, out, x.numel())
-        return out
-
-    x, y = torch.randn(100), torch.randn(100)
-    torch.testing.assert_close(run(f, x, y), x * 1.5 + y)
-
-
 def test_the_meaning_is_checked() -> None:
     """Passes are held to what `tw.triton` means, as for any op."""
 
@@ -342,28 +327,9 @@ def test_two_things_of_one_name() -> None:
 # What is left to Triton in Python, with the reason
 
 
-def _reason(function: Callable[..., Any], *args: Any) -> str:
-    """Why a kernel runs elsewhere."""
-    with pytest.raises(Exception, match="TW1008") as caught:
-        run(function, *args)
-    return str(caught.value)
-
-
-def test_several_configurations_are_timed() -> None:
-    configs = [triton.Config({"BLOCK": block}) for block in (32, 64)]
-    kernel = triton.autotune(configs=configs, key=[])(add_kernel)
-
-    def f(x: Tensor, y: Tensor) -> Tensor:
-        out = torch.empty_like(x)
-        kernel[lambda meta: (triton.cdiv(x.numel(), meta["BLOCK"]),)](x, y, out, x.numel())
-        return out
-
-    assert "one of its 2 configurations is chosen by timing" in _reason(f, torch.randn(9), torch.randn(9))
-
-
 def test_a_global_that_no_text_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(globals(), "SCALE", object())
-    assert "no constant that a text can hold" in _reason(added, torch.randn(9), torch.randn(9))
+    assert "no constant that a text can hold" in reason(added, torch.randn(9), torch.randn(9))
 
 
 def test_cpus_launch_no_triton() -> None:

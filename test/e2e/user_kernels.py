@@ -35,3 +35,10 @@ def run(function: Callable[..., Any], *args: Any, dynamic: bool | None = None, *
     """Compiled, with every operation by a kernel."""
     options = {**EMULATED, "fallback": False, **options}
     return torch.compile(function, backend="mlir", dynamic=dynamic, options=options)(*args)
+
+
+def reason(function: Callable[..., Any], *args: Any) -> str:
+    """Why a kernel is left to Triton in Python."""
+    with pytest.raises(Exception, match="TW1008") as caught:
+        run(function, *args)
+    return str(caught.value)

@@ -393,6 +393,13 @@ FAULTS = (
         "a user's kernel updates memory that nobody wrote",
     ),
     Fault(
+        "given-candidates",
+        _H + "given_kernels.py",
+        "_renumbered(c.args, numbers)",
+        "c.args",
+        "another way to launch a user's kernel takes other operands",
+    ),
+    Fault(
         "copy-of-itself",
         _H + "copies.py",
         "if load.subscripts == store.subscripts:",

@@ -6,7 +6,7 @@
 // CHECK-NEXT:    %r = th.empty sizes "4, 6" strides "6, 1" : memref<24xf32>
 // CHECK-NEXT:    %0 = th.view %x offset "0" sizes "4, 6" strides "6, 1"
 // CHECK-NEXT:    %1 = th.view %r offset "0" sizes "4, 6" strides "6, 1"
-// CHECK-NEXT:    th.extern "triton::f"(%0) into(%1) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], kernel = #tw.jit<"f", {{.*}}>, grid = "4, 1, 1"}
+// CHECK-NEXT:    th.triton <"f", {{.*}}> grid "4, 1, 1"(%0) into(%1) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32]}
 // CHECK-NEXT:    func.return %r
 func.func @new_result(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
@@ -19,7 +19,7 @@ func.func @new_result(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 
 // CHECK-LABEL: @argument
 // CHECK-NOT:     th.launch
-// CHECK:         th.extern "triton::f"(%{{.*}}) into(%{{.*}})
+// CHECK:         th.triton <"f", {{.*}}(%{{.*}}) into(%{{.*}})
 // CHECK-NOT:     th.launch
 func.func @argument(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) {
   %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x, %y) {args = [#tw.arg<0>, #tw.arg<2>, 24 : i32], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
@@ -33,7 +33,7 @@ func.func @argument(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) {
 
 // CHECK-LABEL: @argument_that_is_read
 // CHECK:         th.launch @copy(%x) into(%{{.*}})
-// CHECK:         th.extern "triton::f"
+// CHECK:         th.triton <"f"
 // CHECK:         th.launch @copy_1(%{{.*}}) into(%x)
 func.func @argument_that_is_read(%x: tensor<4x6xf32>) {
   %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
@@ -47,7 +47,7 @@ func.func @argument_that_is_read(%x: tensor<4x6xf32>) {
 
 // CHECK-LABEL: @argument_that_is_returned
 // CHECK:         th.launch @copy(%y) into(%{{.*}})
-// CHECK:         th.extern "triton::f"
+// CHECK:         th.triton <"f"
 func.func @argument_that_is_returned(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
   %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x, %y) {args = [#tw.arg<0>, #tw.arg<2>, 24 : i32], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
   func.return %y, %r : tensor<4x6xf32>, tensor<4x6xf32>
@@ -60,7 +60,7 @@ func.func @argument_that_is_returned(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -
 // CHECK-LABEL: @temporary
 // CHECK:         th.launch @exp(%x) into(%r)
 // CHECK-NEXT:    %{{.*}} = th.view %r
-// CHECK-NEXT:    th.extern "triton::f"() into(%{{.*}})
+// CHECK-NEXT:    th.triton <"f", {{.*}}> grid "4, 1, 1"() into(%{{.*}}) {args = ["0", #tw.arg<0>, 24 : i32], candidates = [#tw.config<8, 1, "2, 1, 1", ["1", #tw.arg<0>, 24 : i32]>]}
 // CHECK-NEXT:    func.return %r
 func.func @temporary(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
   %e = tk.kernel [4, 6] ins(%x : tensor<4x6xf32>) -> (tensor<4x6xf32>) attributes {tk.name = "exp"} {
@@ -69,7 +69,7 @@ func.func @temporary(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
     %1 = math.exp %0 : f32
     tk.store %1, %o[d0, d1] : f32, tensor<4x6xf32>
   }
-  %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%e) {args = ["0", #tw.arg<1>, 24 : i32], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%e) {args = ["0", #tw.arg<1>, 24 : i32], candidates = [#tw.config<8, 1, "2, 1, 1", ["1", #tw.arg<1>, 24 : i32]>], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
   func.return %r : tensor<4x6xf32>
 }
 
@@ -80,7 +80,7 @@ func.func @temporary(%x: tensor<4x6xf32>) -> tensor<4x6xf32> {
 // CHECK-LABEL: @columns
 // CHECK-NOT:     th.launch
 // CHECK:         th.view %x offset "0" sizes "6, 4" strides "1, 6"
-// CHECK:         th.extern "triton::f"
+// CHECK:         th.triton <"f"
 // CHECK-NEXT:    th.launch @copy(%{{.*}}) into(%r)
 func.func @columns(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
   %t = tw.transpose %x by [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
@@ -95,7 +95,7 @@ func.func @columns(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
 // CHECK-LABEL: @rows
 // CHECK:         th.launch @copy(%x) into(%[[ROWS:.*]]) :
 // CHECK:         th.view %[[ROWS]] offset "0" sizes "6, 4" strides "4, 1"
-// CHECK:         th.extern "triton::f"
+// CHECK:         th.triton <"f"
 // CHECK-NOT:     th.launch
 func.func @rows(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
   %t = tw.transpose %x by [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
@@ -110,7 +110,7 @@ func.func @rows(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
 // CHECK-LABEL: @turned_temporary
 // CHECK:         th.launch @exp(%x) into(%[[E:.*]]) :
 // CHECK-NOT:     th.launch @copy(%[[E]]) into(%[[E]])
-// CHECK:         th.extern "triton::f"
+// CHECK:         th.triton <"f"
 // CHECK:         tk.func @copy [6, 4] (%from: memref<24xf32>, %to: memref<24xf32>) {
 func.func @turned_temporary(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
   %e = tk.kernel [4, 6] ins(%x : tensor<4x6xf32>) -> (tensor<4x6xf32>) attributes {tk.name = "exp"} {

@@ -118,16 +118,16 @@ func.func @main(%x: memref<512xf32> {th.sizes = "512", th.strides = "1"}) -> mem
   %b = th.view %x offset "1" sizes "511" strides "1" : memref<512xf32> -> !th.tensor<f32>
   %c = th.view %t offset "0" sizes "512" strides "1" : memref<512xf32> -> !th.tensor<f32>
   %o = th.view %r offset "0" sizes "512" strides "1" : memref<512xf32> -> !th.tensor<f32>
-  th.extern "triton::add"(%a) into(%c) {grid = "1, 1, 1", args = [#tw.arg<0>, #tw.arg<1>], kernel = KERNEL}
+  th.triton KERNEL grid "1, 1, 1" (%a) into(%c) {args = [#tw.arg<0>, #tw.arg<1>]}
     : (!th.tensor<f32>) into (!th.tensor<f32>)
-  th.extern "triton::add"(%b) into(%o) {grid = "2, 1, 1", args = [#tw.arg<0>, #tw.arg<1>], kernel = KERNEL}
+  th.triton KERNEL grid "2, 1, 1" (%b) into(%o) {args = [#tw.arg<0>, #tw.arg<1>]}
     : (!th.tensor<f32>) into (!th.tensor<f32>)
-  th.extern "triton::add"(%c) into(%o) {grid = "4, 1, 1", args = [#tw.arg<0>, #tw.arg<1>], kernel = KERNEL}
+  th.triton KERNEL grid "4, 1, 1" (%c) into(%o) {args = [#tw.arg<0>, #tw.arg<1>]}
     : (!th.tensor<f32>) into (!th.tensor<f32>)
   func.return %r : memref<512xf32>
 }
 """
-KERNEL = '#tw.jit<"add", 4, 3, "@triton.jit\\0Adef add(x, out):\\0A    pass\\0A">'
+KERNEL = '<"add", 4, 3, "@triton.jit\\0Adef add(x, out):\\0A    pass\\0A">'
 
 
 def test_launches_that_ask_for_the_same_share_a_kernel() -> None:

@@ -14,6 +14,7 @@ from xdsl.parser import Parser
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.diagnostics import FailedPass
+from tilewright.dialects.index_expr import ONE, ZERO
 from tilewright.dialects.registry import new_context
 from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.kernels import FuncOp
@@ -23,13 +24,14 @@ from tilewright.passes.schedule.apply_schedule import ApplySchedulePass
 from tilewright.passes.schedule.blocks import CANDIDATES
 from tilewright.targets.gpu_triton import compiler
 from tilewright.targets.gpu_triton.binary import Binary
+from tilewright.targets.gpu_triton.choosing import at_fault, fastest
 from tilewright.targets.gpu_triton.compile_errors import AssemblerFailed
 from tilewright.targets.gpu_triton.compiler import Job, triton_version
 from tilewright.targets.gpu_triton.driver import open_driver
 from tilewright.targets.gpu_triton.host_errors import LaunchFailed
 from tilewright.targets.gpu_triton.kernel import TritonKernel
 from tilewright.targets.gpu_triton.timing import Clock
-from tilewright.targets.gpu_triton.tuning import Tuner, at_fault, fastest
+from tilewright.targets.gpu_triton.tuning import Tuner
 
 COPY = """
 tk.func @copy [1048576] (%x: memref<1048576xf32>, %i: memref<64xi64>, %o: memref<1048576xf32>) {
@@ -218,7 +220,7 @@ def test_no_memory_is_not_kept(bench: Bench) -> None:
 
 def test_what_machine_code_rules_out() -> None:
     def fault(**changes: int) -> dict[int, str]:
-        return at_fault({0: BINARY, 1: replace(BINARY, **changes)}, product=False)
+        return at_fault({0: BINARY, 1: replace(BINARY, **changes)}, fills=True)
 
     assert fault() == {}
     assert fault(spills=4) == {1: "spills 4"}
@@ -226,8 +228,8 @@ def test_what_machine_code_rules_out() -> None:
     assert fault(stages_left_out=1) == {1: "its stages take too much shared memory"}
     assert fault(registers=200) == {1: "occupancy 0.12 of 1.00"}
     assert fault(registers=60) == {}
-    assert at_fault({0: BINARY, 1: replace(BINARY, registers=200)}, product=True) == {}
-    assert at_fault({0: replace(BINARY, spills=8)}, product=False) == {}, "there is no better one"
+    assert at_fault({0: BINARY, 1: replace(BINARY, registers=200)}, fills=False) == {}
+    assert at_fault({0: replace(BINARY, spills=8)}, fills=True) == {}, "there is no better one"
 
 
 def test_the_default_stays_unless_clearly_slower() -> None:
@@ -274,6 +276,12 @@ def test_launches_between_events(cuda_stand_in: stand_in.StandIn, clock: Clock) 
     assert all(value == pytest.approx(0.0115, rel=0.01) and zero for value, zero in seen)
     assert set(scratch) == {(0, 0)}, "that of profilers is none"
     assert cuda_stand_in.raised == []
+
+
+def test_no_programs_take_no_time(cuda_stand_in: stand_in.StandIn, clock: Clock) -> None:
+    empty = replace(kernel_of(COPY), grid=(ONE, ZERO, ONE))
+    assert clock.seconds(empty, BINARY, [4 << 20, 512, 4 << 20]) == 0
+    assert not cuda_stand_in.launches()
 
 
 def test_an_idle_device_is_kept_busy_first(cuda_stand_in: stand_in.StandIn, clock: Clock) -> None:
