@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -83,6 +84,9 @@ def test_machine_code(target: str, tmp_path: Path) -> None:
     assert binary.spills == 0
     wide = "ld.global.v4" if ARCHITECTURES[target].backend == "cuda" else "_load_dwordx4"
     assert wide in binary.assembly
+    if ARCHITECTURES[target].backend == "cuda":
+        taken = re.findall(r"\.param \.(\w+) ", binary.assembly)
+        assert taken == ["u64", "u64", "u32", "f32", "u8", "u64", "u64"], "and scratch memory, twice"
     if ARCHITECTURES[target].backend == "cuda":  # an AMD GPU loads as much from any address
         odd = scaled(n=SizeAttr.of(sym(0) * 64), step=StringAttr("1"), aligned=False)
         assert wide not in compile_kernel("", odd, target, cache_dir=tmp_path).assembly
