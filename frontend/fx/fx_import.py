@@ -15,15 +15,13 @@ from xdsl.ir import Block, Operation, SSAValue
 from tilewright.dialects.diagnostics import CannotCompile
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.types import element_type, element_type_of, sizes_of_type
-from tilewright.passes.tensor.decompose_pooling import POOLING
 
 from ..aten import READS_CARRIERS, row_of
-from ..aten.aten import call_aten, callee_of, result_type
+from ..aten.aten import result_type
 from ..aten.builder import Builder, Row
 from ..aten.carriers import on_carriers
 from ..aten.numbers import NUMBERS
-from ..decompositions.pooling import MAX_POOLING
-from ..errors import FallbackRefused, Unsupported, UnsupportedNode, UnsupportedSize
+from ..errors import Unsupported, UnsupportedNode, UnsupportedSize
 from ..torch_internals import WITH_EFFECTS, Operator, guarded_truth, is_operator
 from .aliases import Base
 from .asserting_nodes import IGNORED
@@ -35,26 +33,14 @@ from .graph import Fallback, Graph
 from .higher_order import expand
 from .kept_results import free_results
 from .locations import location_of, place_of
-from .python_call import call_python, name_of
+from .outside_calls import NO_ROW, OutsideCalls
 from .results import Results, make_module
 from .symbols import Symbols
 from .triton_kernels import call_triton, launches_triton
 from .true_types import correct_types
 
 NO_VIEWS: Mapping[int, Base] = {}
-NO_ROW = "tw has no op for it yet"
 NO_OPERATOR = "it works on graphs or Python functions, which torch runs"
-# Kept whole on purpose: libraries run these well, so a fall-back says nothing new.
-LIBRARY = frozenset(
-    (
-        "aten::convolution_backward",
-        "aten::_grouped_mm",
-        "aten::avg_pool2d_backward",
-        "aten::_adaptive_avg_pool2d_backward",
-        *POOLING,
-        *MAX_POOLING,
-    )
-)
 
 
 def import_graph(gm: GraphModule, example_inputs: Sequence[Any] = (), **how: Any) -> ModuleOp:
@@ -85,7 +71,15 @@ def import_fx(
     to programs, by default all: these share memory as they do in eager mode.
     """
     importer = _Importer(
-        gm, example_inputs, fallback=fallback, views=views, device=device, seen=seen, visible=visible
+        gm,
+        example_inputs,
+        fallback=fallback,
+        views=views,
+        device=device,
+        seen=seen,
+        visible=visible,
+        symbols=Symbols(),
+        noted=[],
     )
     return importer.run(names, static if frozen else ())
 
@@ -103,20 +97,20 @@ class _Importer:
         device: torch.device,
         seen: int | None,
         visible: int | None,
+        symbols: Symbols,
+        noted: list[Fallback],
     ) -> None:
         self.gm = gm
         self.seen, self.visible = seen, visible
         self.device = device
         self.views = views
         self.example_inputs = example_inputs
-        self.fallback = fallback
-        self.symbols = Symbols()
-        self.b = Builder(self.symbols)
+        self.symbols = symbols
+        self.b = Builder(symbols)
         self.values: dict[Node, Any] = {}
         self.writes: list[tuple[Node, SSAValue, SSAValue]] = []
-        self.fallbacks: list[Fallback] = []
+        self.calls = OutsideCalls(self.b, self.values, noted, allowed=fallback)
         self.functions: dict[str, FuncOp] = {}
-        self.in_python: str = ""
 
     def run(self, names: Sequence[str], static: Sequence[int]) -> Graph:
         nodes = list(self.gm.graph.nodes)
@@ -190,7 +184,7 @@ class _Importer:
 
     def _call_functions(self, node: Node, why: Unsupported) -> Any:
         """An op that calls the node's graphs, which become functions; else a call in Python."""
-        known, noted, start = len(self.functions), len(self.fallbacks), len(self.b.ops)
+        known, noted, start = len(self.functions), len(self.calls.noted), len(self.b.ops)
         try:
             if (form := form_of(node)) is not None:
                 caller = Caller(self.b, self.arguments, self._plain, self._import_body, self.functions)
@@ -201,8 +195,8 @@ class _Importer:
             why = Unsupported(f"cannot compile its graphs: {str(error).splitlines()[0]}", "TW1105")
         for name in list(self.functions)[known:]:
             del self.functions[name]
-        del self.fallbacks[noted:], self.b.ops[start:]
-        return self._call_python(node, why)
+        del self.calls.noted[noted:], self.b.ops[start:]
+        return self.calls.python(node, why)
 
     def _import_body(self, body: Body) -> tuple[Sequence[Operation], Sequence[Any]]:
         """The ops of a function, and what it returns."""
@@ -210,10 +204,17 @@ class _Importer:
         if placement(body.graph).device not in (CPU, self.device):
             raise Unsupported("one of its graphs computes on another device")
         inner = _Importer(
-            body.graph, (), fallback=self.fallback, views={}, device=self.device, seen=None, visible=0
+            body.graph,
+            (),
+            fallback=self.calls.allowed,
+            views={},
+            device=self.device,
+            seen=None,
+            visible=0,
+            symbols=self.symbols,
+            noted=self.calls.noted,
         )
-        inner.symbols, inner.arguments, inner.functions = self.symbols, body.arguments, self.functions
-        inner.b, inner.fallbacks = Builder(self.symbols), self.fallbacks
+        inner.arguments, inner.functions = body.arguments, self.functions
         inner.values.update(body.values)
         inner.b.carried.update(body.carried)
         count = len(body.arguments.inputs)
@@ -222,7 +223,7 @@ class _Importer:
             raise Unsupported("one of its graphs writes to an operand")
         if len(body.arguments.inputs) > count:
             raise Unsupported("a large constant hangs on one of its graphs: pass it as an operand")
-        self.in_python = self.in_python or inner.in_python
+        self.calls.in_python = self.calls.in_python or inner.calls.in_python
         return inner.b.ops, cast("Sequence[Any]", returned if isinstance(returned, list) else [returned])
 
     def _as_traced(self, value: Any, fake: Any) -> Any:
@@ -240,11 +241,7 @@ class _Importer:
         kwargs = {key: self._value(arg) for key, arg in node.kwargs.items()}
         _, *fakes = self.b.fake
         self.b.fake = fakes[0] if len(fakes) == 1 else tuple(fakes)
-        try:
-            made = call_aten(self.b, op, args, kwargs, effect=True)
-        except Unsupported as reason:
-            raise self._refused(callee_of(op), reason) from reason
-        self._note(Fallback("TW1101", callee_of(op), place_of(self.b.location), NO_ROW))
+        made = self.calls.effect(op, args, kwargs)
         return (None, *made) if isinstance(made, tuple | list) else (None, made)
 
     def _operator(self, node: Node, op: Operator, row: Row | None) -> Any:
@@ -262,7 +259,7 @@ class _Importer:
                 value = row(self.b, *args, **kwargs)
         except Unsupported as reason:
             del self.b.ops[start:]
-            return self._call_aten(op, args, kwargs, reason)
+            return self.calls.aten(op, args, kwargs, reason)
         return self._carry(self._checked(value, self.b.fake), self.b.fake)
 
     def _carry(self, made: Any, fake: Any) -> Any:
@@ -273,39 +270,6 @@ class _Importer:
         elif isinstance(fake, torch.Tensor) and fake.dtype in CARRIERS and made is not None:
             self.b.carried[made] = fake
         return made
-
-    def _call_aten(self, op: Operator, args: list[Any], kwargs: dict[str, Any], why: Unsupported) -> Any:
-        callee, start = callee_of(op), len(self.b.ops)
-        code = "TW1100" if callee in LIBRARY else why.code
-        try:
-            value = call_aten(self.b, op, args, kwargs)
-        except Unsupported as reason:
-            del self.b.ops[start:]
-            if reason.code == "TW1103":  # a dtype that no carrier takes through the IR, in Python or not
-                raise self._refused(callee, reason) from reason
-            return self._call_python(self.b.node, reason)
-        self._note(Fallback(code, callee, place_of(self.b.location), why.reason))
-        return value
-
-    def _call_python(self, node: Node, why: Unsupported) -> Any:
-        """Run this node by torch in Python: nothing else describes the call."""
-        callee = callee_of(node.target) if is_operator(node.target) else name_of(node.target)
-        try:
-            value = call_python(self.b, node, self.values)
-        except Unsupported as reason:
-            raise self._refused(callee, why, reason) from reason
-        self._note(Fallback(why.code, callee, place_of(self.b.location), why.reason))
-        self.in_python = self.in_python or callee
-        return value
-
-    def _refused(self, callee: str, *reasons: Unsupported) -> UnsupportedNode:
-        why = "; ".join(dict.fromkeys(f"{r.reason} ({r.code})" for r in reasons))
-        return UnsupportedNode(where=place_of(self.b.location), target=callee, reason=why)
-
-    def _note(self, fallback: Fallback) -> None:
-        if not self.fallback and fallback.code != "TW1100":
-            raise FallbackRefused(where=fallback.place, callee=fallback.op, reason=fallback.reason)
-        self.fallbacks.append(fallback)
 
     def _is_carried(self, args: Sequence[Any]) -> bool:
         """True where an operand or the result has a dtype that the IR lacks."""
@@ -332,7 +296,7 @@ class _Importer:
         row = NUMBERS.get(node.target)  # pyright: ignore[reportArgumentType]
         if row is None:
             why = Unsupported("no rule for this function of symbolic numbers", "TW1105")
-            return self._call_python(node, why)
+            return self.calls.python(node, why)
         return row(self.b, *(self._value(arg) for arg in node.args))
 
     def _write(self, node: Node) -> bool:
@@ -414,8 +378,8 @@ class _Importer:
             inputs=tuple(arguments.inputs),
             outputs=tuple(results.outputs),
             symbols=tuple(arguments.symbols),
-            fallbacks=tuple(self.fallbacks),
-            in_python=self.in_python,
+            fallbacks=tuple(self.calls.noted),
+            in_python=self.calls.in_python,
             output_strides=tuple(results.strides),
             traced_sizes=self.symbols.traced,
         )
