@@ -6,6 +6,7 @@ from types import FunctionType
 from typing import Any
 
 import pytest
+import reported
 import torch
 from emulated_gpu import EmulatedGpu
 from torch import Tensor
@@ -13,11 +14,13 @@ from torch.fx import GraphModule
 from torch.library import triton_op, wrap_triton
 from user_kernels import EMULATED, reason, run, seen_by_dynamo
 
+import tilewright
 from tilewright.frontend.cache.cache_key import graph_key
 from tilewright.frontend.environment import read_environment
 from tilewright.frontend.errors import Unsupported
 from tilewright.frontend.fx.triton_text import _Text
 from tilewright.frontend.options import make_options
+from tilewright.frontend.report.render import data
 
 triton = pytest.importorskip("triton")
 tl: Any = pytest.importorskip("triton.language")
@@ -85,6 +88,15 @@ def test_between_other_operators(n: int, dtype: torch.dtype) -> None:
     x, y = torch.randn(n).to(dtype), torch.randn(n).to(dtype)
     wide = ((x + 1).double() * 1.5).to(torch.float64 if dtype == torch.float64 else torch.float32).to(dtype)
     torch.testing.assert_close(run(f, x, y), torch.relu(wide + y) * 2)
+
+
+def test_it_is_reported_as_a_kernel() -> None:
+    x, y = torch.randn(100), torch.randn(100)
+    (graph,) = tilewright.explain(added, x, y, options=EMULATED).graphs
+    assert graph.kernels == {"add_kernel": 1}
+    assert not graph.library_calls
+    (step,) = data(reported.recorded(added, x, y, **EMULATED))["graphs"][0]["steps"]
+    assert (step["name"], step["kind"], step["bytes"]) == ("add_kernel", "kernel", 3 * 400)
 
 
 def test_sizes_that_change() -> None:

@@ -63,3 +63,17 @@ def test_parts_of_a_group_move_what_they_touch() -> None:
 """
     (launch,) = calls_of(Parser(new_context(), group).parse_module())
     assert launch.bytes == 4 * (2 * 8 + 2 * 6 + 1)  # the factor is read once
+
+
+def test_a_users_kernel_moves_what_it_is_given() -> None:
+    launch = """
+  func.func @main(%x: memref<100xf32>, %y: memref<100xbf16>) {
+    %a = th.view %x offset "0" sizes "5, 20" strides "20, 1" : memref<100xf32> -> !th.tensor<f32>
+    %b = th.view %y offset "0" sizes "100" strides "1" : memref<100xbf16> -> !th.tensor<bf16>
+    th.triton <"f", 4, 3, "def f(x, y):\\0A    pass"> grid "4, 1, 1" (%a) into(%b)
+      {args = [#tw.arg<0>, #tw.arg<1>]} : (!th.tensor<f32>) into (!th.tensor<bf16>)
+    func.return
+  }
+"""
+    (call,) = calls_of(Parser(new_context(), launch).parse_module())
+    assert (call.name, call.library, call.bytes) == ("f", False, 400 + 200)
