@@ -30,6 +30,7 @@ from .fx.fx_import import import_fx
 from .fx.graph import Graph
 from .fx.kept_results import Order, chosen_orders, in_orders, report_strides, seen_by_caller
 from .fx.locations import argument_name
+from .fx.sparse_tail import Tail, cut_tail
 from .fx.true_types import correct_types
 from .options import Options
 from .runtime.aten_runtime import run_by_aten, warn_once
@@ -125,8 +126,9 @@ class _AtenGraph:
         self, gm: GraphModule, example_inputs: Sequence[Any], request: Request, names: Sequence[str]
     ) -> None:
         self._gm, self._request = gm, request
+        front, self._tail = cut_tail(gm)
         self._import: Callable[[Request], tuple[Graph, str]] = lambda request: _imported(
-            gm, example_inputs, request, names
+            front, example_inputs, request, names, self._tail
         )
         self._lowered = False
         self._why: CannotCompile | None = None
@@ -154,7 +156,10 @@ class _AtenGraph:
             reason = f"target `{self._target}` compiles anew in every process"
         if self._graph.in_python:
             reason = f"`{self._graph.in_python}` is bound to Python functions of this process"
-        return Compiled(make_call(boundary, run), boundary, code, reason)
+        call = make_call(boundary, run)
+        if self._tail is not None:
+            call, reason = self._tail.behind(call), "torch makes its sparse tensors in Python"
+        return Compiled(call, boundary, code, reason)
 
     def rescue(self, error: Exception) -> Compiled:
         if isinstance(error, CannotCompile):
@@ -172,9 +177,13 @@ class _AtenGraph:
 
 
 def _imported(
-    gm: GraphModule, example_inputs: Sequence[Any], request: Request, names: Sequence[str]
+    gm: GraphModule,
+    example_inputs: Sequence[Any],
+    request: Request,
+    names: Sequence[str],
+    tail: Tail | None,
 ) -> tuple[Graph, str]:
-    """The graph in our IR, and the name of its target."""
+    """The graph in our IR, and the name of its target; `tail` is what follows it."""
     options, trace = request.options, request.trace
     correct_types(gm)
     place = placement(gm)
@@ -182,7 +191,7 @@ def _imported(
     frozen = request.kind == "inference" and options.freeze
     with trace.stage("import"):
         seen = seen_by_caller() if request.kind == "forward" else None
-        graph = trace.graph = import_fx(
+        graph = import_fx(
             gm,
             example_inputs,
             names=names,
@@ -194,6 +203,9 @@ def _imported(
             seen=seen,
             visible=0 if request.kind == "backward" else seen,
         )
+    if tail is not None:
+        graph = replace(graph, fallbacks=(*graph.fallbacks, *tail.refused_unless(options.fallback)))
+    trace.graph = graph
     report(graph.fallbacks)
     return replace(graph, inputs=place.bring(graph.inputs), device=place.device), name
 

@@ -1,4 +1,4 @@
-"""`as_strided` and its inverse: tensors as the memory that they fill, seen by other sizes and strides."""
+"""`as_strided`, its inverse, `resize`: tensors as the memory that they fill, in other sizes and strides."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce, wraps
 from typing import Any
 
+import torch
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
@@ -13,6 +14,7 @@ from tilewright.dialects.index_expr import ZERO, Expr, as_expr, is_nonnegative, 
 from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
+from tilewright.dialects.tw.view import PadOp, SliceOp
 from tilewright.dialects.types import sizes_of
 
 from ..errors import Unsupported, UnsupportedNode
@@ -43,6 +45,30 @@ def _as_strided_scatter(
     else:
         filled = b.emit(ScatterOp(flat, [_places(b, flat, sizes, strides, offset)], source, [0], 0))
     return _from_memory(b, filled, sizes_of(x), order)
+
+
+def _resize(b: Builder, x: SSAValue, like: Any, memory_format: Any = None) -> SSAValue:
+    """The elements of `x` in memory order, in the memory of a tensor of other sizes, row-major or as traced.
+
+    What they do not fill has any values in eager mode, and those of its deterministic mode here.
+    """
+    order = layout_of(b.fake, b.symbols).dense_order
+    flat = _in_memory(b, x, _order_in_memory(b))
+    more = product(b.sizes) - sizes_of(flat)[0]
+    if order is None or not (is_nonnegative(more) or is_nonnegative(-more)):
+        raise Unsupported("which of its elements are new depends on sizes that change")
+    if is_nonnegative(-more):
+        filled = b.emit(SliceOp(flat, [0], [product(b.sizes)], [1]))
+    else:
+        filled = b.emit(PadOp(flat, [0], [more], _undefined(b.fake.dtype)))
+    return _from_memory(b, filled, b.sizes, order)
+
+
+def _undefined(dtype: torch.dtype) -> float | int | bool:
+    """What `torch.utils.deterministic.fill_uninitialized_memory` fills with."""
+    if dtype.is_floating_point:
+        return float("nan")
+    return True if dtype == torch.bool else torch.iinfo(dtype).max
 
 
 def _order_in_memory(b: Builder) -> tuple[int, ...]:
@@ -133,5 +159,7 @@ ROWS: dict[str, Row] = {
     "aten.as_strided.default": _or_whole_graph(_as_strided),
     "aten.as_strided_copy.default": _or_whole_graph(_as_strided),
     "aten.as_strided_scatter.default": _or_whole_graph(_as_strided_scatter),
+    "aten.resize.default": _or_whole_graph(_resize),
+    "aten.resize_as.default": _or_whole_graph(_resize),
 }
 ON_CARRIERS: dict[str, Row] = dict.fromkeys(ROWS, _carried)

@@ -66,7 +66,7 @@ def report_strides(graph: Graph, gm: GraphModule, orders: Mapping[int, Order]) -
     assert not context.output_strides
     outputs = gm.graph.output_node().args[0]
     assert isinstance(outputs, Sequence)
-    strides: list[Strides | None] = list(graph.output_strides)
+    strides: list[Strides | None] = list(graph.output_strides[: len(outputs)])
     for i, order in orders.items():
         fake = _fake(outputs[i])
         assert fake is not None

@@ -133,3 +133,31 @@ def test_bags_read_their_positions_in_order() -> None:
     torch._dynamo.reset()
     for got, want in zip(torch.compile(function, backend="mlir")(*given), function(*given), strict=True):
         torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("memory_format", [torch.contiguous_format, torch.channels_last], ids=str)
+@pytest.mark.parametrize("operand", ["more", "as-many", "fewer", "columns", "int", "bool"])
+def test_resized_memory(operand: str, memory_format: torch.memory_format) -> None:
+    """Elements in memory order; the rest is as eager mode fills it where it is deterministic."""
+    x = {
+        "more": COUNTS,
+        "as-many": COUNTS[:24].view(2, 3, 2, 2).contiguous(memory_format=torch.channels_last),
+        "fewer": COUNTS[:5],
+        "columns": COUNTS.view(6, 6)[:5].clone().t(),
+        "int": COUNTS[:5].int(),
+        "bool": COUNTS[:5] > 2,
+    }[operand]
+
+    def function(x: Tensor) -> Tensor:
+        return torch.ops.aten.resize(x, (2, 3, 2, 2), memory_format=memory_format)
+
+    torch._dynamo.reset()
+    torch.use_deterministic_algorithms(True)
+    try:
+        expected = function(x)
+    finally:
+        torch.use_deterministic_algorithms(False)
+    compiled = torch.compile(function, backend="mlir", options={"fallback": False})
+    got = compiled(x)
+    assert got.stride() == expected.stride()
+    torch.testing.assert_close(got, expected, equal_nan=True)
