@@ -18,7 +18,14 @@ from .builder import Builder, Row, element_of, integer, integers
 from .float8 import decoded, encoded, kind_of
 
 
+def _check_alike(*operands: SSAValue | None) -> None:
+    """ATen refuses products of several dtypes, which tracing lets pass: it shall say so."""
+    if len({element_of(value) for value in operands if value is not None}) > 1:
+        raise Unsupported("its operands are of several dtypes")
+
+
 def _matmul(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
+    _check_alike(x, y)
     if element_of(x) == i1:
         raise Unsupported("a matrix product of torch.bool")
     return b.emit(MatmulOp(x, y))
@@ -49,6 +56,7 @@ def _scaled(b: Builder, value: SSAValue, factor: Any) -> SSAValue:
 def _added_matmul(
     b: Builder, bias: SSAValue, x: SSAValue, y: SSAValue, *, beta: Any = 1, alpha: Any = 1
 ) -> SSAValue:
+    _check_alike(bias, x, y)
     sizes = b.sizes
     row = sizes_of(bias)
     if beta == 1 and alpha == 1 and row == sizes[-1:]:
@@ -115,6 +123,7 @@ def _scaled_matmul_by_recipes(
 
 def _vector_product(b: Builder, x: SSAValue, y: SSAValue) -> SSAValue:
     """Matrix by vector, and vector by vector."""
+    _check_alike(x, y)
     (count,) = sizes_of(y)
     rows = sizes_of(x)[:-1]
     matrix = b.reshape(x, (*rows, count) if rows else (1, count))
@@ -133,6 +142,7 @@ def _convolution(
     output_padding: Sequence[Any],
     groups: int,
 ) -> SSAValue:
+    _check_alike(x, weight, bias)
     if not is_float(element_of(x)):
         raise Unsupported("an integer convolution")
     if len(sizes_of(x)) != len(sizes_of(weight)):

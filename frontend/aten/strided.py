@@ -38,6 +38,7 @@ def _as_strided_scatter(
 ) -> SSAValue:
     """`x` with `source` at the elements that `as_strided` reads."""
     order, offset = _order_in_memory(b), _first(b, storage_offset)
+    source = b.cast(source, b.element)
     flat, sizes, strides = _in_memory(b, x, order), sizes_of(source), _steps(stride)
     turned = _covering(b, sizes, strides, flat, offset)
     if turned is not None:

@@ -276,3 +276,22 @@ def test_an_op_that_does_not_cover_these_arguments() -> None:
     function, args, _ = FALLEN_BACK["long sort"]
     found = tilewright.explain(function, *args)
     assert {f.code for g in found.graphs for f in g.fallbacks} == {"TW1102"}
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("which", ["mm", "linear", "bias"])
+@pytest.mark.filterwarnings("ignore:TW1")
+def test_products_of_several_dtypes_are_refused_as_in_eager_mode(which: str, target: str) -> None:
+    """Tracing lets them pass."""
+    x, w, bias = torch.randn(2, 3), torch.randn(4, 3), torch.randn(4)
+    given: dict[str, Callable[[], Tensor]] = {
+        "mm": lambda: torch.mm(x, w.t().long()),
+        "linear": lambda: torch.nn.functional.linear(x.double(), w),
+        "bias": lambda: torch.nn.functional.linear(x, w, bias.double()),
+    }
+    torch._dynamo.reset()
+    with pytest.raises(RuntimeError) as eager:
+        given[which]()
+    with pytest.raises(RuntimeError) as ours:
+        torch.compile(given[which], backend="mlir", options={"target": target})()
+    assert str(eager.value) in str(ours.value)

@@ -57,6 +57,17 @@ def test_operand_made_here_needs_no_aten() -> None:
     torch.testing.assert_close(compiled(COUNTS.view(6, 6) / 9), function(COUNTS.view(6, 6) / 9))
 
 
+@pytest.mark.parametrize("dtype", [torch.int64, torch.float64, torch.bfloat16], ids=str)
+def test_what_is_scattered_takes_the_dtype_of_the_memory(dtype: torch.dtype) -> None:
+    def function(x: Tensor, source: Tensor) -> Tensor:
+        return torch.as_strided_scatter(x.exp(), source, (2, 2), (6, 2), 3)
+
+    x, source = COUNTS.view(6, 6) / 9, torch.tensor([[1, 2], [3, 4]]).to(dtype)
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="mlir", options={"fallback": False})
+    torch.testing.assert_close(compiled(x, source), function(x, source))
+
+
 def swapped(x: Tensor) -> Tensor:
     """All of the memory, in another order of dimensions."""
     n, m = x.shape
