@@ -50,6 +50,13 @@ def size_expression(value: torch.SymInt | torch.SymBool) -> Any:
     return value.node.expr  # pyright: ignore
 
 
+def is_negative(value: torch.SymInt) -> bool | None:
+    """Whether an integer is below zero in this compile: guarded where it can be; None where data decide."""
+    if is_ragged(value) or shape_environment(value).bound_sympy(size_expression(value)).lower >= 0:
+        return False
+    return guarded_truth(cast("torch.SymBool", value < 0))
+
+
 def traced_size(value: torch.SymInt) -> int | None:
     """What a symbolic size was when the graph was traced; None for what depends on data."""
     node: Any = value.node

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import f16, f32, i1, i32
+from xdsl.dialects.builtin import bf16, f16, f32, i1, i32
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import ONE, format_exprs, product
@@ -61,7 +61,7 @@ def _added_matmul(
     row = sizes_of(bias)
     if beta == 1 and alpha == 1 and row == sizes[-1:]:
         return b.emit(MatmulOp(x, y, bias))
-    if alpha != 1 and b.element == f16:  # the product may be beyond f16, and is not where it is scaled
+    if b.element in (f16, bf16):  # all of it is computed in f32, and rounded once
         bias, x, y = (b.cast(value, f32) for value in (bias, x, y))
     product = _scaled(b, _matmul(b, x, y), alpha)
     if beta != 0:

@@ -26,7 +26,7 @@ from ..aten.builder import Builder
 from ..errors import UnsupportedInput
 from ..torch_internals import is_operator, is_ragged, real_tensors, schema_of, size_expression
 from .dtypes import CARRIERS, ELEMENTS, encode
-from .graph import Argument, Constant, Input, SizeOf
+from .graph import Argument, Constant, Input, Negated, SizeOf
 from .ragged import check_ragged
 from .strides import argument_layout
 from .symbols import Symbols
@@ -87,7 +87,9 @@ def import_arguments(
             if i in defined and is_ragged(fake):
                 arguments.ragged.update((var, i) for var in defined[i].variables())
             elif i in defined:
-                arguments.add_symbol(defined[i], Argument(i))
+                (var,) = defined[i].variables()
+                source = Negated(i) if var in symbols.negated else Argument(i)
+                arguments.add_symbol(defined[i], source)
             arguments.values[node] = symbols.expr(fake)
         elif fake is None or isinstance(fake, bool | int | float | str | torch.SymBool):
             arguments.values[node] = fake

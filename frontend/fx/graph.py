@@ -22,6 +22,13 @@ class Argument:
 
 
 @dataclass(frozen=True)
+class Negated:
+    """Argument `index` of the call, an integer below zero, with its sign turned."""
+
+    index: int
+
+
+@dataclass(frozen=True)
 class SizeOf:
     """A size of a tensor argument that no argument of the call holds by itself."""
 
@@ -36,7 +43,7 @@ class Constant:
     tensor: torch.Tensor
 
 
-Input = Argument | SizeOf | Constant
+Input = Argument | Negated | SizeOf | Constant
 
 
 @dataclass(frozen=True)

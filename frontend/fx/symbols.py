@@ -16,7 +16,7 @@ from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, Var, as_expr
 
 from ..errors import UnsupportedSize
-from ..torch_internals import shape_environment, size_expression, traced_size
+from ..torch_internals import is_negative, shape_environment, size_expression, traced_size
 
 Size = int | torch.SymInt
 
@@ -32,18 +32,26 @@ class Symbols:
         self._count = 0
         self.traced: dict[Var, int] = {}
         """What each symbol was when the graph was traced, but for those that depend on data."""
+        self.negated: set[Var] = set()
+        """Those of negative integers, with their sign turned: the IR takes no symbol to be below zero."""
 
     def define(self, value: torch.SymInt) -> Expr | None:
         """A new symbol for `value` (an input); None where it is known already."""
         node = self._node(value)
         if self._find(node) is not None:
             return None
+        negative = is_negative(value)
+        if negative is None:
+            raise UnsupportedSize(size=value, reason="it depends on data and may be negative")
         symbol = index_expr.sym(self._count)
+        (var,) = symbol.variables()
         self._count += 1
-        self._known[node] = symbol
+        self._known[node] = -symbol if negative else symbol
         self._products = None
+        if negative:
+            self.negated.add(var)
         if (size := traced_size(value)) is not None:
-            self.traced.update((var, size) for var in symbol.variables())
+            self.traced[var] = abs(size)
         return symbol
 
     def knows(self, value: Size) -> bool:
@@ -181,6 +189,7 @@ _RULES: Mapping[str, Callable[[Sequence[Expr]], Expr | None]] = {
     "CeilDiv": lambda parts: parts[0].ceildiv(parts[1]),
     "Mod": lambda parts: parts[0] % parts[1],
     "PythonMod": lambda parts: parts[0] % parts[1],
+    "Abs": lambda parts: index_expr.maximum(parts[0], -parts[0]),
     "Max": lambda parts: reduce(index_expr.maximum, parts),
     "Min": lambda parts: reduce(index_expr.minimum, parts),
 }

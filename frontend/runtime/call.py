@@ -18,6 +18,7 @@ from ..fx.graph import (
     Input,
     Literal,
     Multiple,
+    Negated,
     Output,
     Passed,
     Result,
@@ -90,6 +91,8 @@ def _input(source: Input, args: Sequence[Any]) -> Any:
             return value if dtype is None else encode(value)
         case Constant(tensor=tensor):
             return tensor
+        case Negated(index=index):
+            return -args[index]
         case _:
             return args[source.index].shape[source.dim]
 

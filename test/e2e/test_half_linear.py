@@ -107,3 +107,19 @@ def test_a_scaled_product_may_be_larger_than_f16_before() -> None:
     given = torch.randn(9, 17).half(), torch.full((9, 64), 40.0).half(), torch.full((64, 17), 40.0).half()
     for got, want in zip(torch.compile(function, backend="mlir")(*given), function(*given), strict=True):
         torch.testing.assert_close(got, want)
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16], ids=str)
+@pytest.mark.parametrize("batches", [(), (3,)], ids=["addmm", "baddbmm"])
+def test_scaled_products_are_rounded_once(batches: tuple[int, ...], dtype: torch.dtype, target: str) -> None:
+    """As libraries do: iterations that orthogonalise a matrix (Muon) had 4 times the error of eager mode."""
+    c, x, y = (torch.randn(*batches, *sizes).to(dtype) for sizes in ((30, 50), (30, 70), (70, 50)))
+
+    def function(c: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        return (torch.baddbmm if batches else torch.addmm)(c, x, y, beta=-4.7, alpha=2.1)
+
+    torch._dynamo.reset()
+    found = torch.compile(function, backend="mlir", options={"target": target, "fallback": False})(c, x, y)
+    wanted = (2.1 * (x.double() @ y.double()) - 4.7 * c.double()).to(dtype)
+    assert (found == wanted).double().mean() > 0.99
