@@ -58,9 +58,9 @@ def is_negative(value: torch.SymInt) -> bool | None:
 
 
 def traced_size(value: torch.SymInt) -> int | None:
-    """What a symbolic size was when the graph was traced; None for what depends on data."""
+    """What a symbolic size was when the graph was traced; None for what depends on data, or is ragged."""
     node: Any = value.node
-    return int(node.hint) if node.has_hint() else None
+    return int(node.hint) if node.has_hint() and not is_ragged(value) else None
 
 
 def shape_environment(value: torch.SymInt | torch.SymBool) -> Any:

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, SSAValue
 
-from tilewright.dialects.index_expr import Expr, Var
+from tilewright.dialects.index_expr import Var
 from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.types import tensor_type
@@ -26,10 +26,10 @@ from ..aten.builder import Builder
 from ..errors import UnsupportedInput
 from ..torch_internals import is_operator, is_ragged, real_tensors, schema_of, size_expression
 from .dtypes import CARRIERS, ELEMENTS, encode
-from .graph import Argument, Constant, Input, Negated, SizeOf
+from .graph import Argument, Constant, Input, Part, SizeOf
 from .ragged import check_ragged
 from .strides import argument_layout
-from .symbols import Symbols
+from .symbols import Symbol, Symbols
 
 INDEX = IndexType()
 UNIT = UnitAttr()
@@ -57,10 +57,9 @@ class Arguments:
         self.attrs.append(attrs)
         return value
 
-    def add_symbol(self, symbol: Expr, source: Input) -> SSAValue:
-        (var,) = symbol.variables()
-        self.symbols.append((var, len(self.inputs)))
-        return self.add(INDEX, source, {"tw.symbol": StringAttr(str(symbol))})
+    def add_symbol(self, symbol: Symbol, source: Input) -> SSAValue:
+        self.symbols.append((symbol.var, len(self.inputs)))
+        return self.add(INDEX, source, {"tw.symbol": StringAttr(str(symbol.var))})
 
 
 def import_arguments(
@@ -84,12 +83,11 @@ def import_arguments(
             _add_sizes(arguments, fake, i, symbols)
             arguments.values[node] = _add_tensor(arguments, fake, i, symbols, name, i in frozen)
         elif isinstance(fake, torch.SymInt):
-            if i in defined and is_ragged(fake):
-                arguments.ragged.update((var, i) for var in defined[i].variables())
-            elif i in defined:
-                (var,) = defined[i].variables()
-                source = Negated(i) if var in symbols.negated else Argument(i)
-                arguments.add_symbol(defined[i], source)
+            for symbol in defined.get(i, ()):
+                if is_ragged(fake):
+                    arguments.ragged[symbol.var] = i
+                else:
+                    arguments.add_symbol(symbol, Part(i, symbol.sign) if symbol.sign else Argument(i))
             arguments.values[node] = symbols.expr(fake)
         elif fake is None or isinstance(fake, bool | int | float | str | torch.SymBool):
             arguments.values[node] = fake
@@ -110,17 +108,14 @@ def _fake(node: Node, example_inputs: Sequence[Any], index: int) -> Any:
     return node.meta["val"]
 
 
-def _define_symbols(fakes: Sequence[Any], symbols: Symbols) -> dict[int, Expr]:
+def _define_symbols(fakes: Sequence[Any], symbols: Symbols) -> dict[int, Sequence[Symbol]]:
     """Symbols that are arguments themselves: plain ones first, then whole expressions."""
     sizes = [(i, fake) for i, fake in enumerate(fakes) if isinstance(fake, torch.SymInt)]
-    found: dict[int, Expr] = {}
+    found: dict[int, Sequence[Symbol]] = {}
     for plain in (True, False):
         for i, fake in sizes:
-            if (
-                bool(size_expression(fake).is_Symbol) is plain
-                and (symbol := symbols.define(fake)) is not None
-            ):
-                found[i] = symbol
+            if bool(size_expression(fake).is_Symbol) is plain and (made := symbols.define(fake)):
+                found[i] = made
     return found
 
 
@@ -128,8 +123,7 @@ def _add_sizes(arguments: Arguments, fake: torch.Tensor, index: int, symbols: Sy
     """Symbols that only a tensor's size shows become arguments of their own."""
     for dim, size in enumerate(fake.shape):
         if isinstance(size, torch.SymInt) and not symbols.knows(size):
-            symbol = symbols.define(size)
-            assert symbol is not None
+            (symbol,) = symbols.define(size)
             arguments.add_symbol(symbol, SizeOf(index, dim))
 
 

@@ -34,6 +34,7 @@ from ..errors import Unsupported
 from ..torch_internals import higher_order_name
 from .boundary import Arguments
 from .graph import Argument
+from .symbols import Symbol
 
 _CONDITION = tensor_type(i1, ())
 
@@ -214,7 +215,7 @@ class Caller:
             if operand in self.b.carried:
                 body.carried[argument] = fake
         for symbol in self.symbols:
-            body.arguments.add_symbol(symbol, Argument(len(body.arguments.inputs)))
+            body.arguments.add_symbol(Symbol(symbol, 0), Argument(len(body.arguments.inputs)))
         return body
 
     def _name(self, stem: str) -> str:

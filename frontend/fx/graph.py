@@ -22,10 +22,11 @@ class Argument:
 
 
 @dataclass(frozen=True)
-class Negated:
-    """Argument `index` of the call, an integer below zero, with its sign turned."""
+class Part:
+    """What argument `index` of the call, an integer, has above zero (`sign` 1) or below (-1, turned)."""
 
     index: int
+    sign: int
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Constant:
     tensor: torch.Tensor
 
 
-Input = Argument | Negated | SizeOf | Constant
+Input = Argument | Part | SizeOf | Constant
 
 
 @dataclass(frozen=True)

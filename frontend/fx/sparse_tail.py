@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import getitem
 from typing import Any, cast
 
 import torch
@@ -82,11 +83,15 @@ def cut_tail(gm: GraphModule) -> tuple[GraphModule, Tail | None]:
     front = _part(gm, (), ahead, [*kept, *given])
     tail = _part(gm, given, [*held, *behind], [outputs[i] for i in places])
     fallbacks = tuple(
-        Fallback("TW1104", callee_of(node.target), place_of(location_of(node)), _REASON)
+        Fallback("TW1104", _name_of(node.target), place_of(location_of(node)), _REASON)
         for node in behind
-        if is_operator(node.target)
+        if node.target is not getitem
     )
     return front, Tail(tail, places, len(outputs), fallbacks)
+
+
+def _name_of(target: Any) -> str:
+    return callee_of(target) if is_operator(target) else str(target)
 
 
 def _is_sparse(node: Node) -> bool:

@@ -7,6 +7,7 @@ whatever names Dynamo's shape environment used.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
@@ -21,6 +22,20 @@ from ..torch_internals import is_negative, shape_environment, size_expression, t
 Size = int | torch.SymInt
 
 
+@dataclass(frozen=True)
+class Symbol:
+    """A symbol of the IR, which takes none to be below zero."""
+
+    expr: Expr
+    sign: int
+    """0: it is an integer as it is; 1, -1: what is above zero of one, or below with its sign turned."""
+
+    @property
+    def var(self) -> Var:
+        (var,) = self.expr.variables()
+        return var
+
+
 class Symbols:
     """The symbols of one graph: sympy expression -> index expression."""
 
@@ -32,27 +47,21 @@ class Symbols:
         self._count = 0
         self.traced: dict[Var, int] = {}
         """What each symbol was when the graph was traced, but for those that depend on data."""
-        self.negated: set[Var] = set()
-        """Those of negative integers, with their sign turned: the IR takes no symbol to be below zero."""
 
-    def define(self, value: torch.SymInt) -> Expr | None:
-        """A new symbol for `value` (an input); None where it is known already."""
+    def define(self, value: torch.SymInt) -> Sequence[Symbol]:
+        """What `value` (an input) is made of; nothing where it is known already."""
         node = self._node(value)
         if self._find(node) is not None:
-            return None
+            return ()
         negative = is_negative(value)
-        if negative is None:
-            raise UnsupportedSize(size=value, reason="it depends on data and may be negative")
-        symbol = index_expr.sym(self._count)
-        (var,) = symbol.variables()
-        self._count += 1
-        self._known[node] = -symbol if negative else symbol
+        signs = (1, -1) if negative is None else (-1,) if negative else (0,)
+        found = [Symbol(index_expr.sym(self._count + i), sign) for i, sign in enumerate(signs)]
+        self._count += len(found)
+        self._known[node] = reduce(lambda a, b: a + b, [-s.expr if s.sign < 0 else s.expr for s in found])
         self._products = None
-        if negative:
-            self.negated.add(var)
         if (size := traced_size(value)) is not None:
-            self.traced[var] = abs(size)
-        return symbol
+            self.traced[found[0].var] = abs(size)
+        return found
 
     def knows(self, value: Size) -> bool:
         return not isinstance(value, torch.SymInt) or self._find(self._node(value)) is not None

@@ -24,7 +24,7 @@ from tilewright.passes.manager import PassRun
 from tilewright.passes.rewrite import Remark, remarks_to
 
 from ..environment import Environment
-from ..fx.graph import Argument, Graph, Negated, SizeOf
+from ..fx.graph import Argument, Graph, Part, SizeOf
 from ..options import Options
 from ..runtime.call import Boxed
 from ..runtime.native_code import NativeCode
@@ -134,8 +134,8 @@ def _symbol(graph: Graph, number: int, args: Sequence[Any]) -> int:
     match graph.inputs[number]:
         case Argument(index=index):
             return int(args[index])
-        case Negated(index=index):
-            return -int(args[index])
+        case Part(index=index, sign=sign):
+            return max(sign * int(args[index]), 0)
         case SizeOf(index=index, dim=dim):
             return int(args[index].shape[dim])
         case _:

@@ -18,8 +18,8 @@ from ..fx.graph import (
     Input,
     Literal,
     Multiple,
-    Negated,
     Output,
+    Part,
     Passed,
     Result,
     Size,
@@ -91,8 +91,8 @@ def _input(source: Input, args: Sequence[Any]) -> Any:
             return value if dtype is None else encode(value)
         case Constant(tensor=tensor):
             return tensor
-        case Negated(index=index):
-            return -args[index]
+        case Part(index=index, sign=sign):
+            return max(sign * args[index], 0)
         case _:
             return args[source.index].shape[source.dim]
 

@@ -13,9 +13,11 @@ from torch._dynamo.testing import CompileCounterWithBackend
 TARGETS = pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
 
 
-def compiled(function: Callable[..., Tensor], target: str) -> Callable[..., Tensor]:
+def compiled(
+    function: Callable[..., Tensor], target: str, *, fallback: bool = False
+) -> Callable[..., Tensor]:
     torch._dynamo.reset()
-    options = {"target": target, "fallback": False}
+    options = {"target": target, "fallback": fallback}
     return torch.compile(function, backend="mlir", dynamic=True, options=options)
 
 
@@ -78,3 +80,24 @@ def test_a_backward_graph_is_given_one(target: str) -> None:
         (found,) = torch.autograd.grad(run(x, k), x)
         (wanted,) = torch.autograd.grad(function(x, k), x)
         torch.testing.assert_close(found, wanted)
+
+
+@TARGETS
+@pytest.mark.filterwarnings("ignore:TW1")
+def test_a_number_that_data_decide(target: str) -> None:
+    """The forward graph, which reads it, is ATen's. No guard can hold its sign for the backward graph."""
+
+    def function(x: Tensor, number: Tensor) -> Tensor:
+        n = int(number.item())
+        return (x.exp() * n).sin() + max(n, 0)
+
+    with torch._dynamo.config.patch(capture_scalar_outputs=True):
+        run = compiled(function, target, fallback=True)
+        for n in (3, -4, 0):
+            x = torch.randn(6, requires_grad=True)
+            found, wanted = run(x, torch.tensor(n)), function(x, torch.tensor(n))
+            torch.testing.assert_close(found, wanted)
+            weights = torch.randn(6)
+            (mine,) = torch.autograd.grad(found, x, weights)
+            (theirs,) = torch.autograd.grad(wanted, x, weights)
+            torch.testing.assert_close(mine, theirs)
