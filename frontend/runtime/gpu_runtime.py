@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.ir_access import ops_of
@@ -189,8 +190,9 @@ def build_gpu(graph: Graph, request: Request) -> Building:
 
 def _choose_given(lowered: Lowered, request: Request, driver: Driver, device: int) -> None:
     """Decide about users' kernels that have several configurations: `triton.autotune` asks for a clock."""
-    module = lowered.graph.module
-    if all(op.candidates is None for op in module.walk() if isinstance(op, TritonLaunchOp)):
+    functions = [op for op in lowered.graph.module.ops if isinstance(op, FuncOp)]  # not those of kernels
+    launches = [op for function in functions for op in function.walk() if isinstance(op, TritonLaunchOp)]
+    if all(op.candidates is None for op in launches):
         return
     from tilewright.targets.gpu_triton.given_tuning import choose_given
 
