@@ -149,6 +149,7 @@ _GPU: tuple[str, ...] = (
 PIPELINES: Mapping[str, tuple[str, ...]] = {
     "cpu": (
         *(_TENSOR_CPU.get(name, name) for name in TENSOR),
+        "call-scaled-products",
         *FREEZE,
         *(_KERNELS_CPU.get(name, name) for name in KERNELS[:_FUSED]),
         "drop-checks",

@@ -9,12 +9,12 @@ from .expr import ONE, ZERO, Expr, Var
 
 
 def row_major_strides(sizes: Sequence[Expr]) -> tuple[Expr, ...]:
-    """Strides in elements of a row-major array of `sizes`."""
+    """Strides in elements of a row-major array of `sizes`; as in torch, one of 0 counts as 1."""
     strides: list[Expr] = []
     step = ONE
     for size in reversed(sizes):
         strides.append(step)
-        step = step * size
+        step = step * size if size.constant != 0 else step
     return tuple(reversed(strides))
 
 

@@ -29,7 +29,7 @@ from tilewright.dialects.types import element_type_of, sizes_of
 
 from ..memory.errors import NotBufferizable
 from ..memory.layouts import Layout, dense
-from ..memory.library_calls import FUNCTIONS, OUT_VARIANTS, Call
+from ..memory.library_calls import Call, Row, out_variant, returning
 from ..memory.stated import layout_of_result
 from ..memory.views import is_view, layout_behind, part_layout, view_layout
 from .boundary import Boundary
@@ -86,10 +86,10 @@ class Bufferizer:
             case TritonOp():
                 targets = [self._given_place(op, i, position) for i in range(len(op.outputs))]
                 launch_given(op, targets, self.plan, self.places)
-            case _ if type(op) in OUT_VARIANTS:
-                self._extern(op)
-            case _ if type(op) in FUNCTIONS:
-                self._call(op)
+            case _ if (row := out_variant(op)) is not None:
+                self._extern(op, row)
+            case _ if (row := returning(op)) is not None:
+                self._call(op, row)
             case _:
                 raise NotBufferizable(
                     op,
@@ -197,9 +197,8 @@ class Bufferizer:
 
     # ATen
 
-    def _extern(self, op: Operation) -> None:
+    def _extern(self, op: Operation, row: Row) -> None:
         """Run an out-variant; what no strides can express for it is copied, as little as possible."""
-        row = OUT_VARIANTS[type(op)]
         target = self.destination(op.results[0])
         places = {v: self.places[v] for v in op.operands}
         call: Call | None = None
@@ -228,14 +227,14 @@ class Bufferizer:
         self.plan.copy(out, target)
         self.places[op.results[0]] = target
 
-    def _call(self, op: Operation) -> None:
+    def _call(self, op: Operation, row: Row) -> None:
         self._check_call(op)
         results = [layout_of_result(op, i) for i in range(len(op.results))]
         places = {v: self.places[v] for v in op.operands}
         call: Call | None = None
         for copied in _subsets(op.operands):
             layouts = {v: dense(p.layout.sizes) if v in copied else p.layout for v, p in places.items()}
-            call = FUNCTIONS[type(op)](op, layouts.__getitem__, results)
+            call = row(op, layouts.__getitem__, results)
             if call is not None:
                 places.update({v: self.plan.copied(places[v]) for v in copied})
                 break

@@ -16,7 +16,7 @@ from tilewright.dialects.types import element_type_of, scalar_type, sizes_of
 
 from ..kernels.body import merge_equal_inputs, reduced_axes, store_to
 from ..kernels.kernel_builder import KernelBuilder
-from ..memory.library_calls import OUT_VARIANTS
+from ..memory.library_calls import out_variant
 from ..memory.views import behind, keeps_elements, readers
 from ..rewrite import skip
 
@@ -69,7 +69,7 @@ def _lands_in_place(value: SSAValue, *, stored: bool, only: bool) -> bool:
     root, views = behind(value, keeps_elements)
     owner, alone = root.owner, all(v.has_one_use() for v in (root, *(view.results[0] for view in views)))
     if not isinstance(owner, KernelOp):
-        return alone and type(owner) in OUT_VARIANTS
+        return alone and isinstance(owner, Operation) and out_variant(owner) is not None
     if _reduces(owner):
         return alone or stored
     if alone:

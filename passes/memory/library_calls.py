@@ -1,8 +1,7 @@
 """tw op -> ATen: a row per op that no kernel computes.
 
-A row of `OUT_VARIANTS` or `FUNCTIONS` turns an op into a `Call`: the callee, the tensors
-it takes and the rest of its arguments. The former writes into memory of ours, the latter
-returns a tensor of ATen's.
+A row turns an op into a `Call`: the callee, the tensors it takes and the rest of its arguments.
+That of an `out_variant` writes into memory of ours, one of `returning` returns a tensor of ATen's.
 """
 
 from __future__ import annotations
@@ -312,14 +311,25 @@ _IN_ORDER: Mapping[str, slice] = {
 """Which operands ATen's kernels read as contiguous memory without a check."""
 
 
-OUT_VARIANTS: Mapping[type[Operation], Row] = {
+_ADDED_PRODUCTS = ("aten::addmm", "aten::baddbmm")
+"""Those of several dtypes fail as in eager mode, where their out variants do not."""
+
+
+def _added_product(op: AtenOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
+    """Factors are 1 where they are left out."""
+    ins = tuple((v, layout_of(v)) for v in op.inputs)
+    args = (*op.args.data, integer(1), integer(1))[:5]
+    return Call(f"{op.callee.data}.out", ins, (*args, arg(len(ins))), tuple(results))
+
+
+_OUT_VARIANTS: Mapping[type[Operation], Row] = {
     GatherAlongOp: _gather_along,
     MatmulOp: _matmul,
     RngSeedOp: _rng_seed,
     ScatterAlongOp: _scatter_along,
 }
 
-FUNCTIONS: Mapping[type[Operation], Row] = {
+_FUNCTIONS: Mapping[type[Operation], Row] = {
     AtenOp: _aten,
     AttentionBackwardOp: _attention_backward,
     AttentionOp: _attention,
@@ -330,6 +340,19 @@ FUNCTIONS: Mapping[type[Operation], Row] = {
 }
 
 
+def out_variant(op: Operation) -> Row | None:
+    """The row of an op that writes into memory of ours."""
+    if isinstance(op, AtenOp):
+        added = op.callee.data in _ADDED_PRODUCTS
+        return _added_product if added and len(set(map(element_type_of, op.inputs))) == 1 else None
+    return _OUT_VARIANTS.get(type(op))
+
+
+def returning(op: Operation) -> Row | None:
+    """The row of an op that returns a tensor of ATen's."""
+    return None if out_variant(op) is not None else _FUNCTIONS.get(type(op))
+
+
 def is_call(op: Operation) -> bool:
     """True where what `op` calls allocates its results."""
-    return type(op) in FUNCTIONS or isinstance(op, ControlOp)
+    return returning(op) is not None or isinstance(op, ControlOp)

@@ -245,6 +245,19 @@ def test_empty_operands() -> None:
     check_all(ELEMENTWISE | views, torch.empty(0, 5), torch.empty(0, 5))
 
 
+@pytest.mark.parametrize("shape", [(3, 0, 4), (0,), (2, 3, 0), (2, 0, 0, 3)], ids=str)
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+def test_strides_of_empty_results(shape: tuple[int, ...], target: str) -> None:
+    """A size of 0 counts as 1 in them."""
+
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        return x.exp(), torch.cat([x, x], 0), x.sum(0), x.new_ones(shape), x[None] + x
+
+    compiled = torch.compile(function, backend="mlir", options={"target": target})
+    for got, want in zip(compiled(torch.empty(shape)), function(torch.empty(shape)), strict=True):
+        assert (got.shape, got.stride()) == (want.shape, want.stride())
+
+
 def test_symbolic_sizes() -> None:
     check_all(ELEMENTWISE, *operands(torch.float32, 7), dynamic=True)
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 import torch
 from torch import Tensor, nn
 
-from benchmarks.numerics import check_model
+from benchmarks.numerics import check_model, judge
+from tilewright.targets.cpu_openmp.isa import machine_isa
 
 SHAPES = [(1, 96, 96), (7, 33, 48), (64, 64, 16), (5, 1, 32), (0, 8, 16), (3, 24, 17)]
 
@@ -123,3 +127,20 @@ def test_scaled_products_are_rounded_once(batches: tuple[int, ...], dtype: torch
     found = torch.compile(function, backend="mlir", options={"target": target, "fallback": False})(c, x, y)
     wanted = (2.1 * (x.double() @ y.double()) - 4.7 * c.double()).to(dtype)
     assert (found == wanted).double().mean() > 0.99
+
+
+def test_a_scaled_product_of_bf16_is_the_library_s(tmp_path: Path) -> None:
+    """It writes into planned memory: `aten::addmm.out`, also for a row that is repeated; sizes change."""
+    if not machine_isa(os.environ).bf16_dot:
+        pytest.skip("this CPU multiplies no pairs of bf16")
+
+    def function(c: Tensor, x: Tensor, y: Tensor) -> Tensor:
+        return torch.addmm(c, x, y, beta=-4.7) + torch.addmm(c[:1], x.relu(), y.sin(), alpha=2.1)
+
+    options = {"target": "cpu_openmp", "fallback": False, "dump": str(tmp_path)}
+    compiled = torch.compile(function, backend="mlir", options=options, dynamic=True)
+    for n, k, m in ((30, 70, 50), (2, 3, 4)):
+        given = [torch.randn(size).to(torch.bfloat16) for size in ((n, m), (n, k), (k, m))]
+        assert judge(compiled(*given), function(*given), function(*(value.double() for value in given)))
+    (planned,) = tmp_path.glob("*/*-plan-memory.mlir")
+    assert planned.read_text().count('"aten::addmm.out"') == 2

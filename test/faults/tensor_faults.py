@@ -336,4 +336,18 @@ FAULTS = (
         "if self.transposed and not self.has_rows:",
         "patches that a transposed convolution makes apart are taken to lie beside each other",
     ),
+    Fault(
+        "scaled-product-factors",
+        _T + "call_scaled_products.py",
+        "factors = (FloatAttr(addend.factor, f64), FloatAttr(alpha, f64))",
+        "factors = (FloatAttr(alpha, f64), FloatAttr(addend.factor, f64))",
+        "the library scales the addend by the factor of the product, and the other way round",
+    ),
+    Fault(
+        "scaled-product-dtypes",
+        "passes/memory/library_calls.py",
+        "return _added_product if added and len(set(map(element_type_of, op.inputs))) == 1 else None",
+        "return _added_product if added else None",
+        "a product with an addend of another dtype, which eager mode refuses, has a result",
+    ),
 )
