@@ -8,10 +8,10 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.tw.creation import ConstantOp
+from tilewright.dialects.tw.creation import ConstantOp, IotaOp
 
 from ..driver import Rules, apply_rules
-from .fold_constants import fold_constants, no_elements, splat_constant
+from .fold_constants import fold_constants, no_elements, one_position, splat_constant
 from .fold_elementwise import ELEMENTWISE_RULES
 from .fold_reductions import REDUCTION_RULES
 from .fold_views import VIEW_RULES
@@ -42,4 +42,5 @@ class CanonicalizePass(ModulePass):
         apply_rules(op, RULES, self.name, fallback=(no_elements, fold_constants))
 
 
-RULES: Rules = {**ELEMENTWISE_RULES, **VIEW_RULES, **REDUCTION_RULES, ConstantOp: (splat_constant,)}
+_LITERAL_RULES: Rules = {ConstantOp: (splat_constant,), IotaOp: (one_position,)}
+RULES: Rules = {**ELEMENTWISE_RULES, **VIEW_RULES, **REDUCTION_RULES, **_LITERAL_RULES}

@@ -392,4 +392,11 @@ FAULTS = (
         "case int() if not (annotated or parameter.do_not_specialize):",
         "numbers that a user's kernel is given are all 1",
     ),
+    Fault(
+        "plans-drawn-again",
+        "frontend/joint/counted_positions.py",
+        "return Tag.nondeterministic_seeded not in target.tags",
+        "return True",
+        "positions that are drawn are drawn again, others, for the backward pass",
+    ),
 )

@@ -192,9 +192,23 @@ FAULTS = (
     Fault(
         "fold-of-expression",
         _T + "fold_constants.py",
-        "if count is None or count > MAX_ELEMENTS:",
-        "if count is not None and count > MAX_ELEMENTS:",
+        "if any(count is None or count > MAX_ELEMENTS for count in counts):",
+        "if any(count is not None and count > MAX_ELEMENTS for count in counts):",
         "a constant of symbolic shape is folded as if its size were known",
+    ),
+    Fault(
+        "fold-of-floats",
+        _T + "fold_constants.py",
+        "return isinstance(op, _EXACT) and not any(is_float(element_of(result)) for result in op.results)",
+        "return isinstance(op, _EXACT)",
+        "sums of literals are added up in another order, and in another precision, than kernels add them",
+    ),
+    Fault(
+        "fold-one-position",
+        _T + "fold_constants.py",
+        "value = start if start.constant is None else start.constant",
+        "value = 0",
+        "what counts along one element begins with 0",
     ),
     Fault(
         "reshape-moves-too-much",

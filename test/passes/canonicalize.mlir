@@ -304,7 +304,7 @@ func.func @keeps_a_cast_of_integers_that_rounds(%x: tensor<4xi64>) -> tensor<4xi
 
 // CHECK-LABEL: @nothing_can_fail_on_no_elements
 // CHECK-NEXT:  %[[R:.*]] = tw.full 0 : i64 -> tensor<0xi64>
-// CHECK-NEXT:  %[[S:.*]] = tw.sum %[[R]] over [0]
+// CHECK-NEXT:  %[[S:.*]] = tw.full 0 : i64 -> tensor<i64>
 // CHECK-NEXT:  return %[[R]], %[[S]]
 func.func @nothing_can_fail_on_no_elements(%x: tensor<0xi64>, %y: tensor<i64>) -> (tensor<0xi64>, tensor<i64>) {
   %z = tw.broadcast %y dims [] : tensor<i64> -> tensor<0xi64>
@@ -369,4 +369,52 @@ func.func @keeps_casts_that_lose_digits_or_signs(%x: tensor<4xf64>, %y: tensor<4
   %2 = tw.cast %y : tensor<4xui8> -> tensor<4xi8>
   %3 = tw.cast %2 : tensor<4xi8> -> tensor<4xf32>
   func.return %1, %3 : tensor<4xf64>, tensor<4xf32>
+}
+
+// -----
+
+// The plan of blocks that attention without a mask has: which blocks of rows see the only block of keys.
+// CHECK-LABEL: @literals_that_are_scattered_sorted_and_counted
+// CHECK-NEXT:  %[[C:.*]] = tw.full 1 : i32 -> tensor<1xi32>
+// CHECK-NEXT:  %[[S:.*]] = tw.constant dense<[5, 4, 0, 0]> : tensor<4xi64>
+// CHECK-NEXT:  %[[I:.*]] = tw.constant dense<[2, 3, 0, 1]> : tensor<4xi64>
+// CHECK-NEXT:  return %[[C]], %[[S]], %[[I]]
+func.func @literals_that_are_scattered_sorted_and_counted() -> (tensor<1xi32>, tensor<4xi64>, tensor<4xi64>) {
+  %one = tw.iota dim 0 start "1" step "7" -> tensor<1xi32>
+  %t = tw.full 0 : i64 -> tensor<4xi64>
+  %v = tw.constant dense<[4, 5]> : tensor<2xi64>
+  %i = tw.constant dense<[-1, 2]> : tensor<2xi64>
+  %s = tw.scatter %v into %t[%i] dims [0] at 0 : (tensor<4xi64>, tensor<2xi64>, tensor<2xi64>) -> tensor<4xi64>
+  %q, %p = tw.sort %s dim 0 descending : tensor<4xi64> -> tensor<4xi64>, tensor<4xi64>
+  func.return %one, %q, %p : tensor<1xi32>, tensor<4xi64>, tensor<4xi64>
+}
+
+// -----
+
+// CHECK-LABEL: @a_literal_size_that_is_a_symbol
+// CHECK-NEXT:  %[[C:.*]] = tw.full "s0*2" -> tensor<1xi64>
+// CHECK-NEXT:  return %[[C]]
+func.func @a_literal_size_that_is_a_symbol(%x: tensor<?xf32, #tw.shape<"s0">>) -> tensor<1xi64> {
+  %i = tw.iota dim 0 start "s0*2" step "1" -> tensor<1xi64>
+  func.return %i : tensor<1xi64>
+}
+
+// -----
+
+// Sums of floats depend on their order, a place outside is an error of each call, and floats are sorted by kernels.
+// REMARK: tw.gather at {{.*}}: it would fail at run time, and has to do so there
+// REMARK: tw.cumsum at {{.*}}: the constant would have more than 256 elements
+// CHECK-LABEL: @keeps_what_is_not_exact_or_fails_or_is_large
+// CHECK:  tw.sum
+// CHECK:  tw.gather
+// CHECK:  tw.cumsum
+func.func @keeps_what_is_not_exact_or_fails_or_is_large() -> (tensor<f32>, tensor<1xi64>, tensor<300xi64>) {
+  %f = tw.constant dense<[1.0, 2.0, 4.0]> : tensor<3xf32>
+  %a = tw.sum %f over [0] : tensor<3xf32> -> tensor<f32>
+  %t = tw.constant dense<[4, 5]> : tensor<2xi64>
+  %i = tw.full 2 : i64 -> tensor<1xi64>
+  %g = tw.gather %t[%i] dims [0] at 0 : (tensor<2xi64>, tensor<1xi64>) -> tensor<1xi64>
+  %n = tw.full 1 : i64 -> tensor<300xi64>
+  %c = tw.cumsum %n dim 0 : tensor<300xi64>
+  func.return %a, %g, %c : tensor<f32>, tensor<1xi64>, tensor<300xi64>
 }

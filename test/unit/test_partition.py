@@ -190,3 +190,32 @@ def test_what_a_library_multiplies_is_kept(dtype: torch.dtype, divided: bool) ->
     (output,) = forward.graph.find_nodes(op="output")
     sizes = {node.meta["val"].numel() for node in output.args[0][1:]}
     assert (192 * (10 if divided else 20) in sizes) == (dtype == torch.float32)
+
+
+def planned(make: Any) -> Any:
+    """Rows are looked up, and gradients added, where a plan says, which `make` makes of 16 numbers."""
+
+    def function(x: Tensor, g: Tensor, p: float) -> tuple[Tensor, Tensor]:
+        places = make(ATEN.arange(16, device=x.device))
+        rows = ATEN.embedding_dense_backward(ATEN.select(g, 0, 0)[0, :16], places, 16, -1, False)
+        return ATEN.embedding(ATEN.select(x, 0, 0)[0], places), rows
+
+    return function
+
+
+PLANS: dict[str, tuple[Any, bool]] = {
+    "sorted": (lambda i: ATEN.sort(ATEN.remainder(ATEN.mul(i, 7), 5))[1], False),
+    "scattered": (lambda i: ATEN.index_put(ATEN.zeros_like(i), [ATEN.flip(i, [0])], i), False),
+    "counted": (lambda i: ATEN.sub(ATEN.cumsum(ATEN.ones_like(i), 0), 1), False),
+    "of many": (lambda i: ATEN.sort(ATEN.expand(i, [64, 16]))[1][0], True),
+    "of floats": (lambda i: ATEN.sort(ATEN.sin(ATEN._to_copy(i, dtype=torch.float32)))[1], True),
+    "drawn": (lambda i: ATEN.randint_like(i, 16), True),
+}
+
+
+@pytest.mark.parametrize("name", PLANS)
+def test_plans_of_few_integers_are_made_in_each_pass(name: str) -> None:
+    """They are literals there; what is drawn would be another one."""
+    make, stays = PLANS[name]
+    forward, _ = parts(planned(make), 0.0)
+    assert (torch.int64 in kept(forward)) == stays
