@@ -19,7 +19,7 @@ from tilewright.dialects.tk.domain import axes_of, axes_of_exprs, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_float, sizes_of
 
-from ..kernels.body import reduced_axes, set_exprs, solve_axes, store_to
+from ..kernels.body import reduced_axes, set_exprs, solve_axes, store_to, used_indices
 from ..kernels.scalar_builder import ScalarBuilder, constant_op
 
 
@@ -173,14 +173,6 @@ def _replace_index(consumer: KernelOp, copy: IndexOp, position: Expr, load: Load
     return made[-1]
 
 
-def _used(dynamic: list[SSAValue], exprs: list[Expr]) -> tuple[list[SSAValue], list[Expr]]:
-    """Without gather indices that no subscript mentions: the load would vary with them for nothing."""
-    kept = [k for k in range(len(dynamic)) if any(e.uses(Var("i", k)) for e in exprs)]
-    return [dynamic[k] for k in kept], [
-        e.substitute({Var("i", k): gathered(n) for n, k in enumerate(kept)}) for e in exprs
-    ]
-
-
 def _replace_load(consumer: KernelOp, copy: LoadOp, moved: list[Expr], load: LoadOp) -> LoadOp:
     """A load with the gather indices and the mask of the load that it serves."""
     block = consumer.body.block
@@ -194,7 +186,7 @@ def _replace_load(consumer: KernelOp, copy: LoadOp, moved: list[Expr], load: Loa
         zero = constant_op(0, copy.result.type)
         extra.append(zero)
         mask, other = load.mask, zero.results[0]
-    dynamic, moved = _used([*copy.dynamic, *load.dynamic], moved)
+    dynamic, moved = used_indices([*copy.dynamic, *load.dynamic], moved)
     new = LoadOp.make(copy.buffer, moved, dynamic, mask, other)
     for op in (*extra, new):
         op.location = copy.location

@@ -10,12 +10,22 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.dialects.index_expr import ZERO, Bounds, Call, Expr, Var, as_expr, dim, is_nonnegative
+from tilewright.dialects.index_expr import (
+    ZERO,
+    Bounds,
+    Call,
+    Expr,
+    Var,
+    as_expr,
+    dim,
+    gathered,
+    is_nonnegative,
+)
 from tilewright.dialects.ir_access import operands_of, ops_of, type_of
 from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.arith import ROUNDED
-from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr
+from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr, segments
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
@@ -35,7 +45,20 @@ def plain_axis(value: Expr) -> int | None:
 
 
 def set_exprs(op: Operation, exprs: Sequence[Expr]) -> None:
+    """Let `op` be at `exprs`; a load loses the gather indices that these do not mention."""
+    if type(op) is LoadOp and op.dynamic:
+        dynamic, exprs = used_indices(op.dynamic, exprs)
+        rest = op.operands[1 + len(op.dynamic) :]
+        op.properties["operandSegmentSizes"] = segments(1, len(dynamic), *((1, 1) if rest else (0, 0)))
+        op.operands = [op.buffer, *dynamic, *rest]
     op.properties["map"] = map_attr(exprs)
+
+
+def used_indices(dynamic: Sequence[SSAValue], exprs: Sequence[Expr]) -> tuple[list[SSAValue], list[Expr]]:
+    """Without gather indices that no subscript mentions: the load would vary with them for nothing."""
+    kept = [k for k in range(len(dynamic)) if any(e.uses(Var("i", k)) for e in exprs)]
+    renumbered = {Var("i", k): gathered(n) for n, k in enumerate(kept)}
+    return [dynamic[k] for k in kept], [e.substitute(renumbered) for e in exprs]
 
 
 def rewrite_exprs(ops: Iterable[Operation], rewrite: Callable[[Expr], Expr]) -> None:

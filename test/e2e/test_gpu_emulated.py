@@ -17,6 +17,7 @@ from torch import Tensor
 
 from benchmarks.models import BY_NAME, load
 from benchmarks.numerics import Widen, check_model, judge, run_float64
+from tilewright.targets.gpu_triton.emulator.errors import KernelCheckFailed
 
 OPTIONS = {"target": "gpu_emulated", "fallback": False}
 FLOATS = (torch.float32, torch.bfloat16, torch.float16)
@@ -207,6 +208,18 @@ def test_one_number_of_each_row() -> None:
     exactly(lambda v, at: torch.full((19, 301), 3.0).scatter(1, at, v) * 2, v, at)
     exactly(lambda v, at: torch.full((19, 301), 3.0).scatter_add(1, at, v) * 2, v, at)
     exactly(lambda v, at: torch.zeros(301, 19).scatter(0, at.t(), v.t()) * 2, v, at)
+
+
+def test_gathers_of_what_is_repeated() -> None:
+    """A row for all rows, a number for all: read without an index, which is checked all the same."""
+    x, row, at = floats(5, 3, 4), floats(4), torch.arange(15).reshape(5, 3) % 18 - 9
+
+    def function(x: Tensor, row: Tensor, at: Tensor) -> tuple[Tensor, Tensor]:
+        return row.expand(9, 4)[at] + x, x.sum().expand(9)[at[:, 0]] * 2
+
+    check(function, x, row, at)
+    with pytest.raises(KernelCheckFailed, match="index out of range"):
+        compiled(function)(x, row, at + 4)
 
 
 def test_products_of_what_is_checked() -> None:

@@ -420,4 +420,11 @@ FAULTS = (
         ":",
         "scores are stored as f32 where their maximum is taken of what is stored",
     ),
+    Fault(
+        "unused-indices",
+        "passes/kernels/body.py",
+        'kept = [k for k in range(len(dynamic)) if any(e.uses(Var("i", k)) for e in exprs)]',
+        "kept = list(range(len(dynamic)))",
+        "what is repeated along the dimension that is looked up is read once per index",
+    ),
 )

@@ -282,3 +282,16 @@ func.func @with_gaps(%x: tensor<4x6xf32> {tw.strides = "1, 5"}, %y: tensor<4x6xf
   %a = tw.add %x, %y : tensor<4x6xf32>
   func.return %a : tensor<4x6xf32>
 }
+
+// -----
+
+// What is repeated along the dimension that is looked up is read without the index, which is checked still.
+// CHECK-LABEL: @looks_nothing_up_in_what_is_repeated
+// CHECK-NEXT: tk.kernel [5, 4] ins({{.*}} : tensor<4xf32>, tensor<5xi64>)
+// CHECK: tk.assert
+// CHECK: tk.load %{{[0-9]+}}[d1] : tensor<4xf32> -> f32
+func.func @looks_nothing_up_in_what_is_repeated(%x: tensor<4xf32>, %i: tensor<5xi64>) -> tensor<5x4xf32> {
+  %b = tw.broadcast %x dims [1] : tensor<4xf32> -> tensor<9x4xf32>
+  %r = tw.gather %b[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<5xi64>) -> tensor<5x4xf32>
+  func.return %r : tensor<5x4xf32>
+}
