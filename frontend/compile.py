@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 import torch
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 
 from tilewright.dialects.diagnostics import CannotCompile
 from tilewright.targets.registry import known_devices, target, target_for
@@ -28,9 +28,18 @@ from .fx.devices import placement
 from .fx.embedding_bags import sum_bags
 from .fx.fx_import import import_fx
 from .fx.graph import Graph
-from .fx.kept_results import Order, chosen_orders, in_orders, report_strides, seen_by_caller
+from .fx.kept_results import (
+    Order,
+    chosen_orders,
+    in_orders,
+    report_strides,
+    seen_by_caller,
+    traced_orders,
+    traced_strides,
+)
 from .fx.locations import argument_name
-from .fx.sparse_tail import Tail, cut_tail
+from .fx.parts import Part, parts_of, run_parts
+from .fx.strides import Strides, lying_as
 from .fx.true_types import correct_types
 from .options import Options
 from .runtime.aten_runtime import run_by_aten, warn_once
@@ -113,22 +122,33 @@ def import_aten(
     record: Record | None = None,
 ) -> Compiling:
     """Import one ATen graph; what is returned runs the passes and the target's compiler, now or later."""
+    parts = parts_of(gm)
+    if len(parts) > 1:
+        return Compiling(_InParts(gm, example_inputs, request, names, parts, record))
+    return Compiling(_AtenGraph(gm, example_inputs, _begun(request, gm, record), names))
+
+
+def _begun(request: Request, gm: GraphModule, record: Record | None) -> Request:
     trace = Trace(request.kind)
     if record is not None:
         record.begin(trace, gm)
-    return Compiling(_AtenGraph(gm, example_inputs, replace(request, trace=trace), names))
+    return replace(request, trace=trace)
 
 
 class _AtenGraph:
-    """Implements `Steps`."""
+    """Implements `Steps`. `part` of a graph has results that only other parts see, and reports no strides."""
 
     def __init__(
-        self, gm: GraphModule, example_inputs: Sequence[Any], request: Request, names: Sequence[str]
+        self,
+        gm: GraphModule,
+        example_inputs: Sequence[Any],
+        request: Request,
+        names: Sequence[str],
+        part: Part | None = None,
     ) -> None:
-        self._gm, self._request = gm, request
-        front, self._tail = cut_tail(gm)
+        self._gm, self._request, self._part = gm, request, part
         self._import: Callable[[Request], tuple[Graph, str]] = lambda request: _imported(
-            front, example_inputs, request, names, self._tail
+            gm, example_inputs, request, names, part
         )
         self._lowered = False
         self._why: CannotCompile | None = None
@@ -146,9 +166,15 @@ class _AtenGraph:
         self._lowered = True
         has_work = self._graph.boundary.has_work
         built = build(self._target, self._graph, self._request) if has_work else no_work
-        self._orders = chosen_orders(self._graph)
-        report_strides(self._graph, self._gm, self._orders)
+        if self._part is None:
+            self._orders = chosen_orders(self._graph)
+            report_strides(self._graph.output_strides, self._gm, self._orders)
         return built
+
+    @property
+    def output_strides(self) -> Sequence[Strides | None]:
+        """Of the results; none where ATen runs the graph, whose results are as traced."""
+        return self._graph.output_strides if self._why is None else ()
 
     def compiled(self, run: Run) -> Compiled:
         boundary, code, reason = self._graph.boundary, self._request.trace.code, ""
@@ -156,10 +182,7 @@ class _AtenGraph:
             reason = f"target `{self._target}` compiles anew in every process"
         if self._graph.in_python:
             reason = f"`{self._graph.in_python}` is bound to Python functions of this process"
-        call = make_call(boundary, run)
-        if self._tail is not None:
-            call, reason = self._tail.behind(call), "torch makes its sparse tensors in Python"
-        return Compiled(call, boundary, code, reason)
+        return Compiled(make_call(boundary, run), boundary, code, reason)
 
     def rescue(self, error: Exception) -> Compiled:
         if isinstance(error, CannotCompile):
@@ -176,14 +199,59 @@ class _AtenGraph:
         raise error
 
 
+class _InParts:
+    """Implements `Steps` for a graph of which torch runs something, in the middle or at the end."""
+
+    def __init__(
+        self,
+        gm: GraphModule,
+        example_inputs: Sequence[Any],
+        request: Request,
+        names: Sequence[str],
+        parts: Sequence[Part],
+        record: Record | None,
+    ) -> None:
+        self._gm, self._parts = gm, parts
+        self._made: list[Compiling | Boxed] = []
+        self._strides = traced_strides(gm)
+        strides: dict[Node, Strides | None] = {}
+        for part in parts:
+            if not part.compiled:
+                self._made.append(in_orders(run_by_aten(part.module), traced_orders(part.module)))
+                continue
+            given = [lying_as(node.meta["val"], strides.get(node)) for node in part.given]
+            request_of_part = _begun(request, part.module, record)
+            one = _AtenGraph(part.module, [*example_inputs, *given], request_of_part, names, part)
+            self._made.append(Compiling(one))
+            if one.output_strides:
+                self._strides.update((i, one.output_strides[i]) for i in part.results)
+                made = one.output_strides[len(self._strides) :]
+                strides.update(zip(part.makes, made, strict=True))
+
+    def lower(self) -> Run:
+        for made in self._made:
+            if isinstance(made, Compiling):
+                made.begin()
+        report_strides(list(self._strides.values()), self._gm, {})
+        return no_work
+
+    def compiled(self, run: Run) -> Compiled:
+        calls = [made.finish().call if isinstance(made, Compiling) else made for made in self._made]
+        whole = run_parts(self._parts, calls, len(self._strides))
+        return Compiled(whole, None, None, "torch runs something between its parts")
+
+    def rescue(self, error: Exception) -> Compiled:
+        raise error
+
+
 def _imported(
     gm: GraphModule,
     example_inputs: Sequence[Any],
     request: Request,
     names: Sequence[str],
-    tail: Tail | None,
+    part: Part | None,
 ) -> tuple[Graph, str]:
-    """The graph in our IR, and the name of its target; `tail` is what follows it."""
+    """The graph, or a part of one, in our IR, and the name of its target."""
     options, trace = request.options, request.trace
     correct_types(gm)
     place = placement(gm)
@@ -200,11 +268,11 @@ def _imported(
             fallback=options.fallback,
             views={} if request.kind == "backward" else made_anew(),
             device=place.device,
-            seen=seen,
+            seen=seen if part is None else None,
             visible=0 if request.kind == "backward" else seen,
         )
-    if tail is not None:
-        graph = replace(graph, fallbacks=(*graph.fallbacks, *tail.refused_unless(options.fallback)))
+    if part is not None:
+        graph = replace(graph, fallbacks=(*graph.fallbacks, *part.refused_unless(options.fallback)))
     trace.graph = graph
     report(graph.fallbacks)
     return replace(graph, inputs=place.bring(graph.inputs), device=place.device), name

@@ -102,7 +102,7 @@ REASONS: Mapping[str, str] = {
     "TW1101": "The `tw` dialect has no op for this operator yet.",
     "TW1102": "The operator has an op, which does not cover these arguments.",
     "TW1103": "An operand or the result has a dtype without element type in the IR (complex, float8, ...).",
-    "TW1104": "An argument or a result is of a kind that the IR cannot hold.",
+    "TW1104": "An argument or a result is of a kind that the IR cannot hold, or data decide how large it is.",
     "TW1105": "The call takes graphs or Python functions (cond, while_loop, ...), or is no operator.",
 }
 """Why one operation runs through ATen, by code; the rest of the graph is compiled."""

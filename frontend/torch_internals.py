@@ -14,8 +14,9 @@ import torch
 from torch._functorch import compile_utils
 from torch._guards import TracingContext
 from torch._ops import HigherOrderOperator, OpOverload
-from torch.fx import GraphModule
+from torch.fx import GraphModule, Node
 from torch.utils import _python_dispatch as dispatch
+from torch.utils._pytree import tree_leaves
 
 Operator: TypeAlias = "OpOverload[..., Any]"
 NONDETERMINISTIC = torch.Tag.nondeterministic_seeded
@@ -337,3 +338,28 @@ def _forget(backend: Callable[..., Any]) -> None:
         entries: list[Any] = entries_of(code)
         if any(getattr(entry.backend, "compiler_fn", None) is backend for entry in entries):
             reset_code(code)
+
+
+def binds_integers(node: Node) -> bool:
+    """Whether tracing made a symbol of an integer that `node` gives, or of a size that data decide."""
+    from torch.utils._sympy.symbol import SymT, symbol_is_type
+
+    symbols: Mapping[Any, Any] = node.meta.get("unbacked_bindings") or {}
+    return any(symbol_is_type(symbol, SymT.UNBACKED_INT) for symbol in symbols)
+
+
+def decided_by_data(value: Any) -> list[Any]:
+    """The symbols of integers, in order, that `value` depends on and that data decide."""
+    from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+    from torch.utils._sympy.symbol import SymT, symbol_is_type
+
+    symbols = free_unbacked_symbols([v for v in tree_leaves(value) if isinstance(v, _SIZED)])
+    return sorted((s for s in symbols if symbol_is_type(s, SymT.UNBACKED_INT)), key=str)
+
+
+_SIZED = (torch.Tensor, torch.SymInt, torch.SymBool)
+
+
+def fresh_symbols_ignored(size: torch.SymInt) -> Any:
+    """A context in which the symbols that tracing an operator makes are for nobody."""
+    return shape_environment(size).ignore_fresh_unbacked_symbols()

@@ -12,6 +12,7 @@ from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, OrOp, SelectOp, SubOp
 from tilewright.dialects.tw.indexing import GatherOp
 from tilewright.dialects.tw.reduction import CumsumOp, SumOp
+from tilewright.dialects.tw.view import PadOp
 from tilewright.dialects.types import sizes_of, ui8
 
 from ..errors import Unsupported
@@ -67,16 +68,22 @@ def _next_for_each(b: Builder, mask: SSAValue, values: SSAValue, at: int) -> SSA
     """Values as if all positions of the mask had one: what stands elsewhere is not meant.
 
     There are as many as the mask counts; else all positions are out of range, which is an error at run time.
+    Where data decide how many there are, none may be: one that is not meant stands in front of them.
     """
     sizes, count = sizes_of(mask), sizes_of(values)[at]
+    extra = int(b.symbols.may_be_zero(count))
+    if extra:
+        rank = len(sizes_of(values))
+        values = b.emit(PadOp(values, [int(d == at) for d in range(rank)], [0] * rank, 0))
     line: tuple[Expr, ...] = (product(sizes),)
     if 0 in (count.constant, line[0].constant):
         raise Unsupported("no values for a mask (that it is false everywhere depends on data)")
     flat = b.cast(b.reshape(mask, line), i64)
-    before = b.emit(SubOp(b.emit(CumsumOp(flat, 0)), flat))
+    counted = b.emit(CumsumOp(flat, 0))
+    before = counted if extra else b.emit(SubOp(counted, flat))
     total = b.broadcast(b.emit(SumOp(flat, [0])), line)
     enough = b.emit(CompareOp(total, b.full(count, i64, line), "eq"))
-    last = b.full(count - 1, i64, line)
+    last = b.full(count + extra - 1, i64, line)
     found = b.emit(SelectOp(b.emit(CompareOp(before, last, "lt")), before, last))
-    place = b.emit(SelectOp(enough, found, b.full(count, i64, line)))
+    place = b.emit(SelectOp(enough, found, b.full(count + extra, i64, line)))
     return b.emit(GatherOp(values, [b.reshape(place, sizes)], [at], at))

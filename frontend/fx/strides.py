@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import torch
 
@@ -137,3 +138,10 @@ def dense_strides(sizes: Sequence[int | torch.SymInt], order: Sequence[int]) -> 
 def row_major(sizes: Sequence[int | torch.SymInt]) -> Strides:
     """Strides of a row-major tensor of torch's (perhaps symbolic) sizes."""
     return dense_strides(sizes, range(len(sizes)))
+
+
+def lying_as(value: Any, strides: Strides | None) -> Any:
+    """The traced tensor with the strides that it has, where it was traced with others."""
+    if strides is None or not isinstance(value, torch.Tensor) or tuple(value.stride()) == strides:
+        return value
+    return value.new_empty_strided(value.shape, strides)

@@ -75,6 +75,10 @@ class Symbols:
             raise UnsupportedSize(size=value, reason="it depends on data or is no integer polynomial")
         return found
 
+    def may_be_zero(self, value: Expr) -> bool:
+        """Whether data decide a size: any other is no symbol where it is 0."""
+        return not value.variables() <= self.traced.keys()
+
     def exprs(self, values: Sequence[Size]) -> tuple[Expr, ...]:
         return tuple(self.expr(value) for value in values)
 

@@ -282,6 +282,8 @@ def workers_of(request: Request) -> int:
 def _can_record(graph: Graph) -> bool:
     """A replay runs the same kernels each time: no Python function, and nothing that depends on data."""
     reason = f"`{graph.in_python}` runs in Python" if graph.in_python else ""
+    if any(var not in graph.traced_sizes for var, _ in graph.symbols):
+        reason = "data decide a size, which is another one in each call"
     for op in graph.main.body.block.ops:
         if isinstance(op, ControlOp):
             reason = f"the host decides what runs in `{op.kind.data}` of @{op.function_names[0]}"

@@ -85,7 +85,7 @@ def test_a_backward_graph_is_given_one(target: str) -> None:
 @TARGETS
 @pytest.mark.filterwarnings("ignore:TW1")
 def test_a_number_that_data_decide(target: str) -> None:
-    """The forward graph, which reads it, is ATen's. No guard can hold its sign for the backward graph."""
+    """It is read between two parts of the forward graph. No guard can hold its sign, in either pass."""
 
     def function(x: Tensor, number: Tensor) -> Tensor:
         n = int(number.item())

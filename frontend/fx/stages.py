@@ -1,0 +1,189 @@
+"""In which stage of a graph each node runs: what only torch can do stands between what is compiled.
+
+    rows = (x > 0).nonzero()            stage 1: how many rows there are, data decide
+    y[rows] * 2                         stage 2
+
+Stages of even numbers are compiled, each as a graph of its own, to which sizes that data decided are symbols
+like others; those between run through ATen, node by node: what makes such sizes (`nonzero`, `item`, a mask as
+an index), what asserts something of them, and what makes sparse tensors, which the IR lacks, with all that is
+computed of them. A node runs as early as it can; but what is made of inputs element by element waits for what
+reads it, to be a part of its kernel, and what an input is given at last is written at the end.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from operator import getitem
+from typing import Any
+
+import torch
+from torch.fx import GraphModule, Node
+from torch.utils._pytree import tree_leaves
+
+from ..torch_internals import (
+    NONDETERMINISTIC,
+    WITH_EFFECTS,
+    binds_integers,
+    decided_by_data,
+    is_operator,
+    is_view_operator,
+    schema_of,
+)
+from .asserting_nodes import IGNORED
+
+SPARSE = "it makes or takes a sparse tensor, or what is computed of one"
+DATA = "data decide how large its result is, or which integer"
+_COPY: Any = torch.ops.aten.copy_.default
+
+
+@dataclass
+class Stages:
+    """The stage of each node of a graph."""
+
+    levels: dict[Node, int] = field(default_factory=dict[Node, int])
+    """Not of arguments and of what hangs on the module, which every stage has."""
+    again: set[Node] = field(default_factory=set[Node])
+    """Views, sizes, what is made of nothing: each stage that reads them has them; the level is the first."""
+    outside: dict[Node, str] = field(default_factory=dict[Node, str])
+    """What runs through ATen, and why; not what merely follows it."""
+
+    @property
+    def last(self) -> int:
+        return max(self.levels.values(), default=0)
+
+
+def stages_of(gm: GraphModule) -> Stages | None:
+    """None where all of the graph is compiled at once, or nothing of it can be cut off."""
+    outside = _outside(gm)
+    if not outside or any(node.op == "placeholder" for node in outside):
+        return None
+    effects = any(_has_effect(node) for node in gm.graph.nodes)
+    if effects and DATA in outside.values():
+        return None  # they have an order
+    stages = Stages(outside=outside)
+    writes = gm.graph.find_nodes(op="call_function", target=_COPY)
+    for node in gm.graph.nodes:
+        if node.op == "call_function" and node.target is not _COPY:
+            _place(node, stages)
+    _let_wait(gm, stages)
+    end = stages.last + stages.last % 2
+    stages.levels.update(dict.fromkeys(writes, end))
+    return stages
+
+
+def is_kept(node: Node) -> bool:
+    """Whether every stage has it: an argument, or what hangs on the module."""
+    return node.op in ("placeholder", "get_attr")
+
+
+def _outside(gm: GraphModule) -> dict[Node, str]:
+    found: dict[Node, str] = {}
+    sparse: set[Node] = set()
+    for node in gm.graph.nodes:
+        if node.op == "output":
+            continue
+        if _is_sparse(node) or not sparse.isdisjoint(node.all_input_nodes):
+            sparse.add(node)
+            found[node] = SPARSE
+        elif binds_integers(node) and (is_operator(node.target) or _depend_on_data(node.users)):
+            found[node] = DATA  # of a loop, say, nobody may read how often it ran
+    if DATA in found.values():  # equal masks, say, have one number of rows, which the first has bound
+        nodes = (node for node in gm.graph.nodes if node.op == "call_function" and node not in found)
+        found.update((node, DATA) for node in nodes if _decides(node))
+        found = {node: found[node] for node in gm.graph.nodes if node in found}
+    return found
+
+
+def _depend_on_data(nodes: Iterable[Node]) -> bool:
+    return bool(decided_by_data([node.meta.get("val") for node in nodes]))
+
+
+def _decides(node: Node) -> bool:
+    """Whether sizes of results depend on what no operand's depend on."""
+    given = decided_by_data([n.meta.get("val") for n in node.all_input_nodes])
+    return not set(decided_by_data(node.meta.get("val"))).issubset(given)
+
+
+def _is_sparse(node: Node) -> bool:
+    return any(value.layout != torch.strided for value in _tensors((node,)))
+
+
+def _has_effect(node: Node) -> bool:
+    target = node.target
+    if target is WITH_EFFECTS:
+        return True
+    return is_operator(target) and schema_of(target).is_mutable and target is not _COPY
+
+
+def _tensors(nodes: Iterable[Node]) -> list[torch.Tensor]:
+    values = tree_leaves([node.meta.get("val") for node in nodes])
+    return [value for value in values if isinstance(value, torch.Tensor)]
+
+
+def _place(node: Node, stages: Stages) -> None:
+    levels, again = stages.levels, stages.again
+    inputs = [given for given in node.all_input_nodes if not is_kept(given)]
+    level = max((levels[given] for given in inputs), default=0)
+    repeated = all(given in again for given in inputs)
+    if node in stages.outside or (level > 0 and str(node.target) in IGNORED):
+        level += 1 - level % 2
+    elif _is_number(node):  # of numbers, or a size of what the same stage makes
+        if repeated or not _tensors(inputs):
+            again.add(node)
+    elif node.target is getitem:
+        if repeated:
+            again.add(node)
+    elif _is_made_again(node):
+        again.add(node)
+    else:
+        level += level % 2
+    levels[node] = level
+
+
+def _is_number(node: Node) -> bool:
+    return isinstance(
+        node.meta.get("val"), bool | int | float | torch.SymInt | torch.SymFloat | torch.SymBool
+    )
+
+
+def _is_made_again(node: Node) -> bool:
+    """Whether it is a view, or made of no tensor, and the same each time."""
+    target: Any = node.target
+    if not is_operator(target):
+        return False
+    return is_view_operator(target) or (
+        target.namespace in ("aten", "prims")
+        and not _tensors(node.all_input_nodes)
+        and NONDETERMINISTIC not in target.tags
+    )
+
+
+def _let_wait(gm: GraphModule, stages: Stages) -> None:
+    """What is made of inputs one by one runs where it is read."""
+    levels, again = stages.levels, stages.again
+    light: set[Node] = set()
+    for node in gm.graph.nodes:
+        one_by_one = node in again or (is_operator(node.target) and torch.Tag.pointwise in node.target.tags)
+        given = (is_kept(n) or n in light for n in node.all_input_nodes)
+        if levels.get(node) == 0 and one_by_one and all(given):
+            light.add(node)
+    needed: dict[Node, int] = {}
+    for node in reversed(gm.graph.nodes):
+        if node not in levels:
+            continue
+        last = stages.last - stages.last % 2
+        needed[node] = min((_needed_by(user, needed, stages) for user in node.users), default=last)
+        if node in light and node not in again:
+            levels[node] = min(needed[node], last)
+    for node in gm.graph.nodes:
+        if node in again:
+            levels[node] = max((levels[n] for n in node.all_input_nodes if n in levels), default=0)
+
+
+def _needed_by(user: Node, needed: dict[Node, int], stages: Stages) -> int:
+    """The last stage to be compiled in which what `user` reads may be made."""
+    if user in stages.again:
+        return needed[user]
+    level = stages.levels.get(user, stages.last)
+    return level - level % 2
