@@ -360,6 +360,13 @@ def decided_by_data(value: Any) -> list[Any]:
 _SIZED = (torch.Tensor, torch.SymInt, torch.SymBool)
 
 
+def sizes_in(values: Any) -> set[Any]:
+    """The expressions of symbolic integers, and of sizes of tensors, among `values`."""
+    leaves = tree_leaves(values)
+    sizes = [n for value in leaves if isinstance(value, torch.Tensor) for n in value.shape]
+    return {size_expression(n) for n in (*leaves, *sizes) if isinstance(n, torch.SymInt)}
+
+
 def fresh_symbols_ignored(size: torch.SymInt) -> Any:
     """A context in which the symbols that tracing an operator makes are for nobody."""
     return shape_environment(size).ignore_fresh_unbacked_symbols()

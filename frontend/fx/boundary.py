@@ -109,13 +109,12 @@ def _fake(node: Node, example_inputs: Sequence[Any], index: int) -> Any:
 
 
 def _define_symbols(fakes: Sequence[Any], symbols: Symbols) -> dict[int, Sequence[Symbol]]:
-    """Symbols that are arguments themselves: plain ones first, then whole expressions."""
+    """Symbols that are arguments themselves: plain ones first, then whole expressions, simple ones first."""
     sizes = [(i, fake) for i, fake in enumerate(fakes) if isinstance(fake, torch.SymInt)]
     found: dict[int, Sequence[Symbol]] = {}
-    for plain in (True, False):
-        for i, fake in sizes:
-            if bool(size_expression(fake).is_Symbol) is plain and (made := symbols.define(fake)):
-                found[i] = made
+    for i, fake in sorted(sizes, key=lambda size: int(size_expression(size[1]).count_ops())):
+        if made := symbols.define(fake):
+            found[i] = made
     return found
 
 

@@ -10,17 +10,16 @@ from typing import Any, cast
 import torch
 from torch.fx import Graph as FxGraph
 from torch.fx import GraphModule, Node
-from torch.utils._pytree import tree_leaves
 
 from ..aten.aten import callee_of
 from ..errors import FallbackRefused
 from ..runtime.call import Boxed
-from ..torch_internals import decided_by_data, is_operator, size_expression
+from ..torch_internals import decided_by_data, is_operator, size_expression, sizes_in
 from .asserting_nodes import IGNORED
 from .graph import Fallback
 from .locations import location_of, place_of
 from .masked_rows import look_up_masked
-from .stages import Stages, is_kept, stages_of
+from .stages import NUMBER, Stages, is_kept, stages_of
 
 
 @dataclass(frozen=True)
@@ -49,13 +48,13 @@ class Part:
 
 
 def parts_of(gm: GraphModule) -> Sequence[Part]:
-    """The parts of a graph, in order: the first is compiled. One, the whole, where nothing has to be cut."""
+    """The parts of a graph, in order. One, the whole, where nothing has to be cut."""
     look_up_masked(gm)
     stages = stages_of(gm)
     if stages is None:
         return (Part(gm, compiled=True),)
     _name_sizes(gm, stages)
-    cuts = [_Cut(gm, stages, level) for level in range(stages.last + 1)]
+    cuts = [_Cut(gm, stages, level) for level in range(stages.first, stages.last + 1)]
     parts: list[Part] = []
     for cut in cuts:
         makes = tuple(
@@ -145,21 +144,22 @@ class _Cut:
                 self.given[node] = None
 
     def _know_symbols(self) -> None:
-        """Take the integers that data decided and on which sizes depend."""
-        seen = [node.meta.get("val") for node in (*self.nodes, *self.given)]
-        values = [v for v in tree_leaves(seen) if isinstance(v, torch.Tensor | torch.SymInt)]
-        wanted = {symbol for value in values for symbol in decided_by_data(value)}
-        for node in self.stages.levels:
-            if self.stages.levels[node] < self.level and node not in self.stages.again:
-                value = node.meta.get("val")
-                if isinstance(value, torch.SymInt) and (symbol := size_expression(value)) in wanted:
-                    wanted.discard(symbol)
-                    self.given[node] = None
+        """Take the integers that other parts found, and on which sizes depend."""
+        found = sizes_in([node.meta.get("val") for node in (*self.nodes, *self.given)])
+        for node, level in self.stages.levels.items():
+            value = node.meta.get("val")
+            if level >= self.level or node in self.stages.again or not isinstance(value, torch.SymInt):
+                continue
+            integer = size_expression(value)
+            if (integer.is_Symbol or node in self.stages.outside) and any(e.has(integer) for e in found):
+                self.given[node] = None
 
     def _fallbacks(self) -> tuple[Fallback, ...]:
         """Of the stage behind, in order."""
         behind = (
-            (n, why) for n, why in self.stages.outside.items() if self.stages.levels[n] == self.level + 1
+            (n, why)
+            for n, why in self.stages.outside.items()
+            if self.stages.levels[n] == self.level + 1 and why != NUMBER
         )
         return tuple(
             Fallback("TW1104", _name_of(node.target), place_of(location_of(node)), why)

@@ -6,7 +6,8 @@
 Stages of even numbers are compiled, each as a graph of its own, to which sizes that data decided are symbols
 like others; those between run through ATen, node by node: what makes such sizes (`nonzero`, `item`, a mask as
 an index), what asserts something of them, and what makes sparse tensors, which the IR lacks, with all that is
-computed of them. A node runs as early as it can; but what is made of inputs element by element waits for what
+computed of them. Integers that index expressions do not say, `int(n ** 0.5)`, are Python's, before the first
+stage. A node runs as early as it can; but what is made of inputs element by element waits for what
 reads it, to be a part of its kernel, and what an input is given at last is written at the end.
 """
 
@@ -31,9 +32,13 @@ from ..torch_internals import (
     schema_of,
 )
 from .asserting_nodes import IGNORED
+from .symbols import Symbols
 
 SPARSE = "it makes or takes a sparse tensor, or what is computed of one"
 DATA = "data decide how large its result is, or which integer"
+NUMBER = "no index expression says which integer it is"
+BEFORE = -1
+"""The stage of integers that Python computes of sizes, before all else."""
 _COPY: Any = torch.ops.aten.copy_.default
 
 
@@ -47,6 +52,10 @@ class Stages:
     """Views, sizes, what is made of nothing: each stage that reads them has them; the level is the first."""
     outside: dict[Node, str] = field(default_factory=dict[Node, str])
     """What runs through ATen, and why; not what merely follows it."""
+
+    @property
+    def first(self) -> int:
+        return min(self.levels.values(), default=0)
 
     @property
     def last(self) -> int:
@@ -80,12 +89,15 @@ def is_kept(node: Node) -> bool:
 def _outside(gm: GraphModule) -> dict[Node, str]:
     found: dict[Node, str] = {}
     sparse: set[Node] = set()
+    symbols = Symbols()
     for node in gm.graph.nodes:
         if node.op == "output":
             continue
         if _is_sparse(node) or not sparse.isdisjoint(node.all_input_nodes):
             sparse.add(node)
             found[node] = SPARSE
+        elif _is_beyond_expressions(node, symbols):
+            found[node] = NUMBER
         elif binds_integers(node) and (is_operator(node.target) or _depend_on_data(node.users)):
             found[node] = DATA  # of a loop, say, nobody may read how often it ran
     if DATA in found.values():  # equal masks, say, have one number of rows, which the first has bound
@@ -103,6 +115,14 @@ def _decides(node: Node) -> bool:
     """Whether sizes of results depend on what no operand's depend on."""
     given = decided_by_data([n.meta.get("val") for n in node.all_input_nodes])
     return not set(decided_by_data(node.meta.get("val"))).issubset(given)
+
+
+def _is_beyond_expressions(node: Node, symbols: Symbols) -> bool:
+    """Whether it is an integer such as the root of a size, which Python computes."""
+    value = node.meta.get("val")
+    if node.op != "call_function" or not isinstance(value, torch.SymInt):
+        return False
+    return not symbols.could_know(value) and not _tensors(node.all_input_nodes)
 
 
 def _is_sparse(node: Node) -> bool:
@@ -126,7 +146,10 @@ def _place(node: Node, stages: Stages) -> None:
     inputs = [given for given in node.all_input_nodes if not is_kept(given)]
     level = max((levels[given] for given in inputs), default=0)
     repeated = all(given in again for given in inputs)
-    if node in stages.outside or (level > 0 and str(node.target) in IGNORED):
+    if stages.outside.get(node) == NUMBER and level <= 0:
+        level = BEFORE
+    elif node in stages.outside or (level > 0 and str(node.target) in IGNORED):
+        level = max(level, 0)
         level += 1 - level % 2
     elif _is_number(node):  # of numbers, or a size of what the same stage makes
         if repeated or not _tensors(inputs):
@@ -136,6 +159,7 @@ def _place(node: Node, stages: Stages) -> None:
             again.add(node)
     elif _is_made_again(node):
         again.add(node)
+        level = max(level, 0)
     else:
         level += level % 2
     levels[node] = level
@@ -166,7 +190,7 @@ def _let_wait(gm: GraphModule, stages: Stages) -> None:
     for node in gm.graph.nodes:
         one_by_one = node in again or (is_operator(node.target) and torch.Tag.pointwise in node.target.tags)
         given = (is_kept(n) or n in light for n in node.all_input_nodes)
-        if levels.get(node) == 0 and one_by_one and all(given):
+        if levels.get(node, 1) <= 0 and one_by_one and all(given):
             light.add(node)
     needed: dict[Node, int] = {}
     for node in reversed(gm.graph.nodes):
@@ -174,11 +198,13 @@ def _let_wait(gm: GraphModule, stages: Stages) -> None:
             continue
         last = stages.last - stages.last % 2
         needed[node] = min((_needed_by(user, needed, stages) for user in node.users), default=last)
-        if node in light and node not in again:
+        if node in light and node not in again and node not in stages.outside:
             levels[node] = min(needed[node], last)
     for node in gm.graph.nodes:
         if node in again:
-            levels[node] = max((levels[n] for n in node.all_input_nodes if n in levels), default=0)
+            first = 0 if _tensors((node,)) else BEFORE
+            levels[node] = max((levels[n] for n in node.all_input_nodes if n in levels), default=first)
+            levels[node] = max(levels[node], first)
 
 
 def _needed_by(user: Node, needed: dict[Node, int], stages: Stages) -> int:

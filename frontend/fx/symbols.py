@@ -17,7 +17,7 @@ from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, Var, as_expr
 
 from ..errors import UnsupportedSize
-from ..torch_internals import is_negative, shape_environment, size_expression, traced_size
+from ..torch_internals import is_negative, is_ragged, shape_environment, size_expression, traced_size
 
 Size = int | torch.SymInt
 
@@ -62,6 +62,17 @@ class Symbols:
         if (size := traced_size(value)) is not None:
             self.traced[found[0].var] = abs(size)
         return found
+
+    def could_know(self, value: Size) -> bool:
+        """Whether an index expression says what a size is, were it of symbols that are known."""
+        if not isinstance(value, torch.SymInt) or is_ragged(value):
+            return True
+        node, trial = self._node(value), Symbols()
+        trial._equal = self._equal
+        for simple in (node, (self._equal or {}).get(node, node)):
+            for symbol in sorted(simple.free_symbols, key=str):
+                trial._known.setdefault(symbol, index_expr.sym(len(trial._known)))
+        return trial._find(node) is not None
 
     def knows(self, value: Size) -> bool:
         return not isinstance(value, torch.SymInt) or self._find(self._node(value)) is not None
