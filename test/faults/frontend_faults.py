@@ -17,7 +17,7 @@ FAULTS = (
     Fault(
         "kept-order-unsaid",
         _F + "fx/kept_results.py",
-        "        strides[i] = dense_strides(fake.shape, order)",
+        "        reported[i] = dense_strides(fake.shape, order)",
         "        dense_strides(fake.shape, order)",
         "the backward graph is compiled for the strides that were traced",
     ),

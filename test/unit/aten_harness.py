@@ -18,7 +18,7 @@ from tilewright.dialects.types import element_type_of, sizes_of
 from tilewright.frontend.fx.dtypes import DTYPES
 from tilewright.frontend.runtime.fallback import AtenFunction
 from tilewright.passes.memory.layouts import Layout, dense
-from tilewright.passes.memory.library_calls import FUNCTIONS, OUT_VARIANTS, Call
+from tilewright.passes.memory.library_calls import Call, out_variant, returning
 from tilewright.passes.memory.stated import layout_of_result
 
 GENERATOR = torch.Generator().manual_seed(0)
@@ -49,9 +49,9 @@ def op_of(text: str) -> tuple[ModuleOp, Operation]:
 
 
 def call_of(op: Operation, layouts: Layouts) -> Call | None:
-    return {**OUT_VARIANTS, **FUNCTIONS}[type(op)](
-        op, lambda value: _layout(value, layouts), _results(op, layouts)
-    )
+    row = out_variant(op) or returning(op)
+    assert row is not None
+    return row(op, lambda value: _layout(value, layouts), _results(op, layouts))
 
 
 def _layout(value: SSAValue, layouts: Layouts) -> Layout:
@@ -105,7 +105,7 @@ def _called(
     op: Operation, call: Call, memory: Mapping[SSAValue, Tensor], layouts: Layouts
 ) -> Sequence[Tensor]:
     given = [_viewed(memory[value], layout) for value, layout in call.ins]
-    if type(op) in OUT_VARIANTS:
+    if out_variant(op) is not None:
         own = [_random(result) for result in op.results]
         given += [_viewed(out, layout) for out, layout in zip(own, call.outs, strict=True)]
         AtenFunction(call.callee, ArrayAttr(call.args))(given)

@@ -154,7 +154,7 @@ def test_reshapes_are_views_where_strides_can_say_so(base: str) -> None:
         ("s0, 4 at 0 by 4, 1", "s1, 4", None),
         ("s0, 4 at 0 by 4, 1", "s0", None),
         ("4 at 0 by 1", "s0, 4", None),
-        ("0, 4 at 5 by 1, 9", "2, 0, 3", "2, 0, 3 at 5 by 0, 3, 1"),
+        ("0, 4 at 5 by 1, 9", "2, 0, 3", "2, 0, 3 at 5 by 3, 3, 1"),
     ],
 )
 def test_reshapes_of_sizes_that_only_the_run_knows(base: str, sizes: str, expected: str | None) -> None:

@@ -30,6 +30,7 @@ NOT_RUN = {
     "bufferize_dropout": "no pass accepts it",
     "bufferize_errors": "no pass accepts it",
     "bufferize_narrow_products": "no pass accepts it",
+    "canonicalize_failing": "nothing changes it",
     "fuse_refusals": "nothing changes it",
     "reduce_at_once_calls": "it calls what is not defined",
     "sum_in_products_large": "too large",
