@@ -55,11 +55,11 @@ class Stages:
 
     @property
     def first(self) -> int:
-        return min(self.levels.values(), default=0)
+        return min((0, *self.levels.values()))
 
     @property
     def last(self) -> int:
-        return max(self.levels.values(), default=0)
+        return max((0, *self.levels.values()))
 
 
 def stages_of(gm: GraphModule) -> Stages | None:
@@ -72,6 +72,8 @@ def stages_of(gm: GraphModule) -> Stages | None:
         return None  # they have an order
     stages = Stages(outside=outside)
     writes = gm.graph.find_nodes(op="call_function", target=_COPY)
+    if any(user.op != "output" for node in writes for user in node.users):
+        return None
     for node in gm.graph.nodes:
         if node.op == "call_function" and node.target is not _COPY:
             _place(node, stages)
@@ -193,23 +195,16 @@ def _let_wait(gm: GraphModule, stages: Stages) -> None:
         if levels.get(node, 1) <= 0 and one_by_one and all(given):
             light.add(node)
     needed: dict[Node, int] = {}
+    last = stages.last - stages.last % 2
     for node in reversed(gm.graph.nodes):
         if node not in levels:
             continue
-        last = stages.last - stages.last % 2
-        needed[node] = min((_needed_by(user, needed, stages) for user in node.users), default=last)
+        readers = (needed[user] if user in again else levels.get(user, last) for user in node.users)
+        needed[node] = min((level - level % 2 for level in readers), default=last)
         if node in light and node not in again and node not in stages.outside:
-            levels[node] = min(needed[node], last)
+            levels[node] = needed[node]
     for node in gm.graph.nodes:
         if node in again:
             first = 0 if _tensors((node,)) else BEFORE
             levels[node] = max((levels[n] for n in node.all_input_nodes if n in levels), default=first)
             levels[node] = max(levels[node], first)
-
-
-def _needed_by(user: Node, needed: dict[Node, int], stages: Stages) -> int:
-    """The last stage to be compiled in which what `user` reads may be made."""
-    if user in stages.again:
-        return needed[user]
-    level = stages.levels.get(user, stages.last)
-    return level - level % 2
