@@ -29,6 +29,15 @@ class Call:
     name: str
     lhs: Expr
     rhs: Expr
+    _hash: int = field(init=False, repr=False, compare=False)
+    _key: tuple[object, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.name, self.lhs, self.rhs)))
+        object.__setattr__(self, "_key", (1, self.name, str(self.lhs), str(self.rhs)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __str__(self) -> str:
         if self.name in ("max", "min"):
@@ -36,7 +45,7 @@ class Call:
         return f"({_operand(self.lhs)} {self.name} {_operand(self.rhs)})"
 
     def key(self) -> tuple[object, ...]:
-        return (1, self.name, str(self.lhs), str(self.rhs))
+        return self._key
 
 
 def _operand(expr: Expr) -> str:
@@ -58,6 +67,8 @@ class Expr:
 
     terms: tuple[tuple[Monomial, int], ...]
     _hash: int = field(init=False, repr=False, compare=False)
+    _text: str = field(init=False, repr=False, compare=False, default="")
+    """What it is written as; empty until somebody asks: sizes of nested divisions are asked often."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash(self.terms))
@@ -172,6 +183,11 @@ class Expr:
         return bool(self.terms)
 
     def __str__(self) -> str:
+        if not self._text:
+            object.__setattr__(self, "_text", self._written())
+        return self._text
+
+    def _written(self) -> str:
         if not self.terms:
             return "0"
         text = ""
