@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from math import gcd
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +39,10 @@ class Call:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Hashes of text hold in one process."""
+        return (Call, (self.name, self.lhs, self.rhs))
 
     def __str__(self) -> str:
         if self.name in ("max", "min"):
@@ -75,6 +80,10 @@ class Expr:
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As for `Call`."""
+        return (Expr, (self.terms,))
 
     # Arithmetic
 

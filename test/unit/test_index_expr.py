@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import pickle
 import random
+import subprocess
+import sys
 from itertools import product as grid
 
 import pytest
@@ -57,6 +61,23 @@ def test_equal_polynomials_are_equal_and_print_alike() -> None:
     assert (d0 + 1) * s0 - s0 == d0 * s0
     assert str((d0 + 1) * (d0 - 1)) == "d0*d0 - 1"
     assert hash(d0 + s0) == hash(s0 + d0)
+
+
+def test_pickled_expressions_hash_as_those_of_the_process_that_reads_them() -> None:
+    """A graph that another process kept is read where text hashes otherwise."""
+    value = maximum((sym(0) + 3) // 2 * sym(1) + dim(0), sym(2)) % 5 + 1
+    program = "import pickle, sys; from tilewright.dialects.index_expr import parse_expr; "
+    program += f"sys.stdout.buffer.write(pickle.dumps(parse_expr({str(value)!r})))"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    for seed in ("7", "8"):
+        environment["PYTHONHASHSEED"] = seed
+        made = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, check=True
+        )
+        read = pickle.loads(made.stdout)
+        assert read == value
+        assert hash(read) == hash(value)
+        assert {value: 1}[read] == 1
 
 
 def test_bounds_remove_divisions() -> None:
