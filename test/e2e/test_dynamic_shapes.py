@@ -1,7 +1,6 @@
 """`dynamic=True`: ten shapes, one compile, by the float64 rule."""
 
 import math
-from contextlib import nullcontext
 
 import pytest
 import torch
@@ -11,7 +10,6 @@ from torch._dynamo.utils import counters
 
 from benchmarks.models import VOCABULARY, load
 from benchmarks.numerics import check_model
-from tilewright.frontend.runtime.aten_runtime import RunsByAten
 
 SIGNS = torch.tensor([[0.5, -1.0, 2.0], [-0.25, 3.0, -4.0], [0.0, 1.0, -1.0]])
 SIZES = [(2, 5), (3, 7), (4, 8), (2, 16), (5, 13), (7, 3), (8, 32), (6, 17), (2, 33), (9, 11)]
@@ -139,8 +137,9 @@ UNSAID = {
 }
 
 
+@pytest.mark.filterwarnings("error::tilewright.frontend.runtime.aten_runtime.RunsByAten")
 @pytest.mark.parametrize("name", UNSAID)
-def test_sizes_whose_fractions_need_signs_or_digits_go_to_aten(name: str):
+def test_sizes_whose_fractions_need_signs_or_digits_are_python_s(name: str):
     """Of what may be negative, `int` is no floor; 0.3 is no fraction of few digits."""
 
     def scaled(x: torch.Tensor) -> torch.Tensor:
@@ -149,9 +148,7 @@ def test_sizes_whose_fractions_need_signs_or_digits_go_to_aten(name: str):
     compiled = torch.compile(scaled, backend="mlir", dynamic=True)
     for rows in (4, 7, 20):
         x = torch.randn(rows, 5)
-        with nullcontext() if rows > 4 else pytest.warns(RunsByAten, match="TW1004: size"):
-            found = compiled(x)
-        torch.testing.assert_close(found, scaled(x), rtol=0, atol=0)
+        torch.testing.assert_close(compiled(x), scaled(x), rtol=0, atol=0)
 
 
 def test_marked_dimension_only():
