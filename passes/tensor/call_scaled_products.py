@@ -39,7 +39,7 @@ class CallScaledProductsPass(ModulePass):
 
     The library adds in f32, too, and rounds once, and where the machine multiplies pairs of bf16 (`bf16-dot`)
     its product of them takes half the time of one of f32. Without that nothing changes. Left alone are
-    products that others read.
+    products that others read, and factors of 0, which the library takes for "nothing to read" (NaN is lost).
     """
 
     name = "call-scaled-products"
@@ -69,6 +69,9 @@ def _call(op: Operation, rw: Rewrite) -> SSAValue | None:
             continue
         if (rank := len(sizes_of(product))) > 3:
             skip(op, "the library adds to products under at most one batch dimension")
+            continue
+        if 0 in (alpha, addend.factor):
+            skip(op, "the library does not read what it multiplies by 0, which may be NaN")
             continue
         value = addend.value
         for view in addend.views:

@@ -104,3 +104,20 @@ func.func @keeps_others(%x: tensor<6x4xbf16>, %y: tensor<4x5xbf16>, %z: tensor<6
   %q4 = tw.cast %t4 : tensor<6x5xf32> -> tensor<6x5xf16>
   func.return %q0, %q1, %q2, %q3, %q4 : tensor<6x5xbf16>, tensor<6x5xbf16>, tensor<6x5xbf16>, tensor<6x5xbf16>, tensor<6x5xf16>
 }
+
+// -----
+
+// CHECK-LABEL: @keeps_a_factor_of_zero
+// CHECK: tw.matmul
+// REMARK: tw.cast at {{.*}}: the library does not read what it multiplies by 0, which may be NaN
+func.func @keeps_a_factor_of_zero(%x: tensor<6x4xbf16>, %y: tensor<4x5xbf16>, %z: tensor<6x5xbf16>) -> tensor<6x5xbf16> {
+  %l = tw.cast %x : tensor<6x4xbf16> -> tensor<6x4xf32>
+  %r = tw.cast %y : tensor<4x5xbf16> -> tensor<4x5xf32>
+  %m = tw.matmul %l, %r : (tensor<6x4xf32>, tensor<4x5xf32>) -> tensor<6x5xf32>
+  %c = tw.cast %z : tensor<6x5xbf16> -> tensor<6x5xf32>
+  %b = tw.full 0.0 : f32 -> tensor<6x5xf32>
+  %d = tw.mul %c, %b : tensor<6x5xf32>
+  %t = tw.add %d, %m : tensor<6x5xf32>
+  %q = tw.cast %t : tensor<6x5xf32> -> tensor<6x5xbf16>
+  func.return %q : tensor<6x5xbf16>
+}
