@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import dialect_faults
 import frontend_faults
 import host_faults
+import import_faults
 import layout_faults
 import product_faults
 import schedule_faults
@@ -16,6 +17,7 @@ from fault import Fault
 
 FAULTS: Sequence[Fault] = (
     *frontend_faults.FAULTS,
+    *import_faults.FAULTS,
     *tensor_faults.FAULTS,
     *layout_faults.FAULTS,
     *host_faults.FAULTS,

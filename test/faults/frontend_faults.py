@@ -1,10 +1,10 @@
-"""Bugs in the rows that import ATen operations, and around a compiled graph."""
+"""Bugs around a compiled graph: its boundary, its parts and its runtime."""
 
 from __future__ import annotations
 
 from fault import Fault
 
-_A, _F = "frontend/aten/", "frontend/"
+_F = "frontend/"
 
 FAULTS = (
     Fault(
@@ -20,181 +20,6 @@ FAULTS = (
         "        reported[i] = dense_strides(fake.shape, order)",
         "        dense_strides(fake.shape, order)",
         "the backward graph is compiled for the strides that were traced",
-    ),
-    Fault(
-        "max-pool-border",
-        _F + "decompositions/pooling.py",
-        "x = functional.pad(x, padding, value=-inf)",
-        "x = functional.pad(x, padding, value=0.0)",
-        "the border of a maximum counts as zero",
-    ),
-    Fault(
-        "max-pool-last-nan",
-        _F + "decompositions/pooling.py",
-        "key = torch.where(found.isnan(), ~place, key).amin(tuple(range(-rank, 0)))",
-        "key = torch.where(found.isnan(), place, key).amin(tuple(range(-rank, 0)))",
-        "of several NaN in a window the first one is named",
-    ),
-    Fault(
-        "max-pool-empty-window",
-        _F + "decompositions/pooling.py",
-        "key = torch.maximum(key, inside)",
-        "key = torch.maximum(key, inside - 1)",
-        "where all of a window is -inf the padding is named",
-    ),
-    Fault(
-        "max-pool-gradient-windows",
-        _F + "decompositions/pooling.py",
-        "t = t.narrow(at, windows.low[d], sizes[d])",
-        "t = t.narrow(at, 0, sizes[d])",
-        "the gradient of a maximum is looked for in windows that lie before its own",
-    ),
-    Fault(
-        "windows-corner",
-        _F + "decompositions/windows.py",
-        ".narrow(dim, low - first * step, size)",
-        ".narrow(dim, 0, size)",
-        "padding that is no whole number of steps moves what windows add up to",
-    ),
-    Fault(
-        "windows-order",
-        _F + "decompositions/windows.py",
-        "functional.pad(pieces.flip(dim), ",
-        "functional.pad(pieces, ",
-        "where many windows share an element, pieces add to it in the opposite order",
-    ),
-    Fault(
-        "windows-of-halves",
-        _F + "decompositions/windows.py",
-        "windows.to(torch.promote_types(windows.dtype, torch.float32))",
-        "windows.to(windows.dtype)",
-        "sums of halves of many windows are rounded after each addition",
-    ),
-    Fault(
-        "variance-correction",
-        _A + "reduction.py",
-        "index_expr.maximum(count_of(x, axes) - int(correction), 0)",
-        "index_expr.maximum(count_of(x, axes), 0)",
-        "the correction of a variance is ignored",
-    ),
-    Fault(
-        "mean-axes",
-        _A + "reduction.py",
-        "DivOp(total, b.full(count_of(x, axes), element_of(x), result))",
-        "DivOp(total, b.full(count_of(x, range(len(sizes_of(x)))), element_of(x), result))",
-        "a mean divides by the number of all elements",
-    ),
-    Fault(
-        "norm-of-one",
-        _A + "reduction.py",
-        "return b.cast(reduce(b, SumOp, b.emit(AbsOp(x)), axes, b.sizes), b.element)",
-        "return b.cast(reduce(b, SumOp, x, axes, b.sizes), b.element)",
-        "the norm of order 1 does not take absolute values",
-    ),
-    Fault(
-        "slice-scatter-rest",
-        _A + "view.py",
-        "parts.append(take(b, x, d, first + count, rest))",
-        "parts.append(take(b, x, d, first, rest))",
-        "what stands behind a replaced slice is read from its start",
-    ),
-    Fault(
-        "triu-diagonal",
-        _A + "view.py",
-        '"aten.triu.default": _triangle("ge")',
-        '"aten.triu.default": _triangle("gt")',
-        "the upper triangle loses its diagonal",
-    ),
-    Fault(
-        "diagonal-offset",
-        _A + "view.py",
-        "for start in (-offset, offset)]",
-        "for start in (offset, offset)]",
-        "a diagonal above the main one starts in the wrong row",
-    ),
-    Fault(
-        "pad-sides",
-        _A + "view.py",
-        "low[d], high[d] = as_expr(pads[2 * i]), as_expr(pads[2 * i + 1])",
-        "high[d], low[d] = as_expr(pads[2 * i]), as_expr(pads[2 * i + 1])",
-        "padding before and behind are exchanged",
-    ),
-    Fault(
-        "repeat-order",
-        _A + "view.py",
-        "pairs += [as_expr(count), size]",
-        "pairs += [size, as_expr(count)]",
-        "repetitions and sizes are exchanged",
-    ),
-    Fault(
-        "index-apart",
-        _A + "indexing.py",
-        "return tensors, dims, dims[0] if adjacent else 0",
-        "return tensors, dims, dims[0]",
-        "the result of indices that are not neighbours has its dimensions in the wrong order",
-    ),
-    Fault(
-        "index-put-accumulate",
-        _A + "scatters.py",
-        "    if not accumulate:\n        return b.emit(ScatterOp",
-        "    if True:\n        return b.emit(ScatterOp",
-        "index_put overwrites where it should accumulate",
-    ),
-    Fault(
-        "embedding-padding",
-        _A + "scatters.py",
-        "    if padding >= 0:\n",
-        "    if padding > 0:\n",
-        "the row of padding index 0 gets a gradient",
-    ),
-    Fault(
-        "addmm-beta",
-        _A + "linalg.py",
-        "b.broadcast(_scaled(b, bias, beta), sizes)",
-        "b.broadcast(bias, sizes)",
-        "beta of addmm is ignored",
-    ),
-    Fault(
-        "attention-causal",
-        _A + "attention_base.py",
-        "        is_causal=is_causal,\n",
-        "        is_causal=False,\n",
-        "attention sees what comes later",
-    ),
-    Fault(
-        "normal-stream",
-        _A + "creation.py",
-        "seed, offset = b.random(product(b.sizes) * 2)",
-        "seed, offset = b.random(product(b.sizes))",
-        "what is drawn after normal numbers repeats half of their counters",
-    ),
-    Fault(
-        "randint-range",
-        _A + "creation.py",
-        "b.full(float(last - first), f32, b.sizes)",
-        "b.full(float(last - first - 1), f32, b.sizes)",
-        "the largest random integer never comes up",
-    ),
-    Fault(
-        "rsub-order",
-        _A + "elementwise.py",
-        "return arithmetic(b, binary.SubOp, y, x)",
-        "return arithmetic(b, binary.SubOp, x, y)",
-        "rsub subtracts the other way round",
-    ),
-    Fault(
-        "sub-alpha-order",
-        _A + "elementwise.py",
-        "b.cast(b.emit(op(operands[0], scaled)), b.element)",
-        "b.cast(b.emit(op(scaled, operands[0])), b.element)",
-        "x - alpha * y has the wrong sign",
-    ),
-    Fault(
-        "lerp-weight",
-        _A + "elementwise.py",
-        "binary.MulOp(w, b.emit(binary.SubOp(end, start)))",
-        "binary.MulOp(w, b.emit(binary.SubOp(start, end)))",
-        "lerp goes away from its end",
     ),
     Fault(
         "freeze-written",
@@ -232,13 +57,6 @@ FAULTS = (
         "a clone that is returned may be the input itself",
     ),
     Fault(
-        "conversion-not-asked",
-        _A + "elementwise.py",
-        "asked = original is None or str(original) in _CONVERSIONS",
-        "asked = original is None",
-        "a conversion of the program counts as one that a decomposition adds, and may not be rounded",
-    ),
-    Fault(
         "kept-constants",
         _F + "cache/cache_key.py",
         'parts += [",".join(names), *places(gm), *_constants(gm), *kernels_in(gm)]',
@@ -251,20 +69,6 @@ FAULTS = (
         "if _where(self._stay(args)) == self._standing:",
         "if len(self._stay(args)) == len(self._standing):",
         "a recording is replayed although an argument lies elsewhere",
-    ),
-    Fault(
-        "mask-repeated",
-        _F + "decompositions/dense_attention.py",
-        "if tensor.is_nested or not tensor.dim() or tensor.stride(-1) == 1:",
-        "if tensor.is_nested or not tensor.dim() or tensor.stride(-1) <= 1:",
-        "attention with a mask that is repeated for all keys is two products in f32",
-    ),
-    Fault(
-        "heads-repeated",
-        _F + "decompositions/dense_attention.py",
-        "t.repeat_interleave(query.size(-3) // t.size(-3), -3) for t in",
-        "torch.cat([t] * (query.size(-3) // t.size(-3)), -3) for t in",
-        "heads of queries that share keys take those of other heads",
     ),
     Fault(
         "replay-busy",
@@ -316,27 +120,6 @@ FAULTS = (
         "a number below zero enters a graph with its sign, which the graph turns again",
     ),
     Fault(
-        "sum-in-halves",
-        _A + "linalg.py",
-        "if b.element in (f16, bf16):",
-        "if b.element == f16:",
-        "a scaled product of bf16 is rounded three times",
-    ),
-    Fault(
-        "several-dtypes",
-        _A + "linalg.py",
-        "    _check_alike(bias, x, y)\n",
-        "",
-        "a product of several dtypes, which eager mode refuses, has a result",
-    ),
-    Fault(
-        "resize-order",
-        _A + "strided.py",
-        "flat = _in_memory(b, x, _order_in_memory(b))\n    more",
-        "flat = _in_memory(b, x, range(len(sizes_of(x))))\n    more",
-        "a tensor is resized row by row, whatever order its memory has",
-    ),
-    Fault(
         "sparse-places",
         _F + "fx/parts.py",
         "results[place] = found[place]",
@@ -345,7 +128,7 @@ FAULTS = (
     ),
     Fault(
         "copies-kept",
-        "frontend/joint/recomputed_copies.py",
+        _F + "joint/recomputed_copies.py",
         "if node.target == _WINDOWS or _repeats(node)]",
         "if node.target == _WINDOWS]",
         "what is gathered for each edge of a graph is kept for the backward pass",
@@ -373,28 +156,28 @@ FAULTS = (
     ),
     Fault(
         "given-key",
-        "frontend/cache/cache_key.py",
+        _F + "cache/cache_key.py",
         "*_constants(gm), *kernels_in(gm)]",
         "*_constants(gm)]",
         "a kept graph is taken for one with other Triton kernels",
     ),
     Fault(
         "given-names",
-        "frontend/fx/triton_text.py",
+        _F + "fx/triton_text.py",
         "if known is not value and (",
         "if known is None and (",
         "of two functions of one name a user's kernel calls the wrong one",
     ),
     Fault(
         "given-one",
-        "frontend/fx/triton_kernels.py",
+        _F + "fx/triton_kernels.py",
         "case int() if value == 1 and not (annotated or parameter.do_not_specialize):",
         "case int() if not (annotated or parameter.do_not_specialize):",
         "numbers that a user's kernel is given are all 1",
     ),
     Fault(
         "plans-drawn-again",
-        "frontend/joint/counted_positions.py",
+        _F + "joint/counted_positions.py",
         "return Tag.nondeterministic_seeded not in target.tags",
         "return True",
         "positions that are drawn are drawn again, others, for the backward pass",
@@ -433,13 +216,6 @@ FAULTS = (
         "[None] * before + columns",
         "columns",
         "a mask of later dimensions takes from the first",
-    ),
-    Fault(
-        "masked-none",
-        _A + "masks.py",
-        "extra = int(b.symbols.may_be_zero(count))",
-        "extra = 0",
-        "no values for a mask that is false everywhere are an index out of range",
     ),
     Fault(
         "recorded-data",
