@@ -340,6 +340,13 @@ def _forget(backend: Callable[..., Any]) -> None:
             reset_code(code)
 
 
+def is_opaque(value: Any) -> bool:
+    """Whether a traced value stands for an object that only certain operators know: a device mesh."""
+    from torch._library.fake_class_registry import FakeScriptObject
+
+    return isinstance(value, FakeScriptObject | torch.ScriptObject)
+
+
 def binds_integers(node: Node) -> bool:
     """Whether tracing made a symbol of an integer that `node` gives, or of a size that data decide."""
     from torch.utils._sympy.symbol import SymT, symbol_is_type

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, UnitAttr
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     ParsePropInAttrDict,
@@ -24,7 +24,8 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
-from ..index_expr import Expr, IndexExprSyntaxError, parse_expr
+from ..index_expr import Expr, IndexExprSyntaxError, parse_expr, parse_exprs
+from ..types import sizes_of
 from .base import EFFECT, INTS, READ_WRITE, SAME, TwOp, expr_attr, fail, int_array, ints, text
 
 
@@ -87,6 +88,8 @@ class AtenOp(TwOp):
     `mutates` lists operands that the call writes; such a call, or one marked `impure` (it
     draws random numbers, say), is never merged, moved or removed. Results are tensors, or
     `index` for an int; `returns` says which returns of the schema they are, where some are None.
+    `operand_strides` says how each operand lies in memory when the call reads it: others than
+    ATen may look at strides, or take them for granted. Where it is "", they are any.
 
     ```mlir
     %v, %i = tw.aten "aten::topk"(%x) {args = [#tw.arg<0>, 5 : i64, -1 : i64, true, true]}
@@ -101,6 +104,7 @@ class AtenOp(TwOp):
     args = prop_def(ArrayAttr)
     mutates = opt_prop_def(INTS)
     returns = opt_prop_def(INTS)
+    operand_strides = opt_prop_def(ArrayAttr[StringAttr])
     impure = opt_prop_def(UnitAttr)
     outputs = var_result_def()
 
@@ -118,6 +122,7 @@ class AtenOp(TwOp):
         *,
         impure: bool = False,
         returns: Sequence[int] = (),
+        operand_strides: Sequence[str] = (),
     ) -> None:
         properties: dict[str, Attribute] = {"callee": text(callee), "args": ArrayAttr(args)}
         if mutates:
@@ -126,12 +131,14 @@ class AtenOp(TwOp):
             properties["impure"] = UnitAttr()
         if returns:
             properties["returns"] = int_array(returns)
+        if any(operand_strides):
+            properties["operand_strides"] = ArrayAttr(map(text, operand_strides))
         self._build(inputs, results, properties)
 
     def check(self) -> None:
         if not self.callee.data.startswith("aten::") and "::" not in self.callee.data:
             raise fail(self, f'callee is "{self.callee.data}", expected "namespace::name.overload"')
-        count, used = len(self.inputs), sorted(set(_arg_indices(self.args)))
+        count, used = len(self.inputs), sorted(set(arg_indices(self.args)))
         if used != list(range(count)):
             raise fail(self, f"args refer to operands {used}, expected each of 0 to {count - 1}")
         if self.returns is not None and len(ints(self.returns)) != len(self.outputs):
@@ -140,14 +147,36 @@ class AtenOp(TwOp):
         for index in mutated:
             if not 0 <= index < count:
                 raise fail(self, f"mutates has {index}, expected an operand number below {count}")
+        self._check_operand_strides()
+
+    def _check_operand_strides(self) -> None:
+        if self.operand_strides is None:
+            return
+        if len(self.operand_strides) != len(self.inputs):
+            count = len(self.operand_strides)
+            raise fail(self, f"operand_strides has {count} entries, expected one for each operand")
+        for operand, strides in zip(self.inputs, self.operand_strides, strict=True):
+            try:
+                count = len(parse_exprs(strides.data))
+            except (IndexExprSyntaxError, ValueError) as error:
+                raise fail(self, f"operand_strides: {error}") from error
+            rank = len(sizes_of(operand)) if isinstance(operand.type, TensorType) else 0
+            if strides.data and count != rank:
+                raise fail(self, f'operand_strides has "{strides.data}" for an operand of rank {rank}')
+
+    def strides_of_operand(self, index: int) -> tuple[Expr, ...] | None:
+        """With which strides the call reads an operand; None where it takes any."""
+        written = "" if self.operand_strides is None else self.operand_strides.data[index].data
+        return parse_exprs(written) if written else None
 
 
-def _arg_indices(attr: Attribute) -> Iterator[int]:
+def arg_indices(attr: Attribute) -> Iterator[int]:
+    """The numbers of the operands in an argument, nested lists included."""
     if isinstance(attr, ArgAttr):
         yield attr.index.data
     elif isinstance(attr, ArrayAttr):
         for inner in attr.data:  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType]
-            yield from _arg_indices(inner)  # pyright: ignore[reportUnknownArgumentType]
+            yield from arg_indices(inner)  # pyright: ignore[reportUnknownArgumentType]
 
 
 @irdl_op_definition

@@ -9,6 +9,7 @@ from tilewright.dialects.plugins import Table
 
 from . import (
     attention,
+    collectives,
     creation,
     elementwise,
     gpu_attention,
@@ -39,6 +40,7 @@ ROWS: dict[str, Row] = {
     **attention.ROWS,
     **gpu_attention.ROWS,
     **numbers.ROWS,
+    **collectives.ROWS,
 }
 
 

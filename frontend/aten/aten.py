@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import torch
+from torch.fx import Node
 from xdsl.dialects.builtin import (
     ArrayAttr,
     FloatAttr,
@@ -22,15 +23,17 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import Expr, as_expr, format_exprs, row_major_strides
-from tilewright.dialects.tw.aten import ArgAttr, AtenOp, SizeAttr
+from tilewright.dialects.tw.aten import ArgAttr, AtenOp, SizeAttr, arg_indices
 from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.types import sizes_of, tensor_type
+from tilewright.targets.native.collectives import is_collective
 
 from ..errors import Unsupported
 from ..fx.carried import NUMBER, carried_operator
 from ..fx.dtypes import CARRIERS, ELEMENTS, dtype_name, encode
-from ..fx.strides import kept_layout
+from ..fx.strides import kept_layout, operand_layout
 from ..fx.symbols import Symbols
+from ..operators.own_operators import NAMESPACE
 from ..torch_internals import NONDETERMINISTIC, Operator, find_operator, is_view_operator, schema_of
 from .builder import Builder, FloatScalar
 
@@ -48,23 +51,21 @@ class _Call:
 
     def __init__(self, *, text_dtypes: bool) -> None:
         self.text_dtypes = text_dtypes
-        self.operands: list[SSAValue] = []
-        self.position: dict[SSAValue, int] = {}
+        self.operands: dict[tuple[SSAValue, str], int] = {}
+        """Their numbers, by the value and how it lies: a transposed copy is the same value."""
 
-    def operand(self, value: SSAValue) -> Attribute:
-        index = self.position.setdefault(value, len(self.operands))
-        if index == len(self.operands):
-            self.operands.append(value)
-        return ArgAttr(IntAttr(index))
+    def operand(self, value: SSAValue, lying: str = "") -> Attribute:
+        return ArgAttr(IntAttr(self.operands.setdefault((value, lying), len(self.operands))))
 
-    def describe(self, value: Any) -> Attribute:
+    def describe(self, value: Any, lying: Any = "") -> Attribute:
         match value:
             case SSAValue():
-                return self.operand(cast("SSAValue", value))
+                return self.operand(cast("SSAValue", value), lying)
             case FloatScalar(value=inner):
                 return self.operand(inner)
             case list() | tuple():
-                return ArrayAttr([self.describe(v) for v in value])  # pyright: ignore[reportUnknownVariableType]
+                parts = lying if isinstance(lying, tuple) else [lying] * len(value)  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+                return ArrayAttr(list(map(self.describe, value, parts)))  # pyright: ignore[reportUnknownArgumentType]
             case Expr() if value.constant is None:
                 return SizeAttr.of(value)
             case Expr():
@@ -126,11 +127,18 @@ def result_type(fake: Any, symbols: Symbols) -> Attribute:
 
 
 def call_aten(
-    b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any], *, effect: bool = False
+    b: Builder,
+    op: Operator,
+    args: Sequence[Any],
+    kwargs: Mapping[str, Any],
+    *,
+    effect: bool = False,
+    lying: Sequence[Any] = (),
 ) -> Any:
     """Emit `tw.aten` for this call; the value is shaped like the operator's result.
 
     `effect`: the call does something besides, so that it stays, in its place, although nobody reads it.
+    `lying`: what `how_they_lie` says of the arguments, if it matters.
     """
     values = complete(op, args, kwargs)
     op = _without_alias(op)
@@ -142,21 +150,58 @@ def call_aten(
     carried = any(name not in ("", NUMBER) for name in _flat(pattern))
     carried = carried or any(_carried(fake) for fake in kept) or _names_carrier(values)
     call = _Call(text_dtypes=carried)
-    attrs = [call.describe(value) for value in values]
-    mutated = _mutated(op, call, values)
-    impure = effect or NONDETERMINISTIC in op.tags
+    attrs = list(map(call.describe, values, lying or [""] * len(values)))
+    mutated = _mutated(op, attrs)
+    impure = effect or NONDETERMINISTIC in op.tags or is_collective(op)
     if carried:
         if mutated:
             raise Unsupported(f"writing into a tensor: {b.no_element_type().reason}", "TW1103")
         op = carried_operator(op, pattern)
     results = [result_type(fake, b.symbols) for fake in kept]
-    aten = AtenOp(callee_of(op), call.operands, attrs, results, mutated, impure=impure, returns=returns)
+    operands, strides = zip(*call.operands, strict=True) if call.operands else ((), ())
+    aten = AtenOp(
+        callee_of(op),
+        operands,
+        attrs,
+        results,
+        mutated,
+        impure=impure,
+        returns=returns,
+        operand_strides=strides,
+    )
     _note_strides(aten, b, kept)
     b.add(aten)
     for value, fake in zip(aten.results, kept, strict=True):
         if _carried(fake):
             b.carried[value] = fake
     return _like(b.fake, iter(aten.results), b.symbols)
+
+
+def looks_at_strides(op: Operator) -> bool:
+    """Whether it may matter how operands lie: to ATen's own operators that does not, unless they say so."""
+    tags = op.tags
+    if torch.Tag.flexible_layout in tags:
+        return False
+    return op.namespace not in _ANY_STRIDES or not _NEEDS_STRIDES.isdisjoint(tags)
+
+
+_ANY_STRIDES = ("aten", "prims", NAMESPACE)
+_NEEDS_STRIDES = {
+    torch.Tag.needs_exact_strides,
+    torch.Tag.needs_fixed_stride_order,
+    torch.Tag.needs_contiguous_strides,
+}
+
+
+def how_they_lie(b: Builder, op: Operator, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[Any]:
+    """The strides of the arguments, nodes of the graph; nothing where `op` does not look at them."""
+    return [_lying(value, b) for value in complete(op, args, kwargs)] if looks_at_strides(op) else []
+
+
+def _lying(value: Any, b: Builder) -> Any:
+    if isinstance(value, list | tuple):
+        return tuple(_lying(item, b) for item in value)  # pyright: ignore[reportUnknownVariableType]
+    return operand_layout(value.meta.get("val"), b.symbols) if isinstance(value, Node) else ""
 
 
 def _is_known(fake: Any, symbols: Symbols) -> bool:
@@ -215,17 +260,16 @@ def _like(fake: Any, results: Any, symbols: Symbols) -> Any:
     return symbols.expr(fake) if _is_known(fake, symbols) else next(results)
 
 
-def _mutated(op: Operator, call: _Call, values: Sequence[Any]) -> list[int]:
+def _mutated(op: Operator, attrs: Sequence[Attribute]) -> list[int]:
     """Numbers of the operands that the call writes."""
     if not schema_of(op).is_mutable:
         return []
     written = [
-        leaf
-        for argument, value in zip(schema_of(op).arguments, values, strict=False)
+        attr
+        for argument, attr in zip(schema_of(op).arguments, attrs, strict=False)
         if argument.alias_info is not None and argument.alias_info.is_write
-        for leaf in _flat(value)
     ]
-    return sorted({call.position[value] for value in written if isinstance(value, SSAValue)})
+    return sorted(set(arg_indices(ArrayAttr(written))))
 
 
 def _note_strides(aten: AtenOp, b: Builder, fakes: Sequence[Any]) -> None:

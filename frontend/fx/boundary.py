@@ -24,7 +24,7 @@ from tilewright.dialects.types import tensor_type
 
 from ..aten.builder import Builder
 from ..errors import UnsupportedInput
-from ..torch_internals import is_operator, is_ragged, real_tensors, schema_of, size_expression
+from ..torch_internals import is_opaque, is_operator, is_ragged, real_tensors, schema_of, size_expression
 from .dtypes import CARRIERS, ELEMENTS, encode
 from .graph import Argument, Constant, Input, Part, SizeOf
 from .ragged import check_ragged
@@ -89,7 +89,7 @@ def import_arguments(
                 else:
                     arguments.add_symbol(symbol, Part(i, symbol.sign) if symbol.sign else Argument(i))
             arguments.values[node] = symbols.expr(fake)
-        elif fake is None or isinstance(fake, bool | int | float | str | torch.SymBool):
+        elif fake is None or isinstance(fake, bool | int | float | str | torch.SymBool) or is_opaque(fake):
             arguments.values[node] = fake
         else:
             reason = "only tensors, integers and constants can enter a graph"

@@ -8,12 +8,13 @@ from typing import Any
 from torch.fx import Node
 
 from tilewright.passes.tensor.decompose_pooling import POOLING
+from tilewright.targets.native.collectives import is_collective
 
-from ..aten.aten import call_aten, callee_of
+from ..aten.aten import call_aten, callee_of, how_they_lie
 from ..aten.builder import Builder
 from ..decompositions.pooling import MAX_POOLING
 from ..errors import FallbackRefused, Unsupported, UnsupportedNode
-from ..torch_internals import Operator, is_operator
+from ..torch_internals import WITH_EFFECTS, Operator, is_operator
 from .graph import Fallback
 from .locations import place_of
 from .python_call import call_python, name_of
@@ -45,9 +46,9 @@ class OutsideCalls:
     def aten(self, op: Operator, args: list[Any], kwargs: dict[str, Any], why: Unsupported) -> Any:
         """Run an operator by ATen, else by torch in Python."""
         callee, start = callee_of(op), len(self.b.ops)
-        code = "TW1100" if callee in LIBRARY else why.code
+        code = "TW1100" if callee in LIBRARY or is_collective(op) else why.code
         try:
-            value = call_aten(self.b, op, args, kwargs)
+            value = call_aten(self.b, op, args, kwargs, lying=self._lying(op))
         except Unsupported as reason:
             del self.b.ops[start:]
             if reason.code == "TW1103":  # a dtype that no carrier takes through the IR, in Python or not
@@ -59,11 +60,16 @@ class OutsideCalls:
     def effect(self, op: Operator, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Run an operator that has an effect by ATen."""
         try:
-            value = call_aten(self.b, op, args, kwargs, effect=True)
+            value = call_aten(self.b, op, args, kwargs, effect=True, lying=self._lying(op))
         except Unsupported as reason:
             raise self._refused(callee_of(op), reason) from reason
         self._note(Fallback("TW1101", callee_of(op), place_of(self.b.location), NO_ROW))
         return value
+
+    def _lying(self, op: Operator) -> list[Any]:
+        node: Node = self.b.node
+        effect = node.target is WITH_EFFECTS  # a token and the operator come first
+        return how_they_lie(self.b, op, node.args[2:] if effect else node.args, node.kwargs)
 
     def python(self, node: Node, why: Unsupported) -> Any:
         """Run this node by torch in Python: nothing else describes the call."""

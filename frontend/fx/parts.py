@@ -19,7 +19,7 @@ from .asserting_nodes import IGNORED
 from .graph import Fallback
 from .locations import location_of, place_of
 from .masked_rows import look_up_masked
-from .stages import NUMBER, Stages, is_kept, stages_of
+from .stages import IN_FLIGHT, NUMBER, Stages, is_kept, stages_of
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class _Cut:
         behind = (
             (n, why)
             for n, why in self.stages.outside.items()
-            if self.stages.levels[n] == self.level + 1 and why != NUMBER
+            if self.stages.levels[n] == self.level + 1 and why not in (NUMBER, IN_FLIGHT)
         )
         return tuple(
             Fallback("TW1104", _name_of(node.target), place_of(location_of(node)), why)

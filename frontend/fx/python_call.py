@@ -30,6 +30,7 @@ from ..aten.aten import call_aten
 from ..aten.builder import Builder, FloatScalar
 from ..errors import Unsupported
 from ..torch_internals import NONDETERMINISTIC, Operator, is_operator, real_tensors, schema_of, usual_dispatch
+from .strides import operand_layout
 
 _LIBRARY: list[Any] = []
 _LOCK = Lock()
@@ -65,7 +66,7 @@ def call_python(b: Builder, node: Node, values: Mapping[Node, Any]) -> Any:
     op = _register(name, signature, text, run, known=all(map(_is_known, (node.target, *call.bound))))
     outside, b.fake = b.fake, [_described(leaves[i]) for i in wanted]
     try:
-        made = dict(zip(wanted, call_aten(b, op, call.operands, {}), strict=True))
+        made = dict(zip(wanted, call_aten(b, op, call.operands, {}, lying=call.lying), strict=True))
     finally:
         b.fake = outside
     return tree_unflatten([_value(b, made.get(i), fake) for i, fake in enumerate(leaves)], structure)
@@ -103,6 +104,8 @@ class _Call:
     values: Mapping[Node, Any]
     b: Builder
     operands: list[Any] = field(default_factory=list[Any])
+    lying: list[str] = field(default_factory=list[str])
+    """How operands lie, which the function may look at."""
     signature: list[str] = field(default_factory=list[str])
     bound: list[Any] = field(default_factory=list[Any])
     text: list[str] = field(default_factory=list[str])
@@ -129,17 +132,17 @@ class _Call:
 
     def _node(self, node: Node) -> _Filled:
         if not isinstance(node.meta.get("val"), torch.SymBool):
-            return self.bind_value(self.values[node])
+            return self.bind_value(self.values[node], node.meta.get("val"))
         target = cast("Callable[..., Any]", node.target)  # a comparison of sizes: made again in each call
         self.bound.append(target)
         args = self._sequence(node.args, self.bind, name_of(target))
         return lambda given: target(*args(given))
 
-    def bind_value(self, value: Any) -> _Filled:
+    def bind_value(self, value: Any, fake: Any = None) -> _Filled:
         """The same for what a node has become: results of operators are nested at most."""
         if isinstance(value, tuple | list):
             return self._sequence(value, self.bind_value)  # pyright: ignore[reportUnknownArgumentType]
-        return self._leaf(value)
+        return self._leaf(value, fake)
 
     def _sequence(self, arg: Sequence[Any], bind: Callable[[Any], _Filled], what: str = "") -> _Filled:
         """A plain tuple or list: FX has types of its own, which are no part of what was called."""
@@ -151,10 +154,10 @@ class _Call:
             return lambda given: tuple(item(given) for item in items)
         return lambda given: [item(given) for item in items]
 
-    def _leaf(self, value: Any) -> _Filled:
+    def _leaf(self, value: Any, fake: Any = None) -> _Filled:
         match value:
             case SSAValue():
-                return self._operand(value, "Tensor")
+                return self._operand(value, "Tensor", operand_layout(fake, self.b.symbols))
             case FloatScalar():
                 self.text.append("number")
                 number = self._operand(value, "Tensor")
@@ -166,9 +169,10 @@ class _Call:
                 self.text.append(_text(value))
                 return lambda given: value
 
-    def _operand(self, value: Any, kind: str) -> _Filled:
+    def _operand(self, value: Any, kind: str, lying: str = "") -> _Filled:
         index = len(self.operands)
         self.operands.append(value)
+        self.lying.append(lying)
         self.text.append(f"a{index}")
         self.signature.append(f"{kind} a{index}")
         return lambda given: given[index]

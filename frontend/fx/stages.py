@@ -5,15 +5,17 @@
 
 Stages of even numbers are compiled, each as a graph of its own, to which sizes that data decided are symbols
 like others; those between run through ATen, node by node: what makes such sizes (`nonzero`, `item`, a mask as
-an index), what asserts something of them, and what makes sparse tensors, which the IR lacks, with all that is
-computed of them. Integers that index expressions do not say, `int(n ** 0.5)`, are Python's, before the first
-stage. A node runs as early as it can; but what is made of inputs element by element waits for what
-reads it, to be a part of its kernel, and what an input is given at last is written at the end.
+an index), what asserts something of them, what makes sparse tensors, which the IR lacks, with all that is
+computed of them, what takes objects that only certain operators know (a device mesh), and what waits for a
+tensor that was in flight when the graph was called. Integers that index expressions do not say,
+`int(n ** 0.5)`, are Python's, before the first stage. A node runs as early as it can; but what is made of
+inputs element by element waits for what reads it, to be a part of its kernel, what processes do together
+keeps its order, and what an input is given at last is written at the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from operator import getitem
 from typing import Any
@@ -22,11 +24,15 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_leaves
 
+from tilewright.targets.native.collectives import is_collective
+
+from ..aten.collectives import WAIT
 from ..torch_internals import (
     NONDETERMINISTIC,
     WITH_EFFECTS,
     binds_integers,
     decided_by_data,
+    is_opaque,
     is_operator,
     is_view_operator,
     schema_of,
@@ -36,6 +42,8 @@ from .symbols import Symbols
 
 SPARSE = "it makes or takes a sparse tensor, or what is computed of one"
 DATA = "data decide how large its result is, or which integer"
+OBJECT = "it takes or makes an object that only its operators know"
+IN_FLIGHT = "it waits for what another graph, or a program, has begun"
 NUMBER = "no index expression says which integer it is"
 BEFORE = -1
 """The stage of integers that Python computes of sizes, before all else."""
@@ -74,9 +82,11 @@ def stages_of(gm: GraphModule) -> Stages | None:
     writes = gm.graph.find_nodes(op="call_function", target=_COPY)
     if any(user.op != "output" for node in writes for user in node.users):
         return None
+    together = 0
     for node in gm.graph.nodes:
         if node.op == "call_function" and node.target is not _COPY:
-            _place(node, stages)
+            _place(node, stages, together)
+            together = stages.levels[node] if _is_collective(node) else together
     _let_wait(gm, stages)
     end = stages.last + stages.last % 2
     stages.levels.update(dict.fromkeys(writes, end))
@@ -100,6 +110,10 @@ def _outside(gm: GraphModule) -> dict[Node, str]:
             found[node] = SPARSE
         elif _is_beyond_expressions(node, symbols):
             found[node] = NUMBER
+        elif node.op == "call_function" and _has_objects(node):
+            found[node] = OBJECT
+        elif str(node.target) == WAIT and _began_outside(node.args[0], found):
+            found[node] = IN_FLIGHT
         elif binds_integers(node) and (is_operator(node.target) or _depend_on_data(node.users)):
             found[node] = DATA  # of a loop, say, nobody may read how often it ran
     if DATA in found.values():  # equal masks, say, have one number of rows, which the first has bound
@@ -107,6 +121,21 @@ def _outside(gm: GraphModule) -> dict[Node, str]:
         found.update((node, DATA) for node in nodes if _decides(node))
         found = {node: found[node] for node in gm.graph.nodes if node in found}
     return found
+
+
+def _has_objects(node: Node) -> bool:
+    return any(is_opaque(n.meta.get("val")) for n in (node, *node.all_input_nodes))
+
+
+def _began_outside(tensor: Any, outside: Collection[Node]) -> bool:
+    """Whether a tensor that is waited for is no result of a compiled stage, where nothing is in flight."""
+    while isinstance(tensor, Node) and tensor.target is getitem:
+        tensor = tensor.args[0]
+    return tensor in outside or not (isinstance(tensor, Node) and _is_collective(tensor))
+
+
+def _is_collective(node: Node) -> bool:
+    return is_operator(node.target) and is_collective(node.target)
 
 
 def _depend_on_data(nodes: Iterable[Node]) -> bool:
@@ -143,10 +172,12 @@ def _tensors(nodes: Iterable[Node]) -> list[torch.Tensor]:
     return [value for value in values if isinstance(value, torch.Tensor)]
 
 
-def _place(node: Node, stages: Stages) -> None:
+def _place(node: Node, stages: Stages, together: int) -> None:
+    """Find the stage of a node. That of the last collective is `together`: all have one order everywhere."""
     levels, again = stages.levels, stages.again
     inputs = [given for given in node.all_input_nodes if not is_kept(given)]
     level = max((levels[given] for given in inputs), default=0)
+    level = max(level, together) if _is_collective(node) else level
     repeated = all(given in again for given in inputs)
     if stages.outside.get(node) == NUMBER and level <= 0:
         level = BEFORE

@@ -19,6 +19,7 @@ from tilewright.dialects.index_expr import (
 )
 from tilewright.passes.memory import layouts
 
+from .dtypes import CARRIERS
 from .symbols import Symbols
 
 
@@ -120,6 +121,16 @@ def argument_layout(tensor: torch.Tensor, symbols: Symbols) -> str | None:
     """`tw.strides` of an argument: None for row-major."""
     layout = layout_of(tensor, symbols)
     return None if layout.is_row_major else layout.text
+
+
+def operand_layout(tensor: Any, symbols: Symbols) -> str:
+    """The strides of an operand of a call; empty where elements overlap, or nothing is known."""
+    if not isinstance(tensor, torch.Tensor) or tensor.dtype in CARRIERS:
+        return ""
+    if not all(symbols.knows(n) for n in (*tensor.shape, *tensor.stride())):
+        return ""
+    layout = layout_of(tensor, symbols)
+    return layout.text if layout.is_apart else ""
 
 
 Strides = tuple[int | torch.SymInt, ...]

@@ -15,6 +15,7 @@ from tilewright.dialects.th.calls import TritonLaunchOp
 from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
 from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.tw.triton import TritonOp
+from tilewright.targets.native.collectives import waiting
 from tilewright.targets.native.errors import unknown_operator
 
 from ..fx.dtypes import DTYPES
@@ -45,7 +46,7 @@ class AtenFunction:
 
     `env` holds the values of the symbols in `symbols`. Results are a flat tuple of what
     `returns` counts (without it all that are not None); each has the strides that the IR says
-    (row-major unless `strides` names others).
+    (row-major unless `strides` names others), as have the operands of which `operand_strides` says any.
     """
 
     def __init__(
@@ -54,11 +55,12 @@ class AtenFunction:
         args: ArrayAttr[Attribute],
         strides: Sequence[str] = (),
         returns: Sequence[int] | None = None,
+        operand_strides: Sequence[str] = (),
     ) -> None:
         op = find_operator(callee)
         if op is None:
             raise unknown_operator(callee)
-        self.op = op
+        self.op, self._call = op, waiting(op)
         schema = schema_of(op)
         used: dict[Var, None] = {}
         self._positional: list[Argument] = []
@@ -71,15 +73,27 @@ class AtenFunction:
                 self._positional.append(made)
         self.symbols = tuple(used)
         self._strides = [parse_exprs(text) for text in strides]
+        self._operand_strides = [parse_exprs(text) for text in operand_strides]
         self._returns = returns
 
     def __call__(self, operands: Sequence[Any], env: Env | None = None) -> tuple[Any, ...]:
         env = env or {}
+        given, operands = operands, self._laid(operands, env)
         positional = [argument(operands, env) for argument in self._positional]
         keyword = {name: argument(operands, env) for name, argument in self._keyword.items()}
-        flat = _flat(self.op(*positional, **keyword))
+        flat = _flat(self._call(*positional, **keyword))
+        if schema_of(self.op).is_mutable:
+            for before, after in zip(given, operands, strict=True):
+                if after is not before:
+                    before.copy_(after)
         kept = flat if self._returns is None else [flat[i] for i in self._returns]
         return tuple(self._placed(value, i, env) for i, value in enumerate(v for v in kept if v is not None))
+
+    def _laid(self, operands: Sequence[Any], env: Env) -> Sequence[Any]:
+        if not self._operand_strides:
+            return operands
+        pairs = zip(operands, self._operand_strides, strict=True)
+        return [_restrided(operand, strides, env) if strides else operand for operand, strides in pairs]
 
     def _placed(self, value: Any, index: int, env: Env) -> Any:
         """The result in the layout that the IR declares."""
@@ -87,10 +101,15 @@ class AtenFunction:
             return value
         if not self._strides:
             return value.contiguous()
-        strides = tuple(stride.evaluate(env) for stride in self._strides[index])
-        if value.stride() == strides:
-            return value
-        return torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device).copy_(value)
+        return _restrided(value, self._strides[index], env)
+
+
+def _restrided(value: torch.Tensor, wanted: Sequence[Expr], env: Env) -> torch.Tensor:
+    """`value`, or a copy of it with those strides."""
+    strides = tuple(stride.evaluate(env) for stride in wanted)
+    if value.stride() == strides:
+        return value
+    return torch.empty_strided(value.shape, strides, dtype=value.dtype, device=value.device).copy_(value)
 
 
 Function = Callable[[Sequence[Any], Env], Sequence[Any]]
@@ -123,6 +142,7 @@ def aten_function(op: Operation) -> AtenFunction:
         cast("ArrayAttr[Attribute]", args),
         _strings(attrs.get(STRIDES)),
         _numbers(attrs.get("returns")),
+        _strings(attrs.get("operand_strides")),
     )
 
 

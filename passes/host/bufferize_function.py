@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from tilewright.dialects.index_expr import Expr
+from tilewright.dialects.index_expr import ZERO, Expr
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.th.calls import CallOp, ExternOp
 from tilewright.dialects.th.control_flow import ControlOp as PlannedControlOp
@@ -28,7 +28,7 @@ from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
 from ..memory.errors import NotBufferizable
-from ..memory.layouts import Layout, dense
+from ..memory.layouts import Layout, dense, same_strides
 from ..memory.library_calls import Call, Row, out_variant, returning
 from ..memory.stated import layout_of_result
 from ..memory.views import is_view, layout_behind, part_layout, view_layout
@@ -239,7 +239,10 @@ class Bufferizer:
                 places.update({v: self.plan.copied(places[v]) for v in copied})
                 break
         assert call is not None, "every call takes dense operands"
-        ins = [self.plan.handle_of(Place(places[v].storage, layout)) for v, layout in call.ins]
+        given = [Place(places[v].storage, layout) for v, layout in call.ins]
+        if isinstance(op, AtenOp):
+            given = self._as_asked(op, given)
+        ins = [self.plan.handle_of(place) for place in given]
         properties: dict[str, Attribute] = {"callee": text(call.callee), "args": ArrayAttr(call.args)}
         if isinstance(op, AtenOp) and op.returns is not None:
             properties["returns"] = op.returns
@@ -251,6 +254,19 @@ class Bufferizer:
         self._have_results(op, self.plan.add(new), call.outs)
         for result, layout in zip(op.results, call.results, strict=False):
             self.places[result] = Place(self.places[result].storage, layout)
+
+    def _as_asked(self, op: AtenOp, given: Sequence[Place]) -> list[Place]:
+        """The operands with the strides that the op states; one that is written lies there from now on."""
+        made = list(given)
+        mutated = () if op.mutates is None else ints(op.mutates)
+        for i, (operand, place) in enumerate(zip(op.inputs, given, strict=True)):
+            strides, sizes = op.strides_of_operand(i), place.layout.sizes
+            if strides is None or same_strides(sizes, place.layout.strides, strides):
+                continue
+            made[i] = self.plan.copied(place, Layout(ZERO, sizes, strides))
+            if i in mutated:
+                self.places[operand] = made[i]
+        return made
 
     def _control(self, op: ControlOp) -> None:
         """Functions see row-major memory."""

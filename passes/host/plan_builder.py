@@ -127,8 +127,8 @@ class PlanBuilder:
         function = copy_function(name, source.layout, target.layout, types, self.location)
         self.launch(function, buffers[:1], buffers[1:])
 
-    def copied(self, source: Place) -> Place:
-        """A row-major temporary with the elements of `source`."""
-        target = self.temporary(source.storage.element, dense(source.layout.sizes))
+    def copied(self, source: Place, layout: Layout | None = None) -> Place:
+        """A temporary with the elements of `source`, row-major or as `layout` says."""
+        target = self.temporary(source.storage.element, layout or dense(source.layout.sizes))
         self.copy(source, target)
         return target

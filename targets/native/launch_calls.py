@@ -10,6 +10,7 @@ import torch
 
 from tilewright.dialects.control_flow import run_control
 
+from .collectives import waiting
 from .errors import UnexpectedResult, unknown_operator
 from .fallback import Argument, Control, Dtype, Fallback, Integer, Operand
 
@@ -36,7 +37,7 @@ def python_call(fallback: Fallback, device: torch.device) -> Callable[..., tuple
     arguments = overload._schema.arguments
     keyword_only = [argument.name for argument in arguments if argument.kwarg_only]
     positional = len(arguments) - len(keyword_only)
-    split = fallback.tensors
+    split, run = fallback.tensors, waiting(overload)
     # What makes tensors from nothing makes them on the CPU unless it is told. Plans name no device.
     told = {"device": device} if device.type != "cpu" and "device" in keyword_only else {}
 
@@ -45,7 +46,7 @@ def python_call(fallback: Fallback, device: torch.device) -> Callable[..., tuple
         args = [_value(arg, tensors, integers) for arg in fallback.args]
         named = {**dict(zip(keyword_only, args[positional:], strict=False)), **told}
         try:
-            made = overload(*args[:positional], **named)
+            made = run(*args[:positional], **named)
         except Exception as error:
             error.add_note(f"TW2111: {fallback.callee} failed\n  where: {fallback.where or 'unknown'}")
             raise

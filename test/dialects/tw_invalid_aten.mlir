@@ -39,3 +39,21 @@ tw.write %a into %b : tensor<4xf32>
 // CHECK: tw.aten: returns is [0, 1], expected 1 entries
 %x = "test.op"() : () -> tensor<4xf32>
 %r = "tw.aten"(%x) <{callee = "aten::relu", args = [#tw.arg<0>], returns = array<i64: 0, 1>}> : (tensor<4xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.aten: operand_strides has 2 entries, expected one for each operand
+%x = "test.op"() : () -> tensor<4x6xf32>
+%r = tw.aten "my::op"(%x) {args = [#tw.arg<0>], operand_strides = ["6, 1", ""]} : (tensor<4x6xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.aten: operand_strides has "1" for an operand of rank 2
+%x = "test.op"() : () -> tensor<4x6xf32>
+%r = tw.aten "my::op"(%x) {args = [#tw.arg<0>], operand_strides = ["1"]} : (tensor<4x6xf32>) -> tensor<4xf32>
+
+// -----
+
+// CHECK: tw.aten: operand_strides: unexpected `q` in index expression `q, 1`
+%x = "test.op"() : () -> tensor<4x6xf32>
+%r = tw.aten "my::op"(%x) {args = [#tw.arg<0>], operand_strides = ["q, 1"]} : (tensor<4x6xf32>) -> tensor<4xf32>

@@ -171,6 +171,8 @@ func.func @calls(%x: tensor<4x6xf32>) {
   tw.aten "aten::relu_"(%x) {args = [#tw.arg<0>], mutates = array<i64: 0>} : (tensor<4x6xf32>) -> ()
   // CHECK-NEXT: tw.aten "aten::item"(%x) {args = [#tw.arg<0>], impure} : (tensor<4x6xf32>) -> index
   %2 = tw.aten "aten::item"(%x) {args = [#tw.arg<0>], impure} : (tensor<4x6xf32>) -> index
+  // CHECK-NEXT: tw.aten "my::op"(%x, %x) {args = [#tw.arg<0>, #tw.arg<1>], operand_strides = ["1, 4", ""]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> ()
+  tw.aten "my::op"(%x, %x) {args = [#tw.arg<0>, #tw.arg<1>], operand_strides = ["1, 4", ""]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> ()
   // CHECK-NEXT: tw.write %x into %x : tensor<4x6xf32>
   tw.write %x into %x : tensor<4x6xf32>
   // CHECK-NEXT: tw.triton <"f", 8, 2, "def f(x, n, out, B):\0A    pass\0A"> grid "s0, 2, 1"(%x) {args = [#tw.arg<0>, #tw.size<"s0*4">, #tw.arg<1>, "16"], candidates = [#tw.config<4, 3, "s0, 1, 1", [#tw.arg<0>, #tw.size<"s0*4">, #tw.arg<1>, "32"]>], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>

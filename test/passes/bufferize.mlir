@@ -485,6 +485,54 @@ func.func @elements_of_another_size(%x: tensor<2x3xf32>) -> (tensor<3x4xi16>, te
 
 // -----
 
+// Others than ATen see operands as the program has them: in one call two copies of %x, and %x itself.
+
+// CHECK-LABEL: @operands_lie_as_stated
+// CHECK:      %[[T:.*]] = th.alloc "6"
+// CHECK-NEXT: th.launch @copy(%x) into(%[[T]])
+// CHECK-NEXT: %[[G:.*]] = th.alloc "11"
+// CHECK-NEXT: th.launch @copy{{.*}}(%x) into(%[[G]])
+// CHECK-NEXT: %[[V:.*]] = th.view %[[T]] offset "0" sizes "2, 3" strides "1, 2"
+// CHECK-NEXT: %[[W:.*]] = th.view %[[G]] offset "0" sizes "2, 3" strides "6, 2"
+// CHECK-NEXT: %[[X:.*]] = th.view %x offset "0" sizes "2, 3" strides "3, 1"
+// CHECK-NEXT: th.call "my::op"(%[[V]], %[[W]], %[[X]], %[[X]])
+func.func @operands_lie_as_stated(%x: tensor<2x3xf32>) -> tensor<2xf32> {
+  %r = tw.aten "my::op"(%x, %x, %x, %x) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, #tw.arg<3>], operand_strides = ["1, 2", "6, 2", "3, 1", ""]}
+      : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<2xf32>
+  func.return %r : tensor<2xf32>
+}
+
+// -----
+
+// What such a call writes is where it writes it: %s is read there.
+
+// CHECK-LABEL: @written_where_it_lies
+// CHECK:      th.launch @sin(%x) into(%s)
+// CHECK-NEXT: %[[T:.*]] = th.alloc "6"
+// CHECK-NEXT: th.launch @copy(%s) into(%[[T]])
+// CHECK-NEXT: %[[V:.*]] = th.view %[[T]] offset "0" sizes "2, 3" strides "1, 2"
+// CHECK-NEXT: th.call "my::op"(%[[V]])
+// CHECK:      th.launch @exp(%[[T]])
+// CHECK:      tk.load {{.*}}[d0 + d1*2]
+func.func @written_where_it_lies(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %s = tk.kernel [2, 3] ins(%x : tensor<2x3xf32>) -> (tensor<2x3xf32>) {
+  ^bb0(%a: tensor<2x3xf32>, %o: tensor<2x3xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<2x3xf32> -> f32
+    %1 = math.sin %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<2x3xf32>
+  }
+  tw.aten "my::op"(%s) {args = [#tw.arg<0>], mutates = array<i64: 0>, operand_strides = ["1, 2"]} : (tensor<2x3xf32>) -> ()
+  %e = tk.kernel [2, 3] ins(%s : tensor<2x3xf32>) -> (tensor<2x3xf32>) {
+  ^bb0(%a: tensor<2x3xf32>, %o: tensor<2x3xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<2x3xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<2x3xf32>
+  }
+  func.return %e : tensor<2x3xf32>
+}
+
+// -----
+
 // Results that share memory, but not an argument's, are views of one copy where they are most of it.
 
 // CHECK-LABEL: @views_of_one_copy
