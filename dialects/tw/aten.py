@@ -74,8 +74,7 @@ class AtenEffect(MemoryEffect):
 
     @classmethod
     def get_effects(cls, op: Operation) -> AbstractSet[EffectInstance]:
-        assert isinstance(op, AtenOp)
-        return READ_WRITE if op.impure is not None or op.mutates is not None else frozenset()
+        return READ_WRITE if "impure" in op.properties or "mutates" in op.properties else frozenset()
 
 
 @irdl_op_definition
@@ -136,8 +135,7 @@ class AtenOp(TwOp):
         self._build(inputs, results, properties)
 
     def check(self) -> None:
-        if not self.callee.data.startswith("aten::") and "::" not in self.callee.data:
-            raise fail(self, f'callee is "{self.callee.data}", expected "namespace::name.overload"')
+        check_callee(self, self.callee)
         count, used = len(self.inputs), sorted(set(arg_indices(self.args)))
         if used != list(range(count)):
             raise fail(self, f"args refer to operands {used}, expected each of 0 to {count - 1}")
@@ -168,6 +166,11 @@ class AtenOp(TwOp):
         """With which strides the call reads an operand; None where it takes any."""
         written = "" if self.operand_strides is None else self.operand_strides.data[index].data
         return parse_exprs(written) if written else None
+
+
+def check_callee(op: Operation, callee: StringAttr) -> None:
+    if "::" not in callee.data:
+        raise fail(op, f'callee is "{callee.data}", expected "namespace::name.overload"')
 
 
 def arg_indices(attr: Attribute) -> Iterator[int]:

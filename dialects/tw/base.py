@@ -171,13 +171,13 @@ def expect_axis(op: Operation, axis: int, rank: int) -> None:
         raise fail(op, f"dim is {axis}, expected 0 <= dim < {rank}")
 
 
-def checked_exprs(op: Operation, fact: str, attr: StringAttr, count: int) -> tuple[Expr, ...]:
+def checked_exprs(op: Operation, fact: str, attr: StringAttr, count: int | None = None) -> tuple[Expr, ...]:
     """Parse `attr`, which holds `count` expressions of symbols."""
     try:
         values = parse_exprs(attr.data)
     except IndexExprSyntaxError as error:
         raise fail(op, f"{fact}: {error}") from error
-    if len(values) != count:
+    if count is not None and len(values) != count:
         raise fail(op, f'{fact} is "{attr.data}" with {len(values)} expressions, expected {count}')
     for value in values:
         if any(v.kind != "s" for v in value.variables()):

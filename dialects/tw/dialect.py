@@ -17,6 +17,7 @@ from .packed_convolution import PACKED_CONVOLUTION_OPS
 from .packing import PACKING_OPS
 from .reduction import REDUCTION_OPS
 from .triton import TRITON_OPS, ConfigAttr, JitAttr
+from .updating import UPDATE_OPS, PartAttr
 from .view import VIEW_OPS
 from .window import WINDOW_OPS
 
@@ -39,6 +40,7 @@ TW = Dialect(
         *ATEN_OPS,
         *CONTROL_OPS,
         *TRITON_OPS,
+        *UPDATE_OPS,
     ],
-    [ShapeAttr, PredicateAttr, CombineAttr, ArgAttr, SizeAttr, JitAttr, ConfigAttr],
+    [ShapeAttr, PredicateAttr, CombineAttr, ArgAttr, SizeAttr, JitAttr, ConfigAttr, PartAttr],
 )

@@ -7,10 +7,11 @@ from xdsl.ir import BlockArgument
 from ..semantics import Args, Machine, NoCallback, Results, semantics
 from .aten import AtenOp, WriteOp
 from .triton import TritonOp
+from .updating import UpdateOp, UpdatingOp
 
 
-@semantics(AtenOp, TritonOp)
-def run_aten(op: AtenOp | TritonOp, args: Args, machine: Machine) -> Results:
+@semantics(AtenOp, TritonOp, UpdateOp)
+def run_aten(op: AtenOp | UpdatingOp, args: Args, machine: Machine) -> Results:
     if machine.aten is None:
         raise NoCallback(op, name="aten")
     return machine.aten(op, args)

@@ -9,24 +9,21 @@ from functools import lru_cache
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
-    ParsePropInAttrDict,
     irdl_attr_definition,
     irdl_op_definition,
     opt_prop_def,
     param_def,
     prop_def,
     traits_def,
-    var_operand_def,
-    var_result_def,
 )
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr, parse_exprs
-from ..types import sizes_of
 from .aten import ArgAttr, SizeAttr
-from .base import INTS, PURE, TENSOR, TwOp, checked_exprs, expect_equal, exprs_attr, fail, int_array, ints
+from .base import PURE, checked_exprs, exprs_attr, int_array
+from .updating import UpdatingOp
 
 
 @irdl_attr_definition
@@ -117,7 +114,7 @@ def _parameters(text: str, function: str) -> tuple[str, ...]:
 
 
 @irdl_op_definition
-class TritonOp(TwOp):
+class TritonOp(UpdatingOp):
     """Launch a Triton kernel of the user's, over `grid` programs.
 
     `args` has one entry per parameter of the function: `#tw.arg<i>` is the address of operand i or, from
@@ -142,15 +139,9 @@ class TritonOp(TwOp):
 
     kernel = prop_def(JitAttr)
     grid = prop_def(StringAttr)
-    args = prop_def(ArrayAttr[Attribute])
-    inits = prop_def(INTS)
-    strides = prop_def(ArrayAttr[StringAttr])
     candidates = opt_prop_def(ArrayAttr[ConfigAttr])
-    inputs = var_operand_def(TENSOR)
-    outputs = var_result_def(TENSOR)
 
     traits = traits_def(PURE)
-    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = "$kernel `grid` $grid `(` $inputs `)` attr-dict `:` functional-type($inputs, $outputs)"
 
     def __init__(
@@ -179,36 +170,12 @@ class TritonOp(TwOp):
     def grid_sizes(self) -> tuple[Expr, ...]:
         return parse_exprs(self.grid.data)
 
-    def strides_of(self, operand: int) -> tuple[Expr, ...]:
-        return parse_exprs(self.strides.data[operand].data)
-
     def check(self) -> None:
         checked_exprs(self, "grid", self.grid, 3)
         check_arguments(self.name, self.kernel, self.args, self.candidates)
         for candidate in self.candidates or ():
             checked_exprs(self, "grid of a candidate", candidate.grid, 3)
-        if not self.outputs:
-            raise fail(self, "it has no result, so that nobody would see it run")
-        inits = ints(self.inits)
-        expect_equal(self, "number of inits", len(inits), len(self.outputs))
-        expect_equal(self, "number of lists of strides", len(self.strides), len(self.inputs))
-        for value, given in zip(self.inputs, self.strides, strict=True):
-            checked_exprs(self, "strides", given, len(sizes_of(value)))
-        for result, init in zip(self.outputs, inits, strict=True):
-            if not -1 <= init < len(self.inputs):
-                raise fail(self, f"inits has {init}, expected -1 or an operand below {len(self.inputs)}")
-            if init >= 0:
-                first = self.inputs[init]
-                expect_equal(self, "type of a result", result.type, first.type)
-        used = sorted({*operand_numbers(self.args), *(i for i in inits if i >= 0)})
-        count = len(self.inputs) + len(self.outputs)
-        if used != list(range(count)):
-            raise fail(self, f"args and inits refer to {used}, expected each of 0 to {count - 1}")
-
-
-def operand_numbers(args: ArrayAttr[Attribute]) -> list[int]:
-    """The `#tw.arg<i>` among the arguments of a launch, in their order."""
-    return [arg.index.data for arg in args if isinstance(arg, ArgAttr)]
+        self._check_results()
 
 
 _NUMBERS = ("i1", "i32", "i64", "f32")

@@ -46,7 +46,7 @@ def callee_of(op: Operator) -> str:
     return f"{schema_of(op).name}.{overload}" if overload else schema_of(op).name
 
 
-class _Call:
+class CallArguments:
     """The operands and the argument description of one call."""
 
     def __init__(self, *, text_dtypes: bool) -> None:
@@ -54,7 +54,7 @@ class _Call:
         self.operands: dict[tuple[SSAValue, str], int] = {}
         """Their numbers, by the value and how it lies: a transposed copy is the same value."""
 
-    def operand(self, value: SSAValue, lying: str = "") -> Attribute:
+    def operand(self, value: SSAValue, lying: str = "") -> ArgAttr:
         return ArgAttr(IntAttr(self.operands.setdefault((value, lying), len(self.operands))))
 
     def describe(self, value: Any, lying: Any = "") -> Attribute:
@@ -149,10 +149,10 @@ def call_aten(
     pattern = _pattern(op, values, b)
     carried = any(name not in ("", NUMBER) for name in _flat(pattern))
     carried = carried or any(_carried(fake) for fake in kept) or _names_carrier(values)
-    call = _Call(text_dtypes=carried)
+    call = CallArguments(text_dtypes=carried)
     attrs = list(map(call.describe, values, lying or [""] * len(values)))
     mutated = _mutated(op, attrs)
-    impure = effect or NONDETERMINISTIC in op.tags or is_collective(op)
+    impure = effect or has_effect(op)
     if carried:
         if mutated:
             raise Unsupported(f"writing into a tensor: {b.no_element_type().reason}", "TW1103")
@@ -175,6 +175,11 @@ def call_aten(
         if _carried(fake):
             b.carried[value] = fake
     return _like(b.fake, iter(aten.results), b.symbols)
+
+
+def has_effect(op: Operator) -> bool:
+    """Whether equal calls are not the same one: it draws numbers, or processes call it together."""
+    return NONDETERMINISTIC in op.tags or is_collective(op)
 
 
 def looks_at_strides(op: Operator) -> bool:

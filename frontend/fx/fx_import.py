@@ -38,6 +38,7 @@ from .results import Results, make_module
 from .symbols import Symbols
 from .triton_kernels import call_triton, launches_triton
 from .true_types import correct_types
+from .updating_calls import updated_by
 
 NO_VIEWS: Mapping[int, Base] = {}
 NO_OPERATOR = "it works on graphs or Python functions, which torch runs"
@@ -164,6 +165,8 @@ class _Importer:
         try:
             if launches_triton(node.target):
                 return call_triton(self.b, node, self._value)
+            if (updating := updated_by(node)) is not None:
+                return self.calls.updating(updating, node, self._value)
             expansion = expand(node, self.values)
         except Unsupported as reason:
             expansion, why = None, reason

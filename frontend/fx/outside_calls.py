@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from torch.fx import Node
@@ -18,6 +18,7 @@ from ..torch_internals import WITH_EFFECTS, Operator, is_operator
 from .graph import Fallback
 from .locations import place_of
 from .python_call import call_python, name_of
+from .updating_calls import call_updating
 
 NO_ROW = "tw has no op for it yet"
 # Kept whole on purpose: libraries run these well, so a fall-back says nothing new.
@@ -65,6 +66,12 @@ class OutsideCalls:
             raise self._refused(callee_of(op), reason) from reason
         self._note(Fallback("TW1101", callee_of(op), place_of(self.b.location), NO_ROW))
         return value
+
+    def updating(self, op: Operator, node: Node, value_of: Callable[[Any], Any]) -> tuple[Any, ...]:
+        """Run an operator that writes to its arguments. Raises Unsupported."""
+        made = call_updating(self.b, op, node, value_of)
+        self._note(Fallback("TW1101", callee_of(op), place_of(self.b.location), NO_ROW))
+        return made
 
     def _lying(self, op: Operator) -> list[Any]:
         node: Node = self.b.node

@@ -11,10 +11,11 @@ from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, FloatAttr, IntegerA
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.index_expr import Expr, Var, parse_exprs
-from tilewright.dialects.th.calls import TritonLaunchOp
+from tilewright.dialects.th.calls import ExternOp, TritonLaunchOp
 from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
 from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.tw.triton import TritonOp
+from tilewright.dialects.tw.updating import UpdateOp
 from tilewright.targets.native.collectives import waiting
 from tilewright.targets.native.errors import unknown_operator
 
@@ -123,12 +124,21 @@ class CalledFunctions(dict[Operation, Function]):
 
 
 def called_function(op: Operation) -> Function:
-    """What an op calls that no kernel of ours computes: ATen's, or a Triton kernel of the user's."""
+    """What an op calls that no kernel of ours computes: ATen's, or what a user wrote."""
     if isinstance(op, TritonOp | TritonLaunchOp):
         from .given_function import GivenFunction  # and the emulator
 
         return GivenFunction(op)
+    if isinstance(op, UpdateOp) or (isinstance(op, ExternOp) and _returns_nothing(op.callee.data)):
+        from .updating_function import UpdatingFunction
+
+        return UpdatingFunction(op)
     return aten_function(op)
+
+
+def _returns_nothing(callee: str) -> bool:
+    found = find_operator(callee)
+    return found is not None and not schema_of(found).returns
 
 
 def aten_function(op: Operation) -> AtenFunction:

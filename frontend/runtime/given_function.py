@@ -16,12 +16,12 @@ from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.triton import TritonOp
 from tilewright.dialects.types import element_type_of
-from tilewright.passes.memory.stated import layout_of_result
 from tilewright.targets.gpu_triton.emulate import Emulator
 from tilewright.targets.gpu_triton.given import handed_over, kernel_of
 from tilewright.targets.gpu_triton.kernel import TritonUnit
 
 from ..fx.dtypes import DTYPES
+from .updating_function import begun, laid
 
 Env = Mapping[Var, int]
 
@@ -44,7 +44,7 @@ class GivenFunction:
         op, env = self.op, env or {}
         given = [self._as(value, i) for i, value in enumerate(operands)]
         if isinstance(op, TritonOp):
-            given = [_lying(t, op.strides_of(i), env) for i, t in enumerate(given)]
+            given = laid(op, given, env)
             results = [self._result(op, i, given, env) for i in range(len(op.outputs))]
             buffers = [*given, *results]
         else:
@@ -62,22 +62,12 @@ class GivenFunction:
         return value if value.dtype == dtype else value.to(dtype)
 
     def _result(self, op: TritonOp, number: int, given: Sequence[torch.Tensor], env: Env) -> torch.Tensor:
-        layout, init = layout_of_result(op, number), ints(op.inits)[number]
-        sizes, strides = evaluate_all(layout.sizes, env), evaluate_all(layout.strides, env)
-        dtype = DTYPES[self.elements[len(op.inputs) + number]]
-        result = torch.empty_strided(sizes, strides, dtype=dtype)
+        init, dtype = ints(op.inits)[number], DTYPES[self.elements[len(op.inputs) + number]]
+        result = begun(op, number, dtype, env)
         if init >= 0:
             return result.copy_(given[init])
         unwritten = float("nan") if dtype.is_floating_point else True if dtype == torch.bool else 0x7F
         return result.fill_(unwritten)
-
-
-def _lying(tensor: torch.Tensor, strides: Sequence[Any], env: Env) -> torch.Tensor:
-    """With the strides that the kernel was given."""
-    wanted = tuple(evaluate_all(strides, env))
-    if tensor.stride() == wanted:
-        return tensor
-    return torch.empty_strided(tensor.shape, wanted, dtype=tensor.dtype).copy_(tensor)
 
 
 def _cloned(tensor: torch.Tensor) -> torch.Tensor:

@@ -23,7 +23,7 @@ from tilewright.dialects.tw.aten import AtenOp, WriteOp
 from tilewright.dialects.tw.base import exprs_attr, int_attr, ints, text
 from tilewright.dialects.tw.control_flow import ControlOp
 from tilewright.dialects.tw.creation import ConstantOp
-from tilewright.dialects.tw.triton import TritonOp
+from tilewright.dialects.tw.updating import UpdatingOp
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
@@ -81,9 +81,9 @@ class Bufferizer:
                 self._lower_call(op, position)
 
     def _lower_call(self, op: Operation, position: int) -> None:
-        """What others wrote: users' kernels, libraries' functions."""
+        """What others wrote: users' kernels and operators, libraries' functions."""
         match op:
-            case TritonOp():
+            case UpdatingOp():
                 targets = [self._given_place(op, i, position) for i in range(len(op.outputs))]
                 launch_given(op, targets, self.plan, self.places)
             case _ if (row := out_variant(op)) is not None:
@@ -185,8 +185,8 @@ class Bufferizer:
                 return None
         return place
 
-    def _given_place(self, op: TritonOp, number: int, position: int) -> Place:
-        """Where a result of a user's kernel goes: to the argument that it updates, where it may."""
+    def _given_place(self, op: UpdatingOp, number: int, position: int) -> Place:
+        """Where a result of what a user wrote goes: to the argument that it updates, where it may."""
         result = op.outputs[number]
         target = self.homes.targets.get(result)
         if target is not None and self.homes.last_read.get(target.argument, -1) <= position:

@@ -1,22 +1,24 @@
-"""Launches of Triton kernels that users wrote: their operands lie in memory as they were traced.
+"""Kernels and operators of users' that write to tensors: their operands lie in memory as they were traced.
 
-A kernel takes addresses and strides. What lies otherwise is copied before, or after, the launch; a result
-that begins as an operand is a copy of it, which `plan-memory` makes the operand itself where that dies here.
+A kernel takes addresses and strides, an operator may look at them. What lies otherwise is copied before, or
+after, the launch; a result that begins as an operand is a copy of it, which `plan-memory` makes the operand
+itself where that dies here.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr
 from xdsl.ir import Attribute, SSAValue
 
-from tilewright.dialects.index_expr import ZERO
-from tilewright.dialects.th.calls import TritonLaunchOp
+from tilewright.dialects.index_expr import ZERO, parse_exprs
+from tilewright.dialects.th.calls import ExternOp, TritonLaunchOp
 from tilewright.dialects.tk.attributes import segments
-from tilewright.dialects.tw.aten import ArgAttr
+from tilewright.dialects.tw.aten import ArgAttr, arg_indices
 from tilewright.dialects.tw.base import ints
-from tilewright.dialects.tw.triton import ConfigAttr, TritonOp, operand_numbers
+from tilewright.dialects.tw.triton import ConfigAttr, TritonOp
+from tilewright.dialects.tw.updating import UpdateOp, UpdatingOp
 from tilewright.dialects.types import sizes_of
 
 from ..memory.layouts import Layout, same_strides
@@ -26,46 +28,64 @@ from .storage import Place
 
 
 def launch_given(
-    op: TritonOp, targets: Sequence[Place], plan: PlanBuilder, places: dict[SSAValue, Place]
+    op: UpdatingOp, targets: Sequence[Place], plan: PlanBuilder, places: dict[SSAValue, Place]
 ) -> None:
-    """Write the launch of `op`, whose results are wanted at `targets`; notes where they are in `places`."""
+    """Write the call of `op`, whose results are wanted at `targets`; notes where they are in `places`."""
     outs: list[Place] = []
     for i, (target, init) in enumerate(zip(targets, ints(op.inits), strict=True)):
         out = _lying(target, layout_of_result(op, i), plan)
         if init >= 0:
             plan.copy(places[op.inputs[init]], out)
         outs.append(out)
-    read = sorted({i for i in operand_numbers(op.args) if i < len(op.inputs)})
-    ins = [_traced(op, i, places[op.inputs[i]], plan) for i in read]
-    numbers = {
-        number: i for i, number in enumerate((*read, *range(len(op.inputs), len(op.operands) + len(outs))))
-    }
-    handles = [plan.handle_of(place) for place in (*ins, *outs)]
+    named = sorted(set(arg_indices(op.args)))
+    numbers = {number: i for i, number in enumerate(named)}
+    ins = [_traced(op, i, places[op.inputs[i]], plan) for i in named if i < len(op.inputs)]
+    written = [*outs, *_parts(op, outs)]
+    writes = [written[i - len(op.inputs)] for i in named if i >= len(op.inputs)]
+    handles = [plan.handle_of(place) for place in (*ins, *writes)]
     properties: dict[str, Attribute] = {
-        "kernel": op.kernel,
-        "grid": op.grid,
         "args": _renumbered(op.args, numbers),
-        "operandSegmentSizes": segments(len(ins), len(outs)),
+        "operandSegmentSizes": segments(len(ins), len(writes)),
     }
-    if op.candidates is not None:
-        found = [ConfigAttr(c.warps, c.stages, c.grid, _renumbered(c.args, numbers)) for c in op.candidates]
-        properties["candidates"] = ArrayAttr(found)
-    plan.add(TritonLaunchOp.create(operands=handles, properties=properties))
+    if isinstance(op, TritonOp):
+        launch = TritonLaunchOp.create(operands=handles, properties={**properties, **_launched(op, numbers)})
+    else:
+        properties["callee"] = op.properties["callee"]
+        launch = ExternOp.create(operands=handles, properties=properties)
+    plan.add(launch)
     for result, out, target in zip(op.outputs, outs, targets, strict=True):
         plan.copy(out, target)
         places[result] = target
 
 
-def may_update(op: TritonOp, number: int, place: Place, places: Mapping[SSAValue, Place]) -> bool:
+def _parts(op: UpdatingOp, outs: Sequence[Place]) -> Iterator[Place]:
+    """What the call writes to is a part of a result, sometimes."""
+    parts = op.parts if isinstance(op, UpdateOp) else None
+    for part in parts or ():
+        whole = outs[part.result.data]
+        (offset,), sizes, strides = (parse_exprs(t.data) for t in (part.offset, part.sizes, part.strides))
+        yield Place(whole.storage, Layout(whole.layout.offset + offset, sizes, strides))
+
+
+def _launched(op: TritonOp, numbers: Mapping[int, int]) -> dict[str, Attribute]:
+    """What only a kernel has."""
+    properties: dict[str, Attribute] = {"kernel": op.kernel, "grid": op.grid}
+    if op.candidates is not None:
+        found = [ConfigAttr(c.warps, c.stages, c.grid, _renumbered(c.args, numbers)) for c in op.candidates]
+        properties["candidates"] = ArrayAttr(found)
+    return properties
+
+
+def may_update(op: UpdatingOp, number: int, place: Place, places: Mapping[SSAValue, Place]) -> bool:
     """Whether a result may be written to `place`, an argument: nothing else that it needs is there."""
     init = ints(op.inits)[number]
     begun = [op.inputs[i] for i in ints(op.inits) if i not in (-1, init)]
-    read = [op.inputs[i] for i in operand_numbers(op.args) if i < len(op.inputs)]
+    read = [op.inputs[i] for i in arg_indices(op.args) if i < len(op.inputs)]
     return all(places[value].storage is not place.storage for value in (*begun, *read))
 
 
-def _traced(op: TritonOp, number: int, place: Place, plan: PlanBuilder) -> Place:
-    """An operand with the strides that the kernel was given."""
+def _traced(op: UpdatingOp, number: int, place: Place, plan: PlanBuilder) -> Place:
+    """An operand with the strides that were traced."""
     layout = Layout(ZERO, sizes_of(op.inputs[number]), op.strides_of(number))
     if same_strides(layout.sizes, place.layout.strides, layout.strides):
         return place
@@ -82,6 +102,14 @@ def _lying(target: Place, layout: Layout, plan: PlanBuilder) -> Place:
 
 
 def _renumbered(args: ArrayAttr[Attribute], numbers: Mapping[int, int]) -> ArrayAttr[Attribute]:
-    return ArrayAttr(
-        [ArgAttr(IntAttr(numbers[arg.index.data])) if isinstance(arg, ArgAttr) else arg for arg in args]
-    )
+    return ArrayAttr([_renumbered_one(arg, numbers) for arg in args])
+
+
+def _renumbered_one(arg: Attribute, numbers: Mapping[int, int]) -> Attribute:
+    match arg:
+        case ArgAttr():
+            return ArgAttr(IntAttr(numbers[arg.index.data]))
+        case ArrayAttr():
+            return _renumbered(arg, numbers)  # pyright: ignore[reportUnknownArgumentType]
+        case _:
+            return arg

@@ -13,7 +13,9 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from tilewright.dialects.index_expr import ZERO, Expr, product
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import WriteOp
+from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import ConstantOp
+from tilewright.dialects.tw.updating import UpdatingOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
@@ -230,17 +232,15 @@ def _home_before_update(
 
     Of a cache to which two tokens are written one after the other nothing is copied.
     """
-    while isinstance(op := value.owner, KernelOp):
-        number = op.results.index(value)
-        pairs = inplace_pairs(tuple(op.body.block.ops), op.space, op.sources, op.destinations)
-        before = [_traced(aliases[op.inputs[i]], target.layout) for i, o in pairs if o == number]
+    while isinstance(op := value.owner, KernelOp | UpdatingOp):
+        before = [_traced(aliases[operand], target.layout) for operand in _updated_in_place(op, value)]
         taken = {*homes.results, *homes.slices, *homes.targets}
         found = next(
             (
                 (root, layout)
                 for root, layout in before
                 if layout is not None
-                and isinstance(root.owner, KernelOp)
+                and isinstance(root.owner, KernelOp | UpdatingOp)
                 and root not in taken
                 and homes.last_read[root] <= positions[op]
             ),
@@ -250,6 +250,16 @@ def _home_before_update(
             return
         value, target = found[0], Target(target.argument, found[1])
         homes.targets[value] = target
+
+
+def _updated_in_place(op: KernelOp | UpdatingOp, result: SSAValue) -> list[SSAValue]:
+    """Operands of which `result` may be an update in place."""
+    number = op.results.index(result)
+    if isinstance(op, UpdatingOp):
+        init = ints(op.inits)[number]
+        return [op.inputs[init]] if init >= 0 else []
+    pairs = inplace_pairs(tuple(op.body.block.ops), op.space, op.sources, op.destinations)
+    return [op.inputs[i] for i, o in pairs if o == number]
 
 
 def _note_reads(

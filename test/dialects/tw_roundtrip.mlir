@@ -175,6 +175,8 @@ func.func @calls(%x: tensor<4x6xf32>) {
   tw.aten "my::op"(%x, %x) {args = [#tw.arg<0>, #tw.arg<1>], operand_strides = ["1, 4", ""]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> ()
   // CHECK-NEXT: tw.write %x into %x : tensor<4x6xf32>
   tw.write %x into %x : tensor<4x6xf32>
+  // CHECK-NEXT: tw.update "my::put"(%x) {args = [#tw.arg<2>, "name", [#tw.arg<0>, unit]], impure, inits = array<i64: 0>, parts = [#tw.part<0, "6", "2, 6", "6, 1">], strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
+  %u = tw.update "my::put"(%x) {args = [#tw.arg<2>, "name", [#tw.arg<0>, unit]], impure, inits = array<i64: 0>, parts = [#tw.part<0, "6", "2, 6", "6, 1">], strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
   // CHECK-NEXT: tw.triton <"f", 8, 2, "def f(x, n, out, B):\0A    pass\0A"> grid "s0, 2, 1"(%x) {args = [#tw.arg<0>, #tw.size<"s0*4">, #tw.arg<1>, "16"], candidates = [#tw.config<4, 3, "s0, 1, 1", [#tw.arg<0>, #tw.size<"s0*4">, #tw.arg<1>, "32"]>], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
   %3 = tw.triton <"f", 8, 2, "def f(x, n, out, B):\0A    pass\0A"> grid "s0, 2, 1" (%x) {args = [#tw.arg<0>, #tw.size<"s0*4">, #tw.arg<1>, "16"], candidates = [#tw.config<4, 3, "s0, 1, 1", [#tw.arg<0>, #tw.size<"s0*4">, #tw.arg<1>, "32"]>], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
   func.return

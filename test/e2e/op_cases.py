@@ -142,6 +142,7 @@ CASES = tuple(
 # Ops that no ATen operator becomes: a later pass makes them, or they stand for an effect.
 ELSEWHERE = {
     "tw.triton": "test_user_kernels.py::test_between_other_operators",
+    "tw.update": "test_updating_operators.py::test_results_and_arguments",
     "tw.window": "test_module_ops",
     "tw.pack": "test_module_ops",
     "tw.packed_matmul": "test_module_ops",

@@ -231,4 +231,18 @@ FAULTS = (
         "key=lambda size: -int(size_expression(size[1]).count_ops())",
         "a size is a symbol of its own, although it is a sum with another that is an argument, too",
     ),
+    Fault(
+        "stages-overtaken",
+        _F + "fx/stages.py",
+        "    level = max(level, together) if _is_collective(node) else level\n",
+        "",
+        "a process meets the others in another order than its program says",
+    ),
+    Fault(
+        "in-flight-unseen",
+        _F + "fx/stages.py",
+        "    return tensor in outside or not (isinstance(tensor, Node) and _is_collective(tensor))",
+        "    return False",
+        "a tensor that is in flight as the graph is called is read before it is there",
+    ),
 )

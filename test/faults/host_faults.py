@@ -413,4 +413,25 @@ FAULTS = (
         "if any(copy.within(other) for copy in copies for other in launches)]",
         "a copy to another buffer is left out where a launch of the same function is idle",
     ),
+    Fault(
+        "written-elsewhere",
+        _H + "bufferize_function.py",
+        "                self.places[operand] = made[i]",
+        "                pass",
+        "what an operator writes to the copy that it asked for is lost",
+    ),
+    Fault(
+        "update-part-moved",
+        _H + "given_kernels.py",
+        "Layout(whole.layout.offset + offset, sizes, strides)",
+        "Layout(whole.layout.offset, sizes, strides)",
+        "an operator that is given a part of a tensor writes to its beginning",
+    ),
+    Fault(
+        "update-too-early",
+        _H + "homes.py",
+        "                and homes.last_read[root] <= positions[op]\n",
+        "",
+        "a tensor that is read once more is updated where it is",
+    ),
 )

@@ -231,4 +231,25 @@ FAULTS = (
         "extra = 0",
         "no values for a mask that is false everywhere are an index out of range",
     ),
+    Fault(
+        "lies-anyhow",
+        _A + "aten.py",
+        "    return op.namespace not in _ANY_STRIDES or",
+        "    return",
+        "an operator of a user's library gets operands as they happen to lie",
+    ),
+    Fault(
+        "lies-one-way",
+        _A + "aten.py",
+        "self.operands.setdefault((value, lying), len(self.operands))",
+        'self.operands.setdefault((value, ""), len(self.operands))',
+        "of two operands that are one value, one lies as the other does",
+    ),
+    Fault(
+        "collectives-merged",
+        _A + "aten.py",
+        "NONDETERMINISTIC in op.tags or is_collective(op)",
+        "NONDETERMINISTIC in op.tags",
+        "a process that computes the same twice meets the others once",
+    ),
 )

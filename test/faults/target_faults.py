@@ -350,4 +350,11 @@ FAULTS = (
         "{(n,): kept for",
         "what Triton may rely on is said of another parameter",
     ),
+    Fault(
+        "not-waited-for",
+        "targets/native/launch_calls.py",
+        "    split, run = fallback.tensors, waiting(overload)\n",
+        "    split, run = fallback.tensors, overload\n",
+        "kernels read what other processes have not sent yet",
+    ),
 )

@@ -123,3 +123,54 @@ func.func @turned_temporary(%x: tensor<4x6xf32>) -> tensor<6x4xf32> {
   %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%t) {args = [#tw.arg<0>, #tw.arg<1>, 24 : i32], inits = array<i64: -1>, strides = ["4, 1"]} : (tensor<6x4xf32>) -> tensor<6x4xf32>
   func.return %r : tensor<6x4xf32>
 }
+
+// -----
+
+// Two updates of an argument, one after the other, by a kernel and by an operator: nothing is copied.
+
+// CHECK-LABEL: @one_after_the_other
+// CHECK-NOT:     th.launch
+// CHECK:         %[[Y:.*]] = th.view %y
+// CHECK:         th.triton <"f", {{.*}}(%{{.*}}) into(%[[Y]])
+// CHECK-NEXT:    th.extern "my::put"(%{{.*}}) into(%[[Y]]) {args = [#tw.arg<1>, [#tw.arg<0>], "name"]}
+// CHECK-NEXT:    func.return
+func.func @one_after_the_other(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) {
+  %r = tw.triton <"f", 4, 3, "@triton.jit\0Adef f(x, out, n):\0A    pass"> grid "4, 1, 1" (%x, %y) {args = [#tw.arg<0>, #tw.arg<2>, 24 : i32], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %s = tw.update "my::put"(%x, %r) {args = [#tw.arg<2>, [#tw.arg<0>], "name"], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  tw.write %s into %y : tensor<4x6xf32>
+  func.return
+}
+
+// -----
+
+// The first update is returned as well: the second one begins with a copy.
+
+// CHECK-LABEL: @between_updates
+// CHECK:         th.launch @copy(%y) into(%r)
+// CHECK:         th.extern "my::put"
+// CHECK:         th.launch @copy{{.*}}(%r) into(%y)
+// CHECK:         th.extern "my::put"
+func.func @between_updates(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> tensor<4x6xf32> {
+  %r = tw.update "my::put"(%x, %y) {args = [#tw.arg<2>, #tw.arg<0>], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  %s = tw.update "my::put"(%x, %r) {args = [#tw.arg<2>, #tw.arg<0>], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  tw.write %s into %y : tensor<4x6xf32>
+  func.return %r : tensor<4x6xf32>
+}
+
+// -----
+
+// An operator that is given a part of an argument, and the rest of a column, which is copied.
+
+// CHECK-LABEL: @part_of_an_argument
+// CHECK:         th.launch @copy(%x) into(%[[C:[0-9a-z_]+]])
+// CHECK:         %[[X:.*]] = th.view %[[C]] offset "0" sizes "4" strides "1"
+// CHECK:         %[[Y:.*]] = th.view %y offset "6" sizes "4" strides "1"
+// CHECK-NEXT:    th.extern "my::put"(%[[X]]) into(%[[Y]]) {args = [#tw.arg<1>, #tw.arg<0>]}
+// CHECK-NEXT:    func.return
+func.func @part_of_an_argument(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) {
+  %v = tw.slice %x starts "0, 2" steps "1, 1" : tensor<4x6xf32> -> tensor<4x1xf32>
+  %c = tw.reshape %v : tensor<4x1xf32> -> tensor<4xf32>
+  %r = tw.update "my::put"(%c, %y) {args = [#tw.arg<3>, #tw.arg<0>], inits = array<i64: 1>, parts = [#tw.part<0, "6", "4", "1">], strides = ["1", "6, 1"]} : (tensor<4xf32>, tensor<4x6xf32>) -> tensor<4x6xf32>
+  tw.write %r into %y : tensor<4x6xf32>
+  func.return
+}

@@ -129,6 +129,7 @@ NEVER_DRAWN = {
     "tw.while": "calls functions",
     "tw.scan": "calls functions",
     "tw.triton": "launches what a user wrote",
+    "tw.update": "calls what a user wrote",
     "tw.attention_query_grad": "split-attention makes it, for GPUs",
     "tw.attention_key_grad": "split-attention makes it, for GPUs",
 }
