@@ -33,6 +33,13 @@ def schema_of(op: Operator) -> Any:
     return op._schema  # pyright: ignore[reportPrivateUsage]
 
 
+def must_run(op: Operator) -> bool:
+    """Whether each call has to run on the host: it has an effect there, or forbids CUDA graphs."""
+    from torch._higher_order_ops.effects import _get_effect  # pyright: ignore
+
+    return torch.Tag.cudagraph_unsafe in op.tags or _get_effect(op) is not None
+
+
 def is_view_operator(op: Operator) -> bool:
     """Whether what it returns shares memory with an operand, which it does not write."""
     return any(r.alias_info is not None and not r.alias_info.is_write for r in schema_of(op).returns)

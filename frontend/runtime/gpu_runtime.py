@@ -16,7 +16,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.ir_access import ops_of
-from tilewright.dialects.th.calls import TritonLaunchOp
+from tilewright.dialects.th.calls import CallOp, ExternOp, TritonLaunchOp
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.passes.manager import Fact
 from tilewright.passes.rewrite import rewrites_left
@@ -29,7 +29,7 @@ from tilewright.targets.native.unit import Unit
 
 from ..environment import assembler, gpu_stand_in
 from ..fx.graph import Graph
-from ..torch_internals import real_tensors
+from ..torch_internals import find_operator, must_run, real_tensors
 from .call import Run
 from .compiling import Building
 from .lower import Lowered, lower_unscheduled
@@ -280,11 +280,15 @@ def workers_of(request: Request) -> int:
 
 
 def _can_record(graph: Graph) -> bool:
-    """A replay runs the same kernels each time: no Python function, and nothing that depends on data."""
+    """A replay runs the same kernels each time: no Python function, no effect, nothing that data decide."""
     reason = f"`{graph.in_python}` runs in Python" if graph.in_python else ""
     if any(var not in graph.traced_sizes for var, _ in graph.symbols):
         reason = "data decide a size, which is another one in each call"
     for op in graph.main.body.block.ops:
+        if isinstance(op, CallOp | ExternOp):
+            operator = find_operator(op.callee.data)
+            if operator is not None and must_run(operator):
+                reason = f"`{op.callee.data}` has to run in each call"
         if isinstance(op, ControlOp):
             reason = f"the host decides what runs in `{op.kind.data}` of @{op.function_names[0]}"
     if reason:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
+from torch._higher_order_ops.effects import _EffectType, _register_effectful_op
 
 import tilewright
+from tilewright.frontend.torch_internals import must_run
 
 TARGETS = pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated", "reference"])
 
@@ -103,6 +106,34 @@ def test_nothing_is_copied_for_those_that_do_not_look() -> None:
         for operator in (operators.loose, operators.strict)
     ]
     assert kernels == [1, 2]
+
+
+@pytest.mark.usefixtures("gpu")
+@pytest.mark.parametrize("kind", ["tag", "effect"])
+def test_what_must_run_is_in_no_cuda_graph(kind: str, caplog: pytest.LogCaptureFixture) -> None:
+    tags = (torch.Tag.cudagraph_unsafe,) if kind == "tag" else ()
+    with torch.library._scoped_library("running", "DEF") as library:
+        library.define(f"{kind}(Tensor x) -> Tensor", tags=tags)
+        library.impl(kind, torch.clone, "CPU")
+        torch.library.register_fake(f"running::{kind}", torch.empty_like, lib=library)
+        operator = getattr(torch.ops.running, kind).default
+        handle = _register_effectful_op(operator, _EffectType.ORDERED) if kind == "effect" else None
+
+        def program(x: Tensor) -> Tensor:
+            return operator(x * 2) + 1
+
+        torch._dynamo.reset()
+        options = {"target": "gpu_triton", "cuda_graphs": True}
+        x = torch.randn(8)
+        with caplog.at_level(logging.INFO, "tilewright.cuda_graphs"):
+            compiled = torch.compile(program, backend="mlir", fullgraph=True, options=options)
+            torch.testing.assert_close(compiled(x), x * 2 + 1)
+        if handle is not None:
+            handle.destroy()
+    said = [r.getMessage() for r in caplog.records if r.name == "tilewright.cuda_graphs"]
+    reason = f"a graph runs without CUDA graphs: `running::{kind}` has to run in each call"
+    assert said == [reason]
+    assert not must_run(torch.ops.lying.strict.default)
 
 
 @pytest.fixture(scope="module")
