@@ -76,6 +76,11 @@ class UpdatingOp(TwOp, ABC):
 
     irdl_options = (ParsePropInAttrDict(),)
 
+    @property
+    def written(self) -> Sequence[SSAValue]:
+        """The results that begin as operands, or unwritten."""
+        return self.outputs
+
     def strides_of(self, operand: int) -> tuple[Expr, ...]:
         """With which strides the call reads an operand."""
         return parse_exprs(self.strides.data[operand].data)
@@ -84,30 +89,30 @@ class UpdatingOp(TwOp, ABC):
         """`parts`: of which results the arguments behind these are parts."""
         if not self.outputs:
             raise fail(self, "it has no result, so that nobody would see it run")
-        inits = ints(self.inits)
-        expect_equal(self, "number of inits", len(inits), len(self.outputs))
+        inits, written = ints(self.inits), self.written
+        expect_equal(self, "number of inits", len(inits), len(written))
         expect_equal(self, "number of lists of strides", len(self.strides), len(self.inputs))
         for value, given in zip(self.inputs, self.strides, strict=True):
             checked_exprs(self, "strides", given, len(sizes_of(value)))
-        for result, init in zip(self.outputs, inits, strict=True):
+        for result, init in zip(written, inits, strict=True):
             if not -1 <= init < len(self.inputs):
                 raise fail(self, f"inits has {init}, expected -1 or an operand below {len(self.inputs)}")
             if init >= 0:
                 expect_equal(self, "type of a result", result.type, self.inputs[init].type)
         behind = [len(self.inputs) + result for result in parts]
         used = sorted({*arg_indices(self.args), *(i for i in inits if i >= 0), *behind})
-        count = len(self.inputs) + len(self.outputs) + len(parts)
+        count = len(self.inputs) + len(written) + len(parts)
         if used != list(range(count)):
             raise fail(self, f"args and inits refer to {used}, expected each of 0 to {count - 1}")
 
 
 @irdl_op_definition
 class UpdateOp(UpdatingOp):
-    """Run an operator that writes to tensors it is given, and returns nothing.
+    """Run an operator that writes to tensors it is given.
 
     Its arguments are described as those of `tw.aten`. The operator writes to results alone, or to `parts` of
-    them, which have the numbers behind those of results. A call that is `impure` is never merged, moved or
-    removed.
+    them, which have the numbers behind those of results. What it returns are results, too, behind those that
+    `inits` has. A call that is `impure` is never merged, moved or removed.
 
     ```mlir
     %r = tw.update "my::add_rows_"(%y, %cache) {
@@ -151,6 +156,15 @@ class UpdateOp(UpdatingOp):
             properties["impure"] = UnitAttr()
         self._build(inputs, results, properties)
 
+    @property
+    def written(self) -> Sequence[SSAValue]:
+        return self.outputs[: len(ints(self.inits))]
+
+    @property
+    def returned(self) -> Sequence[SSAValue]:
+        """The results that the operator makes."""
+        return self.outputs[len(ints(self.inits)) :]
+
     def check(self) -> None:
         check_callee(self, self.callee)
         parts = self.parts or ()
@@ -158,8 +172,8 @@ class UpdateOp(UpdatingOp):
             checked_exprs(self, "offset of a part", part.offset, 1)
             rank = len(checked_exprs(self, "sizes of a part", part.sizes))
             checked_exprs(self, "strides of a part", part.strides, rank)
-            if part.result.data >= len(self.outputs):
-                raise fail(self, f"a part of result {part.result.data} of {len(self.outputs)}")
+            if part.result.data >= len(self.written):
+                raise fail(self, f"a part of result {part.result.data} of {len(self.written)}")
         self._check_results([part.result.data for part in parts])
 
 

@@ -20,7 +20,7 @@ from torch._higher_order_ops.auto_functionalize import (
 )
 from torch.fx import Node
 from torch.fx.node import map_arg
-from xdsl.dialects.builtin import ArrayAttr, IntAttr
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, StringAttr
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import format_exprs, parse_exprs, row_major_strides
@@ -33,25 +33,30 @@ from ..aten.aten import UNIT, CallArguments, callee_of, has_effect, result_type
 from ..aten.builder import Builder
 from ..errors import Unsupported
 from ..torch_internals import Operator, is_operator, schema_of
+from .strides import kept_layout
 
 Views = Mapping[str, Any]
 """By the names of parameters, how an argument (or each in a list, or none) is a view of a tensor."""
 
 
 def updated_by(node: Node) -> Operator | None:
-    """The operator of a call that AOTAutograd made a function so, if it returns nothing by itself."""
+    """The operator of a call that AOTAutograd made a function so."""
     if node.target is not auto_functionalized_v2 or not is_operator(node.args[0]):
         return None
-    return None if schema_of(node.args[0]).returns else node.args[0]
+    return node.args[0]
 
 
 def call_updating(
     b: Builder, op: Operator, node: Node, value_of: Callable[[Any], Any]
 ) -> tuple[SSAValue | None, ...]:
-    """Emit the call: nothing, then the tensors behind arguments as they are then. Raises Unsupported."""
+    """Emit the call: what it returns, then the tensors behind arguments as they are then.
+
+    Raises Unsupported.
+    """
     named = dict(node.kwargs)
     bases = cast("Sequence[Node]", named.pop("_all_bases"))
     fakes: list[torch.Tensor] = [base.meta["val"] for base in bases]
+    returned = _returned(b, op, len(bases))
     views = _views(op, named, fakes)
     call = _Call(b, fakes)
     parameters = [argument.name for argument in schema_of(op).arguments]
@@ -64,16 +69,35 @@ def call_updating(
     call.begin()
     args = [call.written(views[name]) if name in views else read[name] for name in parameters]
     operands, strides = zip(*call.given.operands, strict=True)
-    types = [result_type(fake, b.symbols) for fake in fakes]
+    types = [result_type(fake, b.symbols) for fake in (*fakes, *returned)]
     lying = [parse_exprs(text) for text in strides]
     made = UpdateOp(
         callee_of(op), operands, args, types, inits, lying, parts=call.parts, impure=has_effect(op)
     )
-    layouts = [b.symbols.exprs(fake.stride()) for fake in fakes]
-    if layouts != [row_major_strides(b.symbols.exprs(fake.shape)) for fake in fakes]:
-        made.attributes[STRIDES] = ArrayAttr([exprs_attr(layout) for layout in layouts])
+    layouts = [format_exprs(b.symbols.exprs(fake.stride())) for fake in fakes]
+    layouts += [kept_layout(fake, b.symbols) or _row_major(fake, b) for fake in returned]
+    if layouts != [_row_major(fake, b) for fake in (*fakes, *returned)]:
+        made.attributes[STRIDES] = ArrayAttr(list(map(StringAttr, layouts)))
     b.add(made)
-    return (None, *made.results)
+    return (*(made.returned or (None,)), *made.written)
+
+
+def _returned(b: Builder, op: Operator, bases: int) -> Sequence[torch.Tensor]:
+    """What the operator returns, tensors of its own."""
+    if bases == 0 or any(r.alias_info is not None for r in schema_of(op).returns):
+        raise Unsupported("it returns what it writes to")
+    fakes: Sequence[Any] = b.fake[: len(b.fake) - bases]
+    if not schema_of(op).returns:
+        return ()
+    for fake in fakes:
+        if not isinstance(fake, torch.Tensor):
+            raise Unsupported("it returns something else than tensors")
+        b.element_of(fake)  # or Unsupported
+    return fakes
+
+
+def _row_major(fake: torch.Tensor, b: Builder) -> str:
+    return format_exprs(row_major_strides(b.symbols.exprs(fake.shape)))
 
 
 def _views(op: Operator, named: Mapping[str, Any], fakes: Sequence[torch.Tensor]) -> Views:

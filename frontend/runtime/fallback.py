@@ -141,8 +141,11 @@ def _returns_nothing(callee: str) -> bool:
     return found is not None and not schema_of(found).returns
 
 
-def aten_function(op: Operation) -> AtenFunction:
-    """The function of a `tw.aten` (or of a later op that carries the same attributes)."""
+def aten_function(op: Operation, first: int = 0) -> AtenFunction:
+    """The function of a `tw.aten` (or of a later op that carries the same attributes).
+
+    It gives the results of `op` from `first` on.
+    """
     attrs = {**op.properties, **op.attributes}
     callee, args = attrs["callee"], attrs["args"]
     assert isinstance(callee, StringAttr)
@@ -150,7 +153,7 @@ def aten_function(op: Operation) -> AtenFunction:
     return AtenFunction(
         callee.data,
         cast("ArrayAttr[Attribute]", args),
-        _strings(attrs.get(STRIDES)),
+        _strings(attrs.get(STRIDES))[first:],
         _numbers(attrs.get("returns")),
         _strings(attrs.get("operand_strides")),
     )

@@ -23,7 +23,8 @@ class UpdatingFunction:
 
     def __init__(self, op: UpdateOp | ExternOp) -> None:
         self.op = op
-        self.call: AtenFunction = aten_function(op)
+        written = len(op.written) if isinstance(op, UpdateOp) else 0
+        self.call: AtenFunction = aten_function(op, first=written)
 
     def __call__(self, operands: Sequence[Any], env: Env | None = None) -> tuple[torch.Tensor, ...]:
         op, env = self.op, env or {}
@@ -43,8 +44,7 @@ class UpdatingFunction:
             )
             for part in op.parts or ()
         ]
-        self.call([*given, *results, *parts], env)
-        return tuple(results)
+        return (*results, *self.call([*given, *results, *parts], env))
 
 
 def laid(op: UpdatingOp, operands: Sequence[Any], env: Env) -> list[torch.Tensor]:

@@ -13,14 +13,12 @@ from tilewright.dialects.index_expr import ZERO, Expr
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.th.calls import CallOp, ExternOp
 from tilewright.dialects.th.control_flow import ControlOp as PlannedControlOp
-from tilewright.dialects.th.types import TensorType as Handle
-from tilewright.dialects.th.types import span
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.inplace import attach
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import AtenOp, WriteOp
-from tilewright.dialects.tw.base import exprs_attr, int_attr, ints, text
+from tilewright.dialects.tw.base import int_attr, ints, text
 from tilewright.dialects.tw.control_flow import ControlOp
 from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.updating import UpdatingOp
@@ -38,7 +36,7 @@ from .homes import find_homes
 from .inplace import inplace_pairs
 from .outline import Linearizer, Names, kernel_name, outline
 from .plan_builder import PlanBuilder
-from .storage import Place, Storage
+from .storage import Place
 
 
 class Bufferizer:
@@ -84,7 +82,7 @@ class Bufferizer:
         """What others wrote: users' kernels and operators, libraries' functions."""
         match op:
             case UpdatingOp():
-                targets = [self._given_place(op, i, position) for i in range(len(op.outputs))]
+                targets = [self._given_place(op, i, position) for i in range(len(op.written))]
                 launch_given(op, targets, self.plan, self.places)
             case _ if (row := out_variant(op)) is not None:
                 self._extern(op, row)
@@ -246,12 +244,7 @@ class Bufferizer:
         properties: dict[str, Attribute] = {"callee": text(call.callee), "args": ArrayAttr(call.args)}
         if isinstance(op, AtenOp) and op.returns is not None:
             properties["returns"] = op.returns
-        new = CallOp.create(
-            operands=ins,
-            result_types=[Handle(element_type_of(result)) for result in op.results],
-            properties={**properties, **_stated(call.outs)},
-        )
-        self._have_results(op, self.plan.add(new), call.outs)
+        self.places.update(self.plan.call(CallOp, ins, properties, op.results, call.outs))
         for result, layout in zip(op.results, call.results, strict=False):
             self.places[result] = Place(self.places[result].storage, layout)
 
@@ -281,19 +274,8 @@ class Bufferizer:
         }
         if op.symbols is not None:
             properties["symbols"] = op.symbols
-        new = PlannedControlOp.create(
-            operands=[self.plan.handle_of(place) for place in copied],
-            result_types=[Handle(element_type_of(result)) for result in op.results],
-            properties={**properties, **_stated(outs)},
-        )
-        self._have_results(op, self.plan.add(new), outs)
-
-    def _have_results(self, op: Operation, new: Operation, layouts: Sequence[Layout]) -> None:
-        """The results of `op` are tensors that `new` makes."""
-        for result, made, layout in zip(op.results, new.results, layouts, strict=True):
-            size = span(layout.sizes, layout.strides)
-            storage = Storage("call", element_type_of(result), layout, size, handle=made)
-            self.places[result] = Place(storage, layout)
+        ins = [self.plan.handle_of(place) for place in copied]
+        self.places.update(self.plan.call(PlannedControlOp, ins, properties, op.results, outs))
 
     def _check_call(self, op: Operation) -> None:
         for value in (*op.operands, *op.results):
@@ -307,14 +289,6 @@ class Bufferizer:
             place = self.places[op.operands[index]]
             if place.storage.kind == "constant" or place.layout.has_negative_stride:
                 self.places[op.operands[index]] = self.plan.copied(place)
-
-
-def _stated(layouts: Sequence[Layout]) -> dict[str, Attribute]:
-    """What an op says of the tensors that it makes."""
-    return {
-        "sizes": ArrayAttr([exprs_attr(layout.sizes) for layout in layouts]),
-        "strides": ArrayAttr([exprs_attr(layout.strides) for layout in layouts]),
-    }
 
 
 def _subsets(values: Sequence[SSAValue]) -> Iterator[tuple[SSAValue, ...]]:

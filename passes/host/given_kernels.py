@@ -13,7 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntAttr
 from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, parse_exprs
-from tilewright.dialects.th.calls import ExternOp, TritonLaunchOp
+from tilewright.dialects.th.calls import CallOp, ExternOp, TritonLaunchOp
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tw.aten import ArgAttr, arg_indices
 from tilewright.dialects.tw.base import ints
@@ -43,17 +43,20 @@ def launch_given(
     written = [*outs, *_parts(op, outs)]
     writes = [written[i - len(op.inputs)] for i in named if i >= len(op.inputs)]
     handles = [plan.handle_of(place) for place in (*ins, *writes)]
-    properties: dict[str, Attribute] = {
-        "args": _renumbered(op.args, numbers),
-        "operandSegmentSizes": segments(len(ins), len(writes)),
-    }
-    if isinstance(op, TritonOp):
-        launch = TritonLaunchOp.create(operands=handles, properties={**properties, **_launched(op, numbers)})
-    else:
-        properties["callee"] = op.properties["callee"]
-        launch = ExternOp.create(operands=handles, properties=properties)
-    plan.add(launch)
-    for result, out, target in zip(op.outputs, outs, targets, strict=True):
+    properties: dict[str, Attribute] = {"args": _renumbered(op.args, numbers)}
+    sizes = segments(len(ins), len(writes))
+    match op:
+        case TritonOp():
+            properties |= {**_launched(op, numbers), "operandSegmentSizes": sizes}
+            plan.add(TritonLaunchOp.create(operands=handles, properties=properties))
+        case UpdateOp() if op.returned:
+            properties["callee"] = op.callee
+            layouts = [layout_of_result(op, op.outputs.index(result)) for result in op.returned]
+            places.update(plan.call(CallOp, handles, properties, op.returned, layouts))
+        case _:
+            properties |= {"callee": op.properties["callee"], "operandSegmentSizes": sizes}
+            plan.add(ExternOp.create(operands=handles, properties=properties))
+    for result, out, target in zip(op.written, outs, targets, strict=True):
         plan.copy(out, target)
         places[result] = target
 

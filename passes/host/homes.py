@@ -15,7 +15,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import ConstantOp
-from tilewright.dialects.tw.updating import UpdatingOp
+from tilewright.dialects.tw.updating import UpdateOp, UpdatingOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
@@ -120,6 +120,8 @@ def _is_placeable(root: SSAValue) -> bool:
         return False
     op = root.owner
     assert isinstance(op, Operation)
+    if isinstance(op, UpdateOp) and root in op.returned:
+        return False
     return not isinstance(op, ConstantOp) and not is_call(op)
 
 
@@ -256,7 +258,7 @@ def _updated_in_place(op: KernelOp | UpdatingOp, result: SSAValue) -> list[SSAVa
     """Operands of which `result` may be an update in place."""
     number = op.results.index(result)
     if isinstance(op, UpdatingOp):
-        init = ints(op.inits)[number]
+        init = dict(enumerate(ints(op.inits))).get(number, -1)
         return [op.inputs[init]] if init >= 0 else []
     pairs = inplace_pairs(tuple(op.body.block.ops), op.space, op.sources, op.destinations)
     return [op.inputs[i] for i, o in pairs if o == number]

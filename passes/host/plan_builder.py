@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, LocationAttr, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseIntOrFPElementsAttr,
+    LocationAttr,
+    StringAttr,
+    SymbolRefAttr,
+)
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr, format_exprs
@@ -15,7 +21,7 @@ from tilewright.dialects.th.types import TensorType, span
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tw.base import exprs_attr, text
-from tilewright.dialects.types import flat_memref
+from tilewright.dialects.types import element_type_of, flat_memref
 
 from ..memory.layouts import Layout, dense, same_place
 from .copies import copy_function
@@ -100,7 +106,30 @@ class PlanBuilder:
             )
         return self._views[key]
 
-    # Kernels
+    # Kernels, and calls of what allocates its results
+
+    def call(
+        self,
+        kind: type[Operation],
+        ins: Sequence[SSAValue],
+        properties: Mapping[str, Attribute],
+        results: Sequence[SSAValue],
+        layouts: Sequence[Layout],
+    ) -> dict[SSAValue, Place]:
+        """Where `results` are: tensors that an op of this kind makes, in `layouts`, which it states."""
+        stated = {
+            "sizes": ArrayAttr([exprs_attr(layout.sizes) for layout in layouts]),
+            "strides": ArrayAttr([exprs_attr(layout.strides) for layout in layouts]),
+        }
+        types = [TensorType(element_type_of(result)) for result in results]
+        made = kind.create(operands=ins, result_types=types, properties={**properties, **stated})
+        self.add(made)
+        places: dict[SSAValue, Place] = {}
+        for result, handle, layout in zip(results, made.results, layouts, strict=True):
+            size = span(layout.sizes, layout.strides)
+            storage = Storage("call", element_type_of(result), layout, size, handle=handle)
+            places[result] = Place(storage, layout)
+        return places
 
     def launch(
         self,

@@ -182,7 +182,7 @@ def test_operators_of_users_that_write() -> None:
         torch.testing.assert_close(ours, theirs)
     found = tilewright.explain(f, x, ours)
     assert all(graph.by_aten is None for graph in found.graphs), found
-    assert {f.code for g in found.graphs for f in g.fallbacks} == {"TW1105"}
+    assert {f.code for g in found.graphs for f in g.fallbacks} == {"TW1101"}
 
 
 def test_it_is_logged_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:

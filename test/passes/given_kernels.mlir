@@ -174,3 +174,18 @@ func.func @part_of_an_argument(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) {
   tw.write %r into %y : tensor<4x6xf32>
   func.return
 }
+
+// -----
+
+// What an operator returns besides is a tensor of its own.
+
+// CHECK-LABEL: @returns_as_well
+// CHECK-NOT:     th.launch
+// CHECK:         %[[Y:.*]] = th.view %y
+// CHECK-NEXT:    %[[S:.*]] = th.call "my::step"(%{{.*}}, %[[Y]]) sizes ["4"] strides ["1"] {args = [#tw.arg<1>, #tw.arg<0>]}
+// CHECK-NEXT:    func.return %[[S]] : !th.tensor<f32>
+func.func @returns_as_well(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>) -> tensor<4xf32> {
+  %r, %s = tw.update "my::step"(%x, %y) {args = [#tw.arg<2>, #tw.arg<0>], inits = array<i64: 1>, strides = ["6, 1", "6, 1"]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> (tensor<4x6xf32>, tensor<4xf32>)
+  tw.write %r into %y : tensor<4x6xf32>
+  func.return %s : tensor<4xf32>
+}
