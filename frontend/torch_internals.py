@@ -7,13 +7,13 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from inspect import signature
+from inspect import signature, unwrap
 from typing import Any, TypeAlias, TypeGuard, cast
 
 import torch
 from torch._functorch import compile_utils
 from torch._guards import TracingContext
-from torch._ops import HigherOrderOperator, OpOverload
+from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 from torch.fx import GraphModule, Node
 from torch.utils import _python_dispatch as dispatch
 from torch.utils._pytree import tree_leaves
@@ -51,6 +51,29 @@ def find_operator(callee: str) -> Operator | None:
     name, _, overload = rest.partition(".")
     packet = getattr(getattr(torch.ops, namespace), name, None)
     return getattr(packet, overload or "default", None)
+
+
+def overloads_of(target: object) -> list[Operator]:
+    """The overloads that a node may call; none where it calls no operator."""
+    if isinstance(target, OpOverloadPacket):
+        return [getattr(target, name) for name in target.overloads()]  # pyright: ignore
+    return [target] if is_operator(target) else []
+
+
+def python_files_of(op: Operator) -> list[str]:
+    """Where the Python stands that says what an operator is: its kernels, its fake, its gradient."""
+    from torch._library.custom_ops import OPDEFS  # pyright: ignore
+    from torch._library.simple_registry import singleton
+
+    name: str = schema_of(op).name
+    definition: Any = OPDEFS.get(name)  # pyright: ignore
+    files = [kernel.source.rpartition(":")[0] for kernel in singleton.find(name).fake_impl.kernels]
+    for part in ("_init_fn", "_abstract_fn", "_backward_fn", "_setup_context_fn", "_vmap_fn"):
+        function: Any = getattr(definition, part, None)  # pyright: ignore
+        if function is not None:
+            code: Any = getattr(unwrap(function), "__code__", None)
+            files.append(getattr(code, "co_filename", str(function)))
+    return list(dict.fromkeys(files))
 
 
 def size_expression(value: torch.SymInt | torch.SymBool) -> Any:

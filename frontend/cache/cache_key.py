@@ -19,6 +19,7 @@ from ..environment import Environment
 from ..fx.triton_kernels import kernels_in
 from ..options import Options
 from ..torch_internals import real_tensors
+from .operator_sources import NoSource, operators_in
 
 ATTRIBUTE = "_tilewright_key"
 """torch's key covers the attributes of Dynamo's graph module: this one brings ours in."""
@@ -40,6 +41,10 @@ def graph_key(gm: GraphModule, names: Sequence[str], options: Options, environme
         raise Unkept("the meaning is checked")
     parts = [package_digest(), repr(options), _machine(options, environment), *_plug_ins(), *_modes()]
     parts += [",".join(names), *places(gm), *_constants(gm), *kernels_in(gm)]
+    try:
+        parts += operators_in(gm)
+    except NoSource as reason:
+        raise Unkept(str(reason)) from reason
     return digest_of(parts)
 
 

@@ -17,8 +17,9 @@ from torch._functorch._aot_autograd import autograd_cache
 from torch._functorch._aot_autograd.autograd_cache import AOTAutogradCacheDetails
 from torch._inductor.codecache import FxGraphHashDetails
 from torch._library.triton import get_triton_kernels_for_op
-from torch._ops import OpOverload, OpOverloadPacket
 from torch.fx import GraphModule
+
+from ..torch_internals import overloads_of
 
 
 class _OwnDetails(FxGraphHashDetails):
@@ -44,12 +45,7 @@ class GraphDetails(AOTAutogradCacheDetails, _OwnDetails):
 
 def _runs_triton(target: Any) -> bool:
     """Whether an operator was registered with `torch.library.triton_op`."""
-    overloads: list[OpOverload[..., Any]] = []
-    if isinstance(target, OpOverloadPacket):
-        overloads = [getattr(target, name) for name in target.overloads()]  # pyright: ignore
-    elif isinstance(target, OpOverload):
-        overloads = [target]
-    return any(get_triton_kernels_for_op(overload.name()) for overload in overloads)
+    return any(get_triton_kernels_for_op(overload.name()) for overload in overloads_of(target))
 
 
 @contextmanager

@@ -94,7 +94,7 @@ class AtenFunction:
         if not self._operand_strides:
             return operands
         pairs = zip(operands, self._operand_strides, strict=True)
-        return [_restrided(operand, strides, env) if strides else operand for operand, strides in pairs]
+        return [restrided(operand, strides, env) if strides else operand for operand, strides in pairs]
 
     def _placed(self, value: Any, index: int, env: Env) -> Any:
         """The result in the layout that the IR declares."""
@@ -102,10 +102,10 @@ class AtenFunction:
             return value
         if not self._strides:
             return value.contiguous()
-        return _restrided(value, self._strides[index], env)
+        return restrided(value, self._strides[index], env)
 
 
-def _restrided(value: torch.Tensor, wanted: Sequence[Expr], env: Env) -> torch.Tensor:
+def restrided(value: torch.Tensor, wanted: Sequence[Expr], env: Env) -> torch.Tensor:
     """`value`, or a copy of it with those strides."""
     strides = tuple(stride.evaluate(env) for stride in wanted)
     if value.stride() == strides:

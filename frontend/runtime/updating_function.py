@@ -7,13 +7,13 @@ from typing import Any
 
 import torch
 
-from tilewright.dialects.index_expr import Expr, Var, evaluate_all, parse_exprs
+from tilewright.dialects.index_expr import Var, evaluate_all, parse_exprs
 from tilewright.dialects.th.calls import ExternOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.updating import UpdateOp, UpdatingOp
 from tilewright.passes.memory.stated import layout_of_result
 
-from .fallback import AtenFunction, aten_function
+from .fallback import AtenFunction, aten_function, restrided
 
 Env = Mapping[Var, int]
 
@@ -49,15 +49,7 @@ class UpdatingFunction:
 
 def laid(op: UpdatingOp, operands: Sequence[Any], env: Env) -> list[torch.Tensor]:
     """The operands with the strides that were traced."""
-    return [lying(tensor, op.strides_of(i), env) for i, tensor in enumerate(operands)]
-
-
-def lying(tensor: torch.Tensor, strides: Sequence[Expr], env: Env) -> torch.Tensor:
-    """`tensor`, or a copy of it with those strides."""
-    wanted = tuple(evaluate_all(strides, env))
-    if tensor.stride() == wanted:
-        return tensor
-    return torch.empty_strided(tensor.shape, wanted, dtype=tensor.dtype, device=tensor.device).copy_(tensor)
+    return [restrided(tensor, op.strides_of(i), env) for i, tensor in enumerate(operands)]
 
 
 def begun(op: UpdatingOp, number: int, dtype: torch.dtype, env: Env) -> torch.Tensor:

@@ -73,6 +73,39 @@ print(sorted(counters["tilewright"].items()))
 """
 
 
+_OPERATOR = """
+import torch
+@torch.library.custom_op("warm::scale", mutates_args=())
+def scale(x: torch.Tensor) -> torch.Tensor:
+    return x * 3
+scale.register_fake(lambda x: torch.empty_like(x))
+scale.register_autograd(lambda ctx, g: g * {factor})
+"""
+_GRADIENT = """
+import torch
+from tilewright.frontend.cache import cache_key
+from torch._dynamo.utils import counters
+cache_key.package_digest = lambda: "sources"
+from operators import scale
+x = torch.ones(3, requires_grad=True)
+torch.compile(lambda x: scale(x * 2).sum(), backend="mlir")(x).backward()
+print(x.grad[0].item(), dict(counters["tilewright"]))
+"""
+
+
+def test_operators_whose_gradient_changes(caches: Path) -> None:
+    """torch's key holds their names."""
+    (caches / "gradient.py").write_text(_GRADIENT)
+
+    def run(factor: int) -> str:
+        (caches / "operators.py").write_text(_OPERATOR.format(factor=factor))
+        command = [sys.executable, "gradient.py"]
+        return subprocess.run(command, cwd=caches, capture_output=True, text=True, check=True).stdout.strip()
+
+    assert run(3) == "6.0 {'graph_compiled': 2}"
+    assert run(5) == "10.0 {'graph_compiled': 2}"
+
+
 def test_real_processes(caches: Path) -> None:
     script = caches / "program.py"
     script.write_text(_PROGRAM)

@@ -245,4 +245,18 @@ FAULTS = (
         "    return False",
         "a tensor that is in flight as the graph is called is read before it is there",
     ),
+    Fault(
+        "key-operators-unsaid",
+        _F + "cache/cache_key.py",
+        "        parts += operators_in(gm)\n",
+        "        operators_in(gm)\n",
+        "the gradient of a user's operator is the one that it had in another process",
+    ),
+    Fault(
+        "effect-recorded",
+        _F + "runtime/gpu_runtime.py",
+        "if operator is not None and must_run(operator):",
+        "if operator is None:",
+        "what an operator does beside its result is done once, when a CUDA graph is recorded",
+    ),
 )
