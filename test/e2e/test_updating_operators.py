@@ -261,6 +261,31 @@ def test_numbers_are_drawn_anew() -> None:
     assert not torch.equal(a, b)
 
 
+@pytest.mark.parametrize("program", [temporary, parts, states])
+def test_meaning_is_checked_around_it(program: Program) -> None:
+    torch._dynamo.reset()
+    expected, given = (inputs("rows", torch.float32) for _ in range(2))
+    compiled = torch.compile(program, backend="mlir", options={"check": "each-pass"})
+    torch.testing.assert_close(compiled(*given), program(*expected))
+    torch.testing.assert_close(given, expected)
+
+
+def test_in_functions_of_control_flow() -> None:
+    def first_row(x: Tensor, y: Tensor) -> Tensor:
+        z = x.clone()
+        updating.put(z[0], y[0])
+        return z
+
+    def program(x: Tensor, y: Tensor) -> Tensor:
+        return torch.cond(x.sum() > 0, temporary, first_row, (x, y))
+
+    torch._dynamo.reset()
+    compiled = torch.compile(program, backend="mlir", fullgraph=True)
+    for x in (torch.rand(6, 8), -torch.rand(6, 8)):
+        y = torch.randn(6, 8)
+        torch.testing.assert_close(compiled(x, y), program(x, y))
+
+
 @pytest.mark.parametrize(
     ("program", "launches"),
     [(argument, 2), (twice, 2), (parts, 1), (parts_of_a_temporary, 2), (temporary, 3), (states, 4)],
