@@ -167,6 +167,8 @@ class UpdateOp(UpdatingOp):
 
     def check(self) -> None:
         check_callee(self, self.callee)
+        if not self.written:
+            raise fail(self, "it writes to nothing: tw.aten runs such operators")
         parts = self.parts or ()
         for part in parts:
             checked_exprs(self, "offset of a part", part.offset, 1)

@@ -26,7 +26,7 @@ from tilewright.dialects.index_expr import Expr, as_expr, format_exprs, row_majo
 from tilewright.dialects.tw.aten import ArgAttr, AtenOp, SizeAttr, arg_indices
 from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.types import sizes_of, tensor_type
-from tilewright.targets.native.collectives import is_collective
+from tilewright.targets.native.launch_collectives import is_collective
 
 from ..errors import Unsupported
 from ..fx.carried import NUMBER, carried_operator

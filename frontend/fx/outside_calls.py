@@ -8,7 +8,7 @@ from typing import Any
 from torch.fx import Node
 
 from tilewright.passes.tensor.decompose_pooling import POOLING
-from tilewright.targets.native.collectives import is_collective
+from tilewright.targets.native.launch_collectives import is_collective
 
 from ..aten.aten import call_aten, callee_of, how_they_lie
 from ..aten.builder import Builder

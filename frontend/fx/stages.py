@@ -24,7 +24,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils._pytree import tree_leaves
 
-from tilewright.targets.native.collectives import is_collective
+from tilewright.targets.native.launch_collectives import is_collective
 
 from ..aten.collectives import WAIT
 from ..torch_internals import (

@@ -148,14 +148,12 @@ class _Call:
         if isinstance(view, list):
             return ArrayAttr([self.written(one) for one in cast("list[Any]", view)])
         base, fake = cast("tuple[int, torch.Tensor]", view)
-        whole, exprs = self.fakes[base], self.b.symbols.exprs
-        number = self._first + base
-        if (fake.shape, fake.stride()) != (whole.shape, whole.stride()):
-            offset = fake.storage_offset() - whole.storage_offset()
-            texts = [exprs_attr(exprs(sizes)) for sizes in ((offset,), fake.shape, fake.stride())]
-            part = PartAttr(IntAttr(base), *texts)
+        number, exprs = self._first + base, self.b.symbols.exprs
+        whole, part = ((exprs(tensor.shape), exprs(tensor.stride())) for tensor in (self.fakes[base], fake))
+        if part != whole:
             number = self._first + len(self.fakes) + len(self.parts)
-            self.parts.append(part)
+            offset = fake.storage_offset() - self.fakes[base].storage_offset()
+            self.parts.append(PartAttr(IntAttr(base), *map(exprs_attr, (exprs((offset,)), *part))))
         return ArgAttr(IntAttr(number))
 
     def _lying(self, arg: Any) -> Any:

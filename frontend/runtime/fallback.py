@@ -16,8 +16,8 @@ from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
 from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.tw.triton import TritonOp
 from tilewright.dialects.tw.updating import UpdateOp
-from tilewright.targets.native.collectives import waiting
 from tilewright.targets.native.errors import unknown_operator
+from tilewright.targets.native.launch_collectives import waiting
 
 from ..fx.dtypes import DTYPES
 from ..fx.graph import Fallback

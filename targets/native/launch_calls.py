@@ -10,9 +10,9 @@ import torch
 
 from tilewright.dialects.control_flow import run_control
 
-from .collectives import waiting
 from .errors import UnexpectedResult, unknown_operator
 from .fallback import Argument, Control, Dtype, Fallback, Integer, Operand
+from .launch_collectives import waiting
 
 Called = Callable[[list[Any]], tuple[Any, ...]]
 """A host function: a list of inputs, which it empties, to its results."""
