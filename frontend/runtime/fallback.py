@@ -17,6 +17,7 @@ from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.tw.triton import TritonOp
 from tilewright.dialects.tw.updating import UpdateOp
 from tilewright.targets.native.errors import unknown_operator
+from tilewright.targets.native.launch_calls import apart
 from tilewright.targets.native.launch_collectives import waiting
 
 from ..fx.dtypes import DTYPES
@@ -88,7 +89,10 @@ class AtenFunction:
                 if after is not before:
                     before.copy_(after)
         kept = flat if self._returns is None else [flat[i] for i in self._returns]
-        return tuple(self._placed(value, i, env) for i, value in enumerate(v for v in kept if v is not None))
+        values = [value for value in kept if value is not None]
+        if not schema_of(self.op).is_mutable and all(isinstance(v, torch.Tensor) for v in values):
+            values = apart(values, [v for v in operands if isinstance(v, torch.Tensor)])
+        return tuple(self._placed(value, i, env) for i, value in enumerate(values))
 
     def _laid(self, operands: Sequence[Any], env: Env) -> Sequence[Any]:
         if not self._operand_strides:

@@ -50,7 +50,7 @@ def python_call(fallback: Fallback, device: torch.device) -> Callable[..., tuple
         except Exception as error:
             error.add_note(f"TW2111: {fallback.callee} failed\n  where: {fallback.where or 'unknown'}")
             raise
-        return _conform(made, fallback, integers, device)
+        return _conform(made, fallback, integers, device, tensors)
 
     return call
 
@@ -75,7 +75,7 @@ def control_call(
         calls = [partial(_call_function, function, symbols) for function in functions]
         with torch.no_grad():
             made = run_control(control.callee, calls, tensors, *counts, stack)
-            return _conform(_apart(made, tensors), control, integers, device)
+            return _conform(made, control, integers, device, tensors)
 
     return call
 
@@ -84,15 +84,24 @@ def _call_function(function: Called, symbols: Sequence[int], tensors: Sequence[A
     return function([*tensors, *symbols])
 
 
-def _apart(made: Sequence[torch.Tensor], tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-    """Each result in memory of its own: the plan may write over operands, and over results."""
-    taken = {tensor.untyped_storage().data_ptr() for tensor in tensors}
+def apart(made: Sequence[torch.Tensor], tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+    """Each result in memory of its own: the plan may write over operands, and over results.
+
+    An operator that makes its operand row-major may return the operand, whatever its schema says.
+    """
+    taken = {_memory(tensor) for tensor in tensors} - {None}
     results: list[torch.Tensor] = []
     for tensor in made:
-        own = tensor.clone() if tensor.untyped_storage().data_ptr() in taken else tensor
-        taken.add(own.untyped_storage().data_ptr())
+        own = tensor.clone() if _memory(tensor) in taken else tensor
+        taken.update({_memory(own)} - {None})
         results.append(own)
     return results
+
+
+def _memory(tensor: torch.Tensor) -> int | None:
+    """None of what has no elements in memory, or of an order that only a library knows."""
+    address = tensor.untyped_storage().data_ptr() if tensor.layout == torch.strided else 0
+    return address or None
 
 
 def resolve(callee: str) -> Any:
@@ -121,7 +130,11 @@ def _value(arg: Argument, tensors: Sequence[torch.Tensor], integers: Sequence[in
 
 
 def _conform(
-    made: Any, fallback: Fallback | Control, integers: Sequence[int], device: torch.device
+    made: Any,
+    fallback: Fallback | Control,
+    integers: Sequence[int],
+    device: torch.device,
+    operands: Sequence[torch.Tensor],
 ) -> tuple[torch.Tensor, ...]:
     """The results with the planned strides; another dtype, size or type of device is an error."""
     if not fallback.results:
@@ -134,7 +147,7 @@ def _conform(
             f"TW2112: {fallback.callee} failed\n  where: {fallback.where or 'unknown'}\n"
             f"  why:   it returned {len(tensors)} tensors, the graph was compiled for {len(fallback.results)}"
         )
-    for tensor, planned in zip(tensors, fallback.results, strict=False):
+    for tensor, planned in zip(apart(tensors, operands), fallback.results, strict=False):
         middle = planned.first + planned.rank
         sizes, strides = integers[planned.first : middle], integers[middle : middle + planned.rank]
         if tensor.dim() == 0 and tensor.device.type == "cpu":

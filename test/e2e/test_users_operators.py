@@ -36,6 +36,9 @@ def operators() -> Generator[None]:
             assert x.is_contiguous()
             x.add_(y)
 
+        library.define("dense(Tensor x) -> Tensor")
+        library.impl("dense", torch.Tensor.contiguous, "CPU")
+        torch.library.register_fake("lying::dense", lambda x: torch.empty(x.shape), lib=library)
         library.impl("strides", strides, "CPU")
         library.impl("add_to", add_to, "CPU")
         torch.library.register_fake("lying::strides", fake_strides, lib=library)
@@ -94,6 +97,25 @@ def test_what_is_written_lies_as_in_eager_mode(target: str) -> None:
     x = torch.randn(4, 6)
     compiled = torch.compile(program, backend="mlir", fullgraph=True, options={"target": target})
     torch.testing.assert_close(compiled(x), program(x))
+
+
+@TARGETS
+def test_what_is_returned_has_memory_of_its_own(target: str) -> None:
+    """Operators return operands as they are, although torch forbids it: that memory is used again."""
+
+    def program(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        first = torch.ops.lying.dense(x * 2)
+        second = torch.ops.lying.dense((x + 1).exp() * 3)
+        return first, second, torch.ops.lying.dense(x)
+
+    torch._dynamo.reset()
+    compiled = torch.compile(program, backend="mlir", fullgraph=True, options={"target": target})
+    given = [torch.randn(64, 64) for _ in range(2)]
+    results = [compiled(x) for x in given]
+    expected = [tuple(t.clone() for t in program(x)) for x in given]
+    for x in given:
+        x.zero_()
+    torch.testing.assert_close(results, expected)
 
 
 def test_nothing_is_copied_for_those_that_do_not_look() -> None:

@@ -357,4 +357,11 @@ FAULTS = (
         "    split, run = fallback.tensors, overload\n",
         "kernels read what other processes have not sent yet",
     ),
+    Fault(
+        "returned-shared",
+        "targets/native/launch_calls.py",
+        "zip(apart(tensors, operands), fallback.results, strict=False)",
+        "zip(tensors, fallback.results, strict=False)",
+        "what an operator returns lies in its operand, whose memory is used again",
+    ),
 )
