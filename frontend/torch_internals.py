@@ -28,6 +28,11 @@ def is_operator(target: object) -> TypeGuard[Operator]:
     return isinstance(target, OpOverload)
 
 
+def is_of_torch(op: Operator) -> bool:
+    """Whether torch itself defines an operator, in C++."""
+    return op.namespace in ("aten", "prim", "prims")
+
+
 def schema_of(op: Operator) -> Any:
     """The FunctionSchema of an operator."""
     return op._schema  # pyright: ignore[reportPrivateUsage]

@@ -26,7 +26,19 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr, IndexExprSyntaxError, parse_expr, parse_exprs
 from ..types import sizes_of
-from .base import EFFECT, INTS, READ_WRITE, SAME, TwOp, expr_attr, fail, int_array, ints, text
+from .base import (
+    EFFECT,
+    INTS,
+    READ_WRITE,
+    SAME,
+    TwOp,
+    checked_exprs,
+    expr_attr,
+    fail,
+    int_array,
+    ints,
+    text,
+)
 
 
 @irdl_attr_definition
@@ -154,13 +166,9 @@ class AtenOp(TwOp):
             count = len(self.operand_strides)
             raise fail(self, f"operand_strides has {count} entries, expected one for each operand")
         for operand, strides in zip(self.inputs, self.operand_strides, strict=True):
-            try:
-                count = len(parse_exprs(strides.data))
-            except (IndexExprSyntaxError, ValueError) as error:
-                raise fail(self, f"operand_strides: {error}") from error
-            rank = len(sizes_of(operand)) if isinstance(operand.type, TensorType) else 0
-            if strides.data and count != rank:
-                raise fail(self, f'operand_strides has "{strides.data}" for an operand of rank {rank}')
+            if strides.data:
+                rank = len(sizes_of(operand)) if isinstance(operand.type, TensorType) else 0
+                checked_exprs(self, "operand_strides", strides, rank)
 
     def strides_of_operand(self, index: int) -> tuple[Expr, ...] | None:
         """With which strides the call reads an operand; None where it takes any."""
@@ -169,6 +177,7 @@ class AtenOp(TwOp):
 
 
 def check_callee(op: Operation, callee: StringAttr) -> None:
+    """Raises VerifyException where `callee` does not name an overload as `namespace::name.overload`."""
     if "::" not in callee.data:
         raise fail(op, f'callee is "{callee.data}", expected "namespace::name.overload"')
 

@@ -172,7 +172,7 @@ def expect_axis(op: Operation, axis: int, rank: int) -> None:
 
 
 def checked_exprs(op: Operation, fact: str, attr: StringAttr, count: int | None = None) -> tuple[Expr, ...]:
-    """Parse `attr`, which holds `count` expressions of symbols."""
+    """Parse `attr`, which holds `count` expressions of symbols, or any number of them."""
     try:
         values = parse_exprs(attr.data)
     except IndexExprSyntaxError as error:

@@ -22,7 +22,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr, parse_exprs
 from .aten import ArgAttr, SizeAttr
-from .base import PURE, checked_exprs, exprs_attr, int_array
+from .base import PURE, checked_exprs
 from .updating import UpdatingOp
 
 
@@ -155,13 +155,8 @@ class TritonOp(UpdatingOp):
         strides: Sequence[Sequence[Expr]],
         candidates: Sequence[ConfigAttr] = (),
     ) -> None:
-        properties: dict[str, Attribute] = {
-            "kernel": kernel,
-            "grid": grid,
-            "args": args,
-            "inits": int_array(inits),
-            "strides": ArrayAttr([exprs_attr(found) for found in strides]),
-        }
+        properties = self._as_properties(args, inits, strides)
+        properties |= {"kernel": kernel, "grid": grid}
         if candidates:
             properties["candidates"] = ArrayAttr(candidates)
         self._build(inputs, results, properties)

@@ -81,6 +81,15 @@ class UpdatingOp(TwOp, ABC):
         """The results that begin as operands, or unwritten."""
         return self.outputs
 
+    def _as_properties(
+        self, args: ArrayAttr[Attribute], inits: Sequence[int], strides: Sequence[Sequence[Expr]]
+    ) -> dict[str, Attribute]:
+        return {
+            "args": args,
+            "inits": int_array(inits),
+            "strides": ArrayAttr([exprs_attr(found) for found in strides]),
+        }
+
     def strides_of(self, operand: int) -> tuple[Expr, ...]:
         """With which strides the call reads an operand."""
         return parse_exprs(self.strides.data[operand].data)
@@ -144,12 +153,8 @@ class UpdateOp(UpdatingOp):
         parts: Sequence[PartAttr] = (),
         impure: bool = False,
     ) -> None:
-        properties: dict[str, Attribute] = {
-            "callee": text(callee),
-            "args": ArrayAttr(args),
-            "inits": int_array(inits),
-            "strides": ArrayAttr([exprs_attr(found) for found in strides]),
-        }
+        properties = self._as_properties(ArrayAttr(args), inits, strides)
+        properties["callee"] = text(callee)
         if parts:
             properties["parts"] = ArrayAttr(parts)
         if impure:

@@ -34,7 +34,14 @@ from ..fx.dtypes import CARRIERS, ELEMENTS, dtype_name, encode
 from ..fx.strides import kept_layout, operand_layout
 from ..fx.symbols import Symbols
 from ..operators.own_operators import NAMESPACE
-from ..torch_internals import NONDETERMINISTIC, Operator, find_operator, is_view_operator, schema_of
+from ..torch_internals import (
+    NONDETERMINISTIC,
+    Operator,
+    find_operator,
+    is_of_torch,
+    is_view_operator,
+    schema_of,
+)
 from .builder import Builder, FloatScalar
 
 UNIT = UnitAttr()
@@ -187,10 +194,9 @@ def looks_at_strides(op: Operator) -> bool:
     tags = op.tags
     if torch.Tag.flexible_layout in tags:
         return False
-    return op.namespace not in _ANY_STRIDES or not _NEEDS_STRIDES.isdisjoint(tags)
+    return not (is_of_torch(op) or op.namespace == NAMESPACE) or not _NEEDS_STRIDES.isdisjoint(tags)
 
 
-_ANY_STRIDES = ("aten", "prims", NAMESPACE)
 _NEEDS_STRIDES = {
     torch.Tag.needs_exact_strides,
     torch.Tag.needs_fixed_stride_order,

@@ -12,9 +12,7 @@ from pathlib import Path
 
 from torch.fx import GraphModule
 
-from ..torch_internals import Operator, overloads_of, python_files_of, schema_of
-
-_OF_TORCH = ("aten", "prim", "prims", "_c10d_functional")
+from ..torch_internals import Operator, is_of_torch, overloads_of, python_files_of, schema_of
 
 
 class NoSource(Exception):
@@ -26,8 +24,7 @@ def operators_in(gm: GraphModule) -> Iterator[str]:
     found: dict[Operator, None] = {}
     for module in gm.modules():
         for node in module.graph.nodes if isinstance(module, GraphModule) else ():
-            operators = overloads_of(node.target)
-            found.update(dict.fromkeys(op for op in operators if op.namespace not in _OF_TORCH))
+            found.update(dict.fromkeys(op for op in overloads_of(node.target) if not is_of_torch(op)))
     files: dict[str, None] = {}
     for op in sorted(found, key=str):
         yield f"{schema_of(op)} {sorted(map(str, op.tags))}"

@@ -32,6 +32,7 @@ from ..torch_internals import (
     WITH_EFFECTS,
     binds_integers,
     decided_by_data,
+    is_of_torch,
     is_opaque,
     is_operator,
     is_view_operator,
@@ -210,9 +211,7 @@ def _is_made_again(node: Node) -> bool:
     if not is_operator(target):
         return False
     return is_view_operator(target) or (
-        target.namespace in ("aten", "prims")
-        and not _tensors(node.all_input_nodes)
-        and NONDETERMINISTIC not in target.tags
+        is_of_torch(target) and not _tensors(node.all_input_nodes) and NONDETERMINISTIC not in target.tags
     )
 
 

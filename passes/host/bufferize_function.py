@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from tilewright.dialects.index_expr import ZERO, Expr
+from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.th.calls import CallOp, ExternOp
 from tilewright.dialects.th.control_flow import ControlOp as PlannedControlOp
@@ -26,7 +26,7 @@ from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, sizes_of
 
 from ..memory.errors import NotBufferizable
-from ..memory.layouts import Layout, dense, same_strides
+from ..memory.layouts import Layout, dense
 from ..memory.library_calls import Call, Row, out_variant, returning
 from ..memory.stated import layout_of_result
 from ..memory.views import is_view, layout_behind, part_layout, view_layout
@@ -253,12 +253,10 @@ class Bufferizer:
         made = list(given)
         mutated = () if op.mutates is None else ints(op.mutates)
         for i, (operand, place) in enumerate(zip(op.inputs, given, strict=True)):
-            strides, sizes = op.strides_of_operand(i), place.layout.sizes
-            if strides is None or same_strides(sizes, place.layout.strides, strides):
-                continue
-            made[i] = self.plan.copied(place, Layout(ZERO, sizes, strides))
-            if i in mutated:
-                self.places[operand] = made[i]
+            if (strides := op.strides_of_operand(i)) is not None:
+                made[i] = self.plan.lying(place, strides)
+                if i in mutated:
+                    self.places[operand] = made[i]
         return made
 
     def _control(self, op: ControlOp) -> None:

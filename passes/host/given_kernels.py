@@ -12,14 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from xdsl.dialects.builtin import ArrayAttr, IntAttr
 from xdsl.ir import Attribute, SSAValue
 
-from tilewright.dialects.index_expr import ZERO, parse_exprs
+from tilewright.dialects.index_expr import parse_exprs
 from tilewright.dialects.th.calls import CallOp, ExternOp, TritonLaunchOp
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tw.aten import ArgAttr, arg_indices
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.triton import ConfigAttr, TritonOp
 from tilewright.dialects.tw.updating import UpdateOp, UpdatingOp
-from tilewright.dialects.types import sizes_of
 
 from ..memory.layouts import Layout, same_strides
 from ..memory.stated import layout_of_result
@@ -39,7 +38,7 @@ def launch_given(
         outs.append(out)
     named = sorted(set(arg_indices(op.args)))
     numbers = {number: i for i, number in enumerate(named)}
-    ins = [_traced(op, i, places[op.inputs[i]], plan) for i in named if i < len(op.inputs)]
+    ins = [plan.lying(places[op.inputs[i]], op.strides_of(i)) for i in named if i < len(op.inputs)]
     written = [*outs, *_parts(op, outs)]
     writes = [written[i - len(op.inputs)] for i in named if i >= len(op.inputs)]
     handles = [plan.handle_of(place) for place in (*ins, *writes)]
@@ -85,16 +84,6 @@ def may_update(op: UpdatingOp, number: int, place: Place, places: Mapping[SSAVal
     begun = [op.inputs[i] for i in ints(op.inits) if i not in (-1, init)]
     read = [op.inputs[i] for i in arg_indices(op.args) if i < len(op.inputs)]
     return all(places[value].storage is not place.storage for value in (*begun, *read))
-
-
-def _traced(op: UpdatingOp, number: int, place: Place, plan: PlanBuilder) -> Place:
-    """An operand with the strides that were traced."""
-    layout = Layout(ZERO, sizes_of(op.inputs[number]), op.strides_of(number))
-    if same_strides(layout.sizes, place.layout.strides, layout.strides):
-        return place
-    copied = plan.temporary(place.storage.element, layout)
-    plan.copy(place, copied)
-    return copied
 
 
 def _lying(target: Place, layout: Layout, plan: PlanBuilder) -> Place:

@@ -258,8 +258,7 @@ def _updated_in_place(op: KernelOp | UpdatingOp, result: SSAValue) -> list[SSAVa
     """Operands of which `result` may be an update in place."""
     number = op.results.index(result)
     if isinstance(op, UpdatingOp):
-        init = dict(enumerate(ints(op.inits))).get(number, -1)
-        return [op.inputs[init]] if init >= 0 else []
+        return [op.inputs[i] for i in ints(op.inits)[number : number + 1] if i >= 0]
     pairs = inplace_pairs(tuple(op.body.block.ops), op.space, op.sources, op.destinations)
     return [op.inputs[i] for i, o in pairs if o == number]
 

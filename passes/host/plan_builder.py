@@ -23,7 +23,7 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tw.base import exprs_attr, text
 from tilewright.dialects.types import element_type_of, flat_memref
 
-from ..memory.layouts import Layout, dense, same_place
+from ..memory.layouts import Layout, dense, same_place, same_strides
 from .copies import copy_function
 from .outline import Names
 from .storage import Place, Storage
@@ -155,6 +155,13 @@ class PlanBuilder:
         name = self.names.fresh("copy")
         function = copy_function(name, source.layout, target.layout, types, self.location)
         self.launch(function, buffers[:1], buffers[1:])
+
+    def lying(self, place: Place, strides: Sequence[Expr]) -> Place:
+        """`place`, or a copy of it where that has other strides."""
+        sizes = place.layout.sizes
+        if same_strides(sizes, place.layout.strides, strides):
+            return place
+        return self.copied(place, Layout(ZERO, sizes, tuple(strides)))
 
     def copied(self, source: Place, layout: Layout | None = None) -> Place:
         """A temporary with the elements of `source`, row-major or as `layout` says."""

@@ -48,7 +48,7 @@ tw.write %a into %b : tensor<4xf32>
 
 // -----
 
-// CHECK: tw.aten: operand_strides has "1" for an operand of rank 2
+// CHECK: tw.aten: operand_strides is "1" with 1 expressions, expected 2
 %x = "test.op"() : () -> tensor<4x6xf32>
 %r = tw.aten "my::op"(%x) {args = [#tw.arg<0>], operand_strides = ["1"]} : (tensor<4x6xf32>) -> tensor<4xf32>
 

@@ -373,9 +373,9 @@ FAULTS = (
     ),
     Fault(
         "given-operand",
-        _H + "given_kernels.py",
-        "if same_strides(layout.sizes, place.layout.strides, layout.strides):",
-        "if len(layout.sizes):",
+        _H + "plan_builder.py",
+        "if same_strides(sizes, place.layout.strides, strides):",
+        "if len(sizes):",
         "a user's kernel reads by strides that its operand does not have",
     ),
     Fault(
