@@ -17,6 +17,7 @@ from ..rewrite import remarks_wanted
 from .contents import Bodies
 from .in_place import reads_what_changes
 from .inline import Producer, axis_values, inline_at, producer_of
+from .online import summed_below_maximum
 from .repeats import size_in_bytes
 from .searches import find_table
 from .staying import reads_all, stays
@@ -33,7 +34,7 @@ def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: M
     loads = loads_of(source)
     kernel = value.op
     assert isinstance(kernel, KernelOp)
-    everywhere = memory.far and vanishes(kernel, memory.tile)
+    everywhere = memory.far and (vanishes(kernel, memory.tile) or summed_below_maximum(value, consumer))
     if not everywhere and not remarks_wanted() and stays(value, consumer, loads, bodies):
         return "it is a reduction, or recomputing it costs more"  # which is a longer question
     producer = producer_of(value)

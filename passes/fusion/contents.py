@@ -79,6 +79,9 @@ class Bodies:
     """Elements of a column that are near when they are walked again."""
     parts: bool = False
     """Whether long reductions are split in parts later, which store what lies along them as they go."""
+    online: bool = False
+    """Whether a maximum and the sum of exponentials below it are found in one pass later, where both are
+    reduced by one kernel."""
     settled: bool = False
     """Whether all kernels had their chance to join what they read."""
 

@@ -13,6 +13,8 @@ from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp
 
+from ..kernels.body import subscripts_of_rows
+
 SYMBOL_GUESS = 256
 """The size that a symbol is taken to have when costs are compared."""
 
@@ -95,9 +97,10 @@ def evaluations(subscripts: Sequence[Expr], space: Sequence[Expr]) -> int:
 
 def is_contiguous(load: LoadOp, axis: int) -> bool:
     """True where the load's last subscript steps by one along `axis` and nothing else moves."""
-    if not load.subscripts:
+    subscripts = subscripts_of_rows(load)
+    if not subscripts:
         return False
-    *others, last = load.subscripts
+    *others, last = subscripts
     var = Var("d", axis)
     step = last.coefficient(var)
     return step is not None and step.constant == 1 and not any(e.uses(var) for e in others)

@@ -18,8 +18,9 @@ from ..kernels.naming import NAME, fused_name
 from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
 from .computed_again import compute_again, compute_instead, compute_written_out
 from .contents import NEAR, Bodies
+from .drawback import drawback
 from .in_place import reads_what_changes
-from .match import drawback, plain_match
+from .match import plain_match
 from .merge import merge, users_to_sink
 from .merge_matched import merge_matched, merge_written_out
 from .sizes import SizesTogether
@@ -98,7 +99,7 @@ class Fuser:
     @classmethod
     def of(cls, block: Block, options: FusePass) -> Fuser:
         """With nothing known of the kernels yet."""
-        bodies = Bodies(scans_join=options.far, column=options.column, parts=options.far)
+        bodies = Bodies(scans_join=options.far, column=options.column, parts=options.far, online=options.far)
         return cls(block, options, bodies, SizesTogether(bodies), options.hold_back)
 
     def run(self) -> None:
@@ -108,9 +109,9 @@ class Fuser:
             self._walk()
         for kernel in self.block.ops:
             if isinstance(kernel, KernelOp):
-                simplify_body(kernel)
                 if self.options.far:
                     drop_unit_axes(kernel)
+                simplify_body(kernel)
 
     def _walk(self) -> None:
         op = self.block.first_op

@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import lru_cache
 
-from xdsl.ir import Operation, OpResult
+from xdsl.ir import OpResult
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.calls import AssertOp
-from tilewright.dialects.tk.compute import ArgReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tk.sort import SortOp
 
 from ..kernels.body import loads_of, plain_axis, remember_axes, solve_axes, split_axis, store_to
 from .contents import Bodies, Contents
-from .cost import count, extent, is_contiguous
+from .cost import count, extent
 
-PARALLEL_WORK = 32768
-"""Elements from which on a kernel should have several independent rows."""
-MIN_ROWS = 4
-_SPLIT = 1 << 17
-"""Elements from which on `split-reductions` splits a reduction to few rows."""
-_WHOLE = frozenset[type[Operation]]((AssertOp, ArgReduceOp, ScanOp, SortOp))
-"""What stands in no part of a reduction."""
-_NEAR = 64
-"""Ops that are asked whether one needs another: what needs both is near."""
 _LONG, _MANY_ROWS = 16384, 64
 """Where that many rows that are longer fill a device, or nearly so, nothing is won by parts of them."""
 
@@ -198,16 +186,17 @@ def _check_coverage(producer: Contents, consumer: Contents, m: Match) -> str | N
     """Every store must vary over every axis that is not reduced: nothing is written twice."""
     outer = {a for a in range(len(m.space)) if a not in m.reduced and m.space[a].constant != 1}
     for store in consumer.stores:
-        if not outer <= _axes(store.subscripts):
+        if not outer <= axes_in(store.subscripts):
             return "its iteration space is larger than the consumer's"
     for store in producer.stores:
-        if not outer <= {m.axes[a] for a in _axes(store.subscripts)}:
+        if not outer <= {m.axes[a] for a in axes_in(store.subscripts)}:
             return "the consumer's iteration space is larger"
     return None
 
 
 @lru_cache(maxsize=16384)
-def _axes(exprs: tuple[Expr, ...]) -> frozenset[int]:
+def axes_in(exprs: tuple[Expr, ...]) -> frozenset[int]:
+    """The axes that occur in `exprs`, which are asked for often."""
     return frozenset(v.index for e in exprs for v in e.variables() if v.kind == "d")
 
 
@@ -242,82 +231,9 @@ def counterpart(
     return free[0]
 
 
-def drawback(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -> str | None:
-    """Why sharing the loops would be slower, None where it is not."""
-    if not m.reduced:
-        return None
-    of_p, of_c = bodies.of(producer), bodies.of(consumer)
-    outer = [size for a, size in enumerate(m.space) if a not in m.reduced]
-    few = count(outer) < MIN_ROWS and count(m.space) >= PARALLEL_WORK
-    if few and _has_more_rows((producer, consumer), bodies) and not _in_parts(producer, consumer, bodies, m):
-        return f"the merged kernel would have only {count(outer)} independent rows"
-    walked_again = any(not m.reduced.isdisjoint(_axes(op.subscripts)) for op in (*of_c.loads, *of_c.stores))
-    if extent_of(m) <= bodies.column:
-        return None
-    if walked_again and not _reduces_contiguously(of_p, m) and (of_p.folds or not of_p.scans):
-        return "its reduction runs across rows, which would be walked twice with a stride"
-    if of_p.reduced and of_c.reduced and _runs_along_rows(of_p) != _runs_along_rows(of_c):
-        return "one of the two reduces along rows, the other one across them"
-    return None
-
-
 def extent_of(m: Match) -> int:
     """Points of the reduced axes."""
     total = 1
     for axis in m.reduced:
         total *= extent(m.space[axis])
     return total
-
-
-def _has_more_rows(kernels: Sequence[KernelOp], bodies: Bodies) -> bool:
-    """True where one of the two alone would have enough independent rows."""
-    for kernel in kernels:
-        reduced = bodies.of(kernel).reduced
-        if count([n for a, n in enumerate(kernel.space) if a not in reduced]) >= MIN_ROWS:
-            return True
-    return False
-
-
-def _in_parts(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -> bool:
-    """Whether the consumer sums what the producer makes, so that parts of both can be alike.
-
-    `split-reductions` splits such a kernel for certain. Another reader of the producer may join it yet, but
-    not one that waits for the sum: the step of LAMB reads an update, and the norm of it. Nor does any where
-    the bodies are `settled`.
-    """
-    of_p, of_c = bodies.of(producer), bodies.of(consumer)
-    if not bodies.parts or of_p.reduced or count(m.space) < _SPLIT:
-        return False
-    if any(not m.reduced.isdisjoint(_axes(store.subscripts)) for store in of_c.stores):
-        return False
-    kinds = {type(op) for body in (of_p, of_c) for op in body.block.ops}
-    readers = {use.operation for result in producer.results for use in result.uses}
-    others = [r for r in readers - {consumer} if isinstance(r, KernelOp)]
-    free = bodies.settled or all(_waits_for(other, consumer) for other in others)
-    return free and kinds.isdisjoint(_WHOLE)
-
-
-def _waits_for(op: Operation, other: Operation) -> bool:
-    """Whether `op` needs a result of `other`, as far as few steps tell."""
-    todo, seen = [other], {other}
-    while todo and len(seen) <= _NEAR:
-        for result in todo.pop().results:
-            for use in result.uses:
-                if use.operation is op:
-                    return True
-                if use.operation not in seen:
-                    seen.add(use.operation)
-                    todo.append(use.operation)
-    return False
-
-
-def _reduces_contiguously(producer: Contents, m: Match) -> bool:
-    back = {c: p for p, c in m.axes.items()}
-    return any(is_contiguous(load, back[a]) for load in producer.loads for a in m.reduced if a in back)
-
-
-def _runs_along_rows(contents: Contents) -> bool:
-    """Whether neighbours in the largest of what is read are reduced."""
-    axes = {load: len(_axes(load.subscripts)) for load in contents.loads}
-    largest = [load for load, number in axes.items() if number == max(axes.values())]
-    return any(is_contiguous(load, axis) for load in largest for axis in contents.reduced)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from tilewright.dialects.tk.kernels import KernelOp
 
 from .contents import Bodies
-from .match import Match, Undo, drawback, match
+from .drawback import drawback
+from .match import Match, Undo, match
 from .merge import merge, users_to_sink
 from .unread import drop_unread
 from .written_out import use_results, written_out

@@ -11,6 +11,7 @@ from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import (
+    ONE,
     ZERO,
     Bounds,
     Call,
@@ -29,7 +30,7 @@ from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr, segm
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.types import is_half
+from tilewright.dialects.types import is_half, sizes_of
 
 from .chains import find_chain
 from .choices import choose_last, chosen_once, loaded_anyway, places_loaded
@@ -42,6 +43,15 @@ def plain_axis(value: Expr) -> int | None:
             return index
         case _:
             return None
+
+
+def subscripts_of_rows(load: LoadOp) -> tuple[Expr, ...]:
+    """The subscripts of a load without those of dimensions of one element at the end: the last is of rows."""
+    sizes, subscripts = sizes_of(load.buffer), load.subscripts
+    left = len(subscripts)
+    while left > 1 and sizes[left - 1] == ONE:
+        left -= 1
+    return tuple(subscripts[:left])
 
 
 def set_exprs(op: Operation, exprs: Sequence[Expr]) -> None:

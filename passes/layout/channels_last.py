@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, TensorType, f64
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Expr, format_exprs, row_major_strides
@@ -58,7 +58,8 @@ class ChannelsLastPass(ModulePass):
     Nothing changes in f64, without `channels_last`, which a target says, and in graphs that were found slower
     so (`passes/layout/worth_turning.py`): with groups of several channels, which libraries do slowly in this
     order; for training also where the channels of a convolution become half as many or less, or are few
-    everywhere.
+    everywhere. Nor where all convolutions are of channels each for itself, which no matrix unit multiplies,
+    and no caller has images so.
     """
 
     name = "channels-last"
@@ -68,7 +69,7 @@ class ChannelsLastPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op) if self.channels_last else ():
             found = [inner for inner in function.body.block.ops if _is_turnable(inner)]
-            if found and (why := why_not(function, found)) is not None:
+            if found and (why := why_not(function, found, asked=_asks(function))) is not None:
                 for inner in found:
                     skip(inner, f"its image stays as it is: {why}")
                 continue
@@ -179,7 +180,7 @@ class _Turning:
             number
             for number, attributes in enumerate(result_attributes(self.function))
             if _is_image(value := ret.operands[number])
-            and (FREE in attributes or attributes.get(STRIDES) == _strides_attr(value))
+            and (FREE in attributes or _must_be_turned(value, attributes))
         ]
         for number in found:
             self._turn_before(ret, number)
@@ -196,6 +197,20 @@ class _Turning:
                 attributes[number][ORDER] = int_array(to_the_end(len(sizes_of(value))))
         if found:
             self.function.properties["res_attrs"] = ArrayAttr(map(DictionaryAttr, attributes))
+
+
+def _asks(function: FuncOp) -> bool:
+    """Whether a caller has images whose channels come last, or wants them so."""
+    block = function.body.block
+    ret = block.last_op
+    assert ret is not None
+    wanted = zip(ret.operands, result_attributes(function), strict=True)
+    given = any(_is_image(arg) and lies_turned(arg) for arg in block.args)
+    return given or any(_is_image(value) and _must_be_turned(value, a) for value, a in wanted)
+
+
+def _must_be_turned(value: SSAValue, attributes: dict[str, Attribute]) -> bool:
+    return attributes.get(STRIDES) == _strides_attr(value)
 
 
 def _is_written(arg: SSAValue) -> bool:

@@ -25,8 +25,13 @@ _GROUPED, _FEW, _NARROWING, _OTHERS = 1.358, 0.783, 0.725, 0.823
 """The time of a channels-last convolution, by kind, where the same of an NCHW image takes 1."""
 
 
-def why_not(function: FuncOp, convolutions: Sequence[Operation]) -> str | None:
-    """Why the images of a function should stay as they are, None where they should not."""
+def why_not(function: FuncOp, convolutions: Sequence[Operation], *, asked: bool) -> str | None:
+    """Why the images of a function should stay as they are, None where they should not.
+
+    `asked`: whether some that it is given, or returns, have their channels last.
+    """
+    if not asked and all(_is_depthwise(op) for op in convolutions):
+        return "no convolution of the graph multiplies channels with each other"
     kinds = [_kind(op) for op in convolutions]
     if not _trains(function, convolutions):
         work = [_work(op) for op in convolutions]
@@ -61,6 +66,11 @@ def _kind(op: Operation) -> float:
     if max(first, second) <= _SMALL:
         return _FEW
     return _NARROWING if _narrows(op) else _OTHERS
+
+
+def _is_depthwise(op: Operation) -> bool:
+    """Whether each channel has filters of its own, of which matrix units have no rows to multiply."""
+    return _groups(op) != 1 and _filters_of(op)[1] == 1
 
 
 def _narrows(op: Operation) -> bool:

@@ -16,6 +16,7 @@ from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import bytes_of, element_type
 
+from ..kernels.body import subscripts_of_rows
 from ..kernels.facts import Body, Reduction
 from ..schedule.blocks import power_of_two
 
@@ -201,10 +202,10 @@ def _lies_along(kernel: KernelOp, body: Body, kept: tuple[int, ...]) -> bool:
 
     What is told of is the load of most elements: one that repeats along other axes is little beside it.
     """
-    loads = [op for op in body.ops if isinstance(op, LoadOp) and len(op.subscripts) > 1]
+    loads = [op for op in body.ops if isinstance(op, LoadOp) and len(subscripts_of_rows(op)) > 1]
     reduced = [op for op in loads if not body.domains[op.result] <= {*kept}]
     if not reduced:
         return False
     largest = max(reduced, key=lambda op: prod(_size(kernel.space[a]) for a in body.domains[op.result]))
-    last = largest.subscripts[-1]
-    return any((c := last.coefficient(Var("d", a))) is not None and c.constant == 1 for a in kept)
+    last = subscripts_of_rows(largest)[-1:]
+    return any((c := e.coefficient(Var("d", a))) is not None and c.constant == 1 for a in kept for e in last)

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import ModuleOp, f32, f64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.tk.compute import ReduceOp
-from tilewright.dialects.tk.domain import axes_of
 from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 from tilewright.dialects.tk.sumexp import SumExpOp
 
 from ..kernels.chains import find_chain
 from ..kernels.facts import Body
 from ..kernels.scalar_builder import InsertingBuilder
+from ..kernels.sums_below import SumBelow, maximum_of, sum_below
 from ..rewrite import may_rewrite, skip
 from ..schedule.tiles.row_blocks import rows_stay
 from .parts_of_sums import first_reductions
@@ -63,8 +62,8 @@ class ReduceOnlinePass(ModulePass):
                 elif self._reads_once(kernel):
                     skip(kernel, "what it reduces stays with one program")
                 else:
-                    for sums in found:
-                        _join(sums)
+                    for maximum, sums in found.items():
+                        _join(maximum, sums)
 
     def _reads_once(self, kernel: KernelOp | FuncOp) -> bool:
         if isinstance(kernel, FuncOp):
@@ -72,51 +71,19 @@ class ReduceOnlinePass(ModulePass):
         return not isinstance(first_reductions(kernel, Body.of(kernel.body.block), self.programs), tuple)
 
 
-@dataclass(frozen=True)
-class _Sum:
-    """A sum of exponentials of `maximum.value` less `shift`, which is made of the maximum."""
-
-    total: ReduceOp
-    maximum: ReduceOp
-    shift: SSAValue
-
-
-def _sums(kernel: KernelOp | FuncOp) -> list[list[_Sum]]:
+def _sums(kernel: KernelOp | FuncOp) -> dict[ReduceOp, list[SumBelow]]:
     """The sums of exponentials below each maximum."""
-    found: dict[Operation, list[_Sum]] = {}
+    found: dict[ReduceOp, list[SumBelow]] = {}
     for op in kernel.body.block.ops:
-        if isinstance(op, ReduceOp) and (sums := _sum_below(op)) is not None:
-            found.setdefault(sums.maximum, []).append(sums)
-    return list(found.values())
+        if (sums := sum_below(op)) is None or (maximum := maximum_of(sums.shift)) is None:
+            continue
+        if maximum.value is sums.value and set(maximum.over) == set(sums.total.over):
+            found.setdefault(maximum, []).append(sums)
+    return found
 
 
-def _sum_below(total: ReduceOp) -> _Sum | None:
-    exponential = total.value.owner
-    if total.kind.data != "add" or not isinstance(exponential, math.ExpOp):
-        return None
-    apart = exponential.operand.owner
-    if not isinstance(apart, arith.SubfOp) or apart.result.type not in (f32, f64):
-        return None
-    maximum = _maximum_of(apart.rhs)
-    if maximum is None or maximum.value is not apart.lhs or set(maximum.over) != set(total.over):
-        return None
-    if not axes_of(apart.rhs).isdisjoint(total.over):
-        return None
-    return _Sum(total, maximum, apart.rhs)
-
-
-def _maximum_of(shift: SSAValue) -> ReduceOp | None:
-    """The maximum that `shift` is, or is but for a constant in its place."""
-    op = shift.owner
-    if isinstance(op, arith.SelectOp):
-        values = [v for v in (op.lhs, op.rhs) if not isinstance(v.owner, arith.ConstantOp)]
-        op = values[0].owner if len(values) == 1 else None
-    return op if isinstance(op, ReduceOp) and op.kind.data == "max" else None
-
-
-def _join(sums: Sequence[_Sum]) -> None:
+def _join(old: ReduceOp, sums: Sequence[SumBelow]) -> None:
     """One op in the place of a maximum and of all sums below it."""
-    old = sums[0].maximum
     if not may_rewrite(old, "what is summed below it is summed while it is found"):
         return
     before = InsertingBuilder(old)

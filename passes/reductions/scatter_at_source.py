@@ -16,8 +16,9 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..fusion.contents import Bodies
+from ..fusion.drawback import drawback
 from ..fusion.in_place import changed_by, reads_what_changes
-from ..fusion.match import Match, Undo, counterpart, drawback, match
+from ..fusion.match import Match, Undo, counterpart, match
 from ..fusion.merge import merge, users_to_sink
 from ..kernels.body import loads_of, simplify_body
 from ..kernels.chains import find_chain

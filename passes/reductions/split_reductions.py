@@ -41,7 +41,7 @@ class SplitReductionsPass(ModulePass):
         }
 
     What meets a result of a long reduction again (a variance, a normalisation) is cut off as a
-    kernel of its own first. What else is stored along the reduced axes, the first kernel stores. The sum
+    kernel of its own first; what is stored of the result alone stays with it. What else is stored along the reduced axes, the first kernel stores. The sum
     of a matrix product is split likewise ("split-k"). All in a fixed order, so that results repeat; parts
     of unequal length are masked.
     """
@@ -62,8 +62,8 @@ def _split(kernel: KernelOp, programs: int) -> None:
     body = Body.of(kernel.body.block)
     if isinstance(early := first_reductions(kernel, body, programs), tuple):
         if may_rewrite(kernel, "it was cut behind its first reductions"):
-            first, second = cut(kernel, body, early)
-            for part in put_in_place(kernel, first, second, second.results):
+            first, second, results = cut(kernel, body, early)
+            for part in put_in_place(kernel, first, second, results):
                 _split(part, programs)
         return
     plan = early if isinstance(early, str) else split_of(kernel, body, programs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -53,9 +54,18 @@ class SumAtSourcePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
-                if kernel.parent is not None:  # else it is part of another by now
-                    _Sum(kernel, self.programs, self.max_inputs).move()
+            left: list[KernelOp] = []
+            todo = deque(k for k in function.body.block.ops if isinstance(k, KernelOp))
+            while todo:
+                if (kernel := todo.popleft()).parent is None:
+                    continue  # it is part of another by now
+                if (merged := _Sum(kernel, self.programs, self.max_inputs).move()) is None:
+                    left.append(kernel)
+                    continue
+                # It reads more now, which others may sum that found no kernel so far.
+                again = [k for k in left if not {*k.operands}.isdisjoint(merged.operands)]
+                left = [k for k in left if k not in again]
+                todo.extendleft(reversed(again))
 
 
 @dataclass
@@ -65,44 +75,47 @@ class _Sum:
     max_inputs: int
     bodies: Bodies = field(default_factory=Bodies)
 
-    def move(self) -> None:
-        """Into the first kernel that takes it."""
+    def move(self) -> KernelOp | None:
+        """Into the first kernel that takes it; returns what that became."""
         if not (over := summed_axes(self.kernel)):
-            return
-        if not has_many_columns(self.kernel, over) and self._where_made():
-            return
+            return None
+        if not has_many_columns(self.kernel, over) and (merged := self._where_made()):
+            return merged
         restore = walk_as_it_lies(self.kernel)
         self.bodies.changed(self.kernel)
         many = has_many_columns(self.kernel, summed_axes(self.kernel))
-        if not ((many and self._where_made()) or self._where_read()) and restore is not None:
+        merged = (self._where_made() if many else None) or self._where_read()
+        if merged is None and restore is not None:
             restore()
+        return merged
 
-    def _where_made(self) -> bool:
+    def _where_made(self) -> KernelOp | None:
         """Into the first producer that takes it."""
         over = summed_axes(self.kernel)
         for value in list(self.kernel.operands):
             if not isinstance(value, OpResult) or not isinstance(value.op, KernelOp):
                 continue
-            why = self._into(value, over)
-            if why is None or self._into_written_out(value, over):
-                return True
-            skip(self.kernel, f"not summed where the rows are made: {why}", value)
-        return False
+            found = self._into(value, over)
+            merged = self._into_written_out(value, over) if isinstance(found, str) else found
+            if merged is not None:
+                return merged
+            skip(self.kernel, f"not summed where the rows are made: {found}", value)
+        return None
 
-    def _where_read(self) -> bool:
+    def _where_read(self) -> KernelOp | None:
         """Into the first kernel that takes it of those that read the same rows."""
         over = summed_axes(self.kernel)
         for reader, where in readers_of_rows(self.kernel):
             if any(stores_turned(reader, v) for v in self.kernel.operands if v in reader.operands):
                 skip(self.kernel, "not summed where the rows are read: they are stored turned there")
                 continue
-            why = self._in_parts(reader, rows_held(reader, where), over, made=False)
-            if why is None:
-                return True
-            skip(self.kernel, f"not summed where the rows are read: {why}", reader.results[0])
-        return False
+            merged = self._in_parts(reader, rows_held(reader, where), over, made=False)
+            if not isinstance(merged, str):
+                return merged
+            skip(self.kernel, f"not summed where the rows are read: {merged}", reader.results[0])
+        return None
 
-    def _into(self, value: OpResult, over: tuple[int, ...]) -> str | None:
+    def _into(self, value: OpResult, over: tuple[int, ...]) -> KernelOp | str:
         """Sum where `value` is made; why not."""
         producer = value.op
         assert isinstance(producer, KernelOp)
@@ -110,23 +123,23 @@ class _Sum:
         held = None if store is None else rows_held(producer, store.subscripts)
         return self._in_parts(producer, held, over, made=True)
 
-    def _into_written_out(self, value: OpResult, over: tuple[int, ...]) -> bool:
+    def _into_written_out(self, value: OpResult, over: tuple[int, ...]) -> KernelOp | None:
         """The same where few elements are reduced for each, whose terms are written out then."""
         producer = value.op
         assert isinstance(producer, KernelOp)
         if (copy := written_out(producer)) is None:
-            return False
+            return None
         use_results(copy, producer)
-        done = self._into(copy.results[value.index], over) is None
-        if not done:
+        merged = self._into(copy.results[value.index], over)
+        if isinstance(merged, str):
             use_results(producer, copy)
-        drop_unread(producer if done else copy)
-        return done
+        drop_unread(copy if isinstance(merged, str) else producer)
+        return None if isinstance(merged, str) else merged
 
     def _in_parts(
         self, producer: KernelOp, held: Rows | None, over: tuple[int, ...], *, made: bool
-    ) -> str | None:
-        """Sum in the kernel that makes the rows, or reads them as well; why not."""
+    ) -> KernelOp | str:
+        """Sum in the kernel that makes the rows, or reads them as well; what that became, or why not."""
         kernel = self.kernel
         if len({*producer.operands, *kernel.operands}) > self.max_inputs:
             return "one kernel would read too many tensors"
@@ -153,7 +166,7 @@ class _Sum:
             merged = merge(producer, parts, self.bodies, found, sunk)
             simplify_body(merged)
             self.bodies.changed(merged)
-            return None
+            return merged
         for unused in (rest, parts):
             Rewriter.erase_op(unused)
         for changed, restore in undo.items():

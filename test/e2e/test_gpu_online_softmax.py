@@ -1,4 +1,4 @@
-"""Softmax and log-sum-exp of long rows, whose maximum and sum take one pass, on emulated kernels."""
+"""Softmax and log-sum-exp of long rows and columns, whose maximum and sum take one pass (emulated)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,14 @@ import pytest
 import torch
 from torch import Tensor
 
+from tilewright.frontend.explain import explain
+
 SHAPES: dict[str, tuple[tuple[int, ...], int, bool]] = {
     "parts": ((2, 160000), 1, False),
     "unknown_length": ((3, 700), 1, True),
+    "columns": ((3, 1030, 70), 1, False),
+    "columns_of_one_matrix": ((1, 700, 5), 1, False),
+    "columns_in_parts": ((4200, 37), 0, False),
 }
 
 
@@ -43,13 +48,29 @@ def test_like_eager(shape: str, tmp_path: Path) -> None:
     assert any("tk.sumexp" in path.read_text() for path in tmp_path.rglob("*.mlir"))
 
 
-def test_infinite_numbers_and_none() -> None:
+@pytest.mark.parametrize(("sizes", "kernels"), [((64, 600, 70), 2), ((3, 1030, 70), 3)])
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_columns_are_read_once_for_both(sizes: tuple[int, ...], kernels: int, dtype: torch.dtype) -> None:
+    """And once more for what is made of them; few of them are reduced in parts."""
+    x = torch.randn(sizes, generator=torch.Generator().manual_seed(0)).to(dtype)
+    torch.compiler.reset()  # else these sizes were symbols
+    options = {"target": "gpu_emulated", "fallback": False}
+    (graph,) = explain(lambda x: torch.softmax(x, 1), x, options=options).graphs
+    assert sum(graph.kernels.values()) == kernels
+
+
+@pytest.mark.parametrize("columns", [False, True], ids=["rows", "columns"])
+def test_infinite_numbers_and_none(columns: bool) -> None:
     """Rows of -inf, with one inf, with NaN, and with -inf wherever a lane looks first."""
     x = torch.randn(6, 20001, generator=torch.Generator().manual_seed(0))
     x[0], x[1, 77], x[2, 20000] = -math.inf, math.inf, math.nan
     x[3, :19000] = -math.inf
     x[4, 3:] = -math.inf
+    if columns:
+        x = x[:, :2000].mT.contiguous()
+        x[77, 1], x[1999, 2] = math.inf, math.nan
+    dim = 0 if columns else 1
     torch._dynamo.reset()
-    found = torch.compile(softmaxes, backend="mlir", options={"target": "gpu_emulated"})(x, 1)
-    for got, eager in zip(found, softmaxes(x, 1), strict=True):
+    found = torch.compile(softmaxes, backend="mlir", options={"target": "gpu_emulated"})(x, dim)
+    for got, eager in zip(found, softmaxes(x, dim), strict=True):
         torch.testing.assert_close(got, eager, equal_nan=True)

@@ -87,6 +87,22 @@ def test_what_is_returned_is_read_where_it_is() -> None:
     assert [name.endswith("statistics") for name in graph.kernels] == [True, False]
 
 
+def test_what_is_made_of_statistics_alone_is_stored_with_them() -> None:
+    """Running averages of a norm of few long rows, which the kernel that adds up its parts makes."""
+
+    def normed(x: Tensor, mean: Tensor, var: Tensor, w: Tensor, b: Tensor) -> Tensor:
+        return F.relu(F.batch_norm(x, mean, var, w, b, training=True))
+
+    x, w, b = tensor(8, 5, 64, 65), tensor(5), tensor(5)
+    running = [tensor(5), tensor(5).abs()]
+    ours = [v.clone() for v in running]
+    found = explain(normed, x, *ours, w, b, options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(found.result, normed(x, *running, w, b))
+    torch.testing.assert_close(ours, running)
+    (graph,) = found.graphs
+    assert sum(graph.kernels.values()) == 3
+
+
 def test_rows_then_columns_of_the_same() -> None:
     """Sinkhorn's iteration sums a matrix both ways: nothing of its size is stored in between."""
 

@@ -83,6 +83,23 @@ def test_one_kernel_reads_what_none_makes() -> None:
     check(norm_of_inputs, g, x, r, w)
 
 
+def test_a_sum_joins_a_kernel_that_another_made_read_its_rows() -> None:
+    """The gradient of columns that are made standard: all three sums take one walk over both."""
+
+    def gradient(x: Tensor, g: Tensor) -> Tensor:
+        x = x.detach().requires_grad_()
+        ((x - x.mean(0)) / (x.std(0) + 1e-5)).backward(g)
+        assert x.grad is not None
+        return x.grad
+
+    x, g = floats(4096, 33), floats(4096, 33, seed=1)
+    expected = gradient(x, g)
+    found = explain(gradient, x, g, options={"target": "gpu_emulated", "fallback": False})
+    torch.testing.assert_close(found.result, expected, rtol=1e-4, atol=1e-5)
+    (backward,) = (graph for graph in found.graphs if graph.kind == "backward")
+    assert sum(backward.kernels.values()) == 3
+
+
 def test_a_rounded_sum_of_columns_walks_rows() -> None:
     """The gradient of the weight of a norm of halves, whose columns come first where it is rounded."""
 

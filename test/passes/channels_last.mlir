@@ -69,7 +69,7 @@ func.func @gradients(%g: tensor<?x80x5x5xbf16, #tw.shape<"s0, 80, 5, 5">>, %x: t
 
 // -----
 
-// Volumes, of a caller who wants them so. One channel per group is as good as one group.
+// Volumes, of a caller who wants them so. One channel per group is as good as one group then.
 // CHECK-LABEL: @volumes(
 // CHECK-NEXT: %[[R:.*]] = tw.convolution %x, %w {{.*}} {tw.strides = ["32, 1, 16, 8, 4"]}
 // CHECK-NEXT: %[[L:.*]] = tw.transpose %[[R]] by [0, 2, 3, 4, 1]
@@ -80,6 +80,18 @@ func.func @volumes(%x: tensor<1x4x2x2x2xf32>, %w: tensor<4x1x3x3x3xf32>) -> (ten
   %r = tw.convolution %x, %w strides [1, 1, 1] padding [1, 1, 1] dilation [1, 1, 1] output_padding [0, 0, 0] groups 4 : (tensor<1x4x2x2x2xf32>, tensor<4x1x3x3x3xf32>) -> tensor<1x4x2x2x2xf32>
   %e = tw.exp %r : tensor<1x4x2x2x2xf32>
   func.return %e : tensor<1x4x2x2x2xf32>
+}
+
+// -----
+
+// Nobody asks for them so, and no matrix unit multiplies the one channel of a group.
+// REMARK: tw.convolution at {{.*}}: its image stays as it is: no convolution of the graph multiplies channels with each other
+// CHECK-LABEL: @channels_alone(
+// CHECK-NOT: tw.strides
+// CHECK: func.return
+func.func @channels_alone(%x: tensor<1x4x6x6xf32>, %w: tensor<8x1x3x3xf32>) -> tensor<1x8x4x4xf32> {
+  %r = tw.convolution %x, %w strides [1, 1] padding [0, 0] dilation [1, 1] output_padding [0, 0] groups 4 : (tensor<1x4x6x6xf32>, tensor<8x1x3x3xf32>) -> tensor<1x8x4x4xf32>
+  func.return %r : tensor<1x8x4x4xf32>
 }
 
 // -----

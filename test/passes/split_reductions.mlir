@@ -517,3 +517,62 @@ func.func @product_of_no_rows(%x: tensor<0x65536xbf16>, %y: tensor<65536x64xbf16
   }
   func.return %r : tensor<0x64xbf16>
 }
+
+// -----
+
+// What is stored of the sums alone stays with the kernel that makes them, and is read where it is needed
+// again: here the mean, which is returned, and an average that is kept. The largest is no sum of this level.
+// CHECK-LABEL: @stored_of_sums
+// CHECK: tk.kernel [8, 32, 4096] ins(%x
+// CHECK: %[[A:.*]], %[[M:.*]] = tk.kernel [8, 32] ins({{.*}}, %old
+// CHECK-SAME: -> (tensor<8xf32>, tensor<8x1xf32>)
+// CHECK: tk.reduce add %{{.*}} over [1]
+// CHECK: tk.store %{{.*}}, %{{.*}}[d0] : f32, tensor<8xf32>
+// CHECK: tk.store %{{.*}}, %{{.*}}[d0, 0] : f32, tensor<8x1xf32>
+// CHECK: tk.kernel [8, 131072] ins(%[[M]], %x
+// CHECK-NOT: %old
+// CHECK: tk.load %{{.*}}[d0, 0] : tensor<8x1xf32>
+// CHECK-NOT: math.sqrt
+// CHECK: func.return %{{.*}}, %[[A]], %[[M]]
+func.func @stored_of_sums(%x: tensor<8x131072xf32>, %old: tensor<8xf32>) -> (tensor<8x131072xf32>, tensor<8xf32>, tensor<8x1xf32>) {
+  %r, %k, %v = tk.kernel [8, 131072] ins(%x, %old : tensor<8x131072xf32>, tensor<8xf32>) -> (tensor<8x131072xf32>, tensor<8xf32>, tensor<8x1xf32>) {
+  ^bb0(%a: tensor<8x131072xf32>, %b: tensor<8xf32>, %o: tensor<8x131072xf32>, %p: tensor<8xf32>, %q: tensor<8x1xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<8x131072xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    %2 = math.sqrt %1 : f32
+    %3 = tk.load %b[d0] : tensor<8xf32> -> f32
+    %4 = arith.addf %3, %2 : f32
+    tk.store %4, %p[d0] : f32, tensor<8xf32>
+    tk.store %2, %q[d0, 0] : f32, tensor<8x1xf32>
+    %5 = arith.subf %0, %2 : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<8x131072xf32>
+  }
+  func.return %r, %k, %v : tensor<8x131072xf32>, tensor<8xf32>, tensor<8x1xf32>
+}
+
+// -----
+
+// What needs a later reduction waits for it.
+// CHECK-LABEL: @stored_of_later_sums
+// CHECK: tk.kernel [8, 32] ins(
+// CHECK-SAME: -> (tensor<8xf32>)
+// CHECK: tk.reduce max
+// CHECK: tk.kernel [8, 32, 4096]
+// CHECK: tk.reduce add
+// CHECK: tk.kernel [8, 32] ins(
+// CHECK: tk.reduce add
+// CHECK: math.log
+func.func @stored_of_later_sums(%x: tensor<8x131072xf32>) -> (tensor<8xf32>) {
+  %r = tk.kernel [8, 131072] ins(%x : tensor<8x131072xf32>) -> (tensor<8xf32>) {
+  ^bb0(%a: tensor<8x131072xf32>, %o: tensor<8xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<8x131072xf32> -> f32
+    %1 = tk.reduce max %0 over [1] : f32
+    %2 = arith.subf %0, %1 : f32
+    %3 = math.sin %2 : f32
+    %4 = tk.reduce add %3 over [1] : f32
+    %5 = math.log %4 : f32
+    %6 = arith.addf %5, %1 : f32
+    tk.store %6, %o[d0] : f32, tensor<8xf32>
+  }
+  func.return %r : tensor<8xf32>
+}

@@ -421,3 +421,22 @@ func.func @read_and_stored_turned(%x: tensor<128x64xf32>) -> (tensor<64xf32>, te
   %t = tw.transpose %e by [1, 0] : tensor<128x64xf32> -> tensor<64x128xf32>
   func.return %s, %t : tensor<64xf32>, tensor<64x128xf32>
 }
+
+// -----
+
+// The first sum finds no kernel that reads its rows until another sum, whose kernel reads them, joins one.
+
+// CHECK-LABEL: @by_way_of_another
+// CHECK:      %e, %{{.*}}, %{{.*}} = tk.kernel [2, 64, 3]
+// CHECK:      tk.reduce add %{{.*}} over [1]
+// CHECK:      tk.reduce add %{{.*}} over [1]
+// CHECK:      tk.kernel [2, 3]
+// CHECK:      tk.kernel [2, 3]
+func.func @by_way_of_another(%x: tensor<128x3xf32>, %y: tensor<128x3xf32>, %z: tensor<128x3xf32>, %w: tensor<3x5xf32>) -> (tensor<3xf32>, tensor<128x5xf32>, tensor<3xf32>) {
+  %a = tw.sum %x over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  %e = tw.mul %y, %z : tensor<128x3xf32>
+  %m = tw.matmul %e, %w : (tensor<128x3xf32>, tensor<3x5xf32>) -> tensor<128x5xf32>
+  %p = tw.mul %y, %x : tensor<128x3xf32>
+  %b = tw.sum %p over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  func.return %a, %m, %b : tensor<3xf32>, tensor<128x5xf32>, tensor<3xf32>
+}
