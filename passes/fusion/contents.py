@@ -82,6 +82,8 @@ class Bodies:
     online: bool = False
     """Whether a maximum and the sum of exponentials below it are found in one pass later, where both are
     reduced by one kernel."""
+    turns: bool = False
+    """Whether a kernel may walk an axis backwards to line up with another: lanes may read in any order."""
     settled: bool = False
     """Whether all kernels had their chance to join what they read."""
 

@@ -60,9 +60,10 @@ class FusePass(ModulePass):
     Columns of at most `column` elements are walked again where they are reduced, since a program holds them;
     rows of any length are. What makes the terms of a long sum joins it, whatever else it stores, since
     `split-reductions` makes parts of both.
-    What several programs would each compute for themselves, such as keys of attention for each block of rows,
-    is written where that takes longer. Running sums join what reads them, and what reduces or sorts the same
-    rows.
+    What several programs would each compute for themselves, such as keys of attention for each block of
+    rows, is written where that takes longer. Running sums join what reads them, and what reduces or sorts
+    the same rows; where one kernel reads from the end what another makes, as in the gradient of a running
+    sum, one walks backwards.
 
     Two ways: an elementwise producer is **inlined** (recomputed at each load, whatever the
     subscripts), or both kernels are **merged** into one iteration space, where nothing is
@@ -99,7 +100,8 @@ class Fuser:
     @classmethod
     def of(cls, block: Block, options: FusePass) -> Fuser:
         """With nothing known of the kernels yet."""
-        bodies = Bodies(scans_join=options.far, column=options.column, parts=options.far, online=options.far)
+        far = options.far
+        bodies = Bodies(scans_join=far, column=options.column, parts=far, online=far, turns=far)
         return cls(block, options, bodies, SizesTogether(bodies), options.hold_back)
 
     def run(self) -> None:

@@ -12,7 +12,16 @@ from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..kernels.body import loads_of, plain_axis, remember_axes, solve_axes, split_axis, store_to
+from ..kernels.body import (
+    loads_of,
+    may_turn,
+    plain_axis,
+    remember_axes,
+    solve_axes,
+    split_axis,
+    store_to,
+    turn_axis,
+)
 from .contents import Bodies, Contents
 from .cost import count, extent
 
@@ -57,7 +66,7 @@ def plain_match(producer: KernelOp, consumer: KernelOp, bodies: Bodies) -> Match
 
 
 Undo = dict[KernelOp, Callable[[], None]]
-"""Kernels whose axes were split, and what takes that back."""
+"""Kernels whose axes were split or turned, and what takes that back."""
 
 
 def match(
@@ -65,7 +74,7 @@ def match(
 ) -> Match | str:
     """One iteration space for both, or why there is none.
 
-    May split axes of either, and notes in `undo` how to take that back: a kernel that is left
+    May split axes of either, or turn them, and notes in `undo` how to take that back: a kernel that is left
     with split axes would not line up with its other neighbours.
     """
     of_p, of_c = bodies.of(producer), bodies.of(consumer)
@@ -73,11 +82,11 @@ def match(
         return "a matrix product takes no second reduction"
     for _ in range(8):
         found = _try_match(producer, consumer, bodies, complete or complete_match)
-        if not isinstance(found, _Split):
+        if isinstance(found, Match | str):
             return found
         if found.kernel not in undo:
             undo[found.kernel] = remember_axes(found.kernel)
-        if not split_axis(found.kernel, found.axis, found.inner):
+        if not found.change():
             return "their axes do not line up"
         bodies.changed(found.kernel)
     return "their axes do not line up"
@@ -91,10 +100,24 @@ class _Split:
     axis: int
     inner: Expr
 
+    def change(self) -> bool:
+        return split_axis(self.kernel, self.axis, self.inner)
+
+
+@dataclass(frozen=True)
+class _Turn:
+    """Walking this axis backwards would."""
+
+    kernel: KernelOp
+    axis: int
+
+    def change(self) -> bool:
+        return turn_axis(self.kernel, self.axis)
+
 
 def _try_match(
     producer: KernelOp, consumer: KernelOp, bodies: Bodies, complete: Complete
-) -> Match | _Split | str:
+) -> Match | _Split | _Turn | str:
     linked = links(producer, consumer)
     if isinstance(linked, str):
         return linked
@@ -110,7 +133,8 @@ def _try_match(
                 continue
             simple = bounds.simplify(value.substitute(still) if still else value)
             if (target := plain_axis(simple)) is None:
-                return _refine(producer, consumer, axis, simple)
+                turn = None if axis in axes else _turned(producer, consumer, axis, simple, bodies)
+                return turn or _refine(producer, consumer, axis, simple)
             if axes.setdefault(axis, target) != target:
                 return "it is read at several positions"
     if len(set(axes.values())) != len(axes):
@@ -118,6 +142,17 @@ def _try_match(
     if any(producer.space[p] != consumer.space[c] for p, c in axes.items()):
         return "only a part of it is read"
     return complete(producer, consumer, bodies, axes)
+
+
+def _turned(producer: KernelOp, consumer: KernelOp, axis: int, value: Expr, bodies: Bodies) -> _Turn | None:
+    """Which of the two walks backwards where the consumer reads `axis` from its end: the first that may."""
+    ends = sorted(v.index for v in value.variables() if v.kind == "d") if bodies.turns else ()
+    for other in ends:
+        if value == consumer.space[other] - 1 - dim(other):
+            for kernel, turned in ((producer, axis), (consumer, other)):
+                if may_turn(kernel, turned) and not bodies.of(kernel).tiled:
+                    return _Turn(kernel, turned)
+    return None
 
 
 def _refine(producer: KernelOp, consumer: KernelOp, axis: int, value: Expr) -> _Split | str:

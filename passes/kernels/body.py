@@ -28,6 +28,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr, segments
 from tilewright.dialects.tk.calls import AssertOp
+from tilewright.dialects.tk.compute import ArgReduceOp
 from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_half, sizes_of
@@ -156,8 +157,23 @@ def split_axis(kernel: KernelOp, axis: int, inner: Expr, *, only_if_simpler: boo
     return True
 
 
+def may_turn(kernel: KernelOp, axis: int) -> bool:
+    """Whether nothing asks in which order `axis` is walked."""
+    ops = kernel.body.block.ops
+    return not any(isinstance(op, ArgReduceOp | Along) and axis in named_axes(op) for op in ops)
+
+
+def turn_axis(kernel: KernelOp, axis: int) -> bool:
+    """Walk `axis` backwards; False where order counts (`may_turn`)."""
+    if not may_turn(kernel, axis):
+        return False
+    bounds, back = Bounds(kernel.space), {Var("d", axis): kernel.space[axis] - 1 - dim(axis)}
+    rewrite_exprs(kernel.body.block.ops, lambda e: bounds.simplify(e.substitute(back)))
+    return True
+
+
 def remember_axes(kernel: KernelOp) -> Callable[[], None]:
-    """A function that undoes later splits: they change nothing but properties."""
+    """A function that undoes later splits and turns: they change nothing but properties."""
     saved = [(op, dict(op.properties)) for op in (kernel, *kernel.body.block.ops)]
 
     def restore() -> None:
@@ -203,7 +219,8 @@ def _split_candidates(expr: Expr, space: Sequence[Expr]) -> Iterable[tuple[int, 
 def solve_axes(stored: Sequence[Expr], read: Sequence[Expr], space: Sequence[Expr]) -> dict[int, Expr] | None:
     """The axis values at which `stored` equals `read`; None where `stored` cannot be inverted.
 
-    Each subscript of `stored` is a mixed-radix number of distinct axes: `d0*64 + d1`.
+    Each subscript of `stored` is a mixed-radix number of distinct axes: `d0*64 + d1`. An axis may count
+    backwards: `63 - d1`.
     """
     values = _solved(tuple(stored), tuple(read), tuple(space))
     return None if values is None else dict(values)
@@ -219,6 +236,8 @@ def _solved(
         digits = sorted((v for v in target.variables() if v.kind == "d"), key=lambda v: v.index)
         if any(v.index in values for v in digits):
             return None
+        back = [v for v in digits if (c := target.coefficient(v)) is not None and is_nonnegative(-c - 1)]
+        target = target.substitute({v: space[v.index] - 1 - dim(v.index) for v in back})
         by_stride = {target.coefficient(v): v for v in digits if target.coefficient(v) is not None}
         stride, rest = as_expr(1), target
         while by_stride:
@@ -230,6 +249,7 @@ def _solved(
             stride = stride * space[var.index]
         if rest:
             return None
+        values.update((v.index, space[v.index] - 1 - values[v.index]) for v in back)
     return values | {var.index: ZERO for var in single}  # used or not: other subscripts may have them
 
 

@@ -82,9 +82,10 @@ def _is_made_of(needed: Sequence[SSAValue], store: StoreOp, body: Body, over: Ax
 def cut(
     kernel: KernelOp, body: Body, reductions: tuple[Splittable, ...]
 ) -> tuple[KernelOp, KernelOp, list[SSAValue]]:
-    """One kernel of `reductions`, and one of the rest, which loads their results; what were results of `kernel`.
+    """One kernel of `reductions`, and one of the rest, which loads their results.
 
-    What is stored of the reductions alone, the first one stores: so it is with a mean that is returned.
+    With what takes the place of the results of `kernel`. What is stored of the reductions alone, the first
+    one stores: so it is with a mean that is returned.
     """
     plan = _Cut.behind(kernel, body, reductions)
     first = _first(kernel, body, plan)

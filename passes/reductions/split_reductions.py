@@ -40,10 +40,10 @@ class SplitReductionsPass(ModulePass):
           tk.store %1, %o[] : f32, tensor<f32>
         }
 
-    What meets a result of a long reduction again (a variance, a normalisation) is cut off as a
-    kernel of its own first; what is stored of the result alone stays with it. What else is stored along the reduced axes, the first kernel stores. The sum
-    of a matrix product is split likewise ("split-k"). All in a fixed order, so that results repeat; parts
-    of unequal length are masked.
+    What meets a result of a long reduction again (a variance, a normalisation) is cut off as a kernel of
+    its own first; what is stored of the result alone stays with it. What else is stored along the reduced
+    axes, the first kernel stores. The sum of a matrix product is split likewise ("split-k"). All in a fixed
+    order, so that results repeat; parts of unequal length are masked.
     """
 
     name = "split-reductions"

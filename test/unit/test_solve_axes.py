@@ -20,6 +20,10 @@ SOLVED = {
     "two in one": ("4, 3, 5", "d2, d0*3 + d1"),
     "with an axis of one element": ("4, 1, 5", "d0, d2"),
     "with one between two": ("4, 1, 5", "d0*5 + d1*5 + d2"),
+    "backwards": ("4", "3 - d0"),
+    "rows from their ends": ("4, 3, 5", "d2, d0*3 + 2 - d1"),
+    "all backwards": ("4, 3", "11 - d0*3 - d1"),
+    "backwards, of a size that only the run knows": ("s0, 4", "s0 - 1 - d0, d1"),
     "of sizes that only the run knows": ("4, s0", "d1, d0"),
     "rows of a size that only the run knows": ("4, s0", "d0*s0 + d1"),
     "rows of a size that only the run knows, turned": ("s0, 4, 2", "d2*4*s0 + d1*s0 + d0"),
@@ -28,7 +32,8 @@ REFUSED = {
     "a diagonal": ("4, 3", "d0 + d1"),
     "gaps": ("4", "d0*2"),
     "gaps between rows": ("4, 3", "d0*4 + d1"),
-    "backwards": ("4", "3 - d0"),
+    "backwards from another place on": ("4", "4 - d0"),
+    "backwards, with gaps": ("4", "6 - d0*2"),
     "from another place on": ("4", "d0 + 1"),
     "one axis twice": ("4", "d0, d0"),
     "a part of an axis": ("8", "d0 floordiv 2"),
@@ -44,8 +49,10 @@ def test_the_store_at_these_axes_is_what_is_read(sizes: str, stored: str) -> Non
     symbols = {Var("s", 0): 3}
     extents = [size.evaluate(symbols) for size in space]
     # How many places each subscript has: one more than the last one.
-    last = {Var("d", axis): extent - 1 for axis, extent in enumerate(extents)}
-    counts = [place.evaluate({**last, **symbols}) + 1 for place in places]
+    corners = [
+        {Var("d", axis): n for axis, n in enumerate(at)} for at in product(*((0, n - 1) for n in extents))
+    ]
+    counts = [max(place.evaluate({**at, **symbols}) for at in corners) + 1 for place in places]
     for _ in range(20):
         read = [(dim(0) * random.randrange(4) + dim(1) * random.randrange(4)) % n for n in counts]
         found = solve_axes(places, read, space)
