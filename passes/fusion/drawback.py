@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation
 
+from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ScanOp
 from tilewright.dialects.tk.kernels import KernelOp
@@ -91,11 +92,15 @@ def _waits_for(op: Operation, other: Operation) -> bool:
 
 def _reduces_contiguously(producer: Contents, m: Match) -> bool:
     back = {c: p for p, c in m.axes.items()}
-    return any(is_contiguous(load, back[a]) for load in producer.loads for a in m.reduced if a in back)
+    return any(is_contiguous(load, back[a]) for load in _largest(producer) for a in m.reduced if a in back)
 
 
 def _runs_along_rows(contents: Contents) -> bool:
     """Whether neighbours in the largest of what is read are reduced."""
+    return any(is_contiguous(load, axis) for load in _largest(contents) for axis in contents.reduced)
+
+
+def _largest(contents: Contents) -> Sequence[LoadOp]:
+    """The loads of what has most axes; a number for each row is little beside rows."""
     axes = {load: len(axes_in(load.subscripts)) for load in contents.loads}
-    largest = [load for load, number in axes.items() if number == max(axes.values())]
-    return any(is_contiguous(load, axis) for load in largest for axis in contents.reduced)
+    return [load for load, number in axes.items() if number == max(axes.values())]

@@ -17,6 +17,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import MapAttr, map_attr
 from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 
+from ..kernels.body import set_exprs
 from ..memory.layouts import Layout
 
 
@@ -108,9 +109,13 @@ class Linearizer:
 def outline(kernel: KernelOp, name: str, types: Sequence[Attribute]) -> FuncOp:
     """Move the body of `kernel`, already linearized, into a function over buffers of `types`.
 
+    A load loses gather indices along which its tensor repeats: all of them are one position.
     The kernel is left without a body and must be erased.
     """
     block = kernel.body.block
+    for op in block.ops:
+        if isinstance(op, LoadOp):
+            set_exprs(op, op.subscripts)
     for argument, type_ in zip(tuple(block.args), types, strict=True):
         Rewriter.replace_value_with_new_type(argument, type_)
     function = FuncOp.create(

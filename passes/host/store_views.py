@@ -18,9 +18,9 @@ from tilewright.dialects.types import sizes_of
 
 from ..memory.layouts import Layout, dense, overlaps_itself, same_strides
 from ..memory.returned import Returned, returned_by
-from ..memory.views import keeps_elements, layout_behind, layout_shown
+from ..memory.views import layout_behind, layout_shown
 from ..rewrite import skip
-from .stored_views import other_readers, store_view
+from .stored_views import may_be_stored, other_readers, store_view
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,8 @@ class StoreViewsPass(ModulePass):
         %g = tk.kernel [384, 192, 2, 2, 8] ins(...) -> (tensor<384x192x2x2xf32>)
             {... tk.store %v, %o[d0, d1, d2, d3] ...}
         func.return %g
+
+    What is returned from its end, as the gradient of a running sum, is stored from its end.
 
     Other kernels that read the result read it where it now is. Left alone is what other ops read, what no
     shape suits whose elements are all there once, and what `bufferize` stores as needed anyway: a whole whose
@@ -87,7 +89,7 @@ def _store_view_of(root: SSAValue, results: Sequence[Returned]) -> None:
 
 def _one_whole(results: Sequence[Returned]) -> bool:
     """Whether one value is returned, which has every element of what is stored."""
-    return len({result.value for result in results}) == 1 and all(map(keeps_elements, results[0].views))
+    return len({result.value for result in results}) == 1 and all(map(may_be_stored, results[0].views))
 
 
 def _fit(results: Sequence[Returned], count: int) -> bool:
@@ -111,7 +113,7 @@ def _views_that_fit(results: Sequence[Returned]) -> Sequence[Operation] | None:
     """The first few views, common to all results, with which stored nothing would be copied."""
     views: list[Operation] = []
     for steps in zip(*(result.views[::-1] for result in results), strict=False):
-        if len(set(steps)) > 1 or not keeps_elements(steps[0]):
+        if len(set(steps)) > 1 or not may_be_stored(steps[0]):
             return None
         views.append(steps[0])
         if _fit(results, len(views)):

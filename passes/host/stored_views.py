@@ -12,14 +12,20 @@ from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import STRIDES, ints
-from tilewright.dialects.tw.view import ReshapeOp, TransposeOp
+from tilewright.dialects.tw.view import ReshapeOp, ReverseOp, TransposeOp
 from tilewright.dialects.types import sizes_of
 
 from ..fusion.absorb_views import absorb_views, source_subscripts
 from ..kernels.body import remember_axes, remove_divisions, set_exprs
 from ..memory.layouts import inverse
+from ..memory.views import keeps_elements
 from ..rewrite import carry_location, may_rewrite
 from .second_stores import store_of
+
+
+def may_be_stored(view: Operation) -> bool:
+    """Whether it has every element of its source, once: nothing is lost where it is stored in its place."""
+    return keeps_elements(view) or isinstance(view, ReverseOp)
 
 
 def other_readers(root: SSAValue, views: Sequence[Operation]) -> bool:
@@ -54,6 +60,8 @@ def _undone(views: Sequence[Operation]) -> list[Operation]:
     for view in reversed(views):
         if isinstance(view, TransposeOp):
             opposite: Operation = TransposeOp(value, inverse(ints(view.perm)))
+        elif isinstance(view, ReverseOp):
+            opposite = ReverseOp(value, ints(view.dims))
         else:
             opposite = ReshapeOp(value, sizes_of(view.operands[0]))
         back.append(opposite)

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import permutations
 
-from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim, product
+from xdsl.ir import Operation
+
+from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim, product, row_major_strides
+from tilewright.dialects.index_expr.shapes import linearize
 from tilewright.dialects.ir_access import ops_of
+from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import map_attr
+from tilewright.dialects.tk.domain import Along, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import sizes_of
 
-from .body import rename_axes, rewrite_exprs
+from .body import named_axes, rename_axes, rewrite_exprs
 
 Merge = tuple[int, int, Expr]
 """Two axes that become one, and the size of the second."""
@@ -52,3 +59,37 @@ def one_axis(kernel: KernelOp, axes: Sequence[int]) -> dict[int, int]:
     rename_axes(ops, {a: (new,) for a, new in number.items()})
     kernel.properties["sizes"] = map_attr(sizes)
     return number
+
+
+def join_adjacent(kernel: KernelOp, axes: Iterable[int]) -> bool:
+    """Make one axis of those that all walk as one through each tensor; whether any became one.
+
+    Their sums can be cut anywhere then, not only between rows: 64 rows of 8732 elements are walked as 558848
+    elements. Subscripts divide until tensors are flat. Axes of unknown sizes stay as they are.
+    """
+    left, changed = sorted(axes), False
+    while (pair := next((p for p in permutations(left, 2) if _are_one(kernel, *p)), None)) is not None:
+        number = one_axis(kernel, pair)
+        left, changed = sorted({number[a] for a in left}), True
+    return changed
+
+
+def _are_one(kernel: KernelOp, high: int, low: int) -> bool:
+    size, bounds = kernel.space[low], Bounds(kernel.space)
+    if size.constant is None or kernel.space[high].constant is None:
+        return False
+    for op in ops_of(kernel.body.block):
+        named = {high, low}.intersection(named_axes(op))
+        if len(named) == 1 or (named and isinstance(op, Along)):
+            return False
+        if not all(is_through(e, high, low, size) for e in _positions(op, bounds)):
+            return False
+    return True
+
+
+def _positions(op: Operation, bounds: Bounds) -> Sequence[Expr]:
+    """Where `op` is, as the position of an element in its tensor."""
+    exprs = exprs_of(op)
+    if not exprs or not isinstance(op, LoadOp | StoreOp):
+        return exprs
+    return (bounds.simplify(linearize(exprs, row_major_strides(sizes_of(op.buffer)))),)

@@ -12,6 +12,7 @@ from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..kernels.facts import Body, Reduction
+from ..kernels.one_axis import join_adjacent
 from ..rewrite import may_rewrite, skip
 from .cut_levels import cut
 from .parts_of_sums import first_reductions, split_of
@@ -43,7 +44,8 @@ class SplitReductionsPass(ModulePass):
     What meets a result of a long reduction again (a variance, a normalisation) is cut off as a kernel of
     its own first; what is stored of the result alone stays with it. What else is stored along the reduced
     axes, the first kernel stores. The sum of a matrix product is split likewise ("split-k"). All in a fixed
-    order, so that results repeat; parts of unequal length are masked.
+    order, so that results repeat; parts of unequal length are masked. Reduced axes that are adjacent
+    dimensions everywhere become one before, so that parts are of contiguous elements.
     """
 
     name = "split-reductions"
@@ -70,4 +72,8 @@ def _split(kernel: KernelOp, programs: int) -> None:
     if isinstance(plan, str):
         return skip(kernel, f"not split: {plan}")
     if may_rewrite(kernel, "its reductions were split"):
+        if plan.others and join_adjacent(kernel, (plan.axis, *plan.others)):
+            body = Body.of(kernel.body.block)
+            plan = split_of(kernel, body, programs)
+            assert not isinstance(plan, str), "it has as many rows, and as many elements of each"
         split(kernel, body, plan)

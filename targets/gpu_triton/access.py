@@ -64,7 +64,8 @@ def _pointer(w: Writer, op: LoadOp | StoreOp, shape: Shape, dynamic: Sequence[SS
     names = w.lanes(axes, shape)
     names |= {Var("i", n): offset(w, value) for n, value in enumerate(dynamic)}
     text, buffer = w.text(expr, names), w.names[op.buffer]
-    got = broadcast([_shape_of(expr, axes, shape), *(w.shape(v) for v in dynamic)])
+    used = [w.shape(v) for n, v in enumerate(dynamic) if expr.uses(Var("i", n))]
+    got = broadcast([_shape_of(expr, axes, shape), *used])
     if got != shape:
         text = f"{text} + tl.zeros({shape_text(shape)}, {_offset_type(w)})"
     return buffer if text == "0" else f"{buffer} + {enclosed(text)}"

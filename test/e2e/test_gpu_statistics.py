@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 import torch
@@ -101,6 +102,18 @@ def test_what_is_made_of_statistics_alone_is_stored_with_them() -> None:
     torch.testing.assert_close(ours, running)
     (graph,) = found.graphs
     assert sum(graph.kernels.values()) == 3
+
+
+@pytest.mark.parametrize("sizes", [(13, 11003), (5, 7, 4099)], ids=str)
+def test_parts_of_all_are_of_neighbours(sizes: tuple[int, ...], tmp_path: Path) -> None:
+    """Rows of odd lengths, all of which are summed."""
+    x = tensor(*sizes)
+    options = {"target": "gpu_emulated", "fallback": False, "dump": str(tmp_path)}
+    torch.compiler.reset()  # else these sizes were symbols
+    found = torch.compile(lambda x: x.sigmoid().mean(), backend="mlir", options=options)(x)
+    torch.testing.assert_close(found, x.sigmoid().mean())
+    (text,) = tmp_path.rglob("kernels.py")
+    assert " % " not in text.read_text(), "positions go on from row to row"
 
 
 def test_rows_then_columns_of_the_same() -> None:

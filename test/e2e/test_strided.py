@@ -172,3 +172,21 @@ def test_resized_memory(operand: str, memory_format: torch.memory_format) -> Non
     got = compiled(x)
     assert got.stride() == expected.stride()
     torch.testing.assert_close(got, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("dynamic", [False, True], ids=["static", "dynamic"])
+def test_gathered_where_all_is_one_element(target: str, dynamic: bool) -> None:
+    """Indices of a dimension along which a tensor repeats: the place does not vary, its bounds still hold."""
+
+    def function(x: Tensor, i: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return x[i.flatten()] * 2, x[..., -1][i], x[i, 0, i]
+
+    x, i = torch.randn(1, 1, 3).expand(3, 1, 3), torch.arange(15).view(3, 5) % 3
+    compiled = torch.compile(
+        function, backend="mlir", options={"target": target, "fallback": False}, dynamic=dynamic
+    )
+    torch.testing.assert_close(compiled(x, i), function(x, i))
+    i[1, 2] = 3
+    with pytest.raises(Exception, match="out of range"):
+        compiled(x, i)

@@ -576,3 +576,38 @@ func.func @stored_of_later_sums(%x: tensor<8x131072xf32>) -> (tensor<8xf32>) {
   }
   func.return %r : tensor<8xf32>
 }
+
+// -----
+
+// Adjacent dimensions are one before, so that parts are of contiguous elements.
+// CHECK-LABEL: @contiguous
+// CHECK: tk.kernel [240, 2368] ins(%x
+// CHECK: tk.load %{{.*}}[((d0*2368 + d1) floordiv 8880), ((d0*2368 + d1) mod 8880)]
+// CHECK: tk.reduce add %{{.*}} over [1]
+func.func @contiguous(%x: tensor<64x8880xf32>) -> tensor<f32> {
+  %r = tk.kernel [64, 8880] ins(%x : tensor<64x8880xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<64x8880xf32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0, d1] : tensor<64x8880xf32> -> f32
+    %1 = tk.reduce add %0 over [0, 1] : f32
+    tk.store %1, %o[] : f32, tensor<f32>
+  }
+  func.return %r : tensor<f32>
+}
+
+// -----
+
+// Not where one tensor has them otherwise.
+// CHECK-LABEL: @not_contiguous_everywhere
+// CHECK: tk.kernel [185, 48, 64] ins(%x
+// CHECK: tk.reduce add %{{.*}} over [1, 2]
+func.func @not_contiguous_everywhere(%x: tensor<64x8880xf32>, %w: tensor<8880xf32>) -> tensor<f32> {
+  %r = tk.kernel [64, 8880] ins(%x, %w : tensor<64x8880xf32>, tensor<8880xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<64x8880xf32>, %b: tensor<8880xf32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0, d1] : tensor<64x8880xf32> -> f32
+    %1 = tk.load %b[d1] : tensor<8880xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = tk.reduce add %2 over [0, 1] : f32
+    tk.store %3, %o[] : f32, tensor<f32>
+  }
+  func.return %r : tensor<f32>
+}

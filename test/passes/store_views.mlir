@@ -204,3 +204,33 @@ func.func @two_wholes(%x: tensor<4x12xf32>) -> (tensor<4x6x2xf32> {tw.strides = 
   %s = tw.reshape %r : tensor<4x12xf32> -> tensor<4x6x2xf32>
   func.return %s, %r : tensor<4x6x2xf32>, tensor<4x12xf32>
 }
+
+// -----
+
+// What is returned from its end is stored from its end.
+
+// CHECK-LABEL: @from_the_end
+// CHECK:      %[[R:.*]] = tk.kernel [8, 6] ins(%x : tensor<8x6xf32>) -> (tensor<8x6xf32>)
+// CHECK:      tk.scan add
+// CHECK-NEXT: tk.store %{{.*}}, %{{.*}}[d0, -d1 + 5]
+// CHECK:      func.return %[[R]]
+func.func @from_the_end(%x: tensor<8x6xf32>) -> tensor<8x6xf32> {
+  %s = tw.cumsum %x dim 1 : tensor<8x6xf32>
+  %r = tw.reverse %s dims [1] : tensor<8x6xf32> -> tensor<8x6xf32>
+  func.return %r : tensor<8x6xf32>
+}
+
+// -----
+
+// Not where it is returned as it is, too.
+
+// REMARK: tk.kernel at {{.*}}: it is copied to be returned: other ops read the result as it is
+// CHECK-LABEL: @from_both_ends
+// CHECK:      tk.store %{{.*}}, %{{.*}}[d0, d1]
+// CHECK:      tw.reverse
+func.func @from_both_ends(%x: tensor<8x6xf32>, %w: tensor<6x2xf32>) -> (tensor<8x6xf32>, tensor<8x2xf32>) {
+  %s = tw.cumsum %x dim 1 : tensor<8x6xf32>
+  %r = tw.reverse %s dims [1] : tensor<8x6xf32> -> tensor<8x6xf32>
+  %m = tw.matmul %s, %w : (tensor<8x6xf32>, tensor<6x2xf32>) -> tensor<8x2xf32>
+  func.return %r, %m : tensor<8x6xf32>, tensor<8x2xf32>
+}
