@@ -91,6 +91,8 @@ class Bounds:
         if (split := self._split_inner(rest, rhs)) is not None:
             quotient, remainder = split
             return whole + quotient if atom.name == "floordiv" else remainder
+        if atom.name == "mod" and (near := _without_mods(lhs, rhs)) is not None and self.is_nonnegative(near):
+            return near % rhs
         return FUNCTIONS[atom.name](lhs, rhs)
 
     def _within(self, value: Expr, limit: Expr) -> bool:
@@ -106,6 +108,23 @@ class Bounds:
             if low and self._within(low, g):
                 return self.simplify(a // r), self.simplify(a % r) * g + low
         return None
+
+
+def _without_mods(value: Expr, by: Expr) -> Expr | None:
+    """What leaves the same remainder as `value`, if that is a sum of remainders by multiples of `by`.
+
+    `(d0 mod 256 + 192) mod 256` is `(d0 + 192) mod 256`: neighbours are seen to be neighbours up to the end.
+    """
+    near = ZERO
+    for monomial, c in value.terms:
+        atom = monomial[0] if len(monomial) == 1 else None
+        if isinstance(atom, Call) and atom.name == "mod" and (atom.rhs * c).exact_div(by) is not None:
+            near = near + atom.lhs * c
+        elif monomial:
+            return None
+        else:
+            near = near + c
+    return None if near == value else near
 
 
 def _by_axes(value: Expr) -> dict[Monomial, Expr]:

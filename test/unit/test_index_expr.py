@@ -149,6 +149,26 @@ def test_rows_of_a_symbolic_length(text: str, simple: str) -> None:
             assert found.evaluate(at) == value.evaluate(at)
 
 
+@pytest.mark.parametrize(
+    ("text", "simple"),
+    [
+        ("(d0 mod 16 + 12) mod 16", "((d0 + 12) mod 16)"),
+        ("(d0 floordiv 3 mod 16 + 8) mod 16", "(((d0 floordiv 3) + 8) mod 16)"),
+        ("(d0 mod 32 + d1 mod 16 + 1) mod 16", "((d0 + d1 + 1) mod 16)"),
+        # not by a part of what remains, beside what is none, or from before the first
+        ("(d0 mod 10 + 12) mod 16", "(((d0 mod 10) + 12) mod 16)"),
+        ("(d0 mod 16 + d1) mod 16", "((d1 + (d0 mod 16)) mod 16)"),
+        ("(d0 mod 16 - 1) mod 16", "(((d0 mod 16) - 1) mod 16)"),
+    ],
+)
+def test_remainders_of_remainders(text: str, simple: str) -> None:
+    value = parse_expr(text)
+    assert str(found := Bounds((as_expr(70), as_expr(40))).simplify(value)) == simple
+    for at in grid(range(70), range(40)):
+        here = {Var("d", axis): n for axis, n in enumerate(at)}
+        assert found.evaluate(here) == value.evaluate(here)
+
+
 def test_division_that_rounds_up() -> None:
     symbolic = (sym(0) * 2 + 1).ceildiv(sym(1))
     assert str(sym(0).ceildiv(256)) == "((s0 + 255) floordiv 256)"
