@@ -101,6 +101,6 @@ def _runs_along_rows(contents: Contents) -> bool:
 
 
 def _largest(contents: Contents) -> Sequence[LoadOp]:
-    """The loads of what has most axes; a number for each row is little beside rows."""
-    axes = {load: len(axes_in(load.subscripts)) for load in contents.loads}
+    """The loads of what has most axes, or indices; a number for each row is little beside rows."""
+    axes = {load: len(axes_in(load.subscripts)) + len(load.dynamic) for load in contents.loads}
     return [load for load, number in axes.items() if number == max(axes.values())]

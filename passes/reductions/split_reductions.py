@@ -9,13 +9,14 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions
+from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..kernels.facts import Body, Reduction
 from ..kernels.one_axis import join_adjacent
 from ..rewrite import may_rewrite, skip
 from .cut_levels import cut
-from .parts_of_sums import first_reductions, split_of
+from .parts_of_sums import Split, first_reductions, split_of
 from .split_kernels import put_in_place, split
 
 
@@ -72,8 +73,15 @@ def _split(kernel: KernelOp, programs: int) -> None:
     if isinstance(plan, str):
         return skip(kernel, f"not split: {plan}")
     if may_rewrite(kernel, "its reductions were split"):
-        if plan.others and join_adjacent(kernel, (plan.axis, *plan.others)):
+        if _joins_adjacent(kernel, plan):
             body = Body.of(kernel.body.block)
             plan = split_of(kernel, body, programs)
             assert not isinstance(plan, str), "it has as many rows, and as many elements of each"
         split(kernel, body, plan)
+
+
+def _joins_adjacent(kernel: KernelOp, plan: Split) -> bool:
+    """Make reduced axes one that are adjacent; tiles of products walk each as it is."""
+    if not plan.others or find_contraction(kernel.body.block) is not None:
+        return False
+    return join_adjacent(kernel, (plan.axis, *plan.others))
