@@ -22,6 +22,13 @@ FAULTS = (
         "the largest remainder is taken for one less",
     ),
     Fault(
+        "remainder-of-any-remainder",
+        _I + "bounds.py",
+        'atom.name == "mod" and (atom.rhs * c).exact_div(by) is not None:',
+        'atom.name == "mod" and (atom.rhs * c).exact_div(1) is not None:',
+        "a remainder by anything counts as what it is a remainder of",
+    ),
+    Fault(
         "bound-of-axis",
         _I + "bounds.py",
         "return bound is not None and is_nonnegative(limit - 1 - bound)",

@@ -218,6 +218,20 @@ FAULTS = (
         "the reductions of a fused producer keep the axes that they had",
     ),
     Fault(
+        "turned-scan",
+        "passes/kernels/body.py",
+        "return not any(isinstance(op, ArgReduceOp | Along) and axis in named_axes(op) for op in ops)",
+        "return not any(isinstance(op, ArgReduceOp | Along) and not named_axes(op) for op in ops)",
+        "a running sum is walked backwards",
+    ),
+    Fault(
+        "solved-from-the-end",
+        "passes/kernels/body.py",
+        "values.update((v.index, space[v.index] - 1 - values[v.index]) for v in back)",
+        "values.update((v.index, space[v.index] - values[v.index]) for v in back)",
+        "what is stored from its end is read one place beside",
+    ),
+    Fault(
         "fuse-diagonal",
         _F + "match.py",
         "if len(set(axes.values())) != len(axes):",

@@ -206,9 +206,16 @@ FAULTS = (
     Fault(
         "cut-subscripts",
         "passes/reductions/cut_levels.py",
-        "env[value] = b.load(i, [dim(a) for a in kept])",
-        "env[value] = b.load(i, [dim(a) for a in range(len(kept))])",
+        "kept = tuple(dim(a) for a in range(len(kernel.space)) if a not in over)",
+        "kept = tuple(dim(a) for a in range(len(kernel.space) - len(over)))",
         "a kernel reads statistics along the wrong axes",
+    ),
+    Fault(
+        "cut-later-sums",
+        "passes/reductions/cut_levels.py",
+        "    ops = body.closure([store], frozenset(needed))\n",
+        "    ops = [store]\n",
+        "what needs a later reduction is stored by the kernel of the first ones",
     ),
     Fault(
         "offsets-of-32-bits",
