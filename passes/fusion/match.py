@@ -106,7 +106,7 @@ class _Split:
 
 @dataclass(frozen=True)
 class _Turn:
-    """Walking this axis backwards would."""
+    """Walking this axis backwards would bring them closer."""
 
     kernel: KernelOp
     axis: int

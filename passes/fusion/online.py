@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith, math
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import OpResult, SSAValue
 
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.compute import ReduceOp
@@ -60,8 +60,7 @@ def _is_maximum(kernel: KernelOp, value: SSAValue) -> bool:
     if not isinstance(load, LoadOp):
         return False
     made = dict(zip(kernel.sources, kernel.operands, strict=True))[load.buffer]
-    owner: Operation | object = made.owner
-    if not isinstance(owner, KernelOp) or not isinstance(made, OpResult):
+    if not isinstance(made, OpResult) or not isinstance(made.op, KernelOp):
         return False
-    store = store_to(owner.destinations[made.index])
+    store = store_to(made.op.destinations[made.index])
     return store is not None and maximum_of(store.value) is not None
