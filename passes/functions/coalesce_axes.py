@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -23,7 +22,7 @@ from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sort import SortOp
 
 from ..kernels.facts import Reduction
-from ..kernels.one_axis import is_through
+from ..kernels.one_axis import mergeable
 from ..kernels.scalar_builder import InsertingBuilder
 from ..rewrite import may_rewrite
 
@@ -72,7 +71,7 @@ def coalesce(func: FuncOp, *, merge: bool = True) -> None:
             axes.remove(axis)
     exprs = [e.substitute(values) for e in exprs]
     scans = {op.along for op in ops if isinstance(op, Along)}
-    while merge and (pair := _mergeable(axes, sizes, exprs, groups, scans)) is not None:
+    while merge and (pair := mergeable(axes, sizes, exprs, groups, scans)) is not None:
         high, low = pair
         change = {Var("d", high): ZERO}
         exprs = [e.substitute(change) for e in exprs]
@@ -89,22 +88,6 @@ def _together(op: Operation) -> frozenset[int]:
     if isinstance(op, Along):
         return frozenset((op.along,))
     return frozenset(op.over if isinstance(op, StoreOp) else reduced_axes(op))
-
-
-def _mergeable(
-    axes: Sequence[int],
-    sizes: dict[int, Expr],
-    exprs: Sequence[Expr],
-    groups: Sequence[frozenset[int]],
-    scans: set[int],
-) -> tuple[int, int] | None:
-    """Axes a, b of which `d<a>*size(b) + d<b>` is all that matters."""
-    for high, low in permutations(axes, 2):
-        if scans & {high, low} or any((high in group) != (low in group) for group in groups):
-            continue
-        if all(is_through(e, high, low, sizes[low]) for e in exprs):
-            return high, low
-    return None
 
 
 def _renumber(

@@ -79,11 +79,10 @@ class Bodies:
     """Elements of a column that are near when they are walked again."""
     parts: bool = False
     """Whether long reductions are split in parts later, which store what lies along them as they go."""
-    online: bool = False
-    """Whether a maximum and the sum of exponentials below it are found in one pass later, where both are
-    reduced by one kernel."""
-    turns: bool = False
-    """Whether a kernel may walk an axis backwards to line up with another: lanes may read in any order."""
+    far: bool = False
+    """Whether results go through the memory of a device. Its lanes read in any order: a kernel may walk an
+    axis backwards to line up with another. A maximum and the sum of exponentials below it are found in one
+    pass later (`reduce-online`), where one kernel reduces both."""
     settled: bool = False
     """Whether all kernels had their chance to join what they read."""
 

@@ -41,7 +41,7 @@ def drawback(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -
     if extent_of(m) <= bodies.column:
         return None
     strided = walked_again and not _reduces_contiguously(of_p, m) and (of_p.folds or not of_p.scans)
-    if strided and not (bodies.online and sums_below_maxima(producer, consumer, m)):
+    if strided and not (bodies.far and sums_below_maxima(producer, consumer, m)):
         return "its reduction runs across rows, which would be walked twice with a stride"
     if of_p.reduced and of_c.reduced and _runs_along_rows(of_p) != _runs_along_rows(of_c):
         return "one of the two reduces along rows, the other one across them"
@@ -103,4 +103,5 @@ def _runs_along_rows(contents: Contents) -> bool:
 def _largest(contents: Contents) -> Sequence[LoadOp]:
     """The loads of what has most axes, or indices; a number for each row is little beside rows."""
     axes = {load: len(axes_in(load.subscripts)) + len(load.dynamic) for load in contents.loads}
-    return [load for load, number in axes.items() if number == max(axes.values())]
+    most = max(axes.values(), default=0)
+    return [load for load, number in axes.items() if number == most]

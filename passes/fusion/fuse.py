@@ -101,7 +101,7 @@ class Fuser:
     def of(cls, block: Block, options: FusePass) -> Fuser:
         """With nothing known of the kernels yet."""
         far = options.far
-        bodies = Bodies(scans_join=far, column=options.column, parts=far, online=far, turns=far)
+        bodies = Bodies(scans_join=far, column=options.column, parts=far, far=far)
         return cls(block, options, bodies, SizesTogether(bodies), options.hold_back)
 
     def run(self) -> None:

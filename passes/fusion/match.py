@@ -10,6 +10,7 @@ from xdsl.ir import OpResult
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..kernels.body import (
@@ -112,7 +113,8 @@ class _Turn:
     axis: int
 
     def change(self) -> bool:
-        return turn_axis(self.kernel, self.axis)
+        turn_axis(self.kernel, self.axis)
+        return True
 
 
 def _try_match(
@@ -146,7 +148,7 @@ def _try_match(
 
 def _turned(producer: KernelOp, consumer: KernelOp, axis: int, value: Expr, bodies: Bodies) -> _Turn | None:
     """Which of the two walks backwards where the consumer reads `axis` from its end: the first that may."""
-    ends = sorted(v.index for v in value.variables() if v.kind == "d") if bodies.turns else ()
+    ends = sorted(v.index for v in value.variables() if v.kind == "d") if bodies.far else ()
     for other in ends:
         if value == consumer.space[other] - 1 - dim(other):
             for kernel, turned in ((producer, axis), (consumer, other)):
@@ -231,8 +233,8 @@ def _check_coverage(producer: Contents, consumer: Contents, m: Match) -> str | N
 
 @lru_cache(maxsize=16384)
 def axes_in(exprs: tuple[Expr, ...]) -> frozenset[int]:
-    """The axes that occur in `exprs`, which are asked for often."""
-    return frozenset(v.index for e in exprs for v in e.variables() if v.kind == "d")
+    """`axes_of_exprs` of subscripts, which are asked for often."""
+    return axes_of_exprs(exprs)
 
 
 def counterpart(

@@ -114,7 +114,7 @@ def outline(kernel: KernelOp, name: str, types: Sequence[Attribute]) -> FuncOp:
     """
     block = kernel.body.block
     for op in block.ops:
-        if isinstance(op, LoadOp):
+        if isinstance(op, LoadOp) and op.dynamic:
             set_exprs(op, op.subscripts)
     for argument, type_ in zip(tuple(block.args), types, strict=True):
         Rewriter.replace_value_with_new_type(argument, type_)

@@ -163,13 +163,10 @@ def may_turn(kernel: KernelOp, axis: int) -> bool:
     return not any(isinstance(op, ArgReduceOp | Along) and axis in named_axes(op) for op in ops)
 
 
-def turn_axis(kernel: KernelOp, axis: int) -> bool:
-    """Walk `axis` backwards; False where order counts (`may_turn`)."""
-    if not may_turn(kernel, axis):
-        return False
+def turn_axis(kernel: KernelOp, axis: int) -> None:
+    """Walk `axis` backwards, in whose order nothing goes (`may_turn`)."""
     bounds, back = Bounds(kernel.space), {Var("d", axis): kernel.space[axis] - 1 - dim(axis)}
     rewrite_exprs(kernel.body.block.ops, lambda e: bounds.simplify(e.substitute(back)))
-    return True
 
 
 def remember_axes(kernel: KernelOp) -> Callable[[], None]:

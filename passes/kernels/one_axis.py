@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import permutations
 
 from xdsl.ir import Operation
@@ -61,6 +61,25 @@ def one_axis(kernel: KernelOp, axes: Sequence[int]) -> dict[int, int]:
     return number
 
 
+def mergeable(
+    axes: Sequence[int],
+    sizes: Mapping[int, Expr],
+    exprs: Sequence[Expr],
+    groups: Sequence[Collection[int]],
+    scans: Set[int],
+) -> tuple[int, int] | None:
+    """Axes a, b of which `d<a>*size(b) + d<b>` is all that matters to `exprs`.
+
+    Each of `groups`, which ops name, has both or neither; `scans` are axes in whose order ops go.
+    """
+    for high, low in permutations(axes, 2):
+        if not scans.isdisjoint((high, low)) or any((high in group) != (low in group) for group in groups):
+            continue
+        if all(is_through(e, high, low, sizes[low]) for e in exprs):
+            return high, low
+    return None
+
+
 def join_adjacent(kernel: KernelOp, axes: Iterable[int]) -> bool:
     """Make one axis of those that all walk as one through each tensor; whether any became one.
 
@@ -68,23 +87,21 @@ def join_adjacent(kernel: KernelOp, axes: Iterable[int]) -> bool:
     elements. Subscripts divide until tensors are flat. Axes of unknown sizes stay as they are.
     """
     left, changed = sorted(axes), False
-    while (pair := next((p for p in permutations(left, 2) if _are_one(kernel, *p)), None)) is not None:
+    while (pair := _adjacent(kernel, left)) is not None:
         number = one_axis(kernel, pair)
         left, changed = sorted({number[a] for a in left}), True
     return changed
 
 
-def _are_one(kernel: KernelOp, high: int, low: int) -> bool:
-    size, bounds = kernel.space[low], Bounds(kernel.space)
-    if size.constant is None or kernel.space[high].constant is None:
-        return False
-    for op in ops_of(kernel.body.block):
-        named = {high, low}.intersection(named_axes(op))
-        if len(named) == 1 or (named and isinstance(op, Along)):
-            return False
-        if not all(is_through(e, high, low, size) for e in _positions(op, bounds)):
-            return False
-    return True
+def _adjacent(kernel: KernelOp, axes: Sequence[int]) -> tuple[int, int] | None:
+    ops, bounds = ops_of(kernel.body.block), Bounds(kernel.space)
+    return mergeable(
+        [a for a in axes if kernel.space[a].constant is not None],
+        dict(enumerate(kernel.space)),
+        [e for op in ops for e in _positions(op, bounds)],
+        [named_axes(op) for op in ops],
+        {op.along for op in ops if isinstance(op, Along)},
+    )
 
 
 def _positions(op: Operation, bounds: Bounds) -> Sequence[Expr]:

@@ -52,8 +52,8 @@ class _Cut:
     """Those that need nothing but results of these."""
     handed_on: list[OpResult]
     """What is stored for the rest besides."""
-    loaded: dict[SSAValue, tuple[Expr, ...]]
-    """What the rest reads, and where: values of `stores`, then those that are `handed_on`."""
+    loaded: dict[SSAValue, tuple[int, tuple[Expr, ...]]]
+    """What the rest reads: of which result, those of `stores` first, then those `handed_on`, and where."""
     rest: list[Operation]
 
     @staticmethod
@@ -62,21 +62,25 @@ class _Cut:
         needed = [value for op in reductions for value in op.results if value.first_use is not None]
         found = (store_to(d) for d in kernel.destinations)
         stores = [op for op in found if op is not None and _is_made_of(needed, op, body, over)]
-        plain = {op.value: op.subscripts for op in stores if body.runs[op] == body.domains[op.value]}
+        plain: dict[SSAValue, tuple[int, tuple[Expr, ...]]] = {}
+        for number, op in enumerate(stores):
+            if body.runs[op] == body.domains[op.value]:
+                plain.setdefault(op.value, (number, op.subscripts))
         known = frozenset[SSAValue]((*needed, *plain))
         ops = body.closure([op for op in body.sinks() if op not in stores], known)
         rest = [op for op in ops if known.isdisjoint(op.results)]
         read = {operand for op in rest for operand in op.operands}
         handed_on = [value for value in needed if value in read and value not in plain]
         kept = tuple(dim(a) for a in range(len(kernel.space)) if a not in over)
-        loaded = {value: at for value, at in plain.items() if value in read} | dict.fromkeys(handed_on, kept)
+        loaded = {value: where for value, where in plain.items() if value in read}
+        loaded |= {value: (number, kept) for number, value in enumerate(handed_on, start=len(stores))}
         return _Cut(reductions, stores, handed_on, loaded, rest)
 
 
 def _is_made_of(needed: Sequence[SSAValue], store: StoreOp, body: Body, over: Axes) -> bool:
     """Whether nothing that `store` needs runs along `over`, but for what makes `needed`."""
     ops = body.closure([store], frozenset(needed))
-    return all(body.runs[op].isdisjoint(over) or not {*needed}.isdisjoint(op.results) for op in ops)
+    return all(body.runs[op].isdisjoint(over) for op in ops)
 
 
 def cut(
@@ -89,8 +93,7 @@ def cut(
     """
     plan = _Cut.behind(kernel, body, reductions)
     first = _first(kernel, body, plan)
-    made: list[SSAValue] = [*(op.value for op in plan.stores), *plan.handed_on]
-    read = [first.results[made.index(value)] for value in plan.loaded]
+    read = [first.results[number] for number, _ in plan.loaded.values()]
     used = sources_of(kernel, plan.rest)
     early = {op.buffer: result for op, result in zip(plan.stores, first.results, strict=False)}
     late = [d for d in kernel.destinations if d not in early]
@@ -98,7 +101,7 @@ def cut(
     b = KernelBuilder(kernel.location, kernel.space, [*read, *(kernel.operands[i] for i in used)], types)
     env: Env = {kernel.sources[i]: b.kernel.sources[len(read) + n] for n, i in enumerate(used)}
     env.update(zip(late, b.kernel.destinations, strict=True))
-    for i, (value, at) in enumerate(plan.loaded.items()):
+    for i, (value, (_, at)) in enumerate(plan.loaded.items()):
         assert isinstance(value, OpResult)
         b.location = value.op.location
         env[value] = b.load(i, at)

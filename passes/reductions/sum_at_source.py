@@ -57,8 +57,9 @@ class SumAtSourcePass(ModulePass):
             left: list[KernelOp] = []
             todo = deque(k for k in function.body.block.ops if isinstance(k, KernelOp))
             while todo:
-                if (kernel := todo.popleft()).parent is None:
-                    continue  # it is part of another by now
+                kernel = todo.popleft()
+                if kernel.parent is None or not summed_axes(kernel):
+                    continue  # it is part of another by now, or no sum
                 if (merged := _Sum(kernel, self.programs, self.max_inputs).move()) is None:
                     left.append(kernel)
                     continue
@@ -76,9 +77,8 @@ class _Sum:
     bodies: Bodies = field(default_factory=Bodies)
 
     def move(self) -> KernelOp | None:
-        """Into the first kernel that takes it; returns what that became."""
-        if not (over := summed_axes(self.kernel)):
-            return None
+        """The sum into the first kernel that takes it; returns what that became."""
+        over = summed_axes(self.kernel)
         if not has_many_columns(self.kernel, over) and (merged := self._where_made()):
             return merged
         restore = walk_as_it_lies(self.kernel)

@@ -72,9 +72,9 @@ FAULTS = (
     ),
     Fault(
         "coalesce-reduced",
-        "passes/functions/coalesce_axes.py",
-        "if scans & {high, low} or any((high in group) != (low in group) for group in groups):",
-        "if scans & {high, low}:",
+        "passes/kernels/one_axis.py",
+        "if not scans.isdisjoint((high, low)) or any((high in group) != (low in group) for group in groups):",
+        "if not scans.isdisjoint((high, low)):",
         "an axis that is reduced is merged with one that is not",
     ),
     Fault(
@@ -209,6 +209,13 @@ FAULTS = (
         "kept = tuple(dim(a) for a in range(len(kernel.space)) if a not in over)",
         "kept = tuple(dim(a) for a in range(len(kernel.space) - len(over)))",
         "a kernel reads statistics along the wrong axes",
+    ),
+    Fault(
+        "cut-stored-twice",
+        "passes/reductions/cut_levels.py",
+        "plain.setdefault(op.value, (number, op.subscripts))",
+        "plain.setdefault(op.value, (0, op.subscripts))",
+        "what is made of a sum is read from the result of another",
     ),
     Fault(
         "cut-later-sums",

@@ -611,3 +611,26 @@ func.func @not_contiguous_everywhere(%x: tensor<64x8880xf32>, %w: tensor<8880xf3
   }
   func.return %r : tensor<f32>
 }
+
+// -----
+
+// What is stored twice is read as one of the two has it.
+// CHECK-LABEL: @stored_twice
+// CHECK: %[[P:.*]], %[[Q:.*]] = tk.kernel [8, 32] ins(
+// CHECK-SAME: -> (tensor<8x1xf32>, tensor<8xf32>)
+// CHECK: tk.kernel [8, 131072] ins(%[[P]], %x
+// CHECK: tk.load %{{.*}}[d0, 0] : tensor<8x1xf32>
+// CHECK: func.return %{{.*}}, %[[P]], %[[Q]]
+func.func @stored_twice(%x: tensor<8x131072xf32>) -> (tensor<8x131072xf32>, tensor<8x1xf32>, tensor<8xf32>) {
+  %r, %v, %k = tk.kernel [8, 131072] ins(%x : tensor<8x131072xf32>) -> (tensor<8x131072xf32>, tensor<8x1xf32>, tensor<8xf32>) {
+  ^bb0(%a: tensor<8x131072xf32>, %o: tensor<8x131072xf32>, %p: tensor<8x1xf32>, %q: tensor<8xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<8x131072xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    %2 = math.sqrt %1 : f32
+    tk.store %2, %p[d0, 0] : f32, tensor<8x1xf32>
+    tk.store %2, %q[d0] : f32, tensor<8xf32>
+    %5 = arith.subf %0, %2 : f32
+    tk.store %5, %o[d0, d1] : f32, tensor<8x131072xf32>
+  }
+  func.return %r, %v, %k : tensor<8x131072xf32>, tensor<8x1xf32>, tensor<8xf32>
+}
