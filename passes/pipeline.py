@@ -130,6 +130,7 @@ _GPU: tuple[str, ...] = (
     *KERNELS[_AFTER_FUSION + 3 : -1],
     "split-scatters",
     KERNELS[-1],
+    "unroll-neighbours",
     "flatten-axes",
     "split-lanes",
     "expand-float8",
@@ -142,6 +143,7 @@ _GPU: tuple[str, ...] = (
     "apply-schedule",
     "share-turned-loads",
     "share-draws",
+    "group-neighbours",
     "await-loads",
 )
 """Libraries have no equal for matrix products of f32; those of halves fuse with what surrounds them."""

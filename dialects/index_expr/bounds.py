@@ -29,6 +29,10 @@ class Bounds:
 
     sizes: tuple[Expr, ...]
 
+    def lengthened(self, axis: int, times: int) -> Bounds:
+        """The same, but for an axis that is `times` as long."""
+        return Bounds(tuple(size * times if a == axis else size for a, size in enumerate(self.sizes)))
+
     def upper(self, value: Expr) -> Expr | None:
         """An expression without axes that `value` never exceeds, None if none is known."""
         total = ZERO

@@ -183,13 +183,14 @@ class StoreOp(IRDLOperation):
 
     tk.store %v, %o[d0, d1] : f32, tensor<8x512xf32>
     tk.store %v, %o[i0, d1](%i) over [0] if %m combine add : f32, tensor<8x512xf32>
+    tk.store %v, %o[d0*2] lanes 0 group 2 : vector<256xbf16>, memref<4096xbf16>
 
     In an unscheduled kernel it is done for every element of the axes that operands and subscripts vary over,
     and of those that `over` names: one number may be added several times, or no times where an axis is empty.
     Where the mask is false, and in inactive lanes of a `tk.tail` or masked loop, nothing is written.
     Extremes are NaN where one of the two is. `any` replaces: of the values for one place any remains, not
     the last. In parallel loops a combination is atomic, but for `{tk.alone}`: no two iterations that run
-    at once then store to one place.
+    at once then store to one place. A group is as that of `tk.load`.
     """
 
     name = "tk.store"
@@ -201,6 +202,7 @@ class StoreOp(IRDLOperation):
     map = prop_def(MapAttr)
     lanes = opt_prop_def(IntegerAttr)
     tile = opt_prop_def(DenseArrayBase)
+    group = opt_prop_def(IntegerAttr)
     combine = opt_prop_def(StringAttr)
     axes = opt_prop_def(DenseArrayBase.constr(i64))
 
@@ -218,6 +220,7 @@ class StoreOp(IRDLOperation):
         combine: str | None = None,
         lanes: int | Sequence[int] | None = None,
         over: Sequence[int] = (),
+        group: int | None = None,
     ) -> StoreOp:
         properties: dict[str, Attribute] = {
             "map": map_attr(subscripts),
@@ -228,6 +231,8 @@ class StoreOp(IRDLOperation):
             properties["combine"] = StringAttr(combine)
         if over:
             properties["axes"] = axes_attr(*over)
+        if group is not None:
+            properties["group"] = int64(group)
         masked = () if mask is None else (mask,)
         return cls.create(operands=[value, buffer, *dynamic, *masked], properties=properties)
 
@@ -246,7 +251,9 @@ class StoreOp(IRDLOperation):
         return self.map.exprs
 
     def verify_(self) -> None:
-        verify_access(self, self.value.type)
+        verify_access(self, self.value.type, self.group is not None)
+        if self.group is not None:
+            verify_group(self, self.group.value.data)
         if self.over:
             verify_axes(self, self.over)
         if (kind := self.combine) is not None and kind.data not in COMBINES:
@@ -276,6 +283,8 @@ class StoreOp(IRDLOperation):
         if self.combine is not None:
             printer.print_string(f" combine {self.combine.data}")
         print_lanes(printer, self)
+        if self.group is not None:
+            printer.print_string(f" group {self.group.value.data}")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
         printer.print_attribute(self.value.type)
@@ -293,12 +302,13 @@ class StoreOp(IRDLOperation):
         mask = parse_value(parser) if parser.parse_optional_keyword("if") else None
         combine = parser.parse_identifier() if parser.parse_optional_keyword("combine") else None
         lanes = parse_lanes(parser)
+        group = parser.parse_integer() if parser.parse_optional_keyword("group") else None
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         parse_type_of(parser, value)
         parser.parse_punctuation(",")
         parse_type_of(parser, buffer)
-        op = cls.make(value, buffer, subscripts.exprs, dynamic, mask, combine, over=over)
+        op = cls.make(value, buffer, subscripts.exprs, dynamic, mask, combine, over=over, group=group)
         op.properties.update(lanes)
         op.attributes.update(attributes)
         return op

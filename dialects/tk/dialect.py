@@ -9,6 +9,7 @@ from .compute import ActiveOp, ArgReduceOp, RandomOp, ReduceOp, ScanOp
 from .dot import DotOp
 from .group import GroupOp, PartOp
 from .halve import HalveOp
+from .interleave import DeinterleaveOp, InterleaveOp
 from .kernels import FuncOp, KernelOp
 from .loops import ForOp, TailOp, YieldOp
 from .moments import MomentsOp
@@ -25,6 +26,7 @@ TK = Dialect(
         KernelOp, FuncOp, LoadOp, StoreOp, IndexOp, LocalOp, ReduceOp, ArgReduceOp, ScanOp, RandomOp,
         ActiveOp, DotOp, AssertOp, CallOp, ForOp, TailOp, YieldOp, CollapseOp, CumulateOp, MmaOp, MomentsOp,
         ShareOp, HalveOp, TransposeOp, TurnOp, SortOp, ArrangeOp, OrderOp, GroupOp, PartOp, SumExpOp,
+        InterleaveOp, DeinterleaveOp,
     ],
     [MapAttr],
 )  # fmt: skip

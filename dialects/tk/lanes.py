@@ -39,6 +39,12 @@ def axes_of_lanes(op: Operation) -> tuple[int, ...]:
     return tuple(several.get_values()) if isinstance(several, DenseArrayBase) else ()  # pyright: ignore
 
 
+def group_of(op: Operation) -> int:
+    """How many neighbours in memory `op` reads or writes for each place of its axes."""
+    group = op.properties.get("group")
+    return group.value.data if isinstance(group, IntegerAttr) else 1
+
+
 def parse_lanes(parser: Parser) -> Lanes:
     """` lanes 0, 1`, or nothing."""
     if not parser.parse_optional_keyword("lanes"):
@@ -62,15 +68,16 @@ def verify_lanes(op: Operation, type_: Attribute) -> None:
         raise VerifyException(f"{op.name}: {type_} needs {len(shape)} different lane axes, got {list(axes)}")
 
 
-def verify_group(op: LoadOp, group: int) -> None:
-    """A group is read as it lies in memory."""
-    lanes = lanes_of(op.result.type) or 0
+def verify_group(op: LoadOp | StoreOp, group: int) -> None:
+    """A group is read or written as it lies in memory."""
+    type_ = op.results[0].type if op.results else op.operands[0].type
+    lanes = lanes_of(type_) or 0
     plain = not op.dynamic and op.mask is None and len(op.map.exprs) == 1 and enclosing_tail(op) is None
-    if not plain or op.tile is not None:
-        raise VerifyException("tk.load: a group is read from a flat buffer, with no mask or tail")
+    if not plain or op.tile is not None or "combine" in op.properties:
+        raise VerifyException(f"{op.name}: a group lies in a flat buffer, with no mask, tail or combination")
     if group < 2 or lanes % group or (op.lanes is None and lanes != group):
         wanted = "a vector with a multiple of" if op.lanes is not None else "a vector of"
-        raise VerifyException(f"tk.load: group {group} gives {wanted} {group} elements, got {op.result.type}")
+        raise VerifyException(f"{op.name}: group {group} has {wanted} {group} elements, got {type_}")
 
 
 def verify_access(op: LoadOp | StoreOp, value_type: Attribute, grouped: bool = False) -> None:

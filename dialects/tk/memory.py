@@ -13,6 +13,7 @@ from ..index_expr import Expr, Var
 from ..semantics import Machine
 from ..types import element_type_of
 from .access import LoadOp, StoreOp
+from .lanes import group_of
 
 Places = Mapping[Var, Any]
 """What each axis, symbol and gather index stands for: integers or integer arrays."""
@@ -93,6 +94,8 @@ def _subscripts(
     found: list[Array] = []
     for expr, size in zip(op.map.exprs, buffer.shape, strict=True):
         index = machine.arrays.asarray(evaluate(expr, places, machine.xp), machine.xp.int64)
+        if (group := group_of(op)) > 1:
+            index = index + machine.arrays.arange(active.shape[-1]) % group
         index = machine.xp.where(active, index, machine.arrays.asarray(0, machine.xp.int64))
         if bool(((index < 0) | (index >= size)).any()) and bool(active.any()):
             raise _left(op, size, index)

@@ -17,10 +17,11 @@ from .access import IndexOp, LoadOp, LocalOp, StoreOp
 from .calls import AssertOp
 from .compute import ActiveOp
 from .halve import HalveOp, run_halve
-from .lanes import axes_of_lanes
+from .interleave import DeinterleaveOp, InterleaveOp, run_deinterleave, run_interleave
+from .lanes import axes_of_lanes, group_of
 from .loops import ForOp, TailOp, YieldOp
 from .memory import evaluate, failed, read, write
-from .scope import lanes_of, shape_of_lanes
+from .scope import shape_of_lanes
 from .semantics_scalar import run_reduction, run_scalar
 from .share import ShareOp
 from .sort import ArrangeOp, OrderOp, run_sort
@@ -89,6 +90,8 @@ class _Run:
         """The results of an op that only computes."""
         if isinstance(op, HalveOp):
             return run_halve(self.values[op.value])
+        if isinstance(op, DeinterleaveOp):
+            return run_deinterleave(self.values[op.value])
         return (self._value(op),)
 
     def _value(self, op: Operation) -> Array:
@@ -105,6 +108,8 @@ class _Run:
                 return args[0]
             case TransposeOp():
                 return args[0].T
+            case InterleaveOp():
+                return run_interleave(args[0], args[1], self.machine.arrays)
             case CollapseOp() | CumulateOp() | MmaOp():
                 return run_tile_op(op, args, self.machine)
             case _:
@@ -158,7 +163,7 @@ class _Run:
         ones = [n if i == dim else 1 for i, n in enumerate(shape)]
         return self.machine.arrays.arange(shape[dim]).reshape(ones)
 
-    def _active(self, axes: Sequence[int], shape: Sequence[int]) -> Array:
+    def _active(self, axes: Sequence[int], shape: Sequence[int], group: int = 1) -> Array:
         """The lanes that are not cut off by a tail or by the limit of a masked loop."""
         active = self.machine.arrays.full(shape, True, self.machine.xp.bool)
         count = self.tails.get(axes[0]) if axes else next(reversed(self.tails.values()), None)
@@ -167,18 +172,18 @@ class _Run:
         for dim, axis in enumerate(axes):
             if axis in self.limits:
                 place = self.places[Var("d", axis)]
-                active = active & (self._steps(dim, shape) + place < self.limits[axis])
+                active = active & (self._steps(dim, shape) // group + place < self.limits[axis])
         return active
 
-    def _along(self, op: LoadOp | StoreOp | IndexOp, shape: Sequence[int]) -> dict[Var, Any]:
-        """The places, with lanes along the axes of the access."""
+    def _along(self, op: LoadOp | StoreOp | IndexOp, shape: Sequence[int], group: int = 1) -> dict[Var, Any]:
+        """The places, with lanes along the axes of the access, `group` elements each."""
         axes = axes_of_lanes(op)
         if not axes or not shape:
             return self.places
         moved = {Var("d", axis): dim for dim, axis in enumerate(axes) if shape[dim] > 1}
         return {
             **self.places,
-            **{axis: self.places[axis] + self._steps(dim, shape) for axis, dim in moved.items()},
+            **{axis: self.places[axis] + self._steps(dim, shape) // group for axis, dim in moved.items()},
         }
 
     def _index(self, op: IndexOp) -> Array:
@@ -188,26 +193,15 @@ class _Run:
         array = self.machine.arrays.asarray(value, dtype)
         return self._vector(array, shape) if shape else array
 
-    def _groups(self, op: LoadOp, group: int) -> Array:
-        """Every lane reads `group` neighbours: the first ones of all lanes, then the next."""
-        arrays, lanes = self.machine.arrays, (lanes_of(op.result.type) or group) // group
-        places = self._along(op, (lanes,))
-        (start,) = (
-            arrays.asarray(evaluate(e, places, self.machine.xp), self.machine.xp.int64) for e in op.subscripts
-        )
-        index = start.reshape([-1, 1]) + arrays.arange(group).reshape([1, -1])
-        return self.values[op.buffer][index.reshape([-1])]
-
     def _access(self, op: LoadOp | StoreOp) -> Sequence[Any]:
-        if isinstance(op, LoadOp) and op.group is not None:
-            return (self._groups(op, op.group.value.data),)
+        group = group_of(op)
         stored = op.value if isinstance(op, StoreOp) else op.result
         shape = shape_of_lanes(stored.type)
         places = {
-            **self._along(op, shape),
+            **self._along(op, shape, group),
             **{Var("i", n): self.values[v] for n, v in enumerate(op.dynamic)},
         }
-        active = self._active(axes_of_lanes(op), shape)
+        active = self._active(axes_of_lanes(op), shape, group)
         if op.mask is not None:
             active = active & self.values[op.mask]
         buffer = self.values[op.buffer]

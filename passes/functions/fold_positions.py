@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.dialects.index_expr import Expr, Var, gathered
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..kernels.body import erase_unread
+from ..kernels.known import at_expressions
 from ..kernels.positions import Positions
-from ..rewrite import may_rewrite, skip
+from ..rewrite import skip
 
 
 @dataclass(frozen=True)
@@ -58,18 +55,3 @@ def _fold(func: FuncOp) -> None:
             else:
                 skip(op, "its indices are no sums of positions")
     erase_unread(func.body.block)
-
-
-def at_expressions(op: LoadOp, positions: Mapping[SSAValue, Expr]) -> None:
-    """Put known indices of `op` into its subscripts."""
-    if not may_rewrite(op, "at an index expression"):
-        return
-    kept = [v for v in op.dynamic if v not in positions]
-    new = {v: gathered(k) for k, v in enumerate(kept)}
-    at = {Var("i", k): positions[v] if v in positions else new[v] for k, v in enumerate(op.dynamic)}
-    moved = LoadOp.make(op.buffer, [e.substitute(at) for e in op.subscripts], kept, op.mask, op.other)
-    moved.attributes.update(op.attributes)
-    moved.location = op.location
-    Rewriter.insert_op(moved, InsertPoint.before(op))
-    op.result.replace_all_uses_with(moved.result)
-    Rewriter.erase_op(op)

@@ -17,6 +17,7 @@ from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..rewrite import may_rewrite, skip
+from ..schedule.neighbours import neighbours_of
 from ..schedule.roles import contiguous_axis, transposed_axes
 from ..schedule.tiles.lanes import elements_of_lane
 
@@ -60,6 +61,8 @@ def _split(func: FuncOp) -> None:
     axis = _contiguous(func)
     if axis is None:
         return skip(func, "its stores are not contiguous along one axis")
+    if neighbours_of(func):
+        return skip(func, "lanes load or store groups of neighbours")
     each = elements_of_lane(func)
     if (func.space[axis] % each).constant != 0:
         return skip(func, f"not all lanes would have {each} neighbours")

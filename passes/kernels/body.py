@@ -307,8 +307,14 @@ _EFFECTS = frozenset[type[Operation]]((StoreOp, AssertOp))
 def simplify_body(kernel: KernelOp) -> None:
     """Merge equal ops and checks, drop roundings and choices of no effect, drop dead ops and inputs."""
     merge_equal_inputs(kernel)
+    simplify_ops(kernel.body.block)
+    merge_equal_inputs(kernel)
+
+
+def simplify_ops(block: Block) -> None:
+    """The same, but for inputs, of the ops of a block."""
     seen: dict[tuple[object, ...], Operation] = {}
-    ops = ops_of(kernel.body.block)
+    ops = ops_of(block)
     loaded = places_loaded(ops)
     for op in ops:
         if type(op) in _EFFECTS and not isinstance(op, AssertOp):
@@ -326,8 +332,7 @@ def simplify_body(kernel: KernelOp) -> None:
             Rewriter.erase_op(op)
     for op in reversed(ops):
         choose_last(op)
-    erase_unread(kernel.body.block)
-    merge_equal_inputs(kernel)
+    erase_unread(block)
 
 
 def erase_unread(block: Block) -> None:

@@ -16,6 +16,7 @@ from tilewright.dialects.tk.turn import TurnOp
 from tilewright.dialects.types import element_type
 
 from ..native.cpp import buffer_type, expression, lanes, operand, value_type
+from .errors import NoCppLowering
 
 
 class Scope(Protocol):
@@ -192,6 +193,8 @@ _WHOLE_AND_FIRST = (("whole", "store"), ("first", "store_first"))
 
 def store(scope: Scope, op: StoreOp) -> str:
     """The statement that writes."""
+    if op.group is not None:
+        raise NoCppLowering(op, reason="groups of neighbours are loaded, not stored")
     axis = None if op.lanes is None else op.lanes.value.data
     at = _address(scope, op, axis)
     value, name = scope.name(op.value), scope.name(op.buffer)

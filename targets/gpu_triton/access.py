@@ -9,10 +9,12 @@ from xdsl.ir import Attribute, SSAValue
 
 from tilewright.dialects.index_expr import ZERO, Expr, Var
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
-from tilewright.dialects.tk.lanes import axes_of_lanes
+from tilewright.dialects.tk.interleave import at_elements
+from tilewright.dialects.tk.lanes import axes_of_lanes, group_of
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.types import element_type, is_float
 
+from .errors import NoTritonLowering
 from .spelling import bare, enclosed, number, shape_text
 from .writer import Shape, Writer, broadcast
 
@@ -60,10 +62,15 @@ def store(w: Writer, op: StoreOp) -> str:
 def _pointer(w: Writer, op: LoadOp | StoreOp, shape: Shape, dynamic: Sequence[SSAValue]) -> str:
     """Buffer plus offset, of the shape of the access."""
     axes = axes_of_lanes(op)
-    (expr,) = op.subscripts
-    names = w.lanes(axes, shape)
+    (expr,), bounds = op.subscripts, w.bounds
+    if (group := group_of(op)) > 1:
+        if not axes or group & (group - 1):
+            raise NoTritonLowering(op, reason="groups are of lanes, each of which has 2, 4, ... neighbours")
+        expr = at_elements(expr, axes[0], group)
+        bounds = w.bounds.lengthened(axes[0], group)
+    names = w.lanes(axes, shape, group)
     names |= {Var("i", n): offset(w, value) for n, value in enumerate(dynamic)}
-    text, buffer = w.text(expr, names), w.names[op.buffer]
+    text, buffer = w.text(expr, names, bounds), w.names[op.buffer]
     used = [w.shape(v) for n, v in enumerate(dynamic) if expr.uses(Var("i", n))]
     got = broadcast([_shape_of(expr, axes, shape), *used])
     if got != shape:
@@ -87,7 +94,7 @@ def offset(w: Writer, value: SSAValue) -> str:
 
 
 def _mask(w: Writer, op: LoadOp | StoreOp, shape: Shape, mask: SSAValue | None) -> str:
-    parts = [text for text, _ in w.active(axes_of_lanes(op), shape)]
+    parts = [text for text, _ in w.active(axes_of_lanes(op), shape, group_of(op))]
     if mask is not None:
         parts.append(w.whole(mask) if mask in w.literals else w.names[mask])
     return " & ".join(parts) if len(parts) > 1 else "".join(map(bare, parts))

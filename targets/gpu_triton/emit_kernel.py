@@ -21,7 +21,7 @@ becomes
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
@@ -33,8 +33,8 @@ from tilewright.dialects.tk.access import AWAITS, IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ActiveOp, RandomOp
-from tilewright.dialects.tk.descriptor import DESCRIPTOR
 from tilewright.dialects.tk.halve import HalveOp
+from tilewright.dialects.tk.interleave import DeinterleaveOp, InterleaveOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.lanes import axes_of_lanes
 from tilewright.dialects.tk.loops import ForOp, YieldOp
@@ -48,6 +48,7 @@ from tilewright.passes.schedule.offsets import is_small
 
 from ..native.text import place
 from . import access, rules
+from .coordinates import write_coordinates
 from .descriptors import load_block, write_descriptors
 from .errors import NoBlocks, NoTritonLowering
 from .grid import Grid, grid_of, write_grid
@@ -151,7 +152,7 @@ def _body(w: Writer, func: FuncOp, grid: Grid) -> None:
     w.flush()
     write_grid(w, grid)
     for loop in grid.loops:
-        _coordinates(w, loop)
+        write_coordinates(w, loop)
     write_descriptors(w, func)
     if grid.loops:
         _block(w, grid.loops[-1].body.block)
@@ -276,8 +277,15 @@ def _halve(w: Writer, op: Operation) -> None:
     w.line(f"{w.fresh(op.left)}, {w.fresh(op.right)} = tl.split(tl.permute({pairs}, [0, 2, 1]))")
 
 
+def _deinterleave(w: Writer, op: Operation) -> None:
+    assert isinstance(op, DeinterleaveOp)
+    w.note_place(op.location)
+    pairs = f"tl.reshape({bare(w.whole(op.value))}, [{shape_of_lanes(op.even.type)[0]}, 2])"
+    w.line(f"{w.fresh(op.even)}, {w.fresh(op.odd)} = tl.split({pairs})")
+
+
 def _tile(w: Writer, op: Operation) -> None:
-    assert isinstance(op, CollapseOp | CumulateOp | MmaOp | ShareOp | TransposeOp)
+    assert isinstance(op, CollapseOp | CumulateOp | MmaOp | ShareOp | TransposeOp | InterleaveOp)
     w.note_place(op.location)
     w.assign(op, lambda: tile_text(w, op), shape_of_lanes(op.result.type))
 
@@ -306,20 +314,20 @@ def _for(w: Writer, op: Operation) -> None:
     once = lower.constant == 0 and upper.constant is not None and 0 < upper.constant <= step
     if once:
         w.zeros.add(axis)
-        _coordinates(w, op)
+        write_coordinates(w, op)
         _block(w, op.body.block)
         w.zeros.remove(axis)
         return
     w.axes[axis] = str(axis)
     if op.once is not None:
         w.line(f"{axis} = {ends[0]}")
-        _coordinates(w, op)
+        write_coordinates(w, op)
         _block(w, op.body.block)
     else:
         w.line(f"for {axis} in range({', '.join(ends)}, {step}):")
         w.depth += 1
         before = len(w.lines)
-        _coordinates(w, op)
+        write_coordinates(w, op)
         _block(w, op.body.block)
         if len(w.lines) == before:
             w.line("pass")
@@ -339,7 +347,7 @@ def _part_of_block(w: Writer, loop: ForOp, start: str) -> None:
     w.axes[axis] = start
     if start == "0":
         w.zeros.add(axis)
-    _coordinates(w, loop)
+    write_coordinates(w, loop)
     _block(w, loop.body.block)
     w.zeros.discard(axis)
     del w.axes[axis]
@@ -358,43 +366,6 @@ def _yield(w: Writer, op: Operation) -> None:
     w.write(op, lambda: f"{targets} = {', '.join(bare(w.whole(value)) for value in op.values)}")
 
 
-def _coordinates(w: Writer, loop: ForOp) -> None:
-    """Places and masks of the lanes along the axis of a loop, for every shape of tile inside."""
-    axis = loop.axis.value.data
-    found: dict[tuple[int, int, int], int] = {}
-    for op in _inside(loop.body.block, axis):
-        axes = axes_of_lanes(op)
-        if axis not in axes or DESCRIPTOR in op.attributes:
-            continue
-        type_ = op.operands[0].type if isinstance(op, StoreOp) else op.results[0].type
-        shape, dim = shape_of_lanes(type_), axes.index(axis)
-        if shape[dim] > 1:
-            found.setdefault((axis, dim, len(shape)), shape[dim])
-    for i, (key, size) in enumerate(sorted(found.items())):
-        _, dim, rank = key
-        name = f"x{axis}" if not i else f"x{axis}_{dim}{rank}"
-        lanes = f"tl.arange(0, {size})"
-        if rank > 1:
-            lanes += f"[{', '.join(':' if d == dim else 'None' for d in range(rank))}]"
-        if w.wide:
-            lanes += ".to(tl.int64)"
-        start = "" if Var("d", axis) in w.zeros else f"{w.axes[Var('d', axis)]} + "
-        w.line(f"{name} = {start}{lanes}")
-        w.coordinates[key] = name
-        w.masks.pop(key, None)
-        if loop.masked is not None:
-            w.masks[key] = name.replace("x", "m", 1)
-            w.line(f"{w.masks[key]} = {name} < {w.text(loop.bounds[1])}")
-
-
-def _inside(block: Block, axis: int) -> Iterator[Operation]:
-    """All ops in a block, but for those of loops along `axis`."""
-    for op in block.ops:
-        yield op
-        if isinstance(op, ForOp) and op.axis.value.data != axis:
-            yield from _inside(op.body.block, axis)
-
-
 _STATEMENTS: Mapping[type[Operation], Callable[[Writer, Operation], None]] = {
     arith.ConstantOp: _constant,
     LoadOp: _load,
@@ -405,7 +376,8 @@ _STATEMENTS: Mapping[type[Operation], Callable[[Writer, Operation], None]] = {
     AssertOp: _assert,
     ArrangeOp: _arrange,
     HalveOp: _halve,
-    **dict.fromkeys((CollapseOp, CumulateOp, MmaOp, ShareOp, TransposeOp), _tile),
+    DeinterleaveOp: _deinterleave,
+    **dict.fromkeys((CollapseOp, CumulateOp, MmaOp, ShareOp, TransposeOp, InterleaveOp), _tile),
     ForOp: _for,
     YieldOp: _yield,
 }

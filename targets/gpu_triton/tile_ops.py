@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from xdsl.dialects.builtin import f32, i1, i8
 
+from tilewright.dialects.tk.interleave import InterleaveOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.share import ShareOp
 from tilewright.dialects.tk.sort import ArrangeOp
@@ -28,7 +29,7 @@ _INTEGERS: Mapping[str, str] = {"mul": "_multiply", "and": "_and", "or": "_or"}
 _NAMED: Mapping[str, str] = {"add": "tl.sum", "max": "tl.max", "min": "tl.min"}
 
 
-def tile_text(w: Writer, op: CollapseOp | CumulateOp | MmaOp | ShareOp | TransposeOp) -> str:
+def tile_text(w: Writer, op: CollapseOp | CumulateOp | MmaOp | ShareOp | TransposeOp | InterleaveOp) -> str:
     """The value of an op on tiles that has one result."""
     match op:
         case CollapseOp():
@@ -39,6 +40,8 @@ def tile_text(w: Writer, op: CollapseOp | CumulateOp | MmaOp | ShareOp | Transpo
             return _mma(w, op)
         case TransposeOp():
             return f"tl.trans({bare(w.whole(op.value))})"
+        case InterleaveOp():
+            return f"tl.interleave({bare(w.whole(op.even))}, {bare(w.whole(op.odd))})"
         case ShareOp():
             w.helpers.add("_shared")
             return f"_shared({bare(w.whole(op.value))})"

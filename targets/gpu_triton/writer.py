@@ -17,8 +17,8 @@ from .inside import WIDTH, read_once_by, stays_inside
 from .spelling import bare, dtype, enclosed, expression, shape_text
 
 Shape = tuple[int, ...]
-Place = tuple[int, int, int]
-"""An axis, its dimension, and the number of dimensions of the tile."""
+Place = tuple[int, int, int, int]
+"""An axis, its dimension, the number of dimensions of the tile, and how many neighbours each place has."""
 
 
 def broadcast(shapes: Sequence[Shape]) -> Shape:
@@ -153,27 +153,27 @@ class Writer(KernelText):
 
     # Expressions
 
-    def text(self, expr: Expr, names: dict[Var, str] | None = None) -> str:
-        """An index expression; `names` says what some variables are here."""
+    def text(self, expr: Expr, names: dict[Var, str] | None = None, bounds: Bounds | None = None) -> str:
+        """An index expression; `names` says what some variables are here, `bounds` their sizes if others."""
         names = names or {}
         expr = expr.substitute({axis: ZERO for axis in self.zeros if axis not in names})
-        return expression(expr, {**self.axes, **names}, self.bounds, self.helpers)
+        return expression(expr, {**self.axes, **names}, bounds or self.bounds, self.helpers)
 
-    def lanes(self, axes: Sequence[int], shape: Shape) -> dict[Var, str]:
+    def lanes(self, axes: Sequence[int], shape: Shape, group: int = 1) -> dict[Var, str]:
         """What the axes of a tile are called in its expressions."""
         rank = len(shape)
         return {
-            Var("d", axis): self.coordinates[axis, dim, rank]
+            Var("d", axis): self.coordinates[axis, dim, rank, group]
             for dim, axis in enumerate(axes)
             if shape[dim] > 1
         }
 
-    def active(self, axes: Sequence[int], shape: Shape) -> list[tuple[str, Shape]]:
+    def active(self, axes: Sequence[int], shape: Shape, group: int = 1) -> list[tuple[str, Shape]]:
         """Masks of the dimensions that may hang over, and their shapes."""
         rank = len(shape)
         found: list[tuple[str, Shape]] = []
         for dim, axis in enumerate(axes):
-            mask = self.masks.get((axis, dim, rank))
+            mask = self.masks.get((axis, dim, rank, group))
             if shape[dim] > 1 and mask is not None:
                 found.append((mask, tuple(n if i == dim else 1 for i, n in enumerate(shape))))
         return found

@@ -217,21 +217,21 @@ tk.func @f [8] (%a: memref<8xf32>) {
 
 // -----
 
-// CHECK: tk.load: group 2 gives a vector of 2 elements, got vector<4xbf16>
+// CHECK: tk.load: group 2 has a vector of 2 elements, got vector<4xbf16>
 tk.func @f [8] (%a: memref<8xbf16>) {
   %0 = tk.load %a[d0] group 2 : memref<8xbf16> -> vector<4xbf16>
 }
 
 // -----
 
-// CHECK: tk.load: group 3 gives a vector with a multiple of 3 elements, got vector<8xbf16>
+// CHECK: tk.load: group 3 has a vector with a multiple of 3 elements, got vector<8xbf16>
 tk.func @f [8] (%a: memref<32xbf16>) {
   %0 = tk.load %a[d0*3] lanes 0 group 3 : memref<32xbf16> -> vector<8xbf16>
 }
 
 // -----
 
-// CHECK: tk.load: a group is read from a flat buffer, with no mask or tail
+// CHECK: tk.load: a group lies in a flat buffer, with no mask, tail or combination
 tk.func @f [8] (%a: memref<8x8xbf16>) {
   %0 = tk.load %a[d0, 0] group 2 : memref<8x8xbf16> -> vector<2xbf16>
 }

@@ -177,9 +177,9 @@ FAULTS = (
     ),
     Fault(
         "triton-end",
-        _G + "emit_kernel.py",
-        "{name} < {w.text(loop.bounds[1])}",
-        "{name} <= {w.text(loop.bounds[1])}",
+        _G + "coordinates.py",
+        "{name} < {w.text(loop.bounds[1] * group)}",
+        "{name} <= {w.text(loop.bounds[1] * group)}",
         "the mask of the last block admits one element too many",
     ),
     Fault(
@@ -363,5 +363,26 @@ FAULTS = (
         "zip(apart(tensors, operands), fallback.results, strict=False)",
         "zip(tensors, fallback.results, strict=False)",
         "what an operator returns lies in its operand, whose memory is used again",
+    ),
+    Fault(
+        "neighbours-in-another-order",
+        "passes/functions/group_neighbours.py",
+        "zip(parts[:half], parts[half:], strict=True)",
+        "zip(parts[half:], parts[:half], strict=True)",
+        "what is stored for one of two neighbours is stored for the other",
+    ),
+    Fault(
+        "neighbours-of-short-runs",
+        "dialects/tk/interleave.py",
+        "here % (atom.rhs * group)",
+        "here % atom.rhs",
+        "pairs of rows with gaps are read from the first half of each row",
+    ),
+    Fault(
+        "masks-of-neighbours",
+        _G + "coordinates.py",
+        "{w.text(loop.bounds[1] * group)}",
+        "{w.text(loop.bounds[1])}",
+        "half of the pairs are neither read nor written",
     ),
 )

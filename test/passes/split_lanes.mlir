@@ -121,3 +121,18 @@ tk.func @reduced [8, 16] (%x: memref<128xf32>, %o: memref<8xf32>) {
   %1 = tk.reduce add %0 over [1] : f32
   tk.store %1, %o[d0] : f32, memref<8xf32>
 }
+
+// -----
+
+// Pairs, which lanes have side by side: what their rows share is loaded for each.
+
+// CHECK-LABEL: @pairs [64]
+// REMARK: tk.func at {{.*}}: lanes load or store groups of neighbours
+tk.func @pairs [64] (%x: memref<128xf32>, %r: memref<4xf32>, %o: memref<64xf32>) {
+  %0 = tk.load %x[d0*2] : memref<128xf32> -> f32
+  %1 = tk.load %x[d0*2 + 1] : memref<128xf32> -> f32
+  %2 = tk.load %r[d0 floordiv 16] : memref<4xf32> -> f32
+  %3 = arith.mulf %0, %1 : f32
+  %4 = arith.addf %3, %2 : f32
+  tk.store %4, %o[d0] : f32, memref<64xf32>
+}

@@ -12,11 +12,14 @@ from tilewright.dialects.types import bytes_of, element_type
 from ...kernels.facts import Body
 from ..blocks import block_sizes, power_of_two
 from ..live import ROOM_OF_FEW, is_scattered, live_bits
+from ..neighbours import neighbours_of
 from ..roles import contiguous_axis
 
 AWAITED = 16384
 """Bytes on their way for each program that keeps half of a multiprocessor: what memory delivers to one while
 the first of them are awaited, some 700 ns."""
+_MOVED = 16
+"""Bytes of an instruction."""
 _ELEMENTS, _LOADS = 8, 256
 """The most elements that a lane has, and loads of these that leave it registers: it has 255 of them."""
 
@@ -24,8 +27,12 @@ _ELEMENTS, _LOADS = 8, 256
 def elements_of_lane(func: FuncOp) -> int:
     """How many neighbours a lane reads or writes by whole instructions of 16 bytes: 4 or, of halves, 8.
 
-    (Of bytes too: 16 neighbours would be four instructions for each f32 beside them.)
+    (Of bytes too: 16 neighbours would be four instructions for each f32 beside them.) Of accesses to groups
+    of neighbours as many groups as one instruction of the largest moves: Triton has elements of a lane
+    change places through shared memory, where one access has two instructions and another one has one.
     """
+    if groups := [bytes_of(element_type(g.ops[0].buffer.type)) * len(g.ops) for g in neighbours_of(func)]:
+        return max(1, _MOVED // max(groups))
     accesses = [op for op in func.body.block.ops if isinstance(op, LoadOp | StoreOp)]
     found = [bytes_of(element_type(op.buffer.type)) for op in accesses if contiguous_axis(op) is not None]
     return 8 if min(found, default=4) <= 2 else 4
@@ -34,6 +41,8 @@ def elements_of_lane(func: FuncOp) -> int:
 def most_of_lane(func: FuncOp) -> int:
     """The most elements that a lane has, of which all loads are on their way at once: compilers put them
     first."""
+    if neighbours_of(func):
+        return elements_of_lane(func)
     loads = sum(isinstance(op, LoadOp) for op in func.body.block.ops)
     return power_of_two(max(1, min(_ELEMENTS, _LOADS // max(1, loads))))
 
