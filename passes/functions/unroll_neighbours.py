@@ -34,18 +34,18 @@ class UnrollNeighboursPass(ModulePass):
     """Let a lane compute all elements that lie together in memory, of which each is another thing.
 
     Before:
-        tk.func @f [64, 2] (%x: memref<128xf32>, %y: memref<128xf32>, %o: memref<128xf32>) {
+        tk.func @f [64, 2] (%x: memref<128xf32>, %o: memref<128xf32>) {
           %0 = tk.index "d1" : i64
           %1 = arith.cmpi slt, %0, %one : i64
-          %2 = tk.load %x[d0*2 + d1*2] if %1 else %zero : memref<128xf32> -> f32
-          %3 = tk.load %x[d0*2 + d1*2 - 1] : memref<128xf32> -> f32
+          %2 = tk.load %x[d0*2 + d1*2 + 1] if %1 else %zero : memref<128xf32> -> f32
+          %3 = tk.load %x[d0*2] : memref<128xf32> -> f32
           %4 = arith.select %1, %2, %3 : f32
           tk.store %4, %o[d0*2 + d1] : f32, memref<128xf32>
         }
     After:
-        tk.func @f [64] (%x: memref<128xf32>, %y: memref<128xf32>, %o: memref<128xf32>) {
-          %2 = tk.load %x[d0*2] : memref<128xf32> -> f32
-          %3 = tk.load %x[d0*2 + 1] : memref<128xf32> -> f32
+        tk.func @f [64] (%x: memref<128xf32>, %o: memref<128xf32>) {
+          %2 = tk.load %x[d0*2 + 1] : memref<128xf32> -> f32
+          %3 = tk.load %x[d0*2] : memref<128xf32> -> f32
           tk.store %2, %o[d0*2] : f32, memref<128xf32>
           tk.store %3, %o[d0*2 + 1] : f32, memref<128xf32>
         }

@@ -35,20 +35,22 @@ def find_neighbours(ops: Iterable[Operation]) -> list[Neighbours]:
     """Groups among the loads and stores of a block, scheduled or not, that have flat buffers.
 
     Of `%a[d0*2]` and `%a[d0*2 + 1]`, of `%a[d0*4]` to `%a[d0*4 + 3]`. None of a buffer that is both loaded
-    and stored.
+    and stored, nor of one that is stored twice: what is stored last is to stay.
     """
     accesses = [op for op in ops if isinstance(op, LoadOp | StoreOp)]
     loaded = {op.buffer for op in accesses if isinstance(op, LoadOp)}
     stored = {op.buffer for op in accesses if isinstance(op, StoreOp)}
     rows: dict[tuple[object, ...], dict[int, LoadOp | StoreOp]] = {}
+    twice: set[tuple[object, ...]] = set()
     for op in accesses:
         if op.buffer in loaded & stored or not _is_plain(op):
             continue
         (at,) = op.subscripts
         first = _constant(at)
         key = (type(op), op.buffer, at - first, axes_of_lanes(op), _stored_type(op))
-        rows.setdefault(key, {}).setdefault(first, op)
-    return [found for row in rows.values() for found in _groups(row)]
+        if rows.setdefault(key, {}).setdefault(first, op) is not op and isinstance(op, StoreOp):
+            twice.add(key)
+    return [found for key, row in rows.items() if key not in twice for found in _groups(row)]
 
 
 def neighbours_of(func: FuncOp) -> list[Neighbours]:

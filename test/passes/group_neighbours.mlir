@@ -120,3 +120,17 @@ tk.func @scalars [64] (%x: memref<128xf32>, %o: memref<64xf32>) scheduled attrib
     tk.store %2, %o[d0] : f32, memref<64xf32>
   }
 }
+
+// -----
+
+// One of a pair is stored twice: the last one stays.
+
+// CHECK-LABEL: @stored_twice
+// CHECK-NOT: lanes 0 group
+tk.func @stored_twice [2048] (%x: memref<2048xf32>, %y: memref<2048xf32>, %o: memref<4096xf32>) {
+  %0 = tk.load %x[d0] : memref<2048xf32> -> f32
+  %1 = tk.load %y[d0] : memref<2048xf32> -> f32
+  tk.store %0, %o[d0*2] : f32, memref<4096xf32>
+  tk.store %1, %o[d0*2] : f32, memref<4096xf32>
+  tk.store %0, %o[d0*2 + 1] : f32, memref<4096xf32>
+}

@@ -27,22 +27,33 @@ _ELEMENTS, _LOADS = 8, 256
 def elements_of_lane(func: FuncOp) -> int:
     """How many neighbours a lane reads or writes by whole instructions of 16 bytes: 4 or, of halves, 8.
 
-    (Of bytes too: 16 neighbours would be four instructions for each f32 beside them.) Of accesses to groups
-    of neighbours as many groups as one instruction of the largest moves: Triton has elements of a lane
-    change places through shared memory, where one access has two instructions and another one has one.
+    (Of bytes too: 16 neighbours would be four instructions for each f32 beside them.) Of groups of neighbours
+    what `_groups_of_lane` says.
     """
-    if groups := [bytes_of(element_type(g.ops[0].buffer.type)) * len(g.ops) for g in neighbours_of(func)]:
-        return max(1, _MOVED // max(groups))
+    if (groups := _groups_of_lane(func)) is not None:
+        return groups
     accesses = [op for op in func.body.block.ops if isinstance(op, LoadOp | StoreOp)]
     found = [bytes_of(element_type(op.buffer.type)) for op in accesses if contiguous_axis(op) is not None]
     return 8 if min(found, default=4) <= 2 else 4
 
 
+def _groups_of_lane(func: FuncOp) -> int | None:
+    """As many groups of neighbours as one instruction of the widest access moves; None where there are none.
+
+    With more, that access has several instructions where another one has one, and between them Triton has
+    elements of lanes change places through shared memory.
+    """
+    sizes = [
+        bytes_of(element_type(found.ops[0].buffer.type)) * len(found.ops) for found in neighbours_of(func)
+    ]
+    return max(1, _MOVED // max(sizes)) if sizes else None
+
+
 def most_of_lane(func: FuncOp) -> int:
     """The most elements that a lane has, of which all loads are on their way at once: compilers put them
     first."""
-    if neighbours_of(func):
-        return elements_of_lane(func)
+    if (groups := _groups_of_lane(func)) is not None:
+        return groups
     loads = sum(isinstance(op, LoadOp) for op in func.body.block.ops)
     return power_of_two(max(1, min(_ELEMENTS, _LOADS // max(1, loads))))
 
