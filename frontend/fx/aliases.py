@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from math import prod
+from typing import Any, TypeGuard, cast
 
 import torch
 from torch.fx import Node
@@ -16,6 +17,8 @@ from ..torch_internals import tracing_context
 from .dtypes import encode
 from .strides import layout_of
 from .symbols import Symbols
+
+_COPY = torch.ops.aten.copy_.default
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,45 @@ def made_anew() -> Mapping[int, Base]:
             beyond = 0 if kind.endswith("base_is_user_output") else count
             found[first + i] = Base(first + beyond + info.base_idx, True)
     return {i: base for i, base in found.items() if not (base.of_output and base.index in found)}
+
+
+def of_arguments(
+    outputs: Sequence[Any], placeholders: Sequence[Node], views: Mapping[int, Base], visible: int
+) -> Mapping[int, Base]:
+    """The outputs that are views of arguments, and of which.
+
+    Eager mode copies nothing for them, and programs see that the first `visible` outputs share memory with
+    what they gave. The others would only keep it alive, so that these are views where they are most of it:
+    the pieces of one gradient. What the graph writes to an argument is no view of what was given, and
+    `views` are views already.
+    """
+    known = {storage_of(_fake(node)): i for i, node in enumerate(placeholders) if is_tensor(node)}
+    for write in [user for node in placeholders for user in node.users if user.target is _COPY]:
+        known.pop(storage_of(_fake(cast("Node", write.args[0]))), None)
+    found = {
+        i: Base(known[storage], False)
+        for i, output in enumerate(outputs)
+        if i not in views and is_tensor(output) and (storage := storage_of(_fake(output))) in known
+    }
+    room = unused_room(outputs[i] for i in found)
+    return {i: b for i, b in found.items() if i < visible or room.get(storage_of(_fake(outputs[i])), 1) <= 0}
+
+
+def unused_room(outputs: Iterable[Node]) -> dict[int, int]:
+    """Bytes of the traced memory of results that none of them uses, less those that they use.
+
+    Not for memory of unknown size.
+    """
+    room: dict[int, int] = {}
+    for node in dict.fromkeys(outputs):
+        fake = _fake(node)
+        shape = (*zip(fake.shape, fake.stride(), strict=True), (fake.untyped_storage().nbytes(), 1))
+        if all(type(n) is int for pair in shape for n in pair):
+            *elements, (size, _) = shape
+            once = prod(n for n, stride in elements if stride != 0)
+            key = storage_of(fake)
+            room[key] = room.get(key, size) - 2 * once * fake.element_size()
+    return room
 
 
 def sharing(
@@ -118,6 +160,11 @@ def _unless(dtype: torch.dtype, node: Node) -> torch.dtype | None:
 
 def _fake(node: Node) -> torch.Tensor:
     return node.meta["val"]
+
+
+def is_tensor(output: Any) -> TypeGuard[Node]:
+    """Whether an output or argument of a traced graph is a tensor."""
+    return isinstance(output, Node) and isinstance(output.meta.get("val"), torch.Tensor)
 
 
 def _may_overlap(fakes: Sequence[torch.Tensor]) -> bool:

@@ -93,7 +93,8 @@ class Literal:
 class Alias:
     """A view of an argument or, where `of_output`, of an output: nothing is computed for it.
 
-    Where `of_result` it is one of a result of @main that is no output.
+    Where `of_result` it is one of a result of @main that is no output. `offset` counts from where that
+    begins.
 
     AOTAutograd makes it anew of that tensor, looking at sizes, strides and offset only, unless it reads the
     output as another dtype (`read_as`).

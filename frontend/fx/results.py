@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from math import prod
 from typing import Any, cast
 
 import torch
@@ -26,7 +25,7 @@ from tilewright.passes.memory.result_memory import FREE, MEMORY
 
 from ..aten.builder import Builder, FloatScalar
 from ..errors import UnsupportedInput
-from .aliases import Base, sharing, storage_of
+from .aliases import Base, is_tensor, of_arguments, sharing, storage_of, unused_room
 from .boundary import UNIT, Arguments
 from .devices import CPU
 from .dtypes import CARRIERS, encode
@@ -58,10 +57,11 @@ class Results:
         self.device = device
         self.arguments = arguments
         self._of_arguments = frozenset(_storages(arguments.index))
+        bases = {**bases, **of_arguments(outputs, list(arguments.index), bases, visible)}
         bases = {**bases, **sharing(outputs, self._of_arguments, bases, b.symbols, visible)}
         self._bases = {i: (base, _base(base, arguments, outputs)) for i, base in bases.items()}
         self._memory: dict[int, int] = {}
-        self._room = _unused_room(_nodes(outputs), arguments.index)
+        self._room = unused_room(_made(outputs, self._of_arguments))
         self.values: list[SSAValue] = []
         self.attrs: list[dict[str, Attribute]] = []
         self.outputs: list[Output] = []
@@ -90,14 +90,14 @@ class Results:
         if base.inside is not None and self._is_moved(of):
             return None
         fake: torch.Tensor = output.meta["val"]
-        offset, symbols = fake.storage_offset(), self.b.symbols
+        starts, symbols = (fake.storage_offset(), of.storage_offset()), self.b.symbols
         known = all(
-            symbols.knows(n) for n in (*fake.shape, *fake.stride(), offset) if type(n) is torch.SymInt
+            symbols.knows(n) for n in (*fake.shape, *fake.stride(), *starts) if type(n) is torch.SymInt
         )
         if fake.dtype != (base.read_as or of.dtype) or not known:
             return None
-        layout, (start,) = layout_of(fake, symbols), symbols.exprs((offset,))
-        parts = (layout.sizes, layout.strides, start, base.read_as)
+        layout, (start, of_base) = layout_of(fake, symbols), symbols.exprs(starts)
+        parts = (layout.sizes, layout.strides, start - of_base, base.read_as)
         if base.inside is None:
             return Alias(base.index, base.of_output, *parts)
         return Alias(self._result_of(base.inside), False, *parts, of_result=True)
@@ -188,32 +188,14 @@ def _base(base: Base, arguments: Arguments, outputs: Sequence[Any]) -> torch.Ten
     return node.meta.get("val") if isinstance(node, Node) else None
 
 
-def _nodes(outputs: Sequence[Any]) -> list[Node]:
-    return [output for output in outputs if isinstance(output, Node)]
+def _made(outputs: Sequence[Any], of_arguments: Collection[int]) -> list[Node]:
+    """The outputs that are tensors in memory of the graph's own."""
+    tensors = [output for output in outputs if is_tensor(output)]
+    return [node for node in tensors if storage_of(node.meta["val"]) not in of_arguments]
 
 
 def _storages(nodes: Iterable[Node]) -> list[int]:
-    fakes = [node.meta.get("val") for node in nodes]
-    return [storage_of(fake) for fake in fakes if isinstance(fake, torch.Tensor)]
-
-
-def _unused_room(outputs: Iterable[Node], arguments: Iterable[Node]) -> dict[int, int]:
-    """Bytes of the traced memory of results that none of them uses, less those that they use.
-
-    Not for memory of arguments, nor of unknown size.
-    """
-    known = set(_storages(arguments))
-    room: dict[int, int] = {}
-    for node in dict.fromkeys(outputs):
-        fake = node.meta.get("val")
-        if not isinstance(fake, torch.Tensor) or (key := storage_of(fake)) in known:
-            continue
-        shape = (*zip(fake.shape, fake.stride(), strict=True), (fake.untyped_storage().nbytes(), 1))
-        if all(type(n) is int for pair in shape for n in pair):
-            *elements, (size, _) = shape
-            once = prod(n for n, stride in elements if stride != 0)
-            room[key] = room.get(key, size) - 2 * once * fake.element_size()
-    return room
+    return [storage_of(node.meta["val"]) for node in nodes if is_tensor(node)]
 
 
 def _without(layout: Layout, repeated: Sequence[int]) -> Layout:

@@ -74,7 +74,7 @@ def _alias(alias: Alias, bases: Sequence[Any], env: dict[Var, int]) -> torch.Ten
     sizes, strides = ([n.evaluate(env) for n in each] for each in (alias.sizes, alias.strides))
     base, offset = bases[alias.index], alias.offset.evaluate(env)
     if alias.read_as is None:
-        return base.as_strided(sizes, strides, offset)
+        return base.as_strided(sizes, strides, base.storage_offset() + offset)
     whole = base.as_strided((base.numel(),), (1,)).view(alias.read_as)
     return whole.as_strided(sizes, strides, whole.storage_offset() + offset)
 

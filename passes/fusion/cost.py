@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import i32, i64
 from xdsl.ir import Operation
 
 from tilewright.dialects.index_expr import Expr, Var
+from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp
@@ -40,6 +41,11 @@ _EXPENSIVE: Mapping[type[Operation], float] = {
     CallOp: 40,
     RandomOp: 60,
 }
+_DIVISIONS = (arith.DivSIOp, arith.RemSIOp)
+_BY_NUMBER = 8
+"""Dividing by a number multiplies by another one: the high half of that product."""
+_BY_POWER_OF_TWO = 4
+"""This shifts, corrected for what is negative."""
 _TRANSCENDENTAL = 15.0
 POSITIONS = (i64, i32)
 """Types of positions: what a few ops make of nothing else is computed again wherever it is needed."""
@@ -54,6 +60,8 @@ def op_cost(op: Operation) -> float:
     kind = type(op)
     if kind in _FREE:
         return 0
+    if isinstance(op, _DIVISIONS) and (divisor := number_of(op.rhs)):
+        return _BY_POWER_OF_TWO if abs(int(divisor)).bit_count() == 1 else _BY_NUMBER
     if (cost := _EXPENSIVE.get(kind)) is not None:
         return cost
     return _TRANSCENDENTAL if op.name.startswith("math.") and kind not in _CHEAP else 1

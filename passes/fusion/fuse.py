@@ -6,12 +6,13 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import element_type_of
 
 from ..kernels.body import remove_divisions, simplify_body
 from ..kernels.naming import NAME, fused_name
@@ -127,6 +128,7 @@ class Fuser:
         refused: dict[SSAValue, str] = {}
         shared: list[OpResult] = []
         while rewrites_left() and (value := self._next_of(consumer, refused)) is not None:
+            decides = not value.op.operands and isinstance(element_type_of(value), IntegerType)
             if isinstance(result := self.fuse(value, consumer), str):
                 refused[value] = result
                 if not only_reader(value, consumer):
@@ -134,7 +136,7 @@ class Fuser:
             else:
                 count_rewrite(consumer, "fused with a producer")
                 if result is not consumer:
-                    self._tidy(result)
+                    self._tidy(result, decides)
                 consumer = result
                 while shared and only_reader(shared[-1], consumer):
                     refused.pop(shared.pop())  # its other readers are part of this kernel now
@@ -181,9 +183,12 @@ class Fuser:
                 return self._inlined(producer, consumer)
         return f"{why_not_inline}; {merged}" if isinstance(merged, str) else merged
 
-    def _tidy(self, merged: KernelOp) -> None:
-        """Leave one of equal ops where there are many, which all that follows would walk over."""
-        if self.bodies.of(merged).ops > self.options.max_ops:
+    def _tidy(self, merged: KernelOp, decides: bool) -> None:
+        """Leave one of equal ops where there are many, which all that follows would walk over.
+
+        Also less work where an integer that became known `decides` choices, as that to divide by does.
+        """
+        if decides or self.bodies.of(merged).ops > self.options.max_ops:
             simplify_body(merged)
             self.bodies.changed(merged)
 

@@ -34,7 +34,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_half, sizes_of
 
 from .chains import find_chain
-from .choices import choose_last, chosen_once, loaded_anyway, places_loaded
+from .choices import choose_last, chosen_once, decided_by_numbers, loaded_anyway, places_loaded
 
 
 def plain_axis(value: Expr) -> int | None:
@@ -320,9 +320,13 @@ def simplify_ops(block: Block) -> None:
         if type(op) in _EFFECTS and not isinstance(op, AssertOp):
             continue
         insert = partial(_insert, seen, op)
-        value = _unchanged(op) or chosen_once(op, insert) or loaded_anyway(op, loaded, insert)
+        value = _unchanged(op) or decided_by_numbers(op, insert)
+        value = value or chosen_once(op, insert) or loaded_anyway(op, loaded, insert)
         if value is not None:
             op.results[0].replace_all_uses_with(value)
+            continue
+        if isinstance(op, AssertOp) and number_of(op.condition):
+            Rewriter.erase_op(op)
             continue
         if (known := _first(seen, op)) is op:
             continue

@@ -5,11 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Set
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Operation, SSAValue
+from xdsl.utils.hints import isa
 
 from tilewright.dialects.ir_access import operands_of
+from tilewright.dialects.scalars import number_of, predicate_of
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.arith import SelectOp
+
+from .ranges import Range, decided
+from .scalar_builder import constant_op
 
 
 def chosen_once(op: Operation, same: Callable[[Operation], Operation]) -> SSAValue | None:
@@ -40,6 +46,43 @@ def chosen_once(op: Operation, same: Callable[[Operation], Operation]) -> SSAVal
         condition = same(both).results[0]
     op.operands = [condition, inner.lhs, other]
     return None
+
+
+def decided_by_numbers(op: Operation, same: Callable[[Operation], Operation]) -> SSAValue | None:
+    """What numbers make of a comparison, and that of a choice or a condition; None of other ops.
+
+    Who divides by a number has nothing to ask of it:
+
+        %ok = arith.cmpi ne, %two, %zero : i64
+        %by = arith.select %ok, %two, %one : i64     ->    %two
+    """
+    if isinstance(op, arith.CmpiOp):
+        found = decided(predicate_of(op), *map(_one_number, op.operands))
+        return None if found is None else same(_boolean(found, op)).results[0]
+    if type(op) is SelectOp:
+        chosen = number_of(op.cond)
+        return None if chosen is None else op.lhs if chosen else op.rhs
+    if isinstance(op, arith.XOrIOp | arith.AndIOp | arith.OrIOp) and op.results[0].type == i1:
+        for value, condition in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+            if (number := number_of(condition)) is not None:
+                if bool(number) == isinstance(op, arith.AndIOp):
+                    return value
+                return None if isinstance(op, arith.XOrIOp) else condition
+    return None
+
+
+def _one_number(value: SSAValue) -> Range | None:
+    """The range of an integer that is known, and that is the same number with a sign as without one."""
+    number = number_of(value)
+    if number is None or not isa(value.type, IntegerType):
+        return None
+    return (number, number) if 0 <= number < 2 ** (value.type.width.data - 1) else None
+
+
+def _boolean(value: bool, op: Operation) -> Operation:
+    constant = constant_op(value, i1)
+    constant.location = op.location
+    return constant
 
 
 _NUMBERS = ("arith.", "math.")

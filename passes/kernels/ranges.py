@@ -172,6 +172,10 @@ def decided(predicate: str, lhs: Range | None, rhs: Range | None) -> bool | None
     """What a comparison of integers (`arith.cmpi`) must come to; unsigned ones only of numbers from 0 on."""
     if lhs is None or rhs is None:
         return None
+    if predicate in ("eq", "ne"):
+        one_number = lhs == rhs and lhs[0] == lhs[1]
+        apart = lhs[1] < rhs[0] or rhs[1] < lhs[0]
+        return (predicate == "eq") == one_number if one_number or apart else None
     sign, order = predicate[0], predicate[1:]
     if order not in _TESTS or (sign == "u" and min(lhs[0], rhs[0]) < 0):
         return None

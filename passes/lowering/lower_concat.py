@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects import arith
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -39,13 +41,21 @@ def concat_becomes_kernel(op: Operation) -> bool:
         skip(op, f"joined piece by piece: it has more than {most}")
         return False
     stores = list(map(_stores, readers(op.result, keeps_elements)))
-    if any(_lands_in_place(value, stored=any(stores), only=all(stores)) for value in op.inputs):
+    landing = [value for value in op.inputs if _lands_in_place(value, stored=any(stores), only=all(stores))]
+    if landing and (any(stores) or not _are_little(landing, op)):
         skip(op, "joined piece by piece: one is computed where it belongs")
         return False
     if all(stores) and _share_work(op):
         skip(op, "joined piece by piece: they are computed of the same")
         return False
     return True
+
+
+def _are_little(pieces: Sequence[SSAValue], op: ConcatOp) -> bool:
+    """Whether most of the result are other pieces, which what computes with it reads where they are."""
+    sizes = [sizes_of(value)[op.dim.value.data].constant for value in pieces]
+    whole = sizes_of(op.result)[op.dim.value.data].constant
+    return whole is not None and 2 * sum(n for n in sizes if n is not None) < whole
 
 
 def _is_given(value: SSAValue) -> bool:

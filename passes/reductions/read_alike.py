@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 from xdsl.ir import SSAValue
 
-from tilewright.dialects.index_expr import ONE
+from tilewright.dialects.index_expr import ONE, Var, dim
+from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
@@ -38,7 +39,8 @@ def axes_read_alike(
 ) -> dict[int, int] | None:
     """Which axis of `kernel` each axis of `reader` is, where both read `value` at one place for each point.
 
-    All of them but those that `reader` reduces.
+    All of them but those that `reader` reduces: what `value` does not vary along, as the choices of which
+    each reads a row of it, both may read something else by.
     """
     first, second = subscripts_read(value, reader), subscripts_read(value, kernel)
     if len(first) != 1 or len(second) != 1:
@@ -52,5 +54,27 @@ def axes_read_alike(
         elif axes.setdefault(a, b) != b:
             return None
     free = {a for a, size in enumerate(reader.space) if size != ONE} - bodies.of(reader).reduced
-    alike = all(reader.space[a] == kernel.space[b] for a, b in axes.items())
-    return axes if alike and free <= axes.keys() and len({*axes.values()}) == len(axes) else None
+    if any(reader.space[a] != kernel.space[b] for a, b in axes.items()):
+        return None
+    for axis in sorted(free - axes.keys()):
+        if (other := _counterpart(axis, axes, reader, kernel)) is None:
+            return None
+        axes[axis] = other
+    return axes if len({*axes.values()}) == len(axes) else None
+
+
+def _counterpart(axis: int, axes: Mapping[int, int], reader: KernelOp, kernel: KernelOp) -> int | None:
+    """The axis of `kernel` that `axis` of `reader` is where both read one more tensor at one place."""
+    both = [v for v in dict.fromkeys(reader.inputs) if v in kernel.inputs]
+    reads = [(subscripts_read(v, reader), subscripts_read(v, kernel)) for v in both]
+    pairs = [(*first, *second) for first, second in reads if len(first) == len(second) == 1]
+    for other, size in enumerate(kernel.space):
+        if size != reader.space[axis] or other in axes.values():
+            continue
+        known = {**axes, axis: other}
+        renamed = {Var("d", a): dim(b) for a, b in known.items()}
+        for first, second in pairs:
+            read = axes_of_exprs(first)
+            if axis in read <= known.keys() and [e.substitute(renamed) for e in first] == list(second):
+                return other
+    return None

@@ -157,7 +157,7 @@ class _Scatter:
             return f"one kernel would read more than {limits.max_inputs} tensors"
         if of_p.ops + of_k.ops > limits.max_ops:
             return f"one kernel would have more than {limits.max_ops} ops"
-        if of_p.contraction is not None or of_p.tiled or find_chain(producer.body.block) is not None:
+        if of_p.contraction is not None or find_chain(producer.body.block) is not None:
             return "a product makes it"
         if reads_what_changes(value, self.kernel):
             return "its kernel reads what the scatter changes, which could not be done in place"

@@ -113,6 +113,35 @@ func.func @keeps_what_a_library_writes(%x: tensor<2x8xf32>, %w: tensor<8x3xf32>,
 
 // -----
 
+// What computes with the result reads a sum that is little of it where that is, and the rest where it was: in
+// place each element of the rest would be copied first. A sum that is most of it is written in place.
+// CHECK-LABEL: @joins_a_little_sum_that_is_computed_with
+// CHECK-NOT:     tw.concat
+// CHECK-LABEL: @keeps_a_large_sum_that_is_computed_with
+// CHECK:         tw.concat
+// FUSED-LABEL: @joins_a_little_sum_that_is_computed_with
+// FUSED:         tk.reduce
+// FUSED:         tk.kernel [2, 9]
+// FUSED-NOT:     tk.kernel
+// FUSED-LABEL: @keeps_a_large_sum_that_is_computed_with
+func.func @joins_a_little_sum_that_is_computed_with(%x: tensor<2x8x5xf32>, %y: tensor<2x9xf32>) -> tensor<2x9xf32> {
+  %s = tw.sum %x over [1, 2] : tensor<2x8x5xf32> -> tensor<2xf32>
+  %v = tw.reshape %s : tensor<2xf32> -> tensor<2x1xf32>
+  %z = tw.full 0.000000e+00 : f32 -> tensor<2x8xf32>
+  %r = tw.concat %v, %z dim 1 : (tensor<2x1xf32>, tensor<2x8xf32>) -> tensor<2x9xf32>
+  %a = tw.add %r, %y : tensor<2x9xf32>
+  func.return %a : tensor<2x9xf32>
+}
+func.func @keeps_a_large_sum_that_is_computed_with(%x: tensor<2x8x5xf32>, %y: tensor<2x9xf32>) -> tensor<2x9xf32> {
+  %s = tw.sum %x over [2] : tensor<2x8x5xf32> -> tensor<2x8xf32>
+  %z = tw.full 0.000000e+00 : f32 -> tensor<2x1xf32>
+  %r = tw.concat %s, %z dim 1 : (tensor<2x8xf32>, tensor<2x1xf32>) -> tensor<2x9xf32>
+  %a = tw.add %r, %y : tensor<2x9xf32>
+  func.return %a : tensor<2x9xf32>
+}
+
+// -----
+
 // A sum that others read, too, is written twice (`duplicate-results`).
 // CHECK-LABEL: @keeps_a_sum_with_other_readers
 // CHECK:         tw.concat

@@ -216,6 +216,45 @@ func.func @read_beside(%x: tensor<6x4xf32>, %t: tensor<9x4xf32>, %i: tensor<6xi6
 
 // -----
 
+// Each row is read for two choices, which both kernels go through by the same list. Of two lists nobody knows
+// that they are one.
+
+// CHECK-LABEL: @read_for_choices
+// CHECK:      %{{.*}}, %{{.*}} = tk.kernel [9, 4, 6, 2] ins(
+// CHECK-COUNT-1: tk.load %{{.*}}[d2, d1] : tensor<6x4xf32>
+// CHECK:      tk.reduce add %{{.*}} over [1]
+// CHECK:      combine add : f32, tensor<9x4xf32>
+// CHECK-NOT:  tk.kernel
+// CHECK-LABEL: @read_for_other_choices
+// CHECK-COUNT-2: tk.kernel
+// REMARK: tk.kernel at {{.*}}: not scattered where it is read: it is read along other axes
+func.func @read_for_choices(%x: tensor<6x4xf32>, %y: tensor<9x4xf32>, %w: tensor<6x2xf32>, %t: tensor<9x4xf32>, %i: tensor<12xi64>) -> (tensor<6x2xf32>, tensor<9x4xf32>) {
+  %b = tw.broadcast %x dims [0, 2] : tensor<6x4xf32> -> tensor<6x2x4xf32>
+  %g = tw.gather %y[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<12xi64>) -> tensor<12x4xf32>
+  %h = tw.reshape %g : tensor<12x4xf32> -> tensor<6x2x4xf32>
+  %m = tw.mul %b, %h : tensor<6x2x4xf32>
+  %s = tw.sum %m over [2] : tensor<6x2x4xf32> -> tensor<6x2xf32>
+  %v = tw.broadcast %w dims [0, 1] : tensor<6x2xf32> -> tensor<6x2x4xf32>
+  %u = tw.mul %b, %v : tensor<6x2x4xf32>
+  %f = tw.reshape %u : tensor<6x2x4xf32> -> tensor<12x4xf32>
+  %r = tw.scatter_add %f into %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<12x4xf32>, tensor<12xi64>) -> tensor<9x4xf32>
+  func.return %s, %r : tensor<6x2xf32>, tensor<9x4xf32>
+}
+func.func @read_for_other_choices(%x: tensor<6x4xf32>, %y: tensor<9x4xf32>, %w: tensor<6x2xf32>, %t: tensor<9x4xf32>, %i: tensor<12xi64>, %j: tensor<12xi64>) -> (tensor<6x2xf32>, tensor<9x4xf32>) {
+  %b = tw.broadcast %x dims [0, 2] : tensor<6x4xf32> -> tensor<6x2x4xf32>
+  %g = tw.gather %y[%j] dims [0] at 0 : (tensor<9x4xf32>, tensor<12xi64>) -> tensor<12x4xf32>
+  %h = tw.reshape %g : tensor<12x4xf32> -> tensor<6x2x4xf32>
+  %m = tw.mul %b, %h : tensor<6x2x4xf32>
+  %s = tw.sum %m over [2] : tensor<6x2x4xf32> -> tensor<6x2xf32>
+  %v = tw.broadcast %w dims [0, 1] : tensor<6x2xf32> -> tensor<6x2x4xf32>
+  %u = tw.mul %b, %v : tensor<6x2x4xf32>
+  %f = tw.reshape %u : tensor<6x2x4xf32> -> tensor<12x4xf32>
+  %r = tw.scatter_add %f into %t[%i] dims [0] at 0 : (tensor<9x4xf32>, tensor<12x4xf32>, tensor<12xi64>) -> tensor<9x4xf32>
+  func.return %s, %r : tensor<6x2xf32>, tensor<9x4xf32>
+}
+
+// -----
+
 // Rows from the second one on: elements of the two have no loop in common.
 
 // REMARK: tk.kernel at {{.*}}: not scattered where it is read: it is read along other axes

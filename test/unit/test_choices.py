@@ -8,7 +8,9 @@ from xdsl.dialects.builtin import f32
 from xdsl.parser import Parser
 
 from tilewright.dialects.registry import new_context
+from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.passes.kernels.body import simplify_body
 
@@ -144,3 +146,62 @@ def test_what_is_loaded_anyway_is_chosen(first: bool) -> None:
     assert isinstance(select.lhs.owner, LoadOp)
     found = [op for op in kernel.body.block.ops if isinstance(op, LoadOp) and op.result.type == f32]
     assert [load.mask is None for load in found] == [True, False]
+
+
+INTEGERS = """%two = arith.constant 2 : i64
+%three = arith.constant 3 : i64
+%at = tk.index "d0" : i64
+%equal = arith.cmpi {test} : i64
+"""
+DECIDED = {
+    "equal": ("eq, %two, %two", "%v = arith.select %equal, %zero, %one : f32", 0.0),
+    "other": ("eq, %two, %three", "%v = arith.select %equal, %zero, %one : f32", 1.0),
+    "not": ("ne, %two, %three", "%v = arith.select %equal, %zero, %one : f32", 0.0),
+    "less": ("slt, %two, %three", "%v = arith.select %equal, %zero, %one : f32", 0.0),
+    "and": (
+        "eq, %two, %three",
+        "%both = arith.andi %p, %equal : i1\n%v = arith.select %both, %zero, %one : f32",
+        1.0,
+    ),
+    "or": (
+        "ne, %two, %three",
+        "%both = arith.ori %equal, %p : i1\n%v = arith.select %both, %zero, %one : f32",
+        0.0,
+    ),
+}
+
+
+@pytest.mark.parametrize(("test", "body", "number"), DECIDED.values(), ids=DECIDED)
+def test_numbers_decide(test: str, body: str, number: float) -> None:
+    kernel = simplified(INTEGERS.format(test=test) + body)
+    (store,) = (op for op in kernel.body.block.ops if isinstance(op, StoreOp))
+    assert number_of(store.value) == number
+    assert not any(isinstance(op, arith.CmpiOp) for op in kernel.body.block.ops)
+
+
+@pytest.mark.parametrize(
+    ("condition", "negated"),
+    [
+        ("arith.xori %p, %equal : i1", True),
+        ("arith.xori %p, %other : i1", False),
+        ("arith.andi %equal, %p : i1", False),
+        ("arith.ori %other, %p : i1", False),
+    ],
+)
+def test_conditions_that_numbers_leave(condition: str, negated: bool) -> None:
+    body = INTEGERS.format(test="eq, %two, %two") + "%other = arith.cmpi eq, %two, %three : i64\n"
+    kernel = simplified(body + f"%both = {condition}\n%v = arith.select %both, %zero, %one : f32")
+    (select,) = selects(kernel)
+    assert isinstance(select.cond.owner, arith.XOrIOp if negated else LoadOp)
+
+
+def test_what_is_not_known_stays() -> None:
+    kernel = simplified(INTEGERS.format(test="eq, %two, %at") + "%v = arith.select %equal, %zero, %one : f32")
+    assert isinstance(selects(kernel)[0].cond.owner, arith.CmpiOp)
+
+
+def test_checks_that_cannot_fail_vanish() -> None:
+    checks = 'tk.assert %equal "known" : i1\ntk.assert %p "not known" : i1\n'
+    kernel = simplified(INTEGERS.format(test="ne, %two, %three") + checks + LOAD + "%v = arith.negf %0 : f32")
+    (check,) = (op for op in kernel.body.block.ops if isinstance(op, AssertOp))
+    assert check.message.data == "not known"

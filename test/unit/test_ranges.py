@@ -105,12 +105,13 @@ def test_ranges_of_index_expressions_hold_every_value(text: str) -> None:
 
 
 SIGNED = {"slt": operator.lt, "sle": operator.le, "sgt": operator.gt, "sge": operator.ge}
+EQUAL = {"eq": operator.eq, "ne": operator.ne}
 UNSIGNED = {f"u{name[1:]}": compare for name, compare in SIGNED.items()}
 
 
-@pytest.mark.parametrize("predicate", [*SIGNED, *UNSIGNED])
+@pytest.mark.parametrize("predicate", [*EQUAL, *SIGNED, *UNSIGNED])
 def test_comparisons_are_decided_where_every_pair_agrees(predicate: str) -> None:
-    compare = {**SIGNED, **UNSIGNED}[predicate]
+    compare = {**EQUAL, **SIGNED, **UNSIGNED}[predicate]
     for left, right in product(list(ranges([-2, -1, 0, 1, 2])), repeat=2):
         outcomes = {compare(a, b) for a, b in product(left, right)}
         sure = outcomes.pop() if len(outcomes) == 1 else None

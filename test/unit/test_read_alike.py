@@ -47,6 +47,38 @@ def test_axes(space: str, first: str, second: str, axes: dict[int, int] | None) 
     assert axes_read_alike(one.operands[0], one, other, Bodies()) == axes
 
 
+ROWS, LIST = "tensor<6x4xf32>", "tensor<12xf32>"
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "axes"),
+    [
+        ("d0*2 + d2", "d0*2 + d2", {0: 0, 1: 1, 2: 2}),
+        ("d0 + d2*6", "d0*2 + d2", None),
+        ("d0*2", "d0*2", None),
+    ],
+)
+def test_an_axis_by_which_both_read_another_tensor(
+    first: str, second: str, axes: dict[int, int] | None
+) -> None:
+    text = "".join(
+        f"""%r{i} = tk.kernel [6, 4, 2] ins(%x, %y : {ROWS}, {LIST}) -> (tensor<6x4x2xf32>) {{
+        ^bb0(%a: {ROWS}, %b: {LIST}, %o: tensor<6x4x2xf32>):
+          %0 = tk.load %a[d0, d1] : {ROWS} -> f32
+          %1 = tk.load %b[{place}] : {LIST} -> f32
+          %2 = arith.addf %0, %1 : f32
+          tk.store %2, %o[d0, d1, d2] : f32, tensor<6x4x2xf32>
+        }}\n"""
+        for i, place in enumerate((first, second))
+    )
+    types = "tensor<6x4x2xf32>, tensor<6x4x2xf32>"
+    module = parse(
+        f"func.func @main(%x: {ROWS}, %y: {LIST}) -> ({types}) {{\n{text}func.return %r0, %r1 : {types}\n}}"
+    )
+    one, other = (op for op in module.walk() if isinstance(op, KernelOp))
+    assert axes_read_alike(one.operands[0], one, other, Bodies()) == axes
+
+
 def test_readers_stand_before_and_read_most_of_what_they_walk() -> None:
     first, second, third = kernels("d0, d1", "d0, d1", "d0, d1")
     (x,) = third.operands
