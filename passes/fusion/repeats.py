@@ -20,6 +20,8 @@ from .inline import Producer
 
 _HIDDEN = 0.5
 """What part of the time that its memory takes a kernel may compute more, and take no longer."""
+_BUSY = 0.75
+"""What part of that time all that it computes may take."""
 LAUNCH = 60e6
 """What a GPU computes in the microsecond that it takes to begin one more kernel."""
 
@@ -86,6 +88,14 @@ def affordable(kernel: KernelOp) -> float:
     block = kernel.body.block
     waits = find_contraction(block) is None and find_chain(block) is None
     return max(LAUNCH, hidden(kernel)) if waits else LAUNCH
+
+
+def idle(kernel: KernelOp) -> float:
+    """What a kernel might compute more while it waits for memory, beside what it does; no product waits."""
+    block = kernel.body.block
+    if find_contraction(block) is not None or find_chain(block) is not None:
+        return 0.0
+    return max(0.0, _BUSY / _HIDDEN * hidden(kernel) - body_cost(block.ops) * count(kernel.space))
 
 
 def hidden(kernel: KernelOp) -> float:

@@ -28,7 +28,7 @@ from .cost import (
     evaluations,
 )
 from .inline import Producer
-from .repeats import affordable, computed, size_in_bytes, work_at
+from .repeats import affordable, computed, idle, size_in_bytes, work_at
 from .staying import reads_all
 from .vanishing import enlarges, vanishes
 
@@ -143,7 +143,7 @@ def recompute_costs_more(
         again += work_at([op for op in loads if op not in factors], producer, consumer)
         extra, saved = again - work * size + reads - original, written + read_back
         if memory.far:
-            saved += 2 * size * element * MEMORY_BYTE_COST
+            saved = _free(extra, saved + 2 * size * element * MEMORY_BYTE_COST, consumer)
     else:
         extra, saved = work * evaluated + reads, read_back
     if memory.far:
@@ -151,6 +151,11 @@ def recompute_costs_more(
     if extra > saved:
         return f"recomputing it costs {extra:.0f} and saves {saved:.0f}"
     return None
+
+
+def _free(extra: float, saved: float, consumer: KernelOp) -> float:
+    """What `extra` work may cost: what it saves, or that and what `consumer` can do while it waits."""
+    return saved if extra <= saved else saved + idle(consumer)
 
 
 def computing_costs_less(

@@ -16,6 +16,7 @@ from tilewright.dialects.tw.linalg import LINALG_OPS
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, scalar_type, sizes_of
 
+from ..fusion.written_out import axes_to_write_out
 from ..kernels.body import merge_equal_inputs, reduced_axes, store_to
 from ..kernels.kernel_builder import KernelBuilder
 from ..memory.library_calls import out_variant
@@ -90,7 +91,8 @@ def _lands_in_place(value: SSAValue, *, stored: bool, only: bool) -> bool:
 
 
 def _reduces(kernel: KernelOp) -> bool:
-    return any(reduced_axes(inner) for inner in kernel.body.block.ops)
+    """Whether it reduces more than few elements, which `fuse` writes out."""
+    return any(reduced_axes(op) for op in kernel.body.block.ops) and axes_to_write_out(kernel) is None
 
 
 def _is_of_reductions(kernel: KernelOp) -> bool:

@@ -12,7 +12,7 @@ from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import find_contraction
-from tilewright.dialects.tk.domain import Along, levels_of, reduced_axes
+from tilewright.dialects.tk.domain import Along, axes_of_exprs, exprs_of, levels_of, reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..kernels.facts import Body
@@ -130,7 +130,9 @@ def summed_axes(kernel: KernelOp) -> tuple[int, ...]:
 
 
 def _is_along(load: LoadOp, axes: tuple[int, ...]) -> bool:
-    """Whether neighbours in memory are loaded along one of the axes."""
+    """Whether neighbours in memory are loaded along one of the axes. An element may serve all columns."""
+    if axes_of_exprs(exprs_of(load)) <= set(axes):
+        return False
     return bool(load.subscripts) and any(load.subscripts[-1].uses(Var("d", a)) for a in axes)
 
 

@@ -95,8 +95,8 @@ func.func @joins_pieces_of_symbolic_length(%x: tensor<?x4xf32, #tw.shape<"s0, 4"
 // CHECK-LABEL: @keeps_what_is_computed_in_place
 // CHECK:         tw.concat
 // REMARK: tw.concat at {{.*}}: joined piece by piece: one is computed where it belongs
-func.func @keeps_what_is_computed_in_place(%x: tensor<3x8xf32>, %y: tensor<4xf32>) -> tensor<7xf32> {
-  %s = tw.sum %x over [1] : tensor<3x8xf32> -> tensor<3xf32>
+func.func @keeps_what_is_computed_in_place(%x: tensor<3x12xf32>, %y: tensor<4xf32>) -> tensor<7xf32> {
+  %s = tw.sum %x over [1] : tensor<3x12xf32> -> tensor<3xf32>
   %r = tw.concat %s, %y dim 0 : (tensor<3xf32>, tensor<4xf32>) -> tensor<7xf32>
   func.return %r : tensor<7xf32>
 }
@@ -124,16 +124,16 @@ func.func @keeps_what_a_library_writes(%x: tensor<2x8xf32>, %w: tensor<8x3xf32>,
 // FUSED:         tk.kernel [2, 9]
 // FUSED-NOT:     tk.kernel
 // FUSED-LABEL: @keeps_a_large_sum_that_is_computed_with
-func.func @joins_a_little_sum_that_is_computed_with(%x: tensor<2x8x5xf32>, %y: tensor<2x9xf32>) -> tensor<2x9xf32> {
-  %s = tw.sum %x over [1, 2] : tensor<2x8x5xf32> -> tensor<2xf32>
+func.func @joins_a_little_sum_that_is_computed_with(%x: tensor<2x8x12xf32>, %y: tensor<2x9xf32>) -> tensor<2x9xf32> {
+  %s = tw.sum %x over [1, 2] : tensor<2x8x12xf32> -> tensor<2xf32>
   %v = tw.reshape %s : tensor<2xf32> -> tensor<2x1xf32>
   %z = tw.full 0.000000e+00 : f32 -> tensor<2x8xf32>
   %r = tw.concat %v, %z dim 1 : (tensor<2x1xf32>, tensor<2x8xf32>) -> tensor<2x9xf32>
   %a = tw.add %r, %y : tensor<2x9xf32>
   func.return %a : tensor<2x9xf32>
 }
-func.func @keeps_a_large_sum_that_is_computed_with(%x: tensor<2x8x5xf32>, %y: tensor<2x9xf32>) -> tensor<2x9xf32> {
-  %s = tw.sum %x over [2] : tensor<2x8x5xf32> -> tensor<2x8xf32>
+func.func @keeps_a_large_sum_that_is_computed_with(%x: tensor<2x8x12xf32>, %y: tensor<2x9xf32>) -> tensor<2x9xf32> {
+  %s = tw.sum %x over [2] : tensor<2x8x12xf32> -> tensor<2x8xf32>
   %z = tw.full 0.000000e+00 : f32 -> tensor<2x1xf32>
   %r = tw.concat %s, %z dim 1 : (tensor<2x8xf32>, tensor<2x1xf32>) -> tensor<2x9xf32>
   %a = tw.add %r, %y : tensor<2x9xf32>
@@ -142,12 +142,27 @@ func.func @keeps_a_large_sum_that_is_computed_with(%x: tensor<2x8x5xf32>, %y: te
 
 // -----
 
+// A sum of few elements is no kernel of its own: `fuse` writes its terms out where the pieces are joined.
+// CHECK-LABEL: @joins_a_sum_of_few
+// CHECK-NOT:     tw.concat
+// CHECK:         func.return
+func.func @joins_a_sum_of_few(%x: tensor<4x3xf32>) -> tensor<4x2xf32> {
+  %s = tw.sum %x over [1] : tensor<4x3xf32> -> tensor<4xf32>
+  %e = tw.exp %s : tensor<4xf32>
+  %a = tw.reshape %s : tensor<4xf32> -> tensor<4x1xf32>
+  %b = tw.reshape %e : tensor<4xf32> -> tensor<4x1xf32>
+  %r = tw.concat %a, %b dim 1 : (tensor<4x1xf32>, tensor<4x1xf32>) -> tensor<4x2xf32>
+  func.return %r : tensor<4x2xf32>
+}
+
+// -----
+
 // A sum that others read, too, is written twice (`duplicate-results`).
 // CHECK-LABEL: @keeps_a_sum_with_other_readers
 // CHECK:         tw.concat
 // REMARK: tw.concat at {{.*}}: joined piece by piece: one is computed where it belongs
-func.func @keeps_a_sum_with_other_readers(%x: tensor<3x8xf32>, %y: tensor<4xf32>) -> (tensor<7xf32>, tensor<3xf32>) {
-  %s = tw.sum %x over [1] : tensor<3x8xf32> -> tensor<3xf32>
+func.func @keeps_a_sum_with_other_readers(%x: tensor<3x12xf32>, %y: tensor<4xf32>) -> (tensor<7xf32>, tensor<3xf32>) {
+  %s = tw.sum %x over [1] : tensor<3x12xf32> -> tensor<3xf32>
   %r = tw.concat %s, %y dim 0 : (tensor<3xf32>, tensor<4xf32>) -> tensor<7xf32>
   func.return %r, %s : tensor<7xf32>, tensor<3xf32>
 }
@@ -178,8 +193,8 @@ func.func @joins_what_others_read(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tens
 // A kernel may read the pieces where they are, of which one is in memory for others.
 // CHECK-LABEL: @joins_a_sum_with_other_readers
 // CHECK-NOT:     tw.concat
-func.func @joins_a_sum_with_other_readers(%x: tensor<3x8xf32>, %y: tensor<4xf32>) -> (tensor<7xf32>, tensor<3xf32>) {
-  %s = tw.sum %x over [1] : tensor<3x8xf32> -> tensor<3xf32>
+func.func @joins_a_sum_with_other_readers(%x: tensor<3x12xf32>, %y: tensor<4xf32>) -> (tensor<7xf32>, tensor<3xf32>) {
+  %s = tw.sum %x over [1] : tensor<3x12xf32> -> tensor<3xf32>
   %r = tw.concat %s, %y dim 0 : (tensor<3xf32>, tensor<4xf32>) -> tensor<7xf32>
   %e = tw.exp %r : tensor<7xf32>
   func.return %e, %s : tensor<7xf32>, tensor<3xf32>
@@ -261,11 +276,11 @@ func.func @joins_many_arguments(%x: tensor<2xf32>, %z: tensor<1x2xf32>) -> tenso
 // A product wants its factors in memory: what a norm makes is written there.
 // CHECK-LABEL: @keeps_factors
 // CHECK:         tw.concat
-func.func @keeps_factors(%x: tensor<4x8xbf16>, %w: tensor<16x5xbf16>) -> tensor<4x5xbf16> {
-  %m = tw.max %x over [1] : tensor<4x8xbf16> -> tensor<4xbf16>
-  %b = tw.broadcast %m dims [0] : tensor<4xbf16> -> tensor<4x8xbf16>
-  %n = tw.sub %x, %b : tensor<4x8xbf16>
-  %c = tw.concat %n, %x dim 1 : (tensor<4x8xbf16>, tensor<4x8xbf16>) -> tensor<4x16xbf16>
-  %r = tw.matmul %c, %w : (tensor<4x16xbf16>, tensor<16x5xbf16>) -> tensor<4x5xbf16>
+func.func @keeps_factors(%x: tensor<4x12xbf16>, %w: tensor<24x5xbf16>) -> tensor<4x5xbf16> {
+  %m = tw.max %x over [1] : tensor<4x12xbf16> -> tensor<4xbf16>
+  %b = tw.broadcast %m dims [0] : tensor<4xbf16> -> tensor<4x12xbf16>
+  %n = tw.sub %x, %b : tensor<4x12xbf16>
+  %c = tw.concat %n, %x dim 1 : (tensor<4x12xbf16>, tensor<4x12xbf16>) -> tensor<4x24xbf16>
+  %r = tw.matmul %c, %w : (tensor<4x24xbf16>, tensor<24x5xbf16>) -> tensor<4x5xbf16>
   func.return %r : tensor<4x5xbf16>
 }

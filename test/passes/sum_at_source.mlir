@@ -332,6 +332,27 @@ func.func @rows_that_another_reads(%x: tensor<128x3xf32>, %g: tensor<128x3xf32>)
 
 // -----
 
+// One number for each row lies along what is summed, and serves all columns: the rows are read once for both.
+
+// CHECK-LABEL: @rows_times_numbers
+// CHECK:      tk.kernel [2, 64, 3] ins({{.*}}) -> (tensor<128xf32>, tensor<2x3xf32>)
+// CHECK-COUNT-1: tk.load %{{.*}}[d0*64 + d1, d2] : tensor<128x3xf32>
+// CHECK:      tk.reduce add %{{.*}} over [2]
+// CHECK:      tk.load %{{.*}}[d0*64 + d1] : tensor<128xf32>
+// CHECK:      tk.reduce add %{{.*}} over [1]
+// CHECK:      tk.kernel [2, 3]
+func.func @rows_times_numbers(%x: tensor<128x3xf32>, %v: tensor<128xf32>, %w: tensor<3xf32>) -> (tensor<128xf32>, tensor<3xf32>) {
+  %c = tw.broadcast %w dims [1] : tensor<3xf32> -> tensor<128x3xf32>
+  %q = tw.mul %x, %c : tensor<128x3xf32>
+  %t = tw.sum %q over [1] : tensor<128x3xf32> -> tensor<128xf32>
+  %b = tw.broadcast %v dims [0] : tensor<128xf32> -> tensor<128x3xf32>
+  %p = tw.mul %x, %b : tensor<128x3xf32>
+  %s = tw.sum %p over [0] : tensor<128x3xf32> -> tensor<3xf32>
+  func.return %t, %s : tensor<128xf32>, tensor<3xf32>
+}
+
+// -----
+
 // REMARK: tk.kernel at {{.*}}: not summed where the rows are read: it reduces along what is summed
 // CHECK-LABEL: @read_along_what_is_summed
 // CHECK:      tk.kernel [128, 3] ins(%x : tensor<128x3xf32>) -> (tensor<3xf32>)

@@ -141,7 +141,7 @@ def product(args: Sequence[SSAValue]) -> SSAValue:
 
 
 def folded(x: SSAValue) -> SSAValue:
-    return ReshapeOp(SumOp(x, [0]).result, [1, 2]).result
+    return ReshapeOp(SumOp(x, [0]).result, [1, 16]).result
 
 
 MANY = "joined piece by piece: it has more than {}"
@@ -153,7 +153,7 @@ DECISIONS: dict[str, tuple[Build, str | None]] = {
     "given": (lambda a: [joined(*[a[0]] * 31, ReshapeOp(a[1], [2, 2]).result)], None),
     "too many": (lambda a: [joined(*[a[0]] * 33)], MANY.format(32)),
     "mostly given": (lambda a: [joined(*[a[0]] * 8, ExpOp(a[0]).result)], MANY.format(8)),
-    "sums behind a view": (lambda a: [joined(folded(a[0]), a[0])], IN_PLACE),
+    "sums behind a view": (lambda a: [joined(folded(a[2]), a[2])], IN_PLACE),
     "a product": (lambda a: [joined(product(a), a[0])], IN_PLACE),
     "steps": (lambda a: [joined(*steps(a[2], 8))], SHARED),
     "steps behind views": (lambda a: [joined(*map(turned, steps(a[2], 3)))], SHARED),
