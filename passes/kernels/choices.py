@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Set
+from collections.abc import Callable, Iterable, Sequence, Set
+from itertools import combinations
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, i1
@@ -102,25 +103,52 @@ def choose_last(op: Operation) -> None:
     """
     if type(op) is not SelectOp:
         return
-    condition, value, other = operands_of(op)
-    if value is other or value is condition:
+    for index in (1, 2):
+        _choose_behind(op, index)
+
+
+def _choose_behind(op: SelectOp, index: int) -> None:
+    """Undo the choices that are known where `op` takes one of its operands."""
+    condition, taken = op.cond, op.operands[index]
+    if op.lhs is op.rhs or taken is condition:
         return
-    behind, todo = set[Operation]((op,)), [value]
+    behind, todo = set[Operation]((op,)), [taken]
     while todo:
         made = todo.pop().owner
         if not isinstance(made, Operation) or made in behind or not made.name.startswith(_NUMBERS):
             continue
         if isinstance(made, _TRAPS) or any(
-            use.operation not in behind or (use.operation is op and use.index != 1)
+            use.operation not in behind or (use.operation is op and use.index != index)
             for use in made.results[0].uses
         ):
             continue
         behind.add(made)
-        if isinstance(made, SelectOp) and _implies(condition, made.cond):
-            todo.append(made.lhs)
-            made.result.replace_all_uses_with(made.lhs)
+        known = _known(made.cond, condition, index == 1) if isinstance(made, SelectOp) else None
+        if isinstance(made, SelectOp) and known is not None:
+            kept = made.lhs if known else made.rhs
+            todo.append(kept)
+            made.result.replace_all_uses_with(kept)
         else:
             todo += made.operands
+
+
+def _known(wanted: SSAValue, condition: SSAValue, holds: bool) -> bool | None:
+    """Whether `wanted` holds where `condition` does, or where it does not; None where it may or may not."""
+    if holds:
+        return True if _implies(condition, wanted) else False if are_opposite(condition, wanted) else None
+    return True if are_opposite(condition, wanted) else False if _implies(wanted, condition) else None
+
+
+_OPPOSITE = (("eq", "ne"), ("slt", "sge"), ("sle", "sgt"), ("ult", "uge"), ("ule", "ugt"))
+
+
+def are_opposite(one: SSAValue, other: SSAValue) -> bool:
+    """Whether always just one of two conditions holds: before a position, and from it on."""
+    first, second = one.owner, other.owner
+    if not isinstance(first, arith.CmpiOp) or not isinstance(second, arith.CmpiOp):
+        return False
+    tests = {predicate_of(first), predicate_of(second)}
+    return operands_of(first) == operands_of(second) and tests in map(set, _OPPOSITE)
 
 
 Place = tuple[object, ...]
@@ -132,8 +160,16 @@ def _place(load: LoadOp) -> Place:
 
 
 def places_loaded(ops: Iterable[Operation]) -> frozenset[Place]:
-    """Where elements are loaded under no mask."""
-    return frozenset(_place(op) for op in ops if isinstance(op, LoadOp) and op.mask is None)
+    """Where elements are loaded under no mask, or under two of which always one holds."""
+    masks: dict[Place, list[SSAValue | None]] = {}
+    for op in ops:
+        if isinstance(op, LoadOp):
+            masks.setdefault(_place(op), []).append(op.mask)
+    return frozenset(place for place, found in masks.items() if None in found or _cover(found))
+
+
+def _cover(masks: Sequence[SSAValue | None]) -> bool:
+    return any(a and b and are_opposite(a, b) for a, b in combinations(masks, 2))
 
 
 def loaded_anyway(
@@ -143,6 +179,9 @@ def loaded_anyway(
 
     %a = tk.load %x[d0] if %p else %zero             %b = tk.load %x[d0]
     %b = tk.load %x[d0]                          ->  %a = arith.select %p, %b, %zero
+
+    So it is where it loads what lies before a position and what lies behind it: the first element of a row
+    beside differences of neighbours.
     """
     if not isinstance(op, LoadOp) or op.mask is None or op.other is None or _place(op) not in loaded:
         return None

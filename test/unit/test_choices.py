@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32
+from xdsl.ir import Operation
 from xdsl.parser import Parser
 
 from tilewright.dialects.registry import new_context
@@ -205,3 +206,70 @@ def test_checks_that_cannot_fail_vanish() -> None:
     kernel = simplified(INTEGERS.format(test="ne, %two, %three") + checks + LOAD + "%v = arith.negf %0 : f32")
     (check,) = (op for op in kernel.body.block.ops if isinstance(op, AssertOp))
     assert check.message.data == "not known"
+
+
+PARTS = """%three = arith.constant 3 : i64
+%four = arith.constant 4 : i64
+%at = tk.index "d0" : i64
+%before = arith.cmpi slt, %at, %three : i64
+%behind = arith.cmpi {behind} : i64
+"""
+FIRST_AND_OTHERS = """%0 = tk.load %a[d0] if %before else %zero : tensor<8xf32> -> f32
+%1 = tk.load %a[d0] if %behind else %zero : tensor<8xf32> -> f32
+%2 = arith.negf %1 : f32
+%3 = arith.select %behind, %2, %one : f32
+%v = arith.select %before, %0, %3 : f32
+"""
+
+
+def test_what_lies_before_a_position_or_behind_it_is_loaded_once() -> None:
+    kernel = simplified(PARTS.format(behind="sge, %at, %three") + FIRST_AND_OTHERS)
+    (select,) = selects(kernel)
+    (load,) = (op for op in kernel.body.block.ops if isinstance(op, LoadOp) and op.result.type == f32)
+    assert load.mask is None
+    assert select.lhs is load.result
+    assert isinstance(select.rhs.owner, arith.NegfOp)
+    assert select.rhs.owner.operand is load.result
+
+
+@pytest.mark.parametrize("behind", ["sge, %at, %four", "sgt, %at, %three", "uge, %at, %three"])
+def test_between_two_positions_nothing_is_loaded(behind: str) -> None:
+    kernel = simplified(PARTS.format(behind=behind) + FIRST_AND_OTHERS)
+    assert len(selects(kernel)) == 2
+    assert all(
+        op.mask is not None
+        for op in kernel.body.block.ops
+        if isinstance(op, LoadOp) and op.result.type == f32
+    )
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("%behind", "arith.negf"),
+        ("%before", "math.absf"),
+        ("%both", "math.absf"),
+        ("%p", None),
+    ],
+)
+def test_what_is_known_where_a_condition_fails(condition: str, kept: str | None) -> None:
+    body = PARTS.format(behind="sge, %at, %three") + LOAD
+    body += "%both = arith.andi %before, %p : i1\n%1 = arith.negf %0 : f32\n%2 = math.absf %0 : f32\n"
+    body += f"%3 = arith.select {condition}, %1, %2 : f32\n%v = arith.select %before, %zero, %3 : f32"
+    kernel = simplified(body)
+    assert len(selects(kernel)) == (2 if kept is None else 1)
+    if kept is not None:
+        made = selects(kernel)[0].rhs.owner
+        assert isinstance(made, Operation)
+        assert made.name == kept
+
+
+@pytest.mark.parametrize(("condition", "kept"), [("%behind", "math.absf"), ("%before", "arith.negf")])
+def test_what_is_known_where_a_condition_holds(condition: str, kept: str) -> None:
+    body = PARTS.format(behind="sge, %at, %three") + LOAD
+    body += "%1 = arith.negf %0 : f32\n%2 = math.absf %0 : f32\n"
+    body += f"%3 = arith.select {condition}, %1, %2 : f32\n%v = arith.select %before, %3, %zero : f32"
+    (select,) = selects(simplified(body))
+    made = select.lhs.owner
+    assert isinstance(made, Operation)
+    assert made.name == kept
