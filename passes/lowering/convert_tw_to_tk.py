@@ -40,7 +40,8 @@ class ConvertTwToTkPass(ModulePass):
     also products of bf16 and f16, and of such as were widened, with `products=all` those of f32 as well.
     Attention becomes one with either of the latter, its forward pass also with `attention=rows`, where rows
     fill the lanes of a CPU. With `concats` a concatenation becomes a kernel, too, in which each element reads
-    the one piece that it lies in: `fuse` then computes the pieces there.
+    the one piece that it lies in: `fuse` then computes the pieces there. One stays of which a sum or a
+    library call writes a piece in place, unless that is little of what only kernels compute with.
     Without, every piece is written into its part of the result by what computes it. With `scatters=all`
     scatters become kernels that copy the target and then write in order, so that sums do not depend on
     threads; with `scatters=any` those do that threads of a GPU can do at once, in any order, unless results

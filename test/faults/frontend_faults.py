@@ -259,4 +259,11 @@ FAULTS = (
         "if operator is None:",
         "what an operator does beside its result is done once, when a CUDA graph is recorded",
     ),
+    Fault(
+        "views-from-the-start",
+        _F + "runtime/call.py",
+        "base.as_strided(sizes, strides, base.storage_offset() + offset)",
+        "base.as_strided(sizes, strides, offset)",
+        "a view of an argument that begins within its memory shows what lies before it",
+    ),
 )

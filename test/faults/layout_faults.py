@@ -393,6 +393,20 @@ FAULTS = (
         "what a program does not divide by is divided by, and the quotient thrown away",
     ),
     Fault(
+        "opposites-overlap",
+        "passes/kernels/choices.py",
+        '("sle", "sgt"), ("ult"',
+        '("sle", "sge"), ("slt", "sgt"), ("ult"',
+        "between two positions what is read under neither mask counts as read",
+    ),
+    Fault(
+        "counterpart-of-another-list",
+        "passes/reductions/read_alike.py",
+        "if axis in read <= known.keys() and [e.substitute(renamed) for e in first] == list(second):",
+        "if axis in read <= known.keys():",
+        "choices that lie in another order are scattered with those of another row",
+    ),
+    Fault(
         "moved-order",
         _F + "merge.py",
         "    Rewriter.insert_op(moved, InsertPoint.after(anchor))",
