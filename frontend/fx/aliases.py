@@ -6,13 +6,14 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Any, TypeGuard, cast
+from typing import Any, TypeGuard
 
 import torch
 from torch.fx import Node
 
 from tilewright.dialects.index_expr import product
 
+from ..joint.joint_nodes import is_view
 from ..torch_internals import tracing_context
 from .dtypes import encode
 from .strides import layout_of
@@ -72,13 +73,13 @@ def of_arguments(
     the pieces of one gradient. What the graph writes to an argument is no view of what was given, and
     `views` are views already.
     """
-    known = {storage_of(_fake(node)): i for i, node in enumerate(placeholders) if is_tensor(node)}
-    for write in [user for node in placeholders for user in node.users if user.target is _COPY]:
-        known.pop(storage_of(_fake(cast("Node", write.args[0]))), None)
+    written = [user.args[0] for node in placeholders for user in node.users if user.target is _COPY]
+    known = {node: i for i, node in enumerate(placeholders) if node not in written and is_tensor(node)}
     found = {
-        i: Base(known[storage], False)
+        i: Base(known[viewed], False)
         for i, output in enumerate(outputs)
-        if i not in views and is_tensor(output) and (storage := storage_of(_fake(output))) in known
+        if i not in views and is_tensor(output) and (viewed := _viewed(output)) in known
+        if storage_of(_fake(output)) == storage_of(_fake(viewed))
     }
     room = unused_room(outputs[i] for i in found)
     return {i: b for i, b in found.items() if i < visible or room.get(storage_of(_fake(outputs[i])), 1) <= 0}
@@ -165,6 +166,13 @@ def _fake(node: Node) -> torch.Tensor:
 def is_tensor(output: Any) -> TypeGuard[Node]:
     """Whether an output or argument of a traced graph is a tensor."""
     return isinstance(output, Node) and isinstance(output.meta.get("val"), torch.Tensor)
+
+
+def _viewed(node: Node) -> Node:
+    """What `node` is a view of, as far as operators say so, which do nothing but to view."""
+    while is_view(node) and isinstance(viewed := node.args[0], Node):
+        node = viewed
+    return node
 
 
 def _may_overlap(fakes: Sequence[torch.Tensor]) -> bool:

@@ -94,7 +94,8 @@ class Results:
         known = all(
             symbols.knows(n) for n in (*fake.shape, *fake.stride(), *starts) if type(n) is torch.SymInt
         )
-        if fake.dtype != (base.read_as or of.dtype) or not known:
+        shown = (fake.dtype, fake.is_conj(), fake.is_neg())
+        if shown != (base.read_as or of.dtype, of.is_conj(), of.is_neg()) or not known:
             return None
         layout, (start, of_base) = layout_of(fake, symbols), symbols.exprs(starts)
         parts = (layout.sizes, layout.strides, start - of_base, base.read_as)

@@ -264,6 +264,23 @@ def test_complex_numbers_are_written_in_place() -> None:
     torch.testing.assert_close(x, want)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: ((y := x * 2), y.conj()),
+        lambda x: ((y := x * 2), y.conj()[1:], y[1:]),
+        lambda x: (x.conj(), x * 2, x.chunk(2)[1].conj()),
+        lambda x: ((y := x * 2), y.conj().imag, y.imag),
+    ],
+)
+def test_conjugates_beside_what_they_are_of(function: Function) -> None:
+    """They share its memory in eager mode, and hold other numbers."""
+    torch._dynamo.reset()
+    x = numbers(4, 3, 6)
+    for got, want in zip(torch.compile(function, backend="mlir")(x), function(x), strict=True):
+        torch.testing.assert_close(got.resolve_conj().resolve_neg(), want.resolve_conj().resolve_neg())
+
+
 def test_complex_results_keep_their_strides() -> None:
     """What a forward graph saves is read by a backward graph that was made for these strides."""
     x, y = (numbers(4, n, 6 - n).requires_grad_() for n in (2, 4))
