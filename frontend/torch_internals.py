@@ -20,6 +20,8 @@ from torch.utils._pytree import tree_leaves
 
 Operator: TypeAlias = "OpOverload[..., Any]"
 NONDETERMINISTIC = torch.Tag.nondeterministic_seeded
+COPY: Any = torch.ops.aten.copy_.default
+"""How AOTAutograd has a graph write to an argument, at its end."""
 WITH_EFFECTS: Any = torch.ops.higher_order.with_effects
 
 

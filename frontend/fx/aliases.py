@@ -6,20 +6,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Any, TypeGuard
+from typing import Any
 
 import torch
 from torch.fx import Node
 
 from tilewright.dialects.index_expr import product
 
-from ..joint.joint_nodes import is_view
+from ..joint.joint_nodes import is_tensor, is_view, written_arguments
 from ..torch_internals import tracing_context
 from .dtypes import encode
 from .strides import layout_of
 from .symbols import Symbols
-
-_COPY = torch.ops.aten.copy_.default
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ def of_arguments(
     the pieces of one gradient. What the graph writes to an argument is no view of what was given, and
     `views` are views already.
     """
-    written = [user.args[0] for node in placeholders for user in node.users if user.target is _COPY]
+    written = written_arguments(placeholders)
     known = {node: i for i, node in enumerate(placeholders) if node not in written and is_tensor(node)}
     found = {
         i: Base(known[viewed], False)
@@ -146,7 +144,7 @@ def _whole_behind(node: Node, symbols: Symbols) -> Node | None:
     """The tensor that `node` is a view of and that is all of its memory."""
     storage = storage_of(_fake(node))
     while not _is_whole(_fake(node), symbols):
-        tensors = [arg for arg in node.all_input_nodes if isinstance(arg.meta.get("val"), torch.Tensor)]
+        tensors = filter(is_tensor, node.all_input_nodes)
         viewed = next((arg for arg in tensors if storage_of(_fake(arg)) == storage), None)
         if viewed is None:
             return None
@@ -161,11 +159,6 @@ def _unless(dtype: torch.dtype, node: Node) -> torch.dtype | None:
 
 def _fake(node: Node) -> torch.Tensor:
     return node.meta["val"]
-
-
-def is_tensor(output: Any) -> TypeGuard[Node]:
-    """Whether an output or argument of a traced graph is a tensor."""
-    return isinstance(output, Node) and isinstance(output.meta.get("val"), torch.Tensor)
 
 
 def _viewed(node: Node) -> Node:

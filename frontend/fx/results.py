@@ -25,7 +25,9 @@ from tilewright.passes.memory.result_memory import FREE, MEMORY
 
 from ..aten.builder import Builder, FloatScalar
 from ..errors import UnsupportedInput
-from .aliases import Base, is_tensor, of_arguments, sharing, storage_of, unused_room
+from ..joint.joint_nodes import is_tensor
+from ..torch_internals import COPY
+from .aliases import Base, of_arguments, sharing, storage_of, unused_room
 from .boundary import UNIT, Arguments
 from .devices import CPU
 from .dtypes import CARRIERS, encode
@@ -33,8 +35,6 @@ from .graph import Alias, Literal, Output, Passed, Result, Size
 from .locations import UNKNOWN, location_of
 from .ragged import multiple_of
 from .strides import Layout, layout_of, row_major
-
-_COPY = torch.ops.aten.copy_.default
 
 
 class Results:
@@ -176,7 +176,7 @@ class Results:
 
 def _passed(output: Node) -> Node | None:
     """The placeholder that an output is, maybe after the graph wrote it at its end."""
-    written = output.target is _COPY and output.args[0]
+    written = output.target is COPY and output.args[0]
     passed = written if isinstance(written, Node) else output
     return passed if passed.op == "placeholder" else None
 

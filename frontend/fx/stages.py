@@ -28,6 +28,7 @@ from tilewright.targets.native.launch_collectives import is_collective
 
 from ..aten.collectives import WAIT
 from ..torch_internals import (
+    COPY,
     NONDETERMINISTIC,
     WITH_EFFECTS,
     binds_integers,
@@ -48,7 +49,6 @@ IN_FLIGHT = "it waits for what another graph, or a program, has begun"
 NUMBER = "no index expression says which integer it is"
 BEFORE = -1
 """The stage of integers that Python computes of sizes, before all else."""
-_COPY: Any = torch.ops.aten.copy_.default
 
 
 @dataclass
@@ -80,12 +80,12 @@ def stages_of(gm: GraphModule) -> Stages | None:
     if effects and DATA in outside.values():
         return None  # they have an order
     stages = Stages(outside=outside)
-    writes = gm.graph.find_nodes(op="call_function", target=_COPY)
+    writes = gm.graph.find_nodes(op="call_function", target=COPY)
     if any(user.op != "output" for node in writes for user in node.users):
         return None
     together = 0
     for node in gm.graph.nodes:
-        if node.op == "call_function" and node.target is not _COPY:
+        if node.op == "call_function" and node.target is not COPY:
             _place(node, stages, together)
             together = stages.levels[node] if _is_collective(node) else together
     _let_wait(gm, stages)
@@ -165,7 +165,7 @@ def _has_effect(node: Node) -> bool:
     target = node.target
     if target is WITH_EFFECTS:
         return True
-    return is_operator(target) and schema_of(target).is_mutable and target is not _COPY
+    return is_operator(target) and schema_of(target).is_mutable and target is not COPY
 
 
 def _tensors(nodes: Iterable[Node]) -> list[torch.Tensor]:

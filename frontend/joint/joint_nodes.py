@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, cast
+from typing import Any, TypeGuard, cast
 
 import torch
 from torch import Tag
@@ -12,7 +12,7 @@ from torch.fx import GraphModule, Node
 from torch.fx.node import map_arg
 from torch.utils.checkpoint import CheckpointPolicy
 
-from ..torch_internals import is_operator, is_view_operator, size_expression
+from ..torch_internals import COPY, is_operator, is_view_operator, size_expression
 
 _PRODUCTS: tuple[Any, ...] = (
     torch.ops.aten.mm.default,
@@ -77,6 +77,20 @@ def is_view(node: Node) -> bool:
     if target in (operator.getitem, torch.ops.aten._unsafe_view.default):
         return True
     return is_operator(target) and is_view_operator(target)
+
+
+def is_tensor(node: object) -> TypeGuard[Node]:
+    """Whether an argument, output or node of a traced graph is a tensor."""
+    return isinstance(node, Node) and isinstance(node.meta.get("val"), torch.Tensor)
+
+
+def written_arguments(placeholders: Iterable[Node]) -> set[Node]:
+    """Those of the arguments that their graph writes to."""
+    return {node for node in placeholders if any(_writes(user, node) for user in node.users)}
+
+
+def _writes(user: Node, node: Node) -> bool:
+    return user.target is COPY and user.args[0] is node
 
 
 def number_in(node: Node) -> Any:

@@ -8,20 +8,18 @@ from what `b` has become (torch 2.13). What reads an input directly in the backw
 
 from __future__ import annotations
 
-import torch
 from torch.fx import GraphModule
 from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import readers
-
-_COPY = torch.ops.aten.copy_.default
+from ..torch_internals import COPY
+from .joint_nodes import readers, written_arguments
 
 
 def keep_what_is_read(joint: GraphModule) -> None:
     """Of a joint graph: what is made of inputs that change is kept, unless the program says otherwise."""
-    changed = {node.args[0] for node in joint.graph.find_nodes(op="call_function", target=_COPY)}
+    changed = written_arguments(joint.graph.find_nodes(op="placeholder"))
     for node in joint.graph.find_nodes(op="placeholder"):
         if node in changed:
             for reader in readers(node):
-                if reader.target is not _COPY:
+                if reader.target is not COPY:
                     reader.meta.setdefault("recompute", CheckpointPolicy.MUST_SAVE)

@@ -19,6 +19,7 @@ from .joint_nodes import (
     call_like,
     goes_one_by_one,
     is_product,
+    is_tensor,
     make_again,
     readers_behind,
     sizes_of,
@@ -49,7 +50,7 @@ def _made_of(node: Node) -> list[Node]:
     found = [node]
     for one in found:
         for user in one.users:
-            tensors = [a for a in user.all_input_nodes if isinstance(a.meta.get("val"), torch.Tensor)]
+            tensors = filter(is_tensor, user.all_input_nodes)
             if user not in found and goes_one_by_one(user) and all(a in found for a in tensors):
                 found.append(user)
     return found

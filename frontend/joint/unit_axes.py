@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch.fx import GraphModule, Node
 
-from .joint_nodes import call_like
+from .joint_nodes import call_like, is_tensor
 
 _ATEN = torch.ops.aten
 _VIEW, _PERMUTE = _ATEN.view.default, _ATEN.permute.default
@@ -61,7 +61,7 @@ def _permute_once(node: Node) -> None:
 
 def _reshapes(node: Node) -> bool:
     """Whether it shows the elements of its first argument in their order."""
-    if node.op != "call_function" or not isinstance(node.meta.get("val"), torch.Tensor):
+    if node.op != "call_function" or not is_tensor(node):
         return False
     if node.target in _RESHAPES:
         return True

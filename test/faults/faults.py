@@ -9,6 +9,7 @@ import frontend_faults
 import host_faults
 import import_faults
 import layout_faults
+import lowering_faults
 import product_faults
 import schedule_faults
 import target_faults
@@ -19,6 +20,7 @@ FAULTS: Sequence[Fault] = (
     *frontend_faults.FAULTS,
     *import_faults.FAULTS,
     *tensor_faults.FAULTS,
+    *lowering_faults.FAULTS,
     *layout_faults.FAULTS,
     *host_faults.FAULTS,
     *dialect_faults.FAULTS,
