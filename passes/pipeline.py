@@ -60,6 +60,9 @@ LONGEST_SORT: Mapping[str, int] = {"cpu": 16384, "gpu": 2048}
 SELECTED: Mapping[str, int] = {"cpu": 1, "gpu": 8}
 """Numbers that are scattered to each row of a constant, at most, of which elements are chosen by position."""
 
+SHORT_SCAN = 4
+"""Elements that a scan has, at most, where a kernel of a GPU computes each again for those behind it."""
+
 PRODUCTS = 4
 """Products of halves that one kernel of a GPU adds up."""
 
@@ -72,7 +75,7 @@ _KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
 _TENSOR_GPU = {
     "merge-products": f"merge-products{{apart={PRODUCTS}}}",
-    "decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']}}}",
+    "decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']} scans={SHORT_SCAN}}}",
     "select-scatters": f"select-scatters{{numbers={SELECTED['gpu']}}}",
 }
 _COLUMN = 512
@@ -89,6 +92,7 @@ _GPU: tuple[str, ...] = (
     "decompose-convolutions",
     *(_TENSOR_GPU.get(name, name) for name in TENSOR[_DECOMPOSED:]),
     "scatter-slices",
+    "pick-places",
     "reduce-rows-first",
     "align-reductions",
     "widen-scatters",

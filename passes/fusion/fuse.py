@@ -26,6 +26,7 @@ from .merge import merge, users_to_sink
 from .merge_matched import merge_matched, merge_written_out
 from .sizes import SizesTogether
 from .staying import only_reader
+from .stretch import merge_stretched
 from .unit_axes import drop_unit_axes
 from .unread import drop_unread
 from .worth import Memory, waits
@@ -110,11 +111,12 @@ class Fuser:
         if self.held_back:
             self.hold_back = False
             self._walk()
-        for kernel in self.block.ops:
-            if isinstance(kernel, KernelOp):
-                if self.options.far:
-                    drop_unit_axes(kernel)
-                simplify_body(kernel)
+        for kernel in [op for op in self.block.ops if isinstance(op, KernelOp)]:
+            if self.options.far:
+                drop_unit_axes(kernel)
+            simplify_body(kernel)
+            if any(result.first_use is not None for result in kernel.results):
+                drop_unread(kernel)
 
     def _walk(self) -> None:
         op = self.block.first_op
@@ -179,6 +181,8 @@ class Fuser:
             if compute_written_out(value, consumer, self.bodies, memory):
                 return self._inlined(producer, consumer)
             merged = merge_written_out(producer, consumer, self.bodies, self._too_big) or merged
+            if isinstance(merged, str):
+                merged = merge_stretched(producer, consumer, self.bodies, self._too_big) or merged
             if isinstance(merged, str) and compute_instead(value, consumer, self.bodies, memory):
                 return self._inlined(producer, consumer)
         return f"{why_not_inline}; {merged}" if isinstance(merged, str) else merged

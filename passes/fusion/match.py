@@ -16,11 +16,11 @@ from tilewright.dialects.tk.kernels import KernelOp
 from ..kernels.body import (
     loads_of,
     may_turn,
+    one_store_to,
     plain_axis,
     remember_axes,
     solve_axes,
     split_axis,
-    store_to,
     turn_axis,
 )
 from .contents import Bodies, Contents
@@ -46,7 +46,7 @@ def links(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreOp]
     for operand, source in zip(consumer.operands, consumer.sources, strict=True):
         if operand.owner is not producer or not isinstance(operand, OpResult):
             continue
-        store = store_to(producer.destinations[operand.index])
+        store = one_store_to(producer.destinations[operand.index])
         if store is None:
             return "the producer writes in several parts"
         for load in loads_of(source):
@@ -54,6 +54,12 @@ def links(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreOp]
                 return "it is read under a mask or at gathered positions"
             found.append((load, store))
     return found
+
+
+def axes_read(load: LoadOp, store: StoreOp, producer: KernelOp) -> dict[int, Expr] | None:
+    """Where the producer stores what the consumer loads; None where that cannot be said."""
+    part = store.mask is not None
+    return solve_axes(store.subscripts, load.subscripts, producer.space, part=part)
 
 
 Complete = Callable[[KernelOp, KernelOp, Bodies, dict[int, int]], Match | str]
@@ -127,7 +133,7 @@ def _try_match(
     bounds = Bounds(consumer.space)
     still = {Var("d", a): ZERO for a, size in enumerate(consumer.space) if size.constant == 1}
     for load, store in linked:
-        values = solve_axes(store.subscripts, load.subscripts, producer.space)
+        values = axes_read(load, store, producer)
         if values is None:
             return "the producer's store cannot be inverted"
         for axis, value in values.items():

@@ -213,19 +213,21 @@ def _split_candidates(expr: Expr, space: Sequence[Expr]) -> Iterable[tuple[int, 
                 yield var.index, inner
 
 
-def solve_axes(stored: Sequence[Expr], read: Sequence[Expr], space: Sequence[Expr]) -> dict[int, Expr] | None:
+def solve_axes(
+    stored: Sequence[Expr], read: Sequence[Expr], space: Sequence[Expr], *, part: bool = False
+) -> dict[int, Expr] | None:
     """The axis values at which `stored` equals `read`; None where `stored` cannot be inverted.
 
     Each subscript of `stored` is a mixed-radix number of distinct axes: `d0*64 + d1`. An axis may count
-    backwards: `63 - d1`.
+    backwards: `63 - d1`. With `part` it may start elsewhere, as under a mask: `d0*64 + d1 - 2`.
     """
-    values = _solved(tuple(stored), tuple(read), tuple(space))
+    values = _solved(tuple(stored), tuple(read), tuple(space), part)
     return None if values is None else dict(values)
 
 
 @lru_cache(maxsize=16384)
 def _solved(
-    stored: tuple[Expr, ...], read: tuple[Expr, ...], space: tuple[Expr, ...]
+    stored: tuple[Expr, ...], read: tuple[Expr, ...], space: tuple[Expr, ...], part: bool
 ) -> Mapping[int, Expr] | None:
     values: dict[int, Expr] = {}
     single = {Var("d", axis): ZERO for axis, size in enumerate(space) if size.constant == 1}
@@ -235,6 +237,9 @@ def _solved(
             return None
         back = [v for v in digits if (c := target.coefficient(v)) is not None and is_nonnegative(-c - 1)]
         target = target.substitute({v: space[v.index] - 1 - dim(v.index) for v in back})
+        if part:
+            start = target.substitute({v: ZERO for v in digits})
+            target, value = target - start, value - start
         by_stride = {target.coefficient(v): v for v in digits if target.coefficient(v) is not None}
         stride, rest = as_expr(1), target
         while by_stride:
@@ -290,12 +295,17 @@ def loads_of(arg: SSAValue) -> list[LoadOp]:
 
 def store_to(destination: SSAValue) -> StoreOp | None:
     """The one plain store to a destination, None where there are several or it is masked."""
+    store = one_store_to(destination)
+    return store if store is not None and store.mask is None else None
+
+
+def one_store_to(destination: SSAValue) -> StoreOp | None:
+    """The one store that fills a destination, maybe under a mask, None where there are several."""
     stores = [use.operation for use in destination.uses]
     if len(stores) != 1 or not isinstance(stores[0], StoreOp):
         return None
     store = stores[0]
-    plain = len(store.operands) == 2  # the value and the buffer: no mask, no gather index
-    return store if plain and store.combine is None else None
+    return None if store.dynamic or store.combine is not None else store
 
 
 # Cleaning up

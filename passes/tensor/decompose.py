@@ -27,6 +27,7 @@ from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_
 from ..driver import Rewrite, Rules, apply_rules
 from .decompose_pooling import decompose_pooling
 from .select_in_parts import select_in_parts
+from .short_scans import SHORT_SCANS, write_out_scan
 from .sort_by_library import sort_by_library
 
 
@@ -45,6 +46,7 @@ class DecomposePass(ModulePass):
     deviations, which is two passes over the data: the faster way where a cache holds them. With
     `keep_moments` it stays, and one pass is enough. Kernels sort rows of `sorts` elements at most, of 64 bits
     each a quarter of that; of longer rows the first few are those of their parts, and all are sorted by ATen.
+    Scans of `scans` elements or fewer are written out.
     A bias of integers is added by itself. Products of a column and a row are no sums: kernels of any kind
     multiply their elements.
     """
@@ -53,10 +55,13 @@ class DecomposePass(ModulePass):
 
     keep_moments: bool = False
     sorts: int = 0
+    scans: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         rules = {kind: RULES[kind] for kind in RULES if not (self.keep_moments and kind is MomentsOp)}
-        apply_rules(op, {**rules, SortOp: [partial(rule, self.sorts) for rule in _SORTS]}, self.name)
+        sorts = {SortOp: [partial(rule, self.sorts) for rule in _SORTS]}
+        scans = {kind: [partial(write_out_scan, self.scans)] for kind in SHORT_SCANS}
+        apply_rules(op, {**rules, **sorts, **scans}, self.name)
 
 
 def normal_from_uniform(op: Operation, rw: Rewrite) -> SSAValue:

@@ -54,7 +54,7 @@ def select_in_parts(limit: int, op: Operation, rw: Rewrite) -> Sequence[SSAValue
     x = op.source
     if missing := parts * each - length.constant:
         room = [as_expr(missing) if d == dim else ZERO for d in range(len(sizes))]
-        x = rw.value(PadOp(x, [0] * len(sizes), room, _last(element, descending=descending)))
+        x = rw.value(PadOp(x, [0] * len(sizes), room, last_in_order(element, descending=descending)))
     before, behind = sizes[:dim], sizes[dim + 1 :]
     x = rw.value(ReshapeOp(x, (*before, as_expr(parts), as_expr(each), *behind)))
     taken = rw.insert(SortOp(x, dim + 1, descending=descending, count=count))
@@ -68,7 +68,7 @@ def select_in_parts(limit: int, op: Operation, rw: Rewrite) -> Sequence[SSAValue
     return chosen.values, rw.value(AddOp(start, inside))
 
 
-def _last(element: Attribute, *, descending: bool) -> bool | int | float:
+def last_in_order(element: Attribute, *, descending: bool) -> bool | int | float:
     """Nothing comes after it in order."""
     if is_float(element):
         return -inf if descending else nan

@@ -144,7 +144,7 @@ func.func @gradients_of_keys_alone(%q: tensor<2x8x4xbf16>, %k: tensor<2x9x4xbf16
 // What reads one result before the others are made comes after all of them, in the order in which it stood.
 // CHECK-LABEL: @readers_move_behind
 // CHECK: %[[GV:.*]], %{{.*}} = tk.kernel {{.*}} -> (tensor<2x9x5xbf16>, tensor<2x9x4xbf16>)
-// CHECK: %[[R:.*]], %{{.*}} = tk.kernel {{.*}} ins(%[[GV]] :
+// CHECK: %[[R:.*]] = tk.kernel {{.*}} ins(%[[GV]] :
 // CHECK: tk.kernel {{.*}} ins(%[[R]] :
 func.func @readers_move_behind(%q: tensor<2x8x4xbf16>, %k: tensor<2x9x4xbf16>, %v: tensor<2x9x5xbf16>, %g: tensor<2x8x5xbf16>, %l: tensor<2x8xf32>, %t: tensor<2x8xf32>) -> (tensor<2x8x4xbf16>, tensor<2x9x4xbf16>, tensor<2x9x5xbf16>, tensor<2x9x5xbf16>) {
   %kt = tw.transpose %k by [0, 2, 1] : tensor<2x9x4xbf16> -> tensor<2x4x9xbf16>

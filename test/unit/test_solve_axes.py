@@ -7,7 +7,7 @@ from random import Random
 
 import pytest
 
-from tilewright.dialects.index_expr import Var, dim, parse_exprs
+from tilewright.dialects.index_expr import Bounds, Var, dim, parse_exprs
 from tilewright.passes.kernels.body import solve_axes
 
 READER = (6, 7)
@@ -70,3 +70,20 @@ def test_the_store_at_these_axes_is_what_is_read(sizes: str, stored: str) -> Non
 def test_what_is_not_solved(sizes: str, stored: str) -> None:
     places = parse_exprs(stored)
     assert solve_axes(places, [dim(0)] * len(places), parse_exprs(sizes)) is None
+
+
+@pytest.mark.parametrize(
+    ("sizes", "stored", "read", "found"),
+    [
+        ("8", "d0 - 2", "d0", ["d0 + 2"]),
+        ("4, 8", "d0, d1 - 2", "d1, d0 + 3", ["d1", "d0 + 5"]),
+        ("4, 8", "d0*8 + d1 - 8", "d0*8 + d1", ["d0 + 1", "d1"]),
+        ("8", "9 - d0", "d0", ["-d0 + 9"]),
+    ],
+)
+def test_masked_stores_start_elsewhere(sizes: str, stored: str, read: str, found: list[str]) -> None:
+    space, bounds = parse_exprs(sizes), Bounds(parse_exprs("4, 8"))
+    values = solve_axes(parse_exprs(stored), parse_exprs(read), space, part=True)
+    assert values is not None
+    assert [str(bounds.simplify(values[axis])) for axis in range(len(space))] == found
+    assert solve_axes(parse_exprs(stored), parse_exprs(read), space) is None
