@@ -93,6 +93,7 @@ _GPU: tuple[str, ...] = (
     *(_TENSOR_GPU.get(name, name) for name in TENSOR[_DECOMPOSED:]),
     "scatter-slices",
     "pick-places",
+    "distribute-weights",
     "reduce-rows-first",
     "align-reductions",
     "widen-scatters",

@@ -7,18 +7,22 @@ The gradient of an extreme is shared by the elements that equal it. Were `y` com
 pass, it could differ from what `m` was found among by a rounding (of halves, or of a sum in another order);
 then no element equals `m`, and 0 / 0 is NaN. Where a checkpoint asks for `y` to be computed again, `m` is
 found again, too: among the same numbers.
+
+What a product makes, as activations that are pooled, is in memory before its extreme is known: there `y == m`
+is made again, for which the forward pass would read `y` once more, and keep a mask beside those of others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import prod
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import AGAIN, is_view, make_again
+from .joint_nodes import AGAIN, goes_one_by_one, is_product, is_view, make_again, sizes_of
 
 _ATEN = torch.ops.aten
 _EXTREMES: tuple[Any, ...] = (
@@ -53,6 +57,8 @@ def keep_extremes(joint: GraphModule) -> None:
                 make_again(extreme)
             else:
                 source.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+                if _is_of_product(source) and "recompute" not in comparison.meta:
+                    make_again(comparison)
 
 
 def _extremes(comparison: Node) -> Iterator[tuple[Node, Node]]:
@@ -66,6 +72,19 @@ def _extremes(comparison: Node) -> Iterator[tuple[Node, Node]]:
         if extreme.target in _EXTREMES and source.op == "call_function":
             if any(_behind(among, _SAME) is source for among in extreme.all_input_nodes):
                 yield extreme, source
+
+
+def _is_of_product(node: Node) -> bool:
+    """Whether each element is made of one that a product makes."""
+    todo, seen = [node], {node}
+    while todo:
+        if is_product(made := todo.pop()):
+            return True
+        if goes_one_by_one(made):
+            like = [n for n in made.all_input_nodes if prod(sizes_of(n)) == prod(sizes_of(node))]
+            todo += [n for n in like if n not in seen]
+            seen.update(like)
+    return False
 
 
 def _behind(node: Node, through: tuple[Any, ...]) -> Node:

@@ -137,7 +137,7 @@ class Fuser:
                     shared.append(value)
             else:
                 count_rewrite(consumer, "fused with a producer")
-                if result is not consumer:
+                if decides or result is not consumer:
                     self._tidy(result, decides)
                 consumer = result
                 while shared and only_reader(shared[-1], consumer):

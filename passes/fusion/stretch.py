@@ -18,6 +18,7 @@ from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import runs_and_domains
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.tk.sort import SortOp
 
 from ..kernels.body import reduced_axes, rewrite_exprs
 from ..kernels.combine import constant, identity
@@ -45,7 +46,10 @@ def merge_stretched(
     bodies: Bodies,
     too_big: Callable[[KernelOp, KernelOp], str | None],
 ) -> KernelOp | None:
-    """Both as one, where the consumer reads a part of the rows that the producer sorts, scans or reduces."""
+    """Both as one, where the consumer reads a part of the rows that the producer sorts or scans.
+
+    Of rows that it reduces, each element can be computed wherever it is read.
+    """
     part = _part_read(producer, consumer)
     if part is None or not _may_stretch(consumer, part):
         return None
@@ -86,8 +90,8 @@ def _part_read(producer: KernelOp, consumer: KernelOp) -> _Part | None:
 
 
 def _rows_of(producer: KernelOp) -> set[int]:
-    """The axes that are sorted, scanned or reduced: a program holds all along them."""
-    return {axis for op in producer.body.block.ops for axis in reduced_axes(op)}
+    """The axes that are sorted or scanned: a program holds all along them."""
+    return {op.along for op in producer.body.block.ops if isinstance(op, ScanOp | SortOp)}
 
 
 def _walked(value: Expr) -> int | None:

@@ -58,7 +58,9 @@ def decided_by_numbers(op: Operation, same: Callable[[Operation], Operation]) ->
         %by = arith.select %ok, %two, %one : i64     ->    %two
     """
     if isinstance(op, arith.CmpiOp):
-        found = decided(predicate_of(op), *map(_one_number, op.operands))
+        predicate = predicate_of(op)
+        lhs, rhs = (_one_number(value, signed=not predicate.startswith("u")) for value in op.operands)
+        found = decided(predicate, lhs, rhs)
         return None if found is None else same(_boolean(found, op)).results[0]
     if type(op) is SelectOp:
         chosen = number_of(op.cond)
@@ -72,12 +74,16 @@ def decided_by_numbers(op: Operation, same: Callable[[Operation], Operation]) ->
     return None
 
 
-def _one_number(value: SSAValue) -> Range | None:
-    """The range of an integer that is known, and that is the same number with a sign as without one."""
+def _one_number(value: SSAValue, *, signed: bool) -> Range | None:
+    """The range of an integer that is known, and that is the same number with a sign as without one.
+
+    Or that has a sign, where it is compared as such.
+    """
     number = number_of(value)
     if number is None or not isa(value.type, IntegerType):
         return None
-    return (number, number) if 0 <= number < 2 ** (value.type.width.data - 1) else None
+    bound = 2 ** (value.type.width.data - 1)
+    return (number, number) if (-bound if signed else 0) <= number < bound else None
 
 
 def _boolean(value: bool, op: Operation) -> Operation:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -131,3 +133,28 @@ def test_an_extreme_is_one_of_the_elements(target: str) -> None:
     compiled = torch.compile(function, backend="mlir", options={"target": target})
     every, largest = compiled(*(torch.randn(40, 40, dtype=torch.bfloat16) for _ in range(2)))
     assert every.amax() == largest
+
+
+def pooled(x: Tensor, w: Tensor) -> Tensor:
+    return (x @ w).relu().amax(0)
+
+
+def pooled_sine(x: Tensor, w: Tensor) -> Tensor:
+    return (x.sin() * w).amax(0)
+
+
+@pytest.mark.parametrize(("function", "masks"), [(pooled, 0), (pooled_sine, 1)])
+def test_no_mask_is_kept_of_what_a_product_makes(
+    function: Callable[..., Tensor], masks: int, tmp_path: Path
+) -> None:
+    """It is in memory anyway; of what no kernel stores, whether an element is the largest is less to keep."""
+    torch._dynamo.reset()
+    options: dict[str, Any] = {"target": "gpu_emulated", "dump": str(tmp_path)}
+    compiled: Any = torch.compile(function, backend="mlir", options=options)
+    inputs = [torch.randn(40, 40, generator=torch.Generator().manual_seed(s)) for s in (1, 2)]
+    leaves = [x.requires_grad_() for x in inputs]
+    found, want = (torch.autograd.grad(f(*leaves).square().sum(), leaves) for f in (compiled, function))
+    torch.testing.assert_close(found, want)
+    (imported,) = tmp_path.glob("*backward/00-import.mlir")
+    (head,) = (line for line in imported.read_text().splitlines() if "func.func" in line)
+    assert head.count("xi1") == masks
