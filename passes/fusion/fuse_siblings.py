@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -9,12 +10,15 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
+from ..kernels.body import named_axes, remember_axes, split_axis
 from ..kernels.facts import Reduction
 from ..rewrite import may_rewrite, remarks_wanted, skip
+from ..tensor.reshape_groups import reshape_groups
 from .contents import Bodies
 from .cost import count
 from .match import Match, complete_match
@@ -36,7 +40,8 @@ class FuseSiblingsPass(ModulePass):
     Neither reads the other's result (that is what `fuse` handles). A tensor that is small
     against the iteration space is cheap to read twice and is no reason to merge. Nor is one that a kernel
     sums and the other one stores with its dimensions exchanged: tiles that turn have no room for sums. With
-    `scans`, for targets that hold rows, what scans rows is merged with others, too.
+    `scans`, for targets that hold rows, what scans rows is merged with others, too. What only computes
+    elements may walk its space as the other one does: that of 65536 elements in 1024 parts of 64.
     """
 
     name = "fuse-siblings"
@@ -69,11 +74,14 @@ def _absorb_earlier(kernel: KernelOp, sizes: KernelSizes, reach: int) -> KernelO
         for sibling in earlier:
             if sibling.parent is None or value not in sibling.operands:
                 continue
+            restore = _walk_alike(sibling, kernel, sizes.bodies)
             if (found := _sibling_match(value, sibling, kernel, sizes)) is None:
+                restore()
                 continue
             sunk = users_to_sink(sibling, kernel)
             if isinstance(sunk, str):
                 skip(kernel, f"not fused with a sibling kernel: {sunk}", value)
+                restore()
                 continue
             if not may_rewrite(kernel, "fused with a sibling kernel"):
                 return kernel
@@ -102,7 +110,42 @@ def _may_match(first: KernelOp, second: KernelOp, sizes: KernelSizes) -> bool:
 
     Kernels that are full stay within reach of many others: nothing else is asked about them.
     """
-    return first.space == second.space and (remarks_wanted() or not sizes.exceeded_by(first, second))
+    alike = first.space == second.space or any(_splits(first, second)) or any(_splits(second, first))
+    return alike and (remarks_wanted() or not sizes.exceeded_by(first, second))
+
+
+def _splits(kernel: KernelOp, other: KernelOp) -> list[tuple[int, Expr]]:
+    """The axes of `kernel`, last first, to split so that it walks the space of the other one, and how."""
+    if any(named_axes(op) for op in kernel.body.block.ops):
+        return []
+    groups = reshape_groups(kernel.space, other.space) or []
+    if [mine.start for mine, _ in groups] != list(range(len(kernel.space))) or any(
+        not of for _, of in groups
+    ):
+        return []
+    return [
+        (mine.start, product(other.space[axis + 1 : of.stop]))
+        for mine, of in reversed(groups)
+        for axis in of[:-1]
+    ]
+
+
+def _walk_alike(first: KernelOp, second: KernelOp, bodies: Bodies) -> Callable[[], None]:
+    """Split axes of one of two kernels so that both walk one space; what is returned takes that back."""
+    for kernel, other in ((first, second), (second, first)):
+        if splits := _splits(kernel, other):
+            restore = remember_axes(kernel)
+            for number, (axis, inner) in enumerate(splits):
+                done = sum(before == axis for before, _ in splits[:number])
+                split_axis(kernel, axis + done, inner)
+            bodies.changed(kernel)
+
+            def take_back(kernel: KernelOp = kernel, restore: Callable[[], None] = restore) -> None:
+                restore()
+                bodies.changed(kernel)
+
+            return take_back
+    return lambda: None
 
 
 def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, sizes: KernelSizes) -> Match | None:

@@ -158,3 +158,58 @@ func.func @both_turned(%x: tensor<64x8xf32>) -> (tensor<8x64xf32>, tensor<8x64xf
   %d = tw.transpose %b by [1, 0] : tensor<64x8xf32> -> tensor<8x64xf32>
   func.return %c, %d : tensor<8x64xf32>, tensor<8x64xf32>
 }
+
+// -----
+
+// What computes elements walks them as the one does that sums parts of them.
+// CHECK-LABEL: @parts
+// CHECK: tk.kernel [4, 8] ins(%x : tensor<32xf32>) -> (tensor<4xf32>, tensor<32xf32>)
+// CHECK: %[[E:.*]] = tk.load %{{.*}}[d0*8 + d1]
+// CHECK: tk.reduce add %[[E]] over [1]
+// CHECK: tk.store %{{.*}}, %{{.*}}[d0*8 + d1]
+// CHECK-NOT: tk.kernel
+func.func @parts(%x: tensor<32xf32>) -> (tensor<4xf32>, tensor<32xf32>) {
+  %s = tk.kernel [4, 8] ins(%x : tensor<32xf32>) -> (tensor<4xf32>) {
+  ^bb0(%a: tensor<32xf32>, %o: tensor<4xf32>):
+    %0 = tk.load %a[d0*8 + d1] : tensor<32xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    tk.store %1, %o[d0] : f32, tensor<4xf32>
+  }
+  %e = tk.kernel [32] ins(%x : tensor<32xf32>) -> (tensor<32xf32>) {
+  ^bb0(%a: tensor<32xf32>, %o: tensor<32xf32>):
+    %0 = tk.load %a[d0] : tensor<32xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0] : f32, tensor<32xf32>
+  }
+  func.return %s, %e : tensor<4xf32>, tensor<32xf32>
+}
+
+// -----
+
+// Not where it would read others of them at once, and then it stays as it was; nor do sums of all join parts.
+// CHECK-LABEL: @other_places
+// CHECK: tk.kernel [4, 8]
+// CHECK: tk.kernel [32] ins(%x : tensor<32xf32>) -> (tensor<32xf32>)
+// CHECK: tk.load %{{.*}}[-d0 + 31]
+// CHECK: tk.kernel [32] ins(%x : tensor<32xf32>) -> (tensor<f32>)
+// CHECK: tk.reduce add %{{.*}} over [0]
+func.func @other_places(%x: tensor<32xf32>) -> (tensor<4xf32>, tensor<32xf32>, tensor<f32>) {
+  %s = tk.kernel [4, 8] ins(%x : tensor<32xf32>) -> (tensor<4xf32>) {
+  ^bb0(%a: tensor<32xf32>, %o: tensor<4xf32>):
+    %0 = tk.load %a[d0*8 + d1] : tensor<32xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    tk.store %1, %o[d0] : f32, tensor<4xf32>
+  }
+  %e = tk.kernel [32] ins(%x : tensor<32xf32>) -> (tensor<32xf32>) {
+  ^bb0(%a: tensor<32xf32>, %o: tensor<32xf32>):
+    %0 = tk.load %a[-d0 + 31] : tensor<32xf32> -> f32
+    tk.store %0, %o[d0] : f32, tensor<32xf32>
+  }
+  %t = tk.kernel [32] ins(%x : tensor<32xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<32xf32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0] : tensor<32xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[] : f32, tensor<f32>
+  }
+  func.return %s, %e, %t : tensor<4xf32>, tensor<32xf32>, tensor<f32>
+}
