@@ -75,16 +75,14 @@ def _extremes(comparison: Node) -> Iterator[tuple[Node, Node]]:
 
 
 def _is_of_product(node: Node) -> bool:
-    """Whether each element is made of one that a product makes."""
-    todo, seen = [node], {node}
-    while todo:
-        if is_product(made := todo.pop()):
-            return True
-        if goes_one_by_one(made):
-            like = [n for n in made.all_input_nodes if prod(sizes_of(n)) == prod(sizes_of(node))]
-            todo += [n for n in like if n not in seen]
-            seen.update(like)
-    return False
+    """Whether a product makes it, by what follows it element by element, and nothing else of that."""
+    size = prod(sizes_of(node))
+    while not is_product(node):
+        like = [n for n in node.all_input_nodes if prod(sizes_of(n)) == size]
+        if not goes_one_by_one(node) or len(like) != 1 or len(like[0].users) != 1:
+            return False
+        (node,) = like
+    return True
 
 
 def _behind(node: Node, through: tuple[Any, ...]) -> Node:
