@@ -55,3 +55,30 @@ def is_negative_stride(stride: Expr) -> bool:
     degree = max((len(monomial) for monomial, _ in stride.terms), default=0)
     leading = [number for monomial, number in stride.terms if len(monomial) == degree]
     return bool(leading) and max(leading) < 0
+
+
+def reshape_groups(source: tuple[Expr, ...], result: tuple[Expr, ...]) -> list[tuple[range, range]] | None:
+    """Runs of dimensions of `source` and `result` with equal products, as short as possible.
+
+    None where the products do not meet at the end (sizes that are equal for reasons that
+    the expressions do not show).
+    """
+    groups: list[tuple[range, range]] = []
+    ends = {str(p): i for i, p in reversed(list(enumerate(_prefix_products(result))))}
+    begin_source = begin_result = 0
+    for i, p in enumerate(_prefix_products(source)):
+        end = ends.get(str(p))
+        if i > begin_source and end is not None and end > begin_result:
+            groups.append((range(begin_source, i), range(begin_result, end)))
+            begin_source, begin_result = i, end
+    rest_source, rest_result = range(begin_source, len(source)), range(begin_result, len(result))
+    if any(source[i] != ONE for i in rest_source) or any(result[i] != ONE for i in rest_result):
+        return None
+    return [*groups, (rest_source, rest_result)] if rest_source or rest_result else groups
+
+
+def _prefix_products(sizes: tuple[Expr, ...]) -> list[Expr]:
+    products = [ONE]
+    for size in sizes:
+        products.append(products[-1] * size)
+    return products

@@ -11,6 +11,7 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Expr, product
+from tilewright.dialects.index_expr.shapes import reshape_groups
 from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
@@ -18,7 +19,6 @@ from tilewright.dialects.types import sizes_of
 from ..kernels.body import named_axes, remember_axes, split_axis
 from ..kernels.facts import Reduction
 from ..rewrite import may_rewrite, remarks_wanted, skip
-from ..tensor.reshape_groups import reshape_groups
 from .contents import Bodies
 from .cost import count
 from .match import Match, complete_match
@@ -116,12 +116,11 @@ def _may_match(first: KernelOp, second: KernelOp, sizes: KernelSizes) -> bool:
 
 def _splits(kernel: KernelOp, other: KernelOp) -> list[tuple[int, Expr]]:
     """The axes of `kernel`, last first, to split so that it walks the space of the other one, and how."""
-    if any(named_axes(op) for op in kernel.body.block.ops):
+    rank = len(kernel.space)
+    if rank >= len(other.space) or any(named_axes(op) for op in kernel.body.block.ops):
         return []
     groups = reshape_groups(kernel.space, other.space) or []
-    if [mine.start for mine, _ in groups] != list(range(len(kernel.space))) or any(
-        not of for _, of in groups
-    ):
+    if [mine.start for mine, _ in groups] != list(range(rank)) or not all(of for _, of in groups):
         return []
     return [
         (mine.start, product(other.space[axis + 1 : of.stop]))

@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ONE, product
+from tilewright.dialects.index_expr.shapes import reshape_groups
 from tilewright.dialects.tw.view import ReshapeOp, SliceOp, starts_and_steps
 from tilewright.dialects.types import sizes_of
 
@@ -17,7 +18,6 @@ from ..driver import Rewrite, apply_rules
 from ..memory.memory_order import layout_of
 from ..memory.views import behind, layout_shown, view_layout
 from ..rewrite import skip
-from ..tensor.reshape_groups import reshape_groups
 
 
 @dataclass(frozen=True)

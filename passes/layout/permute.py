@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, parse_exprs
+from tilewright.dialects.index_expr.shapes import reshape_groups
 from tilewright.dialects.tw.base import STRIDES, Elementwise, ints
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.indexing import GatherOp
@@ -39,7 +40,6 @@ from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
 
 from ..memory.layouts import inverse
-from ..tensor.reshape_groups import reshape_groups
 
 Perm = tuple[int, ...]
 Sources = Sequence[SSAValue]

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.tw.base import ints
-from tilewright.dialects.tw.elementwise_binary import MulOp
+from tilewright.dialects.tw.elementwise_binary import CastOp, MulOp
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp
-from tilewright.dialects.types import sizes_of
+from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..driver import Rewrite, apply_rules
 from ..rewrite import skip
@@ -33,8 +33,8 @@ class DistributeWeightsPass(ModulePass):
         %s = tw.sum %m over [1, 2] : tensor<8x64x32xf32> -> tensor<8xf32>
 
     One kernel takes the sum where two would be launched, one behind the other, and it may join what makes %x,
-    or reduces that along the same axes. A product for each term is little beside reading it. Sums that others
-    read, too, are made anyway.
+    or reduces that along the same axes. A product for each term is little beside reading it; of halves it is
+    not rounded. Sums that others read, too, are made anyway.
     """
 
     name = "distribute-weights"
@@ -58,6 +58,9 @@ def _at_once(op: Operation, rw: Rewrite) -> SSAValue | None:
         return skip(op, "others read what is weighed, or the sums")
     sizes, axes = sizes_of(inner.source), ints(inner.axes)
     kept = [d for d in range(len(sizes)) if d not in axes]
-    spread = rw.value(BroadcastOp(weight, sizes, kept))
-    terms = rw.value(MulOp(inner.source, spread))
-    return rw.value(SumOp(terms, [*axes, *(kept[axis] for axis in ints(op.axes))]))
+    element = element_type_of(op.result)
+    wide = f32 if is_half(element) else element
+    x, weight = (v if wide == element else rw.value(CastOp(v, wide)) for v in (inner.source, weight))
+    terms = rw.value(MulOp(x, rw.value(BroadcastOp(weight, sizes, kept))))
+    total = rw.value(SumOp(terms, [*axes, *(kept[axis] for axis in ints(op.axes))]))
+    return total if wide == element else rw.value(CastOp(total, element))

@@ -34,6 +34,8 @@ _Rows = SortOp | CumulativeOp | LinearScanOp
 
 _MOST = 4
 """Places of one row."""
+_LONGEST = 8192
+"""Elements of a row that one kernel makes and reduces, however few rows there are."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ class PickPlacesPass(ModulePass):
 
     The largest of that one element and of nothing else is the element, NaN and the zeros included. The kernel
     that makes the rows reduces them, too, and need not store them; else they would be written as a whole
-    before one element is read. Of more than four places of a row each is read from memory.
+    before one element is read. Of long rows, and of more than four places, each is read from memory.
     """
 
     name = "pick-places"
@@ -74,7 +76,11 @@ def _picks(rows: _Rows) -> Sequence[tuple[Operation, int]]:
     shown = [each for result in rows.results for each in _shown(result, rows.dim.value.data)]
     reads = {(use.operation, dim): value for value, dim in shown for use in value.uses}
     places = {read: number for read, value in reads.items() if (number := _places(*read, value))}
-    if (number := sum(places.values())) > _MOST:
+    length, number = sizes_of(rows.results[0])[rows.dim.value.data], sum(places.values())
+    if places and (length.constant or _LONGEST + 1) > _LONGEST:
+        skip(rows, f"rows of {length} elements may be reduced by other kernels than make them")
+        return ()
+    if number > _MOST:
         skip(rows, f"{number} places of each row are read")
         return ()
     return tuple(places)

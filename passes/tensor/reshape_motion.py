@@ -12,7 +12,7 @@ from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
 
 from ..driver import Rewrite
 from ..rewrite import skip
-from .reshape_groups import broadcast_into, broadcast_reshaped
+from .reshaped_broadcasts import broadcast_into, broadcast_reshaped
 
 _MAX_OPS = 64
 """How far above a reshape to look; keeps the whole pass linear."""

@@ -12,8 +12,8 @@ from tilewright.dialects.tw.view import ReshapeOp
 
 from ..driver import Rule, Rules, apply_rules
 from .fold_views import VIEW_RULES
-from .reshape_groups import reshape_of_broadcast
 from .reshape_motion import reshape_above_elementwise
+from .reshaped_broadcasts import reshape_of_broadcast
 
 
 @dataclass(frozen=True)

@@ -152,4 +152,32 @@ FAULTS = (
         "kept = list(range(len(dynamic)))",
         "what is repeated along the dimension that is looked up is read once per index",
     ),
+    Fault(
+        "picked-from-the-last",
+        "passes/tensor/pick_places.py",
+        "last_in_order(element, descending=True)",
+        "last_in_order(element, descending=False)",
+        "one element of a sorted row is the largest there can be",
+    ),
+    Fault(
+        "recurrence-of-the-step-before",
+        "passes/tensor/short_scans.py",
+        "at(op.factor, place)",
+        "at(op.factor, place - 1)",
+        "a recurrence that is written out scales each step by the factor of the one before",
+    ),
+    Fault(
+        "weights-along-other-axes",
+        "passes/tensor/distribute_weights.py",
+        "[*axes, *(kept[axis] for axis in ints(op.axes))]",
+        "sorted({*axes, *ints(op.axes)})",
+        "sums of weighed sums go over the numbers of axes that the inner sums left",
+    ),
+    Fault(
+        "beside-the-part",
+        "passes/fusion/stretch.py",
+        "op.operands[0] = chosen.results[0]",
+        "chosen.results[0].replace_all_uses_with(op.value)",
+        "sums of a part of a row are sums of the row",
+    ),
 )

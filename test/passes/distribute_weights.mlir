@@ -16,7 +16,8 @@ func.func @expectation(%x: tensor<8x32x64xf32>, %w: tensor<8x64xf32>) -> tensor<
 // -----
 
 // CHECK-LABEL: @symbols_and_halves
-// CHECK: tw.sum %{{.*}} over [0, 1] : tensor<?x64xbf16, #tw.shape<"s0, 64">> -> tensor<bf16>
+// CHECK: %[[S:.*]] = tw.sum %{{.*}} over [0, 1] : tensor<?x64xf32, #tw.shape<"s0, 64">> -> tensor<f32>
+// CHECK-NEXT: tw.cast %[[S]] : tensor<f32> -> tensor<bf16>
 func.func @symbols_and_halves(%x: tensor<?x64xbf16, #tw.shape<"s0, 64">>, %w: tensor<?xbf16, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"}) -> tensor<bf16> {
   %r = tw.sum %x over [1] : tensor<?x64xbf16, #tw.shape<"s0, 64">> -> tensor<?xbf16, #tw.shape<"s0">>
   %m = tw.mul %r, %w : tensor<?xbf16, #tw.shape<"s0">>

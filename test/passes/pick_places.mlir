@@ -50,18 +50,29 @@ func.func @computed_places(%x: tensor<8x5xf32>, %k: tensor<1x1x8xi64>) -> tensor
 
 // -----
 
-// A place that only the run knows, and two at once.
+// Two places at once, of rows whose number only the run knows.
 // CHECK-LABEL: @symbols
-// CHECK: tw.full "s0 - 1" -> tensor<1x1xi64>
-// CHECK: tw.max
 // CHECK: %[[A:.*]] = tw.max
 // CHECK: %[[B:.*]] = tw.max
 // CHECK: tw.concat
-func.func @symbols(%x: tensor<8x?xf32, #tw.shape<"8, s0">>, %k: tensor<8x2xi64>, %s0: index {tw.symbol = "s0"}) -> (tensor<8x1xf32>, tensor<8x2xf32>) {
-  %c = tw.cumprod %x dim 1 : tensor<8x?xf32, #tw.shape<"8, s0">>
-  %m = tw.slice %c starts "0, s0 - 1" steps "1, 1" : tensor<8x?xf32, #tw.shape<"8, s0">> -> tensor<8x1xf32>
-  %n = tw.gather_along %c, %k dim 1 : (tensor<8x?xf32, #tw.shape<"8, s0">>, tensor<8x2xi64>) -> tensor<8x2xf32>
-  func.return %m, %n : tensor<8x1xf32>, tensor<8x2xf32>
+func.func @symbols(%x: tensor<?x8xf32, #tw.shape<"s0, 8">>, %k: tensor<?x2xi64, #tw.shape<"s0, 2">>, %s0: index {tw.symbol = "s0"}) -> tensor<?x2xf32, #tw.shape<"s0, 2">> {
+  %c = tw.cumprod %x dim 1 : tensor<?x8xf32, #tw.shape<"s0, 8">>
+  %n = tw.gather_along %c, %k dim 1 : (tensor<?x8xf32, #tw.shape<"s0, 8">>, tensor<?x2xi64, #tw.shape<"s0, 2">>) -> tensor<?x2xf32, #tw.shape<"s0, 2">>
+  func.return %n : tensor<?x2xf32, #tw.shape<"s0, 2">>
+}
+
+// -----
+
+// CHECK-LABEL: @long_rows
+// CHECK-NOT: tw.max
+// REMARK: rows of s0 elements may be reduced by other kernels than make them
+// REMARK: rows of 8193 elements may be reduced by other kernels than make them
+func.func @long_rows(%x: tensor<2x?xf32, #tw.shape<"2, s0">>, %y: tensor<2x8193xf32>, %s0: index {tw.symbol = "s0"}) -> (tensor<2x1xf32>, tensor<2x1xf32>) {
+  %c = tw.cumsum %x dim 1 : tensor<2x?xf32, #tw.shape<"2, s0">>
+  %m = tw.slice %c starts "0, s0 - 1" steps "1, 1" : tensor<2x?xf32, #tw.shape<"2, s0">> -> tensor<2x1xf32>
+  %d = tw.cumsum %y dim 1 : tensor<2x8193xf32>
+  %n = tw.slice %d starts "0, 8192" steps "1, 1" : tensor<2x8193xf32> -> tensor<2x1xf32>
+  func.return %m, %n : tensor<2x1xf32>, tensor<2x1xf32>
 }
 
 // -----

@@ -1,42 +1,16 @@
-"""Which dimensions of a shape correspond to which of another, and reshaped broadcasts."""
+"""Reshaped broadcasts."""
 
 from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import ONE, Expr
+from tilewright.dialects.index_expr.shapes import reshape_groups
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
 from ..driver import Rewrite
-
-
-def reshape_groups(source: tuple[Expr, ...], result: tuple[Expr, ...]) -> list[tuple[range, range]] | None:
-    """Runs of dimensions of `source` and `result` with equal products, as short as possible.
-
-    None where the products do not meet at the end (sizes that are equal for reasons that
-    the expressions do not show).
-    """
-    groups: list[tuple[range, range]] = []
-    ends = {str(p): i for i, p in reversed(list(enumerate(_prefix_products(result))))}
-    begin_source = begin_result = 0
-    for i, p in enumerate(_prefix_products(source)):
-        end = ends.get(str(p))
-        if i > begin_source and end is not None and end > begin_result:
-            groups.append((range(begin_source, i), range(begin_result, end)))
-            begin_source, begin_result = i, end
-    rest_source, rest_result = range(begin_source, len(source)), range(begin_result, len(result))
-    if any(source[i] != ONE for i in rest_source) or any(result[i] != ONE for i in rest_result):
-        return None
-    return [*groups, (rest_source, rest_result)] if rest_source or rest_result else groups
-
-
-def _prefix_products(sizes: tuple[Expr, ...]) -> list[Expr]:
-    products = [ONE]
-    for size in sizes:
-        products.append(products[-1] * size)
-    return products
 
 
 def broadcast_into(op: BroadcastOp, sizes: tuple[Expr, ...]) -> list[int] | None:
