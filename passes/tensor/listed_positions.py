@@ -62,6 +62,26 @@ def repeated(numbers: Sequence[int]) -> Repeated | None:
     return Repeated(first, len(numbers) // times, times) if counted and len(numbers) % times == 0 else None
 
 
+@dataclass(frozen=True)
+class Clamped:
+    """`first + step * i`, but none below `low` or above `high`."""
+
+    first: int
+    step: int
+    low: int
+    high: int
+
+
+def clamped(numbers: Sequence[int]) -> Clamped | None:
+    """Numbers in equal steps from end to end, but for those that would go beyond the least or the largest."""
+    middle = len(numbers) // 2
+    step = numbers[middle] - numbers[middle - 1]
+    found = Clamped(numbers[middle] - step * middle, step, min(numbers), max(numbers))
+    steps = (found.first + step * i for i in range(len(numbers)))
+    same = all(n == max(found.low, min(found.high, s)) for n, s in zip(numbers, steps, strict=True))
+    return found if same else None
+
+
 def listed(index: SSAValue) -> Listed | None:
     """What `index` holds, if that is known and varies along one dimension."""
     owner = index.owner

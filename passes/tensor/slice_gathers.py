@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from itertools import groupby
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ONE, Expr, as_expr
 from tilewright.dialects.tw.base import ints
-from tilewright.dialects.tw.creation import FullOp
-from tilewright.dialects.tw.elementwise_binary import AddOp
+from tilewright.dialects.tw.creation import FullOp, IotaOp
+from tilewright.dialects.tw.elementwise_binary import AddOp, MaximumOp, MinimumOp, MulOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterAddOp, ScatterOp
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp, ReshapeOp, ReverseOp, SliceOp
@@ -23,7 +23,7 @@ from tilewright.dialects.types import element_type_of, is_float, sizes_of
 from ..driver import Rewrite, Rules, apply_rules
 from ..rewrite import skip
 from .counted_positions import Counted, counted
-from .listed_positions import Run, listed, runs
+from .listed_positions import Clamped, Run, clamped, listed, runs
 from .repeated_rows import repeat_rows
 from .splats import splat_of
 
@@ -47,7 +47,8 @@ class SliceGathersPass(ModulePass):
 
     So are learned positions looked up, and their gradients: kernels read them in place, nothing is
     added in memory. What follows from counted positions and is four slices at most is those, one behind the
-    other: of `(i + 1) % 3`, that a cross product reads, elements 1 and 2, then 0.
+    other: of `(i + 1) % 3`, that a cross product reads, elements 1 and 2, then 0. Those in steps of two, say,
+    that only meet the ends, as where the gradient of a resized image is looked for, are computed instead.
     Where each is gathered so many times in turn, as images are resized, it is repeated: `tw.broadcast`.
     Left alone are positions of which one might be out of range, which is an error.
     """
@@ -134,9 +135,28 @@ def _slices(op: Operation, rw: Rewrite) -> SSAValue | None:
     if (found := _few_runs(op, op.source)) is None:
         return None
     place, places = found
-    if len(parts := runs(places)) > _MOST:
+    if len(parts := runs(places)) > 1 and (ends := clamped(places)) is not None:
+        return _at_clamped(op, place, ends, rw)
+    if len(parts) > _MOST:
         return skip(op, f"its positions are more than {_MOST} slices")
     whole = _joined([_run_of(op.source, place.dim, run, rw) for run in parts], place.dim, rw)
+    return rw.value(BroadcastOp(whole, sizes_of(op.result), place.kept))
+
+
+def _at_clamped(op: GatherOp, place: _Place, found: Clamped, rw: Rewrite) -> SSAValue | None:
+    """Positions in equal steps, but at the ends, computed as such: one load, of one slice for each end."""
+    (index,) = op.indices
+    if isinstance(index.owner, MaximumOp):
+        return skip(op, "its positions are counted in steps up to a limit")
+    count = place.counted.size
+
+    def number(value: int) -> SSAValue:
+        return rw.value(FullOp(value, i64, [count]))
+
+    steps = rw.value(MulOp(rw.value(IotaOp(i64, [count])), number(found.step)))
+    steps = rw.value(AddOp(steps, number(found.first)))
+    places = rw.value(MaximumOp(rw.value(MinimumOp(steps, number(found.high))), number(found.low)))
+    whole = rw.value(GatherOp(op.source, [places], [place.dim], place.dim, strict=True))
     return rw.value(BroadcastOp(whole, sizes_of(op.result), place.kept))
 
 

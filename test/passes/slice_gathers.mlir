@@ -282,3 +282,34 @@ func.func @leaves_what_is_not_repeated(%t: tensor<5x9xf32>) -> (tensor<12x9xf32>
   %x = tw.gather %t[%rows, %columns] dims [0, 1] at 0 : (tensor<5x9xf32>, tensor<6x10xi64>, tensor<6x10xi64>) -> tensor<6x10xf32>
   func.return %r, %d, %x : tensor<12x9xf32>, tensor<10xf32>, tensor<6x10xf32>
 }
+
+// -----
+
+// Steps of two that only meet the ends are computed: slices would be one for each end and one between.
+// CHECK-LABEL: @up_to_the_ends
+// CHECK-DAG: %[[I:.*]] = tw.iota dim 0 start "0" step "1" -> tensor<5xi64>
+// CHECK: %[[M:.*]] = tw.mul %[[I]], %{{.*}} : tensor<5xi64>
+// CHECK: %[[A:.*]] = tw.add %[[M]], %{{.*}} : tensor<5xi64>
+// CHECK: %[[H:.*]] = tw.minimum %[[A]], %{{.*}} : tensor<5xi64>
+// CHECK: %[[L:.*]] = tw.maximum %[[H]], %{{.*}} : tensor<5xi64>
+// CHECK: tw.gather %x[%[[L]]] dims [1] at 1 strict : (tensor<3x8xf32>, tensor<5xi64>) -> tensor<3x5xf32>
+// CHECK-NOT: tw.slice
+func.func @up_to_the_ends(%x: tensor<3x8xf32>) -> tensor<3x5xf32> {
+  %i = tw.constant dense<[0, 1, 3, 5, 6]> : tensor<5xi64>
+  %g = tw.gather %x[%i] dims [1] at 1 : (tensor<3x8xf32>, tensor<5xi64>) -> tensor<3x5xf32>
+  func.return %g : tensor<3x5xf32>
+}
+
+// -----
+
+// Backwards, too; what is computed so already stays as it is.
+// CHECK-LABEL: @down_to_the_ends
+// CHECK: tw.maximum
+// CHECK: tw.gather
+// CHECK-NOT: tw.gather
+// REMARK: its positions are counted in steps up to a limit
+func.func @down_to_the_ends(%x: tensor<8x3xf32>) -> tensor<5x3xf32> {
+  %i = tw.constant dense<[7, 6, 4, 2, 1]> : tensor<5xi64>
+  %g = tw.gather %x[%i] dims [0] at 0 : (tensor<8x3xf32>, tensor<5xi64>) -> tensor<5x3xf32>
+  func.return %g : tensor<5x3xf32>
+}
