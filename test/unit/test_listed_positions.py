@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import i64
 from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.view import BroadcastOp
-from tilewright.passes.tensor.listed_positions import listed, repeated, runs
+from tilewright.passes.tensor.listed_positions import Clamped, clamped, listed, repeated, runs
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,18 @@ def test_numbers_along_one_dimension_of_many_elements() -> None:
 def test_of_very_many_numbers_each_is_a_run() -> None:
     assert len(runs(range(256))) == 1
     assert len(runs(range(257))) == 257
+
+
+@pytest.mark.parametrize(
+    ("numbers", "found"),
+    [
+        ([0, 1, 3, 5, 6], Clamped(-1, 2, 0, 6)),
+        ([0, 2, 4, 6], Clamped(0, 2, 0, 6)),
+        ([7, 6, 4, 2, 1], Clamped(8, -2, 1, 7)),
+        ([0, 0, 1, 2, 2], Clamped(-1, 1, 0, 2)),
+        ([0, 1, 3, 4, 6], None),
+        ([5, 1, 3, 5, 6], None),
+    ],
+)
+def test_steps_that_meet_the_ends(numbers: list[int], found: Clamped | None) -> None:
+    assert clamped(numbers) == found
