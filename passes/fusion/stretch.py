@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import LocationAttr, i64
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -48,8 +49,14 @@ def merge_stretched(
 ) -> KernelOp | None:
     """Both as one, where the consumer reads a part of the rows that the producer sorts or scans.
 
-    Of rows that it reduces, each element can be computed wherever it is read.
+    Of rows that it reduces, each element can be computed wherever it is read. Where other kernels read the
+    rows, too, they are stored anyway: nothing is won by what reduces nothing.
     """
+    read = {v for v in consumer.operands if v.owner is producer}
+    others = {use.operation for value in read for use in value.uses} - {consumer}
+    reduces = any(reduced_axes(op) for op in consumer.body.block.ops)
+    if not reduces and not all(isinstance(other, ReturnOp) for other in others):
+        return None
     part = _part_read(producer, consumer)
     if part is None or not _may_stretch(consumer, part):
         return None

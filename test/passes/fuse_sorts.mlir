@@ -155,9 +155,26 @@ func.func @long_rows(%x: tensor<1x2049xf32>) -> tensor<1x13xf32> {
 // CHECK-LABEL: @positions
 // CHECK: tk.kernel [4, 6] ins(%x : tensor<4x6xf32>) -> (tensor<4x6xi64>)
 // CHECK: %{{.*}}, %[[I:.*]] = tk.sort
-// CHECK: tk.store %{{.*}} : i64, tensor<4x6xi64>
-// CHECK-NOT: tk.store
+// CHECK-NEXT: %[[W:.*]] = arith.extsi %[[I]]
+// CHECK-NEXT: tk.store %[[W]], %{{.*}} : i64, tensor<4x6xi64>
 func.func @positions(%x: tensor<4x6xf32>) -> tensor<4x6xi64> {
   %v, %i = tw.sort %x dim 1 : tensor<4x6xf32> -> tensor<4x6xf32>, tensor<4x6xi64>
   func.return %i : tensor<4x6xi64>
+}
+
+// -----
+
+// Two readers of two parts: the rows are stored for one of them anyway.
+// CHECK-LABEL: @parts_for_others
+// FAR-LABEL: @parts_for_others
+// FAR: tk.kernel [4, 16]
+// FAR: tk.kernel [4, 8]
+// FAR: tk.kernel [4, 7]
+func.func @parts_for_others(%x: tensor<4x16xf32>) -> (tensor<4x8xf32>, tensor<4x7xf32>) {
+  %v, %i = tw.sort %x dim 1 : tensor<4x16xf32> -> tensor<4x16xf32>, tensor<4x16xi64>
+  %a = tw.slice %v starts "0, 0" steps "1, 1" : tensor<4x16xf32> -> tensor<4x8xf32>
+  %b = tw.slice %v starts "0, 9" steps "1, 1" : tensor<4x16xf32> -> tensor<4x7xf32>
+  %e = tw.exp %a : tensor<4x8xf32>
+  %f = tw.sin %b : tensor<4x7xf32>
+  func.return %e, %f : tensor<4x8xf32>, tensor<4x7xf32>
 }
