@@ -65,7 +65,8 @@ class FusePass(ModulePass):
     What several programs would each compute for themselves, such as keys of attention for each block of
     rows, is written where that takes longer. Running sums join what reads them, and what reduces or sorts
     the same rows; where one kernel reads from the end what another makes, as in the gradient of a running
-    sum, one walks backwards.
+    sum, one walks backwards. What reads a part of sorted or scanned rows walks them whole, under a mask.
+    Results that nobody reads are not stored, with any options.
 
     Two ways: an elementwise producer is **inlined** (recomputed at each load, whatever the
     subscripts), or both kernels are **merged** into one iteration space, where nothing is

@@ -75,9 +75,9 @@ def decided_by_numbers(op: Operation, same: Callable[[Operation], Operation]) ->
 
 
 def _one_number(value: SSAValue, *, signed: bool) -> Range | None:
-    """The range of an integer that is known, and that is the same number with a sign as without one.
+    """The range of an integer that is known: of any, where `signed` ones are compared, else of one from 0 on.
 
-    Or that has a sign, where it is compared as such.
+    Those are the same number with a sign as without one.
     """
     number = number_of(value)
     if number is None or not isa(value.type, IntegerType):

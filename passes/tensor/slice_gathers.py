@@ -144,7 +144,7 @@ def _slices(op: Operation, rw: Rewrite) -> SSAValue | None:
 
 
 def _at_clamped(op: GatherOp, place: _Place, found: Clamped, rw: Rewrite) -> SSAValue | None:
-    """Positions in equal steps, but at the ends, computed as such: one load, of one slice for each end."""
+    """One load at positions that are computed, instead of a slice between the ends and one at each end."""
     (index,) = op.indices
     if isinstance(index.owner, MaximumOp):
         return skip(op, "its positions are counted in steps up to a limit")
