@@ -82,7 +82,7 @@ _COLUMN = 512
 """Elements of a column that a program of a GPU holds."""
 _FUSION_GPU = {
     "fuse": f"fuse{{hold_back=true tile=128 far=true column={_COLUMN} max_ops=512}}",
-    "fuse-siblings": "fuse-siblings{scans=true}",
+    "fuse-siblings": "fuse-siblings{scans=true scatters=true}",
 }
 _DECOMPOSED = TENSOR.index("decompose") + 1
 _GPU: tuple[str, ...] = (
@@ -128,7 +128,7 @@ _GPU: tuple[str, ...] = (
     "duplicate-results",
     "copy-together",
     "bufferize",
-    "split-scatters{constants=true}",
+    "split-scatters{early=true}",
     "dedupe-kernels{unit=16}",
     "unroll-reductions",
     "group-launches",

@@ -6,10 +6,12 @@
 The gradient of an extreme is shared by the elements that equal it. Were `y` computed again in the backward
 pass, it could differ from what `m` was found among by a rounding (of halves, or of a sum in another order);
 then no element equals `m`, and 0 / 0 is NaN. Where a checkpoint asks for `y` to be computed again, `m` is
-found again, too: among the same numbers.
+found again, too: among the same numbers. Those that are only picked, as messages of nodes along edges, are
+the same whenever they are picked; what they are picked from is kept.
 
-What a product makes, as activations that are pooled, is in memory before its extreme is known: there `y == m`
-is made again, for which the forward pass would read `y` once more, and keep a mask beside those of others.
+Halves that a product makes, as activations that are pooled, are in memory before their extreme is known: there
+`y == m` is made again, for which the forward pass would read `y` once more, and keep a mask beside those of
+others. Of wider numbers, masks are so much smaller that they are kept.
 """
 
 from __future__ import annotations
@@ -47,18 +49,30 @@ _SAME: tuple[Any, ...] = (
     _ATEN.neg.default,
 )
 """What rounds nothing."""
+_CONSTANT: tuple[Any, ...] = (
+    _ATEN.full.default,
+    _ATEN.full_like.default,
+    _ATEN.zeros_like.default,
+    _ATEN.ones_like.default,
+)
+"""What is the same whenever it is made."""
+
+_HALF = 2
+"""Bytes."""
 
 
 def keep_extremes(joint: GraphModule) -> None:
     """Of a joint graph: what is compared with extremes of itself is kept, or all of it is made again."""
     for comparison in joint.graph.find_nodes(op="call_function", target=_ATEN.eq.Tensor):
         for extreme, source in _extremes(comparison):
-            if source.meta.get("recompute") in AGAIN:
+            again = source.meta.get("recompute") in AGAIN
+            origin = _behind(source, (*_SAME, *_PICK)) if again else source
+            if origin.meta.get("recompute") in AGAIN:
                 make_again(extreme)
-            else:
-                source.meta["recompute"] = CheckpointPolicy.MUST_SAVE
-                if _is_of_product(source) and "recompute" not in comparison.meta:
-                    make_again(comparison)
+            elif origin.op == "call_function":
+                origin.meta["recompute"] = CheckpointPolicy.MUST_SAVE
+            if not again and _is_of_product(source) and "recompute" not in comparison.meta:
+                make_again(comparison)
 
 
 def _extremes(comparison: Node) -> Iterator[tuple[Node, Node]]:
@@ -69,13 +83,16 @@ def _extremes(comparison: Node) -> Iterator[tuple[Node, Node]]:
     for one, other in (sides, reversed(sides)):
         extreme = _behind(one, (*_SAME, *_PICK))
         source = _behind(other, _SAME)
-        if extreme.target in _EXTREMES and source.op == "call_function":
+        made = source.op == "call_function" and source.target not in _CONSTANT
+        if extreme.target in _EXTREMES and made:
             if any(_behind(among, _SAME) is source for among in extreme.all_input_nodes):
                 yield extreme, source
 
 
 def _is_of_product(node: Node) -> bool:
-    """Whether a product makes it, by what follows it element by element, and nothing else of that."""
+    """Whether a product of halves makes it, by what follows element by element, and nothing else of that."""
+    if node.meta["val"].dtype.itemsize > _HALF:
+        return False
     size = prod(sizes_of(node))
     while not is_product(node):
         like = [n for n in node.all_input_nodes if prod(sizes_of(n)) == size]

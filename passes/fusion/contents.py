@@ -75,6 +75,8 @@ class Bodies:
 
     scans_join: bool = False
     """Where lanes scan together: elsewhere a loop that scans has no lanes, and would take those of others."""
+    scatters_join: bool = False
+    """Where lanes combine in memory: there a list may be scattered to several tensors at once."""
     column: int = NEAR
     """Elements of a column that are near when they are walked again."""
     parts: bool = False

@@ -23,6 +23,7 @@ from .contents import Bodies
 from .cost import count
 from .match import Match, complete_match
 from .merge import merge, users_to_sink
+from .sibling_scatters import scatter_together, scattered_match
 from .sizes import KernelSizes
 from .stored_turned import stores_turned, subscripts_read
 
@@ -42,6 +43,7 @@ class FuseSiblingsPass(ModulePass):
     sums and the other one stores with its dimensions exchanged: tiles that turn have no room for sums. With
     `scans`, for targets that hold rows, what scans rows is merged with others, too. What only computes
     elements may walk its space as the other one does: that of 65536 elements in 1024 parts of 64.
+    With `scatters`, for targets that combine in memory, one kernel walks a list for several that scatter it.
     """
 
     name = "fuse-siblings"
@@ -51,10 +53,11 @@ class FuseSiblingsPass(ModulePass):
     """How many ops apart siblings may stand: what is read again much later has left the cache, and
     the results of the first would have to wait for the second."""
     scans: bool = False
+    scatters: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            sizes = KernelSizes(self.max_ops, Bodies(scans_join=self.scans))
+            sizes = KernelSizes(self.max_ops, Bodies(scans_join=self.scans, scatters_join=self.scatters))
             _fuse_block(function.body.block, sizes, self.reach)
 
 
@@ -151,9 +154,10 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, sizes: Ke
     """The common space, None where the two do not walk `value` in the same way."""
     if not _may_match(first, second, sizes):
         return None
-    if 2 * count(sizes_of(value)) < count(first.space):
+    listed = scatter_together(value, first, second, sizes.bodies)
+    if not listed and 2 * count(sizes_of(value)) < count(first.space):
         return None
-    if subscripts_read(value, first).isdisjoint(subscripts_read(value, second)):
+    if not listed and subscripts_read(value, first).isdisjoint(subscripts_read(value, second)):
         return None
     if any(v.owner is first for v in second.operands):
         return None
@@ -163,7 +167,11 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, sizes: Ke
     if (_sums(first) and stores_turned(second, value)) or (_sums(second) and stores_turned(first, value)):
         skip(second, "not fused with a sibling kernel: one sums what the other one stores turned", value)
         return None
-    found = complete_match(first, second, sizes.bodies, {i: i for i in range(len(first.space))})
+    same = {i: i for i in range(len(first.space))}
+    if listed:
+        found = scattered_match(first, second, sizes.bodies, same)
+    else:
+        found = complete_match(first, second, sizes.bodies, same)
     if isinstance(found, str):
         skip(second, f"not fused with a sibling kernel: {found}", value)
         return None

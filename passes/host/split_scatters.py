@@ -11,10 +11,10 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.th.calls import LaunchOp
-from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.domain import Axes
-from tilewright.dialects.tk.inplace import ATTRIBUTE
+from tilewright.dialects.tk.inplace import ATTRIBUTE, attach, attached
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..functions.coalesce_axes import coalesce
@@ -48,13 +48,13 @@ class SplitScattersPass(ModulePass):
         }
 
     Targets with axes of their own are filled by a launch each. Runs after `drop-self-copies`, which leaves
-    nothing to fill where the target is the result. With `constants` it runs before `group-launches`, since
-    what loads nothing may be filled beside any kernel that comes earlier, and leaves the other fills alone.
+    nothing to fill where the target is the result. With `early` it runs before `group-launches`, since what
+    cannot be an input (`tk.inplace`) may be filled beside any kernel that comes earlier.
     """
 
     name = "split-scatters"
 
-    constants: bool = False
+    early: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in op.ops if isinstance(f, FuncOp)]
@@ -64,20 +64,27 @@ class SplitScattersPass(ModulePass):
             if isinstance(launch, LaunchOp):
                 launches.setdefault(launch.kernel.string_value(), []).append(launch)
         for function in functions:
-            fills = _fills(function, constants=self.constants)
+            calls = launches.get(function.sym_name.data, [])
+            fills = _fills(function)
+            if self.early:
+                fills = _apart(function, fills, calls)
             if fills and function.scheduled is None and may_rewrite(function, "fills by a launch before"):
-                _split(function, fills, launches.get(function.sym_name.data, ()), names)
+                _split(function, fills, calls, names)
 
 
-def _fills(function: FuncOp, *, constants: bool = False) -> list[StoreOp]:
-    """The plain stores to what is scattered to; of `constants` alone."""
+def _fills(function: FuncOp) -> list[StoreOp]:
+    """The plain stores to what is scattered to."""
     stores = [op for op in function.body.block.ops if isinstance(op, StoreOp)]
     scattered = [op.buffer for op in stores if op.scatters]
-    fills = [op for op in stores if not op.scatters and op.buffer in scattered]
-    if not constants or not fills:
-        return fills
-    body = Body.of(function.body.block)
-    return [op for op in fills if not any(isinstance(o, LoadOp) for o in body.closure([op], ()))]
+    return [op for op in stores if not op.scatters and op.buffer in scattered]
+
+
+def _apart(function: FuncOp, fills: Sequence[StoreOp], launches: Sequence[LaunchOp]) -> list[StoreOp]:
+    """Those of buffers that are never the memory of an input."""
+    args = function.body.block.args
+    ins = {len(launch.ins) for launch in launches}
+    shared = {args[first + o] for first in ins for _, o in attached(function)}
+    return [fill for fill in fills if fill.buffer not in shared]
 
 
 def _together(function: FuncOp, fills: Sequence[StoreOp]) -> list[list[StoreOp]]:
@@ -104,9 +111,10 @@ def _split(function: FuncOp, fills: Sequence[StoreOp], launches: Sequence[Launch
     for fill in fills:
         Rewriter.erase_op(fill)
     made = [(first.sym_name.data, _cleaned(first)) for first in firsts]
+    pairs = attached(function)
     kept = _cleaned(function)
-    if not _fills(function):
-        function.attributes.pop(ATTRIBUTE, None)  # of what was filled from an input that it may be
+    if launches:
+        _share_again(function, pairs, kept, len(launches[0].ins))
     for launch in launches:
         for name, numbers in made:
             before = launch.clone()
@@ -139,6 +147,17 @@ def _cleaned(function: FuncOp) -> list[int]:
             block.erase_arg(arg)
     coalesce(function, merge=False)
     return kept
+
+
+def _share_again(function: FuncOp, pairs: Sequence[tuple[int, int]], kept: Sequence[int], ins: int) -> None:
+    """Note which inputs may be what is still filled from them; of the buffers, `kept` are left."""
+    args = function.body.block.args
+    now = {old: new for new, old in enumerate(kept)}
+    inputs = sum(number < ins for number in kept)
+    filled = [fill.buffer for fill in _fills(function)]
+    function.attributes.pop(ATTRIBUTE, None)
+    left = [(now[i], now[ins + o]) for i, o in pairs if i in now and ins + o in now]
+    attach(function, [(i, o - inputs) for i, o in left if args[o] in filled])
 
 
 def _give(launch: LaunchOp, numbers: Sequence[int]) -> None:

@@ -151,9 +151,11 @@ class _Divided:
         return store
 
     def _of_rows(self, body: Body, results: list[OpResult]) -> list[OpResult]:
-        """Those that lie along what is reduced."""
+        """Those that lie along what is reduced; without what is sorted or scanned, unless all of them are."""
         over = frozenset(axis for axes in body.over.values() for axis in axes)
-        return [result for result in results if not body.runs[self._store(result)].isdisjoint(over)]
+        rows = [result for result in results if not body.runs[self._store(result)].isdisjoint(over)]
+        made = [result for result in rows if not isinstance(statistics_of(body, [self._store(result)]), str)]
+        return made or rows
 
     def _elementwise(self, body: Body, results: list[OpResult], reader: KernelOp) -> list[OpResult]:
         """Those that no reduction is needed for, and that are read at one place, if others stay."""

@@ -59,6 +59,15 @@ def cut_off(x: Tensor) -> Tensor:
     return x.masked_fill(x < x.topk(5, -1).values[..., -1:], float("-inf")).softmax(-1)
 
 
+def typical(x: Tensor) -> Tensor:
+    """Meister et al., "Locally typical sampling": sums of the row are in what is sorted, and in what moves."""
+    logs = x.log_softmax(-1)
+    apart = (-logs - -(logs.exp() * logs).sum(-1, keepdim=True)).abs()
+    ordered, places = apart.sort(-1)
+    before = (logs.exp().gather(-1, places).cumsum(-1) < 0.8).sum(-1, keepdim=True)
+    return x.masked_fill(apart > ordered.gather(-1, before.clamp(max=x.shape[-1] - 1)), float("-inf"))
+
+
 def trimmed(x: Tensor) -> Tensor:
     return x.sort(-1).values[:, 3:-4].mean(-1)
 
@@ -114,6 +123,7 @@ CASES: dict[str, Function] = {
     "routed later": routed_later,
     "nucleus": nucleus,
     "cut off": cut_off,
+    "typical": typical,
     "trimmed": trimmed,
     "decay": decay,
     "share": share,

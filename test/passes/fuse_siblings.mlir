@@ -1,6 +1,7 @@
 // RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,fuse-siblings --split-input-file | filecheck %s
 // RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,fuse-siblings --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p "convert-tw-to-tk,absorb-views,fuse-siblings{max-ops=2}" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=SMALL
+// RUN: tilewright-opt %s -p "convert-tw-to-tk{scatters=any},absorb-views,dce,fuse{far=true},fuse-siblings{scatters=true}" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=SCATTER
 // RUN: tilewright-opt %s -p "convert-tw-to-tk,absorb-views,fuse-siblings{reach=1}" --split-input-file | filecheck %s --check-prefix=NEAR
 
 // CHECK-LABEL: @reads_once
@@ -213,3 +214,41 @@ func.func @other_places(%x: tensor<32xf32>) -> (tensor<4xf32>, tensor<32xf32>, t
   }
   func.return %s, %e, %t : tensor<4xf32>, tensor<32xf32>, tensor<f32>
 }
+
+// -----
+
+// One kernel walks the list for both targets, with any combination; a target that lacks one of the axes has a kernel
+// of its own.
+// SCATTER:       not fused with a sibling kernel: one reads what the other one changes in place
+// SCATTER-LABEL: @of_one_list
+// SCATTER:       %{{.*}}, %{{.*}} = tk.kernel [9, 4, 12] ins(%i, %v : tensor<12xi64>, tensor<12x4xf32>)
+// SCATTER:       combine add
+// SCATTER:       combine max
+// SCATTER:       tk.kernel [9, 12] ins(%i, %w
+// CHECK-LABEL:   @of_one_list
+// CHECK-COUNT-3: tk.kernel
+func.func @of_one_list(%i: tensor<12xi64>, %v: tensor<12x4xf32>, %w: tensor<12xf32>) -> (tensor<9x4xf32>, tensor<9x4xf32>, tensor<9xf32>) {
+  %zero = tw.full 0.0 : f32 -> tensor<9x4xf32>
+  %none = tw.full 0.0 : f32 -> tensor<9xf32>
+  %at = tw.broadcast %i dims [0] : tensor<12xi64> -> tensor<12x4xi64>
+  %a = tw.scatter_along %zero, %at, %v dim 0 reduce add : (tensor<9x4xf32>, tensor<12x4xi64>, tensor<12x4xf32>) -> tensor<9x4xf32>
+  %b = tw.scatter_along %zero, %at, %v dim 0 reduce max : (tensor<9x4xf32>, tensor<12x4xi64>, tensor<12x4xf32>) -> tensor<9x4xf32>
+  %c = tw.scatter_along %none, %i, %w dim 0 reduce add : (tensor<9xf32>, tensor<12xi64>, tensor<12xf32>) -> tensor<9xf32>
+  func.return %a, %b, %c : tensor<9x4xf32>, tensor<9x4xf32>, tensor<9xf32>
+}
+
+// -----
+
+// What the first one adds to is read by the second one, at any place.
+// SCATTER-LABEL: @changed_in_place
+// SCATTER-COUNT-3: tk.kernel
+func.func @changed_in_place(%x: tensor<12xf32>, %i: tensor<12xi64>) -> (tensor<12xf32>, tensor<12xf32>) {
+  %y = tw.cumsum %x dim 0 : tensor<12xf32>
+  %zero = tw.full 0.0 : f32 -> tensor<12xf32>
+  %a = tw.scatter_along %y, %i, %x dim 0 reduce add : (tensor<12xf32>, tensor<12xi64>, tensor<12xf32>) -> tensor<12xf32>
+  %g = tw.gather_along %y, %i dim 0 : (tensor<12xf32>, tensor<12xi64>) -> tensor<12xf32>
+  %b = tw.scatter_along %zero, %i, %g dim 0 reduce add : (tensor<12xf32>, tensor<12xi64>, tensor<12xf32>) -> tensor<12xf32>
+  func.return %a, %b : tensor<12xf32>, tensor<12xf32>
+}
+
+// -----

@@ -1,6 +1,6 @@
 // RUN: tilewright-opt %s -p split-scatters --split-input-file --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p split-scatters,coalesce-axes --split-input-file | filecheck %s --check-prefix=AXES
-// RUN: tilewright-opt %s -p "split-scatters{constants=true}" --split-input-file | filecheck %s --check-prefix=CONST
+// RUN: tilewright-opt %s -p "split-scatters{early=true}" --split-input-file | filecheck %s --check-prefix=EARLY
 
 // Both launches of the kernel; each of the two functions has the buffers and axes that it needs. The check stays with
 // the positions.
@@ -130,19 +130,19 @@ tk.func @copy [9] (%x: memref<9xf32>, %o: memref<9xf32>) {
 
 // Before launches are grouped: zeros are stored by a launch of their own, which may then be anywhere before. The
 // copy of an input, of which the output may be the memory, stays where it is.
-// CONST-LABEL: func.func @zeros_and_a_copy
-// CONST-NEXT:  th.launch @put_fill() into(%o) : () into(memref<36xf32>)
-// CONST-NEXT:  th.launch @put(%x, %i, %v) into(%o, %p) :
-// CONST-NEXT:  return
-// CONST:       tk.func @put_fill [9, 4] (%{{.*}}: memref<36xf32>{{.*}}) {
-// CONST-NEXT:    %[[ZERO:.*]] = arith.constant 0.0
-// CONST-NEXT:    tk.store %[[ZERO]], %{{.*}}[d0*4 + d1]
-// CONST-NEXT:  }
-// CONST:       tk.func @put [4, 6, 7] ({{.*}}) attributes {tk.inplace = [array<i64: 0, 1>]} {
-// CONST-NEXT:    %[[COPY:.*]] = tk.load %x[d0 + d2*4]
-// CONST-NEXT:    tk.store %[[COPY]], %p[d0 + d2*4]
-// CONST-NEXT:    tk.load %at[d1]
-// CONST:         tk.store %{{.*}}, %o[d0 + i0*4](%{{.*}}) combine add
+// EARLY-LABEL: func.func @zeros_and_a_copy
+// EARLY-NEXT:  th.launch @put_fill() into(%o) : () into(memref<36xf32>)
+// EARLY-NEXT:  th.launch @put(%x, %i, %v) into(%o, %p) :
+// EARLY-NEXT:  return
+// EARLY:       tk.func @put_fill [9, 4] (%{{.*}}: memref<36xf32>{{.*}}) {
+// EARLY-NEXT:    %[[ZERO:.*]] = arith.constant 0.0
+// EARLY-NEXT:    tk.store %[[ZERO]], %{{.*}}[d0*4 + d1]
+// EARLY-NEXT:  }
+// EARLY:       tk.func @put [4, 6, 7] ({{.*}}) attributes {tk.inplace = [array<i64: 0, 1>]} {
+// EARLY-NEXT:    %[[COPY:.*]] = tk.load %x[d0 + d2*4]
+// EARLY-NEXT:    tk.store %[[COPY]], %p[d0 + d2*4]
+// EARLY-NEXT:    tk.load %at[d1]
+// EARLY:         tk.store %{{.*}}, %o[d0 + i0*4](%{{.*}}) combine add
 // CHECK-LABEL: func.func @zeros_and_a_copy
 // CHECK-NEXT:  th.launch @put_fill() into(%o)
 // CHECK-NEXT:  th.launch @put_fill_1(%x) into(%p)
@@ -162,4 +162,38 @@ tk.func @put [9, 4, 6, 7] (%x: memref<28xf32>, %at: memref<6xi64>, %w: memref<24
   %4 = tk.load %w[d2*4 + d1] : memref<24xf32> -> f32
   tk.store %4, %o[d1 + i0*4](%3) combine add : f32, memref<36xf32>
   tk.store %4, %p[d1 + i0*4](%3) combine add : f32, memref<28xf32>
+}
+
+// -----
+
+// What is computed of an input that cannot be its buffer is filled early, too. The other fill stays, and its input
+// may be its buffer as before, whatever its number is now.
+// EARLY-LABEL: func.func @computed
+// EARLY-NEXT:  th.launch @put_fill(%x) into(%o) : (memref<9xf32>) into(memref<9xf32>)
+// EARLY-NEXT:  th.launch @put(%y, %i) into(%o, %p) :
+// EARLY:       tk.func @put_fill [9]
+// EARLY-NEXT:    tk.load
+// EARLY-NEXT:    arith.negf
+// EARLY-NEXT:    tk.store
+// EARLY-NEXT:  }
+// EARLY:       tk.func @put [9, 6] ({{.*}}) attributes {tk.inplace = [array<i64: 0, 1>]} {
+// CHECK-LABEL: func.func @computed
+// CHECK-NEXT:  th.launch @put_fill(%x, %y) into(%o, %p)
+// CHECK-NEXT:  th.launch @put(%i) into(%o, %p)
+// CHECK:       tk.func @put [6] (%{{.*}}: memref<6xi64>{{.*}}, %{{.*}}: memref<9xf32>{{.*}}, %{{.*}}: memref<9xf32>{{.*}}) {
+func.func @computed(%x: memref<9xf32>, %y: memref<9xf32>, %i: memref<6xi64>, %o: memref<9xf32>, %p: memref<9xf32>) {
+  th.launch @put(%x, %y, %i) into(%o, %p) : (memref<9xf32>, memref<9xf32>, memref<6xi64>) into (memref<9xf32>, memref<9xf32>)
+  func.return
+}
+tk.func @put [9, 6] (%x: memref<9xf32>, %y: memref<9xf32>, %at: memref<6xi64>, %o: memref<9xf32>, %p: memref<9xf32>) attributes {tk.inplace = [array<i64: 1, 1>]} {
+  %0 = tk.load %x[d0] : memref<9xf32> -> f32
+  %1 = arith.negf %0 : f32
+  tk.store %1, %o[d0] : f32, memref<9xf32>
+  %2 = tk.load %y[d0] : memref<9xf32> -> f32
+  tk.store %2, %p[d0] : f32, memref<9xf32>
+  %3 = tk.load %at[d1] : memref<6xi64> -> i64
+  %4 = arith.index_cast %3 : i64 to index
+  %5 = arith.constant 1.0 : f32
+  tk.store %5, %o[i0](%4) combine add : f32, memref<9xf32>
+  tk.store %5, %p[i0](%4) combine add : f32, memref<9xf32>
 }

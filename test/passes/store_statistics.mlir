@@ -138,6 +138,33 @@ func.func @scans(%x: tensor<64x48xf32>) -> tensor<48xf32> {
 
 // -----
 
+// Beside running sums, which stay, what rows are reduced to is enough for the rest.
+// CHECK-LABEL: @beside_scans
+// CHECK: %{{.*}}, %{{.*}} = tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xf32>, tensor<64xf32>)
+// CHECK: tk.kernel [64, 48] ins({{.*}}) -> (tensor<48xf32>)
+func.func @beside_scans(%x: tensor<64x48xf32>) -> tensor<48xf32> {
+  %k, %l = tk.kernel [64, 48] ins(%x : tensor<64x48xf32>) -> (tensor<64x48xf32>, tensor<64x48xf32>) {
+  ^bb0(%a: tensor<64x48xf32>, %o: tensor<64x48xf32>, %p: tensor<64x48xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<64x48xf32> -> f32
+    %1 = tk.reduce max %0 over [1] : f32
+    %2 = arith.subf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<64x48xf32>
+    %3 = tk.scan add %2 along 1 : f32
+    tk.store %3, %p[d0, d1] : f32, tensor<64x48xf32>
+  }
+  %r = tk.kernel [64, 48] ins(%k, %l : tensor<64x48xf32>, tensor<64x48xf32>) -> (tensor<48xf32>) {
+  ^bb0(%a: tensor<64x48xf32>, %b: tensor<64x48xf32>, %o: tensor<48xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<64x48xf32> -> f32
+    %1 = tk.load %b[d0, d1] : tensor<64x48xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = tk.reduce add %2 over [0] : f32
+    tk.store %3, %o[d1] : f32, tensor<48xf32>
+  }
+  func.return %r : tensor<48xf32>
+}
+
+// -----
+
 // What a function is for is made where it was, once: only elements at other places are made again.
 // CHECK-LABEL: @moves_functions
 // CHECK: %[[K:.*]] = tk.kernel [64, 48] ins(%x, %w : tensor<64x48xbf16>, tensor<48xf32>) -> (tensor<64x48xf32>)

@@ -103,7 +103,7 @@ def instances() -> Mapping[str, Sequence[Operation]]:
 
 
 NOT_EXPORTED = {
-    *(f"tw.{name}" for name in "aten rng_seed rng_uniform rng_normal sort write".split()),
+    *(f"tw.{name}" for name in "aten triton rng_seed rng_uniform rng_normal sort write update".split()),
     *(f"tw.{name}" for name in "cumsum cumprod cummax cummin logcumsumexp".split()),
     *(f"tw.{name}" for name in "scatter scatter_add scatter_along convolution packed_convolution".split()),
     *(f"tw.{name}" for name in "attention attention_backward packed_matmul".split()),
