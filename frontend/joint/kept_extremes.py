@@ -9,8 +9,8 @@ then no element equals `m`, and 0 / 0 is NaN. Where a checkpoint asks for `y` to
 found again, too: among the same numbers. Those that are only picked, as messages of nodes along edges, are
 the same whenever they are picked; what they are picked from is kept.
 
-Halves that a product makes, as activations that are pooled, are in memory before their extreme is known: there
-`y == m` is made again, for which the forward pass would read `y` once more, and keep a mask beside those of
+Halves that a product makes, as activations that are pooled, are in memory before their extreme is known:
+there `y == m` is made again, for which the forward pass would read `y` once more, and keep a mask beside
 others. Of wider numbers, masks are so much smaller that they are kept.
 """
 

@@ -4,18 +4,22 @@
 
 Parts of a product are views of its memory, so that to keep them keeps all of it. torch does not compute a
 `split_with_sizes` again, and keeps each part as a tensor of its own: what reads several could not tell that
-they are one buffer. Parts of an input would be copied.
+they are one buffer. Parts of an input would be copied. What else is divided is cut, which torch does again:
+
+    left, right = split(table[i], 64, -1)        kept: the table and i, where these are less
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Sequence
+from itertools import accumulate
 from typing import Any
 
 import torch
 from torch.fx import GraphModule, Node
 
-from .joint_nodes import is_product, is_view, make_again
+from .joint_nodes import argument, call_like, is_product, is_view, make_again
 
 _ATEN = torch.ops.aten
 _DIVIDE: tuple[Any, ...] = (
@@ -28,16 +32,39 @@ _CUT: tuple[Any, ...] = (_ATEN.slice.Tensor, _ATEN.select.int)
 
 
 def keep_whole(joint: GraphModule) -> None:
-    """Of a joint graph: parts of products and of inputs are not kept."""
+    """Of a joint graph: parts of products and of inputs are not kept; those of others need not be."""
     for target in (*_DIVIDE, *_CUT):
         for node in joint.graph.find_nodes(op="call_function", target=target):
             source = _source(node)
-            if source.op != "placeholder" and (target in _CUT or not is_product(source)):
-                continue
             parts = [user for user in node.users if user.target is operator.getitem]
+            if source.op != "placeholder" and (target in _CUT or not is_product(source)):
+                _cut(joint, node, parts)
+                continue
             for again in (node, *parts):
                 if "recompute" not in again.meta:
                     make_again(again)
+
+
+def _cut(joint: GraphModule, node: Node, parts: Sequence[Node]) -> None:
+    """Make slices of the parts of what `node` divides at known places."""
+    if not parts:
+        return
+    given, dim = node.args[0], argument(node, "dim")
+    sizes = [] if node.target is _ATEN.unbind.int else [part.shape[dim] for part in node.meta["val"]]
+    if not all(isinstance(size, int) for size in sizes):
+        return
+    ends = list(accumulate(sizes))
+    for part in parts:
+        number: Any = part.args[1]
+        with joint.graph.inserting_before(part):
+            if ends:
+                place = (ends[number] - sizes[number], ends[number])
+                cut = call_like(joint, part, _ATEN.slice.Tensor, given, dim, *place)
+            else:
+                cut = call_like(joint, part, _ATEN.select.int, given, dim, number)
+        part.replace_all_uses_with(cut)
+        joint.graph.erase_node(part)
+    joint.graph.erase_node(node)
 
 
 def _source(node: Node) -> Node:

@@ -60,7 +60,7 @@ def cut_off(x: Tensor) -> Tensor:
 
 
 def typical(x: Tensor) -> Tensor:
-    """Meister et al., "Locally typical sampling": sums of the row are in what is sorted, and in what moves."""
+    """Meister et al., "Locally typical sampling": sums of the row are in what is sorted."""
     logs = x.log_softmax(-1)
     apart = (-logs - -(logs.exp() * logs).sum(-1, keepdim=True)).abs()
     ordered, places = apart.sort(-1)
