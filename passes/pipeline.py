@@ -119,6 +119,7 @@ _GPU: tuple[str, ...] = (
     _FUSION_GPU["fuse-siblings"],
     "reduce-at-once",
     f"store-statistics{{column={_COLUMN}}}",
+    "compute-where-read",
     "leave-products",
     *KERNELS[_FUSED + 1 : _AFTER_FUSION],
     "order-factors",

@@ -13,6 +13,7 @@ from tilewright.dialects.tk.domain import Axes, axes_of, axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..kernels.body import loads_of, simplify_body
+from ..kernels.naming import NAME, fused_name
 from ..rewrite import remarks_wanted
 from .contents import Bodies
 from .in_place import reads_what_changes
@@ -81,6 +82,21 @@ def _inline(consumer: KernelOp, producer: Producer, plans: _Plans) -> None:
     for load, plan in plans:
         inline_at(consumer, load, producer, plan)
     simplify_body(consumer)
+
+
+def inline_everywhere(kernel: KernelOp, readers: Sequence[KernelOp], bodies: Bodies) -> None:
+    """Let `readers`, which can, compute what they load of `kernel`, which is left out."""
+    for reader in readers:
+        for value in [v for v in dict.fromkeys(reader.operands) if v.owner is kernel]:
+            producer = producer_of(value)
+            loads = loads_of(reader.sources[list(reader.operands).index(value)])
+            assert isinstance(producer, Producer)
+            plans = _plans(producer, reader, loads, bodies, checks=True)
+            assert not isinstance(plans, str)
+            _inline(reader, producer, plans)
+        reader.attributes[NAME] = fused_name(kernel, reader)
+        bodies.changed(reader)
+    drop_unread(kernel)
 
 
 def compute_instead(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: Memory) -> bool:

@@ -42,6 +42,11 @@ def vanishes(kernel: KernelOp, tile: int) -> bool:
         return False
     if any(not isinstance(reader, KernelOp) for reader in _readers(kernel)):
         return False
+    return can_be_made_again(kernel, tile)
+
+
+def can_be_made_again(kernel: KernelOp, tile: int) -> bool:
+    """Whether each kernel that reads its results can compute them again, and has time for it."""
     work: dict[KernelOp, _Work] = {}
     for result in reversed(kernel.results):  # what was made last is the most work
         uses = list(result.uses)

@@ -1,0 +1,106 @@
+"""compute-where-read: what several kernels read is not stored where to make it again is less to move."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+
+from tilewright.dialects.ir_access import defined_functions
+from tilewright.dialects.tk.access import LoadOp
+from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import bytes_of, element_type_of
+
+from ..kernels.body import loads_of
+from ..rewrite import may_rewrite, skip
+from .computed_again import inline_everywhere
+from .contents import Bodies
+from .cost import evaluations
+from .in_place import reads_what_changes
+from .repeats import size_in_bytes
+from .vanishing import can_be_made_again
+
+
+@dataclass(frozen=True)
+class ComputeWhereReadPass(ModulePass):
+    """Leave out kernels whose results all readers can make of the inputs, if less is read and written then.
+
+    Before (messages along edges, of which two kernels read a half each):
+        %m = tk.kernel [16384, 128] ins(%x, %i, %f : ...) -> (tensor<16384x128xf32>) {... x[i] * f ...}
+        %a = tk.kernel [64, 2048, 16384] ins(%m, %j) {... tk.load %0[d2, d0] ... combine add ...}
+        %b = tk.kernel [64, 64, 16384] ins(%m, %k) {... tk.load %0[d2, d0 + 64] ... combine add ...}
+    After:
+        %a = tk.kernel [64, 2048, 16384] ins(%x, %i, %f, %j) {... x[i] * f ... combine add ...}
+        %b = tk.kernel [64, 64, 16384] ins(%x, %i, %f, %k) {... x[i] * f ... combine add ...}
+
+    Runs behind all that makes one kernel of those that read and those that make it: before that, what is read
+    twice might still be made in one place. Left alone is what a result or a product reads, and what is more
+    work than there is time for while memory is read.
+    """
+
+    name = "compute-where-read"
+
+    tile: int = 128
+    max_ops: int = 256
+    max_inputs: int = 32
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in defined_functions(op):
+            bodies = Bodies(far=True)
+            kernels = [op for op in function.body.block.ops if isinstance(op, KernelOp)]
+            for kernel in reversed(kernels):
+                if (readers := _readers(kernel)) and _moves_less(kernel, readers):
+                    self._leave_out(kernel, readers, bodies)
+
+    def _leave_out(self, kernel: KernelOp, readers: Sequence[KernelOp], bodies: Bodies) -> None:
+        if (why := self._refusal(kernel, readers, bodies)) is not None:
+            skip(kernel, f"stored for those that read it: {why}")
+        elif may_rewrite(kernel, "made where it is read"):
+            inline_everywhere(kernel, readers, bodies)
+
+    def _refusal(self, kernel: KernelOp, readers: Sequence[KernelOp], bodies: Bodies) -> str | None:
+        if not can_be_made_again(kernel, self.tile):
+            return "one of them cannot make it, or has no time to"
+        for reader in readers:
+            if bodies.of(kernel).ops + bodies.of(reader).ops > self.max_ops:
+                return f"one of them would have more than {self.max_ops} ops"
+            if len({*kernel.operands, *reader.operands}) - 1 > self.max_inputs:
+                return f"one of them would read more than {self.max_inputs} tensors"
+            if any(reads_what_changes(v, reader) for v in kernel.results if v in reader.operands):
+                return "one of them changes in place what it is made of"
+        return None
+
+
+def _readers(kernel: KernelOp) -> list[KernelOp]:
+    """Those that read its results; none where something else does, too."""
+    found = dict.fromkeys(use.operation for result in kernel.results for use in result.uses)
+    readers = [op for op in found if isinstance(op, KernelOp)]
+    return readers if len(readers) == len(found) else []
+
+
+def _moves_less(kernel: KernelOp, readers: Sequence[KernelOp]) -> bool:
+    """Whether its readers have clearly less to read than it, what it writes, and what they read of that."""
+    now, then = float(sum(map(size_in_bytes, kernel.results))), 0.0
+    inputs = dict(zip(kernel.operands, kernel.sources, strict=True))
+    touched = {value: _bytes_read(value, loads_of(source), kernel) for value, source in inputs.items()}
+    now += sum(touched.values())
+    for reader in readers:
+        parts = [0.0]
+        for value, source in zip(reader.operands, reader.sources, strict=True):
+            if value.owner is kernel:
+                read = _bytes_read(value, loads_of(source), reader)
+                now += read
+                parts.append(read / max(1, size_in_bytes(value)))
+        then += sum(max(parts) * read for value, read in touched.items() if value not in reader.operands)
+    return then * 10 <= now * 9
+
+
+def _bytes_read(value: SSAValue, loads: Sequence[LoadOp], kernel: KernelOp) -> int:
+    """What `loads` read of a tensor, each place once."""
+    places = {(load.map, *load.operands): load for load in loads}.values()
+    elements = sum(evaluations(load.subscripts, kernel.space) for load in places)
+    return min(size_in_bytes(value), elements * bytes_of(element_type_of(value)))

@@ -1,0 +1,148 @@
+// RUN: tilewright-opt %s -p compute-where-read --split-input-file | filecheck %s
+// RUN: tilewright-opt %s -p compute-where-read --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p "compute-where-read{max-ops=7}" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=OPS
+// RUN: tilewright-opt %s -p "compute-where-read{max-inputs=1}" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=INPUTS
+
+// Each reads a half, at its own place.
+// CHECK-LABEL: @halves
+// CHECK-NEXT:  %a = tk.kernel [64, 48] ins(%x, %i : tensor<9x96xf32>, tensor<64xi64>) -> (tensor<48xf32>)
+// CHECK:         tk.load %{{.*}}[i0, d1](%{{.*}}) : tensor<9x96xf32>
+// CHECK:       %b = tk.kernel [64, 48] ins(%x, %i : tensor<9x96xf32>, tensor<64xi64>) -> (tensor<64xf32>)
+// CHECK:         tk.load %{{.*}}[i0, d1 + 48](%{{.*}}) : tensor<9x96xf32>
+// CHECK-NOT:   tk.kernel
+// OPS:         stored for those that read it: one of them would have more than 7 ops
+// OPS-COUNT-3: tk.kernel
+// INPUTS:      stored for those that read it: one of them would read more than 1 tensors
+func.func @halves(%x: tensor<9x96xf32>, %i: tensor<64xi64>) -> (tensor<48xf32>, tensor<64xf32>) {
+  %m = tk.kernel [64, 96] ins(%x, %i : tensor<9x96xf32>, tensor<64xi64>) -> (tensor<64x96xf32>) {
+  ^bb0(%x0: tensor<9x96xf32>, %i0: tensor<64xi64>, %o: tensor<64x96xf32>):
+    %0 = tk.load %i0[d0] : tensor<64xi64> -> i64
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = tk.load %x0[i0, d1](%1) : tensor<9x96xf32> -> f32
+    %3 = arith.negf %2 : f32
+    tk.store %3, %o[d0, d1] : f32, tensor<64x96xf32>
+  }
+  %a = tk.kernel [64, 48] ins(%m : tensor<64x96xf32>) -> (tensor<48xf32>) {
+  ^bb0(%m0: tensor<64x96xf32>, %o: tensor<48xf32>):
+    %0 = tk.load %m0[d0, d1] : tensor<64x96xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<48xf32>
+  }
+  %b = tk.kernel [64, 48] ins(%m : tensor<64x96xf32>) -> (tensor<64xf32>) {
+  ^bb0(%m0: tensor<64x96xf32>, %o: tensor<64xf32>):
+    %0 = tk.load %m0[d0, d1 + 48] : tensor<64x96xf32> -> f32
+    %1 = tk.reduce max %0 over [1] : f32
+    tk.store %1, %o[d0] : f32, tensor<64xf32>
+  }
+  func.return %a, %b : tensor<48xf32>, tensor<64xf32>
+}
+
+// -----
+
+// Both read all of it: of three inputs that would be more.
+// CHECK-LABEL:   @more_to_read
+// CHECK-COUNT-3: tk.kernel
+func.func @more_to_read(%x: tensor<64x96xf32>, %y: tensor<64x96xf32>, %z: tensor<64x96xf32>) -> (tensor<96xf32>, tensor<96xf32>) {
+  %m = tk.kernel [64, 96] ins(%x, %y, %z : tensor<64x96xf32>, tensor<64x96xf32>, tensor<64x96xf32>) -> (tensor<64x96xf32>) {
+  ^bb0(%x0: tensor<64x96xf32>, %y0: tensor<64x96xf32>, %z0: tensor<64x96xf32>, %o: tensor<64x96xf32>):
+    %0 = tk.load %x0[d0, d1] : tensor<64x96xf32> -> f32
+    %1 = tk.load %y0[d0, d1] : tensor<64x96xf32> -> f32
+    %2 = tk.load %z0[d0, d1] : tensor<64x96xf32> -> f32
+    %3 = arith.mulf %0, %1 : f32
+    %4 = arith.mulf %2, %3 : f32
+    tk.store %4, %o[d0, d1] : f32, tensor<64x96xf32>
+  }
+  %a = tk.kernel [64, 96] ins(%m : tensor<64x96xf32>) -> (tensor<96xf32>) {
+  ^bb0(%m0: tensor<64x96xf32>, %o: tensor<96xf32>):
+    %0 = tk.load %m0[d0, d1] : tensor<64x96xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<96xf32>
+  }
+  %b = tk.kernel [64, 96] ins(%m : tensor<64x96xf32>) -> (tensor<96xf32>) {
+  ^bb0(%m0: tensor<64x96xf32>, %o: tensor<96xf32>):
+    %0 = tk.load %m0[d0, d1] : tensor<64x96xf32> -> f32
+    %1 = tk.reduce max %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<96xf32>
+  }
+  func.return %a, %b : tensor<96xf32>, tensor<96xf32>
+}
+
+// -----
+
+// It is in memory anyway.
+// CHECK-LABEL:   @returned
+// CHECK-COUNT-2: tk.kernel
+func.func @returned(%x: tensor<64x96xf32>) -> (tensor<96xf32>, tensor<64x96xf32>) {
+  %m = tk.kernel [64, 96] ins(%x : tensor<64x96xf32>) -> (tensor<64x96xf32>) {
+  ^bb0(%x0: tensor<64x96xf32>, %o: tensor<64x96xf32>):
+    %0 = tk.load %x0[d0, d1] : tensor<64x96xf32> -> f32
+    %1 = arith.negf %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<64x96xf32>
+  }
+  %a = tk.kernel [64, 96] ins(%m : tensor<64x96xf32>) -> (tensor<96xf32>) {
+  ^bb0(%m0: tensor<64x96xf32>, %o: tensor<96xf32>):
+    %0 = tk.load %m0[d0, d1] : tensor<64x96xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<96xf32>
+  }
+  func.return %a, %m : tensor<96xf32>, tensor<64x96xf32>
+}
+
+// -----
+
+// Rows are not reduced again.
+// CHECK-LABEL:   @reduced
+// CHECK-COUNT-3: tk.kernel
+// REMARK:        stored for those that read it: one of them cannot make it, or has no time to
+func.func @reduced(%x: tensor<64x96xf32>) -> (tensor<96xf32>, tensor<96xf32>) {
+  %m = tk.kernel [64, 96] ins(%x : tensor<64x96xf32>) -> (tensor<64x96xf32>) {
+  ^bb0(%x0: tensor<64x96xf32>, %o: tensor<64x96xf32>):
+    %0 = tk.load %x0[d0, d1] : tensor<64x96xf32> -> f32
+    %1 = tk.reduce max %0 over [1] : f32
+    %2 = arith.subf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<64x96xf32>
+  }
+  %a = tk.kernel [64, 96] ins(%m : tensor<64x96xf32>) -> (tensor<96xf32>) {
+  ^bb0(%m0: tensor<64x96xf32>, %o: tensor<96xf32>):
+    %0 = tk.load %m0[d0, d1] : tensor<64x96xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<96xf32>
+  }
+  %b = tk.kernel [64, 96] ins(%m : tensor<64x96xf32>) -> (tensor<96xf32>) {
+  ^bb0(%m0: tensor<64x96xf32>, %o: tensor<96xf32>):
+    %0 = tk.load %m0[d0, d1] : tensor<64x96xf32> -> f32
+    %1 = tk.reduce max %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<96xf32>
+  }
+  func.return %a, %b : tensor<96xf32>, tensor<96xf32>
+}
+
+// -----
+
+// What is added to %y in place would change what is still to be read of it.
+// CHECK-LABEL:   @changed_in_place
+// CHECK-COUNT-3: tk.kernel
+// REMARK:        stored for those that read it: one of them changes in place what it is made of
+func.func @changed_in_place(%x: tensor<12xf32>, %i: tensor<12xi64>) -> tensor<12xf32> {
+  %y = tk.kernel [12] ins(%x : tensor<12xf32>) -> (tensor<12xf32>) {
+  ^bb0(%x0: tensor<12xf32>, %o: tensor<12xf32>):
+    %0 = tk.load %x0[d0] : tensor<12xf32> -> f32
+    %1 = tk.scan add %0 along 0 : f32
+    tk.store %1, %o[d0] : f32, tensor<12xf32>
+  }
+  %m = tk.kernel [12] ins(%y : tensor<12xf32>) -> (tensor<12xf32>) {
+  ^bb0(%y0: tensor<12xf32>, %o: tensor<12xf32>):
+    %0 = tk.load %y0[-d0 + 11] : tensor<12xf32> -> f32
+    tk.store %0, %o[d0] : f32, tensor<12xf32>
+  }
+  %r = tk.kernel [12, 12] ins(%y, %m, %i : tensor<12xf32>, tensor<12xf32>, tensor<12xi64>) -> (tensor<12xf32>) {
+  ^bb0(%y0: tensor<12xf32>, %m0: tensor<12xf32>, %i0: tensor<12xi64>, %o: tensor<12xf32>):
+    %0 = tk.load %y0[d0] : tensor<12xf32> -> f32
+    tk.store %0, %o[d0] : f32, tensor<12xf32>
+    %1 = tk.load %i0[d1] : tensor<12xi64> -> i64
+    %2 = arith.index_cast %1 : i64 to index
+    %3 = tk.load %m0[d1] : tensor<12xf32> -> f32
+    tk.store %3, %o[i0](%2) over [1] combine add : f32, tensor<12xf32>
+  }
+  func.return %r : tensor<12xf32>
+}
