@@ -14,23 +14,22 @@ from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.index_expr.shapes import reshape_groups
 from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.types import sizes_of
 
 from ..kernels.body import named_axes, remember_axes, split_axis
 from ..kernels.facts import Reduction
 from ..rewrite import may_rewrite, remarks_wanted, skip
 from .contents import Bodies
-from .cost import count
 from .match import Match, complete_match
 from .merge import merge, users_to_sink
+from .read_together import read_together
 from .sibling_scatters import scatter_together, scattered_match
 from .sizes import KernelSizes
-from .stored_turned import stores_turned, subscripts_read
+from .stored_turned import stores_turned
 
 
 @dataclass(frozen=True)
 class FuseSiblingsPass(ModulePass):
-    """Merge kernels over equal iteration spaces that load one large tensor at equal subscripts.
+    """Merge kernels over equal iteration spaces that load one large tensor at the same places.
 
     Before:
         %a = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>) -> (tensor<8xf32>) {... tk.reduce add ... over [0]}
@@ -38,12 +37,13 @@ class FuseSiblingsPass(ModulePass):
     After:
         %a, %b = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {...}
 
-    Neither reads the other's result (that is what `fuse` handles). A tensor that is small
-    against the iteration space is cheap to read twice and is no reason to merge. Nor is one that a kernel
-    sums and the other one stores with its dimensions exchanged: tiles that turn have no room for sums. With
-    `scans`, for targets that hold rows, what scans rows is merged with others, too. What only computes
-    elements may walk its space as the other one does: that of 65536 elements in 1024 parts of 64.
-    With `scatters`, for targets that combine in memory, one kernel walks a list for several that scatter it.
+    Neither reads the other's result (that is what `fuse` handles). A tensor that is small against the
+    iteration space is cheap to read twice, unless each point gathers its own element, and is no reason to
+    merge. Nor is one that a kernel sums and the other one stores with its dimensions exchanged: tiles that
+    turn have no room for sums. With `scans`, for targets that hold rows, what scans rows is merged with
+    others, too. What only computes elements may walk its space as the other one does: that of 65536 elements
+    in 1024 parts of 64. With `scatters`, for targets that combine in memory, one kernel walks a list for
+    several that scatter it.
     """
 
     name = "fuse-siblings"
@@ -155,9 +155,7 @@ def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, sizes: Ke
     if not _may_match(first, second, sizes):
         return None
     listed = scatter_together(value, first, second, sizes.bodies)
-    if not listed and 2 * count(sizes_of(value)) < count(first.space):
-        return None
-    if not listed and subscripts_read(value, first).isdisjoint(subscripts_read(value, second)):
+    if not listed and not read_together(value, first, second):
         return None
     if any(v.owner is first for v in second.operands):
         return None
