@@ -101,9 +101,16 @@ FAULTS = (
     Fault(
         "extremes-of-others",
         _F + "joint/kept_extremes.py",
-        '                source.meta["recompute"] = CheckpointPolicy.MUST_SAVE\n',
+        '                origin.meta["recompute"] = CheckpointPolicy.MUST_SAVE\n',
         "                pass\n",
         "what has an extreme is computed again, and no element equals that",
+    ),
+    Fault(
+        "divided-elsewhere",
+        _F + "joint/kept_whole.py",
+        "place = (ends[number] - sizes[number], ends[number])",
+        "place = (0, sizes[number])",
+        "each part of what a program divides is the first one",
     ),
     Fault(
         "sign-guard",

@@ -346,9 +346,16 @@ FAULTS = (
     Fault(
         "fill-copies-early",
         _H + "split_scatters.py",
-        "return [op for op in fills if not any(isinstance(o, LoadOp) for o in body.closure([op], ()))]",
-        "return [op for op in fills if body.closure([op], ())]",
+        "return [fill for fill in fills if fill.buffer not in shared]",
+        "return [*fills]",
         "what a copy fills is filled before memory is planned: an output that could be the input is copied",
+    ),
+    Fault(
+        "fill-renumbered",
+        _H + "split_scatters.py",
+        "left = [(now[i], now[ins + o]) for i, o",
+        "left = [(i, ins + o) for i, o",
+        "where a buffer was filled early, another input is taken for the one that it may be",
     ),
     Fault(
         "slice-early-start",

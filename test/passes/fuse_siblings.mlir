@@ -66,6 +66,55 @@ func.func @small_tensor(%x: tensor<8xf32>, %y: tensor<8x8xf32>, %z: tensor<8x8xf
 
 // -----
 
+// Both gather the same rows, which are few, but each point reads elsewhere. Rows of other positions are others.
+
+// CHECK-LABEL: @gathered
+// CHECK-NEXT:  %{{.*}}, %{{.*}} = tk.kernel [64, 8] ins(%i, %x : tensor<64xi64>, tensor<5x8xf32>)
+// CHECK-NOT:   tk.kernel
+// CHECK:       return
+// CHECK-LABEL: @gathered_elsewhere
+// CHECK-COUNT-2: tk.kernel [64, 8]
+func.func @gathered(%i: tensor<64xi64>, %x: tensor<5x8xf32>) -> (tensor<64x8xf32>, tensor<64x8xf32>) {
+  %a = tk.kernel [64, 8] ins(%i, %x : tensor<64xi64>, tensor<5x8xf32>) -> (tensor<64x8xf32>) {
+  ^bb0(%i0: tensor<64xi64>, %x0: tensor<5x8xf32>, %o: tensor<64x8xf32>):
+    %0 = tk.load %i0[d0] : tensor<64xi64> -> i64
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = tk.load %x0[i0, d1](%1) : tensor<5x8xf32> -> f32
+    %3 = math.exp %2 : f32
+    tk.store %3, %o[d0, d1] : f32, tensor<64x8xf32>
+  }
+  %b = tk.kernel [64, 8] ins(%i, %x : tensor<64xi64>, tensor<5x8xf32>) -> (tensor<64x8xf32>) {
+  ^bb0(%i0: tensor<64xi64>, %x0: tensor<5x8xf32>, %o: tensor<64x8xf32>):
+    %0 = tk.load %i0[d0] : tensor<64xi64> -> i64
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = tk.load %x0[i0, d1](%1) : tensor<5x8xf32> -> f32
+    %3 = math.absf %2 : f32
+    tk.store %3, %o[d0, d1] : f32, tensor<64x8xf32>
+  }
+  func.return %a, %b : tensor<64x8xf32>, tensor<64x8xf32>
+}
+func.func @gathered_elsewhere(%i: tensor<64xi64>, %j: tensor<64xi64>, %x: tensor<5x8xf32>) -> (tensor<64x8xf32>, tensor<64x8xf32>) {
+  %a = tk.kernel [64, 8] ins(%i, %x : tensor<64xi64>, tensor<5x8xf32>) -> (tensor<64x8xf32>) {
+  ^bb0(%i0: tensor<64xi64>, %x0: tensor<5x8xf32>, %o: tensor<64x8xf32>):
+    %0 = tk.load %i0[d0] : tensor<64xi64> -> i64
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = tk.load %x0[i0, d1](%1) : tensor<5x8xf32> -> f32
+    %3 = math.exp %2 : f32
+    tk.store %3, %o[d0, d1] : f32, tensor<64x8xf32>
+  }
+  %b = tk.kernel [64, 8] ins(%j, %x : tensor<64xi64>, tensor<5x8xf32>) -> (tensor<64x8xf32>) {
+  ^bb0(%i0: tensor<64xi64>, %x0: tensor<5x8xf32>, %o: tensor<64x8xf32>):
+    %0 = tk.load %i0[d0] : tensor<64xi64> -> i64
+    %1 = arith.index_cast %0 : i64 to index
+    %2 = tk.load %x0[i0, d1](%1) : tensor<5x8xf32> -> f32
+    %3 = math.absf %2 : f32
+    tk.store %3, %o[d0, d1] : f32, tensor<64x8xf32>
+  }
+  func.return %a, %b : tensor<64x8xf32>, tensor<64x8xf32>
+}
+
+// -----
+
 // One op stands between the two kernels: too far for reach=1.
 
 // CHECK-LABEL: @farther_apart
