@@ -29,6 +29,8 @@ _DIVIDE: tuple[Any, ...] = (
 )
 _CUT: tuple[Any, ...] = (_ATEN.slice.Tensor, _ATEN.select.int)
 """What leaves the rest: of products, torch compares what is kept."""
+_OF_CHECKPOINTS = ("recompute", "ac_graph_id")
+"""What a checkpoint notes on the nodes in it."""
 
 
 def keep_whole(joint: GraphModule) -> None:
@@ -37,18 +39,16 @@ def keep_whole(joint: GraphModule) -> None:
         for node in joint.graph.find_nodes(op="call_function", target=target):
             source = _source(node)
             parts = [user for user in node.users if user.target is operator.getitem]
-            if source.op != "placeholder" and (target in _CUT or not is_product(source)):
+            if source.op == "placeholder" or (target not in _CUT and is_product(source)):
+                for again in (node, *parts):
+                    if "recompute" not in again.meta:
+                        make_again(again)
+            elif target not in _CUT:
                 _cut(joint, node, parts)
-                continue
-            for again in (node, *parts):
-                if "recompute" not in again.meta:
-                    make_again(again)
 
 
 def _cut(joint: GraphModule, node: Node, parts: Sequence[Node]) -> None:
     """Make slices of the parts of what `node` divides at known places."""
-    if not parts:
-        return
     given, dim = node.args[0], argument(node, "dim")
     sizes = [] if node.target is _ATEN.unbind.int else [part.shape[dim] for part in node.meta["val"]]
     if not all(isinstance(size, int) for size in sizes):
@@ -62,6 +62,7 @@ def _cut(joint: GraphModule, node: Node, parts: Sequence[Node]) -> None:
                 cut = call_like(joint, part, _ATEN.slice.Tensor, given, dim, *place)
             else:
                 cut = call_like(joint, part, _ATEN.select.int, given, dim, number)
+        cut.meta.update({key: node.meta[key] for key in _OF_CHECKPOINTS if key in node.meta})
         part.replace_all_uses_with(cut)
         joint.graph.erase_node(part)
     joint.graph.erase_node(node)

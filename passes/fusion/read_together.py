@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
@@ -22,14 +23,16 @@ def read_together(value: SSAValue, first: KernelOp, second: KernelOp) -> bool:
     What is small against the space they walk is cheap to read twice, but where each point reads elsewhere.
     """
     numbers: dict[_Key, int] = {}
-    one, other = _Places(first, numbers).of(value), _Places(second, numbers).of(value)
-    points = count(first.space)
-    small = 2 * count(sizes_of(value)) < points
-    return any(
-        not small or (load.dynamic and 2 * evaluations(load.subscripts, first.space) >= points)
-        for place, load in one.items()
-        if place in other
-    )
+    one = _Places(first, numbers).of(_large_loads(value, first))
+    return bool(one) and not one.isdisjoint(_Places(second, numbers).of(_large_loads(value, second)))
+
+
+def _large_loads(value: SSAValue, kernel: KernelOp) -> list[LoadOp]:
+    loads = loads_of(kernel.sources[list(kernel.operands).index(value)])
+    points = count(kernel.space)
+    if 2 * count(sizes_of(value)) >= points:
+        return loads
+    return [op for op in loads if op.dynamic and 2 * evaluations(op.subscripts, kernel.space) >= points]
 
 
 @dataclass
@@ -40,11 +43,11 @@ class _Places:
     numbers: dict[_Key, int]
     known: dict[SSAValue, object] = field(default_factory=dict[SSAValue, object])
 
-    def of(self, value: SSAValue) -> dict[_Key, LoadOp]:
-        """The places at which an operand is read, each with a load."""
-        self.known.update(zip(self.kernel.sources, self.kernel.operands, strict=True))
-        source = self.kernel.sources[list(self.kernel.operands).index(value)]
-        return {(load.map, *map(self._number, load.dynamic)): load for load in loads_of(source)}
+    def of(self, loads: Sequence[LoadOp]) -> set[_Key]:
+        """Where these load."""
+        if any(load.dynamic for load in loads):
+            self.known.update(zip(self.kernel.sources, self.kernel.operands, strict=True))
+        return {(load.map, *map(self._number, load.dynamic)) for load in loads}
 
     def _number(self, value: SSAValue) -> object:
         if value not in self.known:

@@ -35,9 +35,9 @@ def scattered_match(first: KernelOp, second: KernelOp, bodies: Bodies, same: dic
 
 
 def _listed(contents: Contents) -> Axes | None:
-    """The axes of the list that a kernel scatters; None where it scatters nothing, or several lists."""
+    """The axes of the list that a kernel scatters; None where that is none, or several are."""
     found = {frozenset(store.over) for store in contents.stores if store.scatters}
-    return next(iter(found)) if len(found) == 1 else None
+    return (found.pop() or None) if len(found) == 1 else None
 
 
 def _reads_all(value: SSAValue, axes: Axes, *kernels: KernelOp) -> bool:

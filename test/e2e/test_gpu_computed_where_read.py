@@ -1,4 +1,4 @@
-"""What is made for several readers is made by each where that is less to move, and kept for the backward pass less."""
+"""What some kernels read is made by each of them where that is less to move. Parts of tables are not kept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def messages(x: Tensor, v: Tensor, of_edges: Tensor, source: Tensor, target: Ten
 
 
 def score(x: Tensor, v: Tensor, of_edges: Tensor, source: Tensor, target: Tensor) -> Tensor:
-    """Trouillon et al., "Complex embeddings for simple link prediction": halves of rows that are looked up."""
+    """Trouillon et al., "Complex embeddings for simple link prediction": halves of rows of a table."""
     a, b = x[source].chunk(2, -1)
     c, d = v[target].chunk(2, -1)
     e, f = of_edges[:, :WIDTH].chunk(2, -1)
