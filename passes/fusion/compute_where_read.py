@@ -11,17 +11,16 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions
-from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.types import bytes_of, element_type_of
+from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
 from ..kernels.body import loads_of
 from ..rewrite import may_rewrite, skip
 from .computed_again import inline_everywhere
 from .contents import Bodies
-from .cost import evaluations
+from .cost import count, evaluations
 from .in_place import reads_what_changes
-from .repeats import size_in_bytes
+from .repeats import computed, size_in_bytes
 from .vanishing import can_be_made_again
 
 
@@ -53,7 +52,7 @@ class ComputeWhereReadPass(ModulePass):
             bodies = Bodies(far=True)
             kernels = [op for op in function.body.block.ops if isinstance(op, KernelOp)]
             for kernel in reversed(kernels):
-                if (readers := _readers(kernel)) and _moves_less(kernel, readers):
+                if (readers := _readers(kernel)) and _moves_less(kernel, readers, self.tile):
                     self._leave_out(kernel, readers, bodies)
 
     def _leave_out(self, kernel: KernelOp, readers: Sequence[KernelOp], bodies: Bodies) -> None:
@@ -82,25 +81,32 @@ def _readers(kernel: KernelOp) -> list[KernelOp]:
     return readers if len(readers) == len(found) else []
 
 
-def _moves_less(kernel: KernelOp, readers: Sequence[KernelOp]) -> bool:
-    """Whether its readers have clearly less to read than it, what it writes, and what they read of that."""
-    now, then = float(sum(map(size_in_bytes, kernel.results))), 0.0
+def _moves_less(kernel: KernelOp, readers: Sequence[KernelOp], tile: int) -> bool:
+    """Whether its readers have clearly less to read than it, what it writes, and what they read of that.
+
+    What it reads at several places, as terms of a sum that is written out, each of their programs reads as
+    often.
+    """
     inputs = dict(zip(kernel.operands, kernel.sources, strict=True))
-    touched = {value: _bytes_read(value, loads_of(source), kernel) for value, source in inputs.items()}
-    now += sum(touched.values())
+    loads = {value: _loads_apart(source, kernel) for value, source in inputs.items()}
+    touched = {value: min(size_in_bytes(value), sum(loads[value])) for value in inputs}
+    again = sum(sum(places) - max(places, default=0) for places in loads.values())
+    now, then = float(sum(map(size_in_bytes, kernel.results))) + sum(touched.values()), 0.0
     for reader in readers:
-        parts = [0.0]
+        part = times = 0.0
         for value, source in zip(reader.operands, reader.sources, strict=True):
             if value.owner is kernel:
-                read = _bytes_read(value, loads_of(source), reader)
-                now += read
-                parts.append(read / max(1, size_in_bytes(value)))
-        then += sum(max(parts) * read for value, read in touched.items() if value not in reader.operands)
+                read, size = sum(_loads_apart(source, reader)), size_in_bytes(value)
+                now += min(read, size)
+                part = max(part, min(1.0, read / max(1, size)))
+                made = sum(computed(load, reader, tile) for load in loads_of(source))
+                times = max(times, made / max(1, count(sizes_of(value))))
+        new = sum(read for value, read in touched.items() if value not in reader.operands)
+        then += part * new + times * again
     return then * 10 <= now * 9
 
 
-def _bytes_read(value: SSAValue, loads: Sequence[LoadOp], kernel: KernelOp) -> int:
-    """What `loads` read of a tensor, each place once."""
-    places = {(load.map, *load.operands): load for load in loads}.values()
-    elements = sum(evaluations(load.subscripts, kernel.space) for load in places)
-    return min(size_in_bytes(value), elements * bytes_of(element_type_of(value)))
+def _loads_apart(source: SSAValue, kernel: KernelOp) -> list[int]:
+    """Bytes that are loaded of a tensor, for each place at which a point reads it."""
+    places = {(load.map, *load.operands): load for load in loads_of(source)}.values()
+    return [evaluations(op.subscripts, kernel.space) * bytes_of(element_type_of(op.buffer)) for op in places]

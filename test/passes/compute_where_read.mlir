@@ -146,3 +146,31 @@ func.func @changed_in_place(%x: tensor<12xf32>, %i: tensor<12xi64>) -> tensor<12
   }
   func.return %r : tensor<12xf32>
 }
+
+// -----
+
+// Each program of the reader has one of four channels, and would read all of them.
+// CHECK-LABEL:   @at_several_places
+// CHECK-COUNT-2: tk.kernel
+func.func @at_several_places(%x: tensor<3x4x35xf32>) -> tensor<3x4xf32> {
+  %m = tk.kernel [3, 35] ins(%x : tensor<3x4x35xf32>) -> (tensor<3x35xf32>) {
+  ^bb0(%x0: tensor<3x4x35xf32>, %o: tensor<3x35xf32>):
+    %0 = tk.load %x0[d0, 0, d1] : tensor<3x4x35xf32> -> f32
+    %1 = tk.load %x0[d0, 1, d1] : tensor<3x4x35xf32> -> f32
+    %2 = tk.load %x0[d0, 2, d1] : tensor<3x4x35xf32> -> f32
+    %3 = tk.load %x0[d0, 3, d1] : tensor<3x4x35xf32> -> f32
+    %4 = arith.addf %0, %1 : f32
+    %5 = arith.addf %2, %3 : f32
+    %6 = arith.addf %4, %5 : f32
+    tk.store %6, %o[d0, d1] : f32, tensor<3x35xf32>
+  }
+  %r = tk.kernel [3, 4, 35] ins(%x, %m : tensor<3x4x35xf32>, tensor<3x35xf32>) -> (tensor<3x4xf32>) {
+  ^bb0(%x0: tensor<3x4x35xf32>, %m0: tensor<3x35xf32>, %o: tensor<3x4xf32>):
+    %0 = tk.load %x0[d0, d1, d2] : tensor<3x4x35xf32> -> f32
+    %1 = tk.load %m0[d0, d2] : tensor<3x35xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = tk.reduce add %2 over [2] : f32
+    tk.store %3, %o[d0, d1] : f32, tensor<3x4xf32>
+  }
+  func.return %r : tensor<3x4xf32>
+}
