@@ -24,7 +24,7 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import AGAIN, goes_one_by_one, is_product, is_view, make_again, sizes_of
+from .joint_nodes import AGAIN, goes_one_by_one, is_product, is_view, make_again, number_in, sizes_of
 
 _ATEN = torch.ops.aten
 _EXTREMES: tuple[Any, ...] = (
@@ -49,14 +49,12 @@ _SAME: tuple[Any, ...] = (
     _ATEN.neg.default,
 )
 """What rounds nothing."""
-_CONSTANT: tuple[Any, ...] = (
-    _ATEN.full.default,
+_NUMBERS_LIKE: tuple[Any, ...] = (
     _ATEN.full_like.default,
     _ATEN.zeros_like.default,
     _ATEN.ones_like.default,
 )
-"""What is the same whenever it is made."""
-
+"""What makes tensors of one number, as large as another one: like `full`, the same whenever they are made."""
 _HALF = 2
 """Bytes."""
 
@@ -83,8 +81,8 @@ def _extremes(comparison: Node) -> Iterator[tuple[Node, Node]]:
     for one, other in (sides, reversed(sides)):
         extreme = _behind(one, (*_SAME, *_PICK))
         source = _behind(other, _SAME)
-        made = source.op == "call_function" and source.target not in _CONSTANT
-        if extreme.target in _EXTREMES and made:
+        constant = number_in(source) is not None or source.target in _NUMBERS_LIKE
+        if extreme.target in _EXTREMES and source.op == "call_function" and not constant:
             if any(_behind(among, _SAME) is source for among in extreme.all_input_nodes):
                 yield extreme, source
 

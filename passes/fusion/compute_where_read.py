@@ -14,14 +14,15 @@ from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
-from ..kernels.body import loads_of
+from ..kernels.body import loads_apart, loads_of
+from ..kernels.chains import find_chain
 from ..rewrite import may_rewrite, skip
 from .computed_again import inline_everywhere
 from .contents import Bodies
 from .cost import count, evaluations
 from .in_place import reads_what_changes
 from .repeats import computed, size_in_bytes
-from .vanishing import can_be_made_again
+from .vanishing import can_be_made_again, readers_of
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ class ComputeWhereReadPass(ModulePass):
 
 
 def _readers(kernel: KernelOp) -> list[KernelOp]:
-    """Those that read its results; none where something else does, too."""
-    found = dict.fromkeys(use.operation for result in kernel.results for use in result.uses)
-    readers = [op for op in found if isinstance(op, KernelOp)]
+    """Those that read its results; none where something else does, too, or chained products do."""
+    found = readers_of(kernel)
+    readers = [op for op in found if isinstance(op, KernelOp) and find_chain(op.body.block) is None]
     return readers if len(readers) == len(found) else []
 
 
@@ -88,7 +89,7 @@ def _moves_less(kernel: KernelOp, readers: Sequence[KernelOp], tile: int) -> boo
     often.
     """
     inputs = dict(zip(kernel.operands, kernel.sources, strict=True))
-    loads = {value: _loads_apart(source, kernel) for value, source in inputs.items()}
+    loads = {value: _bytes_apart(source, kernel) for value, source in inputs.items()}
     touched = {value: min(size_in_bytes(value), sum(loads[value])) for value in inputs}
     again = sum(sum(places) - max(places, default=0) for places in loads.values())
     now, then = float(sum(map(size_in_bytes, kernel.results))) + sum(touched.values()), 0.0
@@ -96,7 +97,7 @@ def _moves_less(kernel: KernelOp, readers: Sequence[KernelOp], tile: int) -> boo
         part = times = 0.0
         for value, source in zip(reader.operands, reader.sources, strict=True):
             if value.owner is kernel:
-                read, size = sum(_loads_apart(source, reader)), size_in_bytes(value)
+                read, size = sum(_bytes_apart(source, reader)), size_in_bytes(value)
                 now += min(read, size)
                 part = max(part, min(1.0, read / max(1, size)))
                 made = sum(computed(load, reader, tile) for load in loads_of(source))
@@ -106,7 +107,7 @@ def _moves_less(kernel: KernelOp, readers: Sequence[KernelOp], tile: int) -> boo
     return then * 10 <= now * 9
 
 
-def _loads_apart(source: SSAValue, kernel: KernelOp) -> list[int]:
+def _bytes_apart(source: SSAValue, kernel: KernelOp) -> list[int]:
     """Bytes that are loaded of a tensor, for each place at which a point reads it."""
-    places = {(load.map, *load.operands): load for load in loads_of(source)}.values()
-    return [evaluations(op.subscripts, kernel.space) * bytes_of(element_type_of(op.buffer)) for op in places]
+    element = bytes_of(element_type_of(source))
+    return [evaluations(load.subscripts, kernel.space) * element for load in loads_apart(source)]

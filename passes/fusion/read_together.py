@@ -13,6 +13,7 @@ from tilewright.dialects.types import sizes_of
 
 from ..kernels.body import loads_of
 from .cost import count, evaluations
+from .sizes import computed_of
 
 _Key = tuple[object, ...]
 
@@ -53,7 +54,6 @@ class _Places:
         if value not in self.known:
             owner = value.owner
             assert isinstance(owner, Operation), "arguments of the body are known"
-            operands = tuple(map(self._number, owner.operands))
-            key = (type(owner), operands, frozenset(owner.properties.items()), value.type)
+            key = computed_of(owner, [self._number(operand) for operand in owner.operands])
             self.known[value] = self.numbers.setdefault(key, len(self.numbers))
         return self.known[value]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.ir_access import operands_of, ops_of, type_of
 from tilewright.dialects.tk.kernels import KernelOp
@@ -14,6 +15,12 @@ from .contents import Bodies, Contents
 
 _KEPT = 128
 """Kernels of which is known what they compute: one and those that it reads. Most others are merged since."""
+
+
+def computed_of(op: Operation, operands: Sequence[object]) -> tuple[object, ...]:
+    """What `op` computes of `operands`, whatever stands for these: equal where two ops compute the same."""
+    attributes = frozenset((*op.properties.items(), *op.attributes.items()))
+    return (type(op), tuple(operands), attributes, tuple(map(type_of, op.results)))
 
 
 @dataclass
@@ -45,9 +52,7 @@ class SizesTogether:
         meant: dict[SSAValue, object] = dict(zip(kernel.sources, operands_of(kernel), strict=True))
         numbers: set[int] = set()
         for op in ops_of(kernel.body.block):
-            attributes = frozenset((*op.properties.items(), *op.attributes.items()))
-            operands = tuple([meant.get(value, value) for value in operands_of(op)])
-            key = (type(op), operands, attributes, tuple(map(type_of, op.results)))
+            key = computed_of(op, [meant.get(value, value) for value in operands_of(op)])
             number = self._numbers.setdefault(key, len(self._numbers))
             numbers.add(number)
             for at, result in enumerate(op.results):

@@ -38,9 +38,9 @@ def vanishes(kernel: KernelOp, tile: int) -> bool:
     Of those that are not small, only such do as enlarge what they read, and give no reader more to read.
     """
     small = sum(size_in_bytes(result) for result in kernel.results) <= MOVED_AT_ONCE
-    if not small and not (enlarges(kernel) and not any(_reads_more(r, kernel) for r in _readers(kernel))):
+    if not small and not (enlarges(kernel) and not any(_reads_more(r, kernel) for r in readers_of(kernel))):
         return False
-    if any(not isinstance(reader, KernelOp) for reader in _readers(kernel)):
+    if any(not isinstance(reader, KernelOp) for reader in readers_of(kernel)):
         return False
     return can_be_made_again(kernel, tile)
 
@@ -75,7 +75,8 @@ def enlarges(kernel: KernelOp, times: int = 1) -> bool:
     return all(count(sizes_of(result)) > most for result in kernel.results)
 
 
-def _readers(kernel: KernelOp) -> list[Operation]:
+def readers_of(kernel: KernelOp) -> list[Operation]:
+    """Whatever reads results of a kernel, each once."""
     return list(dict.fromkeys(use.operation for result in kernel.results for use in result.uses))
 
 

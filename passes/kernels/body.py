@@ -293,6 +293,11 @@ def loads_of(arg: SSAValue) -> list[LoadOp]:
     return [use.operation for use in arg.uses if isinstance(use.operation, LoadOp)]
 
 
+def loads_apart(arg: SSAValue) -> list[LoadOp]:
+    """A load of a block argument for each place at which it is read."""
+    return list({(load.map, *load.operands): load for load in loads_of(arg)}.values())
+
+
 def store_to(destination: SSAValue) -> StoreOp | None:
     """The one plain store to a destination, None where there are several or it is masked."""
     store = one_store_to(destination)

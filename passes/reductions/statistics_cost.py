@@ -11,7 +11,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
 from ..fusion.cost import MEMORY_BYTE_COST, body_cost, count, evaluations
-from ..kernels.body import loads_of
+from ..kernels.body import loads_apart, loads_of
 from ..kernels.facts import Body
 
 
@@ -43,8 +43,7 @@ def costs_more(
 
 def places(value: SSAValue, reader: KernelOp) -> list[LoadOp]:
     """A load of `value` for each place at which `reader` reads it."""
-    loads = loads_of(reader.sources[list(reader.operands).index(value)])
-    return list({(load.map, *load.operands): load for load in loads}.values())
+    return loads_apart(reader.sources[list(reader.operands).index(value)])
 
 
 def _stays(body: Body, stores: Collection[StoreOp], found: list[SSAValue]) -> set[Operation]:
