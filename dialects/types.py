@@ -180,10 +180,11 @@ def compute_type(element: Attribute) -> Attribute:
     """The type in which a kernel computes on values stored as `element`."""
     if is_half(element):
         return f32
-    return i32 if 1 < _integer_width(element) < 32 else element
+    return i32 if 1 < integer_width(element) < 32 else element
 
 
-def _integer_width(element: Attribute) -> int:
+def integer_width(element: Attribute) -> int:
+    """The bits of an integer; 0 of any other type."""
     return element.width.data if isinstance(element, IntegerType) else 0  # pyright: ignore
 
 

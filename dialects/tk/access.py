@@ -73,9 +73,9 @@ class LoadOp(Enclosed, IRDLOperation):
     %2 = tk.load %a[d0*512 + d1*2] lanes 1 group 2 : memref<4096xbf16> -> vector<32xbf16>
 
     Lane `l` reads where its axis is larger by `l` (a tile has several: `lanes 0, 1`); with a group
-    of G, that element and the G - 1 behind it (without `lanes`, one group). Nothing is read where
-    the mask is false: the value is `else`, which must be given with a mask. Inactive lanes of a
-    `tk.tail` or masked loop read nothing and give zero.
+    of G, that element and the G - 1 behind it (without `lanes`, one group; of a tile, along its rows).
+    Nothing is read where the mask is false: the value is `else`, which must be given with a mask. Inactive
+    lanes of a `tk.tail` or masked loop read nothing and give zero.
     """
 
     name = "tk.load"

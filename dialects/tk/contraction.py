@@ -82,10 +82,10 @@ def find_contraction(block: Block, *, shared_columns: bool = False) -> Contracti
 
 
 def find_products(block: Block) -> tuple[Contraction, ...]:
-    """The matrix products of a kernel that reduces nothing else, each over axes of its own; () for any other.
+    """The matrix products of a kernel that reduces nothing else; () for any other.
 
-    All have the same rows, columns and batches, and none is a factor of another. A single one is that of
-    `find_contraction`.
+    Two of them are over the same axes, or have none in common. All have the same rows, columns and batches,
+    and none is a factor of another. A single one is that of `find_contraction`.
     """
     reductions = [op for op in ops_of(block) if _sums(op)]
     if len(reductions) < 2:
@@ -108,8 +108,8 @@ def find_products(block: Block) -> tuple[Contraction, ...]:
     if len({domains[p.reduce.result] for p in products}) > 1:
         return ()
     sides = {(p.rows, p.columns) for p in products}
-    over_all = [axis for p in products for axis in p.over]
-    if len(sides) > 1 or not all(map(all, sides)) or len({*over_all}) < len(over_all):
+    sums = {p.over for p in products}
+    if len(sides) > 1 or not all(map(all, sides)) or len(Axes().union(*sums)) < sum(map(len, sums)):
         return ()
     if any(_walked_again(block, p.reduce, StoreOp | AssertOp) for p in products):
         return ()
@@ -186,7 +186,9 @@ def _walked_again(block: Block, reduce: ReduceOp, effects: type[Operation] | Uni
     """Whether one of `effects` walks along the axes of the sum."""
     over, walking = frozenset(reduce.over), set[SSAValue]()
     for op in ops_of(block):
-        if op is reduce or (walking.isdisjoint(operands_of(op)) and over.isdisjoint(own_axes(op))):
+        if isinstance(op, ReduceOp) and frozenset(op.over) == over:
+            continue
+        if walking.isdisjoint(operands_of(op)) and over.isdisjoint(own_axes(op)):
             continue
         if isinstance(op, effects):
             return True

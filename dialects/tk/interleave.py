@@ -41,19 +41,20 @@ def _elements(atom: Atom, d: Var, group: int) -> Expr | None:
 
 def _pairs(of: str, vector: Attribute, half: Attribute) -> None:
     shape = shape_of_lanes(vector)
-    if len(shape) != 1 or shape[0] % 2:
-        raise VerifyException(f"{of}: a vector of an even number of elements, got {vector}")
+    if not shape or shape[-1] % 2:
+        raise VerifyException(f"{of}: a vector of rows of an even number of elements, got {vector}")
     if half != (expected := _half(vector)):
         raise VerifyException(f"{of}: every other element has type {half}, expected {expected}")
 
 
 def _half(type_: Attribute) -> Attribute:
-    return vector_of(element_type(type_), shape_of_lanes(type_)[0] // 2)
+    *rows, columns = shape_of_lanes(type_)
+    return vector_of(element_type(type_), *rows, columns // 2)
 
 
 @irdl_op_definition
 class DeinterleaveOp(IRDLOperation):
-    """The elements at even and at odd places of a vector.
+    """The elements at even and at odd places of a vector, or of each row of a tile.
 
     %even, %odd = tk.deinterleave %0 : vector<256xbf16> -> vector<128xbf16>, vector<128xbf16>
 
@@ -80,7 +81,7 @@ class DeinterleaveOp(IRDLOperation):
 
 @irdl_op_definition
 class InterleaveOp(IRDLOperation):
-    """The elements of two vectors in turn, `%even` first.
+    """The elements of two vectors, or of each of their rows, in turn, `%even` first.
 
     %0 = tk.interleave %even, %odd : vector<128xbf16>, vector<128xbf16> -> vector<256xbf16>
     """
@@ -96,8 +97,9 @@ class InterleaveOp(IRDLOperation):
 
     @classmethod
     def make(cls, even: SSAValue, odd: SSAValue) -> InterleaveOp:
-        (lanes,) = shape_of_lanes(even.type)
-        return cls.create(operands=[even, odd], result_types=[vector_of(element_type(even.type), 2 * lanes)])
+        *rows, columns = shape_of_lanes(even.type)
+        type_ = vector_of(element_type(even.type), *rows, 2 * columns)
+        return cls.create(operands=[even, odd], result_types=[type_])
 
     def verify_(self) -> None:
         for operand in self.operands:
@@ -106,9 +108,11 @@ class InterleaveOp(IRDLOperation):
 
 def run_deinterleave(value: Array) -> tuple[Array, Array]:
     """What the op computes."""
-    return value[0::2], value[1::2]
+    return value[..., 0::2], value[..., 1::2]
 
 
 def run_interleave(even: Array, odd: Array, arrays: Arrays) -> Array:
     """What the op computes."""
-    return arrays.concat([even.reshape([-1, 1]), odd.reshape([-1, 1])], 1).reshape([-1])
+    *rows, columns = even.shape
+    pairs = [part.reshape([*even.shape, 1]) for part in (even, odd)]
+    return arrays.concat(pairs, len(even.shape)).reshape([*rows, 2 * columns])

@@ -13,7 +13,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..types import element_type, rank_of, scalar_type
 from .attributes import axes_attr, int64
-from .scope import enclosing_tail, lanes_of, shape_of_lanes, verify_exprs, verify_mask
+from .scope import enclosing_tail, shape_of_lanes, verify_exprs, verify_mask
 
 if TYPE_CHECKING:
     from .access import LoadOp, StoreOp
@@ -71,13 +71,16 @@ def verify_lanes(op: Operation, type_: Attribute) -> None:
 def verify_group(op: LoadOp | StoreOp, group: int) -> None:
     """A group is read or written as it lies in memory."""
     type_ = op.results[0].type if op.results else op.operands[0].type
-    lanes = lanes_of(type_) or 0
+    shape = shape_of_lanes(type_)
+    last = shape[-1] if shape else 0
     plain = not op.dynamic and op.mask is None and len(op.map.exprs) == 1 and enclosing_tail(op) is None
-    if not plain or op.tile is not None or "combine" in op.properties:
+    if not plain or "combine" in op.properties:
         raise VerifyException(f"{op.name}: a group lies in a flat buffer, with no mask, tail or combination")
-    if group < 2 or lanes % group or (op.lanes is None and lanes != group):
-        wanted = "a vector with a multiple of" if op.lanes is not None else "a vector of"
+    if group < 2 or last % group or (not axes_of_lanes(op) and last != group):
+        wanted = "a vector with a multiple of" if axes_of_lanes(op) else "a vector of"
         raise VerifyException(f"{op.name}: group {group} has {wanted} {group} elements, got {type_}")
+    if axes_of_lanes(op):
+        verify_lanes(op, type_)
 
 
 def verify_access(op: LoadOp | StoreOp, value_type: Attribute, grouped: bool = False) -> None:

@@ -158,10 +158,11 @@ class _Run:
             value = value.reshape([1] * len(shape))
         return self.machine.arrays.broadcast_to(value, shape)
 
-    def _steps(self, dim: int, shape: Sequence[int]) -> Array:
-        """0, 1, ... along one dimension of a tile."""
+    def _steps(self, dim: int, shape: Sequence[int], group: int = 1) -> Array:
+        """0, 1, ... along one dimension of a tile, of whose rows `group` elements are at one place each."""
         ones = [n if i == dim else 1 for i, n in enumerate(shape)]
-        return self.machine.arrays.arange(shape[dim]).reshape(ones)
+        each = group if dim == len(shape) - 1 else 1
+        return self.machine.arrays.arange(shape[dim]).reshape(ones) // each
 
     def _active(self, axes: Sequence[int], shape: Sequence[int], group: int = 1) -> Array:
         """The lanes that are not cut off by a tail or by the limit of a masked loop."""
@@ -172,7 +173,7 @@ class _Run:
         for dim, axis in enumerate(axes):
             if axis in self.limits:
                 place = self.places[Var("d", axis)]
-                active = active & (self._steps(dim, shape) // group + place < self.limits[axis])
+                active = active & (self._steps(dim, shape, group) + place < self.limits[axis])
         return active
 
     def _along(self, op: LoadOp | StoreOp | IndexOp, shape: Sequence[int], group: int = 1) -> dict[Var, Any]:
@@ -183,7 +184,7 @@ class _Run:
         moved = {Var("d", axis): dim for dim, axis in enumerate(axes) if shape[dim] > 1}
         return {
             **self.places,
-            **{axis: self.places[axis] + self._steps(dim, shape) // group for axis, dim in moved.items()},
+            **{axis: self.places[axis] + self._steps(dim, shape, group) for axis, dim in moved.items()},
         }
 
     def _index(self, op: IndexOp) -> Array:

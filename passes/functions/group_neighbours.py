@@ -53,7 +53,7 @@ class GroupNeighboursPass(ModulePass):
         for func in op.body.block.ops:
             if isinstance(func, FuncOp) and func.scheduled is not None:
                 for block in _blocks(func):
-                    for found in find_neighbours(op for op in ops_of(block) if axes_of_lanes(op)):
+                    for found in find_neighbours(op for op in ops_of(block) if len(axes_of_lanes(op)) == 1):
                         _group(func, found)
 
 

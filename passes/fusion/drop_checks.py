@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions
@@ -15,6 +16,9 @@ from tilewright.dialects.tk.kernels import KernelOp
 
 from ..kernels.body import simplify_body
 from ..kernels.known import fold_known
+
+_DECIDED = (AssertOp, arith.CmpiOp, arith.TruncIOp)
+"""Ops about which positions and ranges may tell something."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,8 @@ class DropChecksPass(ModulePass):
     at the numbers of rows and columns has no check then, and blocks may be left out. So it is known that a
     number is not zero: division by it checks nothing. What floats make of positions of a known number lies
     between two numbers, too: where an image is read that is resized. A load under a mask that never holds is
-    none, as of a part of a stack where the position says that another one is read.
+    none, as of a part of a stack where the position says that another one is read. Bits that are taken apart
+    keep their width: a number from 0 to 15 is not made a byte and widened again.
     """
 
     name = "drop-checks"
@@ -45,11 +50,22 @@ class DropChecksPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
             for kernel in function.body.block.ops:
-                if isinstance(kernel, KernelOp):
-                    _simplify(kernel)
+                if isinstance(kernel, KernelOp) and any(
+                    isinstance(op, _DECIDED) for op in kernel.body.block.ops
+                ):
+                    _fold(kernel)
 
 
-def _simplify(kernel: KernelOp) -> None:
-    checks = any(isinstance(op, AssertOp | arith.CmpiOp) for op in kernel.body.block.ops)
-    if checks and fold_known(kernel):
+def drop_checks(kernel: KernelOp) -> bool:
+    """Do so in one kernel that has checks; whether there was something."""
+    return _has(kernel, AssertOp) and _fold(kernel)
+
+
+def _has(kernel: KernelOp, *kinds: type[Operation]) -> bool:
+    return any(isinstance(op, kinds) for op in kernel.body.block.ops)
+
+
+def _fold(kernel: KernelOp) -> bool:
+    if changed := fold_known(kernel):
         simplify_body(kernel)
+    return changed

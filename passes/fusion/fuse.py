@@ -20,6 +20,7 @@ from ..rewrite import count_rewrite, remarks_wanted, rewrites_left, skip
 from .computed_again import compute_again, compute_instead, compute_written_out
 from .contents import NEAR, Bodies
 from .drawback import drawback
+from .drop_checks import drop_checks
 from .in_place import reads_what_changes
 from .match import plain_match
 from .merge import merge, users_to_sink
@@ -173,6 +174,7 @@ class Fuser:
             return why
         if only_reader(value, consumer) and (merged := self._merge_plainly(producer, consumer)) is not None:
             return merged
+        self._drop_checks(producer, consumer)
         memory = Memory(self.options.tile, self.options.far)
         why_not_inline = compute_again(value, consumer, self.bodies, memory)
         if why_not_inline is None:
@@ -187,6 +189,12 @@ class Fuser:
             if isinstance(merged, str) and compute_instead(value, consumer, self.bodies, memory):
                 return self._inlined(producer, consumer)
         return f"{why_not_inline}; {merged}" if isinstance(merged, str) else merged
+
+    def _drop_checks(self, producer: KernelOp, consumer: KernelOp) -> None:
+        """Drop checks that cannot fail of what a product is about to read: its tiles check nothing."""
+        product = self.options.far and self.bodies.of(consumer).contraction is not None
+        if product and drop_checks(producer):
+            self.bodies.changed(producer)
 
     def _tidy(self, merged: KernelOp, decides: bool) -> None:
         """Leave one of equal ops where there are many, which all that follows would walk over.

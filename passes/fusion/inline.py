@@ -17,7 +17,7 @@ from tilewright.dialects.tk.arith import IndexCastOp, SelectOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.domain import axes_of, axes_of_exprs, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.types import is_float, sizes_of
+from tilewright.dialects.types import sizes_of
 
 from ..kernels.body import reduced_axes, set_exprs, solve_axes, store_to, used_indices
 from ..kernels.scalar_builder import ScalarBuilder, constant_op
@@ -202,7 +202,7 @@ def _may_be_read_always(copy: LoadOp, moved: list[Expr], mask: SSAValue, space: 
     It lies in its tensor at all points, and is the same for some that the mask tells apart: what belongs to a
     channel is read once, not by each element of a window that may hang over the edge.
     """
-    if not is_float(copy.result.type) or axes_of_exprs(moved) >= axes_of(mask):
+    if axes_of_exprs(moved) >= axes_of(mask):
         return False
     bounds = Bounds(space)
     within = zip(moved, sizes_of(copy.buffer), strict=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from xdsl.ir import Block, SSAValue
 
@@ -107,3 +107,16 @@ def hidden(kernel: KernelOp) -> float:
 def size_in_bytes(value: SSAValue) -> int:
     """All of a tensor."""
     return count(sizes_of(value)) * bytes_of(element_type_of(value))
+
+
+def bytes_read(loads: Iterable[LoadOp], kernel: KernelOp) -> int:
+    """What `loads` take of tensors, in bytes: each place once, and of no tensor more than there is."""
+    places = dict[SSAValue, dict[object, LoadOp]]()
+    for load in loads:
+        places.setdefault(load.buffer, {})[(load.map, *load.dynamic)] = load
+    return sum(_bytes_at(apart.values(), source, kernel) for source, apart in places.items())
+
+
+def _bytes_at(loads: Iterable[LoadOp], source: SSAValue, kernel: KernelOp) -> int:
+    elements = sum(evaluations(load.subscripts, kernel.space) for load in loads)
+    return min(elements, count(sizes_of(source))) * bytes_of(element_type_of(source))

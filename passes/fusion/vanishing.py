@@ -70,8 +70,11 @@ def can_be_made_again(kernel: KernelOp, tile: int) -> bool:
 
 
 def enlarges(kernel: KernelOp, times: int = 1) -> bool:
-    """Whether it makes more than so many elements for each that it reads: pairs of rows and columns."""
-    most = times * max((count(sizes_of(value)) for value in kernel.operands), default=0)
+    """Whether it makes more than so many elements for each that it reads: pairs of rows and columns.
+
+    Pieces of a list are read one beside the other: together they are as much as the list.
+    """
+    most = times * sum(count(sizes_of(value)) for value in kernel.inputs)
     return all(count(sizes_of(result)) > most for result in kernel.results)
 
 

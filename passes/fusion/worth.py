@@ -28,7 +28,7 @@ from .cost import (
     evaluations,
 )
 from .inline import Producer
-from .repeats import affordable, computed, idle, size_in_bytes, work_at
+from .repeats import affordable, bytes_read, computed, idle, size_in_bytes, work_at
 from .staying import reads_all
 from .vanishing import enlarges, vanishes
 
@@ -120,12 +120,13 @@ def recompute_costs_more(
     evaluated = sum(_evaluations(load, consumer, factors) for load in loads)
     work = body_cost(producer.ops)
     element = bytes_of(element_type_of(value))
-    if not factors.isdisjoint(loads) and (converted := conversions(producer.ops)):
-        if _undone(producer, consumer):
-            return None
-        if memory.far and _widens(producer, element):
-            in_tiles = max(size, evaluated // memory.tile)
-            return _widened_in_tiles(work + converted, size, in_tiles, element)
+    converted = 0 if factors.isdisjoint(loads) else conversions(producer.ops)
+    if converted and _undone(producer, consumer):
+        return None
+    if memory.far and not factors.isdisjoint(loads) and _widens(producer, size * element):
+        in_tiles = max(size, evaluated // memory.tile)
+        return _widened_in_tiles(work + converted, size, in_tiles, element)
+    if converted:
         # A register tile reads from the nearest cache: there, converting costs more than wide elements.
         extra, saved = (work + converted) * (evaluated - size), 2 * size * element * BYTE_COST
         return f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
@@ -166,7 +167,7 @@ def computing_costs_less(
     The kernel of `value` runs whatever becomes of it: it makes others as well.
     """
     evaluated = sum(_evaluations(load, consumer, frozenset()) for load in loads)
-    again = sum(_touched(op, producer.kernel) for op in _new_loads(producer, consumer))
+    again = sum(bytes_read([load], producer.kernel) for load in _new_loads(producer, consumer))
     work = body_cost(producer.ops)
     extra = work * evaluated + again * MEMORY_BYTE_COST
     moved = saved * count(sizes_of(value)) * bytes_of(element_type_of(value)) * MEMORY_BYTE_COST
@@ -178,13 +179,6 @@ def _new_loads(producer: Producer, consumer: KernelOp) -> list[LoadOp]:
     kernel = producer.kernel
     known = {s for s, v in zip(kernel.sources, kernel.operands, strict=True) if v in consumer.operands}
     return [op for op in producer.ops if isinstance(op, LoadOp) and op.buffer not in known]
-
-
-def _touched(load: LoadOp, kernel: KernelOp) -> int:
-    """Bytes of a tensor that a load reads."""
-    element = element_type_of(load.buffer)
-    most = min(count(sizes_of(load.buffer)), evaluations(load.subscripts, kernel.space))
-    return most * bytes_of(element)
 
 
 def _in_each_program(
@@ -199,9 +193,9 @@ def _in_each_program(
     return max(0.0, again - affordable(consumer))
 
 
-def _widens(producer: Producer, element: int) -> bool:
-    """Whether less is read per element than it has bytes, but for what serves many of them."""
-    return sum(map(_load_bytes, _loaded_once(producer))) < element
+def _widens(producer: Producer, stored: int) -> bool:
+    """Whether less is read than the bytes that are stored, as of integers of few bits and their scales."""
+    return bytes_read([op for op in producer.ops if isinstance(op, LoadOp)], producer.kernel) < stored
 
 
 def _loaded_once(producer: Producer) -> list[LoadOp]:

@@ -18,7 +18,7 @@ from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 
 from ..rewrite import may_rewrite
 from .positions import Positions
-from .ranges import Range, decided, range_of
+from .ranges import Range, decided, fits, range_of
 from .scalar_builder import constant_op
 
 
@@ -71,6 +71,8 @@ def _known(
         if which is None or not may_rewrite(op, "under a mask that is known"):
             return None
         return _unmasked(op) if which else op.other
+    if isinstance(op, arith.ExtUIOp | arith.ExtSIOp):
+        return _not_cut(op, ranges)
     if not isinstance(op, arith.CmpiOp):
         return None
     left, right = positions.of(op.lhs), positions.of(op.rhs)
@@ -84,6 +86,14 @@ def _known(
     constant.location = op.location
     block.insert_op_before(constant, op)
     return constant.result
+
+
+def _not_cut(op: arith.ExtUIOp | arith.ExtSIOp, ranges: Mapping[SSAValue, Range]) -> SSAValue | None:
+    """What is widened again, where narrowing it had lost nothing."""
+    if not isinstance(narrowed := op.input.owner, arith.TruncIOp) or narrowed.input.type != op.result.type:
+        return None
+    whole = fits(ranges.get(narrowed.input), op.input.type, unsigned=isinstance(op, arith.ExtUIOp))
+    return narrowed.input if whole and may_rewrite(op, "of what fitted a narrower type") else None
 
 
 def _unmasked(op: LoadOp) -> SSAValue:

@@ -6,18 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf, isfinite, prod, trunc
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, i32, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, i8, i16, i32, i64
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.index_expr import Call, Expr, Var
 from tilewright.dialects.tk.access import IndexOp
+from tilewright.dialects.types import element_type, integer_width
 
 Range = tuple[float, float]
 """Least and largest, both possible values of the type; integers are exact (`int`)."""
 
-_LIMITS: Mapping[Attribute, float] = {i64: 2**63, i32: 2**31}
-_BOUNDING = ("arith.maxsi", "arith.minsi")
-"""Ops of which one operand bounds the result, whatever the other one is."""
+_LIMITS: Mapping[Attribute, float] = {i64: 2**63, i32: 2**31, i16: 2**15, i8: 2**7}
+"""Of what is taken as signed; an unsigned number of few bits has its own range once it is widened."""
+_BOUNDING = ("arith.maxsi", "arith.minsi", "arith.andi", "arith.extsi")
+"""Ops whose result is bounded, whatever is known of one operand."""
 _ROUNDING = 2.0**-20
 """More than f32 rounds off, relatively, in one op or two that are contracted."""
 
@@ -27,7 +29,9 @@ def range_of(op: Operation, operands: Sequence[Range | None], space: Sequence[Ex
     found = _range_of(op, operands, space)
     if found is None or not (isfinite(found[0]) and isfinite(found[1])):
         return None
-    limit = _LIMITS.get(op.results[0].type, inf)  # beyond these it wraps around
+    limit = _LIMITS.get(type_ := op.results[0].type)  # beyond these it wraps around
+    if limit is None:
+        return None if isinstance(type_, IntegerType) else found
     return found if -limit <= found[0] and found[1] < limit else None
 
 
@@ -38,6 +42,8 @@ def _range_of(op: Operation, operands: Sequence[Range | None], space: Sequence[E
         return _constant(op)
     if isinstance(op, arith.SelectOp):
         return _union(operands[1], operands[2])
+    if isinstance(op, arith.ExtUIOp):
+        return _unsigned(operands[0], op.input.type)
     rule = _RULES.get(op.name)
     if op.name in _BOUNDING:
         operands = [r or _whole(v.type) for r, v in zip(operands, op.operands, strict=True)]
@@ -75,6 +81,23 @@ def _whole(type_: Attribute) -> Range | None:
     """All integers of a type."""
     limit = _LIMITS.get(type_)
     return None if limit is None else (-limit, limit - 1)
+
+
+def _unsigned(value: Range | None, type_: Attribute) -> Range | None:
+    """Of a signed number whose bits are taken as those of an unsigned one."""
+    if value is not None and value[0] >= 0:
+        return value
+    bits = integer_width(element_type(type_))
+    return (0, 2**bits - 1) if bits else None
+
+
+def fits(value: Range | None, type_: Attribute, *, unsigned: bool) -> bool:
+    """Whether an integer type has all numbers of a range."""
+    bits = integer_width(type_)
+    if value is None or not bits:
+        return False
+    low, high = (0, 2**bits) if unsigned else (-(2 ** (bits - 1)), 2 ** (bits - 1))
+    return low <= value[0] and value[1] < high
 
 
 def _constant(op: arith.ConstantOp) -> Range | None:
@@ -121,6 +144,20 @@ def _float_sum(r: Sequence[Range], rule: Callable[[Sequence[Range]], Range]) -> 
     return low - slack, high + slack
 
 
+def _common_bits(r: Sequence[Range]) -> Range:
+    """Of `and`: no more than either one that is not negative."""
+    ends = [high for low, high in r if low >= 0]
+    return (0, min(ends)) if ends else (-inf, inf)
+
+
+def _shifted_right(r: Sequence[Range]) -> Range:
+    (low, high), (least, most) = r
+    if least < 0 or most > 63:
+        return -inf, inf
+    ends = [int(value) >> int(by) for value in (low, high) for by in (least, most)]
+    return min(ends), max(ends)
+
+
 def _absolute(r: Sequence[Range]) -> Range:
     low, high = r[0]
     return (0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
@@ -137,10 +174,13 @@ _RULES: Mapping[str, Callable[[Sequence[Range]], Range]] = {
     "arith.addi": _plus,
     "arith.subi": _minus,
     "arith.muli": _times,
+    "arith.andi": _common_bits,
+    "arith.shrsi": _shifted_right,
     "arith.maxsi": lambda r: (max(r[0][0], r[1][0]), max(r[0][1], r[1][1])),
     "arith.minsi": lambda r: (min(r[0][0], r[1][0]), min(r[0][1], r[1][1])),
     "math.absi": _absolute,
     "arith.extsi": lambda r: r[0],
+    "arith.trunci": lambda r: r[0],
     "arith.sitofp": lambda r: _rounded(r[0]),
     "arith.fptosi": lambda r: (trunc(r[0][0]), trunc(r[0][1])),
     "arith.addf": lambda r: _float_sum(r, _plus),

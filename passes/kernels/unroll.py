@@ -50,7 +50,10 @@ def ops_unrolled(kernel: KernelOp | FuncOp, axes: Sequence[int]) -> int:
 
 
 def unroll(kernel: KernelOp | FuncOp, axes: Sequence[int]) -> None:
-    """Every op that varies along `axes` once per point of them, which then have the size 1."""
+    """Every op that varies along `axes` once per point of them, which then have the size 1.
+
+    What is reduced over others, too, is reduced over these once per point.
+    """
     block = kernel.body.block
     domains = domains_of(block)
     ranges = [range(kernel.space[a].constant or 0) for a in axes]
@@ -68,7 +71,10 @@ def unroll(kernel: KernelOp | FuncOp, axes: Sequence[int]) -> None:
             return new.results[0]
 
         if isinstance(op, ReduceOp):
-            first, *others = [known.get(op.value, op.value) for known in values]
+            terms = [known.get(op.value, op.value) for known in values]
+            if rest := [a for a in op.over if a not in axes]:
+                terms = [emit(_reduced(op, term, rest)) for term in terms]
+            first, *others = terms
             for other in others:
                 first = combine(op.kind.data, first, other, emit)
             op.result.replace_all_uses_with(first)
@@ -82,3 +88,9 @@ def unroll(kernel: KernelOp | FuncOp, axes: Sequence[int]) -> None:
         block.erase_op(op)
     sizes = [ONE if a in axes else size for a, size in enumerate(kernel.space)]
     kernel.properties["sizes"] = map_attr(sizes)
+
+
+def _reduced(op: ReduceOp, term: SSAValue, over: Sequence[int]) -> ReduceOp:
+    made = ReduceOp.make(op.kind.data, term, over)
+    made.attributes.update(op.attributes)
+    return made

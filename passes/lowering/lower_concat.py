@@ -8,7 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 
-from tilewright.dialects.index_expr import product
+from tilewright.dialects.index_expr import as_expr, product
 from tilewright.dialects.scalars import number_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import AtenOp
@@ -155,8 +155,8 @@ def lower_concat(op: Operation) -> KernelOp:
         if inside is not None:
             mask = inside if mask is None else b.op(arith.AndIOp, mask, inside)
         other = None if mask is None else b.constant(0, element)
-        subscripts = [*b.axes[:axis], place - start, *b.axes[axis + 1 :]]
-        piece = b.load(number, subscripts, mask=mask, other=other)
+        along = as_expr(0) if sizes_of(op.inputs[number])[axis].constant == 1 else place - start
+        piece = b.load(number, [*b.axes[:axis], along, *b.axes[axis + 1 :]], mask=mask, other=other)
         value = piece if value is None or inside is None else b.select(inside, piece, value)
     assert value is not None, "verified: a concatenation has operands"
     b.store(value, b.axes)

@@ -11,6 +11,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
 from ..fusion.cost import MEMORY_BYTE_COST, body_cost, count, evaluations
+from ..fusion.repeats import bytes_read
 from ..kernels.body import loads_apart, loads_of
 from ..kernels.facts import Body
 
@@ -56,22 +57,10 @@ def _stays(body: Body, stores: Collection[StoreOp], found: list[SSAValue]) -> se
 def _spared(kernel: KernelOp, stays: set[Operation]) -> int:
     """Bytes that nothing that stays reads."""
     read = {op.buffer for op in stays if isinstance(op, LoadOp)}
-    return sum(_touched(kernel, source, loads_of(source)) for source in kernel.sources if source not in read)
+    return bytes_read([op for s in kernel.sources if s not in read for op in loads_of(s)], kernel)
 
 
 def _read(kernel: KernelOp, reader: KernelOp, loads: list[LoadOp]) -> int:
     """Bytes that `loads` of `kernel` touch of what `reader` does not read yet."""
     operands = dict(zip(kernel.sources, kernel.operands, strict=True))
-    sources = dict.fromkeys(load.buffer for load in loads)
-    return sum(
-        _touched(kernel, source, [load for load in loads if load.buffer is source])
-        for source in sources
-        if operands[source] not in reader.operands
-    )
-
-
-def _touched(kernel: KernelOp, source: SSAValue, loads: list[LoadOp]) -> int:
-    """Bytes of `source` that `loads` read, each place once."""
-    places = {load.map: load for load in loads}
-    elements = sum(evaluations(load.subscripts, kernel.space) for load in places.values())
-    return min(elements, count(sizes_of(source))) * bytes_of(element_type_of(source))
+    return bytes_read([op for op in loads if operands[op.buffer] not in reader.operands], kernel)

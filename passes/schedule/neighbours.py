@@ -31,8 +31,8 @@ class Neighbours:
     ops: Sequence[LoadOp] | Sequence[StoreOp]
 
 
-def find_neighbours(ops: Iterable[Operation]) -> list[Neighbours]:
-    """Groups among the loads and stores of a block, scheduled or not, that have flat buffers.
+def find_neighbours(ops: Iterable[Operation], counts: Sequence[int] = GROUPS) -> list[Neighbours]:
+    """Groups of so many among the loads and stores of a block, scheduled or not, that have flat buffers.
 
     Of `%a[d0*2]` and `%a[d0*2 + 1]`, of `%a[d0*4]` to `%a[d0*4 + 3]`. None of a buffer that is both loaded
     and stored, nor of one that is stored twice: what is stored last is to stay.
@@ -50,7 +50,7 @@ def find_neighbours(ops: Iterable[Operation]) -> list[Neighbours]:
         key = (type(op), op.buffer, at - first, axes_of_lanes(op), _stored_type(op))
         if rows.setdefault(key, {}).setdefault(first, op) is not op and isinstance(op, StoreOp):
             twice.add(key)
-    return [found for key, row in rows.items() if key not in twice for found in _groups(row)]
+    return [found for key, row in rows.items() if key not in twice for found in _groups(row, counts)]
 
 
 def neighbours_of(func: FuncOp) -> list[Neighbours]:
@@ -64,7 +64,7 @@ def neighbours_of(func: FuncOp) -> list[Neighbours]:
 
 
 def _is_plain(op: LoadOp | StoreOp) -> bool:
-    plain = not op.dynamic and op.mask is None and op.group is None and op.tile is None
+    plain = not op.dynamic and op.mask is None and op.group is None
     return plain and len(op.subscripts) == 1 and not (isinstance(op, StoreOp) and op.combine is not None)
 
 
@@ -76,10 +76,10 @@ def _constant(expr: Expr) -> int:
     return next((factor for atoms, factor in expr.terms if not atoms), 0)
 
 
-def _groups(row: dict[int, LoadOp | StoreOp]) -> list[Neighbours]:
+def _groups(row: dict[int, LoadOp | StoreOp], counts: Sequence[int]) -> list[Neighbours]:
     """The groups of accesses that differ in the constants, which `row` has them by."""
     left, found = dict(row), list[Neighbours]()
-    for count in GROUPS:
+    for count in counts:
         for first in sorted(left):
             places = range(first, first + count)
             if first % count or not all(place in left for place in places):

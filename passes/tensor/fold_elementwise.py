@@ -13,6 +13,7 @@ from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.elementwise import (
     AbsOp,
     BitwiseNotOp,
+    Exp2Op,
     LogicalNotOp,
     NegOp,
     ReciprocalOp,
@@ -128,6 +129,13 @@ def power_by_constant(op: Operation, rw: Rewrite) -> SSAValue | None:
     return None
 
 
+def power_of_two(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """2 ** x is exp2(x) on floats: so a number is scaled by an exponent (`ldexp`)."""
+    base, exponent = op.operands
+    floats = is_float(element_type_of(exponent))
+    return rw.value(Exp2Op(exponent)) if floats and splat_of(base) == 2 else None
+
+
 def same_operands(op: Operation, rw: Rewrite) -> SSAValue | None:
     """f(x, x) is x, for maximum, minimum, and, or."""
     return op.operands[0] if op.operands[0] is op.operands[1] else None
@@ -195,7 +203,7 @@ ELEMENTWISE_RULES: Rules = {
     SubOp: (subtract_zero, subtract_what_was_added),
     MulOp: (multiply_by_unit,),
     DivOp: (divide_by_constant,),
-    PowOp: (power_by_constant,),
+    PowOp: (power_by_constant, power_of_two),
     MaximumOp: (same_operands,),
     MinimumOp: (same_operands,),
     AndOp: (same_operands, bits_with_constant),

@@ -66,8 +66,8 @@ def _pointer(w: Writer, op: LoadOp | StoreOp, shape: Shape, dynamic: Sequence[SS
     if (group := group_of(op)) > 1:
         if not axes or group & (group - 1):
             raise NoTritonLowering(op, reason="groups are of lanes, each of which has 2, 4, ... neighbours")
-        expr = at_elements(expr, axes[0], group)
-        bounds = w.bounds.lengthened(axes[0], group)
+        expr = at_elements(expr, axes[-1], group)
+        bounds = w.bounds.lengthened(axes[-1], group)
     names = w.lanes(axes, shape, group)
     names |= {Var("i", n): offset(w, value) for n, value in enumerate(dynamic)}
     text, buffer = w.text(expr, names, bounds), w.names[op.buffer]

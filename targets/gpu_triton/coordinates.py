@@ -28,7 +28,8 @@ def write_coordinates(w: Writer, loop: ForOp) -> None:
         type_ = op.operands[0].type if isinstance(op, StoreOp) else op.results[0].type
         shape, dim = shape_of_lanes(type_), axes.index(axis)
         if shape[dim] > 1:
-            found.setdefault((axis, dim, len(shape), group_of(op)), shape[dim])
+            group = group_of(op) if dim == len(shape) - 1 else 1
+            found.setdefault((axis, dim, len(shape), group), shape[dim])
     for i, (key, size) in enumerate(sorted(found.items())):
         _, dim, rank, group = key
         name = f"x{axis}_each{group}" if group > 1 else f"x{axis}_{dim}{rank}" if i else f"x{axis}"

@@ -280,7 +280,8 @@ def _halve(w: Writer, op: Operation) -> None:
 def _deinterleave(w: Writer, op: Operation) -> None:
     assert isinstance(op, DeinterleaveOp)
     w.note_place(op.location)
-    pairs = f"tl.reshape({bare(w.whole(op.value))}, [{shape_of_lanes(op.even.type)[0]}, 2])"
+    shape = ", ".join(map(str, shape_of_lanes(op.even.type)))
+    pairs = f"tl.reshape({bare(w.whole(op.value))}, [{shape}, 2])"
     w.line(f"{w.fresh(op.even)}, {w.fresh(op.odd)} = tl.split({pairs})")
 
 

@@ -163,7 +163,7 @@ class Writer(KernelText):
         """What the axes of a tile are called in its expressions."""
         rank = len(shape)
         return {
-            Var("d", axis): self.coordinates[axis, dim, rank, group]
+            Var("d", axis): self.coordinates[axis, dim, rank, group if dim == rank - 1 else 1]
             for dim, axis in enumerate(axes)
             if shape[dim] > 1
         }
@@ -173,7 +173,7 @@ class Writer(KernelText):
         rank = len(shape)
         found: list[tuple[str, Shape]] = []
         for dim, axis in enumerate(axes):
-            mask = self.masks.get((axis, dim, rank, group))
+            mask = self.masks.get((axis, dim, rank, group if dim == rank - 1 else 1))
             if shape[dim] > 1 and mask is not None:
                 found.append((mask, tuple(n if i == dim else 1 for i, n in enumerate(shape))))
         return found

@@ -98,6 +98,24 @@ func.func @strengthens_constants(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4x
 
 // -----
 
+// Of a number of that base alone, and of floats.
+// CHECK-LABEL: @powers_of_two
+func.func @powers_of_two(%x: tensor<4xf32>, %i: tensor<4xi32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xi32>) {
+  // CHECK-DAG: %[[THREE:.*]] = tw.full 3.000000e+00 : f32
+  // CHECK-DAG: tw.exp2 %x : tensor<4xf32> loc("m.py":8:3)
+  // CHECK-DAG: tw.pow %[[THREE]], %x : tensor<4xf32>
+  // CHECK-DAG: tw.pow %{{.*}}, %i : tensor<4xi32>
+  %two = tw.full 2.0 : f32 -> tensor<4xf32>
+  %three = tw.full 3.0 : f32 -> tensor<4xf32>
+  %whole = tw.full 2 : i32 -> tensor<4xi32>
+  %a = tw.pow %two, %x : tensor<4xf32> loc("m.py":8:3)
+  %b = tw.pow %three, %x : tensor<4xf32>
+  %c = tw.pow %whole, %i : tensor<4xi32>
+  func.return %a, %b, %c : tensor<4xf32>, tensor<4xf32>, tensor<4xi32>
+}
+
+// -----
+
 // CHECK-LABEL: @merges_casts_that_lose_nothing
 func.func @merges_casts_that_lose_nothing(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xbf16>, tensor<4xf16>, tensor<4xf32>) {
   // CHECK-NEXT: %[[H:.*]] = tw.cast %x : tensor<4xbf16> -> tensor<4xf16>

@@ -8,7 +8,7 @@
 // CHECK:         tk.kernel [3, 7] ins(%x, %y, %z :
 // CHECK:         %[[AT:.*]] = tk.index "d1"
 // CHECK:         %[[LAST:.*]] = arith.cmpi sge, %[[AT]]
-// CHECK:         tk.load %{{.*}}[d0, d1 - 6] if %[[LAST]] else
+// CHECK:         tk.load %{{.*}}[d0, 0] if %[[LAST]] else
 // CHECK:         %[[BEFORE:.*]] = arith.cmpi slt, %[[AT]]
 // CHECK:         %[[MIDDLE:.*]] = arith.andi %{{.*}}, %[[BEFORE]]
 // CHECK:         tk.load %{{.*}}[d0, d1 - 2] if %[[MIDDLE]] else

@@ -297,3 +297,78 @@ func.func @known_masks(%x: tensor<8x2xf32>, %y: tensor<8x2xf32>) -> tensor<8xf32
   }
   func.return %r : tensor<8xf32>
 }
+
+// -----
+
+// Places of a table of 16 that are made of bits; they are not made bytes and widened again.
+// CHECK-LABEL: @nibbles
+// CHECK-NOT: tk.assert
+// CHECK-NOT: arith.trunci
+// CHECK:     arith.select %{{.*}} : i32
+// CHECK-NOT: arith.trunci
+// CHECK:     tk.load %{{.*}}[i0](%{{.*}}) : tensor<16xf32> -> f32
+func.func @nibbles(%t: tensor<16xf32>, %q: tensor<8xui8>) -> tensor<8x2xf32> {
+  %r = tk.kernel [8, 2] ins(%t, %q : tensor<16xf32>, tensor<8xui8>) -> (tensor<8x2xf32>) {
+  ^bb0(%a: tensor<16xf32>, %b: tensor<8xui8>, %o: tensor<8x2xf32>):
+    %four = arith.constant 4 : i32
+    %mask = arith.constant 15 : i32
+    %sixteen = arith.constant 16 : i64
+    %one = arith.constant 1 : i64
+    %0 = tk.load %b[d0] : tensor<8xui8> -> i8
+    %1 = arith.extui %0 : i8 to i32
+    %2 = arith.shrsi %1, %four : i32
+    %3 = arith.trunci %2 : i32 to i8
+    %4 = arith.extui %3 : i8 to i32
+    %5 = arith.andi %1, %mask : i32
+    %6 = arith.trunci %5 : i32 to i8
+    %7 = arith.extui %6 : i8 to i32
+    %8 = tk.index "d1" : i64
+    %9 = arith.cmpi slt, %8, %one : i64
+    %10 = arith.select %9, %7, %4 : i32
+    %11 = arith.extsi %10 : i32 to i64
+    %12 = arith.cmpi ult, %11, %sixteen : i64
+    tk.assert %12 "index out of range" : i1
+    %13 = arith.index_cast %11 : i64 to index
+    %14 = tk.load %a[i0](%13) : tensor<16xf32> -> f32
+    tk.store %14, %o[d0, d1] : f32, tensor<8x2xf32>
+  }
+  func.return %r : tensor<8x2xf32>
+}
+
+// -----
+
+// Five bits are places of 32; nine bits do not fit a byte; a byte that is unsigned may be more than a signed one.
+// CHECK-LABEL: @too_many_bits
+// CHECK: tk.assert
+// CHECK: %[[N:.*]] = arith.trunci
+// CHECK: arith.extui %[[N]]
+// CHECK: %[[B:.*]] = arith.trunci
+// CHECK: arith.extsi %[[B]]
+func.func @too_many_bits(%t: tensor<16xf32>, %q: tensor<8xi32>) -> (tensor<8xf32>, tensor<8xi32>, tensor<8xi32>) {
+  %r, %s, %u = tk.kernel [8] ins(%t, %q : tensor<16xf32>, tensor<8xi32>) -> (tensor<8xf32>, tensor<8xi32>, tensor<8xi32>) {
+  ^bb0(%a: tensor<16xf32>, %b: tensor<8xi32>, %o: tensor<8xf32>, %p: tensor<8xi32>, %v: tensor<8xi32>):
+    %mask = arith.constant 15 : i32
+    %nine = arith.constant 511 : i32
+    %byte = arith.constant 255 : i32
+    %sixteen = arith.constant 16 : i64
+    %0 = tk.load %b[d0] : tensor<8xi32> -> i32
+    %five = arith.constant 31 : i32
+    %1 = arith.andi %0, %five : i32
+    %2 = arith.extsi %1 : i32 to i64
+    %3 = arith.cmpi ult, %2, %sixteen : i64
+    tk.assert %3 "index out of range" : i1
+    %four = arith.andi %0, %mask : i32
+    %4 = arith.index_cast %four : i32 to index
+    %5 = tk.load %a[i0](%4) : tensor<16xf32> -> f32
+    tk.store %5, %o[d0] : f32, tensor<8xf32>
+    %6 = arith.andi %0, %nine : i32
+    %7 = arith.trunci %6 : i32 to i8
+    %8 = arith.extui %7 : i8 to i32
+    tk.store %8, %p[d0] : i32, tensor<8xi32>
+    %9 = arith.andi %0, %byte : i32
+    %10 = arith.trunci %9 : i32 to i8
+    %11 = arith.extsi %10 : i8 to i32
+    tk.store %11, %v[d0] : i32, tensor<8xi32>
+  }
+  func.return %r, %s, %u : tensor<8xf32>, tensor<8xi32>, tensor<8xi32>
+}

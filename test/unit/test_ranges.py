@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i64
+from xdsl.dialects.builtin import FloatAttr, IntegerAttr, f32, i1, i8, i32, i64
 from xdsl.ir import Attribute, Operation
 
 from tilewright.dialects.index_expr import as_expr, parse_expr
-from tilewright.passes.kernels.ranges import Range, decided, range_of, range_of_expr
+from tilewright.passes.kernels.ranges import Range, decided, fits, range_of, range_of_expr
 
 Value = Callable[..., Any]
 WHOLE: dict[type[Operation], Value] = {
@@ -128,3 +128,48 @@ def test_a_bound_is_known_whatever_it_bounds() -> None:
         assert range_of(made(kind, i64), [None, (5, 7)], ()) == expected
     assert range_of(made(arith.AddiOp, i64), [(5, 7), None], ()) is None
     assert range_of(made(arith.MaximumfOp, f32), [(5, 7), None], ()) is None
+
+
+def test_bits_that_are_kept_or_shifted_out_bound_a_number() -> None:
+    """`and` holds every value, if it is no more exact; what is shifted by no fixed number is not known."""
+    numbers = [-3, -2, -1, 0, 1, 2, 3, 6]
+    for left, right in product(list(ranges(numbers)), repeat=2):
+        known = [(v[0], v[-1]) for v in (left, right)]
+        values = [a & b for a, b in product(left, right)]
+        found = range_of(made(arith.AndIOp, i64), known, ())
+        assert (found is None) == (left[0] < 0 and right[0] < 0)
+        assert found is None or found[0] <= min(values) <= max(values) <= found[1], (left, right)
+        shifted = range_of(made(arith.ShRSIOp, i64), known, ())
+        if right[0] < 0:
+            assert shifted is None
+        else:
+            values = [a >> b for a, b in product(left, right)]
+            assert shifted == (min(values), max(values)), (left, right)
+    assert range_of(made(arith.AndIOp, i64), [None, (0, 15)], ()) == (0, 15)
+    assert range_of(made(arith.ShRSIOp, i64), [(0, 8), (0, 64)], ()) is None
+
+
+def test_numbers_of_few_bits_are_widened_as_signed_or_unsigned_ones() -> None:
+    byte = arith.ConstantOp(IntegerAttr(0, i8)).result
+    wide = arith.ConstantOp(IntegerAttr(0, i32)).result
+    unsigned, signed = (
+        kind.create(operands=[byte], result_types=[i32]) for kind in (arith.ExtUIOp, arith.ExtSIOp)
+    )
+    assert range_of(unsigned, [None], ()) == range_of(unsigned, [(-1, 3)], ()) == (0, 255)
+    assert range_of(unsigned, [(2, 3)], ()) == (2, 3)
+    assert range_of(signed, [None], ()) == (-128, 127)
+    assert range_of(signed, [(-1, 3)], ()) == (-1, 3)
+    narrow = arith.TruncIOp.create(operands=[wide], result_types=[i8])
+    assert range_of(narrow, [(-128, 127)], ()) == (-128, 127)
+    assert range_of(narrow, [(0, 128)], ()) is None
+    truth = arith.TruncIOp.create(operands=[wide], result_types=[i1])
+    assert range_of(truth, [(0, 1)], ()) is None
+
+
+@pytest.mark.parametrize(("unsigned", "low", "high"), [(True, 0, 255), (False, -128, 127)])
+def test_a_type_has_numbers_between_its_ends(unsigned: bool, low: int, high: int) -> None:
+    assert fits((low, high), i8, unsigned=unsigned)
+    assert not fits((low - 1, high), i8, unsigned=unsigned)
+    assert not fits((low, high + 1), i8, unsigned=unsigned)
+    assert not fits(None, i8, unsigned=unsigned)
+    assert not fits((0, 1), f32, unsigned=unsigned)

@@ -169,7 +169,7 @@ def _truths(func: FuncOp, blocks: Mapping[int, int], chain: Chain) -> int:
     A function that costs much asks for one more: it is computed by cases.
     """
     body = Body.of(func.body.block)
-    needed = lanes_needed(body, blocks)
+    needed = lanes_needed(body, blocks, func.space)
     single = {axis for axis, size in blocks.items() if size == 1}
     tests = [op for op in body.ops if any(result.type == i1 for result in op.results)]
     own = sum({chain.row, chain.along} <= needed[op] and single.isdisjoint(needed[op]) for op in tests)

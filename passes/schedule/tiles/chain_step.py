@@ -45,7 +45,7 @@ class ChainStep:
         self.row, self.along = chain.row, chain.along
         self.checks = [op for op in self.body.sinks() if self.along in self.body.runs[op]]
         self.scores = writer
-        writer.lanes = lanes_needed(self.body, writer.block)
+        writer.lanes = lanes_needed(self.body, writer.block, writer.space)
         writer.frame = (self.row, self.along)
         self.outside: dict[SSAValue, SSAValue] = {}
         """What is known around all loops, and no tile of rows and the chain."""

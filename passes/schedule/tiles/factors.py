@@ -55,12 +55,18 @@ def costs_much(body: Body, factor: SSAValue, axes: Axes) -> bool:
 def factor(
     scope: Scope, writer: TileWriter, old: SSAValue, type_: Attribute, over: Axes, *, shared: bool = False
 ) -> SSAValue:
-    """`old` as a tile of `writer`, zero beyond the end of `over`; takes what `scope` knows.
+    """`old` as a tile of `writer`, zero beyond the end of `over`; takes what `scope` knows."""
+    return factor_within(scope.beside(), writer, old, type_, over, shared=shared)
+
+
+def factor_within(
+    inner: Scope, writer: TileWriter, old: SSAValue, type_: Attribute, over: Axes, *, shared: bool = False
+) -> SSAValue:
+    """As `factor`, in a scope that all tiles of `writer` have, so that what factors share is there once.
 
     If it costs much and may be `shared`, the threads of a program compute it together.
     """
     old = _unwidened(old, type_)
-    inner = scope.beside()
     owner = old.owner
     assert isinstance(owner, Operation)
     if old not in inner.env:

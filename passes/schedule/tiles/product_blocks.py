@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import prod
 
@@ -54,7 +55,7 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
         skip(func, "a matrix product without tiles: run flatten-axes first")
         return None
     (row,), (column,) = product.rows, product.columns
-    depths = [axis for p in products for axis in p.over]
+    depths = list(dict.fromkeys(axis for p in products for axis in p.over))
     types = [factor_types(p.reduce, p.left, p.right) for p in products]
     width = max(bytes_of(type_) for pair in types for type_ in pair)
     for depth in depths:
@@ -63,11 +64,12 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
             skip(func, f"a matrix product without tiles: of sizes {sizes}, one is below {least}")
             return None
     batches = [a for a in range(len(func.space)) if a not in (row, column, *depths)]
-    deep = {depth: _deep(func.space[depth], width) for depth in depths}
+    sums = Counter(depth for p in products for depth in p.over)
+    deep = {depth: _deep(func.space[depth], width, sums[depth]) for depth in depths}
     work = Work(
         rows=estimate(func.space[row]),
         columns=estimate(func.space[column]),
-        depth=sum(estimate(func.space[depth]) for depth in depths),
+        depth=sum(estimate(func.space[depth]) for p in products for depth in p.over),
         batches=prod(estimate(func.space[axis]) for axis in batches),
         width=width,
         brought=_brought(func, products),
@@ -94,7 +96,7 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
     tiles = [tile for tile in tiles if prod(tile) <= area] or tiles[:1]
     rows, columns = min(tiles, key=lambda tile: (work.microseconds(*tile, warps_of(*tile)), tile))
     warps = warps_of(rows, columns)
-    if limits.from_shared and len(products) > _LOOPS and columns >= _OF_GROUPS:
+    if limits.from_shared and len(depths) > _LOOPS and columns >= _OF_GROUPS:
         warps = min(8, 2 * warps)
     found = Blocks(
         (*((a, 1) for a in batches if a not in product.parts), *_grid(product, rows, columns), *deep.items()),
@@ -112,10 +114,14 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
     return decide_descriptors(func, product, found, untimed=limits.sums_apart) if single else found
 
 
-def _deep(size: Expr, width: int) -> int:
-    """How far a step goes along a sum of this size, of factors of `width` bytes."""
+def _deep(size: Expr, width: int, sums: int) -> int:
+    """How far a step goes along so many sums of this size, of factors of `width` bytes.
+
+    Of numbers that were packed it takes two lines: each of their factors is computed.
+    """
     least = _LEAST_BYTES if width == 1 else _LEAST
-    return min(_LINE // width, power_of_two(max(least, size.constant or _LINE)))
+    most = max(least, 2 * _LINE // width // max(2, sums))
+    return min(most, power_of_two(max(least, size.constant or _LINE)))
 
 
 def _least_sides(sizes: list[int | None], width: int) -> int:

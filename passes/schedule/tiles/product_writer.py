@@ -25,7 +25,8 @@ from ...kernels.running_sums import running_sums
 from ..blocks import Blocks
 from ..roles import matrix_products
 from ..writer import Known, Scope
-from .factors import factor, factor_types
+from .factors import factor_types, factor_within
+from .lanes_needed import lanes_needed
 from .tile_nest import TileAccumulators
 from .tile_writer import TileWriter
 
@@ -43,6 +44,7 @@ class ProductWriter:
         (self.row,), (self.column,) = self.products[0].rows, self.products[0].columns
         self.main = writer
         writer.frame = (self.row, self.column)
+        writer.lanes = lanes_needed(body, writer.block, func.space)
 
     def write(self, scope: Scope) -> None:
         """The grid, the sums, one after the other, and what is done with them."""
@@ -88,12 +90,13 @@ class ProductWriter:
                 writer.copy(inner, op)
 
     def _sum(self, scope: Scope, products: Sequence[Contraction]) -> SSAValue:
-        """A loop along each of these sums, which go on from one another."""
+        """A loop along each axis that these sums, which go on from one another, are over."""
         total = self._nothing(scope, products[0].reduce)
-        for product in products:
-            self.main.location = product.reduce.location
-            loop = self.main.loop(scope, *product.over, inits=(total,))
-            self._step(scope.inner(loop.body.block), loop, product)
+        for over in dict.fromkeys(product.over for product in products):
+            together = [product for product in products if product.over == over]
+            self.main.location = together[0].reduce.location
+            loop = self.main.loop(scope, *over, inits=(total,))
+            self._step(scope.inner(loop.body.block), loop, together)
             total = loop.res[0]
         return total
 
@@ -101,16 +104,20 @@ class ProductWriter:
         zero = self.main.constant(IntegerAttr(0, i32) if reduce.result.type == i32 else FloatAttr(0.0, f32))
         return self.main.stretch(scope, zero, self.main.shape(frozenset(self.main.frame)))
 
-    def _step(self, scope: Scope, loop: ForOp, product: Contraction) -> None:
-        """One block of a sum."""
-        left, right = factor_types(product.reduce, product.left, product.right)
-        (depth,), shared = product.over, SHARED in product.reduce.attributes
+    def _step(self, scope: Scope, loop: ForOp, products: Sequence[Contraction]) -> None:
+        """One block of sums over the same axis."""
+        total: SSAValue = loop.body.block.args[0]
+        (depth,) = products[0].over
         rows, columns = self.main.over((self.row, depth)), self.main.over((depth, self.column))
-        a = factor(scope, rows, product.left, left, product.over, shared=shared)
-        b = factor(scope, columns, product.right, right, product.over, shared=shared)
-        self.main.location = product.product.location
-        self._mark(scope, loop)
-        total = self.main.put(scope, MmaOp.make(loop.body.block.args[0], a, b, self.precision))
+        of_rows, of_columns = scope.beside(), scope.beside()
+        for product in products:
+            left, right = factor_types(product.reduce, product.left, product.right)
+            shared = SHARED in product.reduce.attributes
+            a = factor_within(of_rows, rows, product.left, left, product.over, shared=shared)
+            b = factor_within(of_columns, columns, product.right, right, product.over, shared=shared)
+            self.main.location = product.product.location
+            self._mark(scope, loop)
+            total = self.main.put(scope, MmaOp.make(total, a, b, self.precision))
         self.main.put(scope, YieldOp.create(operands=[total]))
 
     def _mark(self, scope: Scope, loop: ForOp) -> None:
