@@ -120,16 +120,10 @@ def recompute_costs_more(
     evaluated = sum(_evaluations(load, consumer, factors) for load in loads)
     work = body_cost(producer.ops)
     element = bytes_of(element_type_of(value))
-    converted = 0 if factors.isdisjoint(loads) else conversions(producer.ops)
-    if converted and _undone(producer, consumer):
-        return None
-    if memory.far and not factors.isdisjoint(loads) and _widens(producer, size * element):
-        in_tiles = max(size, evaluated // memory.tile)
-        return _widened_in_tiles(work + converted, size, in_tiles, element)
-    if converted:
-        # A register tile reads from the nearest cache: there, converting costs more than wide elements.
-        extra, saved = (work + converted) * (evaluated - size), 2 * size * element * BYTE_COST
-        return f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
+    if not factors.isdisjoint(loads):
+        decided, why = _as_factor(producer, consumer, size, evaluated, memory)
+        if decided:
+            return why
     if element_type_of(value) in POSITIONS and not any(isinstance(op, LoadOp) for op in producer.ops):
         work = max(0.0, work - POSITION_CHECKS)
     alone = reads_all(producer.kernel, consumer) and (memory.far or len(producer.kernel.results) == 1)
@@ -193,9 +187,33 @@ def _in_each_program(
     return max(0.0, again - affordable(consumer))
 
 
-def _widens(producer: Producer, stored: int) -> bool:
-    """Whether less is read than the bytes that are stored, as of integers of few bits and their scales."""
-    return bytes_read([op for op in producer.ops if isinstance(op, LoadOp)], producer.kernel) < stored
+def _as_factor(
+    producer: Producer, consumer: KernelOp, size: int, evaluated: int, memory: Memory
+) -> tuple[bool, str | None]:
+    """Whether converting or unpacking decides if a product makes a factor, and why it does not, then."""
+    converted, element = conversions(producer.ops), bytes_of(element_type_of(producer.value))
+    if converted and _undone(producer, consumer):
+        return True, None
+    work = body_cost(producer.ops) + converted
+    if memory.far and _widens(producer, size, element):
+        why = _widened_in_tiles(work, size, max(size, evaluated // memory.tile), element)
+        return bool(converted) or why is None, why
+    if not converted:
+        return False, None
+    # A register tile reads from the nearest cache: there, converting costs more than wide elements.
+    extra, saved = work * (evaluated - size), 2 * size * element * BYTE_COST
+    return True, f"converting it costs {extra:.0f} and saves {saved:.0f}" if extra > saved else None
+
+
+def _widens(producer: Producer, size: int, element: int) -> bool:
+    """Whether less is read than is stored, as of integers of few bits and their scales.
+
+    In all, or for each element, but for what serves many of them.
+    """
+    if sum(map(_load_bytes, _loaded_once(producer))) < element:
+        return True
+    loads = [op for op in producer.ops if isinstance(op, LoadOp)]
+    return bytes_read(loads, producer.kernel) < size * element
 
 
 def _loaded_once(producer: Producer) -> list[LoadOp]:

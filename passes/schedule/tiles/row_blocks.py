@@ -27,6 +27,8 @@ _TILE = 4096
 """Elements that a program holds of one value: 32 per thread of 4 warps."""
 _EACH = 8
 """Elements of one lane; twice as many of a row that is longer than a tile."""
+_ACCESS, _MOST_OF_LANE = 16, 32
+"""Bytes of the widest access; elements of a lane at most, for its sake."""
 _PERSISTENT = 16384
 """Elements of a row that stay in registers between its reductions, of one register each."""
 _FEWEST_COLUMNS = 16
@@ -307,13 +309,28 @@ def _warps(func: FuncOp, held: int, lanes: int, *, stepped: bool = False) -> int
     Not beyond eight of them: lanes of sixteen have half of the registers, too. Programs that go along rows in
     steps are few, so that those of fewer warps share a multiprocessor.
     """
-    each = min(_EACH, most_scattered(func, _inner_axes(func)))
+    each = _of_lane(func)
     if held > _TILE or stepped:
         each *= 2
     filled = filled_warps(held, each, lanes, most=_MOST_WARPS)
     if registers_wanted(Body.of(func.body.block)) < COSTLY:
         return filled
     return max(filled, filled_warps(held, each // 2, lanes, most=_WARPS_OF_COSTLY))
+
+
+def _of_lane(func: FuncOp) -> int:
+    """Elements of one lane: few of what is scattered, more of what is so narrow that eight of them are less
+    than one access, where there is room. Programs have as many bytes on their way then as of halves."""
+    body, inner = Body.of(func.body.block), _inner_axes(func)
+    own = [op for op in body.ops if isinstance(op, LoadOp) and inner < body.runs[op]]
+    points = prod(map(estimate, func.space))
+    read = sum(_elements_read(func, op, body.runs[op]) * bytes_of(element_type(op.buffer.type)) for op in own)
+    each, live = most_scattered(func, inner), live_bits(body, inner)
+    if each < _EACH:
+        return each
+    while read and each < _MOST_OF_LANE and each * read < _ACCESS * points and 2 * each * live <= ROOM:
+        each *= 2
+    return each
 
 
 def _bounds(
