@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeGuard
+
+from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, as_expr
 from tilewright.dialects.tw.attention import AttentionOp
+from tilewright.dialects.tw.base import Elementwise
+from tilewright.dialects.tw.creation import FullOp
+from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
 from tilewright.dialects.types import sizes_of
 
+from ..fusion.repeats import size_in_bytes
 from ..schedule.cost import estimate
 from ..schedule.tiles.chain_blocks import PROGRAMS
 
@@ -21,6 +28,10 @@ _LEAST_OF_MANY = 512
 """The same where rows of one head fill tiles: these compute rather than wait, and their parts are joined."""
 _WHOLE = 16
 """Keys are read by vectors, so that parts begin at multiples of that."""
+_NEAR = 64
+"""Values behind keys that are looked at."""
+_MADE = (BroadcastOp, ConcatOp, FullOp, ReshapeOp, TransposeOp)
+"""What a kernel that reads keys does beside arithmetic."""
 _GUESS = 4096
 """A symbol, where that says how long a cache of keys is."""
 
@@ -56,7 +67,29 @@ def parts_of(op: AttentionOp) -> Parts | str:
     tiles = -(-rows * group // _TILE) if together else -(-rows // _TILE) * group
     count, length = _cut(keys, PROGRAMS // (pairs * tiles), _LEAST if together else _LEAST_OF_MANY)
     worth = together and (count > 1 or pairs * tiles >= PROGRAMS)
+    if rows == 1 and count == 1 and (group == 1 or not worth) and any(map(_made_of_less, (op.key, op.value))):
+        count, length = _cut(keys, 2, _LEAST)  # so that a row is never alone
     return Parts(group if worth else 1, count, length)
+
+
+def _made_of_less(value: SSAValue) -> bool:
+    """Whether what a kernel computes `value` of is less than it: keys of few bits, of fewer heads."""
+    todo, seen, given = [value], set[SSAValue](), list[SSAValue]()
+    while todo:
+        found = todo.pop()
+        if found in seen:
+            continue
+        seen.add(found)
+        owner = found.owner
+        if len(seen) < _NEAR and _is_made(owner):
+            todo += owner.operands
+        else:
+            given.append(found)
+    return sum(map(size_in_bytes, given)) < size_in_bytes(value)
+
+
+def _is_made(owner: Operation | Block) -> TypeGuard[Operation]:
+    return isinstance(owner, Operation) and (owner.has_trait(Elementwise) or isinstance(owner, _MADE))
 
 
 def _cut(keys: Expr, programs: int, least: int) -> tuple[int, Expr]:

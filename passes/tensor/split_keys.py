@@ -45,7 +45,8 @@ class SplitKeysPass(ModulePass):
 
     Parts are more heads, of 128 keys at least (512 for many queries), until there are enough for a GPU
     (Dao et al., Flash-Decoding, 2023). Queries of heads that share keys are rows of one tile, which reads
-    these keys once; a row that is alone gets one of zeros beside it. Keys of a symbolic number, or of one
+    these keys once; a row that is alone gets one of zeros beside it, and two parts where keys are made of
+    less (bytes and scales), which no library reads. Keys of a symbolic number, or of one
     that equal parts of whole sixteens do not make, get others beside them, which a mask hides. Left alone is
     what asks where a key stands, as causal masks and dropout do, and what has a symbolic number of heads or
     rows.

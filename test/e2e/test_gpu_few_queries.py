@@ -131,3 +131,38 @@ def test_a_cache_of_keys() -> None:
     verdict = judge(found.result, step(*new, *eager, at), step(*wide, at))
     assert verdict, verdict.why
     assert all(map(torch.equal, ours, eager))
+
+
+def widened(q: Tensor, k: Tensor, v: Tensor, scales: Tensor) -> Tensor:
+    """Of a cache of bytes, with a scale for each key."""
+    return F.scaled_dot_product_attention(q, k.to(q.dtype) * scales, v.to(q.dtype) * scales)
+
+
+def repeated(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
+    """Heads of keys are spelled out as often as they are shared."""
+    keys, values = (x.repeat_interleave(q.shape[1] // x.shape[1], 1) for x in (k, v))
+    return F.scaled_dot_product_attention(q, keys, values, attn_mask=mask)
+
+
+def test_a_row_of_many_sequences_widens_its_keys() -> None:
+    q, _, _ = factors("32 4 4 1 256 16 16")
+    k, v = (tensor(32, 4, 256, 16, dtype=torch.int8, seed=i) for i in range(2))
+    scales = tensor(32, 4, 256, 1, dtype=torch.bfloat16) / 50
+    found = explained(widened, q, k, v, scales)
+    verdict = judge(found.result, widened(q, k, v, scales), widened(q.double(), k, v, scales.double()))
+    assert verdict, verdict.why
+    (graph,) = found.graphs
+    assert len(graph.kernels) == 2
+    assert not graph.library_calls
+
+
+def test_a_row_of_many_sequences_reads_repeated_heads_once() -> None:
+    q, k, v = factors("32 8 4 1 256 16 16")
+    seen = torch.arange(256)[None, None, None] < torch.arange(1, 33)[:, None, None, None]
+    found = explained(repeated, q, k, v, seen)
+    wide = [x.double() for x in (q, k, v)]
+    verdict = judge(found.result, repeated(q, k, v, seen), repeated(*wide, seen))
+    assert verdict, verdict.why
+    (graph,) = found.graphs
+    assert len(graph.kernels) == 1
+    assert not graph.library_calls

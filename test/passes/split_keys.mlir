@@ -101,6 +101,46 @@ func.func @many_sequences(%q: tensor<64x8x1x8xf16>, %k: tensor<64x2x512x8xf16>) 
 
 // -----
 
+// Programs enough, but keys are widened where they are read, which no library does: two parts, so that the row
+// is not alone.
+// CHECK-LABEL: @narrow_keys
+// CHECK: tw.attention {{.*}} : (tensor<64x8x2x8xf16>, tensor<64x8x256x8xf16>, tensor<64x8x256x8xf16>) -> (tensor<64x8x2x8xf32>
+// CHECK: tw.max
+func.func @narrow_keys(%q: tensor<64x4x1x8xf16>, %k: tensor<64x4x512x8xi8>, %s: tensor<64x4x512x1xf16>) -> tensor<64x4x1x8xf16> {
+  %0 = tw.cast %k : tensor<64x4x512x8xi8> -> tensor<64x4x512x8xf16>
+  %1 = tw.broadcast %s dims [0, 1, 2, 3] : tensor<64x4x512x1xf16> -> tensor<64x4x512x8xf16>
+  %2 = tw.mul %0, %1 : tensor<64x4x512x8xf16>
+  %o, %l = tw.attention %q, %2, %2 scale 0.5 dropout 0.0
+    : (tensor<64x4x1x8xf16>, tensor<64x4x512x8xf16>, tensor<64x4x512x8xf16>) -> (tensor<64x4x1x8xf16>, tensor<64x4x1xf32>)
+  func.return %o : tensor<64x4x1x8xf16>
+}
+
+// -----
+
+// What is made of as much stays for a library, and few keys: a part of fewer than 128 is over too soon.
+// CHECK-LABEL: @computed_keys
+// CHECK: tw.attention %q, %{{.*}}, %{{.*}} {{.*}} : (tensor<64x4x1x8xf16>, tensor<64x4x512x8xf16>
+// REMARK: not split: left to a library: one of its sides has no more than one element
+func.func @computed_keys(%q: tensor<64x4x1x8xf16>, %k: tensor<64x4x512x8xf16>) -> tensor<64x4x1x8xf16> {
+  %0 = tw.neg %k : tensor<64x4x512x8xf16>
+  %o, %l = tw.attention %q, %0, %0 scale 0.5 dropout 0.0
+    : (tensor<64x4x1x8xf16>, tensor<64x4x512x8xf16>, tensor<64x4x512x8xf16>) -> (tensor<64x4x1x8xf16>, tensor<64x4x1xf32>)
+  func.return %o : tensor<64x4x1x8xf16>
+}
+
+// -----
+
+// CHECK-LABEL: @few_narrow_keys
+// CHECK: tw.attention %q, %{{.*}}, %{{.*}} {{.*}} : (tensor<64x4x1x8xf16>, tensor<64x4x240x8xf16>
+func.func @few_narrow_keys(%q: tensor<64x4x1x8xf16>, %k: tensor<64x4x240x8xi8>) -> tensor<64x4x1x8xf16> {
+  %0 = tw.cast %k : tensor<64x4x240x8xi8> -> tensor<64x4x240x8xf16>
+  %o, %l = tw.attention %q, %0, %0 scale 0.5 dropout 0.0
+    : (tensor<64x4x1x8xf16>, tensor<64x4x240x8xf16>, tensor<64x4x240x8xf16>) -> (tensor<64x4x1x8xf16>, tensor<64x4x1xf32>)
+  func.return %o : tensor<64x4x1x8xf16>
+}
+
+// -----
+
 // CHECK-LABEL: @enough_programs
 // CHECK-NEXT: tw.attention %q, %k, %k
 func.func @enough_programs(%q: tensor<8x16x40x8xf16>, %k: tensor<8x16x512x8xf16>) -> tensor<8x16x40x8xf16> {
