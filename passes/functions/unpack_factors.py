@@ -91,10 +91,8 @@ def _unpack(func: FuncOp, most: int) -> None:
 
 
 def _apart(func: FuncOp, ops: Sequence[Operation], axis: int, count: int) -> Mapping[Operation, list[Expr]]:
-    """The expressions of `ops` for each of `count` numbers, if some load has them in elements side by side.
-
-    None where no load does, or one would not step by as much everywhere.
-    """
+    """The expressions of `ops` for each of `count` numbers, if some load has them in elements side by side;
+    none otherwise."""
     number = len(func.space)
     sizes = (*(size // count if a == axis else size for a, size in enumerate(func.space)), as_expr(count))
     bounds, place = Bounds(sizes), {Var("d", axis): dim(axis) * count + dim(number)}

@@ -50,9 +50,7 @@ class DropChecksPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
             for kernel in function.body.block.ops:
-                if isinstance(kernel, KernelOp) and any(
-                    isinstance(op, _DECIDED) for op in kernel.body.block.ops
-                ):
+                if isinstance(kernel, KernelOp) and _has(kernel, *_DECIDED):
                     _fold(kernel)
 
 

@@ -72,5 +72,6 @@ def test_one_kernel_unpacks_and_multiplies(name: str, rows: int, gpu: EmulatedGp
     torch.compiler.reset()
     ours = compiled(CASES[name])(x, packed, scales)
     truth = CASES[name](x.double(), packed, scales.double())
-    judge(ours, CASES[name](x, packed, scales), truth)
+    verdict = judge(ours, CASES[name](x, packed, scales), truth)
+    assert verdict, verdict.why
     assert len(gpu.launched()) == 1

@@ -189,4 +189,25 @@ FAULTS = (
         "if stored.isdisjoint(kernel.results) and not frame.makes_all(kernel):",
         "of a product that others read, a joined kernel stores the rows that it reads itself",
     ),
+    Fault(
+        "unpacked-in-turn",
+        "passes/functions/interleave_factors.py",
+        "zip(columns[:half], columns[half:], strict=True)",
+        "zip(columns[::2], columns[1::2], strict=True)",
+        "of four numbers in a byte the second and the third change places",
+    ),
+    Fault(
+        "scales-of-a-step",
+        _S + "tiles/lanes_needed.py",
+        "return not any(bounds.simplify(e.substitute(place)).uses(Var(\"d\", lane)) for e in used)",
+        "return all(e.coefficient(Var(\"d\", axis)) is None for e in used)",
+        "the scale of the first group of a step is taken for those of all",
+    ),
+    Fault(
+        "unpacked-checks",
+        "passes/kernels/ranges.py",
+        "ends = [high for low, high in r if low >= 0]",
+        "ends = [high for low, high in r]",
+        "a negative number that bits are taken of bounds them",
+    ),
 )
