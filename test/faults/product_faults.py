@@ -199,8 +199,8 @@ FAULTS = (
     Fault(
         "scales-of-a-step",
         _S + "tiles/lanes_needed.py",
-        "return not any(bounds.simplify(e.substitute(place)).uses(Var(\"d\", lane)) for e in used)",
-        "return all(e.coefficient(Var(\"d\", axis)) is None for e in used)",
+        'return not any(bounds.simplify(e.substitute(place)).uses(Var("d", lane)) for e in used)',
+        'return all(e.coefficient(Var("d", axis)) is None for e in used)',
         "the scale of the first group of a step is taken for those of all",
     ),
     Fault(

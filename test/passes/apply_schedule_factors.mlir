@@ -1,18 +1,41 @@
 // RUN: tilewright-opt %s -p 'schedule-gpu{cores=1},apply-schedule' --split-input-file --print-debuginfo | filecheck %s
 
-// What belongs to a group of 128 numbers of the sum is one value of a step of 64.
+// What belongs to a group of 128 numbers of the sum is one value of a step of as many, a line of bytes.
 
 // CHECK-LABEL: @scale_of_a_step
-// CHECK: tk.for 2 = "0" to "256" step 64
-// CHECK: tk.load %q[d1*256 + d2] lanes 2, 1 : memref<16384xi8> -> vector<64x{{.*}}xi8>
-// CHECK: tk.load %s[d1*2 + (d2 floordiv 128)] lanes 2, 1 : memref<128xbf16> -> vector<1x{{.*}}xbf16> loc("m.py":1:0)
-tk.func @scale_of_a_step [16, 64, 256] (%x: memref<4096xbf16>, %q: memref<16384xi8>, %s: memref<128xbf16>, %o: memref<1024xf32>) {
-  %0 = tk.load %x[d0*256 + d2] : memref<4096xbf16> -> bf16
+// CHECK: tk.for 2 = "0" to "1024" step 128
+// CHECK: tk.load %q[d1*1024 + d2] lanes 2, 1 : memref<65536xi8> -> vector<128x{{.*}}xi8>
+// CHECK: tk.load %s[d1*8 + (d2 floordiv 128)] lanes 2, 1 : memref<512xbf16> -> vector<1x{{.*}}xbf16> loc("m.py":1:0)
+tk.func @scale_of_a_step [16, 64, 1024] (%x: memref<16384xbf16>, %q: memref<65536xi8>, %s: memref<512xbf16>, %o: memref<1024xf32>) {
+  %0 = tk.load %x[d0*1024 + d2] : memref<16384xbf16> -> bf16
   %1 = arith.extf %0 : bf16 to f32
-  %2 = tk.load %q[d1*256 + d2] : memref<16384xi8> -> i8
+  %2 = tk.load %q[d1*1024 + d2] : memref<65536xi8> -> i8
   %3 = arith.extsi %2 : i8 to i32
   %4 = arith.sitofp %3 : i32 to f32
-  %5 = tk.load %s[d1*2 + (d2 floordiv 128)] : memref<128xbf16> -> bf16 loc("m.py":1:0)
+  %5 = tk.load %s[d1*8 + (d2 floordiv 128)] : memref<512xbf16> -> bf16 loc("m.py":1:0)
+  %6 = arith.extf %5 : bf16 to f32
+  %7 = arith.mulf %4, %6 : f32
+  %8 = arith.truncf %7 : f32 to bf16
+  %9 = arith.extf %8 : bf16 to f32
+  %10 = arith.mulf %1, %9 : f32
+  %11 = tk.reduce add %10 over [2] {tk.factors = bf16} : f32
+  tk.store %11, %o[d0*64 + d1] : f32, memref<1024xf32>
+}
+
+// -----
+
+// Of groups of 64 a step has one, though a line has two.
+
+// CHECK-LABEL: @half_a_line
+// CHECK: tk.for 2 = "0" to "1024" step 64
+// CHECK: tk.load %s[d1*16 + (d2 floordiv 64)] lanes 2, 1 : memref<1024xbf16> -> vector<1x{{.*}}xbf16>
+tk.func @half_a_line [16, 64, 1024] (%x: memref<16384xbf16>, %q: memref<65536xi8>, %s: memref<1024xbf16>, %o: memref<1024xf32>) {
+  %0 = tk.load %x[d0*1024 + d2] : memref<16384xbf16> -> bf16
+  %1 = arith.extf %0 : bf16 to f32
+  %2 = tk.load %q[d1*1024 + d2] : memref<65536xi8> -> i8
+  %3 = arith.extsi %2 : i8 to i32
+  %4 = arith.sitofp %3 : i32 to f32
+  %5 = tk.load %s[d1*16 + (d2 floordiv 64)] : memref<1024xbf16> -> bf16
   %6 = arith.extf %5 : bf16 to f32
   %7 = arith.mulf %4, %6 : f32
   %8 = arith.truncf %7 : f32 to bf16

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.contraction import Contraction
-from tilewright.dialects.tk.domain import Axes, axes_of_exprs
+from tilewright.dialects.tk.domain import Axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import bytes_of, element_type
 
+from ...kernels.facts import Body
 from ...kernels.running_sums import running_sums
 from ...rewrite import skip
 from ..blocks import Blocks, power_of_two
@@ -21,6 +23,7 @@ from ..cost import estimate, is_expensive
 from .descriptors import decide_descriptors
 from .factors import factor_types
 from .lanes import filled_warps
+from .lanes_needed import lanes_needed
 from .limits import Limits
 from .product_room import lies_in_columns, most_sides, ops_after, tiles_held
 from .product_time import Work
@@ -69,13 +72,13 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
     work = Work(
         rows=estimate(func.space[row]),
         columns=estimate(func.space[column]),
-        depth=sum(estimate(func.space[depth]) for p in products for depth in p.over),
+        depth=sum(estimate(func.space[depth]) for depth in depths),
         batches=prod(estimate(func.space[axis]) for axis in batches),
         width=width,
-        brought=_brought(func, products),
+        brought=_brought(func, products, deep),
         deep=max(deep.values()),
         costly=sum(map(is_expensive, ops_after(func, {row, column}, depths))),
-        sums=len(products),
+        sums=len(depths),
         cores=limits.cores,
         shared=limits.shared * 1024,
     )
@@ -88,7 +91,7 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
 
     def warps_of(rows: int, columns: int) -> int:
         most = 8 if rows * columns >= min(whole, 128 * 128) else 4
-        return filled_warps(max(rows, columns) * work.deep, _ACCESS // width, limits.lanes, most)
+        return filled_warps(max(rows, columns) * max(deep.values()), _ACCESS // width, limits.lanes, most)
 
     tops = min(most_sides(p, pair, limits) for p, pair in zip(products, types, strict=True))
     narrow = _OF_GROUPS if limits.from_shared else _NARROW, _NARROW
@@ -96,6 +99,9 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
     tiles = [tile for tile in tiles if prod(tile) <= area] or tiles[:1]
     rows, columns = min(tiles, key=lambda tile: (work.microseconds(*tile, warps_of(*tile)), tile))
     warps = warps_of(rows, columns)
+    longer = _longer(func, products, work, deep, (rows, columns))
+    if min((work, *longer), key=lambda w: w.microseconds(rows, columns, warps)) is not work:
+        work, deep = longer[0], _doubled(deep)
     if limits.from_shared and len(depths) > _LOOPS and columns >= _OF_GROUPS:
         warps = min(8, 2 * warps)
     found = Blocks(
@@ -112,6 +118,20 @@ def product_blocks(func: FuncOp, products: Sequence[Contraction], bits: int, lim
     )
     single = limits.descriptors and len(products) == 1
     return decide_descriptors(func, product, found, untimed=limits.sums_apart) if single else found
+
+
+def _doubled(deep: Mapping[int, int]) -> dict[int, int]:
+    return {depth: 2 * size for depth, size in deep.items()}
+
+
+def _longer(
+    func: FuncOp, products: Sequence[Contraction], work: Work, deep: Mapping[int, int], tile: tuple[int, int]
+) -> list[Work]:
+    """Steps that are twice as long; none where a step has a line of the larger factor, where scales would not
+    be one value for it any more, and where too few steps would be left to wait for each other's loads."""
+    longer = replace(work, deep=2 * work.deep, brought=_brought(func, products, _doubled(deep)))
+    left = work.depth // longer.deep > work.stages(*tile)
+    return [longer] if work.is_narrow and longer.is_narrow and left else []
 
 
 def _deep(size: Expr, width: int, sums: int) -> int:
@@ -135,10 +155,13 @@ def _least_sides(sizes: list[int | None], width: int) -> int:
     return 2 if few else _LEAST // 2
 
 
-def _brought(func: FuncOp, products: Sequence[Contraction]) -> tuple[int, int]:
-    """Bytes that are loaded for each element of the factors, of the product for which these are most."""
+def _brought(func: FuncOp, products: Sequence[Contraction], deep: Mapping[int, int]) -> tuple[int, int]:
+    """Bytes that are loaded for each element of the factors, of the product for which these are most.
+
+    Of the axes of a sum what is one value for a step, as the scale of a group, is next to nothing.
+    """
     loads = [op for op in func.body.block.ops if isinstance(op, LoadOp)]
-    axes = {op: axes_of_exprs(op.subscripts) for op in loads}
+    axes = lanes_needed(Body.of(func.body.block), deep, func.space)
 
     def of_side(product: Contraction, side: Axes) -> int:
         along = [

@@ -57,6 +57,11 @@ class Work:
     shared: int
     """Bytes of shared memory of a program, and of a multiprocessor."""
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether less is loaded of the larger factor than matrix units take of it."""
+        return self.brought[self.columns >= self.rows] < self.width
+
     def programs(self, rows: int, columns: int) -> int:
         """How many there are with such tiles."""
         return -(-self.rows // rows) * -(-self.columns // columns) * self.batches
