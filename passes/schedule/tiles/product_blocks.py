@@ -128,10 +128,13 @@ def _longer(
     func: FuncOp, products: Sequence[Contraction], work: Work, deep: Mapping[int, int], tile: tuple[int, int]
 ) -> list[Work]:
     """Steps that are twice as long; none where a step has a line of the larger factor, where scales would not
-    be one value for it any more, and where too few steps would be left to wait for each other's loads."""
+    be one value for it any more, where too few steps would be left to wait for each other's loads, and where
+    tiles are so large that registers have no room for what is computed on the way."""
+    if min(tile) > _NARROW or not work.is_narrow:
+        return []
     longer = replace(work, deep=2 * work.deep, brought=_brought(func, products, _doubled(deep)))
     left = work.depth // longer.deep > work.stages(*tile)
-    return [longer] if work.is_narrow and longer.is_narrow and left else []
+    return [longer] if longer.is_narrow and left else []
 
 
 def _deep(size: Expr, width: int, sums: int) -> int:
