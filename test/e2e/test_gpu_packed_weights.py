@@ -51,14 +51,14 @@ def words(x: Tensor, packed: Tensor, scales: Tensor) -> Tensor:
     return x @ ((weights.unflatten(0, (-1, 32)) - 7) * scales.t()[:, None]).flatten(0, 1)
 
 
-def blocks(x: Tensor, packed: Tensor, scales: Tensor) -> Tensor:
+def of_bytes(x: Tensor, packed: Tensor, scales: Tensor) -> Tensor:
     """Of 8 bits, with a scale for each group."""
     weights = packed.view(torch.int8).to(x.dtype).unflatten(1, (-1, 16)) * scales[..., None]
     return x[:, : packed.shape[1]] @ weights.flatten(1).t()
 
 
 CASES: dict[str, Callable[..., Tensor]] = {
-    f.__name__: f for f in (nibbles, by_table, by_exponents, ternary, words, blocks)
+    f.__name__: f for f in (nibbles, by_table, by_exponents, ternary, words, of_bytes)
 }
 
 

@@ -20,7 +20,7 @@ def lanes(ops: str, blocks: dict[int, int]) -> list[set[int]]:
     func = module.body.block.first_op
     assert isinstance(func, FuncOp)
     body = Body.of(func.body.block)
-    return [{*axes} for axes in lanes_needed(body, blocks).values()]
+    return [{*axes} for axes in lanes_needed(body, blocks, func.space).values()]
 
 
 @pytest.mark.parametrize(
@@ -36,7 +36,11 @@ def lanes(ops: str, blocks: dict[int, int]) -> list[set[int]]:
         ("d1 floordiv 128 + (d1 floordiv 64)*8", 64, set[int]()),
         ("d1 floordiv 128 + (d1 floordiv 64)*8", 128, {1}),
         ("d1 floordiv 128 + d1", 64, {1}),
-        ("(d1 + 64) floordiv 128", 64, {1}),
+        ("(d1 + 64) floordiv 128", 64, set[int]()),
+        ("(d1 + 32) floordiv 128", 64, {1}),
+        ("(d1 floordiv 128) mod 2", 64, set[int]()),
+        ("(d1 mod 128) floordiv 64", 64, set[int]()),
+        ("(d1 mod 96) floordiv 64", 64, {1}),
         ("d0 + d1 floordiv 128", 64, {0}),
         ("d0*8 + 3", 64, {0}),
     ],

@@ -115,8 +115,8 @@ def test_what_only_copies_to_more_elements_waits() -> None:
 
 
 def test_what_enlarges_two_inputs_more_than_twice_waits() -> None:
-    """If those that read it can compute it."""
-    for columns, why in ((12, None), (13, ENLARGES)):
+    """If those that read it can compute it: it has more than two elements for each of both together."""
+    for columns, why in ((24, None), (25, ENLARGES)):
         both = "%0 = load p[d0, d1 mod 6]\n%2 = load y[d0, d1 mod 6]\n%1 = arith.addf %0, %2 : f32"
         assert waiting_for_more(columns, both, "t") == why
         assert waiting_for_more(columns, both, "t c") is None
