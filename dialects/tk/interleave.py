@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
@@ -104,6 +106,17 @@ class InterleaveOp(IRDLOperation):
     def verify_(self) -> None:
         for operand in self.operands:
             _pairs(self.name, self.result.type, operand.type)
+
+
+def interleaved(parts: Sequence[SSAValue]) -> list[InterleaveOp]:
+    """Ops of which the last one has the elements of 2, 4, ... parts in turn."""
+    made: list[InterleaveOp] = []
+    while len(parts) > 1:
+        half = len(parts) // 2
+        pairs = [InterleaveOp.make(a, b) for a, b in zip(parts[:half], parts[half:], strict=True)]
+        made += pairs
+        parts = [op.result for op in pairs]
+    return made
 
 
 def run_deinterleave(value: Array) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.arith import vector_of
-from tilewright.dialects.tk.interleave import DeinterleaveOp, InterleaveOp
+from tilewright.dialects.tk.interleave import DeinterleaveOp, interleaved
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.lanes import axes_of_lanes
 from tilewright.dialects.tk.scope import shape_of_lanes
@@ -100,15 +100,9 @@ def _load(loads: Sequence[LoadOp], axis: int) -> None:
 
 def _store(stores: Sequence[StoreOp], axis: int) -> None:
     last = next(op for op in reversed(ops_of(_block(stores))) if op in stores)
-    new: list[Operation] = []
-    parts: list[SSAValue] = [op.value for op in stores]
-    while len(parts) > 1:
-        half = len(parts) // 2
-        joined = [InterleaveOp.make(a, b) for a, b in zip(parts[:half], parts[half:], strict=True)]
-        new += joined
-        parts = [op.result for op in joined]
-    first = stores[0]
-    new.append(StoreOp.make(parts[0], first.buffer, first.subscripts, lanes=axis, group=len(stores)))
+    joined, first = interleaved([op.value for op in stores]), stores[0]
+    store = StoreOp.make(joined[-1].result, first.buffer, first.subscripts, lanes=axis, group=len(stores))
+    new: list[Operation] = [*joined, store]
     for op in new:
         op.location = last.location
         Rewriter.insert_op(op, InsertPoint.before(last))

@@ -13,7 +13,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.arith import vector_of
-from tilewright.dialects.tk.interleave import InterleaveOp
+from tilewright.dialects.tk.interleave import interleaved
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.lanes import axes_of_lanes
 from tilewright.dialects.tk.scope import shape_of_lanes
@@ -111,15 +111,9 @@ def _interleaved(parts: Sequence[SSAValue], before: Operation) -> SSAValue:
     """The rows of tiles in turn; what each of them shared is not, beside its neighbours."""
     values = [part.owner.value if isinstance(part.owner, ShareOp) else part for part in parts]
     turned = [TransposeOp.make(value) for value in values]
-    _put(turned, before)
-    columns: list[SSAValue] = [op.result for op in turned]
-    while len(columns) > 1:
-        half = len(columns) // 2
-        pairs = [InterleaveOp.make(a, b) for a, b in zip(columns[:half], columns[half:], strict=True)]
-        _put(pairs, before)
-        columns = [op.result for op in pairs]
-    back = TransposeOp.make(columns[0])
-    _put([back], before)
+    joined = interleaved([op.result for op in turned])
+    back = TransposeOp.make(joined[-1].result)
+    _put([*turned, *joined, back], before)
     return back.result
 
 

@@ -11,12 +11,13 @@ from tilewright.dialects.index_expr import Expr, as_expr
 from tilewright.dialects.tw.attention import AttentionOp
 from tilewright.dialects.tw.base import Elementwise
 from tilewright.dialects.tw.creation import FullOp
-from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, ReshapeOp, TransposeOp
+from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import sizes_of
 
 from ..fusion.repeats import size_in_bytes
 from ..schedule.cost import estimate
 from ..schedule.tiles.chain_blocks import PROGRAMS
+from .lower_products import VIEWS
 
 _FEW = 16
 """Rows of queries of one head that leave room in a tile for those of others."""
@@ -30,7 +31,7 @@ _WHOLE = 16
 """Keys are read by vectors, so that parts begin at multiples of that."""
 _NEAR = 64
 """Values behind keys that are looked at."""
-_MADE = (BroadcastOp, ConcatOp, FullOp, ReshapeOp, TransposeOp)
+_MADE = (*VIEWS, ConcatOp, FullOp)
 """What a kernel that reads keys does beside arithmetic."""
 _GUESS = 4096
 """A symbol, where that says how long a cache of keys is."""

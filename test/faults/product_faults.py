@@ -191,9 +191,9 @@ FAULTS = (
     ),
     Fault(
         "unpacked-in-turn",
-        "passes/functions/interleave_factors.py",
-        "zip(columns[:half], columns[half:], strict=True)",
-        "zip(columns[::2], columns[1::2], strict=True)",
+        "dialects/tk/interleave.py",
+        "zip(parts[:half], parts[half:], strict=True)",
+        "zip(parts[::2], parts[1::2], strict=True)",
         "of four numbers in a byte the second and the third change places",
     ),
     Fault(

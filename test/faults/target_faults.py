@@ -366,7 +366,7 @@ FAULTS = (
     ),
     Fault(
         "neighbours-in-another-order",
-        "passes/functions/group_neighbours.py",
+        "dialects/tk/interleave.py",
         "zip(parts[:half], parts[half:], strict=True)",
         "zip(parts[half:], parts[:half], strict=True)",
         "what is stored for one of two neighbours is stored for the other",
