@@ -28,6 +28,7 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.domain import axes_of_exprs, domains_of
 from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.tw.aten import ArgAttr
 
 
 @dataclass(frozen=True)
@@ -107,6 +108,8 @@ def _accesses_of_parts(group: GroupOp, kernels: Mapping[str, FuncOp | GroupOp]) 
 
 def _of_handles(op: ExternOp | CallOp | TritonLaunchOp, name: str, *, library: bool) -> Call:
     operands = [(value.type, _elements_of_view(value)) for value in op.operands]
+    if isinstance(op, ExternOp):
+        operands += [operands[place] for place in _read_where_written(op)]
     if isinstance(op, CallOp):
         sizes = [parse_exprs(text.data) for text in op.sizes]
         operands += [
@@ -114,6 +117,12 @@ def _of_handles(op: ExternOp | CallOp | TritonLaunchOp, name: str, *, library: b
         ]
     parts = tuple(f"{count} {_element(type_)}" for type_, count in operands)
     return Call(name, library, sum(count * _width(type_) for type_, count in operands), parts)
+
+
+def _read_where_written(op: ExternOp) -> list[int]:
+    """Operands that are results, too: sums that begin with what lies there."""
+    given = [arg.index.data for arg in op.args if isinstance(arg, ArgAttr)]
+    return [place for place in range(len(op.ins), len(op.operands)) for _ in range(given.count(place) - 1)]
 
 
 def _elements_of_view(value: SSAValue) -> int:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, FloatAttr, IntegerAttr, StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ..arrays import Array
@@ -16,6 +16,7 @@ from ..semantics import Args, Machine, NoCallback, Results, semantics
 from ..tk.group import GroupOp
 from ..tk.kernels import FuncOp
 from ..tk.semantics import run_func, run_group
+from ..tw.aten import ArgAttr
 from ..types import bytes_of, element_type_of
 from .calls import CallOp, ExternOp, LaunchOp, TritonLaunchOp
 from .control_flow import ControlOp
@@ -186,32 +187,35 @@ def as_stated(op: CallOp | ControlOp, arrays: Sequence[Array], machine: Machine)
 
 # Out-variants: the matrix products are computed here, others by the callback
 
-_Product = Callable[[Machine, Sequence[Array]], Array]
-_PRODUCTS: Mapping[str, _Product] = {
-    "aten::mm.out": lambda m, a: m.xp.matmul(a[0], a[1]),
-    "aten::bmm.out": lambda m, a: m.xp.matmul(a[0], a[1]),
-    "aten::addmm.out": lambda m, a: m.xp.matmul(a[1], a[2]) + a[0],
-    "aten::baddbmm.out": lambda m, a: m.xp.matmul(a[1], a[2]) + a[0],
-}
+_PRODUCTS = ("aten::mm.out", "aten::bmm.out", "aten::addmm.out", "aten::baddbmm.out")
 
 
 @semantics(ExternOp)
 def run_extern(op: ExternOp, args: Args, machine: Machine) -> Results:
     arrays = [arg.array(machine.xp) for arg in args]
-    ins, outs = arrays[: len(op.ins)], arrays[len(op.ins) :]
+    outs = arrays[len(op.ins) :]
     callee = op.callee.data
     if callee in _PRODUCTS:
         element = element_of_handle(op.outs[0].type)
-        dtype = machine.arrays.compute_dtype(element)
         with machine.quiet():
-            value = _PRODUCTS[callee](machine, [machine.arrays.cast(a, dtype) for a in ins])
-        outs[0][...] = machine.arrays.store(value, element)
+            outs[0][...] = machine.arrays.store(_product(op, arrays, machine), element)
     elif callee == "aten::randint.low_out" and machine.draw_seed is not None:
         for place in product(*map(range, outs[0].shape)):
             outs[0][place] = machine.draw_seed()
     else:
         _write_by_callback(op, arrays, outs, machine)
     return ()
+
+
+def _product(op: ExternOp, arrays: Sequence[Array], machine: Machine) -> Array:
+    """`beta` times the first of three tensors plus `alpha` times the product of the others, or of two."""
+    dtype = machine.arrays.compute_dtype(element_of_handle(op.outs[0].type))
+    given = [arg for arg in op.args if isinstance(arg, ArgAttr)][:-1]
+    *added, lhs, rhs = (machine.arrays.cast(arrays[arg.index.data], dtype) for arg in given)
+    if not added:
+        return machine.xp.matmul(lhs, rhs)
+    beta, alpha = (arg.value.data for arg in op.args.data[3:5] if isinstance(arg, FloatAttr | IntegerAttr))
+    return beta * added[0] + alpha * machine.xp.matmul(lhs, rhs)
 
 
 @semantics(TritonLaunchOp)

@@ -111,6 +111,8 @@ class Bodies:
     ) -> None:
         """`kernel` has the ops of both `parts` but those in `gone`; all that reduce do so over `reduced`."""
         first, second = (self._known.pop(part) for part in parts)
+        if not (first.uniform and second.uniform):
+            return  # each over axes of its own: looked at when asked for
         self._known[kernel] = Contents(
             kernel.body.block,
             first.ops + second.ops - len(gone),

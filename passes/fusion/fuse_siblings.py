@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -10,12 +9,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import Expr, product
-from tilewright.dialects.index_expr.shapes import reshape_groups
 from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..kernels.body import named_axes, remember_axes, split_axis
 from ..kernels.facts import Reduction
 from ..rewrite import may_rewrite, remarks_wanted, skip
 from .contents import Bodies
@@ -25,6 +21,7 @@ from .read_together import read_together
 from .sibling_scatters import scatter_together, scattered_match
 from .sizes import KernelSizes
 from .stored_turned import stores_turned
+from .walked_alike import may_walk_alike, walk_alike
 
 
 @dataclass(frozen=True)
@@ -41,9 +38,9 @@ class FuseSiblingsPass(ModulePass):
     iteration space is cheap to read twice, unless each point gathers its own element, and is no reason to
     merge. Nor is one that a kernel sums and the other one stores with its dimensions exchanged: tiles that
     turn have no room for sums. With `scans`, for targets that hold rows, what scans rows is merged with
-    others, too. What only computes elements may walk its space as the other one does: that of 65536 elements
-    in 1024 parts of 64. With `scatters`, for targets that combine in memory, one kernel walks a list for
-    several that scatter it.
+    others, too. One of two kernels may walk its space as the other one does: that of 65536 elements in 1024
+    parts of 64, where it only computes elements, or columns before rows. With `scatters`, for targets that
+    combine in memory, one kernel walks a list for several that scatter it.
     """
 
     name = "fuse-siblings"
@@ -77,7 +74,7 @@ def _absorb_earlier(kernel: KernelOp, sizes: KernelSizes, reach: int) -> KernelO
         for sibling in earlier:
             if sibling.parent is None or value not in sibling.operands:
                 continue
-            restore = _walk_alike(sibling, kernel, sizes.bodies)
+            restore = walk_alike(value, sibling, kernel, sizes.bodies)
             if (found := _sibling_match(value, sibling, kernel, sizes)) is None:
                 restore()
                 continue
@@ -113,46 +110,12 @@ def _may_match(first: KernelOp, second: KernelOp, sizes: KernelSizes) -> bool:
 
     Kernels that are full stay within reach of many others: nothing else is asked about them.
     """
-    alike = first.space == second.space or any(_splits(first, second)) or any(_splits(second, first))
-    return alike and (remarks_wanted() or not sizes.exceeded_by(first, second))
-
-
-def _splits(kernel: KernelOp, other: KernelOp) -> list[tuple[int, Expr]]:
-    """The axes of `kernel`, last first, to split so that it walks the space of the other one, and how."""
-    rank = len(kernel.space)
-    if rank >= len(other.space) or any(named_axes(op) for op in kernel.body.block.ops):
-        return []
-    groups = reshape_groups(kernel.space, other.space) or []
-    if [mine.start for mine, _ in groups] != list(range(rank)) or not all(of for _, of in groups):
-        return []
-    return [
-        (mine.start, product(other.space[axis + 1 : of.stop]))
-        for mine, of in reversed(groups)
-        for axis in of[:-1]
-    ]
-
-
-def _walk_alike(first: KernelOp, second: KernelOp, bodies: Bodies) -> Callable[[], None]:
-    """Split axes of one of two kernels so that both walk one space; what is returned takes that back."""
-    for kernel, other in ((first, second), (second, first)):
-        if splits := _splits(kernel, other):
-            restore = remember_axes(kernel)
-            for number, (axis, inner) in enumerate(splits):
-                done = sum(before == axis for before, _ in splits[:number])
-                split_axis(kernel, axis + done, inner)
-            bodies.changed(kernel)
-
-            def take_back(kernel: KernelOp = kernel, restore: Callable[[], None] = restore) -> None:
-                restore()
-                bodies.changed(kernel)
-
-            return take_back
-    return lambda: None
+    return may_walk_alike(first, second) and (remarks_wanted() or not sizes.exceeded_by(first, second))
 
 
 def _sibling_match(value: SSAValue, first: KernelOp, second: KernelOp, sizes: KernelSizes) -> Match | None:
     """The common space, None where the two do not walk `value` in the same way."""
-    if not _may_match(first, second, sizes):
+    if first.space != second.space:
         return None
     listed = scatter_together(value, first, second, sizes.bodies)
     if not listed and not read_together(value, first, second):

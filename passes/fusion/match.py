@@ -23,6 +23,7 @@ from ..kernels.body import (
     split_axis,
     turn_axis,
 )
+from ..kernels.chains import find_chain
 from .contents import Bodies, Contents
 from .cost import count, extent
 
@@ -192,7 +193,7 @@ def complete_match(
     of_p, of_c = bodies.of(producer), bodies.of(consumer)
     if not bodies.may_scan(of_p, of_c):
         return "a scan stays alone"
-    if not of_p.uniform or not of_c.uniform:
+    if not (of_p.uniform and of_c.uniform) and not _takes_elements(of_p, of_c, bodies):
         return "it reduces over different axes"
     space = list(consumer.space)
     for axis in range(len(producer.space)):
@@ -213,6 +214,16 @@ def complete_match(
             return "a matrix product takes no second reduction"
     result = Match(axes, tuple(space), moved_p | of_c.reduced)
     return _few_scanned_rows(of_p, of_c, result) or _check_coverage(of_p, of_c, result) or result
+
+
+def _takes_elements(producer: Contents, consumer: Contents, bodies: Bodies) -> bool:
+    """Whether tiles that hold what they reduce, along axes of its own each, make elements beside that.
+
+    Chains of products have tiles of another kind.
+    """
+    if not bodies.scans_join or (producer.over and consumer.over):
+        return False
+    return all(find_chain(body.block) is None for body in (producer, consumer))
 
 
 def _few_scanned_rows(producer: Contents, consumer: Contents, m: Match) -> str | None:

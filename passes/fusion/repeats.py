@@ -22,6 +22,8 @@ _HIDDEN = 0.5
 """What part of the time that its memory takes a kernel may compute more, and take no longer."""
 _BUSY = 0.75
 """What part of that time all that it computes may take."""
+_OF_LANE = 4
+"""Elements that each lane of an elementwise kernel has, or more: 16 bytes of f32."""
 LAUNCH = 60e6
 """What a GPU computes in the microsecond that it takes to begin one more kernel."""
 
@@ -50,8 +52,9 @@ def computed(load: LoadOp, reader: KernelOp, tile: int) -> int:
     """How often programs compute what is loaded, once per point of a program's own axes.
 
     A value that lacks an axis of programs is made again along it: one of `[4096, 64]` in `[8, 4096, 64]`
-    eight times. Of chained products a program has `tile` rows, so that keys are made again for so many. What
-    belongs to pairs of a row and a key is not counted: masks that are computed bound the loop along keys.
+    eight times; one that has no axis by each lane, for all of its elements. Of chained products a program has
+    `tile` rows, so that keys are made again for so many. What belongs to pairs of a row and a key is not
+    counted: masks that are computed bound the loop along keys.
     """
     space, block = reader.space, reader.body.block
     own = evaluations(load.subscripts, space)
@@ -60,7 +63,8 @@ def computed(load: LoadOp, reader: KernelOp, tile: int) -> int:
         return own
     chain = find_chain(block)
     if chain is None:
-        return own * count([space[axis] for axis in sorted(_needed_along(load, block) - axes)])
+        points = own * count([space[axis] for axis in sorted(_needed_along(load, block) - axes)])
+        return points if axes else -(-points // _OF_LANE)
     if axes >= {chain.row, chain.along}:
         return own
     others = set(range(len(space))) - axes - {chain.along, chain.row, *chain.around, *chain.held}

@@ -18,12 +18,9 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
 from ..fusion.absorb_views import absorb_views
-from ..memory.layouts import Layout, same_strides
-from ..memory.memory_order import layout_of
 from ..memory.returned import Returned, returned_by
-from ..memory.views import keeps_elements, view_layout
 from ..rewrite import may_rewrite, skip
-from .second_stores import take_operands
+from .second_stores import is_copied, take_operands
 
 
 @dataclass(frozen=True)
@@ -61,7 +58,7 @@ def _copy_together(function: FuncOp, most: int) -> None:
     groups: dict[tuple[Expr, ...], list[Returned]] = {}
     for results in returned_by(function).values():
         for result in results:
-            if _is_copied(result):
+            if is_copied(result):
                 groups.setdefault(sizes_of(result.value), []).append(result)
     order = {op: number for number, op in enumerate(function.body.block.ops)}
     for group in groups.values():
@@ -105,17 +102,3 @@ def _kernel(values: Sequence[SSAValue]) -> KernelOp:
     for op in kernel.body.block.ops:
         op.location = kernel.location
     return kernel
-
-
-def _is_copied(result: Returned) -> bool:
-    """Whether its strides are not those that it is to have, and nobody could have stored it so."""
-    if isinstance(result.root.owner, KernelOp) and all(map(keeps_elements, result.views)):
-        return False
-    if any(size.constant == 0 for size in sizes_of(result.value)):
-        return False
-    layout: Layout | None = layout_of(result.root)
-    for number, view in reversed(list(enumerate(result.views))):
-        layout = view_layout(view, layout)
-        if layout is None:  # copied there: for others, too, that read it
-            return all(later.results[0].has_one_use() for later in result.views[: number + 1])
-    return not same_strides(layout.sizes, layout.strides, result.strides)

@@ -6,18 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, SymbolRefAttr
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from tilewright.dialects.th.calls import LaunchOp
+from tilewright.dialects.th.calls import ExternOp, LaunchOp
 from tilewright.dialects.th.memory import BufferOp
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.group import PartOp
 from tilewright.dialects.tk.kernels import FuncOp
+from tilewright.dialects.tw.aten import ArgAttr
 
 from ..rewrite import may_rewrite
+from .liveness import added_in_place
 from .outline import Names, twin
 
 
@@ -41,7 +44,13 @@ class DropSelfCopiesPass(ModulePass):
 
     Launches of which input and output are not one buffer keep the kernel as it was, and so do parts of a
     `tk.group`. Of a kernel that does nothing else the launch is left out. Runs after `plan-memory`,
-    which gives an output the place of an input that dies.
+    which gives an output the place of an input that dies. What a library's product is added to it would copy
+    to where it is, unless both are one tensor:
+
+    Before:
+        th.extern "aten::addmm.out"(%c, %a, %b) into(%o) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, ...]}
+    After (`%c` and `%o` are views of one place):
+        th.extern "aten::addmm.out"(%a, %b) into(%o) {args = [#tw.arg<2>, #tw.arg<0>, #tw.arg<1>, ...]}
     """
 
     name = "drop-self-copies"
@@ -50,9 +59,11 @@ class DropSelfCopiesPass(ModulePass):
         functions = [f for f in op.ops if isinstance(f, FuncOp)]
         names = Names({f.sym_name.data: 1 for f in functions})
         launches: dict[str, list[LaunchOp]] = {}
-        for launch in op.walk():
-            if isinstance(launch, LaunchOp):
-                launches.setdefault(launch.kernel.string_value(), []).append(launch)
+        for step in list(op.walk()):
+            if isinstance(step, LaunchOp):
+                launches.setdefault(step.kernel.string_value(), []).append(step)
+            elif isinstance(step, ExternOp):
+                _add_in_place(step)
         parts = {part.kernel.string_value() for part in op.walk() if isinstance(part, PartOp)}
         for function in functions:
             if function.scheduled is None and (copies := _copies(function)):
@@ -62,6 +73,23 @@ class DropSelfCopiesPass(ModulePass):
                     _drop_launches(function, copies, own, is_part=is_part)
                 elif len(copies) < sum(isinstance(inner, StoreOp) for inner in function.body.block.ops):
                     _drop(function, copies, own, names, as_it_is=is_part)
+
+
+def _add_in_place(op: ExternOp) -> None:
+    """Give a product that is added to what lies where the sum does that tensor once."""
+    views = added_in_place(op)
+    if views is None or not _is_same(views[0].source, views[1].source):
+        return
+    if not may_rewrite(op, "its product is added in place"):
+        return
+    last = len(op.ins) - 1
+    moved = {ArgAttr(IntAttr(0)): ArgAttr(IntAttr(last))}
+    moved |= {ArgAttr(IntAttr(i + 1)): ArgAttr(IntAttr(i)) for i in range(last + 1)}
+    op.properties["args"] = ArrayAttr([moved[arg] if isinstance(arg, ArgAttr) else arg for arg in op.args])
+    op.properties["operandSegmentSizes"] = segments(last, len(op.outs))
+    op.operands = list(op.operands)[1:]
+    if not views[0].result.uses:
+        Rewriter.erase_op(views[0])
 
 
 def _drop_launches(

@@ -17,6 +17,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import sizes_of
 
+from ..kernels.body import reduced_axes
 from ..memory.layouts import Layout, dense, overlaps_itself, same_strides
 from ..memory.returned import Returned, returned_by
 from ..memory.views import behind, is_view, keeps_elements, layout_behind, layout_shown, part_layout
@@ -42,20 +43,25 @@ class DuplicateResultsPass(ModulePass):
     it. Left alone is what bufferize places there anyway: what nobody else reads, or what others can read
     there since the part is contiguous. So is what no strides can place there, and what is added up in memory.
     A result that must not share memory with another one (`tw.memory` of other numbers) is stored again where
-    the first one lies as it does.
+    the first one lies as it does. With `turned`, for targets whose tiles store rows and columns alike, it may
+    lie otherwise, as its transpose does, unless the kernel reduces: what holds rows for their sums would
+    store each element of them far from the others.
     """
 
     name = "duplicate-results"
 
+    turned: bool = False
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            _Duplication(function).run()
+            _Duplication(function, self.turned).run()
 
 
 class _Duplication:
     """What one function's results have as places of their own, as far as it was walked."""
 
-    def __init__(self, function: FuncOp) -> None:
+    def __init__(self, function: FuncOp, turned: bool) -> None:
+        self.turned = turned
         self.block: Block = function.body.block
         self.returned = returned_by(function)
         self.placed: set[SSAValue] = set()
@@ -98,7 +104,7 @@ class _Duplication:
     def _return(self, op: ReturnOp) -> None:
         arguments = list(op.arguments)
         for root, results in self.returned.items():
-            for group in _apart(op, results) if isinstance(root.owner, KernelOp) else ():
+            for group in _apart(op, results, self.turned) if isinstance(root.owner, KernelOp) else ():
                 if not may_rewrite(op, "a result is stored twice"):
                     return
                 again = stored_again(root)
@@ -107,8 +113,8 @@ class _Duplication:
         take_operands(op, arguments)
 
 
-def _apart(op: ReturnOp, results: Sequence[Returned]) -> Iterator[list[Returned]]:
-    """Groups of results that share no memory with those of the first number, and lie as these do."""
+def _apart(op: ReturnOp, results: Sequence[Returned], turned: bool) -> Iterator[list[Returned]]:
+    """Groups of results that share no memory with those of the first number, and can be stored again."""
     groups: dict[int | None, list[Returned]] = {}
     for result in results:
         groups.setdefault(result.memory, []).append(result)
@@ -117,12 +123,22 @@ def _apart(op: ReturnOp, results: Sequence[Returned]) -> Iterator[list[Returned]
         return
     layout, root = _layout_of(groups.pop(first)), results[0].root
     for group in groups.values():
-        if layout is None or not all(_lies_in(layout, result) for result in group):
+        alike = layout is not None and all(_lies_in(layout, result) for result in group)
+        if not alike and not (turned and _may_turn(root, group)):
             skip(op, "a result is copied: it does not lie as another one of the same elements", root)
         elif store_of(root) is None:
             skip(op, "a result is copied: its kernel stores it element by element", root)
         else:
             yield group
+
+
+def _may_turn(root: SSAValue, group: Sequence[Returned]) -> bool:
+    """Whether the kernel may store the group in a layout of its own, beside others in theirs."""
+    layout = _layout_of(group)
+    if layout is None or not all(_lies_in(layout, result) for result in group):
+        return False
+    assert isinstance(root.owner, KernelOp)
+    return not any(reduced_axes(op) for op in root.owner.body.block.ops)
 
 
 def _layout_of(group: Sequence[Returned]) -> Layout | None:

@@ -10,7 +10,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr, parse_expr, parse_exprs
-from tilewright.dialects.th.calls import CallOp, LaunchOp
+from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp
 from tilewright.dialects.th.control_flow import ControlOp
 from tilewright.dialects.th.memory import AllocOp, DataOp, EmptyOp, ViewOp
 from tilewright.dialects.th.types import span
@@ -89,8 +89,8 @@ def memory_blocks(
             block = Block([op], Lifetime(life.start, life.end), bytes_needed(op))
             block_of[op.result] = block
             blocks.append(block)
-        elif isinstance(op, LaunchOp):
-            for taken, out in _merges(op, position, lives, inplace.get(op.kernel.string_value(), ())):
+        elif isinstance(op, LaunchOp | ExternOp):
+            for taken, out in _merges(op, position, lives, _pairs(op, inplace)):
                 kept = block_of[taken]
                 if isinstance(out.owner, EmptyOp):
                     if _bytes_of_empty(out.owner) == kept.bytes:
@@ -106,19 +106,41 @@ def memory_blocks(
     return [block for block in blocks if block.members]
 
 
+def _pairs(
+    op: LaunchOp | ExternOp, inplace: Mapping[str, Sequence[tuple[int, int]]]
+) -> list[tuple[SSAValue, SSAValue]]:
+    """Inputs with the outputs that may take their place, where they die here."""
+    if isinstance(op, LaunchOp):
+        return [(op.ins[i], op.outs[o]) for i, o in inplace.get(op.kernel.string_value(), ())]
+    views = added_in_place(op)
+    return [] if views is None else [(views[0].source, views[1].source)]
+
+
+_ADDED_PRODUCTS = ("aten::addmm.out", "aten::baddbmm.out")
+
+
+def added_in_place(op: ExternOp) -> tuple[ViewOp, ViewOp] | None:
+    """What a product is added to, and the sum, if the sum may be stored there: they lie alike."""
+    if op.callee.data not in _ADDED_PRODUCTS or not op.ins:
+        return None
+    start, total = op.ins[0].owner, op.outs[0].owner
+    if not isinstance(start, ViewOp) or not isinstance(total, ViewOp) or len(op.ins) < 3:
+        return None
+    return (start, total) if start.properties == total.properties else None
+
+
 def _merges(
-    launch: LaunchOp,
+    op: LaunchOp | ExternOp,
     position: int,
     lives: Mapping[SSAValue, Lifetime],
-    pairs: Sequence[tuple[int, int]],
+    pairs: Sequence[tuple[SSAValue, SSAValue]],
 ) -> list[tuple[SSAValue, SSAValue]]:
     """Inputs that die here and outputs that are born here, paired; each value at most once."""
     found: list[tuple[SSAValue, SSAValue]] = []
-    operands = list(launch.operands)
+    operands = [_buffer(value) for value in op.operands]
     if any(isinstance(v.owner, DataOp) and isinstance(v.owner.source.owner, ViewOp) for v in operands):
         return []  # a buffer under a second name
-    for i, o in pairs:
-        value, out = launch.ins[i], launch.outs[o]
+    for value, out in pairs:
         if not (isinstance(value.owner, AllocOp) and isinstance(out.owner, AllocOp | EmptyOp)):
             continue
         if value.type != out.type:
@@ -131,6 +153,12 @@ def _merges(
             continue
         found.append((value, out))
     return found
+
+
+def _buffer(value: SSAValue) -> SSAValue:
+    while isinstance(value.owner, ViewOp):
+        value = value.owner.source
+    return value
 
 
 def last_uses(function: FuncOp, lives: Mapping[SSAValue, Lifetime]) -> list[tuple[Operation, SSAValue]]:

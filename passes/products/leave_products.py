@@ -8,20 +8,21 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var, dim, product
-from tilewright.dialects.index_expr.shapes import linearize, row_major_strides, static_product
+from tilewright.dialects.index_expr import Expr, product
+from tilewright.dialects.index_expr.shapes import static_product
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.contraction import Contraction, find_contraction
 from tilewright.dialects.tk.domain import Axes
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.view import ReshapeOp, TransposeOp
-from tilewright.dialects.types import element_type_of, is_half, numel_of, sizes_of
+from tilewright.dialects.types import element_type_of, is_half, sizes_of
 
 from ..driver import Rewrite, apply_rules
+from ..kernels.dense_order import accessed, dense_order
 from ..kernels.naming import NAME
 from ..rewrite import skip
 
@@ -142,7 +143,7 @@ class _Roles:
 
 def _roles(kernel: KernelOp, parts: _Parts) -> _Roles | None:
     """None where a tensor is not dense, is not all that is addressed of it, or has axes in another order."""
-    left, right, result = (_order(kernel, access) for access in (parts.left, parts.right, parts.store))
+    left, right, result = (dense_order(kernel, access) for access in (parts.left, parts.right, parts.store))
     if left is None or right is None or result is None:
         return None
     rows = tuple(a for a in left if a in parts.rows)
@@ -156,34 +157,9 @@ def _roles(kernel: KernelOp, parts: _Parts) -> _Roles | None:
         return None
     if result != (*batch, *rows, *columns):
         return None
-    if parts.bias is not None and _order(kernel, parts.bias) != columns:
+    if parts.bias is not None and dense_order(kernel, parts.bias) != columns:
         return None
     return _Roles(batch, rows, columns, over, left_turned, right_turned)
-
-
-def _order(kernel: KernelOp, access: LoadOp | StoreOp) -> _Order | None:
-    """The axes along which all of a tensor is addressed once, slowest first, without those of one element."""
-    if access.dynamic or access.mask is not None:
-        return None
-    tensor = _tensor(kernel, access)
-    ones = {Var("d", axis): ZERO for axis, size in enumerate(kernel.space) if size == ONE}
-    flat = linearize(access.map.exprs, row_major_strides(sizes_of(tensor))).substitute(ones)
-    steps: dict[int, int] = {}
-    for var in flat.variables():
-        step = flat.coefficient(var)
-        if step is None or step.constant is None:
-            return None
-        steps[var.index] = step.constant
-    order = tuple(sorted(steps, key=lambda axis: -steps[axis]))
-    sizes = [kernel.space[axis] for axis in order]
-    whole = linearize([dim(axis) for axis in order], row_major_strides(sizes))
-    return order if flat == whole and static_product(sizes) == numel_of(tensor) else None
-
-
-def _tensor(kernel: KernelOp, access: LoadOp | StoreOp) -> SSAValue:
-    """What is outside of the kernel the tensor that is accessed."""
-    assert isinstance(access.buffer, BlockArgument)
-    return (*kernel.operands, *kernel.results)[access.buffer.index]
 
 
 # The call
@@ -200,7 +176,7 @@ def _call(kernel: KernelOp, rw: Rewrite, parts: _Parts, roles: _Roles) -> SSAVal
     def grouped(access: LoadOp, *groups: _Order) -> SSAValue:
         """The tensor with one dimension per group of axes, one for batches where there are some."""
         wanted = (roles.batch, *groups) if roles.batch and len(groups) > 1 else groups
-        return reshaped(_tensor(kernel, access), [product(kernel.space[a] for a in axes) for axes in wanted])
+        return reshaped(accessed(kernel, access), [product(kernel.space[a] for a in axes) for axes in wanted])
 
     def reshaped(value: SSAValue, sizes: Sequence[Expr]) -> SSAValue:
         return value if sizes_of(value) == tuple(sizes) else rw.value(ReshapeOp(value, sizes))

@@ -130,14 +130,13 @@ def _axes(expr: Expr) -> list[int]:
 
 
 def transposed_axes(func: FuncOp) -> tuple[int | None, int | None]:
-    """The axis along which some load is contiguous, and the one of the stores, where these differ."""
+    """The axis along which some load, or another store, is contiguous, and the one of the first store."""
     stores = [op for op in func.body.block.ops if isinstance(op, StoreOp) and not scatters(op)]
     last = next((axis for op in stores if (axis := contiguous_axis(op)) is not None), None)
     if last is None or estimate(func.space[last]) < _WORTH_TILES:
         return None, None
-    for op in func.body.block.ops:
-        if not isinstance(op, LoadOp):
-            continue
+    loads = [op for op in func.body.block.ops if isinstance(op, LoadOp)]
+    for op in (*loads, *stores):
         axis = contiguous_axis(op)
         if axis is None or axis == last or estimate(func.space[axis]) < _WORTH_TILES:
             continue

@@ -142,3 +142,29 @@ tk.func @grouped [8] (%a: memref<8xf32>, %o: memref<8xf32>) {
   %0 = tk.load %a[d0] : memref<8xf32> -> f32
   tk.store %0, %o[d0] : f32, memref<8xf32>
 }
+
+// -----
+
+// A product is added where what it is added to lies: one tensor. Elsewhere ATen copies that.
+
+// CHECK-LABEL: func.func @added_in_place
+// CHECK:       %[[O:.*]] = th.view %b
+// CHECK:       th.extern "aten::addmm.out"(%[[A:.*]], %[[B:.*]]) into(%[[O]]) {args = [#tw.arg<2>, #tw.arg<0>, #tw.arg<1>, 1 : i64, 1 : i64, #tw.arg<2>]}
+// CHECK:       th.extern "aten::addmm.out"(%{{.*}}, %{{.*}}, %{{.*}}) into(%{{.*}}) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, 1 : i64, 1 : i64, #tw.arg<3>]}
+// CHECK:       th.extern "aten::addmm.out"(%{{.*}}, %{{.*}}, %{{.*}}) into(%{{.*}}) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, 1 : i64, 1 : i64, #tw.arg<3>]}
+func.func @added_in_place(%x: memref<8xf32>, %y: memref<16xf32>) {
+  %arena = th.arena "128" {th.requested = "128"} : memref<?xi8>
+  %a = th.buffer %arena at "0" size "8" : memref<8xf32>
+  %b = th.buffer %arena at "0" size "8" : memref<8xf32>
+  %c = th.buffer %arena at "64" size "8" : memref<8xf32>
+  %s = th.view %a offset "0" sizes "2, 4" strides "4, 1" : memref<8xf32> -> !th.tensor<f32>
+  %l = th.view %x offset "0" sizes "2, 4" strides "4, 1" : memref<8xf32> -> !th.tensor<f32>
+  %r = th.view %y offset "0" sizes "4, 4" strides "4, 1" : memref<16xf32> -> !th.tensor<f32>
+  %o = th.view %b offset "0" sizes "2, 4" strides "4, 1" : memref<8xf32> -> !th.tensor<f32>
+  th.extern "aten::addmm.out"(%s, %l, %r) into(%o) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, 1 : i64, 1 : i64, #tw.arg<3>]} : (!th.tensor<f32>, !th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
+  %p = th.view %c offset "0" sizes "2, 4" strides "4, 1" : memref<8xf32> -> !th.tensor<f32>
+  th.extern "aten::addmm.out"(%o, %l, %r) into(%p) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, 1 : i64, 1 : i64, #tw.arg<3>]} : (!th.tensor<f32>, !th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
+  %t = th.view %c offset "0" sizes "2, 4" strides "1, 2" : memref<8xf32> -> !th.tensor<f32>
+  th.extern "aten::addmm.out"(%p, %l, %r) into(%t) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, 1 : i64, 1 : i64, #tw.arg<3>]} : (!th.tensor<f32>, !th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
+  func.return
+}

@@ -2,6 +2,7 @@
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all},duplicate-results,bufferize' --split-input-file | filecheck %s --check-prefix=PLAN
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all},duplicate-results' --split-input-file --print-debuginfo | filecheck %s --check-prefix=LOC
 // RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all},duplicate-results' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
+// RUN: tilewright-opt %s -p 'convert-tw-to-tk{scatters=all},duplicate-results{turned=true},bufferize' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=TURNED
 
 // A result that is returned as well: one launch stores both, nothing is copied.
 
@@ -192,14 +193,38 @@ func.func @shared_by_all(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
 
 // -----
 
-// One kernel would store along rows and along columns.
+// One kernel would store along rows and along columns: tiles can.
 
 // CHECK-LABEL: @lies_otherwise
+// TURNED-LABEL: func.func @lies_otherwise
+// TURNED-COUNT-1: th.launch
+// TURNED-NOT: th.launch
+// TURNED:     tk.store {{.*}}[d0*4 + d1]
+// TURNED:     tk.store {{.*}}[d0 + d1*8]
 // CHECK:      %a = tk.kernel [8, 4]
 // CHECK:      func.return %a, %a
 // REMARK:     func.return {{.*}}: a result is copied: it does not lie as another one of the same elements
 func.func @lies_otherwise(%x: tensor<8x4xf32>) -> (tensor<8x4xf32> {tw.memory = 0 : i64}, tensor<8x4xf32> {tw.memory = 1 : i64, tw.strides = "1, 8"}) {
   %a = tw.exp %x : tensor<8x4xf32>
+  func.return %a, %a : tensor<8x4xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// What holds rows for their sums would store their elements far from each other.
+
+// TURNED-LABEL: func.func @rows_stay
+// TURNED-COUNT-2: th.launch
+// CHECK-LABEL: @rows_stay
+// REMARK:     func.return {{.*}}: a result is copied: it does not lie as another one of the same elements
+func.func @rows_stay(%x: tensor<8x4xf32>) -> (tensor<8x4xf32> {tw.memory = 0 : i64}, tensor<8x4xf32> {tw.memory = 1 : i64, tw.strides = "1, 8"}) {
+  %a = tk.kernel [8, 4] ins(%x : tensor<8x4xf32>) -> (tensor<8x4xf32>) {
+  ^bb0(%i: tensor<8x4xf32>, %o: tensor<8x4xf32>):
+    %0 = tk.load %i[d0, d1] : tensor<8x4xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    %2 = arith.divf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<8x4xf32>
+  }
   func.return %a, %a : tensor<8x4xf32>, tensor<8x4xf32>
 }
 

@@ -38,6 +38,16 @@ tk.func @reduced_axes_apart [4, 5, 6] (%x: memref<120xf32>, %o: memref<5xf32>) {
 
 // -----
 
+// So do those along which two stores go.
+// CHECK-LABEL: tk.func @keeps_axes_of_two_stores [100, 70]
+// CHECK:      tk.store %{{.*}}, %o[d0*70 + d1]
+// CHECK:      tk.store %{{.*}}, %p[d0 + d1*100]
+tk.func @keeps_axes_of_two_stores [100, 70] (%x: memref<7000xf32>, %o: memref<7000xf32>, %p: memref<7000xf32>) {
+  %0 = tk.load %x[d0*70 + d1] : memref<7000xf32> -> f32
+  tk.store %0, %o[d0*70 + d1] : f32, memref<7000xf32>
+  tk.store %0, %p[d0 + d1*100] : f32, memref<7000xf32>
+}
+
 // Two axes of a transpose stay; the third is the slowest.
 // CHECK-LABEL: tk.func @keeps_transposed_axes [3, 70, 100]
 // CHECK-NEXT: tk.load %x[d0*7000 + d1 + d2*70]

@@ -3,6 +3,7 @@
 // RUN: tilewright-opt %s -p "convert-tw-to-tk,absorb-views,fuse-siblings{max-ops=2}" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=SMALL
 // RUN: tilewright-opt %s -p "convert-tw-to-tk{scatters=any},absorb-views,dce,fuse{far=true},fuse-siblings{scatters=true}" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=SCATTER
 // RUN: tilewright-opt %s -p "convert-tw-to-tk,absorb-views,fuse-siblings{reach=1}" --split-input-file | filecheck %s --check-prefix=NEAR
+// RUN: tilewright-opt %s -p "convert-tw-to-tk,absorb-views,fuse-siblings{scans=true}" --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=TILES
 
 // CHECK-LABEL: @reads_once
 // CHECK:      %{{.*}}, %{{.*}} = tk.kernel [64, 8] ins(%x : tensor<64x8xf32>)
@@ -301,3 +302,77 @@ func.func @changed_in_place(%x: tensor<12xf32>, %i: tensor<12xi64>) -> (tensor<1
 }
 
 // -----
+
+// -----
+
+// Columns are summed by a kernel that walks rows, as the other one does; loops would not store both ways.
+
+// CHECK-LABEL: @sums_of_a_transpose
+// CHECK-COUNT-2: tk.kernel
+// TILES-LABEL: @sums_of_a_transpose
+// TILES:      tk.kernel [8, 4] ins(%x : tensor<8x4xf32>) -> (tensor<8xf32>, tensor<8x4xf32>)
+// TILES:      %[[X:.*]] = tk.load %{{.*}}[d0, d1]
+// TILES:      tk.reduce add %[[X]] over [1]
+// TILES-NOT:  tk.load
+// TILES:      return
+func.func @sums_of_a_transpose(%x: tensor<8x4xf32>) -> (tensor<8xf32>, tensor<8x4xf32>) {
+  %t = tw.transpose %x by [1, 0] : tensor<8x4xf32> -> tensor<4x8xf32>
+  %s = tw.sum %t over [0] : tensor<4x8xf32> -> tensor<8xf32>
+  %e = tw.exp %x : tensor<8x4xf32>
+  func.return %s, %e : tensor<8xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// The first walks the columns of one tensor, and what it reads beside that goes along.
+
+// TILES-LABEL: @three_axes
+// TILES:      tk.kernel [2, 3, 4] ins(%x, %y : tensor<2x3x4xf32>, tensor<3x4x2xf32>) -> (tensor<3x4x2xf32>, tensor<2x3x4xf32>)
+// TILES:      tk.load %{{.*}}[d0, d1, d2] : tensor<2x3x4xf32>
+// TILES:      tk.load %{{.*}}[d1, d2, d0] : tensor<3x4x2xf32>
+// TILES:      tk.store {{.*}}[d1, d2, d0]
+func.func @three_axes(%x: tensor<2x3x4xf32>, %y: tensor<3x4x2xf32>) -> (tensor<3x4x2xf32>, tensor<2x3x4xf32>) {
+  %t = tw.transpose %x by [1, 2, 0] : tensor<2x3x4xf32> -> tensor<3x4x2xf32>
+  %a = tw.mul %t, %y : tensor<3x4x2xf32>
+  %e = tw.exp %x : tensor<2x3x4xf32>
+  func.return %a, %e : tensor<3x4x2xf32>, tensor<2x3x4xf32>
+}
+
+// -----
+
+// One reads the columns from their end.
+
+// TILES-LABEL: @columns_from_the_end
+// TILES-COUNT-2: tk.kernel
+func.func @columns_from_the_end(%x: tensor<4x8xf32>, %y: tensor<8x4xf32>) -> (tensor<4x8xf32>, tensor<8x4xf32>) {
+  %e = tw.exp %x : tensor<4x8xf32>
+  %f = tw.reverse %x dims [1] : tensor<4x8xf32> -> tensor<4x8xf32>
+  %t = tw.transpose %f by [1, 0] : tensor<4x8xf32> -> tensor<8x4xf32>
+  %m = tw.mul %t, %y : tensor<8x4xf32>
+  func.return %e, %m : tensor<4x8xf32>, tensor<8x4xf32>
+}
+
+// -----
+
+// Tiles that hold sums over rows and over columns make elements beside them.
+
+// CHECK-LABEL: @beside_two_sums
+// CHECK-COUNT-2: tk.kernel
+// REMARK:     not fused with a sibling kernel: it reduces over different axes
+// TILES-LABEL: @beside_two_sums
+// TILES:      tk.kernel [8, 4] ins(%x : tensor<8x4xf32>) -> (tensor<8xf32>, tensor<4xf32>, tensor<8x4xf32>)
+// TILES:      tk.load
+// TILES-NOT:  tk.load
+// TILES:      return
+func.func @beside_two_sums(%x: tensor<8x4xf32>) -> (tensor<8xf32>, tensor<4xf32>, tensor<8x4xf32>) {
+  %r, %c = tk.kernel [8, 4] ins(%x : tensor<8x4xf32>) -> (tensor<8xf32>, tensor<4xf32>) {
+  ^bb0(%a: tensor<8x4xf32>, %o: tensor<8xf32>, %p: tensor<4xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<8x4xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    tk.store %1, %o[d0] : f32, tensor<8xf32>
+    %2 = tk.reduce add %0 over [0] : f32
+    tk.store %2, %p[d1] : f32, tensor<4xf32>
+  }
+  %e = tw.exp %x : tensor<8x4xf32>
+  func.return %r, %c, %e : tensor<8xf32>, tensor<4xf32>, tensor<8x4xf32>
+}

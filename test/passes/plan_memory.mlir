@@ -188,3 +188,38 @@ tk.func @copy [64] (%a: memref<64xf32>, %o: memref<64xf32>) {
   %0 = tk.load %a[-d0 + 63] : memref<64xf32> -> f32
   tk.store %0, %o[d0] : f32, memref<64xf32>
 }
+
+// -----
+
+// A product is added where what it is added to lies, if that ends there and is no factor; and to be returned.
+
+// CHECK-LABEL: @added_in_place
+// CHECK: %b = th.buffer %arena at "[[B:[0-9]+]]"
+// CHECK-NOT: %c = th.buffer %arena at "[[B]]"
+// CHECK: %c = th.buffer %arena at "[[C:[0-9]+]]"
+// CHECK: th.extern "aten::addmm.out"
+// CHECK: %r = th.empty
+// CHECK: %[[S:.*]] = th.view %r offset
+// CHECK: %[[T:.*]] = th.view %r offset
+// CHECK: th.extern "aten::addmm.out"(%[[S]], %{{.*}}, %{{.*}}) into(%[[T]])
+// CHECK: return %r
+func.func @added_in_place(%x: memref<16xf32>) -> memref<16xf32> {
+  %b = th.alloc "16" : memref<16xf32>
+  th.launch @copy(%x) into (%b) : (memref<16xf32>) into (memref<16xf32>)
+  %c = th.alloc "16" : memref<16xf32>
+  %f = th.view %b offset "0" sizes "4, 4" strides "4, 1" : memref<16xf32> -> !th.tensor<f32>
+  %g = th.view %c offset "0" sizes "4, 4" strides "4, 1" : memref<16xf32> -> !th.tensor<f32>
+  th.extern "aten::addmm.out"(%f, %f, %f) into(%g) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, 1 : i64, 1 : i64, #tw.arg<3>]} : (!th.tensor<f32>, !th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
+  %d = th.alloc "16" : memref<16xf32>
+  th.launch @copy(%c) into (%d) : (memref<16xf32>) into (memref<16xf32>)
+  %s = th.view %d offset "0" sizes "4, 4" strides "4, 1" : memref<16xf32> -> !th.tensor<f32>
+  %y = th.view %x offset "0" sizes "4, 4" strides "4, 1" : memref<16xf32> -> !th.tensor<f32>
+  %r = th.empty sizes "4, 4" strides "4, 1" : memref<16xf32>
+  %t = th.view %r offset "0" sizes "4, 4" strides "4, 1" : memref<16xf32> -> !th.tensor<f32>
+  th.extern "aten::addmm.out"(%s, %y, %y) into(%t) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<2>, 1 : i64, 1 : i64, #tw.arg<3>]} : (!th.tensor<f32>, !th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
+  func.return %r : memref<16xf32>
+}
+tk.func @copy [16] (%a: memref<16xf32>, %o: memref<16xf32>) {
+  %0 = tk.load %a[-d0 + 15] : memref<16xf32> -> f32
+  tk.store %0, %o[d0] : f32, memref<16xf32>
+}
