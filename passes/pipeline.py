@@ -94,7 +94,7 @@ _GPU: tuple[str, ...] = (
     "scatter-slices",
     "pick-places",
     "distribute-weights",
-    "reduce-rows-first",
+    f"reduce-rows-first{{column={_COLUMN}}}",
     "align-reductions",
     "widen-scatters",
     "draw-together",

@@ -2,6 +2,7 @@
 // RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,fuse,accumulate-products --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,fuse,accumulate-products --split-input-file --print-debuginfo | filecheck %s --check-prefix=LOC
 // RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,fuse,accumulate-products,bufferize,plan-memory,drop-self-copies --split-input-file | filecheck %s --check-prefix=PLAN
+// RUN: tilewright-opt %s -p convert-tw-to-tk,absorb-views,fuse,accumulate-products,bufferize,plan-memory,drop-self-copies --split-input-file --check-semantics -o /dev/null
 
 // The second product is added to the first, where that lies.
 

@@ -1,4 +1,5 @@
 // RUN: tilewright-opt %s -p reduce-rows-first --split-input-file --print-debuginfo | filecheck %s
+// RUN: tilewright-opt %s -p reduce-rows-first{column=16} --split-input-file | filecheck %s --check-prefix=SHORT
 
 // CHECK-LABEL: @by_way_of_the_rows
 // CHECK: %[[D:.*]] = tw.sub
@@ -64,4 +65,40 @@ func.func @keeps_others(%x: tensor<8x128xf32>) -> (tensor<f32>, tensor<f32>) {
   %1 = tw.sum %c over [0, 1] : tensor<8x128xf32> -> tensor<f32>
   %2 = tw.sum %d over [0, 1] : tensor<8x128xf32> -> tensor<f32>
   func.return %1, %2 : tensor<f32>, tensor<f32>
+}
+
+// -----
+
+// Channels are short columns, and images stay: two more reductions of them, of which one goes along batches.
+
+// CHECK-LABEL: @channels
+// CHECK: tw.sum %{{.*}} over [1, 2]
+// CHECK: tw.max %{{.*}} over [0, 1]
+// SHORT-LABEL: @channels
+// SHORT: %[[D:.*]] = tw.div
+// SHORT-NEXT: %[[R:.*]] = tw.sum %[[D]] over [1] : tensor<8x4x96xf32> -> tensor<8x96xf32>
+// SHORT-NEXT: %[[S:.*]] = tw.sum %[[R]] over [1] : tensor<8x96xf32> -> tensor<8xf32>
+// SHORT-NEXT: %[[C:.*]] = tw.max %[[D]] over [1] : tensor<8x4x96xf32> -> tensor<8x96xf32>
+// SHORT-NEXT: tw.max %[[C]] over [0] : tensor<8x96xf32> -> tensor<96xf32>
+func.func @channels(%x: tensor<8x4x96xf32>) -> (tensor<8xf32>, tensor<96xf32>) {
+  %m = tw.sum %x over [1] : tensor<8x4x96xf32> -> tensor<8x96xf32>
+  %b = tw.broadcast %m dims [0, 2] : tensor<8x96xf32> -> tensor<8x4x96xf32>
+  %d = tw.div %x, %b : tensor<8x4x96xf32>
+  %s = tw.sum %d over [1, 2] : tensor<8x4x96xf32> -> tensor<8xf32>
+  %t = tw.max %d over [0, 1] : tensor<8x4x96xf32> -> tensor<96xf32>
+  func.return %s, %t : tensor<8xf32>, tensor<96xf32>
+}
+
+// -----
+
+// These columns are longer.
+
+// SHORT-LABEL: @long_columns
+// SHORT: tw.sum %{{.*}} over [0, 1]
+func.func @long_columns(%x: tensor<96x8xf32>) -> tensor<f32> {
+  %m = tw.sum %x over [0] : tensor<96x8xf32> -> tensor<8xf32>
+  %b = tw.broadcast %m dims [1] : tensor<8xf32> -> tensor<96x8xf32>
+  %d = tw.div %x, %b : tensor<96x8xf32>
+  %s = tw.sum %d over [0, 1] : tensor<96x8xf32> -> tensor<f32>
+  func.return %s : tensor<f32>
 }

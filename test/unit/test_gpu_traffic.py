@@ -77,3 +77,19 @@ def test_a_users_kernel_moves_what_it_is_given() -> None:
 """
     (call,) = calls_of(Parser(new_context(), launch).parse_module())
     assert (call.name, call.library, call.bytes) == ("f", False, 400 + 200)
+
+
+def test_a_sum_in_place_is_read_and_written() -> None:
+    call = """
+  func.func @main(%x: memref<12xf32>, %y: memref<20xf32>, %z: memref<15xf32>) {
+    %a = th.view %x offset "0" sizes "3, 4" strides "4, 1" : memref<12xf32> -> !th.tensor<f32>
+    %b = th.view %y offset "0" sizes "4, 5" strides "5, 1" : memref<20xf32> -> !th.tensor<f32>
+    %c = th.view %z offset "0" sizes "3, 5" strides "5, 1" : memref<15xf32> -> !th.tensor<f32>
+    th.extern "aten::addmm.out"(%a, %b) into(%c)
+      {args = [#tw.arg<2>, #tw.arg<0>, #tw.arg<1>, 1.0 : f64, 1.0 : f64, #tw.arg<2>]}
+      : (!th.tensor<f32>, !th.tensor<f32>) into (!th.tensor<f32>)
+    func.return
+  }
+"""
+    (library,) = calls_of(Parser(new_context(), call).parse_module())
+    assert library.bytes == 4 * (12 + 20 + 15 + 15)
