@@ -19,7 +19,7 @@ from .stored_turned import subscripts_read
 def may_walk_alike(first: KernelOp, second: KernelOp) -> bool:
     """The cheap question, before `walk_alike` is asked about a tensor."""
     if len(first.space) == len(second.space):
-        return Counter(first.space) == Counter(second.space)
+        return first.space == second.space or Counter(first.space) == Counter(second.space)
     return any(_splits(first, second)) or any(_splits(second, first))
 
 
@@ -30,24 +30,24 @@ def walk_alike(value: SSAValue, first: KernelOp, second: KernelOp, bodies: Bodie
     stores rows and columns.
     """
     for kernel, other in ((first, second), (second, first)):
+        splits = _splits(kernel, other)
+        order = _order_of(value, kernel, other) if bodies.scans_join and not splits else None
+        if not splits and order is None:
+            continue
         restore = remember_axes(kernel)
-        if _split_as(kernel, other) or (bodies.scans_join and _exchange_as(value, kernel, other)):
+        for number, (axis, inner) in enumerate(splits):
+            done = sum(before == axis for before, _ in splits[:number])
+            split_axis(kernel, axis + done, inner)
+        if order is not None:
+            permute_axes(kernel, order)
+        bodies.changed(kernel)
+
+        def take_back(kernel: KernelOp = kernel, restore: Callable[[], None] = restore) -> None:
+            restore()
             bodies.changed(kernel)
 
-            def take_back(kernel: KernelOp = kernel, restore: Callable[[], None] = restore) -> None:
-                restore()
-                bodies.changed(kernel)
-
-            return take_back
+        return take_back
     return lambda: None
-
-
-def _split_as(kernel: KernelOp, other: KernelOp) -> bool:
-    splits = _splits(kernel, other)
-    for number, (axis, inner) in enumerate(splits):
-        done = sum(before == axis for before, _ in splits[:number])
-        split_axis(kernel, axis + done, inner)
-    return bool(splits)
 
 
 def _splits(kernel: KernelOp, other: KernelOp) -> list[tuple[int, Expr]]:
@@ -65,16 +65,13 @@ def _splits(kernel: KernelOp, other: KernelOp) -> list[tuple[int, Expr]]:
     ]
 
 
-def _exchange_as(value: SSAValue, kernel: KernelOp, other: KernelOp) -> bool:
-    """Let a kernel that does not read `value` in the order of its axes read it by those of the other one."""
+def _order_of(value: SSAValue, kernel: KernelOp, other: KernelOp) -> list[int] | None:
+    """How to order the axes of a kernel that reads `value` out of order so that it walks as the other one."""
     mine, others = _axes_read(value, kernel), _axes_read(value, other)
     if mine is None or others is None or mine == sorted(mine) or mine == others:
-        return False
+        return None
     order = [mine[others.index(axis)] for axis in range(len(others))]
-    if tuple(kernel.space[axis] for axis in order) != tuple(other.space):
-        return False
-    permute_axes(kernel, order)
-    return True
+    return order if tuple(kernel.space[axis] for axis in order) == tuple(other.space) else None
 
 
 def _axes_read(value: SSAValue, kernel: KernelOp) -> list[int] | None:

@@ -20,6 +20,7 @@ from ..kernels.dense_order import dense_order
 from ..memory.returned import Returned, returned_by
 from ..memory.views import keeps_elements
 from ..rewrite import may_rewrite, skip
+from ..schedule.collisions import scatters
 from .second_stores import is_copied, stored_where_loaded, take_operands, viewed
 
 
@@ -39,7 +40,7 @@ class CopyWhereReadPass(ModulePass):
 
     `bufferize` would read it again. For targets whose tiles store rows and columns alike. Left alone is what
     a kernel stores (`duplicate-results`), what is copied in part or repeated, and what is read by kernels
-    alone that reduce, or that read an element several times or not at all.
+    alone that reduce, scatter (to where it is, perhaps), or read an element several times or not at all.
     """
 
     name = "copy-where-read"
@@ -75,11 +76,11 @@ def _copy(function: FuncOp, results: list[Returned]) -> None:
 
 
 def _load_of(root: SSAValue, function: FuncOp) -> LoadOp | None:
-    """Of a kernel that reduces nothing, what loads an element of `root` for each point."""
+    """Of a kernel that neither reduces nor scatters, what loads an element of `root` for each point."""
     for kernel in function.body.block.ops:
         if not isinstance(kernel, KernelOp) or root not in kernel.operands:
             continue
-        if any(reduced_axes(op) for op in kernel.body.block.ops):
+        if any(reduced_axes(op) or scatters(op) for op in kernel.body.block.ops):
             continue
         axes = {axis for axis, size in enumerate(kernel.space) if size != ONE}
         for load in loads_of(kernel.sources[list(kernel.operands).index(root)]):

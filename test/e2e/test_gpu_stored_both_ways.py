@@ -83,3 +83,22 @@ def test_each_result_has_its_own_memory() -> None:
     rows, columns = compiled(x)
     columns.zero_()
     torch.testing.assert_close(rows, torch.exp(x))
+
+
+@pytest.mark.parametrize("at", [None, torch.tensor([3, 0, 3])], ids=["all", "rows"])
+def test_what_changes_is_copied_before(at: Tensor | None) -> None:
+    """An argument is written in place by a kernel that reads it; the copy has what was there."""
+
+    def program(x: Tensor) -> Tensor:
+        before = x.t().contiguous()
+        if at is None:
+            x.mul_(2)
+        else:
+            x[at] = 1
+        return before
+
+    eager, mine = tensor(33, 17), tensor(33, 17)
+    expected = program(eager)
+    compiled = torch.compile(program, backend="mlir", options={"target": "gpu_emulated"})
+    torch.testing.assert_close(compiled(mine), expected)
+    torch.testing.assert_close(mine, eager)

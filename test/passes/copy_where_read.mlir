@@ -97,3 +97,24 @@ func.func @part(%x: tensor<8x6xf32>) -> (tensor<8x6xf32>, tensor<8x3xf32>, tenso
   %t = tw.transpose %y by [1, 0] : tensor<8x6xf32> -> tensor<6x8xf32>
   func.return %y, %h, %t : tensor<8x6xf32>, tensor<8x3xf32>, tensor<6x8xf32>
 }
+
+// -----
+
+// A kernel that scatters to where %x is, perhaps, would read what other programs have changed.
+
+// CHECK-LABEL: @scattered_meanwhile
+// CHECK:      %y = tk.kernel [8, 6, 2]
+// REMARK:     func.return at {{.*}}: a result is copied alone: no kernel has each of its elements once
+func.func @scattered_meanwhile(%x: tensor<8x6xf32>, %i: tensor<2xi64>) -> (tensor<8x6xf32>, tensor<6x8xf32>) {
+  %y = tk.kernel [8, 6, 2] ins(%x, %i : tensor<8x6xf32>, tensor<2xi64>) -> (tensor<8x6xf32>) {
+  ^bb0(%a: tensor<8x6xf32>, %at: tensor<2xi64>, %o: tensor<8x6xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<8x6xf32> -> f32
+    tk.store %0, %o[d0, d1] : f32, tensor<8x6xf32>
+    %1 = arith.constant 1.0 : f32
+    %2 = tk.load %at[d2] : tensor<2xi64> -> i64
+    %3 = arith.index_cast %2 : i64 to index
+    tk.store %1, %o[i0, d1](%3) : f32, tensor<8x6xf32>
+  }
+  %t = tw.transpose %x by [1, 0] : tensor<8x6xf32> -> tensor<6x8xf32>
+  func.return %y, %t : tensor<8x6xf32>, tensor<6x8xf32>
+}
