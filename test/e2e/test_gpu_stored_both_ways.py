@@ -70,6 +70,7 @@ def test_kernels(name: str) -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.int16, torch.bool])
 @pytest.mark.parametrize("shape", [(33, 17), (1, 9), (0, 4)], ids=str)
 def test_layouts_are_those_of_eager_mode(shape: tuple[int, ...], dtype: torch.dtype) -> None:
+    torch.compiler.reset()
     x = (tensor(*shape) * 3).to(dtype)
     compiled = torch.compile(transposed_argument, backend="mlir", options={"target": "gpu_emulated"})
     for result, expected in zip(compiled(x), transposed_argument(x), strict=True):
