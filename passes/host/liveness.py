@@ -16,6 +16,8 @@ from tilewright.dialects.th.memory import AllocOp, DataOp, EmptyOp, ViewOp
 from tilewright.dialects.th.types import span
 from tilewright.dialects.types import bytes_of, element_type_of
 
+from ..memory.library_calls import ADDED_PRODUCTS
+
 
 @dataclass
 class Lifetime:
@@ -116,12 +118,9 @@ def _pairs(
     return [] if views is None else [(views[0].source, views[1].source)]
 
 
-_ADDED_PRODUCTS = ("aten::addmm.out", "aten::baddbmm.out")
-
-
 def added_in_place(op: ExternOp) -> tuple[ViewOp, ViewOp] | None:
     """What a product is added to, and the sum, if the sum may be stored there: they lie alike."""
-    if op.callee.data not in _ADDED_PRODUCTS or not op.ins:
+    if op.callee.data.removesuffix(".out") not in ADDED_PRODUCTS or not op.ins:
         return None
     start, total = op.ins[0].owner, op.outs[0].owner
     if not isinstance(start, ViewOp) or not isinstance(total, ViewOp) or len(op.ins) < 3:

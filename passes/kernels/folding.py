@@ -39,7 +39,7 @@ def folded(op: Operation) -> SSAValue | FloatAttr[AnyFloat] | None:
     if type(op) not in _ON_NUMBERS:
         return None
     lhs, rhs = op.operands
-    left, right = _number(lhs), _number(rhs)
+    left, right = number_of(lhs), number_of(rhs)
     if left is not None and right is not None:
         return _rounded(op, left, right)
     if _same(right, neutral := _UNCHANGED_BY.get(type(op))):
@@ -47,7 +47,7 @@ def folded(op: Operation) -> SSAValue | FloatAttr[AnyFloat] | None:
     return rhs if isinstance(op, _COMMUTES) and _same(left, neutral) else None
 
 
-def _number(value: SSAValue) -> float | None:
+def number_of(value: SSAValue) -> float | None:
     """What each lane of `value` holds, if that is one number."""
     while isinstance(value.owner, vector.BroadcastOp):
         value = value.owner.source

@@ -311,8 +311,8 @@ _IN_ORDER: Mapping[str, slice] = {
 """Which operands ATen's kernels read as contiguous memory without a check."""
 
 
-_ADDED_PRODUCTS = ("aten::addmm", "aten::baddbmm")
-"""Those of several dtypes fail as in eager mode, where their out variants do not."""
+ADDED_PRODUCTS = ("aten::addmm", "aten::baddbmm")
+"""What adds a product to its first operand. Of several dtypes they fail as in eager mode; `.out` does not."""
 
 
 def _added_product(op: AtenOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call:
@@ -343,7 +343,7 @@ _FUNCTIONS: Mapping[type[Operation], Row] = {
 def out_variant(op: Operation) -> Row | None:
     """The row of an op that writes into memory of ours."""
     if isinstance(op, AtenOp):
-        added = op.callee.data in _ADDED_PRODUCTS
+        added = op.callee.data in ADDED_PRODUCTS
         return _added_product if added and len(set(map(element_type_of, op.inputs))) == 1 else None
     return _OUT_VARIANTS.get(type(op))
 

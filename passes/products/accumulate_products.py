@@ -21,6 +21,7 @@ from tilewright.dialects.types import element_type_of, rank_of, sizes_of
 
 from ..driver import Rewrite, apply_rules
 from ..kernels.dense_order import accessed, dense_order
+from ..kernels.folding import number_of
 from ..kernels.naming import NAME
 from ..rewrite import skip
 
@@ -143,7 +144,5 @@ def _addends(value: SSAValue, factor: float) -> Iterable[tuple[SSAValue, float]]
 
 def _scale(op: arith.MulfOp) -> tuple[SSAValue, float] | None:
     """What a product multiplies by a number, and the number."""
-    for value, other in (op.operands, op.operands[::-1]):
-        if isinstance(constant := other.owner, arith.ConstantOp) and isinstance(constant.value, FloatAttr):
-            return value, float(constant.value.value.data)
-    return None
+    pairs = ((value, number_of(other)) for value, other in (op.operands, op.operands[::-1]))
+    return next(((value, number) for value, number in pairs if number is not None), None)

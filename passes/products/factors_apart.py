@@ -18,6 +18,7 @@ from tilewright.dialects.types import sizes_of
 from ..fusion.cost import MEMORY_BYTE_COST, count, extent
 from ..fusion.repeats import size_in_bytes
 from ..kernels.body import plain_axis
+from ..kernels.dense_order import accessed
 from ..memory.memory_order import layout_of
 
 APART = 12
@@ -38,7 +39,7 @@ class Side:
 
     @property
     def tensor(self) -> SSAValue:
-        return _tensor(self.kernel, self.load)
+        return accessed(self.kernel, self.load)
 
     @property
     def places(self) -> tuple[int, ...] | None:
@@ -85,7 +86,7 @@ def factors_apart(kernel: KernelOp) -> Iterator[Side]:
 
 def _steps(kernel: KernelOp, load: LoadOp) -> dict[int, int] | None:
     """From one element to the next along each axis; None where that changes on the way, or with a symbol."""
-    flat = layout_of(_tensor(kernel, load)).flat(load.subscripts)
+    flat = layout_of(accessed(kernel, load)).flat(load.subscripts)
     steps = {var.index: flat.coefficient(var) for var in flat.variables() if var.kind == "d"}
     known = {axis: step.constant for axis, step in steps.items() if step and step.constant is not None}
     return known if len(known) == len(flat.variables()) else None
@@ -107,7 +108,3 @@ def _loaded(factor: SSAValue) -> LoadOp | None:
     widened = factor.owner
     load = widened.input.owner if isinstance(widened, arith.ExtFOp) else None
     return load if isinstance(load, LoadOp) and not load.dynamic and load.mask is None else None
-
-
-def _tensor(kernel: KernelOp, load: LoadOp) -> SSAValue:
-    return kernel.operands[list(kernel.sources).index(load.buffer)]

@@ -6,16 +6,20 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import Block, Operation
 
-from tilewright.dialects.index_expr import Expr, Var, dim
-from tilewright.dialects.ir_access import ops_of
-from tilewright.dialects.tk.attributes import map_attr
+from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..fusion.merge import users_to_sink
 from ..fusion.repeats import size_in_bytes
-from ..kernels.body import loads_of, plain_axis, remember_axes, rename_axes, rewrite_exprs, split_axis
+from ..kernels.body import (
+    loads_of,
+    permute_axes,
+    plain_axis,
+    remember_axes,
+    split_axis,
+)
 
 Subscripts = tuple[Expr, ...]
 _NEAR = 16
@@ -55,11 +59,7 @@ def walk_as_it_lies(kernel: KernelOp) -> Callable[[], None] | None:
     if order is None or order == sorted(order):
         return None
     restore = remember_axes(kernel)
-    turned: dict[Var, Expr] = {Var("d", old): dim(new) for new, old in enumerate(order)}
-    ops = ops_of(kernel.body.block)
-    rewrite_exprs(ops, lambda e: e.substitute(turned))
-    rename_axes(ops, {old: (new,) for new, old in enumerate(order)})
-    kernel.properties["sizes"] = map_attr([kernel.space[old] for old in order])
+    permute_axes(kernel, order)
     return restore
 
 
