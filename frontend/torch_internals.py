@@ -40,6 +40,11 @@ def schema_of(op: Operator) -> Any:
     return op._schema  # pyright: ignore[reportPrivateUsage]
 
 
+def by_its_parts(op: Operator, *args: Any, **named: Any) -> Any:
+    """Call the function that an operator in Python is made of: tracing sees what that calls."""
+    return op._op_dk(torch._C.DispatchKey.CompositeExplicitAutograd, *args, **named)  # pyright: ignore
+
+
 def must_run(op: Operator) -> bool:
     """Whether each call has to run on the host: it has an effect there, or forbids CUDA graphs."""
     from torch._higher_order_ops.effects import _get_effect  # pyright: ignore
@@ -124,6 +129,14 @@ def guarded_truth(value: torch.SymBool) -> bool | None:
         return bool(value)
     except GuardOnDataDependentSymNode:
         return None
+
+
+def known_to_differ(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    """Whether two lists of sizes are different whatever their symbols stand for; nothing is guarded."""
+    from torch.fx.experimental.symbolic_shapes import statically_known_true
+
+    pairs = zip(some, others, strict=False)
+    return len(some) != len(others) or any(statically_known_true(a != b) for a, b in pairs)
 
 
 def real_tensors() -> Any:

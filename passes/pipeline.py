@@ -104,6 +104,7 @@ _GPU: tuple[str, ...] = (
     "turn-filters",
     *KERNELS[1 : _FUSED - 1],
     "merge-scatters",
+    "fold-rows",
     _FUSION_GPU["fuse"],
     "drop-checks",
     "chain-products",

@@ -190,11 +190,15 @@ def has_effect(op: Operator) -> bool:
 
 
 def looks_at_strides(op: Operator) -> bool:
-    """Whether it may matter how operands lie: to ATen's own operators that does not, unless they say so."""
+    """Whether it may matter how operands lie: to ATen's public operators that does not, unless they say so.
+
+    What an operator of torch calls for itself, `_pdist_forward`, may take for granted what that one saw to.
+    """
     tags = op.tags
     if torch.Tag.flexible_layout in tags:
         return False
-    return not (is_of_torch(op) or op.namespace == NAMESPACE) or not _NEEDS_STRIDES.isdisjoint(tags)
+    public = op.namespace == NAMESPACE or (is_of_torch(op) and not op.__name__.startswith("_"))
+    return not public or not _NEEDS_STRIDES.isdisjoint(tags)
 
 
 _NEEDS_STRIDES = {

@@ -69,6 +69,8 @@ def _index_put(
 def _index_add(
     b: Builder, x: SSAValue, dim: int, index: SSAValue, source: SSAValue, *, alpha: Operand = 1
 ) -> SSAValue:
+    if b.input_fake(3).dtype != b.node.meta["val"].dtype:
+        raise Unsupported("what is added has another dtype")  # which ATen refuses
     shape = sizes_of(x)
     x, index, source = (with_rank(b, value) for value in (x, index, source))
     if alpha != 1:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+from torch.fx.node import map_arg
 from xdsl.dialects.builtin import i1, i8, i64
 from xdsl.ir import BlockArgument, SSAValue
 
@@ -20,6 +22,7 @@ from tilewright.dialects.types import SAME_BITS, sizes_of, ui8
 from tilewright.passes.tensor.splats import splat_of
 
 from ..errors import Unsupported
+from ..torch_internals import Operator, known_to_differ
 from .builder import Builder, Row, axis, element_of, integer
 
 _BYTES = (i8, ui8)
@@ -107,6 +110,19 @@ def _select(b: Builder, x: SSAValue, dim: int, index: Any) -> SSAValue:
     sizes = sizes_of(x)
     d = axis(dim, len(sizes))
     return b.reshape(take(b, x, d, _from_the_start(index, sizes[d]), 1), b.sizes)
+
+
+def _of_view(view: Operator, row: Row) -> Row:
+    """`row` writes to a view of its first argument: what is written has its shape, which ATen checks."""
+
+    def checked(b: Builder, x: SSAValue, source: SSAValue, *place: Any, **named: Any) -> SSAValue:
+        x_fake, _, *rest = map_arg(b.node.args, lambda node: node.meta["val"])
+        wanted = view(x_fake, *rest, **map_arg(b.node.kwargs, lambda node: node.meta["val"])).shape
+        if known_to_differ(b.input_fake(1).shape, wanted):
+            raise Unsupported("what is written has another shape than what it replaces")
+        return row(b, x, source, *place, **named)
+
+    return checked
 
 
 def _scatter_slice(
@@ -353,8 +369,8 @@ ROWS: dict[str, Row] = {
     "aten.slice.Tensor": _slice,
     "aten.narrow.default": _narrow,
     "aten.select.int": _select,
-    "aten.slice_scatter.default": _scatter_slice,
-    "aten.select_scatter.default": _scatter_select,
+    "aten.slice_scatter.default": _of_view(torch.ops.aten.slice.Tensor, _scatter_slice),
+    "aten.select_scatter.default": _of_view(torch.ops.aten.select.int, _scatter_select),
     "aten.split.Tensor": _split,
     "aten.split_with_sizes.default": _split,
     "aten.unsafe_split.Tensor": _split,
@@ -365,7 +381,7 @@ ROWS: dict[str, Row] = {
     "aten.flip.default": _flip,
     "aten.repeat.default": _repeat,
     "aten.diagonal.default": _diagonal,
-    "aten.diagonal_scatter.default": _scatter_diagonal,
+    "aten.diagonal_scatter.default": _of_view(torch.ops.aten.diagonal.default, _scatter_diagonal),
     "aten.unfold.default": _unfold,
     "aten.tril.default": _triangle("le"),
     "aten.triu.default": _triangle("ge"),

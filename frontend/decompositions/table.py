@@ -7,6 +7,7 @@ better as a whole (convolution, attention, embedding, matmul, pooling), stay as 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import cache
 from typing import Any, cast
@@ -19,7 +20,7 @@ from torch.nn.functional import linear
 
 from ..aten import foreign_rows
 from ..operators import dropout_attention
-from ..torch_internals import Operator
+from ..torch_internals import Operator, known_to_differ
 from .antialiasing import resizings
 from .composites import composites
 from .distances import distance_functions
@@ -29,6 +30,7 @@ from .grid_sampling import samplings
 from .histograms import histograms
 from .order_statistics import order_statistics
 from .pooling import poolings
+from .quantization import quantizations
 from .special_functions import special_functions
 from .windows import windows
 
@@ -150,15 +152,24 @@ def _encoder_layer(
     mask: Tensor | None = None,
     mask_type: int | None = None,
 ) -> Tensor:
-    """The fused layer of nn.TransformerEncoder, without a mask."""
-    if mask is not None or x.is_nested:
+    """The fused layer of nn.TransformerEncoder. Where `mask` is true or not 0, keys are hidden.
+
+    It is `[L, L]` (0 as `mask_type`), `[B, L]`, of keys (1), or `[B, H, L, L]`. Rows that see no key are NaN.
+    """
+    if x.is_nested:
         return NotImplemented
+    hidden = mask if mask is None else mask.to(torch.bool)
+    if hidden is not None and mask_type == _OF_KEYS:
+        hidden = hidden[:, None, None, :]
 
     def attend(value: Tensor) -> Tensor:
         qkv = linear(value, qkv_weight, qkv_bias)
         qkv = qkv.view(*value.shape[:2], 3, num_heads, embed_dim // num_heads)
         parts = qkv.permute(2, 0, 3, 1, 4)
-        mixed = functional.scaled_dot_product_attention(parts[0], parts[1], parts[2])
+        seen = hidden if hidden is None else ~hidden
+        mixed = functional.scaled_dot_product_attention(parts[0], parts[1], parts[2], attn_mask=seen)
+        if hidden is not None:
+            mixed = mixed.masked_fill(hidden.all(-1, keepdim=True), math.nan)
         return linear(mixed.transpose(1, 2).flatten(2), proj_weight, proj_bias)
 
     def feed_forward(value: Tensor) -> Tensor:
@@ -178,6 +189,8 @@ def _encoder_layer(
     return second_norm(x + feed_forward(x))
 
 
+_OF_KEYS = 1
+"""`mask_type` of a mask of keys (attention.cpp)."""
 _LSTM = 2
 """`mode` of an LSTM (ideep's rnn_kind)."""
 _MOST_STEPS = 256
@@ -249,10 +262,9 @@ def _own() -> Decompositions:
 
 def decompositions() -> Decompositions:
     """The table for AOTAutograd: operators for which a plug-in has a row stay whole."""
+    table = _table() | quantizations()  # of a library that may be loaded at any time
     rows = foreign_rows()
-    if not rows:
-        return _table()
-    return {op: how for op, how in _table().items() if str(op) not in rows}
+    return {op: how for op, how in table.items() if str(op) not in rows} if rows else table
 
 
 @cache
@@ -276,9 +288,13 @@ def _table() -> Decompositions:
 
 
 def _of_target_dtype(known: Decomposition) -> Decomposition:
-    """torch's decomposition promotes, its kernel converts the source to what it is written to."""
+    """torch's decomposition promotes and broadcasts; its kernel converts, and wants a source of one shape."""
 
-    def decomposed(x: Tensor, source: Tensor, *place: Any) -> Tensor:
-        return known(x, source.to(x.dtype), *place)
+    def decomposed(x: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
+        sizes = list(x.shape)
+        del sizes[dim]
+        if known_to_differ(source.shape, sizes):
+            return NotImplemented
+        return known(x, source.to(x.dtype), dim, index)
 
     return decomposed

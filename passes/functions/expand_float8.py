@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Set
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import ModuleOp, f32, i8, i32
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.float8 import FORMATS, Float8
+from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.arith import ExtUIOp, SIToFPOp, TruncIOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import FLOAT8
@@ -59,32 +61,34 @@ class ExpandFloat8Pass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         known = {FLOAT8[kind] for kind in self.float8}
         for func in op.body.block.ops:
-            if not isinstance(func, FuncOp):
-                continue
-            for inner in list(func.body.block.ops):
-                first = inner.operands[0].owner if inner.operands else None
-                if isinstance(inner, arith.ExtFOp) and isinstance(first, arith.BitcastOp):
-                    if first.result.type not in known:
-                        _expand(inner, first, _number, "decoded by integers")
-                elif isinstance(inner, arith.BitcastOp) and isinstance(first, arith.TruncFOp):
-                    _expand(inner, first, _bits, "rounded by integers")
+            if isinstance(func, FuncOp):
+                for inner in ops_of(func.body.block):
+                    _expand(inner, known)
 
 
-def _expand(
-    second: arith.ExtFOp | arith.BitcastOp,
-    first: arith.BitcastOp | arith.TruncFOp,
-    write: Callable[[ScalarBuilder, SSAValue, Float8], SSAValue],
-    why: str,
-) -> None:
-    """Put what `write` makes of the operand of `first` in the place of both, if these are of 8-bit floats."""
-    format_, block = FORMATS.get(first.result.type), second.parent
-    if format_ is None or not may_rewrite(second, why):
+def _expand(op: Operation, known: Set[Attribute]) -> None:
+    """Put integers in the place of a conversion. Behind one, an 8-bit float is its bits, read as such."""
+    if isinstance(op, arith.TruncFOp) and (format_ := FORMATS.get(op.result.type)):
+        if may_rewrite(op, "rounded by integers"):
+            b = InsertingBuilder(op)
+            bits = _bits(b, op.input, format_)
+            _replace(op, b.op(arith.BitcastOp, bits, type_=op.result.type))
         return
-    assert block is not None
-    second.result.replace_all_uses_with(write(InsertingBuilder(second), first.input, format_))
-    block.erase_op(second)
-    if first.result.first_use is None:
-        block.erase_op(first)
+    if isinstance(op, arith.ExtFOp | arith.BitcastOp) and op.input.type in FORMATS:
+        first = op.input.owner
+        if not isinstance(first, arith.BitcastOp):
+            return
+        if isinstance(op, arith.BitcastOp):
+            _replace(op, first.input)
+        elif first.result.type not in known and may_rewrite(op, "decoded by integers"):
+            _replace(op, _number(InsertingBuilder(op), first.input, FORMATS[first.result.type]))
+        if first.result.first_use is None:
+            Rewriter.erase_op(first)
+
+
+def _replace(op: arith.TruncFOp | arith.ExtFOp | arith.BitcastOp, value: SSAValue) -> None:
+    op.result.replace_all_uses_with(value)
+    Rewriter.erase_op(op)
 
 
 def _number(b: ScalarBuilder, byte: SSAValue, format_: Float8) -> SSAValue:

@@ -38,8 +38,9 @@ def stores_turned(kernel: KernelOp, value: SSAValue) -> bool:
 
 def subscripts_read(value: SSAValue, kernel: KernelOp) -> set[tuple[Expr, ...]]:
     """Where `kernel` reads an operand, as far as that depends on no data."""
-    source = kernel.sources[list(kernel.operands).index(value)]
-    return {exprs_of(load) for load in loads_of(source) if not load.dynamic}
+    pairs = zip(kernel.operands, kernel.sources, strict=True)
+    loads = [load for operand, source in pairs if operand is value for load in loads_of(source)]
+    return {exprs_of(load) for load in loads if not load.dynamic}
 
 
 def _last_dimensions(result: OpResult) -> set[int]:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects.float8 import FORMATS
 from tilewright.dialects.index_expr import (
     ONE,
     ZERO,
@@ -384,19 +385,28 @@ def _unchanged(op: Operation) -> SSAValue | None:
     """`x` of `extf(truncf(x))`: inside one kernel half-precision values stay in f32, unless asked for.
 
     What is stored rounded stays so: others read it, and what each makes of it is to be the same (an element
-    that equals the largest one). And of `truncf(extf(x))`, which rounds nothing, and of `x * 1`.
+    that equals the largest one). And of `truncf(extf(x))`, which rounds nothing, of bits that are read as
+    what they were, and of `x * 1`.
     """
     if type(op) is arith.MulfOp:
         return next((a for a, b in ((op.lhs, op.rhs), (op.rhs, op.lhs)) if number_of(b) == 1), None)
-    if type(op) not in (arith.ExtFOp, arith.TruncFOp):
+    if (inverse := _INVERSES.get(type(op))) is None:
         return None
     (value,) = operands_of(op)
-    if type(op) is arith.ExtFOp and (not is_half(value.type) or ROUNDED in op.attributes):
+    inner = value.owner
+    if not isinstance(inner, Operation) or type(inner) is not inverse:
         return None
-    inner, inverse = value.owner, arith.TruncFOp if type(op) is arith.ExtFOp else arith.ExtFOp
-    if type(inner) is not inverse:
-        return None
-    if inverse is arith.TruncFOp and (ROUNDED in inner.attributes or _is_stored(value)):
+    asked = ROUNDED in op.attributes or ROUNDED in inner.attributes
+    if inverse is arith.TruncFOp and (asked or not is_half(value.type) or _is_stored(value)):
         return None
     source = inner.operands[0]
+    if (format_ := FORMATS.get(source.type)) is not None and format_.infinite:
+        return None  # of its NaNs, rounding gives one
     return source if source.type == op.results[0].type else None
+
+
+_INVERSES: dict[type[Operation], type[Operation]] = {
+    arith.ExtFOp: arith.TruncFOp,
+    arith.TruncFOp: arith.ExtFOp,
+    arith.BitcastOp: arith.BitcastOp,
+}

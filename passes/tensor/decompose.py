@@ -12,12 +12,12 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.index_expr import parse_expr, product
+from tilewright.dialects.index_expr import Expr, maximum, parse_expr, product
 from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, RngNormalOp, RngUniformOp
 from tilewright.dialects.tw.elementwise import CosOp, Log1pOp, NegOp, SqrtOp
-from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, DivOp, MulOp, SubOp
+from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, DivOp, MaximumOp, MulOp, SubOp
 from tilewright.dialects.tw.indexing import SortOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.reduction import MomentsOp, SumOp
@@ -43,10 +43,10 @@ class DecomposePass(ModulePass):
         ... sqrt(-2 * log1p(-u)) * cos(2 * pi * v)
 
     Pooling becomes a reduction over `tw.window`. `tw.moments` becomes a mean and a sum of squared
-    deviations, which is two passes over the data: the faster way where a cache holds them. With
-    `keep_moments` it stays, and one pass is enough. Kernels sort rows of `sorts` elements at most, of 64 bits
-    each a quarter of that; of longer rows the first few are those of their parts, and all are sorted by ATen.
-    Scans of `scans` elements or fewer are written out.
+    deviations, which is two passes over the data: the faster way where a cache holds them; of f32, the sum
+    of the deviations corrects both. With `keep_moments` it stays, and one pass is enough. Kernels sort rows
+    of `sorts` elements at most, of 64 bits each a quarter of that; of longer rows the first few are those of
+    their parts, and all are sorted by ATen. Scans of `scans` elements or fewer are written out.
     A bias of integers is added by itself. Products of a column and a row are no sums: kernels of any kind
     multiply their elements.
     """
@@ -79,7 +79,12 @@ def normal_from_uniform(op: Operation, rw: Rewrite) -> SSAValue:
 
 
 def moments_in_two_passes(op: Operation, rw: Rewrite) -> Sequence[SSAValue]:
-    """The mean, then the squares of the deviations from it; halves compute in f32."""
+    """The mean, then the squares of the deviations from it; halves compute in f32.
+
+    Numbers of f32 are less exact than their mean may have to be: what rounding left in it is the mean of the
+    deviations, which corrects both (Chan, Golub and LeVeque 1983, "corrected two-pass algorithm"). So equal
+    numbers deviate by nothing.
+    """
     assert isinstance(op, MomentsOp)
     element, axes, sizes = element_type_of(op.source), ints(op.axes), sizes_of(op.source)
     x = op.source
@@ -95,7 +100,21 @@ def moments_in_two_passes(op: Operation, rw: Rewrite) -> Sequence[SSAValue]:
     squares = rw.value(SumOp(rw.value(MulOp(apart, apart)), axes))
     if is_half(element):
         return rw.value(CastOp(mean, element)), rw.value(CastOp(squares, element))
-    return mean, squares
+    if element != f32:
+        return mean, squares
+    left = rw.value(SumOp(apart, axes))
+    error = _share(rw, left, number)
+    squares = rw.value(SubOp(squares, rw.value(MulOp(left, error))))
+    nothing = rw.value(FullOp(0.0, f32, sizes_of(total)))
+    return rw.value(AddOp(mean, error)), rw.value(MaximumOp(squares, nothing))
+
+
+def _share(rw: Rewrite, total: SSAValue, number: Expr | int) -> SSAValue:
+    """One of `number` parts of f32, as exact as a correction has to be; of none it is all."""
+    sizes = sizes_of(total)
+    if isinstance(number, int):
+        return rw.value(MulOp(total, rw.value(FullOp(1 / max(number, 1), f32, sizes))))
+    return rw.value(DivOp(total, rw.value(FullOp(maximum(number, 1), f32, sizes))))
 
 
 def split_integer_bias(op: Operation, rw: Rewrite) -> SSAValue | None:

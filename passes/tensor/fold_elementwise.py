@@ -7,6 +7,7 @@ from math import copysign, frexp, inf
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects.float8 import FORMATS
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.lossless import is_lossless
 from tilewright.dialects.tw.creation import FullOp
@@ -32,6 +33,7 @@ from tilewright.dialects.tw.elementwise_binary import (
     SubOp,
     XorOp,
 )
+from tilewright.dialects.tw.float8 import DecodeFloat8Op, EncodeFloat8Op
 from tilewright.dialects.types import element_type_of, is_float, sizes_of, ui8
 
 from ..driver import Rewrite, Rules
@@ -194,6 +196,15 @@ def cast_known(op: Operation, rw: Rewrite) -> SSAValue | None:
     return rw.value(CastOp(inner.operand, target, rounded=op.rounded is not None))
 
 
+def encode_decoded(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """The bits of what bits of that kind stand for are those bits, where one pattern is no number."""
+    assert isinstance(op, EncodeFloat8Op)
+    inner = op.operand.owner
+    if not isinstance(inner, DecodeFloat8Op) or inner.kind != op.kind:
+        return None
+    return None if FORMATS[op.type_].infinite else inner.operand
+
+
 ELEMENTWISE_RULES: Rules = {
     NegOp: (double_unary,),
     LogicalNotOp: (double_unary,),
@@ -211,4 +222,5 @@ ELEMENTWISE_RULES: Rules = {
     XorOp: (bits_with_constant,),
     SelectOp: (select_known,),
     CastOp: (cast_known,),
+    EncodeFloat8Op: (encode_decoded,),
 }

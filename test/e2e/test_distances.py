@@ -85,3 +85,15 @@ def test_kernels(function: Callable[..., list[Tensor]], target: str) -> None:
     assert calls <= {"aten::bmm.out", "aten::baddbmm.out"}
     for got, want in zip(found.result, function(*given), strict=True):
         torch.testing.assert_close(got, want, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+def test_an_operator_of_torchs_own_takes_for_granted_how_its_operands_lie(target: str) -> None:
+    def apart(x: Tensor) -> tuple[Tensor, ...]:
+        return F.pdist(x.t()), F.pdist((x + 1)[:, ::2].t())
+
+    x = torch.randn(3, 6)
+    torch.compiler.reset()
+    compiled = torch.compile(apart, backend="mlir", options={"target": target})
+    for got, want in zip(compiled(x), apart(x), strict=True):
+        torch.testing.assert_close(got, want)

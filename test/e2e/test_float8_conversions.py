@@ -86,3 +86,16 @@ def test_dynamic_scaling_is_one_kernel(
         target == "cpu_openmp" and scaled is by_rows
     )  # what is reduced lies apart: it is not walked twice
     assert same_bits(scaled, x.t(), target=target) == 1 + across
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kind", DTYPES)
+def test_copies_keep_bits_and_conversions_give_those_of_eager_mode(kind: str, target: str) -> None:
+    bits = torch.arange(256, dtype=torch.int32).to(torch.uint8).view(DTYPES[kind]).view(2, 4, 4, 8)
+
+    def copied(x: Tensor) -> tuple[Tensor, ...]:
+        turned = x.to(memory_format=torch.channels_last)
+        return turned, x.clone(), x.float().to(x.dtype), x.to(x.dtype, copy=True)
+
+    torch.compiler.reset()
+    same_bits(copied, bits, target=target)

@@ -116,6 +116,28 @@ def test_what_is_scattered_takes_the_dtype_of_the_target(function: Callable[...,
     exactly(function, tensor(2, 3, dtype=torch.bfloat16), tensor(2, 3, dtype=torch.float64))
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y: x.slice_scatter(y[:, :1], 1, 0, 2),
+        lambda x, y: x.slice_scatter(y[:1, :2], 0, 0, 4, 2),
+        lambda x, y: x.select_scatter(y[:1, 0], 0, 1),
+        lambda x, y: x.select_scatter(y[:1], 0, 1),
+        lambda x, y: x.diagonal_scatter(y[0, :1]),
+        lambda x, y: x.index_add(0, torch.tensor([0, 1]), y[:2].double()),
+    ],
+)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_what_is_scattered_is_not_fitted(function: Callable[..., Tensor], dynamic: bool) -> None:
+    x, y = tensor(5, 3), tensor(5, 3)
+    with pytest.raises(RuntimeError, match=r"size equal to the slice|same scalar type"):
+        function(x, y)
+    torch.compiler.reset()
+    compiled = torch.compile(function, backend="mlir", dynamic=dynamic)
+    with pytest.raises(RuntimeError, match=r"size equal to the slice|same scalar type"):
+        compiled(x, y)
+
+
 def test_index_add_scales_and_takes_small_indices() -> None:
     index = positions(9, 20).int()
     exactly(lambda x, i, y: x.index_add(0, i, y, alpha=3), tensor(9, 4), index, tensor(20, 4))

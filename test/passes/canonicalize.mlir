@@ -431,3 +431,27 @@ func.func @keeps_what_is_not_exact_or_large() -> (tensor<f32>, tensor<300xi64>) 
   %c = tw.cumsum %n dim 0 : tensor<300xi64>
   func.return %a, %c : tensor<f32>, tensor<300xi64>
 }
+
+// -----
+
+// CHECK-LABEL: @bits_of_what_bits_stand_for
+// CHECK-NEXT:  return %{{.*}}, %{{.*}} : tensor<4xi8>, tensor<4xi8>
+func.func @bits_of_what_bits_stand_for(%x: tensor<4xi8>, %y: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
+  %a = tw.decode_float8 %x from "e4m3fn" : tensor<4xi8> -> tensor<4xf32>
+  %b = tw.encode_float8 %a to "e4m3fn" clamped : tensor<4xf32> -> tensor<4xi8>
+  %c = tw.decode_float8 %y from "e5m2fnuz" : tensor<4xi8> -> tensor<4xf32>
+  %d = tw.encode_float8 %c to "e5m2fnuz" : tensor<4xf32> -> tensor<4xi8>
+  func.return %b, %d : tensor<4xi8>, tensor<4xi8>
+}
+
+// -----
+
+// Of another kind, and of one with several patterns for what is no number.
+// CHECK-LABEL: @keeps_bits_that_change
+// CHECK-COUNT-2: tw.encode_float8
+func.func @keeps_bits_that_change(%x: tensor<4xi8>) -> (tensor<4xi8>, tensor<4xi8>) {
+  %a = tw.decode_float8 %x from "e5m2" : tensor<4xi8> -> tensor<4xf32>
+  %b = tw.encode_float8 %a to "e4m3fn" clamped : tensor<4xf32> -> tensor<4xi8>
+  %c = tw.encode_float8 %a to "e5m2" : tensor<4xf32> -> tensor<4xi8>
+  func.return %b, %c : tensor<4xi8>, tensor<4xi8>
+}

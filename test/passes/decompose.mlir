@@ -33,7 +33,15 @@ func.func @leaves_primitives(%seed: tensor<i64>) -> tensor<3xf32> {
 // CHECK-NEXT: %[[D:.*]] = tw.sub %x, %[[B]]
 // CHECK-NEXT: %[[Q:.*]] = tw.mul %[[D]], %[[D]]
 // CHECK-NEXT: %[[T:.*]] = tw.sum %[[Q]] over [0, 2]
-// CHECK-NEXT: func.return %[[M]], %[[T]]
+// CHECK-NEXT: %[[L:.*]] = tw.sum %[[D]] over [0, 2]
+// CHECK-NEXT: %[[I:.*]] = tw.full 0.0833333{{.*}} : f32
+// CHECK-NEXT: %[[E:.*]] = tw.mul %[[L]], %[[I]]
+// CHECK-NEXT: %[[C:.*]] = tw.mul %[[L]], %[[E]]
+// CHECK-NEXT: %[[R:.*]] = tw.sub %[[T]], %[[C]]
+// CHECK-NEXT: %[[Z:.*]] = tw.full 0.000000e+00 : f32
+// CHECK-NEXT: %[[A:.*]] = tw.add %[[M]], %[[E]]
+// CHECK-NEXT: %[[P:.*]] = tw.maximum %[[R]], %[[Z]]
+// CHECK-NEXT: func.return %[[A]], %[[P]]
 // KEEP-LABEL: @moments_in_two_passes
 // KEEP-NEXT: tw.moments %x over [0, 2]
 func.func @moments_in_two_passes(%x: tensor<3x?x4xf32, #tw.shape<"3, s0, 4">>, %s0: index {tw.symbol = "s0"}) -> (tensor<?xf32, #tw.shape<"s0">>, tensor<?xf32, #tw.shape<"s0">>) {
@@ -41,7 +49,19 @@ func.func @moments_in_two_passes(%x: tensor<3x?x4xf32, #tw.shape<"3, s0, 4">>, %
   func.return %m, %q : tensor<?xf32, #tw.shape<"s0">>, tensor<?xf32, #tw.shape<"s0">>
 }
 
-// Halves compute in f32; a size that is not known counts as it is.
+// How many there are is not known: at least one, so that of none nothing is left.
+// CHECK-LABEL: @moments_of_any_number
+// CHECK: %[[L:.*]] = tw.sum
+// CHECK: %[[L:.*]] = tw.sum
+// CHECK: %[[L:.*]] = tw.sum
+// CHECK-NEXT: %[[N:.*]] = tw.full "max(1, s0)" -> tensor<f32>
+// CHECK-NEXT: tw.div %[[L]], %[[N]]
+func.func @moments_of_any_number(%x: tensor<?xf32, #tw.shape<"s0">>, %s0: index {tw.symbol = "s0"}) -> (tensor<f32>, tensor<f32>) {
+  %m, %q = tw.moments %x over [0] : tensor<?xf32, #tw.shape<"s0">> -> tensor<f32>
+  func.return %m, %q : tensor<f32>, tensor<f32>
+}
+
+// Halves compute in f32, which is exact enough; a size that is not known counts as it is.
 // CHECK-LABEL: @moments_of_halves
 // CHECK-NEXT: %[[X:.*]] = tw.cast %x : tensor<?xbf16, #tw.shape<"s0">> -> tensor<?xf32, #tw.shape<"s0">>
 // CHECK-NEXT: %[[S:.*]] = tw.sum %[[X]] over [0]

@@ -90,12 +90,34 @@ tk.func @leaves_halves [8] (%x: memref<8xbf16>, %o: memref<8xf32>) {
 // SOME-LABEL: @round_e4m3fn
 // SOME-NOT: f8E4M3FN
 // LOC-LABEL: @round_e4m3fn
-// LOC: arith.minsi {{.*}} loc("m.py":5:0)
+// LOC: arith.minsi {{.*}} loc("m.py":4:0)
 tk.func @round_e4m3fn [256] (%x: memref<256xf32>, %o: memref<256xi8>) {
   %0 = tk.load %x[d0] : memref<256xf32> -> f32
   %1 = arith.truncf %0 : f32 to f8E4M3FN loc("m.py":4:0)
   %2 = arith.bitcast %1 : f8E4M3FN to i8 loc("m.py":5:0)
   tk.store %2, %o[d0] : i8, memref<256xi8>
+}
+
+// -----
+
+// What was rounded is read as a number without going by way of the bits.
+// CHECK-LABEL: @rounded_and_read
+// CHECK: %[[T:.*]] = arith.trunci %{{.*}} : i32 to i8
+// CHECK-NEXT: tk.store %[[T]], %o[d0]
+// CHECK-NEXT: arith.extui %[[T]] : i8 to i32
+// CHECK-NOT: f8E4M3FN
+// SOME-LABEL: @rounded_and_read
+// SOME: %[[T:.*]] = arith.trunci %{{.*}} : i32 to i8
+// SOME-NEXT: %[[F:.*]] = arith.bitcast %[[T]] : i8 to f8E4M3FN
+// SOME-NEXT: tk.store %[[T]], %o[d0]
+// SOME-NEXT: arith.extf %[[F]] : f8E4M3FN to f32
+tk.func @rounded_and_read [256] (%x: memref<256xf32>, %o: memref<256xi8>, %p: memref<256xf32>) {
+  %0 = tk.load %x[d0] : memref<256xf32> -> f32
+  %1 = arith.truncf %0 : f32 to f8E4M3FN
+  %2 = arith.bitcast %1 : f8E4M3FN to i8
+  tk.store %2, %o[d0] : i8, memref<256xi8>
+  %3 = arith.extf %1 : f8E4M3FN to f32
+  tk.store %3, %p[d0] : f32, memref<256xf32>
 }
 
 // -----

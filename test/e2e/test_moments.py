@@ -1,0 +1,51 @@
+"""Means and variances of numbers far from 0 and close together: rounding of their mean is corrected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from benchmarks.numerics import judge
+
+PROGRAMS: dict[str, Callable[[Tensor], Tensor]] = {
+    "layer_norm": lambda x: F.layer_norm(x, (x.shape[-1],)),
+    "group_norm": lambda x: F.group_norm(x.unsqueeze(1), 1),
+    "batch_norm": lambda x: F.batch_norm(x.t().contiguous(), None, None, training=True),
+    "var": lambda x: x.var(-1),
+    "std": lambda x: x.std(-1, correction=0),
+}
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_far_from_zero(name: str, dynamic: bool) -> None:
+    torch.compiler.reset()
+    program = PROGRAMS[name]
+    compiled = torch.compile(program, backend="mlir", dynamic=dynamic)
+    for length in (7, 100, 1000):
+        noise = torch.randn(4, length, generator=torch.Generator().manual_seed(length))
+        for mean in (3.7, 100.3, 12345.678):
+            for spread in (0.0, 1e-6, 1e-3, 1.0):
+                x = mean * (1 + spread * noise)
+                verdict = judge(compiled(x), program(x), program(x.double()))
+                assert verdict, f"{length} numbers of {mean} +- {spread}: {verdict.why}"
+
+
+@pytest.mark.parametrize("length", [7, 768, 1000])
+def test_equal_numbers_deviate_by_nothing(length: int) -> None:
+    x = torch.full((2, length), 12345.678)
+    compiled = torch.compile(lambda x: (*torch.var_mean(x, -1), F.layer_norm(x, (length,))), backend="mlir")
+    variance, mean, normalized = compiled(x)
+    assert torch.equal(mean, x[:, 0])
+    assert variance.max() < 1e-12
+    assert not normalized.any()
+
+
+def test_what_is_not_finite_gives_no_number() -> None:
+    compiled = torch.compile(lambda x: torch.var_mean(x, -1), backend="mlir")
+    for numbers in ([1.0, float("inf"), 2.0], [1.0, float("nan"), 2.0], [float("inf"), float("-inf"), 0.0]):
+        assert all(value.isnan() for value in compiled(torch.tensor(numbers)))
