@@ -234,9 +234,37 @@ FAULTS = (
     Fault(
         "lies-anyhow",
         _A + "aten.py",
-        "    return not (is_of_torch(op) or op.namespace == NAMESPACE) or",
+        "    return not public or",
         "    return",
         "an operator of a user's library gets operands as they happen to lie",
+    ),
+    Fault(
+        "lies-private",
+        _A + "aten.py",
+        'public = op.namespace == NAMESPACE or (is_of_torch(op) and not op.__name__.startswith("_"))',
+        "public = op.namespace == NAMESPACE or is_of_torch(op)",
+        "what torch keeps to itself gets operands as they happen to lie",
+    ),
+    Fault(
+        "sources-fitted",
+        _A + "view.py",
+        "if known_to_differ(b.input_fake(1).shape, wanted):",
+        "if not wanted:",
+        "what is written to a slice is fitted to it",
+    ),
+    Fault(
+        "keys-shown",
+        "frontend/decompositions/table.py",
+        "seen = hidden if hidden is None else ~hidden",
+        "seen = hidden",
+        "a layer of an encoder sees the keys that its mask hides",
+    ),
+    Fault(
+        "steps-unshifted",
+        "frontend/decompositions/quantization.py",
+        "(x.float() * inverse).round() + zero_point.reshape(())",
+        "(x.float() * inverse + zero_point.reshape(())).round()",
+        "a zero point is added before the rounding",
     ),
     Fault(
         "lies-one-way",
