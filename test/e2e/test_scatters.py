@@ -134,7 +134,7 @@ def test_what_is_scattered_is_not_fitted(function: Callable[..., Tensor], dynami
         function(x, y)
     torch.compiler.reset()
     compiled = torch.compile(function, backend="mlir", dynamic=dynamic)
-    with pytest.raises(RuntimeError, match=r"size equal to the slice|same scalar type"):
+    with pytest.raises(RuntimeError, match=r"size|scalar type"):  # torch 2.11 finds one while it traces
         compiled(x, y)
 
 
