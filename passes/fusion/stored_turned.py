@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from xdsl.ir import OpResult, SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var
-from tilewright.dialects.tk.access import StoreOp
+from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.base import ints
@@ -38,9 +38,13 @@ def stores_turned(kernel: KernelOp, value: SSAValue) -> bool:
 
 def subscripts_read(value: SSAValue, kernel: KernelOp) -> set[tuple[Expr, ...]]:
     """Where `kernel` reads an operand, as far as that depends on no data."""
+    return {exprs_of(load) for load in loads_read(value, kernel) if not load.dynamic}
+
+
+def loads_read(value: SSAValue, kernel: KernelOp) -> list[LoadOp]:
+    """The loads by which `kernel` reads an operand, be it given more than once."""
     pairs = zip(kernel.operands, kernel.sources, strict=True)
-    loads = [load for operand, source in pairs if operand is value for load in loads_of(source)]
-    return {exprs_of(load) for load in loads if not load.dynamic}
+    return [load for operand, source in pairs if operand is value for load in loads_of(source)]
 
 
 def _last_dimensions(result: OpResult) -> set[int]:

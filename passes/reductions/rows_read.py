@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -13,7 +13,8 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..kernels.body import loads_of, one_store_to
+from ..fusion.stored_turned import loads_read
+from ..kernels.body import one_store_to
 
 _MOST_SLICES = 4
 _SHORTEST = 8
@@ -91,7 +92,7 @@ class RowsRead:
 
     def _axis(self, value: SSAValue, reader: KernelOp) -> int | str | None:
         """The axis of `reader` that walks rows; None where it has none, `_SLICES` where slices are read."""
-        found = {self._read(value, load, reader) for load in _loads(value, reader)}
+        found = {self._read(value, load, reader) for load in loads_read(value, reader)}
         if len(found) != 1:
             return "rows are read along several axes"
         (axis,) = found
@@ -120,7 +121,7 @@ class RowsRead:
             return axis if subscripts[row] == dim(axis) else _OTHERWISE
         if count is None or count < _SHORTEST or self.length % count:
             return _OTHERWISE
-        for step in {1, self.length // count}:
+        for step in (1, self.length // count):
             start = (subscripts[row] - dim(axis) * step).constant
             if start is not None:
                 assert isinstance(value, OpResult)
@@ -130,12 +131,6 @@ class RowsRead:
 
 
 _SLICES, _OTHERWISE = -1, -2
-
-
-def _loads(value: SSAValue, reader: KernelOp) -> Iterator[LoadOp]:
-    for operand, source in zip(reader.operands, reader.sources, strict=True):
-        if operand is value:
-            yield from loads_of(source)
 
 
 def _does_more(kernel: KernelOp) -> bool:
