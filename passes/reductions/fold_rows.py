@@ -80,15 +80,12 @@ def _fold(kernel: KernelOp) -> None:
     if length is None:
         return skip(kernel, "how long its rows are depends on a symbol")
     rows = RowsRead(length)
-    why = rows.follow(kernel.results)
+    if (why := rows.follow(kernel.results)) is not None:
+        return skip(kernel, f"its rows are not folded: {why}")
     if not rows.slices:
         return
-    places = rows.places(axis)
-    if why is None and places is None:
-        why = "the slices are no equal parts of rows"
-    if why is not None:
-        return skip(kernel, f"its rows are not folded: {why}")
-    assert places is not None
+    if (places := rows.places(axis)) is None:
+        return skip(kernel, "its rows are not folded: the slices are no equal parts of rows")
     if may_rewrite(kernel, f"rows of {len(places)} slices"):
         fold(kernel, axis, places)
         _make_by_slices(rows, [place.substitute({Var("d", axis): dim(0)}) for place in places])

@@ -46,19 +46,21 @@ class RowsRead:
     slices: list[Slice] = field(default_factory=lambda: list[Slice]())
 
     def follow(self, results: Sequence[SSAValue]) -> str | None:
-        """Find all that is made with `results`; why some of it is not read by slices."""
+        """Find all that is made with `results`; why the first that is read otherwise than by slices is.
+
+        Nothing is followed further then: behind a norm of a long graph may be all the rest of it.
+        """
         self.along.update(dict.fromkeys(results))
-        todo, why = list(results), list[str]()
+        todo = list(results)
         for value in todo:
             for reader in dict.fromkeys(use.operation for use in value.uses):
                 found = self._made(value, reader)
                 if isinstance(found, str):
-                    why.append(found)
-                else:
-                    todo += found
+                    return found
+                todo += found
         if any(slice_.load.parent_op() in self.walked for slice_ in self.slices):
-            why.append("one kernel reads whole rows and slices")
-        return why[0] if why else None
+            return "one kernel reads whole rows and slices"
+        return None
 
     def _made(self, value: SSAValue, reader: Operation) -> list[SSAValue] | str:
         """What `reader` makes of `value` that was not known yet, or why that is no way to read it."""
