@@ -60,6 +60,9 @@ LONGEST_SORT: Mapping[str, int] = {"cpu": 16384, "gpu": 2048}
 SELECTED: Mapping[str, int] = {"cpu": 1, "gpu": 8}
 """Numbers that are scattered to each row of a constant, at most, of which elements are chosen by position."""
 
+HELD_ROW = 8192
+"""Elements of a row that a program of a GPU holds while it is read several times."""
+
 SHORT_SCAN = 4
 """Elements that a scan has, at most, where a kernel of a GPU computes each again for those behind it."""
 
@@ -75,7 +78,7 @@ _KERNELS_CPU = {"convert-tw-to-tk": "convert-tw-to-tk{products=vectors scatters=
 _FUSED, _AFTER_FUSION = KERNELS.index("fuse") + 1, KERNELS.index("duplicate-results")
 _TENSOR_GPU = {
     "merge-products": f"merge-products{{apart={PRODUCTS}}}",
-    "decompose": f"decompose{{keep_moments=true sorts={LONGEST_SORT['gpu']} scans={SHORT_SCAN}}}",
+    "decompose": f"decompose{{moments={HELD_ROW} sorts={LONGEST_SORT['gpu']} scans={SHORT_SCAN}}}",
     "select-scatters": f"select-scatters{{numbers={SELECTED['gpu']}}}",
 }
 _COLUMN = 512

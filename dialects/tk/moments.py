@@ -12,23 +12,22 @@ from .groups_of_numbers import JoinsGroups
 
 @irdl_op_definition
 class MomentsOp(JoinsGroups):
-    """Combine groups of numbers over `axes`, each given by sum, squared deviations and count.
+    """Combine groups of numbers over `axes`, each given by mean, squared deviations and count.
 
-    %s, %q, %n = tk.moments %x, %zero, %one over [1] : f32
+    %m, %q, %n = tk.moments %x, %zero, %one over [1] : f32
 
     A number `x` by itself is the group (x, 0, 1); a group of none has count 0, and its other parts
-    are 0 as well. `%q` sums the squares of the deviations from the mean of all, `%s / %n`; it is NaN
-    where a number is not finite, infinity or NaN where only their sum is not. One pass over the data is
-    enough, in any order: two groups join by Chan, Golub and LeVeque's formula, without the cancellation
-    of a sum of squares.
+    are 0 as well. `%q` sums the squares of the deviations from the mean of all, `%m`; both are NaN where
+    a number is not finite. One pass over the data is enough, in any order: two groups join by Chan, Golub and
+    LeVeque's formula, without the cancellation of a sum of squares.
     """
 
     name = "tk.moments"
 
-    sum = operand_def(AnyAttr())
+    mean = operand_def(AnyAttr())
     squares = operand_def(AnyAttr())
     count = operand_def(AnyAttr())
-    total = result_def(AnyAttr())
+    overall = result_def(AnyAttr())
     deviations = result_def(AnyAttr())
     number = result_def(AnyAttr())
 

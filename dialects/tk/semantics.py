@@ -189,15 +189,15 @@ class Grid:
             return self._sum_exp(parts, over)
 
     def _moments(self, parts: Sequence[Array], over: Callable[[str, Array], Array]) -> Sequence[Array]:
-        """The mean of all first, then deviations from it: two passes, the most exact order."""
-        xp, (sums, squares, counts) = self.machine.xp, parts
-
-        def mean(sum_: Array, count: Array) -> Array:
-            return sum_ / xp.where(count == 0, xp.ones_like(count), count)
-
-        sum_, count = over("sum", sums), over("sum", counts)
-        apart = mean(sums, counts) - mean(sum_, count)
-        return sum_, over("sum", squares + counts * apart * apart), count
+        """The mean of all first, then deviations from it, which correct both: the most exact order."""
+        xp, (means, squares, counts) = self.machine.xp, parts
+        count = over("sum", counts)
+        number = xp.where(count == 0, xp.ones_like(count), count)
+        mean = over("sum", means * counts) / number
+        apart = means - mean
+        left = over("sum", counts * apart)
+        inside = over("sum", squares + counts * apart * apart) - left * left / number
+        return mean + left / number, xp.where(inside < 0, xp.zeros_like(inside), inside), count
 
     def _sum_exp(self, parts: Sequence[Array], over: Callable[[str, Array], Array]) -> Sequence[Array]:
         """The largest of all first, then the sums relative to it."""

@@ -258,8 +258,8 @@ class LinearScanOp(TwOp):
 class MomentsOp(TwOp):
     """Mean, and sum of the squared deviations from it, along `axes`, in any order.
 
-    Half types compute in f32. Of no elements the mean is NaN and the sum 0; NaN, too, where the sum
-    of the elements is not finite.
+    Half types compute in f32. Of no elements the mean is NaN and the sum 0; both are NaN where an element,
+    or the sum of all, is not finite.
 
     ```mlir
     %m, %q = tw.moments %x over [1] : tensor<8x128xf32> -> tensor<8xf32>

@@ -52,10 +52,10 @@ def run_moments(op: MomentsOp, args: Args, machine: Machine) -> Results:
         value = compute(machine, args[0], element)
         kept = [1 if i in axes else n for i, n in enumerate(value.shape)]
         count = arrays.full(kept, float(prod(value.shape[i] for i in axes)), value.dtype)
-        total = arrays.reduce("sum", value, axes)
-        apart = value - total.reshape(kept) / count
-        squares = arrays.reduce("sum", apart * apart, axes) + (total - total)
-        mean = total / count.reshape(total.shape)
+        mean = arrays.reduce("sum", value, axes).reshape(kept) / count
+        apart = value - mean
+        squares = arrays.reduce("sum", apart * apart, axes)
+        mean = (mean + (mean - mean)).reshape(squares.shape)
     return arrays.store(mean, element), arrays.store(squares, element)
 
 

@@ -135,8 +135,8 @@ def _forward(op: Reduction | Along) -> None:
 
 
 def _checked(op: MomentsOp) -> SSAValue:
-    """The squared deviations of one group, NaN where its sum is not finite."""
-    nothing = arith.SubfOp(op.sum, op.sum)
+    """The squared deviations of one group, NaN where its mean is not finite."""
+    nothing = arith.SubfOp(op.mean, op.mean)
     checked = arith.AddfOp(op.squares, nothing.result)
     for new in (nothing, checked):
         new.location = op.location

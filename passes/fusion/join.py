@@ -18,6 +18,7 @@ from tilewright.dialects.types import sizes_of
 
 from ..kernels.body import loads_of, named_axes, plain_axis, rename_axes, set_exprs, solve_axes, store_to
 from ..kernels.naming import NAME, name_of, words_of
+from .match import inner_sizes
 
 _ELSEWHERE = "it is read under a mask, or at several positions"
 Exprs = tuple[Expr, ...]
@@ -72,6 +73,16 @@ class Frame:
         """Whether it runs at all its places, not only where a reader wants what it makes."""
         at = self.at[kernel]
         return all(_count(at[Var("d", a)], self.space) == size for a, size in enumerate(kernel.space))
+
+    def divided(self) -> list[tuple[int, Expr]]:
+        """Axes at whose quotients or remainders a kernel runs, each with the size that divides it."""
+        exprs = [e for at in self.at.values() for e in at.values()]
+        return [
+            (var.index, inner)
+            for e in exprs
+            for var in sorted((v for v in e.variables() if v.kind == "d"), key=Var.key)
+            for inner in inner_sizes(e, var, self.space[var.index])
+        ]
 
     def _read(self, value: OpResult, reader: KernelOp) -> set[Exprs]:
         """Where `reader` reads `value`; an empty one stands for a gather, or a mask."""

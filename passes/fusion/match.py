@@ -169,7 +169,7 @@ def _refine(producer: KernelOp, consumer: KernelOp, axis: int, value: Expr) -> _
     variables = [v for v in value.variables() if v.kind == "d"]
     if any(not isinstance(atom, Var) for atom in value.atoms()):
         for var in variables:
-            for inner in _inner_sizes(value, var, consumer.space[var.index]):
+            for inner in inner_sizes(value, var, consumer.space[var.index]):
                 return _Split(consumer, var.index, inner)
         return "its axes are divided unevenly"
     ones = [v for v in variables if (c := value.coefficient(v)) is not None and c.constant == 1]
@@ -178,7 +178,8 @@ def _refine(producer: KernelOp, consumer: KernelOp, axis: int, value: Expr) -> _
     return "it is read with a stride or an offset"
 
 
-def _inner_sizes(value: Expr, var: Var, size: Expr) -> Iterable[Expr]:
+def inner_sizes(value: Expr, var: Var, size: Expr) -> Iterable[Expr]:
+    """What quotients and remainders of an axis in `value` divide it by, where that divides its `size`."""
     for atom in value.atoms():
         if not isinstance(atom, Var) and atom.name in ("floordiv", "mod") and atom.lhs == dim(var.index):
             quotient = size.exact_div(atom.rhs)

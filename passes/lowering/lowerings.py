@@ -170,14 +170,13 @@ def _moments(op: Operation) -> KernelOp:
     axes = _longer(op)
     x = b.load(0, _places(b, op))
     group = (x, b.constant(0.0, x.type), b.constant(1.0, x.type))
-    total, squares, _ = b.add(MomentsOp.make(group, axes)).results
+    mean, squares, _ = b.add(MomentsOp.make(group, axes)).results
     number = product(b.kernel.space[a] for a in axes)
-    if number.constant is None:
-        count = scalar_rules.convert(b, b.index(number), x.type)
-    else:
-        count = b.constant(float(number.constant), x.type)
+    if not number.constant:  # there may be no numbers, which have no mean
+        some = b.compare_int("ne", b.index(number), b.constant(0, i64))
+        mean = b.select(some, mean, b.constant(pymath.nan, x.type))
     kept = [d for i, d in enumerate(b.axes) if i not in ints(op.axes)]
-    b.store(b.op(arith.DivfOp, total, count), kept)
+    b.store(mean, kept)
     b.store(squares, kept, 1)
     return b.kernel
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import OpResult
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -17,7 +19,7 @@ from tilewright.dialects.tw.linalg import MatmulOp
 
 from ..fusion.join import Frame, join
 from ..fusion.merge import put_behind, users_to_sink
-from ..kernels.body import reduced_axes, simplify_body
+from ..kernels.body import reduced_axes, remember_axes, simplify_body, split_axis
 from ..kernels.chains import find_chain
 from ..rewrite import may_rewrite, skip, take_results
 from ..schedule.tiles.chain_blocks import DEEPEST
@@ -79,11 +81,12 @@ def _chain(last: KernelOp, why_not: Callable[[KernelOp], str | None] = lambda _:
     sunk = users_to_sink(weights, last)
     if isinstance(sunk, str):
         return _declined(last, sunk)
-    frame = Frame(last)
+    restore = remember_axes(last)
+    frame = _frame(last, read[0], scores.results[0])
     kept = (*(r for r in weights.results if r is not read[0]), *last.results)
-    made = frame.place_producer(read[0], last) or frame.place_producer(scores.results[0], weights)
-    made = made or join((scores, weights, last), kept, frame)
+    made = frame if isinstance(frame, str) else join((scores, weights, last), kept, frame)
     if isinstance(made, str):
+        restore()
         return _declined(last, made)
     simplify_body(made)  # equal values are one, by which the form is known
     why = put_in_chain_form(made)
@@ -91,6 +94,7 @@ def _chain(last: KernelOp, why_not: Callable[[KernelOp], str | None] = lambda _:
     why = why or _drawback(made) or why_not(made)
     if why is not None or not may_rewrite(last, "chained"):
         made.erase()
+        restore()
         return why is not None and _declined(last, why)
     Rewriter.insert_op(made, InsertPoint.before(last))
     take_results(made, kept)
@@ -98,6 +102,18 @@ def _chain(last: KernelOp, why_not: Callable[[KernelOp], str | None] = lambda _:
         Rewriter.erase_op(op)
     put_behind(sunk, made)
     return True
+
+
+def _frame(last: KernelOp, weights: OpResult, scores: OpResult) -> Frame | str:
+    """Where all three run: axes of `last` are split that the others see divided, as heads in a batch."""
+    while True:
+        frame = Frame(last)
+        why = frame.place_producer(weights, last)
+        why = why or frame.place_producer(scores, cast(KernelOp, weights.op))
+        if why is not None:
+            return why
+        if not any(split_axis(last, axis, inner) for axis, inner in frame.divided()):
+            return frame
 
 
 def _declined(last: KernelOp, why: str) -> bool:

@@ -15,16 +15,14 @@ from tilewright.dialects.index_expr import Expr, Var, dim
 from tilewright.dialects.ir_access import defined_functions, ops_of
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import map_attr
-from tilewright.dialects.tk.compute import ReduceOp
-from tilewright.dialects.tk.contraction import find_contraction
-from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, axes_of_exprs, exprs_of
+from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type
 
 from ..kernels.body import loads_of, merge_equal_inputs, replace_input, set_exprs
 from ..kernels.unroll import fold
 from ..rewrite import insert_arguments, may_rewrite, skip
-from .rows_read import RowsRead, Slice
+from .rows_read import RowsRead, Slice, reduced_axis
 
 
 @dataclass(frozen=True)
@@ -74,7 +72,7 @@ class FoldRowsPass(ModulePass):
 
 
 def _fold(kernel: KernelOp) -> None:
-    if (axis := _reduced_axis(kernel)) is None:
+    if (axis := reduced_axis(kernel)) is None:
         return
     length = kernel.space[axis].constant
     if length is None:
@@ -87,20 +85,12 @@ def _fold(kernel: KernelOp) -> None:
     if (places := rows.places(axis)) is None:
         return skip(kernel, "its rows are not folded: the slices are no equal parts of rows")
     if may_rewrite(kernel, f"rows of {len(places)} slices"):
+        of_point = [place.substitute({Var("d", axis): dim(0)}) for place in places]
         fold(kernel, axis, places)
-        _make_by_slices(rows, [place.substitute({Var("d", axis): dim(0)}) for place in places])
-
-
-def _reduced_axis(kernel: KernelOp) -> int | None:
-    """The one axis that a kernel reduces, once, if it stores nothing along it."""
-    ops = ops_of(kernel.body.block)
-    over = [op for op in ops if type(op) in REDUCTIONS_AND_SCANS]
-    if len(over) != 1 or not isinstance(over[0], ReduceOp) or len(over[0].over) != 1:
-        return None
-    (axis,) = over[0].over
-    stores = [op for op in ops if isinstance(op, StoreOp)]
-    plain = all(not s.dynamic and axis not in axes_of_exprs(s.subscripts) for s in stores)
-    return axis if plain and find_contraction(kernel.body.block) is None else None
+        for reducer, along in rows.reducers.items():
+            fold(reducer, along, [place.substitute({Var("d", 0): dim(along)}) for place in of_point])
+        rows.read_by_reducers()
+        _make_by_slices(rows, of_point)
 
 
 def _make_by_slices(rows: RowsRead, places: Sequence[Expr]) -> None:

@@ -10,6 +10,8 @@ from xdsl.ir import Operation, OpResult, SSAValue
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, Var, dim
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 
@@ -43,6 +45,8 @@ class RowsRead:
     """Which dimension of a tensor is the row; None of what is one number for each row."""
     walked: dict[KernelOp, int] = field(default_factory=lambda: dict[KernelOp, int]())
     """Kernels that make whole rows, and the axis that does."""
+    reducers: dict[KernelOp, int] = field(default_factory=lambda: dict[KernelOp, int]())
+    """Kernels that reduce whole rows of what is made, as a variance does behind a mean, and the axis."""
     slices: list[Slice] = field(default_factory=lambda: list[Slice]())
 
     def follow(self, results: Sequence[SSAValue]) -> str | None:
@@ -58,17 +62,22 @@ class RowsRead:
                 if isinstance(found, str):
                     return found
                 todo += found
-        if any(slice_.load.parent_op() in self.walked for slice_ in self.slices):
+        whole = self.walked.keys() | self.reducers.keys()
+        if any(slice_.load.parent_op() in whole for slice_ in self.slices):
             return "one kernel reads whole rows and slices"
         return None
 
     def _made(self, value: SSAValue, reader: Operation) -> list[SSAValue] | str:
         """What `reader` makes of `value` that was not known yet, or why that is no way to read it."""
-        if not isinstance(reader, KernelOp) or _does_more(reader):
+        if not isinstance(reader, KernelOp) or (_does_more(reader) and reduced_axis(reader) is None):
             return [] if self.along[value] is None else f"{reader.name} reads whole rows"
         axis = self._axis(value, reader)
         if isinstance(axis, str):
             return axis
+        if _does_more(reader):
+            return self._reduced(value, reader, axis)
+        if axis is not None and axis != _SLICES and self.walked.setdefault(reader, axis) != axis:
+            return "rows are read along several axes"
         new: list[SSAValue] = []
         for result in reader.results if axis != _SLICES else ():
             made = None if axis is None else _stored_along(reader, result, axis)
@@ -77,6 +86,17 @@ class RowsRead:
             if result not in self.along or (made is not None and self.along[result] is None):
                 self.along[result] = made
                 new.append(result)
+        return new
+
+    def _reduced(self, value: SSAValue, reader: KernelOp, axis: int | None) -> list[SSAValue] | str:
+        """What a reduction of rows gives, one number for each; what reduces slices is read by slices."""
+        if axis == _SLICES or (axis is None and self.along[value] is None):
+            return []
+        if axis is None or axis != reduced_axis(reader):
+            return f"{reader.name} reads whole rows"
+        self.reducers[reader] = axis
+        new: list[SSAValue] = [result for result in reader.results if result not in self.along]
+        self.along.update(dict.fromkeys(new))
         return new
 
     def places(self, axis: int) -> list[Expr] | None:
@@ -92,6 +112,14 @@ class RowsRead:
             return None
         return [dim(axis) * step + start for start in starts]
 
+    def read_by_reducers(self) -> None:
+        """Note the slices that reductions of rows read, which are folded."""
+        for reducer, axis in self.reducers.items():
+            for value in dict.fromkeys(reducer.operands):
+                if self.along.get(value) is not None:
+                    reads = [self._read(value, load, reducer) for load in loads_read(value, reducer)]
+                    assert set(reads) == {_SLICES}, f"{reducer.name} reads rows along axis {axis} otherwise"
+
     def _axis(self, value: SSAValue, reader: KernelOp) -> int | str | None:
         """The axis of `reader` that walks rows; None where it has none, `_SLICES` where slices are read."""
         found = {self._read(value, load, reader) for load in loads_read(value, reader)}
@@ -100,8 +128,6 @@ class RowsRead:
         (axis,) = found
         if axis == _OTHERWISE:
             return "elements of rows are read in another order"
-        if axis is not None and axis != _SLICES and self.walked.setdefault(reader, axis) != axis:
-            return "rows are read along several axes"
         return axis
 
     def _read(self, value: SSAValue, load: LoadOp, reader: KernelOp) -> int | None:
@@ -109,10 +135,10 @@ class RowsRead:
         subscripts = [e.substitute(single) for e in load.subscripts]
         if row is None:
             free = set(range(len(reader.space))) - axes_of_exprs(subscripts)
-            rows = [a for a in free if reader.space[a] != ONE]
-            if len(rows) > 1 or any(reader.space[a].constant != self.length for a in rows):
-                return _OTHERWISE
-            return rows[0] if rows else None
+            spread = [a for a in free if reader.space[a] != ONE]
+            if all(reader.space[a].constant != self.length for a in spread):
+                return _SLICES if spread else None
+            return spread[0] if len(spread) == 1 else _OTHERWISE
         others = [e for d, e in enumerate(subscripts) if d != row]
         axes = axes_of_exprs((subscripts[row],))
         if len(axes) != 1 or not axes.isdisjoint(axes_of_exprs(others)):
@@ -133,6 +159,7 @@ class RowsRead:
 
 
 _SLICES, _OTHERWISE = -1, -2
+"""What is read of rows: no whole ones, or none in the order that is looked for."""
 
 
 def _does_more(kernel: KernelOp) -> bool:
@@ -149,3 +176,15 @@ def _stored_along(kernel: KernelOp, result: OpResult, axis: int) -> int:
     subscripts = () if store is None else store.subscripts
     found = [d for d, e in enumerate(subscripts) if axis in axes_of_exprs((e,))]
     return found[0] if len(found) == 1 and subscripts[found[0]] == dim(axis) else _OTHERWISE
+
+
+def reduced_axis(kernel: KernelOp) -> int | None:
+    """The one axis that a kernel reduces, once, if it stores nothing along it."""
+    ops = ops_of(kernel.body.block)
+    over = [op for op in ops if type(op) in REDUCTIONS_AND_SCANS]
+    if len(over) != 1 or not isinstance(over[0], ReduceOp) or len(over[0].over) != 1:
+        return None
+    (axis,) = over[0].over
+    stores = [op for op in ops if isinstance(op, StoreOp)]
+    plain = all(not s.dynamic and axis not in axes_of_exprs(s.subscripts) for s in stores)
+    return axis if plain and find_contraction(kernel.body.block) is None else None

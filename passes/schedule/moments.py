@@ -1,10 +1,11 @@
 """Joins the moments of two groups of numbers, and of all lanes: the arithmetic of `tk.moments`.
 
-Groups a, b of `n` numbers with sum `s` and squared deviations `q` make, with `m = s / n`,
+Groups a, b of `n` numbers with mean `m` and squared deviations `q` make, with `r = n_b / (n_a + n_b)`,
 
-    q = q_a + q_b + (m_b - m_a)**2 * n_a * n_b / (n_a + n_b)
+    m = m_a + (m_b - m_a) * r
+    q = q_a + q_b + (m_b - m_a)**2 * n_a * r
 
-(Chan, Golub and LeVeque 1979; Welford's update where b is one number).
+(Chan, Golub and LeVeque 1979; Welford's update where b is one number). Equal numbers have exactly their mean.
 """
 
 from __future__ import annotations
@@ -39,19 +40,16 @@ class Moments:
 
     def join(self, acc: Sequence[SSAValue], new: Sequence[SSAValue]) -> Parts:
         """Two groups as one."""
-        (sum_a, squares_a, count_a), (sum_b, squares_b, count_b) = acc, new
+        (mean_a, squares_a, count_a), (mean_b, squares_b, count_b) = acc, new
         count = self._op(arith.AddfOp, count_a, count_b)
-        both = self._op(arith.MulfOp, count_a, count_b)
-        weight = self._op(arith.DivfOp, both, self._at_least_one(count))
-        inverse = self._op(arith.DivfOp, self._one(count_a), self._at_least_one(count_a))
-        mean_a = self._op(arith.MulfOp, sum_a, inverse)
-        mean_b = sum_b if self.numbers else self._mean(sum_b, count_b)
+        share = self._of_each(count_b, count)
         apart = self._op(arith.SubfOp, mean_b, mean_a)
-        squares = self._op(arith.MulfOp, apart, self._op(arith.MulfOp, apart, weight))
+        moved = self._op(arith.MulfOp, apart, share)
+        squares = self._op(arith.MulfOp, apart, self._op(arith.MulfOp, moved, count_a))
         squares = self._op(arith.AddfOp, squares_a, squares)
         if not self.numbers:
             squares = self._op(arith.AddfOp, squares, squares_b)
-        return self._op(arith.AddfOp, sum_a, sum_b), squares, count
+        return self._op(arith.AddfOp, mean_a, moved), squares, count
 
     def whole(
         self,
@@ -63,22 +61,32 @@ class Moments:
     ) -> Parts:
         """The moments of all lanes, from those of each; `total` sums over lanes.
 
-        Lanes that nothing was `joined` to yet may still hold one number each, which is its own mean; `held`
-        is a value where they do, else 0, unless counts say so.
+        What rounding left in their mean is the mean of the deviations from it, which corrects both (Chan,
+        Golub and LeVeque 1983, "corrected two-pass algorithm").
+        Lanes that nothing was `joined` to yet may still hold one number each; `held` is a value where they
+        do, else 0, unless counts say so.
         A number that is not finite makes the mean of its lane and that of all so, and their difference NaN.
         """
         single = self.numbers and not joined
-        sums, squares, counts = parts
-        sum_, count = total(sums), total(counts)
-        mean = sums if single else self._mean(sums, counts)
-        apart = held(self._op(arith.SubfOp, mean, self._mean(sum_, count)))
-        inside = self._op(arith.MulfOp, apart, self._op(arith.MulfOp, apart, counts))
+        means, squares, counts = parts
+        count = total(counts)
+        mean = self._of_each(total(means if single else self._op(arith.MulfOp, means, counts)), count)
+        apart = held(self._op(arith.SubfOp, means, mean))
+        weighed = apart if single else self._op(arith.MulfOp, apart, counts)
+        inside = self._op(arith.MulfOp, apart, weighed)
         if not single:
             inside = self._op(arith.AddfOp, inside, squares)
-        return sum_, total(inside), count
+        left = total(weighed)
+        error = self._of_each(left, count)
+        less = self._op(arith.SubfOp, total(inside), self._op(arith.MulfOp, left, error))
+        return self._op(arith.AddfOp, mean, error), self._not_negative(less), count
 
-    def _mean(self, sum_: SSAValue, count: SSAValue) -> SSAValue:
-        return self._op(arith.DivfOp, sum_, self._at_least_one(count))
+    def _of_each(self, total: SSAValue, count: SSAValue) -> SSAValue:
+        return self._op(arith.DivfOp, total, self._at_least_one(count))
+
+    def _not_negative(self, squares: SSAValue) -> SSAValue:
+        zero = self.constant(FloatAttr(0.0, cast(AnyFloat, element_type(squares.type))))
+        return combine("max", squares, self.spread(zero, shape_of_lanes(squares.type)), self.emit)
 
     def _one(self, like: SSAValue) -> SSAValue:
         return self.constant(FloatAttr(1.0, cast(AnyFloat, element_type(like.type))))

@@ -43,25 +43,26 @@ class DecomposePass(ModulePass):
         ... sqrt(-2 * log1p(-u)) * cos(2 * pi * v)
 
     Pooling becomes a reduction over `tw.window`. `tw.moments` becomes a mean and a sum of squared
-    deviations, which is two passes over the data: the faster way where a cache holds them; of f32, the sum
-    of the deviations corrects both. With `keep_moments` it stays, and one pass is enough. Kernels sort rows
-    of `sorts` elements at most, of 64 bits each a quarter of that; of longer rows the first few are those of
-    their parts, and all are sorted by ATen. Scans of `scans` elements or fewer are written out.
+    deviations, which is two passes over the data: the faster way where a cache or a program holds them; of
+    f32, the sum of the deviations corrects both. Those over more than `moments` elements, or not over the
+    innermost axes, stay if a number is given, and one pass is enough. Kernels sort rows of `sorts` elements
+    at most, of 64 bits each a quarter of that; of longer rows the first few are those of their parts, and all
+    are sorted by ATen. Scans of `scans` elements or fewer are written out.
     A bias of integers is added by itself. Products of a column and a row are no sums: kernels of any kind
     multiply their elements.
     """
 
     name = "decompose"
 
-    keep_moments: bool = False
+    moments: int | None = None
     sorts: int = 0
     scans: int = 0
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        rules = {kind: RULES[kind] for kind in RULES if not (self.keep_moments and kind is MomentsOp)}
+        moments = {MomentsOp: [partial(moments_in_two_passes, self.moments)]}
         sorts = {SortOp: [partial(rule, self.sorts) for rule in _SORTS]}
         scans = {kind: [partial(write_out_scan, self.scans)] for kind in SHORT_SCANS}
-        apply_rules(op, {**rules, **sorts, **scans}, self.name)
+        apply_rules(op, {**RULES, **moments, **sorts, **scans}, self.name)
 
 
 def normal_from_uniform(op: Operation, rw: Rewrite) -> SSAValue:
@@ -78,7 +79,7 @@ def normal_from_uniform(op: Operation, rw: Rewrite) -> SSAValue:
     return rw.value(MulOp(radius, rw.value(CosOp(times(v, 2 * pi)))))
 
 
-def moments_in_two_passes(op: Operation, rw: Rewrite) -> Sequence[SSAValue]:
+def moments_in_two_passes(longest: int | None, op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:
     """The mean, then the squares of the deviations from it; halves compute in f32.
 
     Numbers of f32 are less exact than their mean may have to be: what rounding left in it is the mean of the
@@ -87,11 +88,13 @@ def moments_in_two_passes(op: Operation, rw: Rewrite) -> Sequence[SSAValue]:
     """
     assert isinstance(op, MomentsOp)
     element, axes, sizes = element_type_of(op.source), ints(op.axes), sizes_of(op.source)
+    number = product(sizes[a] for a in axes)
+    if longest is not None and not _are_rows(sizes, axes, longest):
+        return None
     x = op.source
     if is_half(element):
         x = rw.value(CastOp(x, f32))
     total = rw.value(SumOp(x, axes))
-    number = product(sizes[a] for a in axes)
     number = number if number.constant is None else number.constant
     count = rw.value(FullOp(number, element_type_of(x), sizes_of(total)))
     mean = rw.value(DivOp(total, count))
@@ -107,6 +110,12 @@ def moments_in_two_passes(op: Operation, rw: Rewrite) -> Sequence[SSAValue]:
     squares = rw.value(SubOp(squares, rw.value(MulOp(left, error))))
     nothing = rw.value(FullOp(0.0, f32, sizes_of(total)))
     return rw.value(AddOp(mean, error)), rw.value(MaximumOp(squares, nothing))
+
+
+def _are_rows(sizes: Sequence[Expr], axes: Sequence[int], longest: int) -> bool:
+    """Whether `axes` are the innermost and hold at most `longest` elements together."""
+    number = product(sizes[a] for a in axes).constant
+    return number is not None and number <= longest and sorted(axes)[0] == len(sizes) - len(axes)
 
 
 def _share(rw: Rewrite, total: SSAValue, number: Expr | int) -> SSAValue:
@@ -149,7 +158,6 @@ _SORTS = (select_in_parts, sort_by_library)
 
 RULES: Rules = {
     RngNormalOp: (normal_from_uniform,),
-    MomentsOp: (moments_in_two_passes,),
     AtenOp: (decompose_pooling,),
     MatmulOp: (outer_product, split_integer_bias),
 }

@@ -55,7 +55,26 @@ def of_the_largest(x: Tensor, weight: Tensor, angle: Tensor) -> Tensor:
     return y[..., :HALF] * y[..., HALF:] * angle[0, :HALF]
 
 
-PROGRAMS = (of_halves, of_pairs, of_unit_length, gated, of_thirds, of_the_largest)
+def behind_a_mean(x: Tensor, weight: Tensor, angle: Tensor) -> Tensor:
+    a, b = F.layer_norm(x, SIZES[-1:], weight).chunk(2, -1)
+    return F.silu(a) * b * angle[0, :HALF]
+
+
+def behind_two_norms(x: Tensor, weight: Tensor, angle: Tensor) -> Tensor:
+    y = F.layer_norm(F.layer_norm(x, SIZES[-1:], weight).relu(), SIZES[-1:], weight)
+    return torch.cat(turned(y[..., ::2], y[..., 1::2], angle[0, :HALF]), -1)
+
+
+PROGRAMS = (
+    of_halves,
+    of_pairs,
+    of_unit_length,
+    gated,
+    of_thirds,
+    of_the_largest,
+    behind_a_mean,
+    behind_two_norms,
+)
 
 
 def inputs(dtype: torch.dtype) -> tuple[Tensor, ...]:

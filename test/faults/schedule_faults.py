@@ -255,8 +255,8 @@ FAULTS = (
     Fault(
         "moments-weight",
         _S + "moments.py",
-        "weight = self._op(arith.DivfOp, both, self._at_least_one(count))",
-        "weight = self._op(arith.DivfOp, both, self._at_least_one(count_b))",
+        "share = self._of_each(count_b, count)",
+        "share = self._of_each(count_b, count_b)",
         "the distance of two groups of numbers counts as if one were empty",
     ),
     Fault(

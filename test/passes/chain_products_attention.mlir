@@ -45,6 +45,32 @@ func.func @keeps_the_sum(%q: tensor<2x8x4xbf16>, %k: tensor<2x4x9xbf16>, %v: ten
 
 // -----
 
+// Heads that are part of the batch of both products, and an axis of their own where a mask is added: the last
+// product has them apart as well, though what else is stored has them together.
+// CHECK-LABEL: @heads_in_the_batch
+// CHECK: %{{.*}}, %{{.*}} = tk.kernel [2, 3, 8, 5, 9, 4] {{.*}} -> (tensor<6x8xf32>, tensor<6x8x5xbf16>)
+// CHECK-NOT: tk.kernel
+func.func @heads_in_the_batch(%q: tensor<6x8x4xbf16>, %k: tensor<6x4x9xbf16>, %v: tensor<6x9x5xbf16>, %mask: tensor<2x8x9xbf16>) -> (tensor<6x8x5xbf16>, tensor<6x8xf32>) {
+  %p = tw.matmul %q, %k : (tensor<6x8x4xbf16>, tensor<6x4x9xbf16>) -> tensor<6x8x9xbf16>
+  %h = tw.reshape %p : tensor<6x8x9xbf16> -> tensor<2x3x8x9xbf16>
+  %mh = tw.broadcast %mask dims [0, 2, 3] : tensor<2x8x9xbf16> -> tensor<2x3x8x9xbf16>
+  %a = tw.add %h, %mh : tensor<2x3x8x9xbf16>
+  %f = tw.reshape %a : tensor<2x3x8x9xbf16> -> tensor<6x8x9xbf16>
+  %s = tw.cast %f : tensor<6x8x9xbf16> -> tensor<6x8x9xf32>
+  %m = tw.max %s over [2] : tensor<6x8x9xf32> -> tensor<6x8xf32>
+  %mb = tw.broadcast %m dims [0, 1] : tensor<6x8xf32> -> tensor<6x8x9xf32>
+  %d = tw.sub %s, %mb : tensor<6x8x9xf32>
+  %x = tw.exp %d : tensor<6x8x9xf32>
+  %t = tw.sum %x over [2] : tensor<6x8x9xf32> -> tensor<6x8xf32>
+  %tb = tw.broadcast %t dims [0, 1] : tensor<6x8xf32> -> tensor<6x8x9xf32>
+  %y = tw.div %x, %tb : tensor<6x8x9xf32>
+  %w = tw.cast %y : tensor<6x8x9xf32> -> tensor<6x8x9xbf16>
+  %r = tw.matmul %w, %v : (tensor<6x8x9xbf16>, tensor<6x9x5xbf16>) -> tensor<6x8x5xbf16>
+  func.return %r, %t : tensor<6x8x5xbf16>, tensor<6x8xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @weights_are_read
 // CHECK-COUNT-3: tk.kernel
 // REMARK: not chained: its weights have other readers

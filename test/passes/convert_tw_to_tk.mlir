@@ -92,8 +92,9 @@ func.func @moments(%x: tensor<?x4xbf16, #tw.shape<"s0, 4">>, %s0: index {tw.symb
   // CHECK:      %[[X:.*]] = arith.extf
   // CHECK:      %[[S:.*]], %[[Q:.*]], %{{.*}} = tk.moments %[[X]], %{{.*}}, %{{.*}} over [0] : f32
   // CHECK:      %[[I:.*]] = tk.index "s0" : i64
-  // CHECK-NEXT: %[[N:.*]] = arith.sitofp %[[I]] : i64 to f32
-  // CHECK-NEXT: %[[M:.*]] = arith.divf %[[S]], %[[N]] : f32
+  // CHECK:      %[[B:.*]] = arith.cmpi ne, %[[I]], %{{.*}} : i64
+  // CHECK:      %[[N:.*]] = arith.constant 0x7fc00000 : f32
+  // CHECK-NEXT: %[[M:.*]] = arith.select %[[B]], %[[S]], %[[N]] : f32
   // CHECK-NEXT: %[[H:.*]] = arith.truncf %[[M]]
   // CHECK-NEXT: tk.store %[[H]], %{{.*}}[d1]
   // CHECK-NEXT: %[[R:.*]] = arith.truncf %[[Q]]

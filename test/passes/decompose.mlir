@@ -1,7 +1,7 @@
 // RUN: tilewright-opt %s -p decompose --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p 'decompose{sorts=6}' | filecheck %s --check-prefix=SORTS
 // RUN: tilewright-opt %s -p 'decompose{sorts=6}' --remarks 2>&1 | filecheck %s --check-prefix=REMARK
-// RUN: tilewright-opt %s -p decompose{keep_moments=true} | filecheck %s --check-prefix=KEEP
+// RUN: tilewright-opt %s -p decompose{moments=12} | filecheck %s --check-prefix=KEEP
 
 // CHECK-LABEL: @normal_from_two_draws
 func.func @normal_from_two_draws(%seed: tensor<i64>) -> tensor<3x?xf32, #tw.shape<"3, s0">> {
@@ -47,6 +47,29 @@ func.func @leaves_primitives(%seed: tensor<i64>) -> tensor<3xf32> {
 func.func @moments_in_two_passes(%x: tensor<3x?x4xf32, #tw.shape<"3, s0, 4">>, %s0: index {tw.symbol = "s0"}) -> (tensor<?xf32, #tw.shape<"s0">>, tensor<?xf32, #tw.shape<"s0">>) {
   %m, %q = tw.moments %x over [0, 2] : tensor<3x?x4xf32, #tw.shape<"3, s0, 4">> -> tensor<?xf32, #tw.shape<"s0">> loc("m.py":4:2)
   func.return %m, %q : tensor<?xf32, #tw.shape<"s0">>, tensor<?xf32, #tw.shape<"s0">>
+}
+
+// The innermost axes, of few elements: rows, of which a program of a GPU holds one.
+// KEEP-LABEL: @moments_of_rows
+// KEEP-COUNT-3: tw.sum {{.*}} over [1, 2] : tensor<5x3x4xf32>
+// KEEP-NOT: tw.moments
+func.func @moments_of_rows(%x: tensor<5x3x4xf32>) -> (tensor<5xf32>, tensor<5xf32>) {
+  %m, %q = tw.moments %x over [1, 2] : tensor<5x3x4xf32> -> tensor<5xf32>
+  func.return %m, %q : tensor<5xf32>, tensor<5xf32>
+}
+
+// KEEP-LABEL: @moments_of_columns
+// KEEP-NEXT: tw.moments %x over [0]
+func.func @moments_of_columns(%x: tensor<3x4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %m, %q = tw.moments %x over [0] : tensor<3x4xf32> -> tensor<4xf32>
+  func.return %m, %q : tensor<4xf32>, tensor<4xf32>
+}
+
+// KEEP-LABEL: @moments_of_long_rows
+// KEEP-NEXT: tw.moments %x over [1]
+func.func @moments_of_long_rows(%x: tensor<2x13xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %m, %q = tw.moments %x over [1] : tensor<2x13xf32> -> tensor<2xf32>
+  func.return %m, %q : tensor<2xf32>, tensor<2xf32>
 }
 
 // How many there are is not known: at least one, so that of none nothing is left.

@@ -203,3 +203,89 @@ func.func @of_any_length(%x: tensor<3x?xf32, #tw.shape<"3, s0">>, %s0: index {tw
   }
   func.return %s : tensor<3xf32>
 }
+
+// -----
+
+// Behind a mean stands a reduction of what is made with it, as for a variance: both go by slices, of which the
+// second reads each by itself.
+// CHECK-LABEL: @two_reductions
+// CHECK: %[[S:.*]] = tk.kernel [3, 16] ins(%x : tensor<3x32xf32>) -> (tensor<3xf32>)
+// CHECK: tk.reduce add
+// CHECK: %[[Y:.*]] = tk.kernel [3, 16] ins(%x, %[[S]] : {{.*}}) -> (tensor<3x16xf32>)
+// CHECK: %[[Z:.*]] = tk.kernel [3, 16] ins(%x, %[[S]] : {{.*}}) -> (tensor<3x16xf32>)
+// CHECK: tk.load %{{.*}}[d0, d1 + 16] : tensor<3x32xf32> -> f32
+// CHECK: %[[M:.*]] = tk.kernel [3, 16] ins(%[[Y]], %[[Z]] : {{.*}}) -> (tensor<3xf32>)
+// CHECK: tk.load %{{.*}}[d0, d1] : tensor<3x16xf32> -> f32
+// CHECK: tk.load %{{.*}}[d0, d1] : tensor<3x16xf32> -> f32
+// CHECK: tk.reduce max
+// CHECK: tk.kernel [3, 16] ins(%[[M]], %[[Y]], %[[Z]] :
+// CHECK-NOT: tk.kernel [3, 32]
+func.func @two_reductions(%x: tensor<3x32xf32>) -> tensor<3x16xf32> {
+  %s = tk.kernel [3, 32] ins(%x : tensor<3x32xf32>) -> (tensor<3xf32>) {
+  ^bb0(%a: tensor<3x32xf32>, %o: tensor<3xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<3x32xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    tk.store %1, %o[d0] : f32, tensor<3xf32>
+  }
+  %y = tk.kernel [3, 32] ins(%x, %s : tensor<3x32xf32>, tensor<3xf32>) -> (tensor<3x32xf32>) {
+  ^bb0(%a: tensor<3x32xf32>, %b: tensor<3xf32>, %o: tensor<3x32xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<3x32xf32> -> f32
+    %1 = tk.load %b[d0] : tensor<3xf32> -> f32
+    %2 = arith.subf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<3x32xf32>
+  }
+  %m = tk.kernel [3, 32] ins(%y : tensor<3x32xf32>) -> (tensor<3xf32>) {
+  ^bb0(%a: tensor<3x32xf32>, %o: tensor<3xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<3x32xf32> -> f32
+    %1 = tk.reduce max %0 over [1] : f32
+    tk.store %1, %o[d0] : f32, tensor<3xf32>
+  }
+  %r = tk.kernel [3, 16] ins(%y, %m : tensor<3x32xf32>, tensor<3xf32>) -> (tensor<3x16xf32>) {
+  ^bb0(%a: tensor<3x32xf32>, %b: tensor<3xf32>, %o: tensor<3x16xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<3x32xf32> -> f32
+    %1 = tk.load %a[d0, d1 + 16] : tensor<3x32xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    %3 = tk.load %b[d0] : tensor<3xf32> -> f32
+    %4 = arith.subf %2, %3 : f32
+    tk.store %4, %o[d0, d1] : f32, tensor<3x16xf32>
+  }
+  func.return %r : tensor<3x16xf32>
+}
+
+// -----
+
+// Sums of columns of what is made read whole rows.
+// REMARK: its rows are not folded: tk.kernel reads whole rows
+// CHECK-LABEL: @sums_of_columns
+// CHECK: tk.kernel [3, 32]
+// CHECK: tk.kernel [3, 32]
+// CHECK: tk.kernel [3, 32]
+func.func @sums_of_columns(%x: tensor<3x32xf32>) -> (tensor<3x16xf32>, tensor<32xf32>) {
+  %s = tk.kernel [3, 32] ins(%x : tensor<3x32xf32>) -> (tensor<3xf32>) {
+  ^bb0(%a: tensor<3x32xf32>, %o: tensor<3xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<3x32xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    tk.store %1, %o[d0] : f32, tensor<3xf32>
+  }
+  %y = tk.kernel [3, 32] ins(%x, %s : tensor<3x32xf32>, tensor<3xf32>) -> (tensor<3x32xf32>) {
+  ^bb0(%a: tensor<3x32xf32>, %b: tensor<3xf32>, %o: tensor<3x32xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<3x32xf32> -> f32
+    %1 = tk.load %b[d0] : tensor<3xf32> -> f32
+    %2 = arith.subf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<3x32xf32>
+  }
+  %m = tk.kernel [3, 32] ins(%y : tensor<3x32xf32>) -> (tensor<32xf32>) {
+  ^bb0(%a: tensor<3x32xf32>, %o: tensor<32xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<3x32xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[d1] : f32, tensor<32xf32>
+  }
+  %r = tk.kernel [3, 16] ins(%y : tensor<3x32xf32>) -> (tensor<3x16xf32>) {
+  ^bb0(%a: tensor<3x32xf32>, %o: tensor<3x16xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<3x32xf32> -> f32
+    %1 = tk.load %a[d0, d1 + 16] : tensor<3x32xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<3x16xf32>
+  }
+  func.return %r, %m : tensor<3x16xf32>, tensor<32xf32>
+}
