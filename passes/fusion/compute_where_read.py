@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions
+from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, sizes_of
 
@@ -38,8 +39,9 @@ class ComputeWhereReadPass(ModulePass):
         %b = tk.kernel [64, 64, 16384] ins(%x, %i, %f, %k) {... x[i] * f ... combine add ...}
 
     Runs behind all that makes one kernel of those that read and those that make it: before that, what is read
-    twice might still be made in one place. Left alone is what a result or a product reads, and what is more
-    work than there is time for while memory is read.
+    twice might still be made in one place. Left alone is what a result or a product reads, but for what
+    chained products read once (queries that are scaled), and what is more work than there is time for while
+    memory is read.
     """
 
     name = "compute-where-read"
@@ -76,10 +78,22 @@ class ComputeWhereReadPass(ModulePass):
 
 
 def _readers(kernel: KernelOp) -> list[KernelOp]:
-    """Those that read its results; none where something else does, too, or chained products do."""
+    """Those that read its results; none where something else does, too, or chained products in steps."""
     found = readers_of(kernel)
-    readers = [op for op in found if isinstance(op, KernelOp) and find_chain(op.body.block) is None]
+    readers = [op for op in found if isinstance(op, KernelOp) and not _reads_in_steps(kernel, op)]
     return readers if len(readers) == len(found) else []
+
+
+def _reads_in_steps(kernel: KernelOp, reader: KernelOp) -> bool:
+    """Whether chained products read what `kernel` makes along the axis that they go along.
+
+    There a copy from memory overlaps with what is multiplied; what a program reads once may be computed.
+    """
+    chain = find_chain(reader.body.block)
+    if chain is None:
+        return False
+    read = [s for v, s in zip(reader.operands, reader.sources, strict=True) if v.owner is kernel]
+    return any(chain.along in axes_of_exprs(load.subscripts) for source in read for load in loads_of(source))
 
 
 def _moves_less(kernel: KernelOp, readers: Sequence[KernelOp], tile: int) -> bool:
