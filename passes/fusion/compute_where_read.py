@@ -78,22 +78,24 @@ class ComputeWhereReadPass(ModulePass):
 
 
 def _readers(kernel: KernelOp) -> list[KernelOp]:
-    """Those that read its results; none where something else does, too, or chained products in steps."""
+    """Those that read its results; none where something else does, too, or chained products as no factor."""
     found = readers_of(kernel)
-    readers = [op for op in found if isinstance(op, KernelOp) and not _reads_in_steps(kernel, op)]
+    readers = [op for op in found if isinstance(op, KernelOp) and _may_compute(op, kernel)]
     return readers if len(readers) == len(found) else []
 
 
-def _reads_in_steps(kernel: KernelOp, reader: KernelOp) -> bool:
-    """Whether chained products read what `kernel` makes along the axis that they go along.
+def _may_compute(reader: KernelOp, kernel: KernelOp) -> bool:
+    """Whether `reader` is no chain of products, or reads what `kernel` makes as a factor that programs hold.
 
-    There a copy from memory overlaps with what is multiplied; what a program reads once may be computed.
+    Of what they go along, a copy from memory overlaps with what is multiplied. A list of blocks is a tensor.
     """
     chain = find_chain(reader.body.block)
     if chain is None:
-        return False
+        return True
     read = [s for v, s in zip(reader.operands, reader.sources, strict=True) if v.owner is kernel]
-    return any(chain.along in axes_of_exprs(load.subscripts) for source in read for load in loads_of(source))
+    axes = [axes_of_exprs(load.subscripts) for source in read for load in loads_of(source)]
+    multiplied, steps = {f.axis for f in chain.inner}, {chain.along, *chain.around}
+    return all(not multiplied.isdisjoint(a) and steps.isdisjoint(a) for a in axes)
 
 
 def _moves_less(kernel: KernelOp, readers: Sequence[KernelOp], tile: int) -> bool:

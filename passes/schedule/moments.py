@@ -72,7 +72,7 @@ class Moments:
         count = total(counts)
         mean = self._of_each(total(means if single else self._op(arith.MulfOp, means, counts)), count)
         apart = held(self._op(arith.SubfOp, means, mean))
-        weighed = apart if single else self._op(arith.MulfOp, apart, counts)
+        weighed = self._op(arith.MulfOp, apart, counts)
         inside = self._op(arith.MulfOp, apart, weighed)
         if not single:
             inside = self._op(arith.AddfOp, inside, squares)
