@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -81,10 +80,9 @@ def _chain(last: KernelOp, why_not: Callable[[KernelOp], str | None] = lambda _:
     sunk = users_to_sink(weights, last)
     if isinstance(sunk, str):
         return _declined(last, sunk)
-    restore = remember_axes(last)
-    frame = _frame(last, read[0], scores.results[0])
     kept = (*(r for r in weights.results if r is not read[0]), *last.results)
-    made = frame if isinstance(frame, str) else join((scores, weights, last), kept, frame)
+    restore = remember_axes(last)
+    made = _joined((scores, weights, last), read[0], kept)
     if isinstance(made, str):
         restore()
         return _declined(last, made)
@@ -104,16 +102,22 @@ def _chain(last: KernelOp, why_not: Callable[[KernelOp], str | None] = lambda _:
     return True
 
 
-def _frame(last: KernelOp, weights: OpResult, scores: OpResult) -> Frame | str:
-    """Where all three run: axes of `last` are split that the others see divided, as heads in a batch."""
+def _joined(
+    kernels: tuple[KernelOp, KernelOp, KernelOp], read: OpResult, kept: Sequence[OpResult]
+) -> KernelOp | str:
+    """Scores, weights and the last product as one, or why they cannot be.
+
+    Only if it must be, an axis of the last is split that the others see divided: heads in a batch.
+    """
+    scores, weights, last = kernels
     while True:
         frame = Frame(last)
-        why = frame.place_producer(weights, last)
-        why = why or frame.place_producer(scores, cast(KernelOp, weights.op))
+        why = frame.place_producer(read, last) or frame.place_producer(scores.results[0], weights)
         if why is not None:
             return why
-        if not any(split_axis(last, axis, inner) for axis, inner in frame.divided()):
-            return frame
+        made = join(kernels, kept, frame)
+        if not isinstance(made, str) or not any(split_axis(last, *divided) for divided in frame.divided()):
+            return made
 
 
 def _declined(last: KernelOp, why: str) -> bool:
