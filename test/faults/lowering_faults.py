@@ -118,6 +118,20 @@ FAULTS = (
         "what reads a slice of rows reads another one",
     ),
     Fault(
+        "columns-of-slices",
+        "passes/reductions/rows_read.py",
+        "if axis is None or axis != reduced_axis(reader):",
+        "if axis is None:",
+        "what sums columns of rows that are made by slices sums another axis",
+    ),
+    Fault(
+        "moments-of-none",
+        "passes/lowering/lowerings.py",
+        "mean = b.select(some, mean, b.constant(pymath.nan, x.type))",
+        "mean = b.select(some, mean, b.constant(0.0, x.type))",
+        "the mean of no numbers is 0",
+    ),
+    Fault(
         "moments-uncorrected",
         "passes/tensor/decompose.py",
         "return rw.value(AddOp(mean, error)), rw.value(MaximumOp(squares, nothing))",

@@ -260,6 +260,20 @@ FAULTS = (
         "the distance of two groups of numbers counts as if one were empty",
     ),
     Fault(
+        "moments-unweighed",
+        _S + "moments.py",
+        "weighed = self._op(arith.MulfOp, apart, counts)",
+        "weighed = apart",
+        "lanes that hold no number deviate from the mean of the others",
+    ),
+    Fault(
+        "moments-left-over",
+        _S + "moments.py",
+        "return self._op(arith.AddfOp, mean, error), self._not_negative(less), count",
+        "return mean, self._not_negative(less), count",
+        "what rounding left in the mean of lanes stays there",
+    ),
+    Fault(
         "moments-of-nothing",
         _S + "moments.py",
         'return combine("max", count, one, self.emit)',

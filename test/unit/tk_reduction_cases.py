@@ -203,6 +203,25 @@ CASES = {
         }""",
         ("f32 399", "f32 21 = 0", "f32 21 = 0"),
     ),
+    "moments_of_some": Case(
+        """tk.func @f [5, 33] (%x: memref<165xf32>, %j: memref<33xi64>,
+                               %m: memref<5xf32>, %o: memref<5xf32>) {
+          %0 = tk.load %x[d0*33 + d1] : memref<165xf32> -> f32
+          %1 = tk.load %j[d1] : memref<33xi64> -> i64
+          %c = arith.constant 3 : i64
+          %z = arith.constant 0.0 : f32
+          %u = arith.constant 1.0 : f32
+          %w = arith.constant 50.0 : f32
+          %b = arith.cmpi slt, %1, %c : i64
+          %2 = arith.addf %0, %w : f32
+          %3 = arith.select %b, %2, %z : f32
+          %4 = arith.select %b, %u, %z : f32
+          %s, %q, %n = tk.moments %3, %z, %4 over [1] : f32
+          tk.store %s, %m[d0] : f32, memref<5xf32>
+          tk.store %q, %o[d0] : f32, memref<5xf32>
+        }""",
+        ("f32 165", "i64 33 < 9", "f32 5 = 0", "f32 5 = 0"),
+    ),
     "moments_of_parts": Case(
         """tk.func @f [3, 41] (%s: memref<123xf32>, %q: memref<123xf32>, %j: memref<41xi64>,
                                %o: memref<3xf32>, %p: memref<3xf32>) {
