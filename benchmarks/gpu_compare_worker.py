@@ -11,7 +11,7 @@ from benchmarks.fake_models import FakeCase, stop
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict
 from math import prod
 from types import SimpleNamespace
@@ -98,6 +98,7 @@ def _kernel(graph: GraphLowering, node: BaseSchedulerNode) -> Call:
     """A fused kernel: memory that only its own parts use does not count."""
     own = set(node.get_nodes()) | {node}
     inside = {name for part in node.get_nodes() for name in part.get_buffer_names()}
+    points = _points(node)
     parts: list[tuple[str, str, int, int]] = []
     for way, deps in (("read", node.read_writes.reads), ("written", node.read_writes.writes)):
         by_name: dict[str, list[MemoryDep]] = {}
@@ -112,7 +113,7 @@ def _kernel(graph: GraphLowering, node: BaseSchedulerNode) -> Call:
             if buffer is None:
                 continue
             target = _storage(graph, buffer)
-            count = touched([(_touches(d), _elements(d)) for d in found], _numbers(target.get_size()))
+            count = touched([(_touches(d), _elements(d, points)) for d in found], _numbers(target.get_size()))
             parts.append((way, str(target.get_dtype()), count, target.get_dtype().itemsize))
     texts = tuple(f"{way} {count} {dtype}" for way, dtype, count, _ in parts)
     return Call(str(node.get_name()), False, sum(count * width for *_, count, width in parts), texts)
@@ -134,11 +135,25 @@ def _touches(dep: MemoryDep) -> Any:
     return dep.normalize().index
 
 
-def _elements(dep: MemoryDep) -> int:
-    """Elements of one access: the axes that its index uses; all of them with an index that was loaded."""
-    loaded = dep.is_indirect()
-    sizes = dep.ranges
-    return prod(int(size) for var, size in sizes.items() if loaded or dep.index.has(var))
+def _points(node: BaseSchedulerNode) -> Mapping[str, int]:
+    """How many points access each buffer with an index that was loaded: the most of the parts of a kernel.
+
+    Inductor does not list all axes of such an access: of `table[indices]` none.
+    """
+    found: dict[str, int] = {}
+    for part in node.get_nodes():
+        count = _numbers(size for sizes in part.get_ranges() for size in sizes)
+        for dep in part.read_writes.reads_and_writes():
+            if isinstance(dep, MemoryDep) and dep.is_indirect():
+                found[dep.name] = max(found.get(dep.name, 0), count)
+    return found
+
+
+def _elements(dep: MemoryDep, points: Mapping[str, int]) -> int:
+    """Elements of one access: the axes that its index uses; all points with an index that was loaded."""
+    if dep.is_indirect():
+        return points[dep.name]
+    return prod(int(size) for var, size in dep.ranges.items() if dep.index.has(var))
 
 
 def _numbers(sizes: Iterable[Any]) -> int:
