@@ -48,6 +48,8 @@ class Bounds:
                     factor = factor * from_atom(atom)
                 elif isinstance(atom, Call) and c > 0 and (bound := self._upper_of_call(atom)) is not None:
                     factor = factor * bound
+                elif isinstance(atom, Call) and c < 0 and atom_is_nonnegative(atom):
+                    factor = ZERO
                 else:
                     return None
             total = total + factor
@@ -59,6 +61,9 @@ class Bounds:
         if atom.name == "floordiv" and self.is_nonnegative(atom.lhs):
             bound = self.upper(atom.lhs)
             return None if bound is None else bound // atom.rhs
+        if atom.name == "min":
+            known = [bound for side in (atom.lhs, atom.rhs) if (bound := self.upper(side)) is not None]
+            return min(known, key=lambda bound: (bound.constant is None, bound.constant or 0), default=None)
         return None
 
     def is_nonnegative(self, value: Expr) -> bool:

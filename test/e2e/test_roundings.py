@@ -180,3 +180,16 @@ def test_errors_of_long_sums_do_not_pile_up(dynamic: bool, columns: int) -> None
         torch._dynamo.mark_dynamic(x, 0)
     exact = function(x.double())
     assert rmse(compiled(function)(x), exact) <= 2 * rmse(function(x), exact)
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("rows", [1, 4])
+def test_what_is_left_of_a_long_sum_is_no_small_addend(rows: int, target: str) -> None:
+    """Numbers close together behind the last whole block, which were added to all before them one by one."""
+    torch.compiler.reset()
+    program = torch.compile(lambda x: x.sum(-1), backend="mlir", options={"target": target})
+    for length in (20_000, 99_999, 1_000_001):
+        noise = torch.randn(rows, length, generator=torch.Generator().manual_seed(length))
+        x = 100.3 + 1e-4 * noise
+        exact = x.double().sum(-1)
+        assert ((program(x) - exact).abs() <= 8e-7 * exact).all()

@@ -99,6 +99,13 @@ FAULTS = (
         "what is left over after the last whole vector is not computed",
     ),
     Fault(
+        "rest-of-a-sum-lost",
+        "passes/schedule/loops/loop_writer.py",
+        "if sums is not carries:",
+        "if sums is carries:",
+        "what is left behind the last block of a long sum is not added",
+    ),
+    Fault(
         "tile-end",
         "passes/schedule/loops/loop_writer.py",
         "extent = as_expr(tile) if fits else minimum(tile, size - dim(axis))",

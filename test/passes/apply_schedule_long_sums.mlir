@@ -1,11 +1,15 @@
 // Sums of blocks of 64 additions, sums of 64 of these, and the sum of those: too large to run here.
 // RUN: tilewright-opt %s -p apply-schedule --split-input-file | filecheck %s
 
+// What is left over is a block by itself.
 // CHECK-LABEL: @three_levels
+// CHECK-NEXT: %[[ZERO:.*]] = arith.constant 0.000000e+00 : f32
 // CHECK:      %[[ALL:.*]] = tk.for 1 = "0" to "39936" step 8192 iter
 // CHECK-NEXT:   %[[SOME:.*]] = tk.for 2 = "d1" to "min(39936, d1 + 8192)" step 128 iter
 // CHECK-NEXT:     tk.for 0 = "d2" to "d2 + 128" step 2 iter
-// CHECK:      tk.for 0 = "39936" to "40000" step 2 iter(%{{.*}} = %[[ALL]] : f32, %{{.*}} = %{{.*}} : f32)
+// CHECK:      %[[A:.*]], %[[B:.*]] = tk.for 0 = "39936" to "40000" step 2 iter(%{{.*}} = %[[ZERO]] : f32, %{{.*}} = %[[ZERO]] : f32)
+// CHECK:      %[[REST:.*]] = arith.addf %[[A]], %[[B]]
+// CHECK-NEXT: arith.addf %[[ALL]], %[[REST]]
 tk.func @three_levels [40000] (%x: memref<40000xf32>, %o: memref<1xf32>)
     attributes {tk.order = array<i64: 0>, tk.unroll = array<i64: 2>} {
   %0 = tk.load %x[d0] : memref<40000xf32> -> f32

@@ -184,6 +184,22 @@ def test_nothing_is_assumed_of_an_axis_without_bounds() -> None:
     assert Bounds((as_expr(8),)).simplify(dim(0) // 8) == as_expr(0)
 
 
+@pytest.mark.parametrize(
+    ("text", "most"),
+    [
+        ("min(-d0 + 1000, 32)", "32"),
+        ("min(s0, 32)", "32"),
+        ("min(d0 + 2, 32)", "13"),
+        ("s0*2 - (s0 mod 8)", "s0*2"),
+        ("(d0 mod 4) - (min(d0, 7) mod 5)", "3"),
+        ("max(d0, 3)", "None"),
+        ("min(i0, d0)", "11"),
+    ],
+)
+def test_upper_bounds(text: str, most: str) -> None:
+    assert str(Bounds((as_expr(12),)).upper(parse_expr(text))) == most
+
+
 def test_extremes() -> None:
     assert maximum(sym(0), sym(0) + 3) == sym(0) + 3
     assert minimum(4, 7) == as_expr(4)

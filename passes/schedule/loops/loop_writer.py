@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import UnitAttr
 from xdsl.ir import SSAValue
 
-from tilewright.dialects.index_expr import Expr, Var, as_expr, dim, minimum, product
+from tilewright.dialects.index_expr import Bounds, Expr, Var, as_expr, dim, minimum, product
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.compute import ReduceOp, ScanOp
 from tilewright.dialects.tk.loops import ForOp, TailOp, YieldOp
@@ -147,16 +147,29 @@ class LoopWriter:
             return
         start, extent = scope.bounds.get(axis, (as_expr(0), self.nests.space[axis]))
         step = self.plan.lanes if axis == self.plan.vector else 1
-        done, block = start, step * copies * _BLOCK
+        done, block, sums = start, step * copies * _BLOCK, carries
         if copies > 1 and any(sums_floats(c.op) for c in carries) and _exceeds(extent, 4 * block):
             bounds = (start, start + extent - extent % block)
             done = self._blocks(scope, axis, bounds, block, step, copies, carries, body)
+            if (extent % block).constant == 0:
+                return
+            sums = self._apart(scope, carries)
         for n in (copies, 1) if copies > 1 else (1,):
             upper = start + extent - extent % (step * n)
-            self._steps(scope, axis, (done, upper), step, n, carries, body)
+            self._steps(scope, axis, (done, upper), step, n, sums, body)
             done = upper
         if step > 1:
-            self._tail(scope, axis, done, extent % step, carries, body)
+            self._tail(scope, axis, done, extent % step, sums, body)
+        if sums is not carries:
+            self._join(scope, carries, sums)
+
+    def _apart(self, scope: Scope, carries: Sequence[Carry]) -> list[Carry]:
+        """Accumulators that begin anew: few of what they add is small beside what there is."""
+        return [Carry(c.op, self.partial.start(scope, c.op)) for c in carries]
+
+    def _join(self, scope: Scope, carries: Sequence[Carry], parts: Sequence[Carry]) -> None:
+        for carry, part in zip(carries, parts, strict=True):
+            carry.values = self.partial.join(scope, carry.op, carry.values, part.values)
 
     def grouped(self, scope: Scope, axis: int, write: Callable[[Scope], None]) -> bool:
         """A loop over groups of tiles of `axis`, around what `write` writes for one, if there are many."""
@@ -229,10 +242,9 @@ class LoopWriter:
             end = end if (size % largest).constant == 0 or not smaller else minimum(end, bounds[1])
 
             def one_block(inner: Scope, running: list[Carry]) -> None:
-                parts = [Carry(c.op, self.partial.start(inner, c.op)) for c in running]
+                parts = self._apart(inner, running)
                 sum_up(inner, (dim(outer), end), smaller, parts)
-                for carry, part in zip(running, parts, strict=True):
-                    carry.values = self.partial.join(inner, carry.op, carry.values, part.values)
+                self._join(inner, running, parts)
 
             self._steps(at, outer, within, largest, 1, sums, one_block)
 
@@ -254,7 +266,7 @@ class LoopWriter:
             return
         groups = [carries]
         for _ in range(copies - 1):
-            groups.append([Carry(c.op, self.partial.start(scope, c.op)) for c in carries])
+            groups.append(self._apart(scope, carries))
         inits = [value for group in groups for carry in group for value in carry.values]
         loop = ForOp.make(axis, *bounds, step * copies, inits)
         if scope.depth == 0 and not carries and axis in self.plan.order[: self.plan.parallel]:
@@ -277,8 +289,7 @@ class LoopWriter:
             for carry in group:
                 carry.values = tuple(next(results) for _ in carry.values)
         for group in groups[1:]:
-            for carry, more in zip(carries, group, strict=True):
-                carry.values = self.partial.join(scope, carry.op, carry.values, more.values)
+            self._join(scope, carries, group)
 
     def _tail(
         self, scope: Scope, axis: int, start: Expr, count: Expr, carries: list[Carry], body: Body
@@ -307,4 +318,5 @@ class LoopWriter:
 
 def _exceeds(size: Expr, limit: int) -> bool:
     """False only where the size is known to be at most `limit`."""
-    return size.constant is None or size.constant > limit
+    most = Bounds(()).upper(size)
+    return most is None or most.constant is None or most.constant > limit
