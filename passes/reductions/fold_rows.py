@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -59,28 +59,46 @@ class FoldRowsPass(ModulePass):
 
     All walk one space then, and `fuse` makes one kernel of them; before, what reads slices walked another one
     than what is reduced, and the row was read twice. Slices are halves, thirds or quarters of a row, or every
-    second, third or fourth element. Behind a reduction there may be many kernels that make rows, as long as
-    all are read by slices in the end.
+    second, third or fourth element. Behind a reduction there may be up to `kernels` that make rows, as long
+    as all are read by slices in the end, and reductions of what those make, as of a variance behind a mean.
     """
 
     name = "fold-rows"
 
+    kernels: int = 64
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
-                _fold(kernel)
+            kernels = [k for k in function.body.block.ops if isinstance(k, KernelOp)]
+            whole: dict[KernelOp, str] = {}
+            for kernel in reversed(kernels):
+                if isinstance(why := _rows_of(kernel, self.kernels, whole), str):
+                    whole[kernel] = why
+            for kernel in kernels:
+                if kernel in whole:
+                    skip(kernel, whole[kernel])
+                else:
+                    _fold(kernel, self.kernels)
 
 
-def _fold(kernel: KernelOp) -> None:
+def _rows_of(kernel: KernelOp, most: int, whole: Container[KernelOp] = ()) -> RowsRead | str | None:
+    """What is made of the sums of `kernel`, or why that is not read by slices; None if it sums no rows.
+
+    Those of reductions in `whole` are not.
+    """
     if (axis := reduced_axis(kernel)) is None:
-        return
+        return None
     length = kernel.space[axis].constant
     if length is None:
-        return skip(kernel, "how long its rows are depends on a symbol")
-    rows = RowsRead(length)
-    if (why := rows.follow(kernel.results)) is not None:
-        return skip(kernel, f"its rows are not folded: {why}")
-    if not rows.slices:
+        return "how long its rows are depends on a symbol"
+    rows = RowsRead(length, most, whole)
+    why = rows.follow(kernel.results)
+    return rows if why is None else f"its rows are not folded: {why}"
+
+
+def _fold(kernel: KernelOp, most: int) -> None:
+    axis, rows = reduced_axis(kernel), _rows_of(kernel, most)
+    if axis is None or not isinstance(rows, RowsRead) or not rows.slices:
         return
     if (places := rows.places(axis)) is None:
         return skip(kernel, "its rows are not folded: the slices are no equal parts of rows")

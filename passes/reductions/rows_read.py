@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, OpResult, SSAValue
@@ -41,6 +41,10 @@ class RowsRead:
     """Kernels that make elements of rows, each of `length`, with what a reduction of rows gives."""
 
     length: int
+    most: int
+    """Kernels that make them."""
+    whole: Container[KernelOp] = ()
+    """Reductions that are known to read whole rows."""
     along: dict[SSAValue, int | None] = field(default_factory=lambda: dict[SSAValue, int | None]())
     """Which dimension of a tensor is the row; None of what is one number for each row."""
     walked: dict[KernelOp, int] = field(default_factory=lambda: dict[KernelOp, int]())
@@ -52,7 +56,7 @@ class RowsRead:
     def follow(self, results: Sequence[SSAValue]) -> str | None:
         """Find all that is made with `results`; why the first that is read otherwise than by slices is.
 
-        Nothing is followed further then: behind a norm of a long graph may be all the rest of it.
+        Nothing is followed further then, and not too far: behind a norm of a long graph may be all of it.
         """
         self.along.update(dict.fromkeys(results))
         todo = list(results)
@@ -62,6 +66,8 @@ class RowsRead:
                 if isinstance(found, str):
                     return found
                 todo += found
+            if len(self.walked) > self.most:
+                return f"more than {self.most} kernels make rows with it"
         whole = self.walked.keys() | self.reducers.keys()
         if any(slice_.load.parent_op() in whole for slice_ in self.slices):
             return "one kernel reads whole rows and slices"
@@ -69,12 +75,13 @@ class RowsRead:
 
     def _made(self, value: SSAValue, reader: Operation) -> list[SSAValue] | str:
         """What `reader` makes of `value` that was not known yet, or why that is no way to read it."""
-        if not isinstance(reader, KernelOp) or (_does_more(reader) and reduced_axis(reader) is None):
+        more = isinstance(reader, KernelOp) and _does_more(reader)
+        if not isinstance(reader, KernelOp) or (more and self._reads_whole(reader)):
             return [] if self.along[value] is None else f"{reader.name} reads whole rows"
         axis = self._axis(value, reader)
         if isinstance(axis, str):
             return axis
-        if _does_more(reader):
+        if more:
             return self._reduced(value, reader, axis)
         if axis is not None and axis != _SLICES and self.walked.setdefault(reader, axis) != axis:
             return "rows are read along several axes"
@@ -87,6 +94,10 @@ class RowsRead:
                 self.along[result] = made
                 new.append(result)
         return new
+
+    def _reads_whole(self, kernel: KernelOp) -> bool:
+        """Of a kernel that does more than to make elements."""
+        return kernel in self.whole or reduced_axis(kernel) is None
 
     def _reduced(self, value: SSAValue, reader: KernelOp, axis: int | None) -> list[SSAValue] | str:
         """What a reduction of rows gives, one number for each; what reduces slices is read by slices."""

@@ -1,7 +1,12 @@
 // RUN: tilewright-opt %s -p fold-rows --split-input-file --print-debuginfo | filecheck %s
 // RUN: tilewright-opt %s -p fold-rows --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=REMARK
 // RUN: tilewright-opt %s -p fold-rows --split-input-file --check-semantics -o %t
+// RUN: tilewright-opt %s -p 'fold-rows{kernels=0}' --split-input-file --remarks 2>&1 | filecheck %s --check-prefix=FEW
 
+// FEW: its rows are not folded: more than 0 kernels make rows with it
+// FEW-LABEL: @halves
+// FEW: tk.kernel [3, 32]
+// FEW: tk.kernel [3, 32]
 // CHECK-LABEL: @halves
 // CHECK: %[[S:.*]] = tk.kernel [3, 16] ins(%x : tensor<3x32xf32>
 // CHECK: %[[A:.*]] = tk.load %{{.*}}[d0, d1] : tensor<3x32xf32> -> f32 loc("m.py":1:0)
