@@ -88,10 +88,13 @@ def _may_compute(reader: KernelOp, kernel: KernelOp) -> bool:
     """Whether `reader` is no chain of products, or reads what `kernel` makes as a factor that programs hold.
 
     Of what they go along, a copy from memory overlaps with what is multiplied. A list of blocks is a tensor.
+    What is made of several tensors, as by a norm's weights, would be read as matrix units want it: in pieces.
     """
     chain = find_chain(reader.body.block)
     if chain is None:
         return True
+    if sum(any(axes_of_exprs(load.subscripts) for load in loads_of(s)) for s in kernel.sources) > 1:
+        return False
     read = [s for v, s in zip(reader.operands, reader.sources, strict=True) if v.owner is kernel]
     axes = [axes_of_exprs(load.subscripts) for source in read for load in loads_of(source)]
     multiplied, steps = {f.axis for f in chain.inner}, {chain.along, *chain.around}

@@ -226,6 +226,52 @@ func.func @scaled_queries(%q: tensor<2x8x4xbf16>, %k: tensor<2x9x4xbf16>, %v: te
 
 // -----
 
+// Queries with weights of their own are made by a kernel.
+// CHECK-LABEL:   @weighed_queries
+// CHECK-COUNT-2: tk.kernel
+func.func @weighed_queries(%q: tensor<2x8x4xbf16>, %w: tensor<4xbf16>, %k: tensor<2x9x4xbf16>, %v: tensor<2x9x5xbf16>) -> tensor<2x8x5xbf16> {
+  %s = tk.kernel [2, 8, 4] ins(%q, %w : tensor<2x8x4xbf16>, tensor<4xbf16>) -> (tensor<2x8x4xbf16>) {
+  ^bb0(%0: tensor<2x8x4xbf16>, %1: tensor<4xbf16>, %2: tensor<2x8x4xbf16>):
+    %3 = tk.load %0[d0, d1, d2] : tensor<2x8x4xbf16> -> bf16
+    %4 = arith.extf %3 : bf16 to f32
+    %5 = tk.load %1[d2] : tensor<4xbf16> -> bf16
+    %6 = arith.extf %5 : bf16 to f32
+    %7 = arith.mulf %4, %6 : f32
+    %8 = arith.truncf %7 : f32 to bf16
+    tk.store %8, %2[d0, d1, d2] : bf16, tensor<2x8x4xbf16>
+  }
+  %r = tk.kernel [2, 8, 5, 9, 4] ins(%s, %k, %v : tensor<2x8x4xbf16>, tensor<2x9x4xbf16>, tensor<2x9x5xbf16>) -> (tensor<2x8x5xbf16>) {
+  ^bb0(%0: tensor<2x8x4xbf16>, %1: tensor<2x9x4xbf16>, %2: tensor<2x9x5xbf16>, %3: tensor<2x8x5xbf16>):
+    %4 = tk.load %0[d0, d1, d4] : tensor<2x8x4xbf16> -> bf16
+    %5 = arith.extf %4 : bf16 to f32
+    %6 = tk.load %1[d0, d3, d4] : tensor<2x9x4xbf16> -> bf16
+    %7 = arith.extf %6 : bf16 to f32
+    %8 = arith.mulf %5, %7 : f32
+    %9 = tk.reduce add %8 over [4] {tk.factors = bf16} : f32
+    %10 = tk.reduce max %9 over [3] : f32
+    %11 = math.absf %10 : f32
+    %12 = arith.constant 0.000000e+00 : f32
+    %13 = arith.constant 0x7f800000 : f32
+    %14 = arith.cmpf oeq, %11, %13 : f32
+    %15 = arith.select %14, %12, %10 : f32
+    %16 = arith.subf %10, %10 : f32
+    %17 = arith.subf %9, %15 : f32
+    %18 = math.exp %17 : f32
+    %19 = tk.reduce add %18 over [3] : f32
+    %20 = arith.addf %19, %16 : f32
+    %21 = tk.load %2[d0, d3, d2] : tensor<2x9x5xbf16> -> bf16
+    %22 = arith.extf %21 : bf16 to f32
+    %23 = arith.mulf %18, %22 : f32
+    %24 = tk.reduce add %23 over [3] {tk.factors = bf16} : f32
+    %25 = arith.divf %24, %20 : f32
+    %26 = arith.truncf %25 : f32 to bf16
+    tk.store %26, %3[d0, d1, d2] : bf16, tensor<2x8x5xbf16>
+  }
+  func.return %r : tensor<2x8x5xbf16>
+}
+
+// -----
+
 // They go along the keys.
 // CHECK-LABEL:   @scaled_keys
 // CHECK-COUNT-2: tk.kernel
