@@ -35,7 +35,7 @@ def _distances(x: Tensor, y: Tensor, p: float, compute_mode: int | None = None) 
     if not size.shape[-1]:
         return size.sum(-1)
     if p == 0:
-        return (size != 0).sum(-1).to(x.dtype)
+        return size.ceil().clamp(max=1).sum(-1)  # NaN is no distance
     if p == 1:
         return size.sum(-1)
     if p == 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import inf
+from math import inf, nan
 
 import pytest
 import torch
@@ -33,6 +33,18 @@ def test_every_order(dtype: torch.dtype) -> None:
         w = random(*want.shape).to(dtype)
         found = rows["aten._cdist_backward.default"](w, x, y, p, want)
         torch.testing.assert_close(found, aten._cdist_backward(w, x, y, p, want))
+
+
+def test_rows_that_hold_no_number() -> None:
+    """Of order inf ATen's distances depend on the length of rows there; these are NaN."""
+    rows = {str(op): row for op, row in distance_functions().items()}
+    x, y = random(5, 3), random(4, 3)
+    x[1, 2], y[0, 0], x[3, 1], y[2, 1] = nan, inf, inf, -inf
+    for p in ORDERS[:-1]:
+        want = torch.ops.aten._cdist_forward(x, y, p, None)
+        found = rows["aten._cdist_forward.default"](x, y, p)
+        torch.testing.assert_close(found, want, equal_nan=True)
+        assert found[1].isnan().all()
 
 
 @pytest.mark.parametrize(

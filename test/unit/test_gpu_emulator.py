@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import subprocess
 import sys
@@ -321,6 +322,24 @@ def k(x, o):
     run(body, "*fp32 *fp32", x, o)
     plain = {"rint": torch.round}.get(function) or getattr(torch, function)
     torch.testing.assert_close(o, plain(*[x] * (1 + two)).float())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("rest", ["libdevice.fmod(v, w)", "v % w"])
+def test_remainders_are_exact(rest: str, dtype: torch.dtype) -> None:
+    """torch.fmod gives NaN, or a number that is off, where the quotient is large."""
+    body = f"""@triton.jit
+def k(x, y, o):
+    i = tl.arange(0, 64)
+    v, w = tl.load(x + i), tl.load(y + i)
+    tl.store(o + i, {rest})
+"""
+    scales = 10.0 ** torch.randint(-30, 30, (2, 64))
+    x, y = (torch.randn(2, 64, dtype=torch.float64) * scales).to(dtype)
+    o = torch.zeros(64, dtype=dtype)
+    types = {torch.float32: "*fp32 *fp32 *fp32", torch.float64: "*fp64 *fp64 *fp64"}[dtype]
+    run(body, types, x, y, o)
+    assert o.tolist() == [math.fmod(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)]
 
 
 def test_unsigned_64_bits() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from .casts import unsigned_less, widened
+from .division import exact_fmod
 from .dtypes import BadText, DType, float32, float64, int1, int32
 from .values import Value, aligned, as_value, converted, operands, true_division
 
@@ -200,7 +201,7 @@ LIBDEVICE: Mapping[str, Callable[..., Any]] = {
     "normcdfinv": unary("normcdfinv", _special.ndtri),
     "pow": binary("pow", torch.pow),
     "atan2": binary("atan2", torch.atan2),
-    "fmod": binary("fmod", torch.fmod),
+    "fmod": binary("fmod", exact_fmod),
     "copysign": binary("copysign", torch.copysign),
     "hypot": binary("hypot", torch.hypot),
     "nextafter": binary("nextafter", torch.nextafter),

@@ -12,7 +12,8 @@ from typing import cast as typed
 
 import torch
 
-from .casts import cast_payload, unsigned_less, widened
+from .casts import cast_payload, widened
+from .division import exact_fmod, truncated
 from .dtypes import BadText, DType, Number, float32, float64, int1, promote, type_of_number
 
 MOST_ELEMENTS = 1 << 22
@@ -298,52 +299,15 @@ def floor_division(a: Any, b: Any) -> Value:
     left, right = operands(a, b, division=True)
     if left.dtype.floating:
         raise BadText(f"// of {left.dtype}")
-    return Value(_quotient(left, right)[0], left.dtype)
+    return Value(truncated(left.data, right.data, left.dtype)[0], left.dtype)
 
 
 def modulo(a: Any, b: Any) -> Value:
     """`%`: the remainder has the sign of the dividend."""
     left, right = operands(a, b, division=True)
     if left.dtype.floating:
-        return Value(torch.fmod(left.data, right.data), left.dtype)
-    return Value(_quotient(left, right)[1], left.dtype)
-
-
-def _quotient(left: Value, right: Value) -> tuple[torch.Tensor, torch.Tensor]:
-    """Truncated quotient and remainder; by zero, where C says nothing, all bits are set."""
-    dtype = left.dtype
-    if (by := _positive_number(right)) is not None and dtype.kind == "int":
-        quotient = torch.div(left.data, by, rounding_mode="trunc")
-        return quotient, left.data - quotient * by
-    a, b = (widened(v.data, dtype) for v in (left, right))
-    zero = b == 0
-    divisor = torch.where(zero | (b == -1), torch.ones_like(b), b)
-    if dtype.kind == "uint" and dtype.bits == 64:
-        quotient = _unsigned_quotient(a, torch.where(zero, torch.ones_like(b), b))
-    else:
-        quotient = torch.div(a, divisor, rounding_mode="trunc")
-        quotient = torch.where(b == -1, -a, quotient)  # the smallest integer wraps, where torch would trap
-    quotient = torch.where(zero, torch.full_like(quotient, -1), quotient)
-    remainder = torch.where(zero, torch.full_like(a, -1), a - quotient * b)
-    return quotient.to(dtype.payload), remainder.to(dtype.payload)
-
-
-def _positive_number(value: Value) -> int | None:
-    """The one number that `value` holds, for whatever programs and lanes, if it is positive."""
-    if any(stride for size, stride in zip(value.data.shape, value.data.stride(), strict=True) if size > 1):
-        return None
-    number = int(value.data.reshape(-1)[0]) if value.data.numel() else 0
-    return number if number > 0 else None
-
-
-def _unsigned_quotient(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
-    """64-bit unsigned division by way of a signed one of half the dividend."""
-    half = (a >> 1) & ((1 << 63) - 1)
-    large = b < 0
-    safe = torch.where(large, torch.ones_like(b), b)
-    estimate = torch.div(half, safe, rounding_mode="trunc") << 1
-    estimate = estimate + (~unsigned_less(a - estimate * safe, safe)).to(a.dtype)
-    return torch.where(large, (~unsigned_less(a, b)).to(a.dtype), estimate)
+        return Value(exact_fmod(left.data, right.data), left.dtype)
+    return Value(truncated(left.data, right.data, left.dtype)[1], left.dtype)
 
 
 _BITS = {"and": torch.bitwise_and, "or": torch.bitwise_or, "xor": torch.bitwise_xor}
