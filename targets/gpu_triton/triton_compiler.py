@@ -71,19 +71,23 @@ def _fewer_programs(task: Job, binary: Binary) -> Iterable[int]:
 
 def _build(task: Job) -> Binary:
     """Compile, in a folder of its own: Triton's cache is not used, ours is."""
-    facts = architecture(task.architecture)
+    stages = _Stages(architecture(task.architecture))
     log = io.StringIO()
     settings = triton.knobs
     with tempfile.TemporaryDirectory(prefix="tilewright-triton-") as folder, settings.cache.scope():
         settings.cache.dir = folder
-        with settings.nvidia.scope(), settings.runtime.scope(), contextlib.redirect_stdout(log):
+        with (
+            settings.nvidia.scope(),
+            settings.runtime.scope(),
+            settings.compilation.scope(),
+            contextlib.redirect_stdout(log),
+        ):
             settings.nvidia.dump_ptxas_log = True
-            settings.runtime.add_stages_inspection_hook = _Stages(facts)
+            settings.compilation.store_binary_only = True  # nobody reads the IR, which takes time to print
+            settings.runtime.add_stages_inspection_hook = stages
             compiled = _compile(task, log)
-    assembly = compiled.asm["ptx" if facts.backend == "cuda" else "amdgcn"]
-    resources = (
-        resources_of_ptxas(log.getvalue()) if facts.backend == "cuda" else resources_of_amdgcn(assembly)
-    )
+    assembly = stages.assembly
+    resources = resources_of_ptxas(log.getvalue()) if stages.nvidias else resources_of_amdgcn(assembly)
     return Binary(
         architecture=task.architecture,
         entry=compiled.metadata.name,
@@ -98,18 +102,33 @@ def _build(task: Job) -> Binary:
     )
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Stages:
-    """What Triton calls for part of a key of its cache, and then with its stages, which may be changed."""
+    """What Triton calls for part of a key of its cache, and then with its stages, which may be changed.
+
+    Of what they make, Triton keeps the binary, and this the assembly.
+    """
 
     facts: Architecture
+    assembly: str = ""
+
+    @property
+    def nvidias(self) -> bool:
+        return self.facts.backend == "cuda"
 
     def __call__(self, *asked: Any) -> Any:
         if not asked:
             return f"{__name__} {with_product_loops.__name__}", ""
         stages: dict[str, Callable[..., Any]] = asked[1]
-        if (write := stages.get("ptx")) is not None:
-            stages["ptx"] = lambda *given: with_product_loops(write(*given), self.facts.tensor_core)
+        name = "ptx" if self.nvidias else "amdgcn"
+        write = stages[name]
+
+        def written(*given: Any) -> str:
+            text = write(*given)
+            self.assembly = with_product_loops(text, self.facts.tensor_core) if self.nvidias else text
+            return self.assembly
+
+        stages[name] = written
         return None
 
 

@@ -243,6 +243,7 @@ def main() -> None:
     with contextlib.suppress(Exception):  # a job's answer says what is wrong
         import_module(f"{__package__}.triton_compiler").hash_nothing()
     gc.set_threshold(*_COLLECTED_AFTER)
+    os.environ["MLIR_DISABLE_MULTITHREADING"] = "1"  # there is a process for each processor, and one function
     while True:
         try:
             task, cache_dir = pickle.load(sys.stdin.buffer)
