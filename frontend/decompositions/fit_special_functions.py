@@ -137,6 +137,12 @@ def _erfinv(w: Number) -> Number:
     return x / y
 
 
+def _erfinv_slope(w: Number) -> Number:
+    """(erfinv(y) / y - its value at 0) / w."""
+    least = mp.sqrt(mp.pi) / 2
+    return least * mp.pi / 12 if w < mp.mpf("1e-20") else (_erfinv(w) - least) / w
+
+
 def _erfcx(t: Number) -> Number:
     """erfcx(x) (1 + 2 x) as a function of t = 1 - 2 m / (x + m)."""
     if t > 1 - mp.mpf("1e-12"):
@@ -152,9 +158,9 @@ SPECIAL: Mapping[str, Function] = {
     "I0_LARGE": between(0, 0.125, lambda u: _bessel_tail(0, u)),
     "I1_SMALL": between(0, 8, lambda x: _bessel(1, x)),
     "I1_LARGE": between(0, 0.125, lambda u: _bessel_tail(1, u)),
-    "ERFINV_MIDDLE": between(0, 5, _erfinv),
-    "ERFINV_OUTER": between(2.2, 6.2, lambda s: _erfinv(s * s)),
-    "ERFINV_FAR": between(6.2, 27.4, lambda s: _erfinv(s * s)),
+    "ERFINV_MIDDLE": between(0, 5, _erfinv_slope),
+    "ERFINV_OUTER": between(2.2, 6.2, lambda s: _erfinv(s * s) - s),
+    "ERFINV_FAR": between(6.2, 27.4, lambda s: _erfinv(s * s) - s),
     "ERFCX": _erfcx,
 }
 

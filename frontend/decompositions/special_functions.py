@@ -71,11 +71,14 @@ def _bessel(order: int) -> Unary:
 
 
 def _inverse_of_error(y: Tensor, w: Tensor) -> Tensor:
-    """`y` times a function of `w`, which is -log(1 - y * y)."""
-    root = w.sqrt()
-    middle = _polynomial(w.clamp(max=5) * 0.4 - 1, "ERFINV_MIDDLE")
-    outer = _polynomial((root.clamp(2.2, 6.2) - 4.2) * 0.5, "ERFINV_OUTER")
-    far = _polynomial((root.clamp(6.2, 27.4) - 16.8) * (1 / 10.6), "ERFINV_FAR")
+    """`y` times a function of `w`, which is -log(1 - y * y).
+
+    Polynomials are small beside what they are added to, and so is their rounding.
+    """
+    near, root = w.clamp(max=5), w.sqrt()
+    middle = near * _polynomial(near * 0.4 - 1, "ERFINV_MIDDLE") + math.sqrt(math.pi) / 2
+    outer = _polynomial((root.clamp(2.2, 6.2) - 4.2) * 0.5, "ERFINV_OUTER") + root
+    far = _polynomial((root.clamp(6.2, 27.4) - 16.8) * (1 / 10.6), "ERFINV_FAR") + root
     return y * torch.where(w <= 5, middle, torch.where(root <= 6.2, outer, far))
 
 
