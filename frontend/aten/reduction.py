@@ -13,7 +13,15 @@ from tilewright.dialects import index_expr
 from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise import AbsOp, IsNanOp, SqrtOp
-from tilewright.dialects.tw.elementwise_binary import CompareOp, DivOp, MulOp, OrOp, SelectOp
+from tilewright.dialects.tw.elementwise_binary import (
+    CompareOp,
+    DivOp,
+    MaximumOp,
+    MulOp,
+    OrOp,
+    SelectOp,
+    SubOp,
+)
 from tilewright.dialects.tw.reduction import (
     AllOp,
     AnyOp,
@@ -35,7 +43,7 @@ from tilewright.dialects.tw.reduction import (
 from tilewright.dialects.types import is_float, is_half, sizes_of
 
 from ..errors import Unsupported
-from .builder import Builder, Row, axis, element_of
+from .builder import Builder, Operand, Row, axis, element_of
 
 Reduction = Callable[[SSAValue, Sequence[int]], Operation]
 
@@ -131,12 +139,19 @@ def _moments(
     element = element_of(x)
     b.add(moments := MomentsOp(x, axes))
     mean, squares = moments.results
-    correction = 1 if correction is None else correction
-    if not float(correction).is_integer():
-        raise Unsupported(f"variance with correction {correction}")
-    count = index_expr.maximum(count_of(x, axes) - int(correction), 0)
-    variance = b.emit(DivOp(b.reshape(squares, result), b.full(count, element, result)))
+    divisor = _corrected(b, count_of(x, axes), 1 if correction is None else correction)
+    variance = b.emit(DivOp(b.reshape(squares, result), b.operand(divisor, element, result)))
     return variance, b.reshape(mean, result)
+
+
+def _corrected(b: Builder, count: Expr, correction: Operand) -> Operand:
+    """`count - correction`, or 0 where that is less; a number with a fraction may be known when it runs."""
+    if isinstance(correction, float) and correction.is_integer():
+        correction = int(correction)
+    if isinstance(correction, int | Expr):
+        return index_expr.maximum(count - correction, 0)
+    rest = b.emit(SubOp(b.full(count, f64, ()), b.operand(correction, f64, ())))
+    return b.emit(MaximumOp(rest, b.full(0, f64, ())))
 
 
 def _variance(

@@ -172,21 +172,41 @@ def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
     return x.clone()
 
 
+def _padded(wide: Tensor, d: int, size: Any, low: int, high: int) -> tuple[Any, Any, Tensor]:
+    """Along dimension `-d`, padded or cut: how many elements are padding before and behind, and the rest.
+
+    The rest has the `size` that there was before, with zeros where elements were cut off: maybe all of them,
+    so that there is nothing but padding.
+    """
+    room = wide.shape[-d]
+    before = low if low <= 0 or high >= 0 else min(low, room)
+    behind = high if high <= 0 or low >= 0 else min(high, room)
+    before, behind = max(before, 0), max(behind, 0)
+    rest = wide.narrow(-d, before, room - before - behind)
+    if low < 0 or high < 0:
+        cut = min(max(-low, 0), size)
+        rest = functional.pad(rest, [*_behind(d), cut, size - cut - rest.shape[-d]])
+    return before, behind, rest
+
+
+def _behind(d: int) -> list[int]:
+    """Nothing for the dimensions behind `-d`, whose pairs come first in a list of padding."""
+    return [0, 0] * (d - 1)
+
+
 def _replication_pad_backward(gradient: Tensor, x: Tensor, padding: Sequence[int]) -> Tensor:
     """The first and the last element along each dimension had copies, whose gradients they get too."""
     wide = gradient.to(torch.promote_types(x.dtype, torch.float32))
     for d, (low, high) in enumerate(zip(padding[::2], padding[1::2], strict=True), start=1):
-        room = wide.shape[-d]
-        before, behind = max(low, 0), max(high, 0)
-        kept = wide.narrow(-d, before, room - before - behind)
-        outer = [0, 0] * (d - 1)  # the pairs of dimensions behind this one come first
+        size, room = x.shape[-d], wide.shape[-d]
+        before, behind, whole = _padded(wide, d, size, low, high)
         if low > 0:
             first = wide.narrow(-d, 0, before).sum(-d, keepdim=True)
-            kept = kept + functional.pad(first, [*outer, 0, kept.shape[-d] - 1])
+            whole = whole + functional.pad(first, [*_behind(d), 0, size - 1])
         if high > 0:
             last = wide.narrow(-d, room - behind, behind).sum(-d, keepdim=True)
-            kept = kept + functional.pad(last, [*outer, kept.shape[-d] - 1, 0])
-        wide = functional.pad(kept, [*outer, max(-low, 0), max(-high, 0)])
+            whole = whole + functional.pad(last, [*_behind(d), size - 1, 0])
+        wide = whole
     return wide.to(x.dtype)
 
 
@@ -198,17 +218,13 @@ def _reflection_pad_backward(gradient: Tensor, x: Tensor, padding: Sequence[int]
     wide = gradient.to(torch.promote_types(x.dtype, torch.float32))
     for d, (low, high) in enumerate(zip(padding[::2], padding[1::2], strict=True), start=1):
         size, room = x.shape[-d], wide.shape[-d]
-        before, behind = max(low, 0), max(high, 0)
-        outer = [0, 0] * (d - 1)  # the pairs of dimensions behind this one come first
-        whole = wide.narrow(-d, before, room - before - behind)
-        if low < 0 or high < 0:
-            whole = functional.pad(whole, [*outer, max(-low, 0), max(-high, 0)])
+        before, behind, whole = _padded(wide, d, size, low, high)
         if low > 0:
             first = wide.narrow(-d, 0, before).flip(-d)
-            whole = whole + functional.pad(first, [*outer, 1, size - 1 - low])
+            whole = whole + functional.pad(first, [*_behind(d), 1 + low - before, size - 1 - low])
         if high > 0:
             last = wide.narrow(-d, room - behind, behind).flip(-d)
-            whole = whole + functional.pad(last, [*outer, size - 1 - high, 1])
+            whole = whole + functional.pad(last, [*_behind(d), size - 1 - high, 1 + high - behind])
         wide = whole
     return wide.to(x.dtype)
 

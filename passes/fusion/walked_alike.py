@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.ir import SSAValue
 
@@ -35,9 +35,9 @@ def walk_alike(value: SSAValue, first: KernelOp, second: KernelOp, bodies: Bodie
         if not splits and order is None:
             continue
         restore = remember_axes(kernel)
-        for number, (axis, inner) in enumerate(splits):
-            done = sum(before == axis for before, _ in splits[:number])
-            split_axis(kernel, axis + done, inner)
+        if not _split(kernel, splits):
+            restore()
+            continue
         if order is not None:
             permute_axes(kernel, order)
         bodies.changed(kernel)
@@ -48,6 +48,16 @@ def walk_alike(value: SSAValue, first: KernelOp, second: KernelOp, bodies: Bodie
 
         return take_back
     return lambda: None
+
+
+def _split(kernel: KernelOp, splits: Sequence[tuple[int, Expr]]) -> bool:
+    """Whether all axes could be split, those of size 1 not."""
+    done = Counter[int]()
+    for axis, inner in splits:
+        if not split_axis(kernel, axis + done[axis], inner):
+            return False
+        done[axis] += 1
+    return True
 
 
 def _splits(kernel: KernelOp, other: KernelOp) -> list[tuple[int, Expr]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 from math import inf, nan
 
 import pytest
@@ -64,6 +65,25 @@ def test_gradients_of_copies(sizes: tuple[int, ...], padding: tuple[int, ...]) -
     w = random(*y.shape)
     row = rows[f"aten.replication_pad{len(padding) // 2}d_backward.default"]
     torch.testing.assert_close(row(w, x, padding), torch.autograd.grad(y, x, w)[0])
+
+
+@pytest.mark.parametrize(("mode", "name"), [("replicate", "replication"), ("reflect", "reflection")])
+def test_gradients_of_what_is_padded_and_cut(mode: str, name: str) -> None:
+    """Padding below zero may leave nothing but copies."""
+    row = {str(op): row for op, row in composites().items()}[f"aten.{name}_pad1d_backward.default"]
+    judged = 0
+    for size, low, high in product((1, 2, 4), range(-6, 6), range(-6, 6)):
+        x = random(2, 3, size).requires_grad_()
+        if size + low + high < 1 or (mode == "reflect" and max(low, high) >= size):
+            continue
+        y = F.pad(x, (low, high), mode=mode)
+        w = random(*y.shape)
+        want = torch.autograd.grad(y, x, w)[0]
+        torch.testing.assert_close(
+            row(w, x, (low, high)), want, msg=f"{size} elements, {low} and {high} more"
+        )
+        judged += 1
+    assert judged > 50
 
 
 def distances(x: Tensor, y: Tensor) -> list[Tensor]:

@@ -77,3 +77,21 @@ def test_no_numbers_have_no_mean(dynamic: bool, target: str) -> None:
         x = torch.randn(rows, 5, generator=torch.Generator().manual_seed(rows))
         for value, expected in zip(compiled(x), torch.var_mean(x, 0, correction=0), strict=True):
             torch.testing.assert_close(value, expected, equal_nan=True)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_any_number_is_a_correction(dynamic: bool, target: str) -> None:
+    """With a fraction, below zero, more than there are numbers; known when the program runs, or before."""
+    torch.compiler.reset()
+
+    def spread(x: Tensor, correction: float) -> tuple[Tensor, ...]:
+        return (torch.var(x, 1, correction=correction), *torch.std_mean(x, correction=correction))
+
+    options = {"target": target, "fallback": False}
+    compiled = torch.compile(spread, backend="mlir", dynamic=dynamic, options=options)
+    x = torch.randn(6, 9, generator=torch.Generator().manual_seed(0))
+    for correction in (2, 0.5, 5.25, -3, -1.5):
+        for value, expected in zip(compiled(x, correction), spread(x, correction), strict=True):
+            torch.testing.assert_close(value, expected)
+    assert all(value.isinf().all() for value in compiled(x, 99.5)[:2])

@@ -267,6 +267,29 @@ func.func @other_places(%x: tensor<32xf32>) -> (tensor<4xf32>, tensor<32xf32>, t
 
 // -----
 
+// Nor where the parts would be one element each: both stay as they were.
+// CHECK-LABEL: @parts_of_one
+// CHECK: tk.kernel [4, 8, 1, 1]
+// CHECK: tk.kernel [4, 8] ins(%x : tensor<4x8xf32>)
+// CHECK: tk.load %{{.*}}[d0, d1]
+func.func @parts_of_one(%x: tensor<4x8xf32>) -> (tensor<4x8x1x1xf32>, tensor<4x8xf32>) {
+  %s = tk.kernel [4, 8, 1, 1] ins(%x : tensor<4x8xf32>) -> (tensor<4x8x1x1xf32>) {
+  ^bb0(%a: tensor<4x8xf32>, %o: tensor<4x8x1x1xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x8xf32> -> f32
+    %1 = math.tanh %0 : f32
+    tk.store %1, %o[d0, d1, d2, d3] : f32, tensor<4x8x1x1xf32>
+  }
+  %e = tk.kernel [4, 8] ins(%x : tensor<4x8xf32>) -> (tensor<4x8xf32>) {
+  ^bb0(%a: tensor<4x8xf32>, %o: tensor<4x8xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x8xf32> -> f32
+    %1 = math.exp %0 : f32
+    tk.store %1, %o[d0, d1] : f32, tensor<4x8xf32>
+  }
+  func.return %s, %e : tensor<4x8x1x1xf32>, tensor<4x8xf32>
+}
+
+// -----
+
 // One kernel walks the list for both targets, with any combination; a target that lacks one of the axes has a kernel
 // of its own.
 // SCATTER:       not fused with a sibling kernel: one reads what the other one changes in place
