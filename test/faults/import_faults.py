@@ -59,9 +59,30 @@ FAULTS = (
     Fault(
         "variance-correction",
         _A + "reduction.py",
-        "index_expr.maximum(count_of(x, axes) - int(correction), 0)",
-        "index_expr.maximum(count_of(x, axes), 0)",
+        "index_expr.maximum(count - correction, 0)",
+        "index_expr.maximum(count, 0)",
         "the correction of a variance is ignored",
+    ),
+    Fault(
+        "variance-of-few",
+        _A + "reduction.py",
+        "b.emit(MaximumOp(rest, b.full(0, f64, ())))",
+        "rest",
+        "a correction with a fraction, of more than there are numbers, gives a variance below 0",
+    ),
+    Fault(
+        "padding-that-cuts-all",
+        _D + "composites.py",
+        "before = low if low <= 0 or high >= 0 else min(low, room)",
+        "before = low",
+        "where padding is cut too, gradients of more copies are looked for than there are",
+    ),
+    Fault(
+        "distance-of-nan",
+        _D + "distances.py",
+        "size.ceil().clamp(max=1).sum(-1)",
+        "(size != 0).sum(-1).to(x.dtype)",
+        "NaN has a distance of order 0",
     ),
     Fault(
         "mean-axes",

@@ -2,6 +2,8 @@
 
     make sweep
     python test/sweep/opinfo.py --ops '^(hypot|fmax)$' --dtypes float32,int64 --target reference
+    python test/sweep/opinfo.py --dtypes float32 --gradients --dynamic --samples 4
+    python test/sweep/opinfo.py --dtypes float32 --samples 3 --inputs nan,infinite,turned,empty
 
 Each operator and dtype is one graph over several samples. A line per trouble: `wrong` (a result
 breaks the float64 rule), `torch` (so it does with `aot_eager`, which runs torch's own graph), `error`
@@ -30,6 +32,9 @@ from torch import Tensor
 from torch.utils._pytree import tree_flatten, tree_map
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
+
+from changed_inputs import CHANGES, changed
+from sample_gradients import gradients_of, has_gradients
 
 from benchmarks.numerics import NARROW, judge_tensor
 from tilewright.frontend.compile import Record, compile_captured
@@ -62,6 +67,21 @@ class Finding:
     overloads: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class How:
+    """What is made of the samples, and how they are compiled."""
+
+    target: str = "cpu_openmp"
+    samples: int = 6
+    """Of each operator and dtype."""
+    inputs: tuple[str, ...] = ()
+    """Changes (`CHANGES`), each of which is made to each sample; none: samples as they are."""
+    gradients: bool = False
+    """Gradients by the inputs are judged instead of results."""
+    dynamic: bool = False
+    """Sizes, and numbers beside tensors, are symbolic."""
+
+
 class TooLong(Exception):
     """One operator took more than its share of time."""
 
@@ -70,17 +90,20 @@ def _stop(*_: object) -> None:
     raise TooLong(f"more than {SECONDS_EACH} s")
 
 
-def samples_of(info: Any, dtype: torch.dtype, count: int) -> list[tuple[Any, Any, Any]]:
-    """Evenly chosen samples of an operator on which eager itself works."""
+def samples_of(info: Any, dtype: torch.dtype, how: How) -> list[tuple[Any, Any, Any]]:
+    """Evenly chosen samples of an operator, changed as asked for, on which eager itself works."""
+    made = list(info.sample_inputs("cpu", dtype, requires_grad=how.gradients))
+    numbers = torch.Generator().manual_seed(0)
     chosen: list[tuple[Any, Any, Any]] = []
-    made = list(info.sample_inputs("cpu", dtype, requires_grad=False))
-    for sample in made[:: max(1, len(made) // count)][:count]:
-        case = (sample.input, sample.args, sample.kwargs)
-        try:
-            called(info.op, case)
-        except Exception:
-            continue
-        chosen.append(case)
+    for sample in made[:: max(1, len(made) // how.samples)][: how.samples]:
+        plain = (sample.input, sample.args, sample.kwargs)
+        for case in [changed(plain, name, numbers) for name in how.inputs] or [plain]:
+            try:
+                result = called(info.op, tree_map(_fresh, case))
+            except Exception:
+                continue
+            if not how.gradients or has_gradients(case, result):
+                chosen.append(case)
     return chosen
 
 
@@ -89,24 +112,31 @@ def called(op: Callable[..., Any], case: tuple[Any, Any, Any]) -> Any:
     return op(value, *args, **kwargs)
 
 
-def compiled(op: Callable[..., Any], cases: Sequence[Any], target: str) -> tuple[Any, Record]:
+def judged_of(op: Callable[..., Any], case: tuple[Any, Any, Any], how: How) -> Any:
+    """What eager makes of one case: results, or gradients."""
+    result = called(op, case)
+    return gradients_of([case], [result])[0] if how.gradients else result
+
+
+def compiled(op: Callable[..., Any], cases: Sequence[Any], how: How) -> tuple[Any, Record]:
     """All cases as one graph."""
     record = Record()
-    options, environment = make_options({"target": target}), read_environment()
+    options, environment = make_options({"target": how.target}), read_environment()
 
     def backend(gm: Any, inputs: Any) -> Any:
         return compile_captured(gm, inputs, options, environment, record)
 
-    return by_backend(backend, op, cases), record
+    return by_backend(backend, op, cases, how), record
 
 
-def by_backend(backend: Any, op: Callable[..., Any], cases: Sequence[Any]) -> list[Any]:
+def by_backend(backend: Any, op: Callable[..., Any], cases: Sequence[Any], how: How) -> list[Any]:
     torch._dynamo.reset()
 
     def function(cases: Sequence[Any]) -> list[Any]:
         return [op(value, *args, **kwargs) for value, args, kwargs in cases]
 
-    return torch.compile(function, backend=backend, dynamic=False)(cases)
+    results = torch.compile(function, backend=backend, dynamic=how.dynamic)(cases)
+    return gradients_of(cases, results) if how.gradients else results
 
 
 WIDER = {
@@ -120,14 +150,16 @@ def widened(value: Any) -> Any:
     """Narrow floats as float64, and so where a sample asks for them (`dtype=torch.bfloat16`)."""
     if isinstance(value, torch.dtype):
         return WIDER.get(value, value)
-    return value.to(WIDER[value.dtype]) if isinstance(value, Tensor) and value.dtype in WIDER else value
+    if isinstance(value, Tensor) and value.dtype in WIDER:
+        return value.detach().to(WIDER[value.dtype]).requires_grad_(value.requires_grad)
+    return value
 
 
-def wrong(op: Callable[..., Any], case: Any, got: Any) -> str:
-    """What is wrong with the result of one sample, or nothing."""
-    eager = called(op, tree_map(_fresh, case))
+def wrong(op: Callable[..., Any], case: Any, got: Any, how: How) -> str:
+    """What is wrong with the results of one sample, or its gradients; or nothing."""
+    eager = judged_of(op, tree_map(_fresh, case), how)
     try:
-        truth = called(op, tree_map(widened, case))
+        truth = judged_of(op, tree_map(widened, case), how)
     except Exception:  # the operator takes no float64 beside the other operands
         truth = eager
     leaves, want, exact = (tree_flatten(v)[0] for v in (got, eager, truth))
@@ -135,7 +167,7 @@ def wrong(op: Callable[..., Any], case: Any, got: Any) -> str:
         exact = want
     if len(leaves) != len(want):
         return f"{len(leaves)} results for {len(want)}"
-    if _are_positions_of_equals(op, case, leaves, want):
+    if not how.gradients and _are_positions_of_equals(op, case, leaves, want):
         return ""
     for have, expected, true in zip(leaves, want, exact, strict=True):
         if isinstance(expected, Tensor):
@@ -181,18 +213,21 @@ def _judged(have: Tensor, want: Tensor, truth: Tensor) -> str:
 
 
 def _fresh(value: Any) -> Any:
-    return copy.deepcopy(value) if isinstance(value, Tensor) else value  # with the memory around a view
+    """A copy with the memory around a view, which is a leaf of gradients again."""
+    if not isinstance(value, Tensor):
+        return value
+    return copy.deepcopy(value.detach()).requires_grad_(value.requires_grad)
 
 
-def examine(info: Any, name: str, target: str = "cpu_openmp", count: int = 6) -> Finding | None:
+def examine(info: Any, name: str, how: How) -> Finding | None:
     """Compile and judge one operator; None where torch has no samples of this dtype."""
     dtype = DTYPES[name]
     title = f"{info.name}{'.' + info.variant_test_name if info.variant_test_name else ''}"
-    cases = samples_of(info, dtype, count)
+    cases = samples_of(info, dtype, how)
     if not cases:
         return None
     try:
-        got, record = compiled(info.op, tree_map(_fresh, cases), target)
+        got, record = compiled(info.op, tree_map(_fresh, cases), how)
     except TooLong:
         raise
     except Exception as error:
@@ -201,9 +236,9 @@ def examine(info: Any, name: str, target: str = "cpu_openmp", count: int = 6) ->
     refused = tuple(sorted({f"{f.code} {f.op}: {f.reason}" for _, g in record.graphs for f in g.fallbacks}))
     by_aten = [str(t.by_aten).splitlines()[0] for t in record.traces if t.by_aten]
     for i, (case, value) in enumerate(zip(cases, got, strict=True)):
-        if why := wrong(info.op, case, value):
-            control = by_backend("aot_eager", info.op, tree_map(_fresh, cases))[i]
-            status = "torch" if wrong(info.op, case, control) else "wrong"
+        if why := wrong(info.op, case, value, how):
+            control = by_backend("aot_eager", info.op, tree_map(_fresh, cases), how)[i]
+            status = "torch" if wrong(info.op, case, control, how) else "wrong"
             return Finding(title, name, status, f"sample {i}: {why}; {'; '.join(refused)}", overloads)
     if by_aten:
         return Finding(title, name, "whole graph by ATen", by_aten[0], overloads)
@@ -216,7 +251,7 @@ def _first_line(error: BaseException) -> str:
     return " | ".join(lines[:3])[:300]
 
 
-def sweep(pattern: str, dtypes: Sequence[str], target: str, count: int) -> Iterator[Finding]:
+def sweep(pattern: str, dtypes: Sequence[str], how: How) -> Iterator[Finding]:
     """Every operator whose name matches."""
     from torch.testing._internal.common_methods_invocations import op_db
 
@@ -224,12 +259,13 @@ def sweep(pattern: str, dtypes: Sequence[str], target: str, count: int) -> Itera
         if SKIPPED.search(info.name) or not re.search(pattern, info.name):
             continue
         for name in dtypes:
-            if DTYPES[name] not in info.supported_dtypes("cpu"):
+            supported = info.supported_backward_dtypes if how.gradients else info.supported_dtypes
+            if DTYPES[name] not in supported("cpu") or (how.gradients and not info.supports_autograd):
                 continue
             signal.alarm(SECONDS_EACH)
             try:
                 torch.manual_seed(0)
-                finding = examine(info, name, target, count)
+                finding = examine(info, name, how)
             except TooLong as error:
                 finding = Finding(info.name, name, "error", str(error))
             except Exception as error:
@@ -247,10 +283,17 @@ def main() -> int:
     parser.add_argument("--dtypes", default=",".join(DTYPES))
     parser.add_argument("--target", default="cpu_openmp")
     parser.add_argument("--samples", type=int, default=6, help="samples of each operator and dtype")
+    parser.add_argument("--inputs", default="", help=f"changes to each sample: {', '.join(CHANGES)}")
+    parser.add_argument("--gradients", action="store_true", help="judge gradients instead of results")
+    parser.add_argument("--dynamic", action="store_true", help="with symbolic sizes and numbers")
     parser.add_argument("--json", type=Path, help="also write every finding there, one per line")
     args = parser.parse_args()
     if unknown := set(args.dtypes.split(",")) - set(DTYPES):
         parser.error(f"--dtypes: no {', '.join(sorted(unknown))} among {', '.join(DTYPES)}")
+    inputs = tuple(name for name in args.inputs.split(",") if name)
+    if unknown := set(inputs) - set(CHANGES):
+        parser.error(f"--inputs: no {', '.join(sorted(unknown))} among {', '.join(CHANGES)}")
+    how = How(args.target, args.samples, inputs, args.gradients, args.dynamic)
     warnings.filterwarnings("ignore")
     for name in ("torch._dynamo", "tilewright"):  # what they say is in the findings
         logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -258,7 +301,7 @@ def main() -> int:
     counts: Counter[str] = Counter()
     missing: Counter[str] = Counter()
     with open(args.json or "/dev/null", "w") as log:
-        for finding in sweep(args.ops, args.dtypes.split(","), args.target, args.samples):
+        for finding in sweep(args.ops, args.dtypes.split(","), how):
             counts[finding.status] += 1
             missing.update(finding.overloads)
             print(json.dumps(asdict(finding)), file=log, flush=True)

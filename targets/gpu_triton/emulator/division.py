@@ -16,7 +16,7 @@ def exact_fmod(x: Tensor, y: Tensor) -> Tensor:
     kind = torch.promote_types(x.dtype, torch.float32)  # numpy has no bf16
     with np.errstate(all="ignore"):
         rest = np.fmod(x.to(kind).numpy(), y.to(kind).numpy())
-    return torch.from_numpy(rest).to(x.dtype)
+    return torch.as_tensor(rest).to(x.dtype)
 
 
 def truncated(x: Tensor, y: Tensor, dtype: DType) -> tuple[Tensor, Tensor]:
