@@ -267,17 +267,17 @@ func.func @other_places(%x: tensor<32xf32>) -> (tensor<4xf32>, tensor<32xf32>, t
 
 // -----
 
-// Nor where the parts would be one element each: both stay as they were.
-// CHECK-LABEL: @parts_of_one
-// CHECK: tk.kernel [4, 8, 1, 1]
+// Nor where there would be one part: both stay as they were.
+// CHECK-LABEL: @one_part
+// CHECK: tk.kernel [4, 1, 1, 8]
 // CHECK: tk.kernel [4, 8] ins(%x : tensor<4x8xf32>)
 // CHECK: tk.load %{{.*}}[d0, d1]
-func.func @parts_of_one(%x: tensor<4x8xf32>) -> (tensor<4x8x1x1xf32>, tensor<4x8xf32>) {
-  %s = tk.kernel [4, 8, 1, 1] ins(%x : tensor<4x8xf32>) -> (tensor<4x8x1x1xf32>) {
-  ^bb0(%a: tensor<4x8xf32>, %o: tensor<4x8x1x1xf32>):
-    %0 = tk.load %a[d0, d1] : tensor<4x8xf32> -> f32
+func.func @one_part(%x: tensor<4x8xf32>) -> (tensor<4x1x1x8xf32>, tensor<4x8xf32>) {
+  %s = tk.kernel [4, 1, 1, 8] ins(%x : tensor<4x8xf32>) -> (tensor<4x1x1x8xf32>) {
+  ^bb0(%a: tensor<4x8xf32>, %o: tensor<4x1x1x8xf32>):
+    %0 = tk.load %a[d0, d3] : tensor<4x8xf32> -> f32
     %1 = math.tanh %0 : f32
-    tk.store %1, %o[d0, d1, d2, d3] : f32, tensor<4x8x1x1xf32>
+    tk.store %1, %o[d0, d1, d2, d3] : f32, tensor<4x1x1x8xf32>
   }
   %e = tk.kernel [4, 8] ins(%x : tensor<4x8xf32>) -> (tensor<4x8xf32>) {
   ^bb0(%a: tensor<4x8xf32>, %o: tensor<4x8xf32>):
@@ -285,7 +285,7 @@ func.func @parts_of_one(%x: tensor<4x8xf32>) -> (tensor<4x8x1x1xf32>, tensor<4x8
     %1 = math.exp %0 : f32
     tk.store %1, %o[d0, d1] : f32, tensor<4x8xf32>
   }
-  func.return %s, %e : tensor<4x8x1x1xf32>, tensor<4x8xf32>
+  func.return %s, %e : tensor<4x1x1x8xf32>, tensor<4x8xf32>
 }
 
 // -----
