@@ -51,7 +51,10 @@ def walk_alike(value: SSAValue, first: KernelOp, second: KernelOp, bodies: Bodie
 
 
 def _split(kernel: KernelOp, splits: Sequence[tuple[int, Expr]]) -> bool:
-    """Whether all axes could be split, those of size 1 not."""
+    """Split each axis in turn; False, with some of them split, where one cannot be.
+
+    That is so where there would be one part, or parts of one element: `split_axis` makes no axes of size 1.
+    """
     done = Counter[int]()
     for axis, inner in splits:
         if not split_axis(kernel, axis + done[axis], inner):

@@ -16,7 +16,11 @@ def has_gradients(case: Any, result: Any) -> bool:
 
 
 def gradients_of(cases: Sequence[Any], results: Sequence[Any]) -> list[list[Tensor]]:
-    """The gradients by the inputs of each case, of the sum of its weighed results; 0 where there is none."""
+    """The gradients by the inputs of each case, of the sum of its weighed results; 0 where there is none.
+
+    All cases are differentiated at once, since they may be results of one graph. Complex results count as
+    pairs of numbers. Raises RuntimeError, as `torch.autograd.grad`, where no result depends on an input.
+    """
     outputs = [output for result in results for output in _differentiable(result)]
     inputs = [_inputs(case) for case in cases]
     weights = [_weights(output) for output in outputs]
