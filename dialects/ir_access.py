@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from operator import attrgetter
+from typing import TypeVar
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
+OpT = TypeVar("OpT", bound=Operation)
+
 type_of = attrgetter("_type")
 """The type of a value; called by `map`, without a call of Python for each."""
 
 
-def operands_of(op: Operation) -> tuple[SSAValue, ...]:
-    """`op.operands`, which is a view of this tuple."""
-    return op._operands  # pyright: ignore[reportPrivateUsage]
+operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
+"""`op.operands`, which is a view of this tuple."""
 
 
 def ops_of(block: Block) -> list[Operation]:
@@ -26,6 +28,27 @@ def ops_of(block: Block) -> list[Operation]:
         found.append(op)
         op = op._next_op  # pyright: ignore[reportPrivateUsage]
     return found
+
+
+def ops_within(root: Operation) -> list[Operation]:
+    """All ops in the regions of `root`, each before what it holds; `walk` is a generator for each op."""
+    found: list[Operation] = []
+    _collect(root, found)
+    return found
+
+
+def _collect(root: Operation, found: list[Operation]) -> None:
+    for region in root.regions:
+        for block in region.blocks:
+            for op in ops_of(block):
+                found.append(op)
+                if op.regions:
+                    _collect(op, found)
+
+
+def kinds_within(root: Operation, kind: type[OpT]) -> list[OpT]:
+    """The ops of class `kind` in the regions of `root`."""
+    return [op for op in ops_within(root) if type(op) is kind]
 
 
 def defined_functions(module: ModuleOp) -> Iterator[FuncOp]:

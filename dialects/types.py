@@ -35,6 +35,7 @@ from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import irdl_attr_definition, param_def
 from xdsl.utils.exceptions import VerifyException
 
+from .attribute_facts import once
 from .index_expr import Expr, IndexExprSyntaxError, as_expr, format_exprs, parse_exprs, static_product
 
 ui8 = IntegerType(8, Signedness.UNSIGNED)
@@ -112,7 +113,7 @@ def flat_memref(element: Attribute, numel: Expr | int) -> MemRefType[Attribute]:
     return _flat_memref(element, as_expr(numel))
 
 
-@lru_cache(maxsize=16384)
+@once
 def sizes_of_type(type_: Attribute) -> tuple[Expr, ...]:
     """Sizes of a tensor type; raises VerifyException where a `?` has no expression."""
     assert isinstance(type_, TensorType)

@@ -19,6 +19,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.diagnostics import TilewrightError
+from tilewright.dialects.ir_access import ops_within
 
 from .rewrite import FailedRule, carry_location, count_rewrite, is_removable, rewrites_left
 
@@ -63,7 +64,7 @@ def apply_rules(root: Operation, rules: Rules, name: str, *, fallback: Sequence[
 
     Ops that a rewrite leaves unused and without effect are erased.
     """
-    worklist = [op for op in root.walk() if op is not root]
+    worklist = ops_within(root)
     worklist.reverse()
     pending = set(worklist)
     budget = 8 * len(worklist) + 256

@@ -19,6 +19,7 @@ from .expr import (
     from_atom,
     from_terms,
     is_nonnegative,
+    product,
     scale_down,
 )
 
@@ -186,12 +187,12 @@ def _less_whole(value: Expr, n: Expr) -> Expr:
 
 @lru_cache(maxsize=65536)
 def _simplify(bounds: Bounds, value: Expr) -> Expr:
+    def simplified(atom: Atom) -> Expr:
+        return bounds.simplify_call(atom) if isinstance(atom, Call) else from_atom(atom)
+
     total = ZERO
     for monomial, c in value.terms:
-        factor = as_expr(c)
-        for atom in monomial:
-            factor = factor * (bounds.simplify_call(atom) if isinstance(atom, Call) else from_atom(atom))
-        total = total + factor
+        total = total + product(map(simplified, monomial)) * c
     return _joined(bounds, total)
 
 

@@ -9,18 +9,35 @@ from math import gcd
 from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
 class Var:
-    """An axis (`kind` "d"), a symbol ("s") or a gather index ("i")."""
+    """An axis (`kind` "d"), a symbol ("s") or a gather index ("i").
+
+    There is one object for each, so that sums are looked up without a call of Python for each hash.
+    """
 
     kind: str
     index: int
+
+    def __new__(cls, kind: str, index: int) -> Var:
+        return _var(kind, index)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Var, (self.kind, self.index))
 
     def __str__(self) -> str:
         return f"{self.kind}{self.index}"
 
     def key(self) -> tuple[object, ...]:
         return (0, "dis".index(self.kind), self.index)
+
+
+@cache
+def _var(kind: str, index: int) -> Var:
+    made = object.__new__(Var)
+    object.__setattr__(made, "kind", kind)
+    object.__setattr__(made, "index", index)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,20 +77,27 @@ def _operand(expr: Expr) -> str:
 
 Atom = Var | Call
 Monomial = tuple[Atom, ...]
+Terms = tuple[tuple[Monomial, int], ...]
 
 
-def _monomial_key(monomial: Monomial) -> tuple[object, ...]:
-    return (-len(monomial), tuple(atom.key() for atom in monomial))
+def _atom_key(atom: Atom) -> tuple[object, ...]:
+    return atom.key()
+
+
+def _term_key(term: tuple[Monomial, int]) -> tuple[object, ...]:
+    return (-len(term[0]), tuple(map(_atom_key, term[0])))
 
 
 @dataclass(frozen=True, slots=True)
 class Expr:
     """A sum of `coefficient * atom * atom ...`; terms are sorted and non-zero."""
 
-    terms: tuple[tuple[Monomial, int], ...]
+    terms: Terms
     _hash: int = field(init=False, repr=False, compare=False)
     _text: str = field(init=False, repr=False, compare=False, default="")
     """What it is written as; empty until somebody asks: sizes of nested divisions are asked often."""
+    _used: frozenset[Var] | None = field(init=False, repr=False, compare=False, default=None)
+    """Its variables; None until somebody asks."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_hash", hash(self.terms))
@@ -88,8 +112,11 @@ class Expr:
     # Arithmetic
 
     def __add__(self, other: Expr | int) -> Expr:
+        other = as_expr(other)
+        if not self.terms or not other.terms:
+            return self if self.terms else other
         sums = dict(self.terms)
-        for monomial, coefficient in as_expr(other).terms:
+        for monomial, coefficient in other.terms:
             sums[monomial] = sums.get(monomial, 0) + coefficient
         return from_terms(sums)
 
@@ -105,10 +132,14 @@ class Expr:
         return as_expr(other) - self
 
     def __mul__(self, other: Expr | int) -> Expr:
+        other = as_expr(other)
+        for one, factor in ((self, other), (other, self)):
+            if (times := factor.constant) is not None:
+                return one if times == 1 else Expr(tuple((m, c * times) for m, c in one.terms if times))
         products: dict[Monomial, int] = {}
         for m1, c1 in self.terms:
-            for m2, c2 in as_expr(other).terms:
-                monomial = tuple(sorted(m1 + m2, key=lambda atom: atom.key()))
+            for m2, c2 in other.terms:
+                monomial = tuple(sorted(m1 + m2, key=_atom_key))
                 products[monomial] = products.get(monomial, 0) + c1 * c2
         return from_terms(products)
 
@@ -147,7 +178,9 @@ class Expr:
 
     def variables(self) -> frozenset[Var]:
         """Every variable, those inside `floordiv` and the like included."""
-        return _variables(self)
+        if self._used is None:
+            object.__setattr__(self, "_used", frozenset(_variables(self.terms)))
+        return self._used or frozenset()
 
     def uses(self, var: Var) -> bool:
         return var in self.variables()
@@ -165,16 +198,14 @@ class Expr:
 
         def atom_value(atom: Atom) -> Expr:
             if isinstance(atom, Var):
-                return values.get(atom) or (ZERO if atom in values else from_atom(atom))
+                return values[atom] if atom in values else from_atom(atom)
             return FUNCTIONS[atom.name](atom.lhs.substitute(values), atom.rhs.substitute(values))
 
-        total = ZERO
+        sums: dict[Monomial, int] = {}
         for monomial, c in self.terms:
-            value = as_expr(c)
-            for atom in monomial:
-                value = value * atom_value(atom)
-            total = total + value
-        return total
+            for term, factor in product(map(atom_value, monomial)).terms:
+                sums[term] = sums.get(term, 0) + c * factor
+        return from_terms(sums)
 
     def evaluate(self, values: Mapping[Var, int]) -> int:
         """The integer value; raises KeyError where a variable has none."""
@@ -214,7 +245,7 @@ class Expr:
 def _coefficient(expr: Expr, var: Var) -> Expr | None:
     linear: dict[Monomial, int] = {}
     for monomial, c in expr.terms:
-        if var not in _variables(Expr(((monomial, 1),))):
+        if var not in _variables(((monomial, c),)):
             continue
         if monomial.count(var) != 1:
             return None
@@ -227,22 +258,22 @@ def _coefficient(expr: Expr, var: Var) -> Expr | None:
     return from_terms(linear)
 
 
-@lru_cache(maxsize=65536)
-def _variables(expr: Expr) -> frozenset[Var]:
+def _variables(terms: Terms) -> set[Var]:
     found: set[Var] = set()
-    for atom in expr.atoms():
-        if isinstance(atom, Var):
-            found.add(atom)
-        else:
-            found |= atom.lhs.variables() | atom.rhs.variables()
-    return frozenset(found)
+    for monomial, _ in terms:
+        for atom in monomial:
+            if isinstance(atom, Var):
+                found.add(atom)
+            else:
+                found |= atom.lhs.variables() | atom.rhs.variables()
+    return found
 
 
 def from_terms(sums: Mapping[Monomial, int]) -> Expr:
     """The sum of `coefficient * monomial`, canonical."""
     kept = [(m, c) for m, c in sums.items() if c]
     if len(kept) > 1:
-        kept.sort(key=lambda term: _monomial_key(term[0]))
+        kept.sort(key=_term_key)
     return Expr(tuple(kept))
 
 

@@ -20,7 +20,6 @@ from xdsl.irdl import (
     BaseAttr,
     IRDLOperation,
     ParsePropInAttrDict,
-    irdl_op_definition,
     opt_prop_def,
     prop_def,
     var_operand_def,
@@ -30,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 from xdsl.utils.hints import isa
 
 from ..index_expr import Expr
+from ..op_definition import op_definition
 from ..tw.triton import ConfigAttr, JitAttr, check_arguments
 from ..verification import SelfContained
 from .types import TensorType, exprs_of
@@ -38,7 +38,7 @@ _FLAT = BaseAttr(MemRefType)
 _HANDLE = BaseAttr(TensorType)
 
 
-@irdl_op_definition
+@op_definition
 class LaunchOp(SelfContained, IRDLOperation):
     """Run a kernel, or a group of them: it reads `ins`, writes `outs` and nothing else.
 
@@ -72,7 +72,7 @@ class LaunchOp(SelfContained, IRDLOperation):
             raise VerifyException(f"{self.name}: @{self.kernel.string_value()} writes no buffer")
 
 
-@irdl_op_definition
+@op_definition
 class ExternOp(SelfContained, IRDLOperation):
     """Run an ATen out-variant, which writes the tensors `outs`.
 
@@ -101,7 +101,7 @@ class ExternOp(SelfContained, IRDLOperation):
         _check_args(self.name, self.args, len(self.operands))
 
 
-@irdl_op_definition
+@op_definition
 class TritonLaunchOp(SelfContained, IRDLOperation):
     """Launch a Triton kernel of the user's, which reads `ins` and `outs` and writes to `outs`.
 
@@ -156,7 +156,7 @@ class TritonLaunchOp(SelfContained, IRDLOperation):
         check_arguments(self.name, self.kernel, self.args, self.candidates)
 
 
-@irdl_op_definition
+@op_definition
 class CallOp(SelfContained, IRDLOperation):
     """Run an ATen function that returns new tensors.
 

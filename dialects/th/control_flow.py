@@ -7,7 +7,6 @@ from xdsl.irdl import (
     BaseAttr,
     IRDLOperation,
     ParsePropInAttrDict,
-    irdl_op_definition,
     opt_prop_def,
     prop_def,
     var_operand_def,
@@ -17,6 +16,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..control_flow import COND, KINDS, SCAN, WHILE
 from ..index_expr import Expr
+from ..op_definition import op_definition
 from ..verification import SelfContained
 from .calls import check_layouts
 from .types import TensorType, exprs_of
@@ -24,7 +24,7 @@ from .types import TensorType, exprs_of
 _HANDLE = BaseAttr(TensorType)
 
 
-@irdl_op_definition
+@op_definition
 class ControlOp(SelfContained, IRDLOperation):
     """Call functions of the plan as `tw.cond`, `tw.while` and `tw.scan` say, whichever `kind` names.
 

@@ -7,7 +7,6 @@ from xdsl.irdl import (
     BaseAttr,
     IRDLOperation,
     eq,
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -17,6 +16,7 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import as_expr, is_negative_stride
+from ..op_definition import op_definition
 from ..verification import SelfContained
 from .types import (
     ARENA_TYPE,
@@ -34,7 +34,7 @@ _HANDLE = BaseAttr(TensorType)
 _ANY = _FLAT | _HANDLE
 
 
-@irdl_op_definition
+@op_definition
 class AllocOp(SelfContained, IRDLOperation):
     """A temporary of `size` elements, contents undefined; `plan-memory` gives it a place.
 
@@ -52,7 +52,7 @@ class AllocOp(SelfContained, IRDLOperation):
         check_flat(self.name, self.result, expr_of(self.name, "size", self.size))
 
 
-@irdl_op_definition
+@op_definition
 class ArenaOp(SelfContained, IRDLOperation):
     """The one block of `size` bytes, 64-byte aligned, that holds every temporary of a call.
 
@@ -72,7 +72,7 @@ class ArenaOp(SelfContained, IRDLOperation):
         expr_of(self.name, "size", self.size)
 
 
-@irdl_op_definition
+@op_definition
 class BufferOp(SelfContained, IRDLOperation):
     """`size` elements of the arena, from byte `offset` on. Buffers may overlap in time only.
 
@@ -96,7 +96,7 @@ class BufferOp(SelfContained, IRDLOperation):
             raise VerifyException(f'{self.name}: offset "{offset}" is not a multiple of 64 bytes')
 
 
-@irdl_op_definition
+@op_definition
 class EmptyOp(SelfContained, IRDLOperation):
     """A new tensor that the caller will own; the memref spans its elements.
 
@@ -118,7 +118,7 @@ class EmptyOp(SelfContained, IRDLOperation):
         check_flat(self.name, self.result, span(sizes, strides))
 
 
-@irdl_op_definition
+@op_definition
 class ConstantOp(SelfContained, IRDLOperation):
     """Read-only data, laid out row-major. May be placed once for all calls.
 
@@ -143,7 +143,7 @@ class ConstantOp(SelfContained, IRDLOperation):
             raise VerifyException(f"{self.name}: data is {element}, the buffer is {self.result.type}")
 
 
-@irdl_op_definition
+@op_definition
 class ViewOp(SelfContained, IRDLOperation):
     """A strided tensor handle on a buffer or on another tensor (no copy); units are elements.
 
@@ -184,7 +184,7 @@ class ViewOp(SelfContained, IRDLOperation):
                 raise VerifyException(f"{self.name}: needs {last} elements, the buffer has {room}")
 
 
-@irdl_op_definition
+@op_definition
 class DataOp(SelfContained, IRDLOperation):
     """The first `size` elements behind a tensor handle, as a kernel takes them.
 
@@ -207,7 +207,7 @@ class DataOp(SelfContained, IRDLOperation):
             raise VerifyException(f"{self.name}: reads {have} as {want}")
 
 
-@irdl_op_definition
+@op_definition
 class FreeOp(SelfContained, IRDLOperation):
     """The tensor is not used any more: drop this plan's reference to it.
 

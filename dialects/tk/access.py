@@ -20,7 +20,6 @@ from xdsl.irdl import (
     AnyAttr,
     AttrSizedOperandSegments,
     IRDLOperation,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -34,7 +33,9 @@ from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..attribute_facts import ints
 from ..index_expr import Expr
+from ..op_definition import op_definition
 from ..types import element_type, scalar_type
 from ..verification import Enclosed
 from .attributes import (
@@ -64,7 +65,7 @@ AWAITS = "tk.awaits"
 """Unit attribute of a store: all threads of the program have loaded what they load before it."""
 
 
-@irdl_op_definition
+@op_definition
 class LoadOp(Enclosed, IRDLOperation):
     """Read one element, or one vector along axis `lanes`.
 
@@ -177,7 +178,7 @@ class LoadOp(Enclosed, IRDLOperation):
         return op
 
 
-@irdl_op_definition
+@op_definition
 class StoreOp(IRDLOperation):
     """Write one element, or one vector along axis `lanes`; `combine add` adds to memory.
 
@@ -244,7 +245,7 @@ class StoreOp(IRDLOperation):
     @property
     def over(self) -> tuple[int, ...]:
         """Axes that it runs over, whether or not what it stores varies over them."""
-        return () if self.axes is None else tuple(self.axes.get_values())
+        return () if self.axes is None else ints(self.axes)
 
     @property
     def subscripts(self) -> tuple[Expr, ...]:
@@ -314,7 +315,7 @@ class StoreOp(IRDLOperation):
         return op
 
 
-@irdl_op_definition
+@op_definition
 class IndexOp(Enclosed, IRDLOperation):
     """The value of an index expression, which fits its type; lane `l` has its axis larger by `l`.
 
@@ -372,7 +373,7 @@ class IndexOp(Enclosed, IRDLOperation):
         return op
 
 
-@irdl_op_definition
+@op_definition
 class LocalOp(IRDLOperation):
     """Scratch of the thread that runs here, dead when the enclosing region ends.
 

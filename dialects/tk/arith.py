@@ -28,7 +28,6 @@ from xdsl.irdl import (
     IRDLOperation,
     VarConstraint,
     base,
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -39,6 +38,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..op_definition import op_definition
 from ..types import element_type
 from .scope import shape_of_lanes
 
@@ -100,27 +100,27 @@ class _ChangeOfWidth(_Lanewise, ABC):
             raise VerifyException(f"{self.name}: cannot go from {source} to {result}")
 
 
-@irdl_op_definition
+@op_definition
 class SIToFPOp(_FromIntegers, arith.SIToFPOp):
     """Signed integers to floats."""
 
 
-@irdl_op_definition
+@op_definition
 class UIToFPOp(_FromIntegers, arith.UIToFPOp):
     """Unsigned integers to floats."""
 
 
-@irdl_op_definition
+@op_definition
 class FPToSIOp(_FromFloats, arith.FPToSIOp):
     """Floats to signed integers, towards zero."""
 
 
-@irdl_op_definition
+@op_definition
 class FPToUIOp(_FromFloats, arith.FPToUIOp):
     """Floats to unsigned integers, towards zero."""
 
 
-@irdl_op_definition
+@op_definition
 class ExtSIOp(_ChangeOfWidth, arith.ExtSIOp):
     """Sign-extend."""
 
@@ -128,21 +128,21 @@ class ExtSIOp(_ChangeOfWidth, arith.ExtSIOp):
     traits = traits_def(Pure())
 
 
-@irdl_op_definition
+@op_definition
 class ExtUIOp(_ChangeOfWidth, arith.ExtUIOp):
     """Zero-extend."""
 
     GROWS: ClassVar[bool] = True
 
 
-@irdl_op_definition
+@op_definition
 class TruncIOp(_ChangeOfWidth, arith.TruncIOp):
     """Keep the low bits."""
 
     GROWS: ClassVar[bool] = False
 
 
-@irdl_op_definition
+@op_definition
 class IndexCastOp(_Lanewise, arith.IndexCastOp):
     """Between `index` and integers, signed."""
 
@@ -158,7 +158,7 @@ class IndexCastOp(_Lanewise, arith.IndexCastOp):
             )
 
 
-@irdl_op_definition
+@op_definition
 class SelectOp(arith.SelectOp):
     """Per lane, or whole values by one scalar condition."""
 
@@ -216,7 +216,7 @@ class _Comparison(_Lanewise, ABC):
         )
 
 
-@irdl_op_definition
+@op_definition
 class CmpFOp(_Comparison, arith.CmpfOp):
     """Compare floats."""
 
@@ -225,7 +225,7 @@ class CmpFOp(_Comparison, arith.CmpfOp):
     rhs = operand_def(_FLOATS)
 
 
-@irdl_op_definition
+@op_definition
 class CmpIOp(_Comparison, arith.CmpiOp):
     """Compare integers."""
 

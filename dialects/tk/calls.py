@@ -9,7 +9,6 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -19,13 +18,14 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..op_definition import op_definition
 from ..types import element_type, is_float
 
 FUNCTIONS: dict[str, int] = {"fmod": 2, "erfc": 1, "lgamma": 1, "nextafter": 2, "hypot": 2}
 """C's functions of these names, and how many arguments they take."""
 
 
-@irdl_op_definition
+@op_definition
 class CallOp(IRDLOperation):
     """A C library function of floats, element by element.
 
@@ -65,7 +65,7 @@ class CallOp(IRDLOperation):
                 )
 
 
-@irdl_op_definition
+@op_definition
 class AssertOp(IRDLOperation):
     """Report `message` after the kernel if `condition` is false for any element.
 

@@ -10,7 +10,6 @@ from xdsl.irdl import (
     AnyAttr,
     EqAttrConstraint,
     IRDLOperation,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -23,6 +22,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..attribute_facts import ints
+from ..op_definition import op_definition
 from ..philox import WORDS
 from ..types import element_type, is_float
 from .attributes import axes_attr, int64, parse_axes, parse_value, print_axes, print_tail, with_tail
@@ -79,7 +80,7 @@ DISTINCT = "tk.distinct"
 """Unit attribute of an `or`: at most one of what it combines is true."""
 
 
-@irdl_op_definition
+@op_definition
 class ReduceOp(IRDLOperation):
     """Combine a value over `axes`; an empty axis gives the identity of the combination.
 
@@ -109,7 +110,7 @@ class ReduceOp(IRDLOperation):
     @property
     def over(self) -> tuple[int, ...]:
         """The reduced axes."""
-        return tuple(self.axes.get_values())
+        return ints(self.axes)
 
     def verify_(self) -> None:
         _verify_kind(self, self.kind.data, REDUCTIONS)
@@ -135,7 +136,7 @@ class ReduceOp(IRDLOperation):
         return with_tail(parser, cls.make(kind, value, axes.get_values()), value)
 
 
-@irdl_op_definition
+@op_definition
 class ArgReduceOp(IRDLOperation):
     """The extreme value over an axis and the `index` that stands beside it.
 
@@ -167,7 +168,7 @@ class ArgReduceOp(IRDLOperation):
     @property
     def over(self) -> tuple[int, ...]:
         """The reduced axes."""
-        return tuple(self.axes.get_values())
+        return ints(self.axes)
 
     def verify_(self) -> None:
         _verify_kind(self, self.kind.data, ("max", "min"))
@@ -201,7 +202,7 @@ class ArgReduceOp(IRDLOperation):
         return with_tail(parser, cls.make(kind, value, index, axes.get_values()), value)
 
 
-@irdl_op_definition
+@op_definition
 class ScanOp(IRDLOperation):
     """Running combination along an axis, the current element included.
 
@@ -255,7 +256,7 @@ QUADS = "tk.quads"
 """Attribute of a `tk.random`: a dimension of its tile."""
 
 
-@irdl_op_definition
+@op_definition
 class RandomOp(IRDLOperation):
     """A uniform f32 in [0, 1) that depends on nothing but `seed` and `counter` (i64 each).
 
@@ -316,7 +317,7 @@ class RandomOp(IRDLOperation):
         return op
 
 
-@irdl_op_definition
+@op_definition
 class ActiveOp(IRDLOperation):
     """Which lanes of the enclosing `tk.tail`, or of the masked loops over axes `lanes`, are active.
 

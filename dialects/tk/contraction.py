@@ -87,7 +87,7 @@ def find_products(block: Block) -> tuple[Contraction, ...]:
     Two of them are over the same axes, or have none in common. All have the same rows, columns and batches,
     and none is a factor of another. A single one is that of `find_contraction`.
     """
-    reductions = [op for op in ops_of(block) if _sums(op)]
+    reductions = _sums(block)
     if len(reductions) < 2:
         found = find_contraction(block)
         return () if found is None else (found,)
@@ -154,7 +154,7 @@ def _sum_of_products(
     block: Block,
 ) -> tuple[ReduceOp, arith.MulfOp | arith.MuliOp, dict[SSAValue, Axes]] | None:
     """The only reduction of a kernel, if it adds products of values that vary together along an axis."""
-    reductions = [op for op in ops_of(block) if _sums(op)]
+    reductions = _sums(block)
     if len(reductions) != 1 or not isinstance(reduce := reductions[0], ReduceOp):
         return None
     product = _factors(reduce)
@@ -168,9 +168,10 @@ def _sum_of_products(
     return reduce, product, domains
 
 
-def _sums(op: Operation) -> bool:
-    """Whether `op` reduces or scans, and is more than what is done with a tile of a product."""
-    return type(op) in REDUCTIONS_AND_SCANS and OF_TILE not in op.attributes
+def _sums(block: Block) -> list[Operation]:
+    """What reduces or scans, and is more than what is done with a tile of a product."""
+    ops = ops_of(block)
+    return [op for op in ops if type(op) in REDUCTIONS_AND_SCANS and OF_TILE not in op.attributes]
 
 
 def _factors(op: Operation) -> arith.MulfOp | arith.MuliOp | None:
@@ -186,7 +187,7 @@ def _walked_again(block: Block, reduce: ReduceOp, effects: type[Operation] | Uni
     """Whether one of `effects` walks along the axes of the sum."""
     over, walking = frozenset(reduce.over), set[SSAValue]()
     for op in ops_of(block):
-        if isinstance(op, ReduceOp) and frozenset(op.over) == over:
+        if type(op) is ReduceOp and frozenset(op.over) == over:
             continue
         if walking.isdisjoint(operands_of(op)) and over.isdisjoint(own_axes(op)):
             continue

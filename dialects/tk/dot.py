@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import AnyAttr, IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import AnyAttr, IRDLOperation, operand_def, result_def, traits_def
 from xdsl.irdl import var_operand_def as var_operands
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -15,13 +15,14 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..arrays import Array
+from ..op_definition import op_definition
 from ..semantics import Machine
 from ..types import element_type, is_half
 from .attributes import parse_optional_values, parse_type_of, parse_value, print_values
 from .scope import lanes_of
 
 
-@irdl_op_definition
+@op_definition
 class DotOp(IRDLOperation):
     """Add to each lane the dot product of its group of a vector with one group for all lanes.
 

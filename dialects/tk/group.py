@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import MemRefType, StringAttr, SymbolRefAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    irdl_op_definition,
     prop_def,
     region_def,
     traits_def,
@@ -26,6 +25,7 @@ from xdsl.traits import (
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr
+from ..op_definition import op_definition
 from ..verification import SelfContained
 from .attributes import (
     MapAttr,
@@ -38,7 +38,7 @@ from .attributes import (
 from .kernels import located_argument, verify_known, verify_launched
 
 
-@irdl_op_definition
+@op_definition
 class PartOp(IRDLOperation):
     """A function as one of several that a launch runs: its buffers, and the values of its symbols.
 
@@ -89,7 +89,7 @@ class PartOp(IRDLOperation):
         )
 
 
-@irdl_op_definition
+@op_definition
 class GroupOp(SelfContained, IRDLOperation):
     """Several functions that one launch runs beside each other, each over its own iteration space.
 

@@ -13,6 +13,7 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..attribute_facts import ints
 from .attributes import axes_attr, parse_axes, parse_value, print_axes, print_tail, with_tail
 from .scope import verify_axes
 
@@ -36,7 +37,7 @@ class JoinsGroups(IRDLOperation):
     @property
     def over(self) -> tuple[int, ...]:
         """The reduced axes."""
-        return tuple(self.axes.get_values())
+        return ints(self.axes)
 
     def verify_(self) -> None:
         verify_axes(self, self.over)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..arrays import Array
+from ..op_definition import op_definition
 from ..types import element_type
 from .arith import vector_of
 from .scope import shape_of_lanes
@@ -19,7 +20,7 @@ def _half(type_: Attribute) -> Attribute:
     return vector_of(element_type(type_), rows, columns // 2)
 
 
-@irdl_op_definition
+@op_definition
 class HalveOp(IRDLOperation):
     """The left and the right half of the columns of a tile.
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerType, i64
-from xdsl.ir import Attribute, Operation
-from xdsl.utils.hints import isa
+from xdsl.ir import Operation
+
+from ..attribute_facts import ints
 
 ATTRIBUTE = "tk.inplace"
 
@@ -19,8 +21,8 @@ def attach(function: Operation, pairs: Sequence[tuple[int, int]]) -> None:
 
 def attached(function: Operation) -> list[tuple[int, int]]:
     """The pairs noted on a `tk.func`."""
-    value: Attribute | None = function.attributes.get(ATTRIBUTE)
-    if not isa(value, ArrayAttr[DenseArrayBase[IntegerType]]):
+    value = function.attributes.get(ATTRIBUTE)
+    if not isinstance(value, ArrayAttr):
         return []
-    pairs = [pair.get_values() for pair in value]
+    pairs = [ints(pair) for pair in cast("ArrayAttr[DenseArrayBase[IntegerType]]", value)]
     return [(i, o) for i, o in pairs]

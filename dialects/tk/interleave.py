@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ..arrays import Array, Arrays
 from ..index_expr import ZERO, Atom, Call, Expr, Var, dim
+from ..op_definition import op_definition
 from ..types import element_type
 from .arith import vector_of
 from .scope import shape_of_lanes
@@ -54,7 +55,7 @@ def _half(type_: Attribute) -> Attribute:
     return vector_of(element_type(type_), *rows, columns // 2)
 
 
-@irdl_op_definition
+@op_definition
 class DeinterleaveOp(IRDLOperation):
     """The elements at even and at odd places of a vector, or of each row of a tile.
 
@@ -81,7 +82,7 @@ class DeinterleaveOp(IRDLOperation):
             _pairs(self.name, self.value.type, result.type)
 
 
-@irdl_op_definition
+@op_definition
 class InterleaveOp(IRDLOperation):
     """The elements of two vectors, or of each of their rows, in turn, `%even` first.
 

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import MemRefType, StringAttr, TensorType, UnitAttr
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    irdl_op_definition,
     opt_prop_def,
     prop_def,
     region_def,
@@ -24,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr
 from ..ir_access import operands_of
+from ..op_definition import op_definition
 from ..types import rank_of
 from ..verification import SelfContained
 from .access import StoreOp
@@ -37,7 +37,7 @@ def _verify_sizes(op: KernelOp | FuncOp) -> None:
                 raise VerifyException(f"{op.name}: sizes are made of symbols, got {size}")
 
 
-@irdl_op_definition
+@op_definition
 class KernelOp(SelfContained, IRDLOperation):
     """A fused computation over an iteration space, on tensors.
 
@@ -168,7 +168,7 @@ def located_argument(parser: Parser) -> Parser.Argument:
     return replace(argument, location=parser.parse_optional_location())
 
 
-@irdl_op_definition
+@op_definition
 class FuncOp(SelfContained, IRDLOperation):
     """An outlined kernel over flat buffers, one subscript per access.
 

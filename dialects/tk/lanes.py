@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from xdsl.dialects.builtin import DenseArrayBase, IndexType, IntegerAttr, UnitAttr
+from xdsl.dialects.builtin import IndexType, IntegerAttr, UnitAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from ..attribute_facts import ints_in
 from ..types import element_type, rank_of, scalar_type
 from .attributes import axes_attr, int64
 from .scope import enclosing_tail, shape_of_lanes, verify_exprs, verify_mask
@@ -36,7 +37,7 @@ def axes_of_lanes(op: Operation) -> tuple[int, ...]:
     single, several = op.properties.get("lanes"), op.properties.get("tile")
     if isinstance(single, IntegerAttr):
         return (single.value.data,)
-    return tuple(several.get_values()) if isinstance(several, DenseArrayBase) else ()  # pyright: ignore
+    return ints_in(several) or ()
 
 
 def group_of(op: Operation) -> int:

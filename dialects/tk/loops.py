@@ -9,7 +9,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
-    irdl_op_definition,
     opt_prop_def,
     prop_def,
     region_def,
@@ -23,6 +22,7 @@ from xdsl.traits import IsTerminator, NoTerminator, Pure, RecursiveMemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr
+from ..op_definition import op_definition
 from .attributes import (
     MapAttr,
     int64,
@@ -36,7 +36,7 @@ from .attributes import (
 from .scope import verify_exprs
 
 
-@irdl_op_definition
+@op_definition
 class YieldOp(IRDLOperation):
     """The values that a loop carries on.
 
@@ -113,7 +113,7 @@ def _verify_loop(op: ForOp | TailOp) -> None:
         raise VerifyException(f"{op.name}: axis must not be negative, got {op.axis.value.data}")
 
 
-@irdl_op_definition
+@op_definition
 class ForOp(IRDLOperation):
     """Bind axis `d<axis>` to every `step`-th value from `lower` to below `upper`.
 
@@ -247,7 +247,7 @@ class ForOp(IRDLOperation):
         )
 
 
-@irdl_op_definition
+@op_definition
 class TailOp(IRDLOperation):
     """Run the body once with axis `d<axis>` at `start` and only `count` active lanes.
 

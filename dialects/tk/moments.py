@@ -5,12 +5,13 @@ from __future__ import annotations
 from xdsl.dialects.arith import ConstantOp, SelectOp
 from xdsl.dialects.builtin import FloatAttr
 from xdsl.ir import SSAValue
-from xdsl.irdl import AnyAttr, irdl_op_definition, operand_def, result_def
+from xdsl.irdl import AnyAttr, operand_def, result_def
 
+from ..op_definition import op_definition
 from .groups_of_numbers import JoinsGroups
 
 
-@irdl_op_definition
+@op_definition
 class MomentsOp(JoinsGroups):
     """Combine groups of numbers over `axes`, each given by mean, squared deviations and count.
 

@@ -10,7 +10,6 @@ from xdsl.irdl import (
     IRDLOperation,
     VarConstraint,
     base,
-    irdl_op_definition,
     operand_def,
     result_def,
     traits_def,
@@ -18,13 +17,14 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..op_definition import op_definition
 from .scope import shape_of_lanes
 
 SHARED = "tk.shared"
 """Attribute of the `tk.reduce` of a product: factors that cost much are computed once per program."""
 
 
-@irdl_op_definition
+@op_definition
 class ShareOp(IRDLOperation):
     """The same tile: the threads of a program make it together, and each warp takes what it multiplies.
 

@@ -10,7 +10,6 @@ from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
     VarConstraint,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -24,6 +23,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..arrays import Array, Arrays
 from ..index_expr import Expr
+from ..op_definition import op_definition
 from ..types import element_type, element_type_of
 from .arith import vector_of
 from .attributes import MapAttr, int64, map_attr, parse_quoted_expr, parse_type_of, parse_value
@@ -43,7 +43,7 @@ def _verify_first(op: SortOp | OrderOp) -> None:
         raise VerifyException(f"{op.name}: the first 1 at least, got {op.first.value.data}")
 
 
-@irdl_op_definition
+@op_definition
 class SortOp(IRDLOperation):
     """The values along an axis in order, and the positions (i32) that they had there.
 
@@ -92,7 +92,7 @@ class SortOp(IRDLOperation):
         _verify_first(self)
 
 
-@irdl_op_definition
+@op_definition
 class ArrangeOp(IRDLOperation):
     """The elements of a tile in order along one dimension, and the positions that they had, as `tk.sort`.
 
@@ -153,7 +153,7 @@ class ArrangeOp(IRDLOperation):
         return op
 
 
-@irdl_op_definition
+@op_definition
 class OrderOp(IRDLOperation):
     """Sort the first `count` elements of scratch in place, and write the positions that they had.
 

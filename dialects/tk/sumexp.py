@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from xdsl.irdl import AnyAttr, irdl_op_definition, operand_def, result_def
+from xdsl.irdl import AnyAttr, operand_def, result_def
 
+from ..op_definition import op_definition
 from .groups_of_numbers import JoinsGroups
 
 
-@irdl_op_definition
+@op_definition
 class SumExpOp(JoinsGroups):
     """Combine sums of exponentials over `axes`, each given by the largest exponent and a sum relative to it.
 

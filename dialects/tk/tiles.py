@@ -9,7 +9,6 @@ from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     prop_def,
@@ -21,6 +20,8 @@ from xdsl.printer import Printer
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..attribute_facts import ints
+from ..op_definition import op_definition
 from ..types import element_type, is_float, is_float8
 from .arith import vector_of
 from .attributes import axes_attr, int64, parse_axes, parse_type_of, parse_value, print_axes
@@ -52,7 +53,7 @@ def _verify_dims(op: IRDLOperation, dims: Sequence[int], type_: Attribute) -> No
         raise VerifyException(f"{op.name}: dimensions of {type_} rise strictly from 0, got {list(dims)}")
 
 
-@irdl_op_definition
+@op_definition
 class CollapseOp(IRDLOperation):
     """Combine the elements of a tile along `dims`, which get size 1; a scalar, if all have.
 
@@ -80,7 +81,7 @@ class CollapseOp(IRDLOperation):
 
     @property
     def over(self) -> tuple[int, ...]:
-        return tuple(self.dims.get_values())
+        return ints(self.dims)
 
     def verify_(self) -> None:
         _verify_kind(self, self.kind.data, COLLAPSES)
@@ -117,7 +118,7 @@ class CollapseOp(IRDLOperation):
         )
 
 
-@irdl_op_definition
+@op_definition
 class CumulateOp(IRDLOperation):
     """Running combination along one dimension of a tile, the current element included.
 
@@ -167,7 +168,7 @@ class CumulateOp(IRDLOperation):
         return op
 
 
-@irdl_op_definition
+@op_definition
 class MmaOp(IRDLOperation):
     """Add the product of two tiles to a third: `acc + a b`.
 

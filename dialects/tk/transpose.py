@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ..op_definition import op_definition
 from ..types import element_type
 from .arith import vector_of
 from .scope import shape_of_lanes
@@ -18,7 +19,7 @@ def _exchanged(type_: Attribute) -> Attribute:
     return vector_of(element_type(type_), columns, rows)
 
 
-@irdl_op_definition
+@op_definition
 class TransposeOp(IRDLOperation):
     """A tile with its rows and columns exchanged.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, MemRefType
 from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, prop_def, traits_def
+from xdsl.irdl import IRDLOperation, operand_def, prop_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect
@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ..arrays import Array
 from ..index_expr import ONE, Expr, Var, as_expr
+from ..op_definition import op_definition
 from ..semantics import Machine
 from .attributes import (
     MapAttr,
@@ -33,7 +34,7 @@ Range = tuple[int, Expr, Expr]
 """An axis, its first place and how many there are."""
 
 
-@irdl_op_definition
+@op_definition
 class TurnOp(IRDLOperation):
     """Copy a rectangle whose elements are neighbours along one axis here and along another there.
 

@@ -10,7 +10,6 @@ from xdsl.ir import Attribute, BlockArgument, Operation, ParametrizedAttribute, 
 from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     param_def,
@@ -24,21 +23,11 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect
 from xdsl.utils.exceptions import VerifyException
 
+from ..attribute_facts import ints
 from ..index_expr import Expr, IndexExprSyntaxError, parse_expr, parse_exprs
+from ..op_definition import op_definition
 from ..types import sizes_of
-from .base import (
-    EFFECT,
-    INTS,
-    READ_WRITE,
-    SAME,
-    TwOp,
-    checked_exprs,
-    expr_attr,
-    fail,
-    int_array,
-    ints,
-    text,
-)
+from .base import EFFECT, INTS, READ_WRITE, SAME, TwOp, checked_exprs, expr_attr, fail, int_array, text
 
 
 @irdl_attr_definition
@@ -89,7 +78,7 @@ class AtenEffect(MemoryEffect):
         return READ_WRITE if "impure" in op.properties or "mutates" in op.properties else frozenset()
 
 
-@irdl_op_definition
+@op_definition
 class AtenOp(TwOp):
     """Run ATen's kernel for one overload.
 
@@ -191,7 +180,7 @@ def arg_indices(attr: Attribute) -> Iterator[int]:
             yield from arg_indices(inner)  # pyright: ignore[reportUnknownArgumentType]
 
 
-@irdl_op_definition
+@op_definition
 class WriteOp(TwOp):
     """Store `value` in the memory of the function argument `target`, after all reads of it.
 

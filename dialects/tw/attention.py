@@ -9,7 +9,6 @@ from typing import TypeAlias, Unpack
 from xdsl.dialects.builtin import FloatAttr, f32, f64, i1, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -17,6 +16,7 @@ from xdsl.irdl import (
 )
 
 from ..index_expr import Expr, as_expr
+from ..op_definition import op_definition
 from ..types import sizes_of, tensor_type
 from .attention_base import AttentionBase, Weights
 from .base import (
@@ -35,7 +35,7 @@ def wide_element(element: Attribute) -> Attribute:
     return element if element == f64 else f32
 
 
-@irdl_op_definition
+@op_definition
 class AttentionOp(AttentionBase):
     """softmax(q k^T * scale + mask) v, and the log-sum-exp of the scores.
 
@@ -112,7 +112,7 @@ def weights_of(op: AnyAttention) -> Weights:
     }
 
 
-@irdl_op_definition
+@op_definition
 class AttentionBackwardOp(AttentionBase):
     """The gradients of `tw.attention` with respect to q, k and v.
 
@@ -185,7 +185,7 @@ class GradOp(AttentionBase, ABC):
         expect_sizes(self, "delta shape", sizes_of(self.delta), sizes_of(self.logsumexp))
 
 
-@irdl_op_definition
+@op_definition
 class AttentionQueryGradOp(GradOp):
     """The gradient of `tw.attention` with respect to q; see `tw.attention_backward`.
 
@@ -215,7 +215,7 @@ class AttentionQueryGradOp(GradOp):
         _check_optional(self)
 
 
-@irdl_op_definition
+@op_definition
 class AttentionKeyGradOp(GradOp):
     """The gradients of `tw.attention` with respect to k and v, each summed over heads of queries in a row.
 

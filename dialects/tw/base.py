@@ -112,10 +112,6 @@ def expr_attr(value: Expr | int) -> StringAttr:
     return text(str(as_expr(value)))
 
 
-def ints(array: DenseArrayBase[IntegerType]) -> tuple[int, ...]:
-    return tuple(array.get_values())
-
-
 def stated_strides(attrs: Mapping[str, Attribute]) -> tuple[Expr, ...] | None:
     """The strides that are stated of one argument or result, None where it is row-major."""
     strides = attrs.get(STRIDES)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import operand_def, result_def, traits_def
 
+from ..op_definition import op_definition
 from ..types import SAME_BITS, sizes_of, tensor_type
 from .base import PURE, TENSOR, Elementwise, TwOp, element_of, expect_sizes, fail
 
 
-@irdl_op_definition
+@op_definition
 class BitcastOp(TwOp):
     """Read the bits of floats as integers of their size, or the other way round: f32 and i32, f64 and i64.
 

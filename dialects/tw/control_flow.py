@@ -21,7 +21,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    irdl_op_definition,
     opt_prop_def,
     prop_def,
     traits_def,
@@ -32,6 +31,7 @@ from xdsl.traits import EffectInstance, MemoryEffect
 
 from ..control_flow import COND, SCAN, WHILE
 from ..index_expr import Expr, Var, parse_exprs
+from ..op_definition import op_definition
 from ..types import element_type, sizes_of, sizes_of_type, tensor_type
 from .base import (
     READ_WRITE,
@@ -194,7 +194,7 @@ def _list(types: Sequence[Attribute]) -> str:
     return f"({', '.join(map(str, types))})"
 
 
-@irdl_op_definition
+@op_definition
 class CondOp(ControlOp):
     """Call one of two functions: `then` where the first operand holds, else the other, with the rest.
 
@@ -231,7 +231,7 @@ class CondOp(ControlOp):
         expect_rank(self, "condition", self.inputs[0], 0)
 
 
-@irdl_op_definition
+@op_definition
 class WhileOp(ControlOp):
     """Call `body` with the operands while `more` says so of them; each call replaces the first operands.
 
@@ -269,7 +269,7 @@ class WhileOp(ControlOp):
         self._check_state()
 
 
-@irdl_op_definition
+@op_definition
 class ScanOp(ControlOp):
     """Call `body` once per row of the scanned operands, in order; results are the last state, then all rows.
 

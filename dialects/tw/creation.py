@@ -20,12 +20,13 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import base, irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import base, operand_def, prop_def, result_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.hints import isa
 
 from ..index_expr import Expr
+from ..op_definition import op_definition
 from ..types import element_type, is_float, sizes_of, tensor_type
 from .base import (
     EFFECT,
@@ -67,7 +68,7 @@ def wrap_int(value: int, element: IntegerType) -> int:
     return (value - low) % (1 << bits) + low
 
 
-@irdl_op_definition
+@op_definition
 class ConstantOp(TwOp):
     """A tensor whose elements are in the IR; for small ones (large constants are arguments).
 
@@ -115,7 +116,7 @@ class ConstantOp(TwOp):
             raise fail(self, "has infinite or NaN elements, expected finite ones (dense text misreads them)")
 
 
-@irdl_op_definition
+@op_definition
 class FullOp(TwOp):
     """Every element is `value`: a literal of the element type, or an index expression.
 
@@ -147,7 +148,7 @@ class FullOp(TwOp):
         expect_element(self, "result", self.result, self.value.type)
 
 
-@irdl_op_definition
+@op_definition
 class IotaOp(TwOp):
     """`result[..., i, ...] = start + i * step`, `i` counting along `dim`.
 
@@ -187,7 +188,7 @@ class IotaOp(TwOp):
         checked_exprs(self, "step", self.step, 1)
 
 
-@irdl_op_definition
+@op_definition
 class RngSeedOp(TwOp):
     """One i64, or a few in a row, drawn from the default generator of the framework, which advances.
 
@@ -237,7 +238,7 @@ class _RandomOp(TwOp):
         checked_exprs(self, "offset", self.offset, 1)
 
 
-@irdl_op_definition
+@op_definition
 class RngUniformOp(_RandomOp):
     """f32 numbers in [0, 1) from Philox4x32-10, one counter per element.
 
@@ -252,7 +253,7 @@ class RngUniformOp(_RandomOp):
     name = "tw.rng_uniform"
 
 
-@irdl_op_definition
+@op_definition
 class RngNormalOp(_RandomOp):
     """f32 numbers of the standard normal distribution; uses `2 * numel` counters.
 

@@ -10,8 +10,9 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import i1
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import operand_def, result_def, traits_def
 
+from ..op_definition import op_definition
 from ..types import sizes_of, tensor_type
 from .base import PURE, SAME, TENSOR, Elementwise, TwOp, expect_element, expect_kind, expect_sizes
 
@@ -68,217 +69,217 @@ class PredicateOp(TwOp, ABC):
         expect_sizes(self, "result shape", sizes_of(self.result), sizes_of(self.operand))
 
 
-@irdl_op_definition
+@op_definition
 class ExpOp(FloatUnaryOp):
     """e**x. exp(-inf) is 0, exp(inf) is inf."""
 
     name = "tw.exp"
 
 
-@irdl_op_definition
+@op_definition
 class Exp2Op(FloatUnaryOp):
     """2**x."""
 
     name = "tw.exp2"
 
 
-@irdl_op_definition
+@op_definition
 class Expm1Op(FloatUnaryOp):
     """e**x - 1, accurate near 0."""
 
     name = "tw.expm1"
 
 
-@irdl_op_definition
+@op_definition
 class LogOp(FloatUnaryOp):
     """Natural logarithm: log(0) is -inf, NaN below 0."""
 
     name = "tw.log"
 
 
-@irdl_op_definition
+@op_definition
 class Log2Op(FloatUnaryOp):
     """Base-2 logarithm: log2(0) is -inf, NaN below 0."""
 
     name = "tw.log2"
 
 
-@irdl_op_definition
+@op_definition
 class Log10Op(FloatUnaryOp):
     """Base-10 logarithm: log10(0) is -inf, NaN below 0."""
 
     name = "tw.log10"
 
 
-@irdl_op_definition
+@op_definition
 class Log1pOp(FloatUnaryOp):
     """log(1 + x), accurate near 0; NaN below -1."""
 
     name = "tw.log1p"
 
 
-@irdl_op_definition
+@op_definition
 class SqrtOp(FloatUnaryOp):
     """Square root, correctly rounded; NaN below 0, sqrt(-0.0) is -0.0."""
 
     name = "tw.sqrt"
 
 
-@irdl_op_definition
+@op_definition
 class RsqrtOp(FloatUnaryOp):
     """1 / sqrt(x): rsqrt(0) is inf, NaN below 0."""
 
     name = "tw.rsqrt"
 
 
-@irdl_op_definition
+@op_definition
 class ReciprocalOp(FloatUnaryOp):
     """1 / x: the reciprocal of 0.0 is inf, of -0.0 is -inf."""
 
     name = "tw.reciprocal"
 
 
-@irdl_op_definition
+@op_definition
 class SinOp(FloatUnaryOp):
     """Sine of radians; NaN at infinities."""
 
     name = "tw.sin"
 
 
-@irdl_op_definition
+@op_definition
 class CosOp(FloatUnaryOp):
     """Cosine of radians; NaN at infinities."""
 
     name = "tw.cos"
 
 
-@irdl_op_definition
+@op_definition
 class TanOp(FloatUnaryOp):
     """Tangent of radians; NaN at infinities."""
 
     name = "tw.tan"
 
 
-@irdl_op_definition
+@op_definition
 class AsinOp(FloatUnaryOp):
     """Arc sine in [-pi/2, pi/2]; NaN outside [-1, 1]."""
 
     name = "tw.asin"
 
 
-@irdl_op_definition
+@op_definition
 class AcosOp(FloatUnaryOp):
     """Arc cosine in [0, pi]; NaN outside [-1, 1]."""
 
     name = "tw.acos"
 
 
-@irdl_op_definition
+@op_definition
 class AtanOp(FloatUnaryOp):
     """Arc tangent in [-pi/2, pi/2]."""
 
     name = "tw.atan"
 
 
-@irdl_op_definition
+@op_definition
 class SinhOp(FloatUnaryOp):
     """Hyperbolic sine."""
 
     name = "tw.sinh"
 
 
-@irdl_op_definition
+@op_definition
 class CoshOp(FloatUnaryOp):
     """Hyperbolic cosine."""
 
     name = "tw.cosh"
 
 
-@irdl_op_definition
+@op_definition
 class TanhOp(FloatUnaryOp):
     """Hyperbolic tangent: 1 at inf, -1 at -inf."""
 
     name = "tw.tanh"
 
 
-@irdl_op_definition
+@op_definition
 class AsinhOp(FloatUnaryOp):
     """Inverse hyperbolic sine."""
 
     name = "tw.asinh"
 
 
-@irdl_op_definition
+@op_definition
 class AcoshOp(FloatUnaryOp):
     """Inverse hyperbolic cosine; NaN below 1."""
 
     name = "tw.acosh"
 
 
-@irdl_op_definition
+@op_definition
 class AtanhOp(FloatUnaryOp):
     """Inverse hyperbolic tangent: inf at 1; NaN outside [-1, 1]."""
 
     name = "tw.atanh"
 
 
-@irdl_op_definition
+@op_definition
 class ErfOp(FloatUnaryOp):
     """Error function, 2/sqrt(pi) times the integral of exp(-t*t) from 0 to x."""
 
     name = "tw.erf"
 
 
-@irdl_op_definition
+@op_definition
 class ErfcOp(FloatUnaryOp):
     """1 - erf(x), accurate where erf(x) is near 1."""
 
     name = "tw.erfc"
 
 
-@irdl_op_definition
+@op_definition
 class LgammaOp(FloatUnaryOp):
     """Logarithm of the absolute value of the gamma function; inf at 0, -1, -2, ..."""
 
     name = "tw.lgamma"
 
 
-@irdl_op_definition
+@op_definition
 class SigmoidOp(FloatUnaryOp):
     """1 / (1 + exp(-x)), without overflow for any x."""
 
     name = "tw.sigmoid"
 
 
-@irdl_op_definition
+@op_definition
 class FloorOp(FloatUnaryOp):
     """Largest whole number not above x."""
 
     name = "tw.floor"
 
 
-@irdl_op_definition
+@op_definition
 class CeilOp(FloatUnaryOp):
     """Smallest whole number not below x."""
 
     name = "tw.ceil"
 
 
-@irdl_op_definition
+@op_definition
 class RoundOp(FloatUnaryOp):
     """Nearest whole number, halves to even."""
 
     name = "tw.round"
 
 
-@irdl_op_definition
+@op_definition
 class TruncOp(FloatUnaryOp):
     """x without its fraction (towards zero)."""
 
     name = "tw.trunc"
 
 
-@irdl_op_definition
+@op_definition
 class NegOp(UnaryOp):
     """-x: flips the sign bit of a float, wraps for integers."""
 
@@ -286,7 +287,7 @@ class NegOp(UnaryOp):
     ACCEPTS: ClassVar[str] = "number"
 
 
-@irdl_op_definition
+@op_definition
 class AbsOp(UnaryOp):
     """Absolute value: clears the sign bit of a float; the lowest integer stays itself."""
 
@@ -294,7 +295,7 @@ class AbsOp(UnaryOp):
     ACCEPTS: ClassVar[str] = "number"
 
 
-@irdl_op_definition
+@op_definition
 class SignOp(UnaryOp):
     """-1, 0 or 1 in the operand's type; 0.0 for zeros of both signs and for NaN, as in torch."""
 
@@ -302,7 +303,7 @@ class SignOp(UnaryOp):
     ACCEPTS: ClassVar[str] = "number"
 
 
-@irdl_op_definition
+@op_definition
 class LogicalNotOp(UnaryOp):
     """True becomes false, false becomes true."""
 
@@ -310,7 +311,7 @@ class LogicalNotOp(UnaryOp):
     ACCEPTS: ClassVar[str] = "i1"
 
 
-@irdl_op_definition
+@op_definition
 class BitwiseNotOp(UnaryOp):
     """Every bit flipped; on i1 the logical negation."""
 
@@ -318,14 +319,14 @@ class BitwiseNotOp(UnaryOp):
     ACCEPTS: ClassVar[str] = "integer or i1"
 
 
-@irdl_op_definition
+@op_definition
 class IsNanOp(PredicateOp):
     """True where x is NaN."""
 
     name = "tw.isnan"
 
 
-@irdl_op_definition
+@op_definition
 class IsInfOp(PredicateOp):
     """True where x is inf or -inf."""
 

@@ -14,7 +14,6 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -23,6 +22,7 @@ from xdsl.irdl import (
 )
 from xdsl.utils.str_enum import StrEnum
 
+from ..op_definition import op_definition
 from ..types import is_half, sizes_of, tensor_type
 from .base import (
     PURE,
@@ -63,7 +63,7 @@ class BinaryOp(TwOp, ABC):
         expect_kind(self, self.lhs, self.ACCEPTS)
 
 
-@irdl_op_definition
+@op_definition
 class AddOp(BinaryOp):
     """a + b; integers wrap."""
 
@@ -73,7 +73,7 @@ class AddOp(BinaryOp):
     traits = traits_def(PURE, Elementwise(), Commutative())
 
 
-@irdl_op_definition
+@op_definition
 class SubOp(BinaryOp):
     """a - b; integers wrap."""
 
@@ -81,7 +81,7 @@ class SubOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "number"
 
 
-@irdl_op_definition
+@op_definition
 class MulOp(BinaryOp):
     """a * b; integers wrap."""
 
@@ -91,7 +91,7 @@ class MulOp(BinaryOp):
     traits = traits_def(PURE, Elementwise(), Commutative())
 
 
-@irdl_op_definition
+@op_definition
 class DivOp(BinaryOp):
     """True division of floats; x / 0 is an infinity, 0 / 0 is NaN."""
 
@@ -99,7 +99,7 @@ class DivOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "float"
 
 
-@irdl_op_definition
+@op_definition
 class FloorDivOp(BinaryOp):
     """a / b rounded down; an integer divisor of 0 is an error.
 
@@ -110,7 +110,7 @@ class FloorDivOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "number"
 
 
-@irdl_op_definition
+@op_definition
 class TruncDivOp(BinaryOp):
     """Integer a / b rounded towards zero; a divisor of 0 is an error."""
 
@@ -118,7 +118,7 @@ class TruncDivOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "integer"
 
 
-@irdl_op_definition
+@op_definition
 class FmodOp(BinaryOp):
     """Remainder with the sign of a (C's fmod); an integer divisor of 0 is an error."""
 
@@ -126,7 +126,7 @@ class FmodOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "number"
 
 
-@irdl_op_definition
+@op_definition
 class RemainderOp(BinaryOp):
     """Remainder with the sign of b (Python's %); an integer divisor of 0 is an error."""
 
@@ -134,7 +134,7 @@ class RemainderOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "number"
 
 
-@irdl_op_definition
+@op_definition
 class PowOp(BinaryOp):
     """a ** b as C's pow; integers wrap, a negative integer exponent gives 0 unless |a| is 1."""
 
@@ -142,7 +142,7 @@ class PowOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "number"
 
 
-@irdl_op_definition
+@op_definition
 class MaximumOp(BinaryOp):
     """The larger; NaN if either is NaN, b if both are zero."""
 
@@ -150,7 +150,7 @@ class MaximumOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "any"
 
 
-@irdl_op_definition
+@op_definition
 class MinimumOp(BinaryOp):
     """The smaller; NaN if either is NaN, b if both are zero."""
 
@@ -158,7 +158,7 @@ class MinimumOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "any"
 
 
-@irdl_op_definition
+@op_definition
 class FmaxOp(BinaryOp):
     """The larger; the number where one is NaN, a if both are zero (C's fmax)."""
 
@@ -166,7 +166,7 @@ class FmaxOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "any"
 
 
-@irdl_op_definition
+@op_definition
 class FminOp(BinaryOp):
     """The smaller; the number where one is NaN, a if both are zero (C's fmin)."""
 
@@ -174,7 +174,7 @@ class FminOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "any"
 
 
-@irdl_op_definition
+@op_definition
 class HypotOp(BinaryOp):
     """sqrt(a*a + b*b) without overflow; inf if either is infinite, whatever the other."""
 
@@ -182,7 +182,7 @@ class HypotOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "float"
 
 
-@irdl_op_definition
+@op_definition
 class NextafterOp(BinaryOp):
     """The neighbour of a in its type on the way to b; b where they are equal."""
 
@@ -190,7 +190,7 @@ class NextafterOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "f32 or f64"
 
 
-@irdl_op_definition
+@op_definition
 class Atan2Op(BinaryOp):
     """The angle of the point (b, a), in [-pi, pi]."""
 
@@ -198,7 +198,7 @@ class Atan2Op(BinaryOp):
     ACCEPTS: ClassVar[str] = "float"
 
 
-@irdl_op_definition
+@op_definition
 class CopysignOp(BinaryOp):
     """The magnitude of a with the sign bit of b."""
 
@@ -206,7 +206,7 @@ class CopysignOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "float"
 
 
-@irdl_op_definition
+@op_definition
 class AndOp(BinaryOp):
     """Bitwise and; logical on i1."""
 
@@ -216,7 +216,7 @@ class AndOp(BinaryOp):
     traits = traits_def(PURE, Elementwise(), Commutative())
 
 
-@irdl_op_definition
+@op_definition
 class OrOp(BinaryOp):
     """Bitwise or; logical on i1."""
 
@@ -226,7 +226,7 @@ class OrOp(BinaryOp):
     traits = traits_def(PURE, Elementwise(), Commutative())
 
 
-@irdl_op_definition
+@op_definition
 class XorOp(BinaryOp):
     """Bitwise exclusive or; logical on i1."""
 
@@ -236,7 +236,7 @@ class XorOp(BinaryOp):
     traits = traits_def(PURE, Elementwise(), Commutative())
 
 
-@irdl_op_definition
+@op_definition
 class ShiftLeftOp(BinaryOp):
     """a << b; 0 where b is negative or not below the width."""
 
@@ -244,7 +244,7 @@ class ShiftLeftOp(BinaryOp):
     ACCEPTS: ClassVar[str] = "integer"
 
 
-@irdl_op_definition
+@op_definition
 class ShiftRightOp(BinaryOp):
     """Arithmetic a >> b (logical on ui8); b outside the width shifts every bit out."""
 
@@ -273,7 +273,7 @@ class PredicateAttr(EnumAttribute[Predicate], SpacedOpaqueSyntaxAttribute):
 _PREDICATES = {p.value: PredicateAttr(p) for p in Predicate}
 
 
-@irdl_op_definition
+@op_definition
 class CompareOp(TwOp):
     """Compare elements of equal type. With NaN only `ne` is true; -0.0 equals 0.0.
 
@@ -301,7 +301,7 @@ class CompareOp(TwOp):
         expect_sizes(self, "result shape", sizes_of(self.result), sizes_of(self.lhs))
 
 
-@irdl_op_definition
+@op_definition
 class SelectOp(TwOp):
     """`condition ? on_true : on_false`, element by element; the other side may be anything.
 
@@ -328,7 +328,7 @@ class SelectOp(TwOp):
         expect_sizes(self, "condition shape", sizes_of(self.condition), sizes_of(self.result))
 
 
-@irdl_op_definition
+@op_definition
 class CastOp(TwOp):
     """Convert the element type.
 

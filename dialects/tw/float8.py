@@ -6,8 +6,9 @@ from abc import ABC
 
 from xdsl.dialects.builtin import StringAttr, UnitAttr, f32, f64, i8
 from xdsl.ir import Attribute, SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def, traits_def
+from xdsl.irdl import operand_def, opt_prop_def, prop_def, result_def, traits_def
 
+from ..op_definition import op_definition
 from ..types import FLOAT8, is_float, sizes_of, tensor_type
 from .base import PURE, TENSOR, Elementwise, TwOp, element_of, expect_element, expect_sizes, fail, text
 
@@ -32,7 +33,7 @@ class _Float8Op(TwOp, ABC):
         expect_sizes(self, "result shape", sizes_of(self.result), sizes_of(self.operand))
 
 
-@irdl_op_definition
+@op_definition
 class DecodeFloat8Op(_Float8Op):
     """The numbers that bits of i8 stand for, exact in f32: e4m3fn, e4m3fnuz, e5m2 or e5m2fnuz.
 
@@ -56,7 +57,7 @@ class DecodeFloat8Op(_Float8Op):
         expect_element(self, "result", self.result, f32)
 
 
-@irdl_op_definition
+@op_definition
 class EncodeFloat8Op(_Float8Op):
     """The bits of the nearest 8-bit floats of a kind, as i8: ties to even, as torch's conversions do it.
 

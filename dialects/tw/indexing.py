@@ -10,7 +10,6 @@ from xdsl.dialects.utils import EnumAttribute
 from xdsl.ir import Attribute, SpacedOpaqueSyntaxAttribute, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -20,7 +19,9 @@ from xdsl.irdl import (
 )
 from xdsl.utils.str_enum import StrEnum
 
+from ..attribute_facts import ints
 from ..index_expr import Expr
+from ..op_definition import op_definition
 from ..types import sizes_of, tensor_type
 from .base import (
     INTS,
@@ -36,7 +37,6 @@ from .base import (
     fail,
     int_array,
     int_attr,
-    ints,
 )
 
 
@@ -57,7 +57,7 @@ def _check_indices(op: TwOp, indices: Sequence[SSAValue], dims: Sequence[int], a
         expect_sizes(op, f"index {i} shape", sizes_of(index), sizes_of(indices[0]))
 
 
-@irdl_op_definition
+@op_definition
 class GatherOp(TwOp):
     """Advanced indexing: index tensor `j` selects along source dimension `dims[j]`.
 
@@ -150,7 +150,7 @@ class _ScatterOp(TwOp, ABC):
         expect_sizes(self, "result shape", sizes_of(self.result), target)
 
 
-@irdl_op_definition
+@op_definition
 class ScatterOp(_ScatterOp):
     """Replace the addressed elements of a copy of `target` by `values` (index_put).
 
@@ -166,7 +166,7 @@ class ScatterOp(_ScatterOp):
     name = "tw.scatter"
 
 
-@irdl_op_definition
+@op_definition
 class ScatterAddOp(_ScatterOp):
     """Add `values` to the addressed elements of a copy of `target` (index_put, accumulate; index_add).
 
@@ -198,7 +198,7 @@ def _check_along(op: TwOp, source: SSAValue, index: SSAValue, dim: int) -> None:
             raise fail(op, f"index has size {n} in dimension {d}, expected at most {limit}")
 
 
-@irdl_op_definition
+@op_definition
 class GatherAlongOp(TwOp):
     """torch.gather: `result[i, j] = source[i, index[i, j]]` for `dim` 1.
 
@@ -250,7 +250,7 @@ class CombineAttr(EnumAttribute[Combine], SpacedOpaqueSyntaxAttribute):
 _COMBINE = {c.value: CombineAttr(c) for c in Combine}
 
 
-@irdl_op_definition
+@op_definition
 class ScatterAlongOp(TwOp):
     """torch.scatter(_reduce): a copy of `target` with `target[i, index[i, j]] = values[i, j]`.
 
@@ -295,7 +295,7 @@ class ScatterAlongOp(TwOp):
             expect_kind(self, self.target, "number")
 
 
-@irdl_op_definition
+@op_definition
 class SortOp(TwOp):
     """Elements along `dim` in order, and the i64 positions that they had; only the first ones, if so typed.
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i8, i32, i64
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -16,7 +15,9 @@ from xdsl.irdl import (
     traits_def,
 )
 
+from ..attribute_facts import ints
 from ..index_expr import Expr
+from ..op_definition import op_definition
 from ..types import sizes_of, tensor_type
 from .base import (
     INTS,
@@ -32,11 +33,10 @@ from .base import (
     fail,
     int_array,
     int_attr,
-    ints,
 )
 
 
-@irdl_op_definition
+@op_definition
 class MatmulOp(TwOp):
     """`[b..., m, k] x [b..., k, n] -> [b..., m, n]`, plus a bias of shape `[n]` if given.
 
@@ -103,7 +103,7 @@ def convolution_sizes(
     return sizes
 
 
-@irdl_op_definition
+@op_definition
 class ConvolutionOp(TwOp):
     """Cross-correlation of `[N, C, spatial...]` with `[O, C / groups, kernel...]`.
 

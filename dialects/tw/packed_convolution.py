@@ -9,7 +9,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import IntegerAttr, f32, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     prop_def,
@@ -17,7 +16,9 @@ from xdsl.irdl import (
     traits_def,
 )
 
+from ..attribute_facts import ints
 from ..index_expr import Expr
+from ..op_definition import op_definition
 from ..types import is_half, sizes_of, tensor_type
 from .base import (
     INTS,
@@ -32,12 +33,11 @@ from .base import (
     fail,
     int_array,
     int_attr,
-    ints,
 )
 from .packing import PanelsOp
 
 
-@irdl_op_definition
+@op_definition
 class PackFilterOp(PanelsOp):
     """Cut filters `[o, c, kernel...]` into panels of `width` outputs: `[o/width, kernel..., c, width]`.
 
@@ -97,7 +97,7 @@ def packed_convolution_sizes(
     return (image[0], *((n - (k - 1) * d - 1) // s + 1 for n, k, s, d in spatial), packed.outputs)
 
 
-@irdl_op_definition
+@op_definition
 class PackedConvolutionOp(TwOp):
     """Cross-correlation of `[n, spatial..., c]` with `[p, kernel..., c/groups, w]` -> `[n, out..., p*w]`.
 

@@ -9,7 +9,6 @@ from typing import ClassVar
 from xdsl.dialects.builtin import IntegerAttr, f32, i64
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     opt_operand_def,
     opt_prop_def,
@@ -19,6 +18,7 @@ from xdsl.irdl import (
 )
 
 from ..index_expr import Expr, as_expr
+from ..op_definition import op_definition
 from ..types import is_half, sizes_of, tensor_type
 from .base import (
     PURE,
@@ -80,7 +80,7 @@ class PanelsOp(TwOp, ABC):
         return (sizes[cut] // width, *others, steps, *last)
 
 
-@irdl_op_definition
+@op_definition
 class PackOp(PanelsOp):
     """Cut a `[k, n]` matrix into panels of `width` columns: `result[p, i, j] = source[i, p*width + j]`.
 
@@ -105,7 +105,7 @@ class PackOp(PanelsOp):
         super().check()
 
 
-@irdl_op_definition
+@op_definition
 class PackedMatmulOp(TwOp):
     """`tw.matmul` whose right operand is packed: `[m, k] x [p, k, w] -> [m, p*w]`, plus a bias.
 

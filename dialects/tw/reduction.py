@@ -8,8 +8,10 @@ from typing import ClassVar
 
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 
+from ..attribute_facts import ints
+from ..op_definition import op_definition
 from ..types import sizes_of, tensor_type
 from .base import (
     INTS,
@@ -26,7 +28,6 @@ from .base import (
     fail,
     int_array,
     int_attr,
-    ints,
 )
 
 
@@ -64,7 +65,7 @@ class ReduceOp(TwOp, ABC):
             raise fail(self, f"reduces no elements over {list(axes)}, expected sizes of at least 1")
 
 
-@irdl_op_definition
+@op_definition
 class SumOp(ReduceOp):
     """Sum; 0 for no elements. Integers wrap in their own type."""
 
@@ -72,7 +73,7 @@ class SumOp(ReduceOp):
     ACCEPTS: ClassVar[str] = "number"
 
 
-@irdl_op_definition
+@op_definition
 class ProdOp(ReduceOp):
     """Product; 1 for no elements. Integers wrap in their own type."""
 
@@ -80,7 +81,7 @@ class ProdOp(ReduceOp):
     ACCEPTS: ClassVar[str] = "number"
 
 
-@irdl_op_definition
+@op_definition
 class MaxOp(ReduceOp):
     """Largest element; NaN if any is NaN. At least one element is reduced."""
 
@@ -89,7 +90,7 @@ class MaxOp(ReduceOp):
     HAS_IDENTITY: ClassVar[bool] = False
 
 
-@irdl_op_definition
+@op_definition
 class MinOp(ReduceOp):
     """Smallest element; NaN if any is NaN. At least one element is reduced."""
 
@@ -98,7 +99,7 @@ class MinOp(ReduceOp):
     HAS_IDENTITY: ClassVar[bool] = False
 
 
-@irdl_op_definition
+@op_definition
 class AnyOp(ReduceOp):
     """True where an element is true; false for no elements."""
 
@@ -106,7 +107,7 @@ class AnyOp(ReduceOp):
     ACCEPTS: ClassVar[str] = "i1"
 
 
-@irdl_op_definition
+@op_definition
 class AllOp(ReduceOp):
     """True where every element is true; true for no elements."""
 
@@ -146,14 +147,14 @@ class ArgReduceOp(TwOp, ABC):
             raise fail(self, f"dim {dim} has size 0, expected at least 1")
 
 
-@irdl_op_definition
+@op_definition
 class ArgmaxOp(ArgReduceOp):
     """Position of the largest element: the first of equals, or the first NaN."""
 
     name = "tw.argmax"
 
 
-@irdl_op_definition
+@op_definition
 class ArgminOp(ArgReduceOp):
     """Position of the smallest element: the first of equals, or the first NaN."""
 
@@ -185,35 +186,35 @@ class CumulativeOp(TwOp, ABC):
         expect_axis(self, self.dim.value.data, len(sizes_of(self.source)))
 
 
-@irdl_op_definition
+@op_definition
 class CumsumOp(CumulativeOp):
     """Running sum; integers wrap."""
 
     name = "tw.cumsum"
 
 
-@irdl_op_definition
+@op_definition
 class CumprodOp(CumulativeOp):
     """Running product; integers wrap."""
 
     name = "tw.cumprod"
 
 
-@irdl_op_definition
+@op_definition
 class CummaxOp(CumulativeOp):
     """Largest element so far; NaN from the first NaN on."""
 
     name = "tw.cummax"
 
 
-@irdl_op_definition
+@op_definition
 class CumminOp(CumulativeOp):
     """Smallest element so far; NaN from the first NaN on."""
 
     name = "tw.cummin"
 
 
-@irdl_op_definition
+@op_definition
 class LogcumsumexpOp(CumulativeOp):
     """Logarithm of the running sum of exponentials, of floats; exponentials are of numbers up to 0."""
 
@@ -224,7 +225,7 @@ class LogcumsumexpOp(CumulativeOp):
         expect_kind(self, self.source, "float")
 
 
-@irdl_op_definition
+@op_definition
 class LinearScanOp(TwOp):
     """Linear recurrence along `dim`: `result[i] = factor[i] * result[i - 1] + source[i]`.
 
@@ -254,7 +255,7 @@ class LinearScanOp(TwOp):
         expect_axis(self, self.dim.value.data, len(sizes_of(self.source)))
 
 
-@irdl_op_definition
+@op_definition
 class MomentsOp(TwOp):
     """Mean, and sum of the squared deviations from it, along `axes`, in any order.
 

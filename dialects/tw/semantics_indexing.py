@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from xdsl.ir import Operation
 
 from ..arrays import Array
+from ..attribute_facts import ints
 from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type_of, sizes_of
-from .base import ints
 from .indexing import Combine, GatherAlongOp, GatherOp, ScatterAddOp, ScatterAlongOp, ScatterOp, SortOp
 from .semantics_elementwise import compute
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from ..attribute_facts import ints
 from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type_of
-from .base import ints
 from .packed_convolution import PackedConvolutionOp, PackFilterOp
 from .packing import PackedMatmulOp, PackOp
 from .semantics_elementwise import compute

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from math import prod
 
 from ..arrays import Array
+from ..attribute_facts import ints
 from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type_of, is_float
-from .base import ints
 from .reduction import (
     CUMULATIVE_OPS,
     AllOp,

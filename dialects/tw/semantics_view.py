@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import product as positions
 
+from ..attribute_facts import ints
 from ..index_expr import parse_exprs
 from ..semantics import Args, Machine, Results, semantics
 from ..types import element_type_of, sizes_of
-from .base import ints
 from .creation import as_element
 from .view import (
     BroadcastOp,

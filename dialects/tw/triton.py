@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntAttr, IntegerAttr, St
 from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     irdl_attr_definition,
-    irdl_op_definition,
     opt_prop_def,
     param_def,
     prop_def,
@@ -21,6 +20,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ..index_expr import Expr, parse_exprs
+from ..op_definition import op_definition
 from .aten import ArgAttr, SizeAttr
 from .base import PURE, checked_exprs
 from .updating import UpdatingOp
@@ -113,7 +113,7 @@ def _parameters(text: str, function: str) -> tuple[str, ...]:
     raise VerifyException(f'tw.jit: the text defines no function "{function}"')
 
 
-@irdl_op_definition
+@op_definition
 class TritonOp(UpdatingOp):
     """Launch a Triton kernel of the user's, over `grid` programs.
 

@@ -10,7 +10,6 @@ from xdsl.ir import Attribute, ParametrizedAttribute, SSAValue
 from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_attr_definition,
-    irdl_op_definition,
     opt_prop_def,
     param_def,
     prop_def,
@@ -21,10 +20,12 @@ from xdsl.irdl import (
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from ..attribute_facts import ints
 from ..index_expr import Expr, parse_exprs
+from ..op_definition import op_definition
 from ..types import sizes_of
 from .aten import AtenEffect, arg_indices, check_callee
-from .base import INTS, TENSOR, TwOp, checked_exprs, expect_equal, exprs_attr, fail, int_array, ints, text
+from .base import INTS, TENSOR, TwOp, checked_exprs, expect_equal, exprs_attr, fail, int_array, text
 
 
 @irdl_attr_definition
@@ -115,7 +116,7 @@ class UpdatingOp(TwOp, ABC):
             raise fail(self, f"args and inits refer to {used}, expected each of 0 to {count - 1}")
 
 
-@irdl_op_definition
+@op_definition
 class UpdateOp(UpdatingOp):
     """Run an operator that writes to tensors it is given.
 

@@ -7,9 +7,11 @@ from itertools import accumulate
 
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, StringAttr, i64
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def, var_operand_def
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
 
+from ..attribute_facts import ints
 from ..index_expr import ZERO, Expr, format_exprs, parse_exprs
+from ..op_definition import op_definition
 from ..types import sizes_of, tensor_type
 from .base import (
     INTS,
@@ -26,7 +28,6 @@ from .base import (
     fail,
     int_array,
     int_attr,
-    ints,
     same_numel,
 )
 from .creation import Scalar, scalar_attr
@@ -48,7 +49,7 @@ class _ViewOp(TwOp):
         raise NotImplementedError
 
 
-@irdl_op_definition
+@op_definition
 class ReshapeOp(_ViewOp):
     """The same elements in row-major order, in another shape.
 
@@ -73,7 +74,7 @@ class ReshapeOp(_ViewOp):
             )
 
 
-@irdl_op_definition
+@op_definition
 class TransposeOp(_ViewOp):
     """Permute dimensions: result dimension `i` is source dimension `perm[i]`.
 
@@ -100,7 +101,7 @@ class TransposeOp(_ViewOp):
         expect_sizes(self, "result shape", result, [source[p] for p in perm])
 
 
-@irdl_op_definition
+@op_definition
 class BroadcastOp(_ViewOp):
     """Repeat: source dimension `i` becomes result dimension `dims[i]`, the others are new.
 
@@ -139,7 +140,7 @@ class BroadcastOp(_ViewOp):
                 )
 
 
-@irdl_op_definition
+@op_definition
 class SliceOp(_ViewOp):
     """`result[i, ...] = source[starts[0] + i * steps[0], ...]`; sizes are the result's.
 
@@ -185,7 +186,7 @@ class SliceOp(_ViewOp):
                 raise fail(self, f"dimension {i} reads element {last}, expected at most {limit - 1}")
 
 
-@irdl_op_definition
+@op_definition
 class ReverseOp(_ViewOp):
     """Reverse the order of elements along `dims`.
 
@@ -208,7 +209,7 @@ class ReverseOp(_ViewOp):
         expect_sizes(self, "result shape", result, source)
 
 
-@irdl_op_definition
+@op_definition
 class ConcatOp(TwOp):
     """Join tensors along `dim`; all other sizes are equal.
 
@@ -256,7 +257,7 @@ class ConcatOp(TwOp):
         expect_sizes(self, "result shape", sizes_of(self.result), expected)
 
 
-@irdl_op_definition
+@op_definition
 class PadOp(_ViewOp):
     """Surround with `value`: `low[i]` elements before and `high[i]` after dimension `i`.
 

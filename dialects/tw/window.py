@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
-from xdsl.irdl import irdl_op_definition, operand_def, prop_def, result_def, traits_def
+from xdsl.irdl import operand_def, prop_def, result_def, traits_def
 
+from ..attribute_facts import ints
 from ..index_expr import Expr, as_expr
+from ..op_definition import op_definition
 from ..types import sizes_of, tensor_type
 from .base import (
     INTS,
@@ -20,7 +22,6 @@ from .base import (
     expect_sizes,
     fail,
     int_array,
-    ints,
 )
 
 
@@ -38,7 +39,7 @@ def window_sizes(
     return (*result, *(as_expr(n) for n in sizes))
 
 
-@irdl_op_definition
+@op_definition
 class WindowOp(TwOp):
     """All windows along `dims`: `result[..., i, ..., k] = source[..., i*stride + k*dilation, ...]`.
 

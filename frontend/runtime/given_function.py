@@ -9,11 +9,11 @@ import torch
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Attribute
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Var, evaluate_all
 from tilewright.dialects.th.calls import TritonLaunchOp
 from tilewright.dialects.th.types import element_of_handle
 from tilewright.dialects.tw.aten import ArgAttr, SizeAttr
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.triton import TritonOp
 from tilewright.dialects.types import element_type_of
 from tilewright.targets.gpu_triton.emulate import Emulator

@@ -7,9 +7,9 @@ from typing import Any
 
 import torch
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Var, evaluate_all, parse_exprs
 from tilewright.dialects.th.calls import ExternOp
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.updating import UpdateOp, UpdatingOp
 from tilewright.passes.memory.stated import layout_of_result
 

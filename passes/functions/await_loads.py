@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import kinds_within
 from tilewright.dialects.tk.access import AWAITS, StoreOp
 from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.group import GroupOp
@@ -66,7 +67,7 @@ def _warps_of_groups(module: ModuleOp) -> Mapping[str, int]:
 
 def _mark(func: FuncOp, lanes: int, warps: int) -> None:
     buffers = func.body.block.args
-    stores = [op for op in func.walk() if isinstance(op, StoreOp) and op.buffer in buffers]
+    stores = [op for op in kinds_within(func, StoreOp) if op.buffer in buffers]
     written = [arg for arg in buffers if any(op.buffer is arg for op in stores)]
     if len(stores) < 2:
         return skip(func, "all that it loads leads to one store")

@@ -16,12 +16,11 @@ from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import axes_attr, map_attr
 from tilewright.dialects.tk.compute import ScanOp
-from tilewright.dialects.tk.domain import Along, exprs_of, reduced_axes
+from tilewright.dialects.tk.domain import Along, Reduction, exprs_of, is_along, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sort import SortOp
 
-from ..kernels.facts import Reduction
 from ..kernels.one_axis import mergeable
 from ..kernels.scalar_builder import InsertingBuilder
 from ..rewrite import may_rewrite
@@ -85,9 +84,9 @@ def coalesce(func: FuncOp, *, merge: bool = True) -> None:
 
 def _together(op: Operation) -> frozenset[int]:
     """The axes that `op` names beside its subscripts."""
-    if isinstance(op, Along):
+    if is_along(op):
         return frozenset((op.along,))
-    return frozenset(op.over if isinstance(op, StoreOp) else reduced_axes(op))
+    return frozenset(op.over if type(op) is StoreOp else reduced_axes(op))
 
 
 def _renumber(

@@ -11,7 +11,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.dialects.ir_access import ops_of
+from tilewright.dialects.ir_access import ops_of, ops_within
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.arith import vector_of
 from tilewright.dialects.tk.interleave import DeinterleaveOp, interleaved
@@ -58,11 +58,11 @@ class GroupNeighboursPass(ModulePass):
 
 
 def _blocks(func: FuncOp) -> list[Block]:
-    return list({id(op.parent): op.parent for op in func.body.walk() if op.parent is not None}.values())
+    return list({id(op.parent): op.parent for op in ops_within(func) if op.parent is not None}.values())
 
 
 def _group(func: FuncOp, found: Neighbours) -> None:
-    if any(isinstance(op, ArrangeOp | CollapseOp | CumulateOp | MmaOp) for op in func.body.walk()):
+    if any(isinstance(op, ArrangeOp | CollapseOp | CumulateOp | MmaOp) for op in ops_within(func)):
         return skip(found.ops[0], "lanes of rows that are reduced or scanned share more")
     if not may_rewrite(found.ops[0], "moved with its neighbours"):
         return

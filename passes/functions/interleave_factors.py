@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects.ir_access import kinds_within
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.arith import vector_of
 from tilewright.dialects.tk.interleave import interleaved
@@ -53,7 +54,7 @@ class InterleaveFactorsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for func in op.body.block.ops:
             if isinstance(func, FuncOp) and func.scheduled is not None:
-                for last in [op for op in func.body.walk() if isinstance(op, MmaOp)]:
+                for last in kinds_within(func, MmaOp):
                     _interleave(_added_up(last))
 
 

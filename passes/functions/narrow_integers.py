@@ -16,10 +16,10 @@ from tilewright.dialects.tk.access import IndexOp
 from tilewright.dialects.tk.arith import CmpIOp, ExtSIOp, FPToSIOp, IndexCastOp, SelectOp, SIToFPOp, TruncIOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp
+from tilewright.dialects.tk.domain import Reduction
 from tilewright.dialects.tk.kernels import FuncOp
 
 from ..kernels.body import erase_unread
-from ..kernels.facts import Reduction
 from ..kernels.ranges import Range, decided, range_of
 from ..kernels.scalar_builder import constant_op
 from ..rewrite import count_rewrite, may_rewrite, rewrites_left

@@ -11,6 +11,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import Bounds, Expr, Var, as_expr, dim
+from tilewright.dialects.ir_access import kinds_within
 from tilewright.dialects.philox import WORDS
 from tilewright.dialects.tk.access import IndexOp
 from tilewright.dialects.tk.attributes import int64
@@ -48,7 +49,7 @@ class ShareDrawsPass(ModulePass):
     name = "share-draws"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for random in [inner for inner in op.walk() if isinstance(inner, RandomOp) and inner.quads is None]:
+        for random in [inner for inner in kinds_within(op, RandomOp) if inner.quads is None]:
             _share(random)
 
 

@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Var, dim
+from tilewright.dialects.ir_access import ops_within
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.lanes import axes_of_lanes
 from tilewright.dialects.tk.loops import ForOp
@@ -51,7 +52,7 @@ class ShareTurnedLoadsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.units != "group":
             return
-        for block in {id(load.parent): load.parent for load in op.walk() if _is_factor(load)}.values():
+        for block in {id(load.parent): load.parent for load in ops_within(op) if _is_factor(load)}.values():
             assert block is not None
             _share(block)
 

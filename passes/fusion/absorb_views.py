@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import (
     ZERO,
     Bounds,
@@ -24,7 +25,6 @@ from tilewright.dialects.ir_access import defined_functions, operands_of
 from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw import view
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
 

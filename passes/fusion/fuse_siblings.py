@@ -10,9 +10,9 @@ from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions, operands_of
+from tilewright.dialects.tk.domain import Reduction
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..kernels.facts import Reduction
 from ..rewrite import may_rewrite, remarks_wanted, skip
 from .contents import Bodies
 from .match import Match, complete_match

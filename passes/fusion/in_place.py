@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects import arith
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
+from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import WriteOp
@@ -29,8 +30,10 @@ def changed_by(scatter: KernelOp, but: SSAValue | None = None) -> set[SSAValue]:
 
 def _targets(kernel: KernelOp) -> list[SSAValue]:
     """What `kernel` copies and then scatters to."""
-    stores = [op for op in kernel.body.block.ops if isinstance(op, StoreOp)]
+    stores = [op for op in ops_of(kernel.body.block) if type(op) is StoreOp]
     scattered = {op.buffer for op in stores if op.scatters}
+    if not scattered:
+        return []
     fills = [_uncast(op.value) for op in stores if op.buffer in scattered and not op.scatters]
     loaded = {op.buffer for op in fills if isinstance(op, LoadOp)}
     return [v for v, source in zip(kernel.operands, kernel.sources, strict=True) if source in loaded]

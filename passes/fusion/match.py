@@ -9,6 +9,7 @@ from functools import lru_cache
 from xdsl.ir import OpResult
 
 from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
+from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.domain import axes_of_exprs
 from tilewright.dialects.tk.kernels import KernelOp
@@ -44,14 +45,14 @@ class Match:
 def links(producer: KernelOp, consumer: KernelOp) -> list[tuple[LoadOp, StoreOp]] | str:
     """Each load of the consumer that reads the producer, with the store that it reads."""
     found: list[tuple[LoadOp, StoreOp]] = []
-    for operand, source in zip(consumer.operands, consumer.sources, strict=True):
+    for operand, source in zip(operands_of(consumer), consumer.sources, strict=True):
         if operand.owner is not producer or not isinstance(operand, OpResult):
             continue
         store = one_store_to(producer.destinations[operand.index])
         if store is None:
             return "the producer writes in several parts"
         for load in loads_of(source):
-            if len(load.operands) > 1:
+            if len(operands_of(load)) > 1:
                 return "it is read under a mask or at gathered positions"
             found.append((load, store))
     return found

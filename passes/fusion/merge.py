@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Var, dim
-from tilewright.dialects.ir_access import ops_of
+from tilewright.dialects.ir_access import operands_of, ops_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.kernels import KernelOp
@@ -38,7 +38,7 @@ def dependents(first: Operation, end: Operation, made: Set[Operation]) -> list[O
     moved: list[Operation] = []
     op = first.next_op
     while op is not None and op is not end:
-        if op not in made and any(v.owner in dependent for v in op.operands):
+        if op not in made and any(v.owner in dependent for v in operands_of(op)):
             if not is_pure(op) and not isinstance(op, KernelOp):
                 return "an op with effects stands between them"
             dependent.add(op)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from xdsl.dialects import arith, math
 from xdsl.ir import OpResult, SSAValue
 
+from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.compute import ReduceOp
-from tilewright.dialects.tk.domain import Reduction
+from tilewright.dialects.tk.domain import is_reduction
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..kernels.body import loads_of, store_to
@@ -24,12 +25,12 @@ def sums_below_maxima(producer: KernelOp, consumer: KernelOp, m: Match) -> bool:
     if isinstance(linked, str):
         return False
     found = {load.result for load, store in linked if maximum_of(store.value) is not None}
-    for op in consumer.body.block.ops:
-        if isinstance(op, Reduction):
+    for op in ops_of(consumer.body.block):
+        if is_reduction(op):
             sums = sum_below(op)
             if sums is None or but_for_constant(sums.shift) not in found:
                 return False
-        elif isinstance(op, StoreOp) and not m.reduced.isdisjoint(axes_in(op.subscripts)):
+        elif type(op) is StoreOp and not m.reduced.isdisjoint(axes_in(op.subscripts)):
             return False
     return True
 

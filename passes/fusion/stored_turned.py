@@ -9,15 +9,14 @@ from collections.abc import Sequence
 
 from xdsl.ir import OpResult, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr, Var
 from tilewright.dialects.tk.access import LoadOp, StoreOp
-from tilewright.dialects.tk.domain import exprs_of
+from tilewright.dialects.tk.domain import Reduction, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import TransposeOp
 
 from ..kernels.body import loads_of
-from ..kernels.facts import Reduction
 
 
 def stores_turned(kernel: KernelOp, value: SSAValue) -> bool:

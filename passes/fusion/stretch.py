@@ -12,14 +12,14 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import ZERO, Expr, Var, dim
+from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.arith import SelectOp
 from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ReduceOp, ScanOp
-from tilewright.dialects.tk.domain import runs_and_domains
+from tilewright.dialects.tk.domain import is_along, runs_and_domains
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tk.sort import SortOp
 
 from ..kernels.body import reduced_axes, rewrite_exprs
 from ..kernels.combine import constant, identity
@@ -54,7 +54,7 @@ def merge_stretched(
     """
     read = {v for v in consumer.operands if v.owner is producer}
     others = {use.operation for value in read for use in value.uses} - {consumer}
-    reduces = any(reduced_axes(op) for op in consumer.body.block.ops)
+    reduces = any(reduced_axes(op) for op in ops_of(consumer.body.block))
     if not reduces and not all(isinstance(other, ReturnOp) for other in others):
         return None
     part = _part_read(producer, consumer)
@@ -98,7 +98,7 @@ def _part_read(producer: KernelOp, consumer: KernelOp) -> _Part | None:
 
 def _rows_of(producer: KernelOp) -> set[int]:
     """The axes that are sorted or scanned: a program holds all along them."""
-    return {op.along for op in producer.body.block.ops if isinstance(op, ScanOp | SortOp)}
+    return {op.along for op in ops_of(producer.body.block) if is_along(op)}
 
 
 def _walked(value: Expr) -> int | None:

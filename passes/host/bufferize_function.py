@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.th.calls import CallOp, ExternOp
@@ -18,7 +19,7 @@ from tilewright.dialects.tk.inplace import attach
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import AtenOp, WriteOp
-from tilewright.dialects.tw.base import int_attr, ints, text
+from tilewright.dialects.tw.base import int_attr, text
 from tilewright.dialects.tw.control_flow import ControlOp
 from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.updating import UpdatingOp

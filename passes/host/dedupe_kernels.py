@@ -11,6 +11,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from tilewright.dialects.index_expr import Expr, Var, as_expr, format_exprs, parse_exprs, sym
+from tilewright.dialects.ir_access import kinds_within
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.attributes import MapAttr, map_attr
 from tilewright.dialects.tk.kernels import FuncOp
@@ -61,7 +62,7 @@ class DedupeKernelsPass(ModulePass):
         for equal in groups.values():
             for members in _replaceable(equal):
                 calls.update(_unified(members, self.unit))
-        for launch in [launch for launch in op.walk() if isinstance(launch, LaunchOp)]:
+        for launch in kinds_within(op, LaunchOp):
             if (call := calls.get(launch.kernel.string_value())) is not None:
                 _redirect(launch, call)
 

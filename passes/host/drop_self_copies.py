@@ -11,6 +11,7 @@ from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects.ir_access import kinds_within, ops_within
 from tilewright.dialects.th.calls import ExternOp, LaunchOp
 from tilewright.dialects.th.memory import BufferOp
 from tilewright.dialects.tk.access import LoadOp, StoreOp
@@ -59,12 +60,12 @@ class DropSelfCopiesPass(ModulePass):
         functions = [f for f in op.ops if isinstance(f, FuncOp)]
         names = Names({f.sym_name.data: 1 for f in functions})
         launches: dict[str, list[LaunchOp]] = {}
-        for step in list(op.walk()):
+        for step in ops_within(op):
             if isinstance(step, LaunchOp):
                 launches.setdefault(step.kernel.string_value(), []).append(step)
             elif isinstance(step, ExternOp):
                 _add_in_place(step)
-        parts = {part.kernel.string_value() for part in op.walk() if isinstance(part, PartOp)}
+        parts = {part.kernel.string_value() for part in kinds_within(op, PartOp)}
         for function in functions:
             if function.scheduled is None and (copies := _copies(function)):
                 name = function.sym_name.data

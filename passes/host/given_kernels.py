@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from xdsl.dialects.builtin import ArrayAttr, IntAttr
 from xdsl.ir import Attribute, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import parse_exprs
 from tilewright.dialects.th.calls import CallOp, ExternOp, TritonLaunchOp
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tw.aten import ArgAttr, arg_indices
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.triton import ConfigAttr, TritonOp
 from tilewright.dialects.tw.updating import UpdateOp, UpdatingOp
 

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.index_expr import Expr, as_expr, format_exprs, sym
+from tilewright.dialects.ir_access import ops_within
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.attributes import segments
 from tilewright.dialects.tk.group import GroupOp, PartOp
@@ -132,7 +133,7 @@ class GroupBuilder:
 
 
 def _called(module: ModuleOp) -> set[str]:
-    return {op.kernel.string_value() for op in module.walk() if isinstance(op, LaunchOp | PartOp)}
+    return {op.kernel.string_value() for op in ops_within(module) if isinstance(op, LaunchOp | PartOp)}
 
 
 def _bring_forward(values: Sequence[SSAValue], place: Operation) -> None:

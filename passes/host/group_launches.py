@@ -6,16 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
-from xdsl.utils.hints import isa
 
 from tilewright.dialects.ir_access import defined_functions, ops_of
 from tilewright.dialects.th.calls import CallOp, ExternOp, LaunchOp, TritonLaunchOp
 from tilewright.dialects.th.memory import AllocOp, EmptyOp
+from tilewright.dialects.th.types import is_memref
 from tilewright.dialects.tk.kernels import FuncOp as KernelFunction
 from tilewright.dialects.types import bytes_of, element_type_of
 
@@ -230,5 +230,5 @@ def _bytes_of_temporaries(values: Sequence[SSAValue]) -> int | None:
 
 def _elements(value: SSAValue) -> int | None:
     type_: Attribute = value.type
-    count = type_.get_shape()[0] if isa(type_, MemRefType[Attribute]) else -1
+    count = type_.get_shape()[0] if is_memref(type_) else -1
     return count if count >= 0 else None

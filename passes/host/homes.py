@@ -10,10 +10,10 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ZERO, Expr, product
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import WriteOp
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import ConstantOp
 from tilewright.dialects.tw.updating import UpdateOp, UpdatingOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp

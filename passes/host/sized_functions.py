@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr
 from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint, Rewriter
-from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import dim, sym
+from tilewright.dialects.th.types import is_memref
 from tilewright.dialects.tk.attributes import int64, map_attr
 from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
@@ -77,7 +77,7 @@ def _sized(function: FuncOp) -> Sized | None:
     made.properties["symbols"] = map_attr([sym(0)])
     for argument in tuple(made.body.block.args):
         type_: Attribute = argument.type
-        assert isa(type_, MemRefType[Attribute])
+        assert is_memref(type_)
         if type_.get_shape()[0] == size:
             Rewriter.replace_value_with_new_type(argument, flat_memref(element_type(type_), sym(0)))
     key = kernel_key(made)

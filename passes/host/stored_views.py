@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Bounds, Call, Expr
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw.base import STRIDES, ints
+from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.tw.view import ReshapeOp, ReverseOp, TransposeOp
 from tilewright.dialects.types import sizes_of
 

@@ -30,7 +30,14 @@ from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.attributes import MapAttr, axes_attr, map_attr, segments
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp
-from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, Along, Reduction, exprs_of
+from tilewright.dialects.tk.domain import (
+    REDUCTIONS_AND_SCANS,
+    Along,
+    Reduction,
+    exprs_of,
+    is_along,
+    is_reduction,
+)
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import is_half, sizes_of
 
@@ -101,9 +108,9 @@ def rename_axes(ops: Iterable[Operation], names: Mapping[int, Sequence[int]]) ->
     """Replace axis `a` of reductions, scans, sorts and stores `over` it by the axes `names[a]`."""
     for op in ops:
         axes = [new for a in named_axes(op) for new in names[a]]
-        if isinstance(op, Reduction) or (axes and type(op) is StoreOp):
+        if is_reduction(op) or (axes and type(op) is StoreOp):
             op.properties["axes"] = axes_attr(*sorted({*axes}))
-        elif isinstance(op, Along):
+        elif is_along(op):
             op.properties["axis"] = IntegerAttr(axes[0], i64)
 
 

@@ -13,7 +13,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilewright.dialects.ir_access import defined_functions, ops_of
+from tilewright.dialects.ir_access import defined_functions, operands_of, ops_of
 from tilewright.dialects.scalars import is_number, number_of, predicate_of
 from tilewright.dialects.tk.compute import DISTINCT, ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS, OF_TILE
@@ -266,8 +266,8 @@ def _needs(block: Block, outer: frozenset[ReduceOp]) -> dict[SSAValue, frozenset
     """The reductions along the chain that each value depends on, the closest ones."""
     none: frozenset[ReduceOp] = frozenset()
     needs: dict[SSAValue, frozenset[ReduceOp]] = dict.fromkeys(block.args, none)
-    for op in block.ops:
-        found = none.union(*(needs[v] for v in op.operands))
+    for op in ops_of(block):
+        found = none.union(*map(needs.__getitem__, operands_of(op)))
         for result in op.results:
             needs[result] = frozenset((op,)) if isinstance(op, ReduceOp) and op in outer else found
     return needs

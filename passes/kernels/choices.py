@@ -13,7 +13,7 @@ from xdsl.utils.hints import isa
 from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.scalars import number_of, predicate_of
 from tilewright.dialects.tk.access import LoadOp
-from tilewright.dialects.tk.arith import SelectOp
+from tilewright.dialects.tk.arith import CmpIOp, SelectOp
 
 from .ranges import Range, decided
 from .scalar_builder import constant_op
@@ -57,7 +57,7 @@ def decided_by_numbers(op: Operation, same: Callable[[Operation], Operation]) ->
         %ok = arith.cmpi ne, %two, %zero : i64
         %by = arith.select %ok, %two, %one : i64     ->    %two
     """
-    if isinstance(op, arith.CmpiOp):
+    if type(op) is CmpIOp:
         predicate = predicate_of(op)
         lhs, rhs = (_one_number(value, signed=not predicate.startswith("u")) for value in op.operands)
         found = decided(predicate, lhs, rhs)
@@ -65,8 +65,9 @@ def decided_by_numbers(op: Operation, same: Callable[[Operation], Operation]) ->
     if type(op) is SelectOp:
         chosen = number_of(op.cond)
         return None if chosen is None else op.lhs if chosen else op.rhs
-    if isinstance(op, arith.XOrIOp | arith.AndIOp | arith.OrIOp) and op.results[0].type == i1:
-        for value, condition in ((op.lhs, op.rhs), (op.rhs, op.lhs)):
+    if type(op) in _LOGIC and op.results[0].type == i1:
+        lhs, rhs = operands_of(op)
+        for value, condition in ((lhs, rhs), (rhs, lhs)):
             if (number := number_of(condition)) is not None:
                 if bool(number) == isinstance(op, arith.AndIOp):
                     return value
@@ -92,6 +93,7 @@ def _boolean(value: bool, op: Operation) -> Operation:
     return constant
 
 
+_LOGIC = frozenset[type[Operation]]((arith.AndIOp, arith.OrIOp, arith.XOrIOp))
 _NUMBERS = ("arith.", "math.")
 _TRAPS = (
     *(arith.DivSIOp, arith.DivUIOp, arith.RemSIOp, arith.RemUIOp),
@@ -169,7 +171,7 @@ def places_loaded(ops: Iterable[Operation]) -> frozenset[Place]:
     """Where elements are loaded under no mask, or under two of which always one holds."""
     masks: dict[Place, list[SSAValue | None]] = {}
     for op in ops:
-        if isinstance(op, LoadOp):
+        if type(op) is LoadOp:
             masks.setdefault(_place(op), []).append(op.mask)
     return frozenset(place for place, found in masks.items() if None in found or _cover(found))
 
@@ -189,7 +191,7 @@ def loaded_anyway(
     So it is where it loads what lies before a position and what lies behind it: the first element of a row
     beside differences of neighbours.
     """
-    if not isinstance(op, LoadOp) or op.mask is None or op.other is None or _place(op) not in loaded:
+    if type(op) is not LoadOp or op.mask is None or op.other is None or _place(op) not in loaded:
         return None
     plain = LoadOp.make(op.buffer, op.subscripts, op.dynamic, result_type=op.result.type)
     plain.location = op.location

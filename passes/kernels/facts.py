@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Block, Operation, SSAValue
 
-from tilewright.dialects.tk.domain import Along, Axes, Reduction, runs_and_domains
+from tilewright.dialects.ir_access import operands_of
+from tilewright.dialects.tk.domain import Axes, is_along, is_reduction, runs_and_domains
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Body:
         """The facts; `tiles` adds axis `rank + i` to whatever runs over the axis of tile `i`."""
         runs, domains = runs_and_domains(block)
         ops = tuple(runs)
-        over: dict[Operation, Axes] = {op: frozenset(op.over) for op in ops if isinstance(op, Reduction)}
+        over: dict[Operation, Axes] = {op: frozenset(op.over) for op in ops if is_reduction(op)}
         position = {op: i for i, op in enumerate(ops)}
         if not tiles:
             return Body(ops, position, runs, domains, over, arrays)
@@ -56,7 +57,7 @@ class Body:
             if op in found:
                 continue
             found.add(op)
-            for operand in op.operands:
+            for operand in operands_of(op):
                 owner = operand.owner
                 if isinstance(owner, Operation) and operand not in known:
                     todo.append(owner)
@@ -78,12 +79,12 @@ def arranged(body: Body, loops: Sequence[int], ops: Iterable[Operation]) -> tupl
     wanted = frozenset(loops)
     for op in ops:
         used |= body.runs[op] & wanted
-        if isinstance(op, Reduction):
+        if is_reduction(op):
             if body.arrays:
                 continue
             outer = body.domains[op.results[0]] & wanted
             inner: Iterable[int] = body.over[op]
-        elif isinstance(op, Along):
+        elif is_along(op):
             outer, inner = (body.runs[op] & wanted) - {op.along}, (op.along,)
         else:
             continue

@@ -11,10 +11,11 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr, format_exprs, row_major_strides
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tw.aten import AtenOp, WriteOp
-from tilewright.dialects.tw.base import STRIDES, int_array, ints
+from tilewright.dialects.tw.base import STRIDES, int_array
 from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.tw.view import TransposeOp
 from tilewright.dialects.types import element_type_of, sizes_of

@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr, parse_exprs
 from tilewright.dialects.index_expr.shapes import reshape_groups
-from tilewright.dialects.tw.base import STRIDES, Elementwise, ints
+from tilewright.dialects.tw.base import STRIDES, Elementwise
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.indexing import GatherOp
 from tilewright.dialects.tw.reduction import (

@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.ir_access import defined_functions
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import TransposeOp
 
 from ..memory.layouts import inverse

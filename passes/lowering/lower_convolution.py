@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from xdsl.dialects import arith
 from xdsl.ir import Operation
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ZERO, Expr, as_expr
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.packed_convolution import PackedConvolutionOp, PackedFilter, PackFilterOp
 from tilewright.dialects.types import sizes_of
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import f32, f64, i32, i64
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr, dim, gathered, product
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.indexing import Combine, ScatterAddOp, ScatterAlongOp, ScatterOp
 from tilewright.dialects.types import element_type_of, sizes_of
 

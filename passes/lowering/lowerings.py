@@ -9,6 +9,7 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import StringAttr, f32, i1, i64
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import (
     ONE,
     Expr,
@@ -25,7 +26,7 @@ from tilewright.dialects.tk.compute import LINEAR, LOG_ADD_EXP, ArgReduceOp, Ran
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tw import creation, indexing, packed_convolution, packing, reduction, view
-from tilewright.dialects.tw.base import Elementwise, ints
+from tilewright.dialects.tw.base import Elementwise
 from tilewright.dialects.types import compute_type, element_type_of, scalar_type, sizes_of
 
 from ..kernels.kernel_builder import KernelBuilder

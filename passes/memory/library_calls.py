@@ -24,10 +24,11 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr, product
 from tilewright.dialects.tw.aten import ArgAttr, AtenOp
 from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp
-from tilewright.dialects.tw.base import STRIDES, ints
+from tilewright.dialects.tw.base import STRIDES
 from tilewright.dialects.tw.control_flow import ControlOp
 from tilewright.dialects.tw.creation import RngSeedOp
 from tilewright.dialects.tw.indexing import (

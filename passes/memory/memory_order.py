@@ -7,8 +7,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ZERO
-from tilewright.dialects.tw.base import ints, stated_strides
+from tilewright.dialects.tw.base import stated_strides
 from tilewright.dialects.tw.view import TransposeOp
 from tilewright.dialects.types import sizes_of
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, DictionaryAttr, IntegerAttr, IntegerType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
-from tilewright.dialects.tw.base import ints
+from tilewright.dialects.attribute_facts import ints_in
 
 MEMORY = "tw.memory"
 """Results of one number may share memory, but with no other result and no argument."""
@@ -31,8 +30,7 @@ def result_attributes(function: FuncOp) -> list[dict[str, Attribute]]:
 
 def order_of(attrs: Mapping[str, Attribute]) -> tuple[int, ...] | None:
     """The order that passes chose for the dimensions of a result, None where they chose none."""
-    order = attrs.get(ORDER)
-    return ints(order) if isa(order, DenseArrayBase[IntegerType]) else None
+    return ints_in(attrs.get(ORDER))
 
 
 def memory_of(attrs: Mapping[str, Attribute]) -> int | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
-from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import ZERO, Expr, parse_exprs, row_major_strides
 from tilewright.dialects.tw.base import STRIDES, stated_strides
@@ -25,9 +25,10 @@ def layout_at_edge(sizes: tuple[Expr, ...], attrs: Mapping[str, Attribute]) -> L
 def layout_of_result(op: Operation, index: int) -> Layout:
     """What `tw.strides` on the op says, else row-major."""
     sizes = sizes_of(op.results[index])
-    strides = op.attributes.get(STRIDES)
-    if strides is not None and isa(strides, ArrayAttr[StringAttr]) and index < len(strides):
-        return Layout(ZERO, sizes, parse_exprs(strides.data[index].data))
+    stated = op.attributes.get(STRIDES)
+    if isinstance(stated, ArrayAttr):
+        strides = cast("ArrayAttr[StringAttr]", stated).data[index : index + 1]
+        return Layout(ZERO, sizes, parse_exprs(strides[0].data)) if strides else dense(sizes)
     return dense(sizes)
 
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, parse_exprs
 from tilewright.dialects.ir_access import operands_of
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of

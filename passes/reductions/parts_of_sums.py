@@ -10,14 +10,14 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp
 from tilewright.dialects.tk.contraction import find_contraction
-from tilewright.dialects.tk.domain import Along, levels_of
+from tilewright.dialects.tk.domain import Along, Reduction, levels_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import bytes_of, element_type
 
 from ..kernels.body import subscripts_of_rows
-from ..kernels.facts import Body, Reduction
+from ..kernels.facts import Body
 from ..schedule.blocks import power_of_two
 
 Splittable = ReduceOp | MomentsOp | SumExpOp

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects.ir_access import ops_within
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 from tilewright.dialects.tk.sumexp import SumExpOp
@@ -55,7 +56,7 @@ class ReduceOnlinePass(ModulePass):
     lanes: int = 32
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for kernel in [k for k in op.walk() if isinstance(k, KernelOp | FuncOp)]:
+        for kernel in [k for k in ops_within(op) if isinstance(k, KernelOp | FuncOp)]:
             if found := _sums(kernel):
                 if find_chain(kernel.body.block) is not None:
                     skip(kernel, "its rows are those of a chain of products")

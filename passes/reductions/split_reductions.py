@@ -10,9 +10,10 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.contraction import find_contraction
+from tilewright.dialects.tk.domain import Reduction
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..kernels.facts import Body, Reduction
+from ..kernels.facts import Body
 from ..kernels.one_axis import join_adjacent
 from ..rewrite import may_rewrite, skip
 from .cut_levels import cut

@@ -9,12 +9,12 @@ from xdsl.ir import Operation, OpResult, SSAValue
 
 from tilewright.dialects.index_expr import Expr, dim
 from tilewright.dialects.tk.access import StoreOp
-from tilewright.dialects.tk.domain import Along, Axes
+from tilewright.dialects.tk.domain import Along, Axes, Reduction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import tensor_type
 
 from ..kernels.body import store_to
-from ..kernels.facts import Body, Reduction
+from ..kernels.facts import Body
 from ..kernels.kernel_builder import KernelBuilder
 from ..kernels.naming import NAME
 from .cut_levels import Env, copied, named, sources_of

@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.index_expr import Var, dim
 from tilewright.dialects.tk.access import IndexOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
+from tilewright.dialects.tk.domain import Reduction
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import lanes_of, shape_of_lanes
 from tilewright.dialects.tk.sumexp import SumExpOp
@@ -26,7 +27,7 @@ from ..kernels.combine import (
     positions_over_lanes,
     select,
 )
-from ..kernels.facts import Body, Reduction
+from ..kernels.facts import Body
 from ..kernels.folding import folded
 from . import exponentials
 from .moments import Moments

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import TypeGuard
 
 from xdsl.dialects import arith
@@ -15,10 +15,10 @@ from tilewright.dialects.index_expr import ONE, Expr, Var, product
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp, ScanOp
-from tilewright.dialects.tk.domain import reduced_axes
+from tilewright.dialects.tk.domain import Reduction, reduced_axes
 from tilewright.dialects.tk.sort import SortOp
 
-from ..kernels.facts import Body, Reduction
+from ..kernels.facts import Body
 from .collisions import goes_apart, scatters
 
 _GUESS = 128
@@ -50,15 +50,20 @@ _CHEAP = frozenset(
 
 def op_cost(op: Operation) -> int:
     """Cycles of one scalar or vector op, roughly."""
-    if isinstance(op, arith.ConstantOp):
+    return _cost_of(type(op))
+
+
+@cache
+def _cost_of(kind: type[Operation]) -> int:
+    if kind is arith.ConstantOp:
         return 0
-    if isinstance(op, RandomOp | CallOp):
+    if kind in (RandomOp, CallOp):
         return 40
-    if op.name.startswith("math.") and op.name not in _CHEAP:
+    if kind.name.startswith("math.") and kind.name not in _CHEAP:
         return EXPENSIVE
-    if isinstance(op, SortOp):
+    if kind is SortOp:
         return _SORT
-    return 4 if isinstance(op, arith.DivfOp) else 1
+    return 4 if kind is arith.DivfOp else 1
 
 
 def _is_loaded(position: SSAValue) -> bool:

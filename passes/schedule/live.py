@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Call
+from tilewright.dialects.ir_access import operands_of
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp, ScanOp
@@ -56,10 +57,10 @@ def live_bits(body: Body, axes: Axes) -> int:
     for number, op in enumerate(body.ops):
         if not drawn.isdisjoint(op.results):
             continue
-        if not drawn.isdisjoint(op.operands):
+        if not drawn.isdisjoint(operands_of(op)):
             most = max(most, sum(live.values()) + _STATE)
-            drawn = drawn.difference(op.operands)
-        here = [*op.operands, *(() if isinstance(op, LoadOp) else op.results)]
+            drawn = drawn.difference(operands_of(op))
+        here = [*operands_of(op), *(() if isinstance(op, LoadOp) else op.results)]
         for value in here:
             if axes <= body.domains.get(value, frozenset()) and not _is_made_again(value):
                 live[value] = size_of_element(value.type)
@@ -112,7 +113,7 @@ def _last_readers(body: Body) -> dict[SSAValue, int]:
     last: dict[SSAValue, int] = {}
     for number, op in enumerate(body.ops):
         done = len(body.ops) if isinstance(op, StoreOp) and number < loads else number
-        last.update({value: max(done, last.get(value, 0)) for value in op.operands})
+        last.update({value: max(done, last.get(value, 0)) for value in operands_of(op)})
     return last
 
 
@@ -121,7 +122,7 @@ def _drawn(body: Body, axes: Axes) -> frozenset[SSAValue]:
     found = set[SSAValue]()
     for op in body.ops:
         varying = {
-            v for v in op.operands if body.domains.get(v, frozenset()) & axes and not _is_made_again(v)
+            v for v in operands_of(op) if body.domains.get(v, frozenset()) & axes and not _is_made_again(v)
         }
         alone = varying and varying <= found and not (isinstance(op, LoadOp | Along) or body.over.get(op))
         if (alone or isinstance(op, RandomOp)) and axes <= body.runs[op]:
@@ -130,7 +131,7 @@ def _drawn(body: Body, axes: Axes) -> frozenset[SSAValue]:
 
 
 def _is_made_again(value: SSAValue) -> bool:
-    return isinstance(value.owner, arith.ConstantOp | IndexOp)
+    return type(value.owner) in (arith.ConstantOp, IndexOp)
 
 
 def registers_wanted(body: Body, axes: Axes = frozenset()) -> int:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import IntegerAttr, MemRefType
+from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.hints import isa
 
 from tilewright.dialects.index_expr import Bounds, Call, Expr, as_expr
+from tilewright.dialects.th.types import is_memref
 from tilewright.dialects.tk.domain import exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import bytes_of, element_type
@@ -61,4 +61,4 @@ def is_small(buffer: SSAValue) -> bool:
 def shape_of_buffer(value: SSAValue) -> tuple[int, ...]:
     """The shape of a memref, -1 where it is not known."""
     type_: Attribute = value.type
-    return type_.get_shape() if isa(type_, MemRefType[Attribute]) else ()
+    return type_.get_shape() if is_memref(type_) else ()

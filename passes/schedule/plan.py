@@ -9,6 +9,7 @@ from typing import cast
 from xdsl.dialects.builtin import DenseArrayBase, IntegerType, UnitAttr, i64
 from xdsl.ir import Attribute
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.attributes import MapAttr, map_attr
 from tilewright.dialects.tk.kernels import FuncOp
@@ -80,7 +81,7 @@ def take_plan(func: FuncOp) -> Plan:
     def numbers(name: str, default: tuple[int, ...]) -> tuple[int, ...]:
         if name not in found:
             return default
-        return tuple(cast("DenseArrayBase[IntegerType]", found[name]).get_values())
+        return ints(cast("DenseArrayBase[IntegerType]", found[name]))
 
     vector, tiles = numbers("tk.vector", ()), numbers("tk.tiles", ())
     turn = numbers("tk.turn", ())

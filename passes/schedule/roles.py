@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import f32, i32
 
 from tilewright.dialects.index_expr import Atom, Call, Expr, Var, dim
+from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.contraction import Contraction, find_products
-from tilewright.dialects.tk.domain import Along, Axes, domains_of, reduced_axes
+from tilewright.dialects.tk.domain import Axes, domains_of, is_along, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import element_type
 
@@ -91,10 +92,10 @@ def _roles(func: FuncOp, weights: Mapping[int, int]) -> Mapping[int, tuple[str, 
     """Reduced axes by what reduces them; parallel ones together, but for those of a transpose."""
     signatures: dict[int, list[int]] = {a: [] for a in range(len(func.space))}
     scanned: set[int] = set()
-    for number, op in enumerate(func.body.block.ops):
+    for number, op in enumerate(ops_of(func.body.block)):
         for axis in reduced_axes(op):
             signatures[axis].append(number)
-        if isinstance(op, Along):
+        if is_along(op):
             scanned.add(op.along)
     found: dict[int, tuple[str, object]] = {}
     for axis, numbers in signatures.items():

@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.ir_access import kinds_within
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.attributes import int64, launch_number
 from tilewright.dialects.tk.contraction import Contraction
@@ -92,7 +93,7 @@ class ScheduleGpuPass(ModulePass):
         limits = self.limits
         groups = [group for group in op.ops if isinstance(group, GroupOp)]
         parts = {part.kernel.string_value() for group in groups for part in group.parts}
-        launched = {launch.kernel.string_value() for launch in op.walk() if isinstance(launch, LaunchOp)}
+        launched = {launch.kernel.string_value() for launch in kinds_within(op, LaunchOp)}
         kinds = {
             f.sym_name.data: kind_of(f) for f in op.ops if isinstance(f, FuncOp) and f.sym_name.data in parts
         }

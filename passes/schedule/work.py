@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.tk.compute import ScanOp
-
-from ..kernels.facts import Reduction
+from tilewright.dialects.tk.domain import Reduction
 
 
 @dataclass

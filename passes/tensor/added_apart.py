@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import f32, i64
 from xdsl.ir import SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr, product
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterAddOp, ScatterOp

@@ -9,8 +9,8 @@ from xdsl.dialects.builtin import FloatAttr, IntAttr, ModuleOp, bf16, f32, f64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.tw.aten import ArgAttr, AtenOp
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, MulOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.view import BroadcastOp

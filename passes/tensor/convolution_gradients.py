@@ -11,8 +11,8 @@ from typing import TypeGuard
 
 from xdsl.ir import Operation
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.tw.aten import AtenOp
-from tilewright.dialects.tw.base import ints
 
 from .call_arguments import literal
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import as_expr, product
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import ReshapeOp, TransposeOp

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE, Expr, parse_expr
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp

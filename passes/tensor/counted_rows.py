@@ -5,8 +5,8 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CompareOp, SelectOp
 from tilewright.dialects.tw.indexing import ScatterAddOp, ScatterAlongOp, ScatterOp

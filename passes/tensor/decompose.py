@@ -12,9 +12,9 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr, maximum, parse_expr, product
 from tilewright.dialects.tw.aten import AtenOp
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, RngNormalOp, RngUniformOp
 from tilewright.dialects.tw.elementwise import CosOp, Log1pOp, NegOp, SqrtOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, DivOp, MaximumOp, MulOp, SubOp

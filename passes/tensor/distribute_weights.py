@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.tw.base import ints
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.tw.elementwise_binary import CastOp, MulOp
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE, Expr
-from tilewright.dialects.tw.base import Elementwise, ints
+from tilewright.dialects.tw.base import Elementwise
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.view import BroadcastOp
 from tilewright.dialects.types import element_type_of, sizes_of, tensor_type

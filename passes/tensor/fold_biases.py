@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.tw.base import ints
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.linalg import MatmulOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp

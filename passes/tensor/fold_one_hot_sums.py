@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import ModuleOp, i32, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import element_type_of, is_float, is_half, sizes_of

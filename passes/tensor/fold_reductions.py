@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.tw.base import ints
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.tw.reduction import AllOp, AnyOp, MaxOp, MinOp, ProdOp, ReduceOp, SumOp
 from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import element_type_of, sizes_of

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ZERO, Expr, parse_exprs
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.view import (
     ConcatOp,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
-from tilewright.dialects.tw.base import ints
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.tw.view import (
     BroadcastOp,
     ReshapeOp,

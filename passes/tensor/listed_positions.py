@@ -9,9 +9,10 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.arrays import Array
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import parse_expr
 from tilewright.dialects.semantics import semantics_of
-from tilewright.dialects.tw.base import Elementwise, ints
+from tilewright.dialects.tw.base import Elementwise
 from tilewright.dialects.tw.creation import ConstantOp, FullOp, IotaOp
 from tilewright.dialects.tw.view import BroadcastOp
 from tilewright.dialects.types import numel_of

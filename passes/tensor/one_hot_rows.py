@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from xdsl.dialects.builtin import f32, i32, i64
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr, as_expr
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, IotaOp
 from tilewright.dialects.tw.elementwise_binary import (
     AddOp,

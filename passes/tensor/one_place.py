@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE, Expr
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise_binary import CompareOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp

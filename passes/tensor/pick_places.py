@@ -10,8 +10,9 @@ from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE, ZERO
-from tilewright.dialects.tw.base import ints
+from tilewright.dialects.ir_access import ops_within
 from tilewright.dialects.tw.creation import FullOp, IotaOp
 from tilewright.dialects.tw.elementwise_binary import CompareOp, SelectOp
 from tilewright.dialects.tw.indexing import GatherAlongOp, SortOp
@@ -61,7 +62,9 @@ class PickPlacesPass(ModulePass):
     name = "pick-places"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        chosen = {pick: dim for rows in op.walk() if isinstance(rows, _Rows) for pick, dim in _picks(rows)}
+        chosen = {
+            pick: dim for rows in ops_within(op) if isinstance(rows, _Rows) for pick, dim in _picks(rows)
+        }
 
         def rule(pick: Operation, rw: Rewrite) -> SSAValue | None:
             if (dim := chosen.get(pick)) is None:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, is_nonnegative, parse_exprs
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.elementwise_binary import SelectOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, PadOp
 from tilewright.dialects.types import sizes_of

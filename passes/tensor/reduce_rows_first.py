@@ -11,9 +11,10 @@ from xdsl.dialects.builtin import ModuleOp, f32
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE, Expr
 from tilewright.dialects.index_expr.shapes import static_product
-from tilewright.dialects.tw.base import Elementwise, ints
+from tilewright.dialects.tw.base import Elementwise
 from tilewright.dialects.tw.elementwise_binary import CastOp
 from tilewright.dialects.tw.reduction import (
     AllOp,

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import as_expr
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.indexing import GatherOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, SliceOp
 from tilewright.dialects.types import sizes_of

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE, Expr
 from tilewright.dialects.index_expr.shapes import reshape_groups
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 

@@ -9,9 +9,9 @@ from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE, ZERO, as_expr
 from tilewright.dialects.tw.aten import WriteOp
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, IotaOp
 from tilewright.dialects.tw.elementwise_binary import SelectOp
 from tilewright.dialects.tw.indexing import ScatterOp

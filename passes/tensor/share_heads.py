@@ -12,9 +12,10 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr, as_expr, product
+from tilewright.dialects.ir_access import ops_within
 from tilewright.dialects.tw.attention import AttentionBackwardOp, AttentionOp, weights_of
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.reduction import SumOp
 from tilewright.dialects.tw.view import BroadcastOp, ReshapeOp, TransposeOp
 from tilewright.dialects.types import element_type_of, is_half, sizes_of
@@ -49,7 +50,7 @@ class ShareHeadsPass(ModulePass):
     calls: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
+        for inner in ops_within(op):
             if isinstance(inner, AttentionOp | AttentionBackwardOp):
                 self._share(inner)
 

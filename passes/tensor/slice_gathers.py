@@ -11,8 +11,8 @@ from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE, Expr, as_expr
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.creation import FullOp, IotaOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, MaximumOp, MinimumOp, MulOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterAddOp, ScatterOp

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.elementwise import AbsOp, IsInfOp, IsNanOp, NegOp
 from tilewright.dialects.tw.elementwise_binary import AddOp, CastOp, CompareOp, MulOp, SelectOp, SubOp
 from tilewright.dialects.tw.linalg import ConvolutionOp, MatmulOp

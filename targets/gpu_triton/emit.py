@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from tilewright.dialects.ir_access import kinds_within
 from tilewright.dialects.th.calls import LaunchOp
 from tilewright.dialects.tk.group import GroupOp
 from tilewright.dialects.tk.kernels import FuncOp, KernelOp
@@ -46,7 +47,7 @@ def emit_unit(module: ModuleOp) -> TritonUnit:
     places: dict[tuple[str, str], int] = {}
     groups = [op for op in module.ops if isinstance(op, GroupOp)]
     called = {part.kernel.string_value() for group in groups for part in group.parts}
-    launched = {op.kernel.string_value() for op in module.walk() if isinstance(op, LaunchOp)}
+    launched = {op.kernel.string_value() for op in kinds_within(module, LaunchOp)}
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     own = [op for name, op in functions.items() if name in launched or name not in called]
     inner = {name: emit_kernel(op, places, part=True) for name, op in functions.items() if name in called}

@@ -29,6 +29,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from tilewright.dialects.index_expr import Bounds, Var, as_expr
+from tilewright.dialects.ir_access import kinds_within
 from tilewright.dialects.tk.access import AWAITS, IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import launch_number
 from tilewright.dialects.tk.calls import AssertOp
@@ -82,7 +83,7 @@ def emit_kernel(
     wide = launch_number(func, "tk.index") > 32
     w = Writer(bounds=_bounds(func), wide=wide, places=places)
     parameters = _parameters(w, func)
-    checks = any(isinstance(op, AssertOp) for op in func.body.walk())
+    checks = bool(kinds_within(func, AssertOp))
     names = [p.name for p in parameters] + (["failure"] if checks else [])
     name = identifier(func.sym_name.data)
     if part:
@@ -114,7 +115,7 @@ def part_name(kernel: str) -> str:
 
 def _bounds(func: FuncOp) -> Bounds:
     """Sizes of axes; those beyond the iteration space count from 0, how far data say."""
-    loops = [op for op in func.body.walk() if isinstance(op, ForOp) and op.bounds[0].constant == 0]
+    loops = [op for op in kinds_within(func, ForOp) if op.bounds[0].constant == 0]
     most = max((op.axis.value.data for op in loops), default=-1)
     return Bounds((*func.space, *[as_expr(2**62)] * (most + 1 - len(func.space))))
 

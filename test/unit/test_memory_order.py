@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, SSAValue
 
+from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.dominance import verify_dominance
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw.base import ints
 from tilewright.dialects.tw.view import TransposeOp
 from tilewright.passes.memory.memory_order import layout_of, memory_view, shows_memory
 

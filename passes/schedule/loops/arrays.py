@@ -13,10 +13,10 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.index_expr import Var, dim, product
 from tilewright.dialects.tk.access import LocalOp
 from tilewright.dialects.tk.compute import ReduceOp
+from tilewright.dialects.tk.domain import Reduction
 from tilewright.dialects.types import flat_memref
 
 from ...kernels.combine import combine, identity
-from ...kernels.facts import Reduction
 from ..work import Grow
 from ..writer import Known, Scope
 

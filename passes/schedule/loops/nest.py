@@ -10,9 +10,10 @@ from xdsl.ir import Operation
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.compute import ScanOp
+from tilewright.dialects.tk.domain import Reduction
 from tilewright.dialects.tk.sort import SortOp
 
-from ...kernels.facts import Body, Reduction, arranged
+from ...kernels.facts import Body, arranged
 from ..accumulate import Accumulators, sums_floats
 from ..errors import NoLoopOrder
 from ..plan import KEEP, Plan

@@ -13,10 +13,10 @@ from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import Expr, as_expr, dim
 from tilewright.dialects.tk.access import LoadOp, LocalOp, StoreOp
+from tilewright.dialects.tk.domain import Reduction
 from tilewright.dialects.types import flat_memref
 
 from ...kernels.combine import identities
-from ...kernels.facts import Reduction
 from ..work import Carry, Work
 from ..writer import Scope
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import gcd
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, i64
+from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute
-from xdsl.utils.hints import isa
 
+from tilewright.dialects.attribute_facts import ints_in
 from tilewright.dialects.index_expr import ZERO, Expr, maximum, minimum
 from tilewright.dialects.tk.kernels import FuncOp
 
@@ -41,8 +41,8 @@ class RowChain:
 
 def take_chain(func: FuncOp) -> RowChain | None:
     """Read the attribute of a function and remove it."""
-    found = func.attributes.pop(NAME, None)
-    return RowChain(*found.get_values()) if isa(found, DenseArrayBase[IntegerType]) else None
+    found = ints_in(func.attributes.pop(NAME, None))
+    return None if found is None else RowChain(*found)
 
 
 def choose_chain(func: FuncOp, vector_bits: int) -> tuple[Chain, RowChain] | None:

@@ -24,10 +24,10 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.index_expr import as_expr, dim, minimum
 from tilewright.dialects.scalars import predicate_of
 from tilewright.dialects.tk.access import IndexOp, LocalOp, StoreOp
+from tilewright.dialects.tk.domain import Reduction
 from tilewright.dialects.tk.sort import OrderOp, SortOp
 from tilewright.dialects.types import flat_memref
 
-from ...kernels.facts import Reduction
 from ..work import Work
 from ..writer import Scope
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import gcd
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerType, i64
+from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, SSAValue
-from xdsl.utils.hints import isa
 
+from tilewright.dialects.attribute_facts import ints_in
 from tilewright.dialects.index_expr import Var
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.contraction import Contraction, find_contraction, find_matrix_vector
@@ -52,10 +52,8 @@ class Tile:
 
 def take_tile(func: FuncOp) -> Tile | None:
     """Read the tile of a function and remove it."""
-    found = func.attributes.pop(NAME, None)
-    if not isa(found, DenseArrayBase[IntegerType]):
-        return None
-    return Tile(*found.get_values())
+    found = ints_in(func.attributes.pop(NAME, None))
+    return None if found is None else Tile(*found)
 
 
 def choose_tile(func: FuncOp, vector_bits: int) -> Tile | None:

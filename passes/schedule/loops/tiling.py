@@ -8,9 +8,10 @@ from dataclasses import replace
 from tilewright.dialects.index_expr import Expr, Var
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.compute import ReduceOp, ScanOp
+from tilewright.dialects.tk.domain import Reduction
 from tilewright.dialects.types import bytes_of, element_type
 
-from ...kernels.facts import Body, Reduction
+from ...kernels.facts import Body
 from ..collisions import scatters
 from ..cost import Costs, estimate, turns, weaves
 from ..plan import Plan

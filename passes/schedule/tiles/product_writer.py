@@ -13,6 +13,7 @@ from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import Contraction
 from tilewright.dialects.tk.descriptor import DESCRIPTOR
+from tilewright.dialects.tk.domain import Reduction
 from tilewright.dialects.tk.halve import HalveOp
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.loops import ForOp, YieldOp
@@ -20,7 +21,7 @@ from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.share import SHARED
 from tilewright.dialects.tk.tiles import MmaOp
 
-from ...kernels.facts import Body, Reduction
+from ...kernels.facts import Body
 from ...kernels.running_sums import running_sums
 from ..blocks import Blocks
 from ..roles import matrix_products

@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.index_expr import Expr, dim, product
 from tilewright.dialects.tk.access import IndexOp, LoadOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ReduceOp, ScanOp
-from tilewright.dialects.tk.domain import Along
+from tilewright.dialects.tk.domain import Along, Reduction
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.scope import shape_of_lanes
 from tilewright.dialects.tk.sort import ArrangeOp, SortOp
@@ -31,7 +31,7 @@ from ...kernels.combine import (
     match_positions,
     select,
 )
-from ...kernels.facts import Body, Reduction
+from ...kernels.facts import Body
 from .. import exponentials
 from ..accumulate import Accumulators
 from ..blocks import Blocks, covers
