@@ -11,12 +11,12 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from tilewright.dialects.ir_access import defined_functions
+from tilewright.dialects.ir_access import defined_functions, ops_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.attributes import axes_attr
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import find_contraction
-from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS
+from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, levels_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
@@ -122,11 +122,17 @@ def _stored(kernel: KernelOp) -> list[ReduceOp]:
 
 
 def _reductions(kernel: KernelOp) -> list[ReduceOp]:
-    """All that reduce, if they do so along the same axes and in the same way."""
-    found = [op for op in kernel.body.block.ops if type(op) in REDUCTIONS_AND_SCANS]
+    """All that reduce, if they do so along the same axes, in the same way, and none reduces what others left.
+
+    A sum of rows that were divided by their sums is none over all rows at once.
+    """
+    block = kernel.body.block
+    found = [op for op in ops_of(block) if type(op) in REDUCTIONS_AND_SCANS]
     reductions = [op for op in found if isinstance(op, ReduceOp) and not op.attributes]
     alike = {(op.kind.data, frozenset(op.over)) for op in reductions}
-    return reductions if len(alike) == 1 and len(reductions) == len(found) else []
+    if len(alike) != 1 or len(reductions) < len(found) or max(levels_of(block).values()) > 1:
+        return []
+    return reductions
 
 
 def _reader(user: Operation, kernel: KernelOp, kind: str) -> _Reader | None:

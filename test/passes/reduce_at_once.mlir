@@ -157,6 +157,31 @@ func.func @multiplied(%p: tensor<16x512xf32>) -> tensor<f32> {
 
 // -----
 
+// Rows are less their own sums; with all of them at once, what is subtracted would be the sum of all.
+
+// CHECK-LABEL: @of_what_sums_left
+// CHECK-COUNT-2: = tk.kernel
+func.func @of_what_sums_left(%p: tensor<16x24xf32>) -> tensor<f32> {
+  %c = tk.kernel [16, 24] ins(%p : tensor<16x24xf32>) -> (tensor<16xf32>) {
+  ^bb0(%a: tensor<16x24xf32>, %o: tensor<16xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<16x24xf32> -> f32
+    %1 = tk.reduce add %0 over [1] : f32
+    %2 = arith.subf %0, %1 : f32
+    %3 = arith.mulf %2, %2 : f32
+    %4 = tk.reduce add %3 over [1] : f32
+    tk.store %4, %o[d0] : f32, tensor<16xf32>
+  }
+  %s = tk.kernel [16] ins(%c : tensor<16xf32>) -> (tensor<f32>) {
+  ^bb0(%a: tensor<16xf32>, %o: tensor<f32>):
+    %0 = tk.load %a[d0] : tensor<16xf32> -> f32
+    %1 = tk.reduce add %0 over [0] : f32
+    tk.store %1, %o[] : f32, tensor<f32>
+  }
+  func.return %s : tensor<f32>
+}
+
+// -----
+
 // A sum of each row, of which there are several, is left: one of all columns would be another one.
 
 // CHECK-LABEL: @rows_of_columns
