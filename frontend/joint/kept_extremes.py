@@ -16,6 +16,7 @@ others. Of wider numbers, masks are so much smaller that they are kept.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterator
 from math import prod
 from typing import Any
@@ -24,7 +25,16 @@ import torch
 from torch.fx import GraphModule, Node
 from torch.utils.checkpoint import CheckpointPolicy
 
-from .joint_nodes import AGAIN, goes_one_by_one, is_product, is_view, make_again, number_in, sizes_of
+from .joint_nodes import (
+    AGAIN,
+    goes_one_by_one,
+    is_product,
+    is_tensor,
+    is_view,
+    make_again,
+    number_in,
+    sizes_of,
+)
 
 _ATEN = torch.ops.aten
 _EXTREMES: tuple[Any, ...] = (
@@ -63,9 +73,9 @@ def keep_extremes(joint: GraphModule) -> None:
     """Of a joint graph: what is compared with extremes of itself is kept, or all of it is made again."""
     for comparison in joint.graph.find_nodes(op="call_function", target=_ATEN.eq.Tensor):
         for extreme, source in _extremes(comparison):
-            again = source.meta.get("recompute") in AGAIN
+            again = _maker(source).meta.get("recompute") in AGAIN
             origin = _behind(source, (*_SAME, *_PICK)) if again else source
-            if origin.meta.get("recompute") in AGAIN:
+            if _maker(origin).meta.get("recompute") in AGAIN:
                 make_again(extreme)
             elif origin.op == "call_function":
                 origin.meta["recompute"] = CheckpointPolicy.MUST_SAVE
@@ -79,7 +89,7 @@ def _extremes(comparison: Node) -> Iterator[tuple[Node, Node]]:
     if len(sides) != 2 or not sides[0].meta["val"].is_floating_point():
         return
     for one, other in (sides, reversed(sides)):
-        extreme = _behind(one, (*_SAME, *_PICK))
+        extreme = _maker(_behind(one, (*_SAME, *_PICK)))
         source = _behind(other, _SAME)
         constant = number_in(source) is not None or source.target in _NUMBERS_LIKE
         if extreme.target in _EXTREMES and source.op == "call_function" and not constant:
@@ -101,9 +111,18 @@ def _is_of_product(node: Node) -> bool:
 
 
 def _behind(node: Node, through: tuple[Any, ...]) -> Node:
-    """What `node` shows, behind views and what goes `through`."""
+    """What `node` shows, behind views and what goes `through`: a tensor, if only one of several results."""
     while node.op == "call_function" and (node.target in through or is_view(node)):
         shown = node.args[0]
         assert isinstance(shown, Node)
+        if not is_tensor(shown) and not is_view(shown):
+            return node
         node = shown
     return node
+
+
+def _maker(node: Node) -> Node:
+    """What computes `node`: where that is one of several results, all of them."""
+    maker = node.args[0] if node.target is operator.getitem else node
+    assert isinstance(maker, Node)
+    return maker

@@ -48,6 +48,24 @@ def scattered(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
     return torch.full((ROWS, 5), -9.0, dtype=x.dtype).scatter_reduce(1, places, values(x, a) + b, "amax")
 
 
+def of_sorted_rows(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return (values(x, a) + b).sort(1).values.amax(1)
+
+
+def of_the_largest(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return (values(x, a) + b).topk(5, 1).values.amin(1)
+
+
+def of_maxima(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    return torch.stack([(values(x, a) + row).max(1).values.amax() for row in b[:3]])
+
+
+def of_the_largest_in_a_checkpoint(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
+    found = checkpoint(of_the_largest, x, a, b, use_reentrant=False)
+    assert isinstance(found, Tensor)
+    return found
+
+
 def in_a_checkpoint(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
     found = checkpoint(of_rows, x, a, b, use_reentrant=False)
     assert isinstance(found, Tensor)
@@ -58,7 +76,10 @@ def in_a_checkpoint(x: Tensor, a: Tensor, b: Tensor) -> Tensor:
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16, torch.float32], ids=str)
 @pytest.mark.parametrize(
     "function",
-    [of_rows, of_columns, of_all, of_absolute_values, middle, scattered, in_a_checkpoint],
+    [
+        *(of_rows, of_columns, of_all, of_absolute_values, middle, scattered, in_a_checkpoint),
+        *(of_sorted_rows, of_the_largest, of_maxima, of_the_largest_in_a_checkpoint),
+    ],
 )
 def test_shares_sum_up(function: Callable[..., Tensor], dtype: torch.dtype, target: str) -> None:
     """What is added to all elements is added to their extreme."""
@@ -163,3 +184,27 @@ def test_no_mask_is_kept_of_halves_that_a_product_makes(
     (imported,) = tmp_path.glob("*backward/00-import.mlir")
     (head,) = (line for line in imported.read_text().splitlines() if "func.func" in line)
     assert head.count("xi1") == masks
+
+
+SEVERAL: dict[str, Callable[[Tensor], Tensor]] = {
+    "sorted": lambda x: x.sort(1).values.amax(1),
+    "running": lambda x: x.cummax(1).values.amax(),
+    "found by an order": lambda x: x.kthvalue(2, 1).values.amin(),
+    "singular values, by ATen": lambda x: torch.linalg.matrix_norm(x, 2),
+    "a factor, by ATen": lambda x: torch.linalg.qr(x)[1].abs().amax(),
+    "parts, which are views": lambda x: x.split(3, 1)[1].amax(1),
+}
+
+
+@pytest.mark.filterwarnings("ignore:TW1101")
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("function", SEVERAL.values(), ids=SEVERAL)
+def test_of_one_of_several_results(function: Callable[[Tensor], Tensor], target: str) -> None:
+    torch.manual_seed(3)
+    torch._dynamo.reset()
+    x = torch.randn(6, 9, requires_grad=True)
+    (got,) = torch.autograd.grad(
+        torch.compile(function, backend="mlir", options={"target": target})(x).sum(), x
+    )
+    (wanted,) = torch.autograd.grad(function(x).sum(), x)
+    torch.testing.assert_close(got, wanted)
