@@ -15,6 +15,13 @@ FAULTS = (
         "executed, lanes along an axis are cut off by the tail of another one",
     ),
     Fault(
+        "optional-operands",
+        "dialects/op_definition.py",
+        "if bounds[self.idx + 1] > begin else None",
+        "if bounds[self.idx + 1] >= begin else None",
+        "the operand behind an optional one is taken for it",
+    ),
+    Fault(
         "bound-of-mod",
         _I + "bounds.py",
         "            return atom.rhs - 1\n",

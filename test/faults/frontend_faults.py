@@ -106,6 +106,13 @@ FAULTS = (
         "what has an extreme is computed again, and no element equals that",
     ),
     Fault(
+        "extremes-of-all-results",
+        _F + "joint/kept_extremes.py",
+        "        if not is_tensor(shown) and not is_view(shown):\n",
+        "        if not is_tensor(shown) and is_view(shown):\n",
+        "what an extreme is found among is taken for all results of its op",
+    ),
+    Fault(
         "divided-elsewhere",
         _F + "joint/kept_whole.py",
         "place = (ends[number] - sizes[number], ends[number])",

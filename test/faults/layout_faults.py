@@ -178,7 +178,7 @@ FAULTS = (
     Fault(
         "fuse-masked-read",
         _F + "match.py",
-        "if len(load.operands) > 1:",
+        "if len(operands_of(load)) > 1:",
         "if len(load.operands) > 9:",
         "a producer that is read under a mask or at gathered positions is fused",
     ),

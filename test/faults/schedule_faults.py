@@ -197,6 +197,13 @@ FAULTS = (
         "the end of the last part of a long reduction is no identity",
     ),
     Fault(
+        "sums-of-sums",
+        "passes/reductions/reduce_at_once.py",
+        "max(levels_of(block).values()) > 1:",
+        "max(levels_of(block).values()) > 9:",
+        "the means that are subtracted of rows become one of all rows, where a sum follows",
+    ),
+    Fault(
         "split-count",
         "passes/reductions/parts_of_sums.py",
         "length = (size + (count - 1)) // count",

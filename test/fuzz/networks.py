@@ -8,7 +8,7 @@ from math import prod
 from typing import Any
 
 import torch
-from network_blocks import IMAGES, TOKENS, Block, Sizes
+from network_blocks import IMAGES, TOKENS, Block, Sizes, loss
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -66,6 +66,8 @@ class _Network:
         for _ in range(rng.randint(2, 7)):
             x = self._block(x, kept)
             kept.append(x)
+        if rng.random() < 0.4:
+            x = self.let(loss(self, x))
         results = ", ".join(dict.fromkeys([*rng.sample(kept[1:], rng.choice((0, 0, 1))), x]))
         body = "\n".join(f"    {line}" for line in self.lines)
         read = {name: maker for name, maker in self._makers.items() if re.search(rf"\b{name}\b", body)}
