@@ -179,7 +179,7 @@ FAULTS = (
         "fuse-masked-read",
         _F + "match.py",
         "if len(operands_of(load)) > 1:",
-        "if len(load.operands) > 9:",
+        "if len(operands_of(load)) > 9:",
         "a producer that is read under a mask or at gathered positions is fused",
     ),
     Fault(

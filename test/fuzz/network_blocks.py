@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import prod
 from typing import Protocol
 
 
@@ -222,6 +221,23 @@ def linear_attention(b: Body, x: str) -> str:
     return f"torch.einsum('btd,bde->bte', F.elu({q}) + 1, {state}) / {over}.unsqueeze(-1)"
 
 
+def ordered(b: Body, x: str) -> str:
+    """Values in an order, or those that one finds; few are equal, whose order is anybody's."""
+    last = b.shape(x)[-1]
+    few = min(3, last)
+    wide = b.let(f"{x}.float() + torch.linspace(0, 1, {last})")
+    found = b.rng.choice(
+        (
+            f"{wide}.sort(-1).values",
+            f"{wide}.topk({few}, -1).values",
+            f"{wide}.cummax(-1).values",
+            f"{x} * {wide}.max(-1, keepdim=True).values",
+            f"{x} - {wide}.kthvalue({few}, -1, keepdim=True).values",
+        )
+    )
+    return f"({found}).to({x}.dtype)"
+
+
 def mixed_tokens(b: Body, x: str) -> str:
     length = b.shape(x)[1]
     turned = b.let(f"{x}.transpose(1, 2)")
@@ -292,6 +308,7 @@ TOKENS: tuple[Block, ...] = (
     attention,
     linear_attention,
     mixed_tokens,
+    ordered,
     experts,
     moved_tokens,
     moved_tokens,
@@ -402,28 +419,6 @@ def flattened(b: Body, x: str) -> str:
         cut = f"{x}.view({batch}, {channels}, {height // 4}, 4, {width // 4}, 4).permute(0, 2, 4, 3, 5, 1)"
         return f"{cut}.reshape({batch}, -1, {16 * channels})"
     return f"{x}.flatten(2).transpose(1, 2)"
-
-
-def loss(b: Body, x: str) -> str:
-    """What a step of training ends with, or what is measured on its way: a number, or one for each row."""
-    last = b.shape(x)[-1]
-    first = f"torch.arange({prod(b.shape(x)[:-1])}) % {last}"
-    return b.rng.choice(
-        (
-            f"{x}.square().mean()",
-            f"{x}.float().abs().sum(-1).mean()",
-            f"{x}.mean(0).square().sum()",
-            f"{x}.amax(-1).mean()",
-            f"{x}.norm()",
-            f"{x}.float().logsumexp(-1).mean()",
-            f"F.cosine_similarity({x}, {x}.flip(0), -1).mean()",
-            f"(F.normalize({x}, dim=-1) * F.normalize({x}.flip(0), dim=-1)).sum(-1).mean()",
-            f"F.cross_entropy({x}.reshape(-1, {last}).float(), {first})",
-            f"F.binary_cross_entropy_with_logits({x}, torch.ones_like({x}))",
-            f"F.smooth_l1_loss({x}, torch.zeros_like({x}))",
-            f"{x}.flatten(1).std(1, correction=0)",
-        )
-    )
 
 
 IMAGES: tuple[Block, ...] = (

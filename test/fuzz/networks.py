@@ -8,7 +8,8 @@ from math import prod
 from typing import Any
 
 import torch
-from network_blocks import IMAGES, TOKENS, Block, Sizes, loss
+from network_blocks import IMAGES, TOKENS, Block, Sizes
+from network_losses import loss
 from torch import Tensor
 from torch.nn import functional as F
 
