@@ -14,12 +14,12 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.index_expr import ONE, Expr, Var, as_expr
 from tilewright.dialects.index_expr.shapes import linearize, row_major_strides, static_product
-from tilewright.dialects.ir_access import defined_functions
+from tilewright.dialects.ir_access import defined_functions, ops_of
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.arith import ROUNDED
 from tilewright.dialects.tk.compute import ReduceOp
 from tilewright.dialects.tk.contraction import FACTORS, OF_TILE, Contraction, find_contraction
-from tilewright.dialects.tk.domain import Axes, axes_of_exprs, levels_of, reduced_axes
+from tilewright.dialects.tk.domain import Axes, axes_of_exprs, is_along, levels_of, reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.types import sizes_of
@@ -122,10 +122,13 @@ def _only_stores(kernel: KernelOp) -> bool:
 
 
 def _only_reduces(kernel: KernelOp) -> bool:
-    """Whether its reductions go along the same axes, and nothing there meets their results."""
-    found = [op for op in kernel.body.block.ops if reduced_axes(op)]
+    """Whether it reduces along some axes, and nothing there meets the results, scans or sorts."""
+    ops = ops_of(kernel.body.block)
+    found = [op for op in ops if reduced_axes(op)]
     over = {reduced_axes(op) for op in found}
     if len(over) != 1 or not all(isinstance(op, ReduceOp | MomentsOp) for op in found):
+        return False
+    if any(map(is_along, ops)):
         return False
     if not _only_stores(kernel) or find_contraction(kernel.body.block) is not None:
         return False

@@ -169,6 +169,25 @@ func.func @again(%x: tensor<64x16xbf16>, %w: tensor<16x32xbf16>, %t: tensor<64x5
 
 // -----
 
+// What runs along the rows on its way goes along all of them, and a tile scans nothing.
+
+// CHECK-LABEL: @running
+// CHECK-NOT:  tk.of_tile
+func.func @running(%x: tensor<64x16xbf16>, %w: tensor<16x64xbf16>) -> tensor<64xf32> {
+  %m = tw.matmul %x, %w : (tensor<64x16xbf16>, tensor<16x64xbf16>) -> tensor<64x64xbf16>
+  %s = tk.kernel [64, 64] ins(%m : tensor<64x64xbf16>) -> (tensor<64xf32>) {
+  ^bb0(%a: tensor<64x64xbf16>, %o: tensor<64xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<64x64xbf16> -> bf16
+    %1 = arith.extf %0 : bf16 to f32
+    %2 = tk.scan add %1 along 1 : f32
+    %3 = tk.reduce add %2 over [1] : f32
+    tk.store %3, %o[d0] : f32, tensor<64xf32>
+  }
+  func.return %s : tensor<64xf32>
+}
+
+// -----
+
 // Three other tensors.
 
 // REMARK: not reduced where a product makes it: 3 tiles would be read beside
