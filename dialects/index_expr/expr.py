@@ -20,7 +20,12 @@ class Var:
     index: int
 
     def __new__(cls, kind: str, index: int) -> Var:
-        return _var(kind, index)
+        if (found := _VARIABLES.get((kind, index))) is not None:
+            return found
+        made = object.__new__(cls)
+        object.__setattr__(made, "kind", kind)
+        object.__setattr__(made, "index", index)
+        return _VARIABLES.setdefault((kind, index), made)  # another thread's, if that was earlier
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (Var, (self.kind, self.index))
@@ -32,12 +37,7 @@ class Var:
         return (0, "dis".index(self.kind), self.index)
 
 
-@cache
-def _var(kind: str, index: int) -> Var:
-    made = object.__new__(Var)
-    object.__setattr__(made, "kind", kind)
-    object.__setattr__(made, "index", index)
-    return made
+_VARIABLES: dict[tuple[str, int], Var] = {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,9 @@ import pickle
 import random
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from dataclasses import FrozenInstanceError
 from itertools import product as grid
 
 import pytest
@@ -235,3 +238,14 @@ def test_division_identity_on_a_grid() -> None:
             quotient, rest = (expr // by).evaluate(values), (expr % by).evaluate(values)
             assert quotient * by + rest == expr.evaluate(values)
             assert 0 <= rest < by
+
+
+def test_there_is_one_object_for_each_variable() -> None:
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda n: Var("d", 10_000 + n % 50), range(4000)))
+    assert len({id(var) for var in found}) == 50
+    for var in found[:50]:
+        assert pickle.loads(pickle.dumps(var)) is deepcopy(var) is var
+    assert Var("d", 0) != Var("s", 0)
+    with pytest.raises(FrozenInstanceError):
+        setattr(found[0], "index", 1)  # noqa: B010
