@@ -20,7 +20,6 @@ from .expr import (
     Call,
     Expr,
     Monomial,
-    Var,
     as_expr,
     dim,
     gathered,
@@ -39,6 +38,7 @@ from .shapes import (
     static_product,
 )
 from .text import IndexExprSyntaxError, format_exprs, parse_expr, parse_exprs
+from .variables import Var
 
 __all__ = [
     "ONE",

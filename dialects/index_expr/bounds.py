@@ -13,7 +13,6 @@ from .expr import (
     Call,
     Expr,
     Monomial,
-    Var,
     as_expr,
     atom_is_nonnegative,
     from_atom,
@@ -22,6 +21,7 @@ from .expr import (
     product,
     scale_down,
 )
+from .variables import Var
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from .expr import ONE, ZERO, Expr, Var
+from .expr import ONE, ZERO, Expr
+from .variables import Var
 
 
 def row_major_strides(sizes: Sequence[Expr]) -> tuple[Expr, ...]:

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from .expr import FUNCTIONS, Expr, Var, as_expr, from_atom
+from .expr import FUNCTIONS, Expr, as_expr, from_atom
+from .variables import Var
 
 _TOKEN = re.compile(r"\s*(?:(\d+)|([a-z]+\d*)|(.))")
 
