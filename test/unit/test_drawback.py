@@ -81,9 +81,9 @@ def test_one_row_is_summed_in_parts_where_the_target_splits_sums() -> None:
     longer = case((1, 1 << 18), f"{SQUARE}{STORE_P}", f"{SUM}{ROWS}store %2, r[d0]")
     assert found(longer, parts=True) is None
     assert found(longer) == why
-    running = "%2 = tk.scan add %1 along 1 : f32\n"
-    scanned = case((1, 1 << 18), f"{SQUARE}{STORE_P}", f"{SUM}{running}store %2, r[d0, d1]")
-    assert found(scanned, parts=True) == why
+    position = '%i = tk.index "d1" : i64\n%2, %3 = tk.argreduce max %1 at %i over [1] : f32\n'
+    largest = case((1, 1 << 18), f"{SQUARE}{STORE_P}", f"{SUM}{position}store %2, r[d0]")
+    assert found(largest, parts=True) == why
 
 
 def test_long_columns_are_near_where_a_program_holds_them() -> None:
