@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from itertools import accumulate
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
-from xdsl.dialects.builtin import DenseArrayBase
+from xdsl.dialects.builtin import DenseArrayBase, IntegerType
 from xdsl.ir import Attribute
 
 A = TypeVar("A", bound=Attribute)
@@ -38,8 +38,11 @@ def ints(array: DenseArrayBase[Any]) -> tuple[int, ...]:
 
 
 def ints_in(attribute: Attribute | None) -> tuple[int, ...] | None:
-    """The integers of an array, None of what is none; `isa` makes a constraint for each look."""
-    return ints(attribute) if isinstance(attribute, DenseArrayBase) else None  # pyright: ignore
+    """The integers of an array, None of anything else; `isa` makes a constraint for each look."""
+    if not isinstance(attribute, DenseArrayBase):
+        return None
+    array = cast("DenseArrayBase[Any]", attribute)
+    return ints(array) if isinstance(array.elt_type, IntegerType) else None
 
 
 @once

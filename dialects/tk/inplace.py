@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, IntegerType, i64
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, i64
+from xdsl.ir import Attribute, Operation
 
-from ..attribute_facts import ints
+from ..attribute_facts import ints_in
 
 ATTRIBUTE = "tk.inplace"
 
@@ -24,5 +24,5 @@ def attached(function: Operation) -> list[tuple[int, int]]:
     value = function.attributes.get(ATTRIBUTE)
     if not isinstance(value, ArrayAttr):
         return []
-    pairs = [ints(pair) for pair in cast("ArrayAttr[DenseArrayBase[IntegerType]]", value)]
-    return [(i, o) for i, o in pairs]
+    pairs = [ints_in(pair) for pair in cast("ArrayAttr[Attribute]", value)]
+    return [(pair[0], pair[1]) for pair in pairs if pair is not None]

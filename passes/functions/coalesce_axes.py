@@ -16,11 +16,12 @@ from tilewright.dialects.index_expr import ZERO, Bounds, Expr, Var, dim
 from tilewright.dialects.tk.access import StoreOp
 from tilewright.dialects.tk.attributes import axes_attr, map_attr
 from tilewright.dialects.tk.compute import ScanOp
-from tilewright.dialects.tk.domain import Along, Reduction, exprs_of, is_along, reduced_axes
+from tilewright.dialects.tk.domain import Along, Reduction, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sort import SortOp
 
+from ..kernels.body import named_axes
 from ..kernels.one_axis import mergeable
 from ..kernels.scalar_builder import InsertingBuilder
 from ..rewrite import may_rewrite
@@ -62,7 +63,7 @@ def coalesce(func: FuncOp, *, merge: bool = True) -> None:
     axes: list[int] = list(range(len(func.space)))
     sizes = dict(enumerate(func.space))
     values: dict[Var, Expr] = {}
-    groups = [_together(op) for op in ops]
+    groups = [frozenset(named_axes(op)) for op in ops]
     used = {var.index for e in exprs for var in e.variables() if var.kind == "d"}.union(*groups)
     for axis in range(len(func.space)):
         if sizes[axis].constant == 1 or axis not in used:
@@ -80,13 +81,6 @@ def coalesce(func: FuncOp, *, merge: bool = True) -> None:
         axes = list(dict.fromkeys(a for a in axes if a != high))
     if axes != list(range(len(func.space))) and may_rewrite(func, "its axes were merged"):
         _renumber(func, ops, axes, sizes, values)
-
-
-def _together(op: Operation) -> frozenset[int]:
-    """The axes that `op` names beside its subscripts."""
-    if is_along(op):
-        return frozenset((op.along,))
-    return frozenset(op.over if type(op) is StoreOp else reduced_axes(op))
 
 
 def _renumber(

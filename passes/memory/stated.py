@@ -27,8 +27,9 @@ def layout_of_result(op: Operation, index: int) -> Layout:
     sizes = sizes_of(op.results[index])
     stated = op.attributes.get(STRIDES)
     if isinstance(stated, ArrayAttr):
-        strides = cast("ArrayAttr[StringAttr]", stated).data[index : index + 1]
-        return Layout(ZERO, sizes, parse_exprs(strides[0].data)) if strides else dense(sizes)
+        strides = cast("ArrayAttr[Attribute]", stated).data[index : index + 1]
+        if strides and isinstance(strides[0], StringAttr):
+            return Layout(ZERO, sizes, parse_exprs(strides[0].data))
     return dense(sizes)
 
 

@@ -103,7 +103,9 @@ def test_a_rule_that_fails_is_named_with_the_line(rule: object) -> None:
     module = parse(TEXT)
     with pytest.raises(FailedRule) as raised:
         apply_rules(module, {NegOp: (rule,)}, "broken")  # pyright: ignore[reportArgumentType]
-    assert "m.py" in str(raised.value) or "m.py" in str(raised.value.op.location)
+    assert str(raised.value.op.location) == 'loc("m.py":1:0)'
+    assert str(raised.value).startswith("tw.neg: ")
+    assert type(raised.value.cause) is (ZeroDivisionError if rule is raises else TypeError)
 
 
 def test_a_rule_that_declines_has_inserted_nothing() -> None:

@@ -121,6 +121,7 @@ def test_integers_of_arrays() -> None:
     assert ints_in(DenseArrayBase.from_list(i64, [])) == ()
     assert ints_in(None) is None
     assert ints_in(f32) is None
+    assert ints_in(DenseArrayBase.from_list(f32, [1.0])) is None
 
 
 @pytest.mark.parametrize("dialect", [TW, TK, TH], ids=lambda dialect: dialect.name)

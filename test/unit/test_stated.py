@@ -1,22 +1,14 @@
-"""Layouts that attributes state, of arguments, results and calls, and what they state of memory."""
+"""Layouts that attributes state, of arguments, results and calls."""
 
 from __future__ import annotations
 
 import pytest
 from tk_harness import parse
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
 
 from tilewright.dialects.index_expr import parse_exprs
 from tilewright.dialects.ir_access import defined_functions
-from tilewright.passes.memory.result_memory import (
-    MEMORY,
-    ORDER,
-    attributes_of,
-    memory_of,
-    order_of,
-    result_attributes,
-)
 from tilewright.passes.memory.stated import layout_at_edge, layout_of_result, result_strides
 
 TEXT = """func.func @main(%s0: index {{tw.symbol = "s0"}}, %x: tensor<4x?xf32, #tw.shape<"4, s0">>)
@@ -47,7 +39,12 @@ def test_results_have_the_strides_that_are_stated() -> None:
 
 @pytest.mark.parametrize(
     ("attributes", "strides"),
-    [("", "s0, 1"), ('tw.strides = ["1, 4"]', "1, 4"), ("tw.strides = []", "s0, 1")],
+    [
+        ("", "s0, 1"),
+        ('tw.strides = ["1, 4"]', "1, 4"),
+        ("tw.strides = []", "s0, 1"),
+        ("tw.strides = [4 : i64]", "s0, 1"),
+    ],
 )
 def test_what_an_op_returns_lies_as_it_says(attributes: str, strides: str) -> None:
     (exp,) = (op for op in function(op=attributes).body.block.ops if op.name == "tw.exp")
@@ -60,16 +57,3 @@ def test_an_argument_of_which_nothing_is_said() -> None:
     sizes = parse_exprs("2, s0, 5")
     assert text(layout_at_edge(sizes, {}).strides) == "s0*5, 5, 1"
     assert text(layout_at_edge(sizes, {"tw.strides": StringAttr("5, 10, 1")}).strides) == "5, 10, 1"
-
-
-def test_what_is_said_of_the_memory_of_results() -> None:
-    first, *others = result_attributes(function("tw.memory = 3 : i64, tw.order = array<i64: 1, 0>"))
-    assert (memory_of(first), order_of(first)) == (3, (1, 0))
-    assert [(memory_of(attrs), order_of(attrs)) for attrs in others] == [(None, None)] * 2
-    assert attributes_of(None, 2) == [{}, {}]
-
-
-def test_attributes_of_another_kind_say_nothing() -> None:
-    assert memory_of({MEMORY: StringAttr("3")}) is None
-    assert order_of({ORDER: IntegerAttr(1, i64)}) is None
-    assert order_of({ORDER: DenseArrayBase.from_list(i64, [])}) == ()
