@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import f32, i32
+from xdsl.ir import Operation
 
 from tilewright.dialects.index_expr import Atom, Call, Expr, Var, dim
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.contraction import Contraction, find_products
-from tilewright.dialects.tk.domain import Axes, domains_of, is_along, reduced_axes
+from tilewright.dialects.tk.domain import Axes, axes_of_exprs, domains_of, exprs_of, is_along, reduced_axes
 from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.dialects.types import element_type
 
@@ -102,7 +103,9 @@ def _roles(func: FuncOp, weights: Mapping[int, int]) -> Mapping[int, tuple[str, 
         if axis in scanned:
             found[axis] = ("scanned", axis)
         else:
-            found[axis] = ("reduced", tuple(numbers)) if numbers else ("parallel", _domains(func, axis))
+            effects = _effects(func, axis)
+            adding = tuple(op for op in effects if scatters(op))
+            found[axis] = ("reduced", (tuple(numbers), adding)) if numbers else ("parallel", effects)
     parallel = [a for a, role in found.items() if role[0] == "parallel"]
     if len(parallel) == len(found):
         across, last = transposed_axes(func)
@@ -111,19 +114,17 @@ def _roles(func: FuncOp, weights: Mapping[int, int]) -> Mapping[int, tuple[str, 
     return found
 
 
-def _domains(func: FuncOp, axis: int) -> tuple[int, ...]:
-    """Which effects run over a parallel axis: axes of different effects are not merged."""
+def _effects(func: FuncOp, axis: int) -> tuple[Operation, ...]:
+    """What has an effect, and varies or moves over an axis. Axes of different effects are not merged.
+
+    Of reduced ones these effects are what adds: to store a number once more for each step changes nothing.
+    """
     domains = domains_of(func.body.block)
-    effects = [op for op in func.body.block.ops if not op.results]
-    axes: list[Axes] = [
-        frozenset(a for e in _exprs(op) for a in _axes(e)).union(*(domains.get(v, ()) for v in op.operands))
-        for op in effects
-    ]
-    return tuple(i for i, found in enumerate(axes) if axis in found)
 
+    def named(op: Operation) -> Axes:
+        return axes_of_exprs(exprs_of(op)).union(*(domains.get(v, ()) for v in op.operands))
 
-def _exprs(op: object) -> tuple[Expr, ...]:
-    return op.map.exprs if isinstance(op, StoreOp) else ()
+    return tuple(op for op in func.body.block.ops if not op.results and axis in named(op))
 
 
 def _axes(expr: Expr) -> list[int]:

@@ -47,6 +47,16 @@ def test_many_meet_in_one_place(dtype: torch.dtype) -> None:
     assert not calls(check(function, x, positions(7, 40), y, z))
 
 
+@pytest.mark.parametrize("shape", [(17, 9), (300, 65), (3, 5, 7)], ids=str)
+def test_a_sum_over_all_is_added_to_each_column_once(shape: tuple[int, ...]) -> None:
+    """The kernel runs over what it sums, with which what it adds to shares an axis."""
+
+    def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
+        return x.sin().index_put((i,), y.mean(), accumulate=True)
+
+    check(function, tensor(*shape), positions(shape[0], 1), tensor(*shape, seed=1))
+
+
 def test_in_place_and_nothing_to_add() -> None:
     def function(x: Tensor, i: Tensor, y: Tensor) -> Tensor:
         x.index_put_((i,), y, accumulate=True)

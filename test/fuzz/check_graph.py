@@ -24,14 +24,18 @@ class Find:
     message: str
     text: str
     """The module, or the program, that fails."""
+    pipeline: str = "cpu"
+    """What a module went through."""
 
 
-def check_graph(module: ModuleOp, *, compiled: Path | None, budget: float = 1.0) -> Find | None:
-    """Run the CPU pipeline with the check after each pass; then the compiled code, in cache `compiled`."""
+def check_graph(
+    module: ModuleOp, *, compiled: Path | None, budget: float = 1.0, pipeline: str = "cpu"
+) -> Find | None:
+    """Run a pipeline with the check after each pass; then the compiled code of CPUs, in cache `compiled`."""
     text = module_text(module, locations=False)
     try:
         check = SemanticCheck(module, aten=aten_callback, budget=budget)
-        passes = parse_pipeline(pipeline_text("cpu"))
+        passes = parse_pipeline(pipeline_text(pipeline))
         split = end_of_setup(passes)
         hooks = [verify_hook(), check]
         run_pipeline(new_context(), module, passes[:split], hooks=hooks)
@@ -42,5 +46,5 @@ def check_graph(module: ModuleOp, *, compiled: Path | None, budget: float = 1.0)
 
             check_compiled(load(module, cache_dir=compiled).call, module, check.baseline)
     except Exception as error:  # whatever it is, it is a find
-        return Find(type(error).__name__, f"{type(error).__name__}: {error}", text)
+        return Find(type(error).__name__, f"{type(error).__name__}: {error}", text, pipeline)
     return None

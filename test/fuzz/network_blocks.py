@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+
+from bodies import Body
 
 
 @dataclass(frozen=True)
@@ -29,38 +30,15 @@ class Sizes:
     """Of heads."""
 
 
-class Body(Protocol):
+class Network(Body):
     """A network that is being written."""
 
-    rng: random.Random
-    sizes: Sizes
-
-    def shape(self, name: str) -> tuple[int, ...]:
-        """Of a value."""
-        ...
-
-    def let(self, expression: str) -> str:
-        """Add a line; the name of its value."""
-        ...
-
-    def input(self, *shape: int, scale: float = 1.0) -> str:
-        """An input of normal numbers."""
-        ...
-
-    def weight(self, *shape: int) -> str:
-        """A parameter."""
-        ...
-
-    def places(self, count: int, below: int) -> str:
-        """Indices."""
-        ...
-
-    def mask(self, *shape: int) -> str:
-        """Booleans, most of them true."""
-        ...
+    def __init__(self, rng: random.Random, sizes: Sizes) -> None:
+        super().__init__(rng)
+        self.sizes = sizes
 
 
-Block = Callable[[Body, str], str]
+Block = Callable[[Network, str], str]
 _ACTIVATIONS = (
     "F.relu({})",
     "F.gelu({})",
@@ -77,11 +55,11 @@ _ACTIVATIONS = (
 )
 
 
-def _activated(b: Body, expression: str) -> str:
+def _activated(b: Network, expression: str) -> str:
     return b.rng.choice(_ACTIVATIONS).format(expression)
 
 
-def _linear(b: Body, x: str, width: int) -> str:
+def _linear(b: Network, x: str, width: int) -> str:
     bias = b.input(width, scale=0.5) if b.rng.random() < 0.7 else "None"
     return b.let(f"F.linear({x}, {b.weight(width, b.shape(x)[-1])}, {bias})")
 
@@ -89,11 +67,11 @@ def _linear(b: Body, x: str, width: int) -> str:
 # Of tokens, [batch, length, width]
 
 
-def linear(b: Body, x: str) -> str:
+def linear(b: Network, x: str) -> str:
     return _activated(b, _linear(b, x, b.rng.choice(b.sizes.widths)))
 
 
-def gated(b: Body, x: str) -> str:
+def gated(b: Network, x: str) -> str:
     width = b.rng.choice(b.sizes.widths)
     if b.rng.random() < 0.5:
         both = _linear(b, x, 2 * width)
@@ -101,12 +79,12 @@ def gated(b: Body, x: str) -> str:
     return f"{_activated(b, _linear(b, x, width))} * {_linear(b, x, width)}"
 
 
-def feed_forward(b: Body, x: str) -> str:
+def feed_forward(b: Network, x: str) -> str:
     inner = b.let(_activated(b, _linear(b, x, b.rng.choice(b.sizes.widths))))
     return _linear(b, inner, b.shape(x)[-1])
 
 
-def norm(b: Body, x: str) -> str:
+def norm(b: Network, x: str) -> str:
     width = b.shape(x)[-1]
     w, bias = b.input(width), b.input(width)
     return b.rng.choice(
@@ -124,7 +102,7 @@ def norm(b: Body, x: str) -> str:
     )
 
 
-def softmax(b: Body, x: str) -> str:
+def softmax(b: Network, x: str) -> str:
     return b.rng.choice(
         (
             f"torch.softmax({x} * 2, -1)",
@@ -137,13 +115,13 @@ def softmax(b: Body, x: str) -> str:
     )
 
 
-def _heads(b: Body, x: str, heads: int, depth: int) -> str:
+def _heads(b: Network, x: str, heads: int, depth: int) -> str:
     batch, length, _ = b.shape(x)
     made = _linear(b, x, heads * depth)
     return b.let(f"{made}.view({batch}, {length}, {heads}, {depth}).transpose(1, 2)")
 
 
-def _turned(b: Body, q: str) -> str:
+def _turned(b: Network, q: str) -> str:
     """With rotary positions, or normalised, or as it is."""
     length, depth = b.shape(q)[-2:]
     kind = b.rng.random()
@@ -157,7 +135,7 @@ def _turned(b: Body, q: str) -> str:
     return q
 
 
-def _mask(b: Body, batch: int, heads: int, queries: int, keys: int) -> str:
+def _mask(b: Network, batch: int, heads: int, queries: int, keys: int) -> str:
     """An expression for `attn_mask`, or an empty one; no row hides all keys."""
     return b.rng.choice(
         (
@@ -176,7 +154,7 @@ def _mask(b: Body, batch: int, heads: int, queries: int, keys: int) -> str:
     )
 
 
-def attention(b: Body, x: str) -> str:
+def attention(b: Network, x: str) -> str:
     """Of torch, or written out: over itself or other keys, of equal or grouped heads, masked or not."""
     rng = b.rng
     batch, length, _ = b.shape(x)
@@ -212,7 +190,7 @@ def attention(b: Body, x: str) -> str:
     return _linear(b, joined, b.shape(x)[-1])
 
 
-def linear_attention(b: Body, x: str) -> str:
+def linear_attention(b: Network, x: str) -> str:
     width = b.rng.choice((8, 16, 32))
     q, k, v = (_linear(b, x, width) for _ in range(3))
     length = b.shape(x)[1]  # sums, squared in the gradient, would be infinite in f16
@@ -221,7 +199,7 @@ def linear_attention(b: Body, x: str) -> str:
     return f"torch.einsum('btd,bde->bte', F.elu({q}) + 1, {state}) / {over}.unsqueeze(-1)"
 
 
-def ordered(b: Body, x: str) -> str:
+def ordered(b: Network, x: str) -> str:
     """Values in an order, or those that one finds; few are equal, whose order is anybody's."""
     last = b.shape(x)[-1]
     few = min(3, last)
@@ -238,13 +216,13 @@ def ordered(b: Body, x: str) -> str:
     return f"({found}).to({x}.dtype)"
 
 
-def mixed_tokens(b: Body, x: str) -> str:
+def mixed_tokens(b: Network, x: str) -> str:
     length = b.shape(x)[1]
     turned = b.let(f"{x}.transpose(1, 2)")
     return f"{b.let(_activated(b, _linear(b, turned, length)))}.transpose(1, 2)"
 
 
-def experts(b: Body, x: str) -> str:
+def experts(b: Network, x: str) -> str:
     count, width = b.rng.choice((2, 4)), b.rng.choice((8, 16, 40))
     gate = b.let(f"torch.softmax({_linear(b, x, count)}, -1)")
     weight = b.weight(count, width, b.shape(x)[-1])
@@ -254,18 +232,18 @@ def experts(b: Body, x: str) -> str:
     return f"(torch.einsum('btd,efd->btef', {x}, {weight}) * {gate}.unsqueeze(-1)).sum(2)"
 
 
-def moved_tokens(b: Body, x: str) -> str:
+def moved_tokens(b: Network, x: str) -> str:
     batch, length, width = b.shape(x)
     return b.rng.choice(
         (
             f"torch.cat([{x}[:, :1], {x}[:, :-1]], 1) * {b.input(width)} + {x}",
             f"{x}.roll(1, 1) - {x}.flip(1)",
             f"{x}.cumsum(1) * {1 / length:.3g}",
-            f"{x}[:, {b.places(max(1, length // 2), length)}]",
-            f"torch.zeros_like({x}).index_add(1, {b.places(length, length)}, {x})",
+            f"{x}[:, {b.places(max(1, length // 2), below=length)}]",
+            f"torch.zeros_like({x}).index_add(1, {b.places(length, below=length)}, {x})",
             f"{x} * torch.sigmoid(F.linear({x}.mean(1, keepdim=True), {b.weight(width, width)}))",
             f"F.avg_pool1d({x}.transpose(1, 2), 3, 1, 1).transpose(1, 2)",
-            f"{x} + F.embedding({b.places(length, 50)}, {b.input(50, width)})",
+            f"{x} + F.embedding({b.places(length, below=50)}, {b.input(50, width)})",
             f"{x} - {x}.amax(1, keepdim=True)",
             f"torch.where({b.mask(batch, length, 1)}, {x}, {b.input(width)})",
             f"torch.lerp({x}, {x}.roll(-1, 1), {b.input(width)})",
@@ -274,7 +252,7 @@ def moved_tokens(b: Body, x: str) -> str:
     )
 
 
-def convolved_tokens(b: Body, x: str) -> str:
+def convolved_tokens(b: Network, x: str) -> str:
     width, made = b.shape(x)[-1], b.rng.choice((8, 16, 30))
     if b.rng.random() < 0.5:
         padded = f"F.pad({x}.transpose(1, 2), (2, 0))"
@@ -284,7 +262,7 @@ def convolved_tokens(b: Body, x: str) -> str:
     return f"{b.let(_activated(b, called))}.transpose(1, 2)"
 
 
-def recurrent(b: Body, x: str) -> str:
+def recurrent(b: Network, x: str) -> str:
     """Three steps of a gated unit over the mean of the tokens."""
     width = b.shape(x)[-1]
     w, h = b.weight(2 * width, 2 * width), b.let(f"{x}.mean(1)")
@@ -320,7 +298,7 @@ TOKENS: tuple[Block, ...] = (
 # Of images, [batch, channels, height, width]
 
 
-def convolution(b: Body, x: str) -> str:
+def convolution(b: Network, x: str) -> str:
     rng, channels = b.rng, b.shape(x)[1]
     groups = channels if rng.random() < 0.25 else 1
     made = channels * rng.choice((1, 2)) if groups > 1 else rng.choice((4, 8, 16, 24, 32))
@@ -332,7 +310,7 @@ def convolution(b: Body, x: str) -> str:
     return _activated(b, b.let(f"F.conv2d({x}, {weight}, {bias}, {stride}, {padding}, {dilation}, {groups})"))
 
 
-def transposed_convolution(b: Body, x: str) -> str:
+def transposed_convolution(b: Network, x: str) -> str:
     channels, made = b.shape(x)[1], b.rng.choice((4, 8, 16))
     size, stride = b.rng.choice(((2, 2), (3, 1), (4, 2)))
     bias = b.input(made) if b.rng.random() < 0.5 else "None"
@@ -340,7 +318,7 @@ def transposed_convolution(b: Body, x: str) -> str:
     return _activated(b, b.let(called))
 
 
-def image_norm(b: Body, x: str) -> str:
+def image_norm(b: Network, x: str) -> str:
     batch, channels, height, width = b.shape(x)
     w, bias = b.input(channels), b.input(channels)
     groups = b.rng.choice([n for n in (1, 2, 4, 8) if channels % n == 0])
@@ -359,7 +337,7 @@ def image_norm(b: Body, x: str) -> str:
     )
 
 
-def pooled(b: Body, x: str) -> str:
+def pooled(b: Network, x: str) -> str:
     height, width = b.shape(x)[2:]
     if min(height, width) < 3:
         return f"{x} * 1.5"
@@ -376,7 +354,7 @@ def pooled(b: Body, x: str) -> str:
     )
 
 
-def resized(b: Body, x: str) -> str:
+def resized(b: Network, x: str) -> str:
     _, channels, height, width = b.shape(x)
     if channels * height * width > 8000:
         return f"{x} * 0.5"
@@ -394,7 +372,7 @@ def resized(b: Body, x: str) -> str:
     return b.rng.choice(chosen)
 
 
-def excited(b: Body, x: str) -> str:
+def excited(b: Network, x: str) -> str:
     """Squeeze and excitation."""
     channels = b.shape(x)[1]
     inner = max(1, channels // 4)
@@ -403,7 +381,7 @@ def excited(b: Body, x: str) -> str:
     return f"{x} * torch.sigmoid(F.conv2d({first}, {b.weight(channels, inner, 1, 1)}))"
 
 
-def joined(b: Body, x: str) -> str:
+def joined(b: Network, x: str) -> str:
     channels = b.shape(x)[1]
     half = b.let(f"{x}[:, : {max(1, channels // 2)}]")
     made = b.let(convolution(b, half))
@@ -412,7 +390,7 @@ def joined(b: Body, x: str) -> str:
     return f"torch.cat([{made}, {x}], 1)"
 
 
-def flattened(b: Body, x: str) -> str:
+def flattened(b: Network, x: str) -> str:
     """Patches as tokens, from here on."""
     batch, channels, height, width = b.shape(x)
     if height % 4 == width % 4 == 0 and b.rng.random() < 0.5:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from network_blocks import Body
+from bodies import Body
 
 
 def loss(b: Body, x: str) -> str:

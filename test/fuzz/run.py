@@ -24,6 +24,7 @@ from check_graph import Find, check_graph
 from check_kernels import check_kernels
 from check_program import check_program
 from check_typed import check_typed
+from compositions import random_composition
 from families import random_graph
 from networks import LARGE, random_network
 from programs import random_program
@@ -38,11 +39,17 @@ from tilewright.passes.pipeline import pipeline_text
 
 
 def fuzz_graph(seed: int, folder: Path) -> Find | None:
+    if seed % 2:
+        return check_graph(random_graph(seed), compiled=None, budget=0.5, pipeline="gpu")
     return check_graph(random_graph(seed), compiled=folder / "cache", budget=0.5)
 
 
 def fuzz_program(seed: int, folder: Path) -> Find | None:
-    return check_program(random_program(seed))
+    return check_program(random_program(seed), "gpu_emulated" if seed % 2 else "auto")
+
+
+def fuzz_composition(seed: int, folder: Path) -> Find | None:
+    return check_program(random_composition(seed), "gpu_emulated" if seed % 3 else "auto")
 
 
 def fuzz_network(seed: int, folder: Path) -> Find | None:
@@ -60,6 +67,7 @@ def fuzz_typed(seed: int, folder: Path) -> Find | None:
 KINDS: dict[str, Callable[[int, Path], Find | None]] = {
     "graph": fuzz_graph,
     "program": fuzz_program,
+    "composition": fuzz_composition,
     "typed": fuzz_typed,
     "network": fuzz_network,
     "kernels": fuzz_kernels,
@@ -107,7 +115,7 @@ def _one(name: str, seed: int, folder: Path) -> bool:
 
 def _reduced(find: Find) -> str | None:
     """The module shrunk, where it fails as it did: after a pass, or compiled."""
-    oracle = Oracle(parse_pipeline(pipeline_text("cpu")), compiled=find.kind == WrongCode.__name__)
+    oracle = Oracle(parse_pipeline(pipeline_text(find.pipeline)), compiled=find.kind == WrongCode.__name__)
     module = parse(find.text)
     failure = oracle.failure(module)
     if failure is None:

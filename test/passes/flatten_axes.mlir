@@ -135,6 +135,29 @@ tk.func @one_axis_of_a_store_stays_apart [4, 6] (%x: memref<24xf32>, %o: memref<
 
 // -----
 
+// One sum over both axes; what it is added to has one of them, so that it would be added four times.
+// CHECK-LABEL: tk.func @reduced_axis_of_a_store_stays_apart [4, 6]
+// CHECK: tk.store %{{.*}}, %o[d1] combine add
+// REMARK: tk.func at {{.*}}: no two axes have one role
+tk.func @reduced_axis_of_a_store_stays_apart [4, 6] (%x: memref<24xf32>, %o: memref<6xf32>) {
+  %0 = tk.load %x[d0*6 + d1] : memref<24xf32> -> f32
+  %1 = tk.reduce add %0 over [0, 1] : f32
+  tk.store %1, %o[d1] combine add : f32, memref<6xf32>
+}
+
+// -----
+
+// What is stored again is stored.
+// CHECK-LABEL: tk.func @reduced_axes_of_a_plain_store [24]
+// CHECK: tk.store %{{.*}}, %o[(d0 mod 6)]
+tk.func @reduced_axes_of_a_plain_store [4, 6] (%x: memref<24xf32>, %o: memref<6xf32>) {
+  %0 = tk.load %x[d0*6 + d1] : memref<24xf32> -> f32
+  %1 = tk.reduce add %0 over [0, 1] : f32
+  tk.store %1, %o[d1] : f32, memref<6xf32>
+}
+
+// -----
+
 // CHECK-LABEL: tk.func @empty_axes_stay [7, 0]
 // CHECK-NEXT: tk.load %x[d1]
 // REMARK: tk.func at {{.*}}: an axis has no elements, and what is divided by its size has no value

@@ -16,9 +16,13 @@ from torch.nn import functional
 sys.path.insert(0, str(Path(__file__).parents[1] / "fuzz"))
 
 import check_graph as graphs
+import compositions
+from bodies import Body
 from check_kernels import check_kernels
 from check_program import check_program, no_worse
 from check_typed import check_typed
+from composed_operators import OPERATORS
+from compositions import random_composition
 from families import random_graph
 from networks import LARGE, random_network
 from programs import random_program
@@ -39,12 +43,36 @@ def test_a_seed_gives_the_same_graph_and_program() -> None:
     ]
     assert random_program(3) == random_program(3) != random_program(4)
     assert random_network(3) == random_network(3) != random_network(4)
+    assert random_composition(3) == random_composition(3) != random_composition(4)
 
 
 @pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
 @pytest.mark.parametrize("seed", [24, 39], ids=["halves, symbols", "gradients, symbols"])
 def test_networks_agree(seed: int, target: str) -> None:
     find = check_program(random_network(seed), target)
+    assert find is None, find.message
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("seed", [0, 3, 5], ids=["gradients", "symbols", "halves, gradients"])
+def test_compositions_agree(seed: int, target: str) -> None:
+    find = check_program(random_composition(seed), target)
+    assert find is None, find.message
+
+
+@pytest.mark.parametrize("template", [text for _, family in OPERATORS for text in family])
+def test_every_operator_of_compositions_takes_some_shape(template: str) -> None:
+    """One that torch always refuses would never be drawn, and nobody would see it."""
+    shapes = ((8,), (4, 6), (12, 12), (2, 4, 8), (2, 4, 6, 6))
+    bodies = [Body(random.Random(seed)) for seed in range(4)]
+    texts = (
+        (body, compositions.filled(body, template, body.input(*s), [])) for body in bodies for s in shapes
+    )
+    assert any(text and body.tried(text) is not None for body, text in texts)
+
+
+def test_what_random_programs_found_on_gpus_stays_fixed() -> None:
+    find = check_program(random_program(30098), "gpu_emulated")  # a sum over all, added to each column
     assert find is None, find.message
 
 
@@ -163,9 +191,10 @@ def test_programs_with_gradients_are_judged() -> None:
     assert "TRAINED = True" in "".join(map(random_program, range(20)))
 
 
+@pytest.mark.parametrize("pipeline", ["cpu", "gpu"])
 @pytest.mark.parametrize("seed", [0, 3, 8, 11])
-def test_random_graphs_keep_their_meaning(seed: int) -> None:
-    assert graphs.check_graph(random_graph(seed), compiled=None, budget=0.05) is None
+def test_random_graphs_keep_their_meaning(seed: int, pipeline: str) -> None:
+    assert graphs.check_graph(random_graph(seed), compiled=None, budget=0.05, pipeline=pipeline) is None
 
 
 FOUND = {
