@@ -14,7 +14,7 @@ from tilewright.dialects.tk.contraction import Contraction, find_contraction, fi
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.sort import SortOp
 
-from ..kernels.body import reduced_axes
+from ..kernels.body import combined_axes
 from .written_out import axes_to_write_out
 
 NEAR = 64
@@ -138,7 +138,7 @@ def _contents_of(kernel: KernelOp) -> Contents:
             loads.append(op)
         elif type(op) is StoreOp:
             stores.append(op)
-        elif axes := reduced_axes(op):
+        elif axes := combined_axes(op):
             over.add(axes)
             scans = scans or type(op) is ScanOp
             sorts = sorts or type(op) is SortOp

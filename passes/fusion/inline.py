@@ -19,7 +19,7 @@ from tilewright.dialects.tk.domain import axes_of, axes_of_exprs, exprs_of
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
-from ..kernels.body import reduced_axes, set_exprs, solve_axes, store_to, used_indices
+from ..kernels.body import combined_axes, set_exprs, solve_axes, store_to, used_indices
 from ..kernels.scalar_builder import ScalarBuilder, constant_op
 
 
@@ -46,7 +46,7 @@ def producer_of(value: SSAValue) -> Producer | str:
     wanted: set[SSAValue] = {store.value}
     for op in reversed(ops_of(kernel.body.block)):
         if not wanted.isdisjoint(op.results) or type(op) is AssertOp:
-            if reduced_axes(op):
+            if combined_axes(op):
                 return "it is a reduction"
             wanted.update(operands_of(op))
             ops.append(op)

@@ -8,7 +8,7 @@ from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of
 
-from ..kernels.body import reduced_axes, store_to
+from ..kernels.body import combined_axes, store_to
 from .contents import Bodies
 from .cost import BYTE_COST, POSITIONS, evaluations, op_cost
 
@@ -30,7 +30,7 @@ def stays(value: OpResult, consumer: KernelOp, loads: list[LoadOp], bodies: Bodi
     while todo and work <= bound and len(seen) < _LAST_OPS:
         op = todo.pop().owner
         if isinstance(op, Operation) and op not in seen:
-            if reduced_axes(op):
+            if combined_axes(op):
                 return True
             seen.add(op)
             work += op_cost(op)

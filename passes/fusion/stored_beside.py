@@ -15,7 +15,7 @@ from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..kernels.body import reduced_axes, store_to
+from ..kernels.body import combined_axes, store_to
 from ..kernels.kernel_builder import KernelBuilder
 
 _MOST_OPS = 16
@@ -88,7 +88,7 @@ def _ops_from(known: Mapping[SSAValue, OpResult], value: SSAValue) -> list[Opera
     todo, found = [value], set[Operation]()
     while todo:
         op = todo.pop().owner
-        if not isinstance(op, Operation) or type(op) in _NOT_OF_VALUES or reduced_axes(op):
+        if not isinstance(op, Operation) or type(op) in _NOT_OF_VALUES or combined_axes(op):
             return None
         if isinstance(op, LoadOp):
             if len(op.operands) > 1:  # at gathered positions, or under a mask

@@ -21,7 +21,7 @@ from tilewright.dialects.tk.compute import ReduceOp, ScanOp
 from tilewright.dialects.tk.domain import is_along, runs_and_domains
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..kernels.body import reduced_axes, rewrite_exprs
+from ..kernels.body import combined_axes, rewrite_exprs
 from ..kernels.combine import constant, identity
 from ..kernels.scalar_builder import ScalarBuilder, constant_op
 from .contents import Bodies
@@ -54,7 +54,7 @@ def merge_stretched(
     """
     read = {v for v in consumer.operands if v.owner is producer}
     others = {use.operation for value in read for use in value.uses} - {consumer}
-    reduces = any(reduced_axes(op) for op in ops_of(consumer.body.block))
+    reduces = any(combined_axes(op) for op in ops_of(consumer.body.block))
     if not reduces and not all(isinstance(other, ReturnOp) for other in others):
         return None
     part = _part_read(producer, consumer)
@@ -110,7 +110,7 @@ def _walked(value: Expr) -> int | None:
 def _may_stretch(consumer: KernelOp, part: _Part) -> bool:
     """Whether what stands beside the part can be kept out of all that is computed of it."""
     ops = list(consumer.body.block.ops)
-    along = [op for op in ops if part.axis in reduced_axes(op)]
+    along = [op for op in ops if part.axis in combined_axes(op)]
     scans = (ReduceOp, ScanOp) if part.start == ZERO else ReduceOp
     return all(isinstance(op, scans) for op in along) and not any(isinstance(op, AssertOp) for op in ops)
 

@@ -10,7 +10,7 @@ from tilewright.dialects.tk.attributes import map_attr
 from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..kernels.body import named_axes, reduced_axes, rename_axes, rewrite_exprs
+from ..kernels.body import combined_axes, named_axes, rename_axes, rewrite_exprs
 from ..rewrite import may_rewrite
 
 
@@ -20,7 +20,7 @@ def drop_unit_axes(kernel: KernelOp) -> None:
     Products keep theirs, and so does what reduces over several axes, as attention does.
     """
     space, ops = kernel.space, ops_of(kernel.body.block)
-    over = {axes for op in ops if (axes := reduced_axes(op))}
+    over = {axes for op in ops if (axes := combined_axes(op))}
     if ONE not in space or len(over) > 1 or find_contraction(kernel.body.block) is not None:
         return
     named = {axis for op in ops for axis in named_axes(op)}

@@ -15,7 +15,7 @@ from tilewright.dialects.tk.contraction import FACTORS, find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import bytes_of, element_type_of, is_float8, sizes_of
 
-from ..kernels.body import loads_of, reduced_axes
+from ..kernels.body import combined_axes, loads_of
 from .contents import Bodies
 from .cost import (
     BYTE_COST,
@@ -92,7 +92,7 @@ def _only_widens(kernel: KernelOp) -> bool:
         return False
     if all(type(op) in _WIDENING for op in ops):
         return True
-    if any(reduced_axes(op) for op in ops):
+    if any(combined_axes(op) for op in ops):
         return False
     one = len(loads_of(source)) == 1
     return isinstance(element_type_of(value), AnyFloat) and one and body_cost(ops) <= _LITTLE

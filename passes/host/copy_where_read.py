@@ -15,7 +15,7 @@ from tilewright.dialects.ir_access import defined_functions
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.kernels import KernelOp
 
-from ..kernels.body import loads_of, reduced_axes
+from ..kernels.body import combined_axes, loads_of
 from ..kernels.dense_order import dense_order
 from ..memory.returned import Returned, returned_by
 from ..memory.views import keeps_elements
@@ -80,7 +80,7 @@ def _load_of(root: SSAValue, function: FuncOp) -> LoadOp | None:
     for kernel in function.body.block.ops:
         if not isinstance(kernel, KernelOp) or root not in kernel.operands:
             continue
-        if any(reduced_axes(op) or scatters(op) for op in kernel.body.block.ops):
+        if any(combined_axes(op) or scatters(op) for op in kernel.body.block.ops):
             continue
         axes = {axis for axis, size in enumerate(kernel.space) if size != ONE}
         for load in loads_of(kernel.sources[list(kernel.operands).index(root)]):

@@ -17,7 +17,7 @@ from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import sizes_of
 
-from ..kernels.body import reduced_axes
+from ..kernels.body import combined_axes
 from ..memory.layouts import Layout, dense, overlaps_itself, same_strides
 from ..memory.returned import Returned, returned_by
 from ..memory.views import behind, is_view, keeps_elements, layout_behind, layout_shown, part_layout
@@ -138,7 +138,7 @@ def _may_turn(root: SSAValue, group: Sequence[Returned]) -> bool:
     if layout is None or not all(_lies_in(layout, result) for result in group):
         return False
     assert isinstance(root.owner, KernelOp)
-    return not any(reduced_axes(op) for op in root.owner.body.block.ops)
+    return not any(combined_axes(op) for op in root.owner.body.block.ops)
 
 
 def _layout_of(group: Sequence[Returned]) -> Layout | None:

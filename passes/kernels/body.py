@@ -90,8 +90,8 @@ def rewrite_exprs(ops: Iterable[Operation], rewrite: Callable[[Expr], Expr]) -> 
             op.properties["map"] = rewritten[exprs]
 
 
-def reduced_axes(op: Operation) -> tuple[int, ...]:
-    """Axes that `op` reduces, scans or sorts."""
+def combined_axes(op: Operation) -> tuple[int, ...]:
+    """Axes whose elements `op` combines: it reduces, scans or sorts them."""
     if type(op) not in REDUCTIONS_AND_SCANS:  # nearly always; `isinstance` of an op costs ten times as much
         return ()
     if isinstance(op, Reduction):
@@ -101,7 +101,7 @@ def reduced_axes(op: Operation) -> tuple[int, ...]:
 
 def named_axes(op: Operation) -> tuple[int, ...]:
     """Axes that a property of `op` names: it reduces, scans, sorts or stores over them."""
-    return op.over if type(op) is StoreOp else reduced_axes(op)
+    return op.over if type(op) is StoreOp else combined_axes(op)
 
 
 def rename_axes(ops: Iterable[Operation], names: Mapping[int, Sequence[int]]) -> None:

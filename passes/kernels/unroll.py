@@ -17,7 +17,7 @@ from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.domain import axes_of_op, domains_of, exprs_of
 from tilewright.dialects.tk.kernels import FuncOp, KernelOp
 
-from .body import reduced_axes, set_exprs
+from .body import combined_axes, set_exprs
 from .combine import Emit, combine
 
 _FEW = 9
@@ -27,7 +27,7 @@ _FEW = 9
 def few_terms(kernel: KernelOp | FuncOp) -> tuple[int, ...] | None:
     """The axes of few points over which `kernel` reduces; None where it does more along them."""
     ops = ops_of(kernel.body.block)
-    over = {axes for op in ops if (axes := reduced_axes(op))}
+    over = {axes for op in ops if (axes := combined_axes(op))}
     if len(over) != 1:
         return None
     (axes,) = over
@@ -35,7 +35,7 @@ def few_terms(kernel: KernelOp | FuncOp) -> tuple[int, ...] | None:
     if not 0 < terms <= _FEW or find_contraction(kernel.body.block) is not None:
         return None
     domains = domains_of(kernel.body.block)
-    if any(not isinstance(op, ReduceOp) for op in ops if reduced_axes(op)) or any(
+    if any(not isinstance(op, ReduceOp) for op in ops if combined_axes(op)) or any(
         not axes_of_op(op, domains).isdisjoint(axes) for op in ops if isinstance(op, StoreOp)
     ):
         return None

@@ -17,7 +17,7 @@ from tilewright.dialects.tw.view import ConcatOp
 from tilewright.dialects.types import element_type_of, scalar_type, sizes_of
 
 from ..fusion.written_out import axes_to_write_out
-from ..kernels.body import merge_equal_inputs, reduced_axes, store_to
+from ..kernels.body import combined_axes, merge_equal_inputs, store_to
 from ..kernels.kernel_builder import KernelBuilder
 from ..memory.library_calls import out_variant
 from ..memory.views import behind, keeps_elements, readers
@@ -92,7 +92,7 @@ def _lands_in_place(value: SSAValue, *, stored: bool, only: bool) -> bool:
 
 def _reduces(kernel: KernelOp) -> bool:
     """Whether it reduces more than few elements, which `fuse` writes out."""
-    return any(reduced_axes(op) for op in kernel.body.block.ops) and axes_to_write_out(kernel) is None
+    return any(combined_axes(op) for op in kernel.body.block.ops) and axes_to_write_out(kernel) is None
 
 
 def _is_of_reductions(kernel: KernelOp) -> bool:

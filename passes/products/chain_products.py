@@ -18,7 +18,7 @@ from tilewright.dialects.tw.linalg import MatmulOp
 
 from ..fusion.join import Frame, join
 from ..fusion.merge import put_behind, users_to_sink
-from ..kernels.body import reduced_axes, remember_axes, simplify_body, split_axis
+from ..kernels.body import combined_axes, remember_axes, simplify_body, split_axis
 from ..kernels.chains import find_chain
 from ..rewrite import may_rewrite, skip, take_results
 from ..schedule.tiles.chain_blocks import DEEPEST
@@ -130,7 +130,7 @@ def _links(last: KernelOp) -> tuple[KernelOp, KernelOp] | None:
     if find_contraction(last.body.block) is None:
         return None
     for weights in (v.owner for v in last.operands):
-        if not isinstance(weights, KernelOp) or not any(map(reduced_axes, weights.body.block.ops)):
+        if not isinstance(weights, KernelOp) or not any(map(combined_axes, weights.body.block.ops)):
             continue
         for scores in (v.owner for v in weights.operands):
             if (

@@ -20,7 +20,7 @@ from tilewright.dialects.tk.domain import REDUCTIONS_AND_SCANS, axes_of_exprs, e
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..fusion.join import Frame
-from ..kernels.body import loads_of, reduced_axes, store_to
+from ..kernels.body import combined_axes, loads_of, store_to
 from .row_sums import sums_of
 
 
@@ -84,7 +84,7 @@ def _product(kernel: KernelOp) -> Contraction | None:
 
 
 def _reduced(kernel: KernelOp) -> frozenset[int]:
-    return frozenset(a for op in kernel.body.block.ops for a in reduced_axes(op))
+    return frozenset(a for op in kernel.body.block.ops for a in combined_axes(op))
 
 
 def _is_elementwise(kernel: KernelOp) -> bool:

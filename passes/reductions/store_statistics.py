@@ -20,7 +20,7 @@ from ..fusion.contents import NEAR, Bodies
 from ..fusion.fuse import FusePass, Fuser
 from ..fusion.in_place import reads_what_changes
 from ..fusion.worth import Memory
-from ..kernels.body import reduced_axes, store_to
+from ..kernels.body import combined_axes, store_to
 from ..kernels.facts import Body
 from ..kernels.naming import NAME, fused_name
 from ..rewrite import count_rewrite, may_rewrite, replace_results, rewrites_left, skip
@@ -164,7 +164,9 @@ class _Divided:
             for result in results
             if len(places(result, reader)) == 1
             and not reads_what_changes(result, reader)
-            and not any(reduced_axes(op) for op in body.closure([self._store(result)], frozenset[SSAValue]()))
+            and not any(
+                combined_axes(op) for op in body.closure([self._store(result)], frozenset[SSAValue]())
+            )
         ]
         return found if len(found) < len(self.kernel.results) else []
 

@@ -55,7 +55,7 @@ NAMED = {
 def test_axes_that_ops_name(op: str, axes: tuple[tuple[int, ...], ...]) -> None:
     last = kernel_of(LOAD + op, sizes="8, 8").body.block.last_op
     assert last is not None
-    assert (body.named_axes(last), body.reduced_axes(last)) == axes[:2]
+    assert (body.named_axes(last), body.combined_axes(last)) == axes[:2]
     body.rename_axes([last], {0: (3, 2), 1: (1,)})
     assert body.named_axes(last) == axes[2]
     assert (last.properties.get("axes") is None) == ("over" not in op)

@@ -10,7 +10,7 @@ from xdsl.dialects.builtin import ModuleOp
 from tilewright.dialects.index_expr import format_exprs
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.passes.fusion.written_out import use_results, written_out
-from tilewright.passes.kernels.body import reduced_axes
+from tilewright.passes.kernels.body import combined_axes
 
 TENSORS = {
     **{
@@ -143,7 +143,7 @@ def test_terms_are_written_out(sizes: str, body: str, expected: str) -> None:
     assert copy is not None
     assert kernels_of(module) == [copy, kernel]
     assert str(kernel) == text
-    assert not any(reduced_axes(op) for op in copy.body.block.ops)
+    assert not any(combined_axes(op) for op in copy.body.block.ops)
     assert format_exprs(copy.space) == expected
     use_results(copy, kernel)
     kernel.detach()
