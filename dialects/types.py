@@ -143,8 +143,13 @@ def same_but_along(dim: int, one: Sequence[Expr], other: Sequence[Expr]) -> bool
 
 
 def numel_of(value: SSAValue) -> int | None:
-    """Number of elements, None where a size is symbolic."""
+    """Number of elements, None where it depends on a symbolic size."""
     return static_product(sizes_of(value))
+
+
+def has_symbolic_size(value: SSAValue) -> bool:
+    """Whether any size is an expression, that of a tensor without elements too."""
+    return any(size.constant is None for size in sizes_of(value))
 
 
 def element_type(type_: Attribute) -> Attribute:

@@ -14,6 +14,10 @@ import torch
 from torch._functorch import compile_utils
 from torch._guards import TracingContext
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
+from torch._prims_common import (
+    compute_elementwise_output_logical_to_physical_perm as dimensions_in_memory,  # pyright: ignore
+)
+from torch._prims_common import is_contiguous_or_false
 from torch.fx import GraphModule, Node
 from torch.utils import _python_dispatch as dispatch
 from torch.utils._pytree import tree_leaves
@@ -104,6 +108,14 @@ def traced_size(value: torch.SymInt) -> int | None:
     """What a symbolic size was when the graph was traced; None for what depends on data, or is ragged."""
     node: Any = value.node
     return int(node.hint) if node.has_hint() and not is_ragged(value) else None
+
+
+def memory_order(x: torch.Tensor) -> list[int]:
+    """The dimensions of `x`, outermost in memory first: what is computed element by element lies so, too."""
+    if is_contiguous_or_false(x):
+        return list(range(x.dim()))
+    order, _ = dimensions_in_memory(x)
+    return order
 
 
 def shape_environment(value: torch.SymInt | torch.SymBool) -> Any:

@@ -150,9 +150,14 @@ class Builder:
         if own == tuple(sizes):
             return value
         aligned = sizes[len(sizes) - len(own) :]
-        meant = tuple(n if n.constant == 1 else m for n, m in zip(own, aligned, strict=True))
-        value = self.conform(value, meant)
+        value = self.conform(value, meant := tuple(map(self._before_it_repeats, own, aligned)))
         return value if meant == tuple(sizes) else self.emit(BroadcastOp(value, sizes))
+
+    def _before_it_repeats(self, own: Expr, size: Expr) -> Expr:
+        """1 where a size that becomes `size` is 1, by a guard at least, else `size`, which it is equal to."""
+        traced = self.symbols.traced_value
+        one = own.constant == 1 or (own != size and traced(own) == 1 != traced(size))
+        return index_expr.ONE if one else size
 
     def conform(self, value: SSAValue, sizes: Sizes) -> SSAValue:
         """`value` with its sizes written as `sizes`, which tracing found to be equal."""

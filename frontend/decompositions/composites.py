@@ -15,7 +15,7 @@ from torch import Tensor
 from torch._ops import OperatorBase
 from torch.nn import functional
 
-from ..torch_internals import guarded_truth
+from ..torch_internals import guarded_truth, memory_order
 
 MOST_COMPARED = 64
 """Among so many numbers `isin` and searches look by comparing with each."""
@@ -70,13 +70,19 @@ def _taken(mask: Tensor, beyond: int) -> Tensor:
     return torch.where(flat, flat.to(torch.int64).cumsum(0) - 1, beyond)
 
 
+def _lying_as(x: Tensor, made: Tensor) -> Tensor:
+    """`made`, in memory in the order of `x`, whose sizes it has."""
+    order = memory_order(x)
+    return made.permute(order).contiguous().permute([order.index(d) for d in range(x.dim())])
+
+
 def _masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     some: Any = source.numel() > 0
     if not (guarded_truth(some) if isinstance(some, torch.SymBool) else some):
         return NotImplemented
     x, mask = _broadcast(x, mask)
     found = source.reshape(-1)[_taken(mask, 0)].view(mask.shape)
-    return torch.where(mask, found, x)
+    return torch.where(mask, found, x).contiguous()
 
 
 def _masked_scatter_backward(gradient: Tensor, mask: Tensor, sizes: Sequence[int]) -> Tensor:
@@ -105,7 +111,7 @@ def _nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 def _put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     flat = x.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
-    return flat.reshape(x.shape)
+    return _lying_as(x, flat.reshape(x.shape))
 
 
 def _index_fill(x: Tensor, dim: int, index: Tensor, value: Any) -> Tensor:
@@ -285,44 +291,6 @@ def _repeated_places(repeats: Tensor, *, output_size: int | None = None) -> Tens
     return searched(repeats.cumsum(0), places, right=True).to(repeats.dtype)
 
 
-def _exponential(x: Tensor, lambd: float = 1, *, generator: torch.Generator | None = None) -> Tensor:
-    """Of a uniform number in (0, 1]; never exactly 0, as in eager mode on GPUs."""
-    if generator is not None or not x.is_floating_point():
-        return NotImplemented
-    uniform = 1 - torch.rand(x.shape, dtype=torch.float32, device=x.device)
-    most = 1 - torch.finfo(torch.float32).eps / 2
-    log = torch.where(uniform >= most, -torch.finfo(torch.float32).eps / 2, uniform.log())
-    return (log / -lambd).to(x.dtype)
-
-
-def _uniform(
-    x: Tensor, low: float = 0, high: float = 1, *, generator: torch.Generator | None = None
-) -> Tensor:
-    """`aten.uniform`: numbers of [low, high) with the sizes of `x`, drawn in f32 and rounded to its type."""
-    if generator is not None or not x.is_floating_point():
-        return NotImplemented
-    return (torch.rand(x.shape, dtype=torch.float32, device=x.device) * (high - low) + low).to(x.dtype)
-
-
-def _normal(
-    mean: Tensor | float, deviation: Tensor | float = 1, *, generator: torch.Generator | None = None
-) -> Tensor:
-    """`aten.normal`: a number of each mean and standard deviation, drawn in f32 and rounded to their type."""
-    given = mean if isinstance(mean, Tensor) else deviation
-    if generator is not None or not isinstance(given, Tensor) or given.is_complex():
-        return NotImplemented
-    if isinstance(mean, Tensor) and isinstance(deviation, Tensor):
-        given, _ = _broadcast(mean, deviation)
-    drawn = torch.randn(given.shape, dtype=torch.float32, device=given.device)
-    return (drawn * deviation + mean).to(given.dtype)
-
-
-def _fill_normal(
-    x: Tensor, mean: float = 0, deviation: float = 1, *, generator: torch.Generator | None = None
-) -> Tensor:
-    return _normal(torch.full_like(x, mean), deviation, generator=generator)
-
-
 def composites() -> dict[OperatorBase, Callable[..., Any]]:
     """What replaces each of these operators, whatever torch's tables say."""
     aten = torch.ops.aten
@@ -352,12 +320,6 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.searchsorted.Scalar: searched,
         aten.bucketize.Tensor: _bucketize,
         aten.bucketize.Scalar: _bucketize,
-        aten.exponential.default: _exponential,
-        aten.uniform.default: _uniform,
-        aten.normal.Tensor_float: _normal,
-        aten.normal.float_Tensor: _normal,
-        aten.normal.Tensor_Tensor: _normal,
-        aten.normal_functional.default: _fill_normal,
         aten._weight_norm_interface_backward.default: _weight_norm_backward,
     }
     return cast("dict[OperatorBase, Callable[..., Any]]", table)

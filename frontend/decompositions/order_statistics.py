@@ -28,9 +28,9 @@ def _is_sorted_here(x: Tensor, dim: int) -> bool:
 
 
 def _at(ordered: Any, place: int | Tensor, dim: int, keepdim: bool) -> Pair:
-    """The elements there, and where they were."""
+    """The elements there, and where they were; dense, as those of torch are."""
     if isinstance(place, int):
-        values, positions = (t.narrow(dim, place, 1) for t in ordered)
+        values, positions = (t.narrow(dim, place, 1).contiguous() for t in ordered)
     else:
         values, positions = (t.gather(dim, place) for t in ordered)
     return (values, positions) if keepdim else (values.squeeze(dim), positions.squeeze(dim))

@@ -31,6 +31,7 @@ from .histograms import histograms
 from .order_statistics import order_statistics
 from .pooling import poolings
 from .quantization import quantizations
+from .random_numbers import random_numbers
 from .special_functions import special_functions
 from .windows import windows
 
@@ -98,36 +99,6 @@ def _overloads(name: str) -> list[Operator]:
     if packet is None:  # not in this release of torch
         return []
     return [getattr(packet, o) for o in packet.overloads() if overload in ("", o)]
-
-
-def _native_dropout(x: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:
-    if train is not None and not train:
-        return x.clone(), torch.ones_like(x, dtype=torch.bool)
-    if p == 1:
-        return torch.zeros_like(x), torch.zeros_like(x, dtype=torch.bool)
-    kept = torch.rand(x.shape, dtype=torch.float32, device=x.device) >= p
-    return torch.where(kept, x * (1.0 / (1.0 - p)), 0.0), kept
-
-
-def _bernoulli_p(x: Tensor, p: float = 0.5, *, generator: torch.Generator | None = None) -> Tensor:
-    if generator is not None:
-        return NotImplemented
-    return (torch.rand(x.shape, dtype=torch.float32, device=x.device) < p).to(x.dtype)
-
-
-def _bernoulli(x: Tensor, *, generator: torch.Generator | None = None) -> Tensor:
-    if generator is not None:
-        return NotImplemented
-    return (torch.rand(x.shape, dtype=torch.float32, device=x.device) < x).to(x.dtype)
-
-
-def _random_like(draw: Callable[..., Tensor]) -> Decomposition:
-    def decomposed(
-        x: Tensor, *, dtype: torch.dtype | None = None, device: torch.device | None = None, **_: object
-    ) -> Tensor:
-        return draw(x.shape, dtype=dtype or x.dtype, device=device or x.device)
-
-    return decomposed
 
 
 def _encoder_layer(
@@ -238,14 +209,10 @@ def _lstm_layer(
 def _own() -> Decompositions:
     aten = torch.ops.aten
     return {
-        aten.native_dropout.default: _native_dropout,
-        aten.bernoulli.p: _bernoulli_p,
-        aten.bernoulli.default: _bernoulli,
-        aten.rand_like.default: _random_like(torch.rand),
-        aten.randn_like.default: _random_like(torch.randn),
         aten._transformer_encoder_layer_fwd.default: _encoder_layer,
         aten.mkldnn_rnn_layer.default: _lstm_layer,
         **composites(),
+        **random_numbers(),
         **poolings(),
         **fractional_poolings(),
         **samplings(),

@@ -156,9 +156,11 @@ class Results:
     def _reported(self, fake: torch.Tensor, made: Output) -> tuple[int | torch.SymInt, ...]:
         """The strides that the caller will see; some traced layouts with gaps become row-major."""
         layout = layout_of(fake, self.b.symbols)
-        if isinstance(made, Result) and not layout.repeated and not self._keeps(fake, layout):
-            return row_major(fake.shape)
-        return tuple(fake.stride())
+        if not isinstance(made, Result) or self._keeps(fake, _without(layout, layout.repeated)):
+            return tuple(fake.stride())
+        repeated = layout.repeated
+        dense = row_major([1 if d in repeated else n for d, n in enumerate(fake.shape)])
+        return tuple(0 if d in repeated else stride for d, stride in enumerate(dense))
 
     def _is_moved(self, fake: torch.Tensor) -> bool:
         return fake.device == CPU != self.device

@@ -86,6 +86,10 @@ class Symbols:
             raise UnsupportedSize(size=value, reason="it depends on data or is no integer polynomial")
         return found
 
+    def traced_value(self, value: Expr) -> int | None:
+        """What an expression was when the graph was traced; None where it depends on data."""
+        return value.evaluate(self.traced) if value.variables() <= self.traced.keys() else None
+
     def may_be_zero(self, value: Expr) -> bool:
         """Whether data decide a size: any other is no symbol where it is 0."""
         return not value.variables() <= self.traced.keys()

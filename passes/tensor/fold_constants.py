@@ -42,7 +42,14 @@ from tilewright.dialects.tw.view import (
     SliceOp,
     TransposeOp,
 )
-from tilewright.dialects.types import element_type, is_float, numel_of, sizes_of, tensor_type
+from tilewright.dialects.types import (
+    element_type,
+    has_symbolic_size,
+    is_float,
+    numel_of,
+    sizes_of,
+    tensor_type,
+)
 
 from ..driver import Rewrite
 from ..memory.result_memory import memory_of, result_attributes
@@ -97,6 +104,8 @@ def fold_constants(op: Operation, rw: Rewrite) -> Sequence[SSAValue] | None:
         return _fold_fulls(op, rw)
     if isinstance(op, VIEWS) and _shares_memory(op.results[0]):
         return skip(op, "it is returned, and another result is a view of the same memory")
+    if any(map(has_symbolic_size, (*op.results, *op.operands))):
+        return skip(op, "a size is symbolic")
     counts = [numel_of(value) for value in (*op.results, *(() if isinstance(op, VIEWS) else op.operands))]
     if any(count is None or count > MAX_ELEMENTS for count in counts):
         return skip(op, f"the constant would have more than {MAX_ELEMENTS} elements")

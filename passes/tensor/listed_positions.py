@@ -15,7 +15,7 @@ from tilewright.dialects.semantics import semantics_of
 from tilewright.dialects.tw.base import Elementwise
 from tilewright.dialects.tw.creation import ConstantOp, FullOp, IotaOp
 from tilewright.dialects.tw.view import BroadcastOp
-from tilewright.dialects.types import numel_of
+from tilewright.dialects.types import has_symbolic_size, numel_of
 
 from .fold_constants import VIEWS, reference_machine
 
@@ -140,7 +140,7 @@ class _Evaluator:
 
     def _evaluated(self, value: SSAValue) -> Array | None:
         op, count = value.owner, numel_of(value)
-        if not isinstance(op, Operation) or count is None or count > _LONGEST:
+        if not isinstance(op, Operation) or has_symbolic_size(value) or (count or 0) > _LONGEST:
             return None
         if isinstance(op, IotaOp):
             if any(parse_expr(text.data).constant is None for text in (op.start, op.step)):

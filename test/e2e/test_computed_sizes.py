@@ -108,3 +108,25 @@ def test_it_is_one_graph() -> None:
     ).graphs
     assert sum(graph.kernels.values()) == 1
     assert not graph.fallbacks
+
+
+def half_of_two(x: Tensor, y: Tensor) -> Tensor:
+    return x[: x.shape[0] // 2] - y
+
+
+def whole_divided(x: Tensor, y: Tensor) -> Tensor:
+    """Among three operands, and in front of what it repeats along."""
+    few = x.sum(1)[: x.shape[0] // 2, None]
+    return torch.where(few > 0, y, few * 2).exp()
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("function", [half_of_two, whole_divided], ids=lambda f: f.__name__)
+def test_a_computed_size_of_1_repeats(function: Callable[[Tensor, Tensor], Tensor], target: str) -> None:
+    """No number says so, but a guard: as `s0 // 2 < 2` does of a size that is not below 2."""
+    torch._dynamo.reset()
+    options = {"target": target, "fallback": False}
+    compiled = torch.compile(function, backend="mlir", fullgraph=True, dynamic=True, options=options)
+    for rows, columns in ((5, 3), (7, 1), (4, 1), (9, 6)):
+        x, y = torch.randn(2, columns), torch.randn(rows, columns)
+        torch.testing.assert_close(compiled(x, y), function(x, y))

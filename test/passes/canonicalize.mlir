@@ -366,7 +366,7 @@ func.func @keeps_a_border_of_another_value() -> (tensor<6xf32>, tensor<6xf32>) {
 
 // -----
 
-// REMARK: tw.broadcast at {{.*}}: the constant would have more than 256 elements
+// REMARK: tw.broadcast at {{.*}}: a size is symbolic
 // CHECK-LABEL: @keeps_a_constant_that_repeats_so_many_times
 // CHECK-NEXT:  %[[C:.*]] = tw.constant
 // CHECK-NEXT:  %[[B:.*]] = tw.broadcast %[[C]] dims [1]
@@ -375,6 +375,18 @@ func.func @keeps_a_constant_that_repeats_so_many_times() -> tensor<?x3xi64, #tw.
   %c = tw.constant dense<[1, 2, 3]> : tensor<3xi64>
   %b = tw.broadcast %c dims [1] : tensor<3xi64> -> tensor<?x3xi64, #tw.shape<"s0, 3">>
   func.return %b : tensor<?x3xi64, #tw.shape<"s0, 3">>
+}
+
+// -----
+
+// Nothing is summed, but of how many columns of nothing is not known here.
+// REMARK: tw.sum at {{.*}}: a size is symbolic
+// CHECK-LABEL: @keeps_a_sum_of_nothing_of_symbolic_size
+// CHECK: tw.sum
+func.func @keeps_a_sum_of_nothing_of_symbolic_size() -> tensor<i64> {
+  %x = tw.full 3 : i64 -> tensor<0x?xi64, #tw.shape<"0, s1">>
+  %0 = tw.sum %x over [0, 1] : tensor<0x?xi64, #tw.shape<"0, s1">> -> tensor<i64>
+  func.return %0 : tensor<i64>
 }
 
 // -----

@@ -212,3 +212,14 @@ def _calls_of_import(count: int) -> int:
     finally:
         sys.setprofile(None)
     return calls
+
+
+def test_strides_are_reported_as_the_caller_sees_them() -> None:
+    """The backward graph is traced with those. A view of little is a copy, which repeats as the view does."""
+
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        wide = x.exp()[:, :, None].expand(-1, -1, 3)
+        return wide[:, ::3], x.sin()[:, :1], x.cos().t()
+
+    (graph,) = imported(function, torch.randn(4, 12))
+    assert graph.output_strides == ((4, 1, 0), (1, 1), (1, 12))
