@@ -135,6 +135,14 @@ class AtenOp(TwOp):
             properties["operand_strides"] = ArrayAttr(map(text, operand_strides))
         self._build(inputs, results, properties)
 
+    def operand_number(self, argument: int) -> int | None:
+        """Which operand argument number `argument` of the schema is; None where it is no tensor.
+
+        A value that is given twice may be one operand.
+        """
+        arg = self.args.data[argument] if argument < len(self.args.data) else None
+        return arg.index.data if isinstance(arg, ArgAttr) else None
+
     def check(self) -> None:
         check_callee(self, self.callee)
         count, used = len(self.inputs), sorted(set(arg_indices(self.args)))

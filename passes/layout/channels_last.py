@@ -25,7 +25,7 @@ from ..memory.layouts import dense, inverse, transposed
 from ..memory.memory_order import layout_of
 from ..memory.result_memory import FREE, ORDER, result_attributes
 from ..rewrite import location_of, may_rewrite, skip
-from ..tensor.convolution_gradients import GRADIENT, IMAGE, OF_IMAGE, computes_gradients, returned
+from ..tensor.convolution_gradients import GRADIENT, IMAGE, OF_IMAGE, computes_gradients, number_of, returned
 from ..tensor.fold_views import transpose_chain
 from .permute import Perm
 from .sink_transposes import sink_transposes
@@ -90,9 +90,9 @@ def _orders(op: Operation) -> ArrayAttr[StringAttr]:
 
 def _image_of(op: Operation) -> SSAValue | None:
     """The image of a convolution, or of one whose gradients `op` computes; None of other ops."""
-    if isinstance(op, ConvolutionOp):
-        return op.image
-    return op.inputs[IMAGE] if computes_gradients(op) else None
+    if isinstance(op, ConvolutionOp) or computes_gradients(op):
+        return op.operands[number_of(op, IMAGE)]
+    return None
 
 
 def _is_turnable(op: Operation) -> bool:
@@ -141,7 +141,8 @@ class _Turning:
 
     def _convolution(self, op: Operation) -> None:
         """The filters stay as they are: `turn-filters` brings them to the order of images."""
-        for number in (0,) if isinstance(op, ConvolutionOp) else (GRADIENT, IMAGE):
+        arguments = (IMAGE,) if isinstance(op, ConvolutionOp) else (GRADIENT, IMAGE)
+        for number in {number_of(op, argument): None for argument in arguments}:
             self._turn_before(op, number)
         op.attributes[STRIDES] = _orders(op)
         after = op.next_op

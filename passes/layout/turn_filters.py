@@ -11,14 +11,13 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from tilewright.dialects.ir_access import defined_functions
-from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.tw.view import TransposeOp
 from tilewright.dialects.types import sizes_of
 
 from ..fusion.absorb_views import view_kernel
 from ..memory.layouts import inverse
 from ..rewrite import carry_location, may_rewrite
-from ..tensor.convolution_gradients import FILTERS
+from ..tensor.convolution_gradients import FILTERS, number_of
 from .channels_last import is_turned, lies_turned, to_the_end
 
 
@@ -46,7 +45,7 @@ class TurnFiltersPass(ModulePass):
         for function in defined_functions(op):
             for inner in list(function.body.block.ops):
                 if is_turned(inner):
-                    _turn(inner, 1 if isinstance(inner, ConvolutionOp) else FILTERS)
+                    _turn(inner, number_of(inner, FILTERS))
 
 
 def _turn(op: Operation, number: int) -> None:

@@ -17,7 +17,7 @@ from tilewright.dialects.types import sizes_of
 
 from ..fusion.cost import extent
 from ..memory.result_memory import FREE, result_attributes
-from ..tensor.convolution_gradients import FILTERS, computes_gradients, groups_of
+from ..tensor.convolution_gradients import FILTERS, computes_gradients, groups_of, number_of
 
 _SMALL = 64
 """Channels that are few on both sides."""
@@ -49,7 +49,7 @@ def why_not(function: FuncOp, convolutions: Sequence[Operation], *, asked: bool)
 
 def _filters_of(op: Operation) -> tuple[int, int, tuple[int, ...]]:
     """The first two sizes of the filters of a convolution, or of the gradients of one, and the kernel's."""
-    filters = op.operands[1 if isinstance(op, ConvolutionOp) else FILTERS]
+    filters = op.operands[number_of(op, FILTERS)]
     first, second, *kernel = map(extent, sizes_of(filters))
     return first, second, tuple(kernel)
 

@@ -295,21 +295,22 @@ def _rng_seed(op: RngSeedOp, layout_of: LayoutOf, results: Sequence[Layout]) -> 
 def _aten(op: AtenOp, layout_of: LayoutOf, results: Sequence[Layout]) -> Call | None:
     """Some kernels take it for granted that operands lie in order, as eager's program brings them."""
     ins = tuple((v, layout_of(v)) for v in op.inputs)
-    if not all(layout.is_dense for _, layout in ins[_IN_ORDER.get(op.callee.data, slice(0))]):
+    in_order = map(op.operand_number, _IN_ORDER.get(op.callee.data, ()))
+    if not all(ins[number][1].is_dense for number in in_order if number is not None):
         return None
     return Call(op.callee.data, ins, tuple(op.args.data), tuple(results))
 
 
-_IN_ORDER: Mapping[str, slice] = {
-    "aten::view.dtype": slice(0, 1),  # memory for elements of another size
-    "aten::view_copy.dtype": slice(0, 1),
-    "aten::_embedding_bag": slice(1, 3),  # positions, where bags begin, and which bag each is in
-    "aten::_embedding_bag_forward_only": slice(1, 3),
-    "aten::_embedding_bag_backward": slice(1, 4),
-    "aten::_embedding_bag_dense_backward": slice(1, 3),
-    "aten::_embedding_bag_per_sample_weights_backward": slice(2, 5),
+_IN_ORDER: Mapping[str, range] = {
+    "aten::view.dtype": range(0, 1),  # memory for elements of another size
+    "aten::view_copy.dtype": range(0, 1),
+    "aten::_embedding_bag": range(1, 3),  # positions, where bags begin, and which bag each is in
+    "aten::_embedding_bag_forward_only": range(1, 3),
+    "aten::_embedding_bag_backward": range(1, 4),
+    "aten::_embedding_bag_dense_backward": range(1, 3),
+    "aten::_embedding_bag_per_sample_weights_backward": range(2, 5),
 }
-"""Which operands ATen's kernels read as contiguous memory without a check."""
+"""Which arguments ATen's kernels read as contiguous memory without a check."""
 
 
 ADDED_PRODUCTS = ("aten::addmm", "aten::baddbmm")

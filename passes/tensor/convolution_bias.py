@@ -15,7 +15,7 @@ from tilewright.dialects.tw.view import ReshapeOp
 from tilewright.dialects.types import sizes_of
 
 from ..driver import Rewrite
-from .convolution_gradients import GRADIENT, MASK, OF_BIAS, computes_gradients, returned
+from .convolution_gradients import GRADIENT, MASK, OF_BIAS, computes_gradients, returned, tensors_of
 from .windows import with_bias
 
 
@@ -37,7 +37,7 @@ def sum_bias_apart(op: Operation, rw: Rewrite) -> list[SSAValue] | None:
     """The other gradients, if any, and that of the bias as a sum of the result's."""
     if not computes_gradients(op) or OF_BIAS not in (wanted := returned(op)):
         return None
-    total = summed(op.inputs[GRADIENT], op.outputs[wanted.index(OF_BIAS)], rw)
+    total = summed(tensors_of(op)[GRADIENT], op.outputs[wanted.index(OF_BIAS)], rw)
     left = [number for number in wanted if number != OF_BIAS]
     results = rw.insert(_of_others(op, left)).results if left else ()
     made = dict(zip(left, results, strict=True)) | {OF_BIAS: total}

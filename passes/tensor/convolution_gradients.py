@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeGuard
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.tw.aten import AtenOp
+from tilewright.dialects.tw.linalg import ConvolutionOp
 
 from .call_arguments import literal
 
 GRADIENT, IMAGE, FILTERS = range(3)
-"""The operands."""
+"""Arguments that are tensors."""
 STRIDES, PADDING, DILATION, TRANSPOSED, GROUPS, MASK = 4, 5, 6, 7, 9, 10
 """Other arguments."""
 OF_IMAGE, OF_FILTERS, OF_BIAS = range(3)
@@ -27,6 +28,25 @@ OF_IMAGE, OF_FILTERS, OF_BIAS = range(3)
 def computes_gradients(op: Operation) -> TypeGuard[AtenOp]:
     """Whether `op` computes gradients of a convolution."""
     return isinstance(op, AtenOp) and op.callee.data == "aten::convolution_backward"
+
+
+def number_of(op: Operation, argument: int) -> int:
+    """Which operand of a convolution, or of the gradients of one, the gradient, image or filters are.
+
+    An image that is its own filter, or gradient, is one operand of the latter.
+    """
+    if isinstance(op, ConvolutionOp):
+        return argument - IMAGE
+    assert computes_gradients(op)
+    number = op.operand_number(argument)
+    assert number is not None
+    return number
+
+
+def tensors_of(op: AtenOp) -> tuple[SSAValue, SSAValue, SSAValue]:
+    """The gradient, the image and the filters."""
+    gradient, image, filters = (op.inputs[number_of(op, argument)] for argument in (GRADIENT, IMAGE, FILTERS))
+    return gradient, image, filters
 
 
 def returned(op: AtenOp) -> Sequence[int]:

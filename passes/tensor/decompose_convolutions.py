@@ -30,6 +30,7 @@ from .convolution_gradients import (
     computes_gradients,
     groups_of,
     returned,
+    tensors_of,
 )
 from .convolution_rows import WindowRows
 from .window_product import WindowProduct
@@ -83,7 +84,7 @@ def decompose_convolution_backward(op: Operation, rw: Rewrite) -> list[SSAValue]
     wanted, found = returned(op), _product_of(op)
     if found is None or (OF_IMAGE in wanted and not found.tiles):
         return None
-    gradient, image, _ = op.inputs
+    gradient, image, _ = tensors_of(op)
     if found.transposed:
         made = _gradients_of_transposed(found.rows(), gradient, image, wanted, rw)
         if OF_BIAS in wanted:
@@ -95,7 +96,7 @@ def decompose_convolution_backward(op: Operation, rw: Rewrite) -> list[SSAValue]
 
 def _product_of(op: AtenOp) -> WindowProduct | None:
     """The convolution whose gradients `op` computes, where that is a product."""
-    gradient, image, weight = op.inputs
+    gradient, image, weight = tensors_of(op)
     rank = len(sizes_of(gradient)) - 2
     strides, padding, dilation = (literals(op, number) for number in (STRIDES, PADDING, DILATION))
     groups, transposed = groups_of(op), literal(op, TRANSPOSED)

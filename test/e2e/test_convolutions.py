@@ -179,3 +179,23 @@ def test_max_pool_propagates_nan() -> None:
     x = torch.randn(1, 2, 9, 9)
     x[0, 0, 3, 3] = torch.nan
     agrees(Apply(POOLING["max"]), x)
+
+
+@pytest.mark.parametrize("lying", [torch.contiguous_format, torch.channels_last], ids=str)
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.parametrize("padding", [0, 1])
+def test_an_image_that_is_its_own_filters(padding: int, target: str, lying: torch.memory_format) -> None:
+    """It is one operand of the call that computes gradients."""
+    torch._dynamo.reset()
+
+    def function(x: Tensor) -> Tensor:
+        first = F.conv2d(x, x, padding=padding)
+        return F.conv2d(first.relu(), x, padding=1) if padding else F.conv_transpose2d(first, first)
+
+    x = torch.randn(8, 8, 3, 3, generator=torch.Generator().manual_seed(0))
+    x = x.to(memory_format=lying).requires_grad_()  # pyright: ignore
+    found = torch.compile(function, backend="mlir", fullgraph=True, options={"target": target})(x)
+    wanted = function(x)
+    torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4)
+    gradients = [torch.autograd.grad(made.square().mean(), x)[0] for made in (found, wanted)]
+    torch.testing.assert_close(*gradients, rtol=1e-4, atol=1e-4)

@@ -47,6 +47,15 @@ func.func @pointwise_gradients(%g: tensor<2x4x8x8xbf16>, %x: tensor<2x6x8x8xbf16
   func.return %i, %f, %b : tensor<2x6x8x8xbf16>, tensor<4x6x1x1xbf16>, tensor<4xbf16>
 }
 
+// An image that is its own filters is one operand.
+// CHECK-LABEL: @an_image_as_its_filters(
+// CHECK-NOT: convolution_backward
+// CHECK-COUNT-2: tw.matmul
+func.func @an_image_as_its_filters(%g: tensor<6x6x1x1xbf16>, %x: tensor<6x8x1x1xbf16>) -> (tensor<6x8x1x1xbf16>, tensor<6x8x1x1xbf16>) {
+  %i, %f = tw.aten "aten::convolution_backward"(%g, %x) {args = [#tw.arg<0>, #tw.arg<1>, #tw.arg<1>, unit, [1 : i64, 1 : i64], [0 : i64, 0 : i64], [1 : i64, 1 : i64], false, [0 : i64, 0 : i64], 1 : i64, [true, true, false]], returns = array<i64: 0, 1>} : (tensor<6x6x1x1xbf16>, tensor<6x8x1x1xbf16>) -> (tensor<6x8x1x1xbf16>, tensor<6x8x1x1xbf16>)
+  func.return %i, %f : tensor<6x8x1x1xbf16>, tensor<6x8x1x1xbf16>
+}
+
 // The gradient of an image would have to be zero beyond the last window; that of filters is a product.
 // CHECK-LABEL: @patches_that_leave_a_rest(
 // CHECK-NEXT: %[[I:.*]], %[[F:.*]] = tw.aten "aten::convolution_backward"
