@@ -129,12 +129,19 @@ def _frac(x: Tensor) -> Tensor:
 
 
 def _isin(x: Tensor, among: Tensor, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    """Row-major, whatever `x` is; torch's trace says otherwise."""
     few = isinstance(among.numel(), int) and among.numel() <= MOST_COMPARED  # pyright: ignore[reportUnnecessaryIsInstance]
     if not few:
-        return NotImplemented
+        if memory_order(x) == list(range(x.dim())):
+            return NotImplemented
+        return torch.isin(x.contiguous(), among, assume_unique=assume_unique, invert=invert)
     values = among.reshape(-1)
     found = (x.unsqueeze(-1) == values).any(-1)
     return ~found if invert else found
+
+
+def _isin_number(x: Tensor, number: float, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
+    return (x != number if invert else x == number).contiguous()
 
 
 def _weight_norm_backward(
@@ -308,6 +315,7 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.index_fill.int_Scalar: _index_fill,
         aten.index_fill.int_Tensor: _index_fill,
         aten.isin.Tensor_Tensor: _isin,
+        aten.isin.Tensor_Scalar: _isin_number,
         aten.reflection_pad1d_backward.default: _reflection_pad_backward,
         aten.reflection_pad2d_backward.default: _reflection_pad_backward,
         aten.reflection_pad3d_backward.default: _reflection_pad_backward,

@@ -24,6 +24,9 @@ OPERATORS: dict[str, Callable[[Tensor], Any]] = {
     "kthvalue": lambda x: x.kthvalue(2, 1),
     "median of integers": lambda x: (x * 10).int().median(1),
     "masked_scatter": lambda x: x.masked_scatter(x > 0, x),
+    "isin few": lambda x: torch.isin(x, x.flatten()[:5]),
+    "isin many": lambda x: torch.isin(x, x.flatten().repeat(3), invert=True),
+    "isin one": lambda x: torch.isin(x, 0.5),
     "put": lambda x: x.put(torch.tensor([3]), x.new_ones(1)),
 }
 INPUTS = {

@@ -61,7 +61,7 @@ def fuzz_kernels(seed: int, folder: Path) -> Find | None:
 
 
 def fuzz_typed(seed: int, folder: Path) -> Find | None:
-    return check_typed(random_typed_program(seed), "gpu_emulated" if seed % 5 == 4 else "auto")
+    return check_typed(random_typed_program(seed), "gpu_emulated" if seed % 2 else "auto")
 
 
 KINDS: dict[str, Callable[[int, Path], Find | None]] = {
