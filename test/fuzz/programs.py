@@ -12,7 +12,7 @@ from statements import FLOATS, statement
 def random_program(seed: int) -> str:
     """Source that defines `inputs()` and `program(...)`, which takes them and returns tensors.
 
-    Where it says `TRAINED = True`, gradients are asked for as well.
+    `TRAINED` says whether gradients are asked for, `DYNAMIC` whether sizes are symbols.
     """
     rng = random.Random(seed)
     shapes = [_shape(rng) for _ in range(2)]
@@ -31,8 +31,9 @@ def random_program(seed: int) -> str:
     made = ", ".join(makers)
     body = "\n    ".join(lines)
     results = ", ".join(names[-3:])
+    dynamic = rng.random() < 0.3
     return (
-        f"import torch\nfrom torch.nn import functional as F\n\nTRAINED = {trained}\n\n\n"
+        f"import torch\nfrom torch.nn import functional as F\n\nTRAINED, DYNAMIC = {trained}, {dynamic}\n\n\n"
         f"def inputs():\n    torch.manual_seed({seed})\n    return ({made})\n\n\n"
         f"def program(a, b):\n    {body}\n    return {results}\n"
     )

@@ -188,7 +188,7 @@ def test_programs_with_gradients_are_judged() -> None:
     )
     body = "def program(a, b):\n    return ({},)\n"
     assert check_program(text + body.format("(a * b).exp()")) is None
-    assert "TRAINED = True" in "".join(map(random_program, range(20)))
+    assert "TRAINED, DYNAMIC = True" in "".join(map(random_program, range(20)))
 
 
 @pytest.mark.parametrize("pipeline", ["cpu", "gpu"])
