@@ -17,7 +17,8 @@ from tilewright.dialects.tk.domain import reduced_axes
 from tilewright.dialects.tk.kernels import KernelOp
 
 from ..fusion.contents import Bodies
-from ..fusion.match import Complete, Match, Undo, match
+from ..fusion.cost import count
+from ..fusion.match import Complete, Match, Undo, complete_match, match
 from ..fusion.merge import merge, put_behind, users_to_sink
 from ..fusion.stored_turned import stores_turned
 from ..fusion.unread import drop_unread
@@ -27,6 +28,9 @@ from ..rewrite import may_rewrite, skip, take_results
 from .column_sums import Part, Rows, has_many_columns, part_of, rows_held, summed_axes
 from .partial_sums import reduced_in_parts
 from .same_rows import later_of, readers_of_rows, walk_as_it_lies
+
+_FEW = 128
+"""Elements for each program that is wanted: a few programs walk so many before a second kernel has started."""
 
 
 @dataclass(frozen=True)
@@ -43,8 +47,8 @@ class SumAtSourcePass(ModulePass):
 
     So are gradients of biases, and of the weights of norms, whose kernels reduce each row as well: a program
     then holds whole rows, and goes along those of its part in steps where they are long. Rows that no kernel
-    makes are summed by one that reads them, too. `programs` is how many are wanted at least. All in a fixed
-    order.
+    makes are summed by one that reads them, too, unless `fuse-siblings` merges the two whole, since there are
+    few. `programs` is how many are wanted at least. All in a fixed order.
     """
 
     name = "sum-at-source"
@@ -109,11 +113,22 @@ class _Sum:
             if any(stores_turned(reader, v) for v in self.kernel.operands if v in reader.operands):
                 skip(self.kernel, "not summed where the rows are read: they are stored turned there")
                 continue
+            if self._is_whole_beside(reader):
+                skip(self.kernel, "not summed in parts where the rows are read: few programs do both whole")
+                continue
             merged = self._in_parts(reader, rows_held(reader, where), over, made=False)
             if not isinstance(merged, str):
                 return merged
             skip(self.kernel, f"not summed where the rows are read: {merged}", reader.results[0])
         return None
+
+    def _is_whole_beside(self, reader: KernelOp) -> bool:
+        """Whether `fuse-siblings` merges the two, of so few elements that a second kernel takes longer."""
+        space = self.kernel.space
+        if reader.space != space or count(space) > _FEW * self.programs:
+            return False
+        same = {axis: axis for axis in range(len(space))}
+        return not isinstance(complete_match(reader, self.kernel, self.bodies, same), str)
 
     def _into(self, value: OpResult, over: tuple[int, ...]) -> KernelOp | str:
         """Sum where `value` is made; why not."""

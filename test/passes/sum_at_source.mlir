@@ -461,3 +461,26 @@ func.func @by_way_of_another(%x: tensor<128x3xf32>, %y: tensor<128x3xf32>, %z: t
   %b = tw.sum %p over [0] : tensor<128x3xf32> -> tensor<3xf32>
   func.return %a, %m, %b : tensor<3xf32>, tensor<128x5xf32>, tensor<3xf32>
 }
+
+// -----
+
+// Of few elements, 128 for each of two programs, a kernel that computes them sums all of them, too; but not where
+// it reduces them otherwise.
+
+// CHECK-LABEL: @few_are_left_to_siblings
+// CHECK:      tk.kernel [64, 3] ins(%x : tensor<64x3xf32>) -> (tensor<3xf32>)
+// CHECK:      tk.kernel [64, 3] ins(%x : tensor<64x3xf32>) -> (tensor<64x3xf32>)
+// CHECK:      return
+// CHECK-LABEL: @few_beside_sums_of_rows
+// CHECK:      tk.kernel [2, 32, 3]
+// REMARK: tk.kernel at {{.*}}: not summed in parts where the rows are read: few programs do both whole
+func.func @few_are_left_to_siblings(%x: tensor<64x3xf32>) -> (tensor<3xf32>, tensor<64x3xf32>) {
+  %s = tw.sum %x over [0] : tensor<64x3xf32> -> tensor<3xf32>
+  %e = tw.exp %x : tensor<64x3xf32>
+  func.return %s, %e : tensor<3xf32>, tensor<64x3xf32>
+}
+func.func @few_beside_sums_of_rows(%x: tensor<64x3xf32>) -> (tensor<3xf32>, tensor<64xf32>) {
+  %s = tw.sum %x over [0] : tensor<64x3xf32> -> tensor<3xf32>
+  %t = tw.sum %x over [1] : tensor<64x3xf32> -> tensor<64xf32>
+  func.return %s, %t : tensor<3xf32>, tensor<64xf32>
+}
