@@ -117,6 +117,7 @@ _GPU: tuple[str, ...] = (
     "sum-in-chains",
     "walk-lists",
     "sum-in-products",
+    f"reduce-small{{most={HELD_ROW}}}",
     "sum-at-source",
     "scatter-at-source",
     "reduce-at-source",

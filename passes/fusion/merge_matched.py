@@ -8,17 +8,24 @@ from tilewright.dialects.tk.kernels import KernelOp
 
 from .contents import Bodies
 from .drawback import drawback
-from .match import Match, Undo, match
+from .match import Complete, Match, Undo, match
 from .merge import merge, users_to_sink
 from .unread import drop_unread
 from .written_out import use_results, written_out
 
 
-def merge_matched(producer: KernelOp, consumer: KernelOp, bodies: Bodies) -> KernelOp | str:
-    """Both kernels as one; or why not, with all their axes as they were."""
+def merge_matched(
+    producer: KernelOp, consumer: KernelOp, bodies: Bodies, complete: Complete | None = None
+) -> KernelOp | str:
+    """Both kernels as one; or why not, with all their axes as they were.
+
+    A `complete` of the caller's says as well whether that is worth it.
+    """
     undo: Undo = {}
-    found = match(producer, consumer, bodies, undo)
-    why = found if isinstance(found, str) else drawback(producer, consumer, bodies, found)
+    found = match(producer, consumer, bodies, undo, complete)
+    why = found if isinstance(found, str) else None
+    if isinstance(found, Match) and complete is None:
+        why = drawback(producer, consumer, bodies, found)
     sunk = users_to_sink(producer, consumer) if why is None else why
     if isinstance(found, Match) and not isinstance(sunk, str):
         return merge(producer, consumer, bodies, found, sunk)

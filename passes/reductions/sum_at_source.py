@@ -30,7 +30,7 @@ from .partial_sums import reduced_in_parts
 from .same_rows import later_of, readers_of_rows, walk_as_it_lies
 
 _FEW = 128
-"""Elements for each program that is wanted: a few programs walk so many before a second kernel has started."""
+"""Elements for each program that is wanted: a few walk so many before a second kernel has started."""
 
 
 @dataclass(frozen=True)
