@@ -48,7 +48,7 @@ class ReduceSmallPass(ModulePass):
         for function in defined_functions(op):
             sizes = KernelSizes(self.max_ops, Bodies(scans_join=True))
             for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
-                if summed_axes(kernel):
+                if (static_product(kernel.space) or 0) <= self.most and summed_axes(kernel):
                     self._join(kernel, sizes)
 
     def _join(self, kernel: KernelOp, sizes: KernelSizes) -> None:
@@ -56,18 +56,22 @@ class ReduceSmallPass(ModulePass):
         for value in list(kernel.operands):
             if not isinstance(value, OpResult) or not isinstance(producer := value.op, KernelOp):
                 continue
-            if len({*producer.operands, *kernel.operands}) > self.max_inputs:
-                why: str | KernelOp = "one kernel would read too many tensors"
-            elif sizes.exceeded_by(producer, kernel):
-                why = f"one kernel would have more than {self.max_ops} ops"
-            elif not may_rewrite(kernel, "reduced where each row is"):
-                return
-            else:
-                why = merge_matched(producer, kernel, sizes.bodies, self._all_of_both)
-            if isinstance(why, KernelOp):
-                simplify_body(why)
-                return sizes.bodies.changed(why)
-            skip(kernel, f"not reduced where each row is: {why}", value)
+            merged = self._merged(producer, kernel, sizes)
+            if isinstance(merged, KernelOp):
+                simplify_body(merged)
+                return sizes.bodies.changed(merged)
+            if merged:
+                skip(kernel, f"not reduced where each row is: {merged}", value)
+
+    def _merged(self, producer: KernelOp, kernel: KernelOp, sizes: KernelSizes) -> KernelOp | str:
+        """Both as one; or why not, which is nothing where no more rewrites are wanted."""
+        if len({*producer.operands, *kernel.operands}) > self.max_inputs:
+            return "one kernel would read too many tensors"
+        if sizes.exceeded_by(producer, kernel):
+            return f"one kernel would have more than {self.max_ops} ops"
+        if not may_rewrite(kernel, "reduced where each row is"):
+            return ""
+        return merge_matched(producer, kernel, sizes.bodies, self._all_of_both)
 
     def _all_of_both(
         self, producer: KernelOp, consumer: KernelOp, bodies: Bodies, axes: dict[int, int]
