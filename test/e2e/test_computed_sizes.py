@@ -111,7 +111,9 @@ def test_it_is_one_graph() -> None:
 
 
 def half_of_two(x: Tensor, y: Tensor) -> Tensor:
-    return x[: x.shape[0] // 2] - y
+    """Of one column and integers, torch's trace asks no more than whether there are fewer than two rows."""
+    bits = (x * 4).to(torch.int8)
+    return bits[: bits.shape[0] // 2] ^ (y * 9).long()
 
 
 def whole_divided(x: Tensor, y: Tensor) -> Tensor:

@@ -295,6 +295,20 @@ FAULTS = (
         "of two operands that are one value, one lies as the other does",
     ),
     Fault(
+        "guarded-one",
+        "frontend/aten/builder.py",
+        "one = own.constant == 1 or (own != size and traced(own) == 1 != traced(size))",
+        "one = own.constant == 1",
+        "a row that a guard says is the only one is read for as many as there are",
+    ),
+    Fault(
+        "operands-counted",
+        "passes/tensor/convolution_gradients.py",
+        "number = op.operand_number(argument)",
+        "number = argument",
+        "an image that is its own filters is taken for something else",
+    ),
+    Fault(
         "collectives-merged",
         _A + "aten.py",
         "NONDETERMINISTIC in op.tags or is_collective(op)",

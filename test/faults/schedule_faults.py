@@ -211,6 +211,20 @@ FAULTS = (
         "elements are lost where parts do not divide a row",
     ),
     Fault(
+        "added-for-each-row",
+        "passes/schedule/roles.py",
+        'found[axis] = ("reduced", (tuple(numbers), adding))',
+        'found[axis] = ("reduced", tuple(numbers))',
+        "a sum over all is added to a column once for each row",
+    ),
+    Fault(
+        "rows-reduced-twice",
+        "passes/reductions/reduce_small.py",
+        "any(not over.isdisjoint(of_c.reduced) for over in rows)",
+        "any(over == of_c.reduced for over in rows)",
+        "kernels are merged of which both reduce one axis",
+    ),
+    Fault(
         "flatten-digits",
         "passes/kernels/one_axis.py",
         "{a: dim(high) // size, b: dim(high) % size}",
