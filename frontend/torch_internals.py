@@ -17,7 +17,7 @@ from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 from torch._prims_common import (
     compute_elementwise_output_logical_to_physical_perm as dimensions_in_memory,  # pyright: ignore
 )
-from torch._prims_common import is_contiguous_or_false
+from torch._prims_common import is_contiguous_or_false, is_non_overlapping_and_dense_or_false
 from torch.fx import GraphModule, Node
 from torch.utils import _python_dispatch as dispatch
 from torch.utils._pytree import tree_leaves
@@ -116,6 +116,11 @@ def memory_order(x: torch.Tensor) -> list[int]:
         return list(range(x.dim()))
     order, _ = dimensions_in_memory(x)
     return order
+
+
+def is_dense(x: torch.Tensor) -> bool:
+    """Whether the elements of `x` fill its memory, in some order; False where that is unknown."""
+    return is_non_overlapping_and_dense_or_false(x)
 
 
 def shape_environment(value: torch.SymInt | torch.SymBool) -> Any:

@@ -194,13 +194,15 @@ def _scatter_at(b: Builder, x: SSAValue, source: SSAValue, dim: int, positions: 
 
 
 def _scatter_select(b: Builder, x: SSAValue, source: SSAValue, dim: int, index: Any) -> SSAValue:
-    sizes = list(sizes_of(x))
+    """Each element chooses by its position, as torch's decomposition of what is dense has it."""
+    sizes = sizes_of(x)
     d = axis(dim, len(sizes))
     at = as_expr(index)
     if at.constant is not None and at.constant < 0:
         at = at + sizes[d]
-    sizes[d] = index_expr.ONE
-    return _scatter_slice(b, x, b.reshape(source, sizes), d, at)
+    line = b.reshape(b.cast(source, b.element), (*sizes[:d], index_expr.ONE, *sizes[d + 1 :]))
+    here = b.emit(CompareOp(b.emit(IotaOp(i64, sizes, d)), b.full(at, i64, sizes), "eq"))
+    return b.emit(SelectOp(here, b.broadcast(line, sizes), x))
 
 
 def _split(b: Builder, x: SSAValue, _: Any, dim: int = 0) -> tuple[SSAValue, ...]:

@@ -20,7 +20,7 @@ from torch.nn.functional import linear
 
 from ..aten import foreign_rows
 from ..operators import dropout_attention
-from ..torch_internals import Operator, known_to_differ
+from ..torch_internals import Operator, is_dense, known_to_differ
 from .antialiasing import resizings
 from .composites import composites
 from .distances import distance_functions
@@ -255,12 +255,15 @@ def _table() -> Decompositions:
 
 
 def _of_target_dtype(known: Decomposition) -> Decomposition:
-    """torch's decomposition promotes and broadcasts; its kernel converts, and wants a source of one shape."""
+    """torch's decomposition promotes and broadcasts; its kernel converts, and wants a source of one shape.
+
+    Where memory has gaps its result has them, too, and `as_strided` may look at them: it stays whole.
+    """
 
     def decomposed(x: Tensor, source: Tensor, dim: int, index: int) -> Tensor:
         sizes = list(x.shape)
         del sizes[dim]
-        if known_to_differ(source.shape, sizes):
+        if known_to_differ(source.shape, sizes) or not is_dense(x):
             return NotImplemented
         return known(x, source.to(x.dtype), dim, index)
 

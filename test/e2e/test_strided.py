@@ -10,6 +10,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from tilewright.frontend.explain import explain
+
 COUNTS = torch.arange(36.0)
 OPERANDS: dict[str, Tensor] = {
     "whole": COUNTS.view(6, 6),
@@ -190,3 +192,37 @@ def test_gathered_where_all_is_one_element(target: str, dynamic: bool) -> None:
     i[1, 2] = 3
     with pytest.raises(Exception, match="out of range"):
         compiled(x, i)
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+@pytest.mark.filterwarnings("ignore:TW1")
+def test_what_was_written_to_a_row_is_seen_beside_the_gaps(target: str) -> None:
+    """A row of an argument with gaps is replaced, of which the gaps stay what they are."""
+
+    def function(x: Tensor) -> Tensor:
+        x[-2] = -2
+        x.as_strided((2,), (1,), 1).add_(3)
+        return x * 2
+
+    torch._dynamo.reset()
+    got, wanted = (torch.arange(48.0).view(8, 1, 3, 2)[..., 1] for _ in range(2))
+    found = torch.compile(function, backend="mlir", options={"target": target})(got)
+    assert torch.equal(found, function(wanted))
+    assert torch.equal(got, wanted)
+
+
+@pytest.mark.parametrize("index", [0, 2, -1])
+@pytest.mark.parametrize("dim", [0, 1, -1])
+@pytest.mark.parametrize("source", [torch.float32, torch.int64], ids=str)
+def test_a_selected_part_of_memory_with_gaps(source: torch.dtype, dim: int, index: int) -> None:
+    """It is no call of ATen, and no more kernels than of dense memory."""
+
+    def function(x: Tensor, y: Tensor) -> Tensor:
+        return torch.select_scatter(x, y, dim, index) * 2
+
+    torch._dynamo.reset()
+    x = torch.arange(120.0).view(3, 4, 5, 2)[..., 1]
+    y = torch.ones_like(x.select(dim, index)).to(source)
+    found = explain(function, x, y, options={"target": "cpu_openmp", "fallback": False})
+    torch.testing.assert_close(found.result, function(x, y))
+    assert sum(found.graphs[0].kernels.values()) == 1
