@@ -110,12 +110,12 @@ def traced_size(value: torch.SymInt) -> int | None:
     return int(node.hint) if node.has_hint() and not is_ragged(value) else None
 
 
-def memory_order(x: torch.Tensor) -> list[int]:
+def memory_order(x: torch.Tensor) -> tuple[int, ...]:
     """The dimensions of `x`, outermost in memory first: what is computed element by element lies so, too."""
     if is_contiguous_or_false(x):
-        return list(range(x.dim()))
+        return tuple(range(x.dim()))
     order, _ = dimensions_in_memory(x)
-    return order
+    return tuple(order)
 
 
 def is_dense(x: torch.Tensor) -> bool:

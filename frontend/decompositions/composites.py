@@ -15,6 +15,8 @@ from torch import Tensor
 from torch._ops import OperatorBase
 from torch.nn import functional
 
+from tilewright.passes.memory.layouts import inverse
+
 from ..torch_internals import guarded_truth, memory_order
 
 MOST_COMPARED = 64
@@ -73,7 +75,7 @@ def _taken(mask: Tensor, beyond: int) -> Tensor:
 def _lying_as(x: Tensor, made: Tensor) -> Tensor:
     """`made`, in memory in the order of `x`, whose sizes it has."""
     order = memory_order(x)
-    return made.permute(order).contiguous().permute([order.index(d) for d in range(x.dim())])
+    return made.permute(order).contiguous().permute(inverse(order))
 
 
 def _masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
@@ -109,6 +111,11 @@ def _nonzero_static(x: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return torch.stack(columns[::-1], 1) if columns else position.new_empty((size, 0))
 
 
+def _take(x: Tensor, index: Tensor) -> Tensor:
+    """Row-major, however positions lie: what ATen's `index` makes lies as they do, its trace may not."""
+    return x.reshape(-1)[index.contiguous()]
+
+
 def _put(x: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     flat = x.reshape(-1).index_put((index.reshape(-1),), source.reshape(-1), accumulate)
     return _lying_as(x, flat.reshape(x.shape))
@@ -132,7 +139,7 @@ def _isin(x: Tensor, among: Tensor, *, assume_unique: bool = False, invert: bool
     """Row-major, whatever `x` is; torch's trace says otherwise."""
     few = isinstance(among.numel(), int) and among.numel() <= MOST_COMPARED  # pyright: ignore[reportUnnecessaryIsInstance]
     if not few:
-        if memory_order(x) == list(range(x.dim())):
+        if memory_order(x) == tuple(range(x.dim())):
             return NotImplemented
         return torch.isin(x.contiguous(), among, assume_unique=assume_unique, invert=invert)
     values = among.reshape(-1)
@@ -182,7 +189,7 @@ def _roll(x: Tensor, shifts: Sequence[int], dims: Sequence[int] = ()) -> Tensor:
         if size:
             twice = x.unsqueeze(place).expand(*x.shape[:place], 2, *x.shape[place:]).flatten(place, place + 1)
             x = twice.narrow(place, (size - shift) % size, size)
-    return x.clone()
+    return x.clone(memory_format=torch.contiguous_format)
 
 
 def _padded(wide: Tensor, d: int, size: Any, low: int, high: int) -> tuple[Any, Any, Tensor]:
@@ -309,6 +316,7 @@ def composites() -> dict[OperatorBase, Callable[..., Any]]:
         aten.masked_scatter_backward.default: _masked_scatter_backward,
         aten.nonzero_static.default: _nonzero_static,
         aten.put.default: _put,
+        aten.take.default: _take,
         aten.eye.default: _eye,
         aten.eye.m: _eye,
         aten.frac.default: _frac,

@@ -13,6 +13,8 @@ import torch
 from torch import Tensor
 from torch._ops import OperatorBase
 
+from tilewright.passes.memory.layouts import inverse
+
 from ..torch_internals import memory_order
 
 Draw = Callable[..., Tensor]
@@ -22,7 +24,7 @@ def _drawn(draw: Draw, x: Tensor, dtype: torch.dtype = torch.float32) -> Tensor:
     """A number for each element of `x`, in the order in which they lie."""
     order = memory_order(x)
     drawn = draw([x.shape[d] for d in order], dtype=dtype, device=x.device)
-    return drawn if order == sorted(order) else drawn.permute([order.index(d) for d in range(x.dim())])
+    return drawn if order == tuple(range(x.dim())) else drawn.permute(inverse(order))
 
 
 def _native_dropout(x: Tensor, p: float, train: bool | None) -> tuple[Tensor, Tensor]:

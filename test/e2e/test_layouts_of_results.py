@@ -55,14 +55,50 @@ def test_what_is_dense_in_eager_may_be_viewed(target: str) -> None:
 
     def function(x: Tensor) -> tuple[Tensor, ...]:
         whole = (x * 10).int()
-        dropped = F.dropout(x.transpose(0, 1), 0.0)
         return (
             x.kthvalue(3, 1).values.view(-1),
             x.kthvalue(3, 1).indices.view(2, -1),
             whole.median(1).values.view(-1),
-            dropped.transpose(0, 1).view(-1),
         )
 
     x = torch.randn(4, 9, 6)
     found = torch.compile(function, backend="mlir", fullgraph=True, options={"target": target})(x)
     torch.testing.assert_close(found, function(x))
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+def test_what_is_left_of_turned_numbers_may_be_viewed(target: str) -> None:
+    torch._dynamo.reset()
+
+    def function(x: Tensor) -> Tensor:
+        return F.dropout(x.transpose(0, 1), 0.5).transpose(0, 1).view(-1)
+
+    x = torch.arange(1.0, 217.0).view(4, 9, 6)
+    found = torch.compile(function, backend="mlir", fullgraph=True, options={"target": target})(x)
+    kept = found != 0
+    assert 60 < kept.sum() < 156
+    assert torch.equal(found, torch.where(kept, 2 * x.view(-1), 0.0))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_what_is_taken_at_turned_positions_is_row_major(dynamic: bool) -> None:
+    """`as_strided` sees how it lies."""
+    torch._dynamo.reset()
+
+    def function(x: Tensor, i: Tensor) -> tuple[Tensor, Tensor]:
+        taken = x.take(i)
+        return taken.as_strided((2, 2), (1, 3), 1), taken
+
+    x, i = torch.arange(100.0), torch.randint(-100, 100, (5, 4, 4)).permute(0, 2, 1)
+    found = torch.compile(function, backend="mlir", dynamic=dynamic)(x, i)
+    assert all(map(torch.equal, found, function(x, i)))
+    assert layouts(found) == layouts(function(x, i))
+
+
+def test_what_is_rolled_is_row_major() -> None:
+    """But for images with channels last on CPUs, in eager mode."""
+    torch._dynamo.reset()
+    x = torch.arange(16).view(8, 2, 1).permute(1, 0, 2)
+    found = torch.compile(lambda x: x.logical_not().roll(-7, 1), backend="mlir")(x)
+    assert torch.equal(found, x.logical_not().roll(-7, 1))
+    assert found.is_contiguous()
