@@ -46,9 +46,10 @@ class ReduceSmallPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            sizes = KernelSizes(self.max_ops, Bodies(scans_join=True))
+            sizes = KernelSizes(self.max_ops, Bodies())
             for kernel in [k for k in function.body.block.ops if isinstance(k, KernelOp)]:
-                if (static_product(kernel.space) or 0) <= self.most and summed_axes(kernel):
+                size = static_product(kernel.space)
+                if size is not None and size <= self.most and summed_axes(kernel):
                     self._join(kernel, sizes)
 
     def _join(self, kernel: KernelOp, sizes: KernelSizes) -> None:

@@ -99,11 +99,12 @@ def _roles(func: FuncOp, weights: Mapping[int, int]) -> Mapping[int, tuple[str, 
         if is_along(op):
             scanned.add(op.along)
     found: dict[int, tuple[str, object]] = {}
+    axes_of = _effects(func)
     for axis, numbers in signatures.items():
         if axis in scanned:
             found[axis] = ("scanned", axis)
         else:
-            effects = _effects(func, axis)
+            effects = tuple(op for op, axes in axes_of.items() if axis in axes)
             adding = tuple(op for op in effects if scatters(op))
             found[axis] = ("reduced", (tuple(numbers), adding)) if numbers else ("parallel", effects)
     parallel = [a for a, role in found.items() if role[0] == "parallel"]
@@ -114,17 +115,17 @@ def _roles(func: FuncOp, weights: Mapping[int, int]) -> Mapping[int, tuple[str, 
     return found
 
 
-def _effects(func: FuncOp, axis: int) -> tuple[Operation, ...]:
-    """What has an effect, and varies or moves over an axis. Axes of different effects are not merged.
+def _effects(func: FuncOp) -> dict[Operation, Axes]:
+    """What has an effect, and the axes that it varies or moves over: those of other effects are not merged.
 
     Of reduced ones these effects are what adds: to store a number once more for each step changes nothing.
     """
     domains = domains_of(func.body.block)
-
-    def named(op: Operation) -> Axes:
-        return axes_of_exprs(exprs_of(op)).union(*(domains.get(v, ()) for v in op.operands))
-
-    return tuple(op for op in func.body.block.ops if not op.results and axis in named(op))
+    return {
+        op: axes_of_exprs(exprs_of(op)).union(*(domains.get(v, ()) for v in op.operands))
+        for op in func.body.block.ops
+        if not op.results
+    }
 
 
 def _axes(expr: Expr) -> list[int]:

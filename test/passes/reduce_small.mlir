@@ -71,9 +71,9 @@ func.func @too_many(%x: tensor<17x32xf32>) -> tensor<f32> {
 // REMARK: tk.kernel at {{.*}}: not reduced where each row is: one program would hold an unknown number of elements
 // CHECK-LABEL: @unknown
 // CHECK-COUNT-2: tk.kernel
-func.func @unknown(%x: tensor<?x32xf32, #tw.shape<"s0, 32">>) -> tensor<f32> {
-  %m = tw.max %x over [1] : tensor<?x32xf32, #tw.shape<"s0, 32">> -> tensor<?xf32, #tw.shape<"s0">>
-  %r = tw.sum %m over [0] : tensor<?xf32, #tw.shape<"s0">> -> tensor<f32>
+func.func @unknown(%x: tensor<16x?xf32, #tw.shape<"16, s0">>) -> tensor<f32> {
+  %m = tw.max %x over [1] : tensor<16x?xf32, #tw.shape<"16, s0">> -> tensor<16xf32>
+  %r = tw.sum %m over [0] : tensor<16xf32> -> tensor<f32>
   func.return %r : tensor<f32>
 }
 
