@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch.fx import Node
+from torch.fx.node import map_arg
 
 from tilewright.dialects.index_expr import product
 
@@ -155,6 +156,30 @@ def _whole_behind(node: Node, symbols: Symbols) -> Node | None:
 def _unless(dtype: torch.dtype, node: Node) -> torch.dtype | None:
     """The dtype of `node` unless it is that one."""
     return None if _fake(node).dtype == dtype else _fake(node).dtype
+
+
+def shown_of(output: Node, argument: torch.Tensor) -> torch.Tensor | None:
+    """What an output shows of an argument: itself, unless the graph writes the argument.
+
+    It is traced as a view of what is written there, then, which may lie otherwise: of the argument the same
+    views are taken. None where the argument has no such views.
+    """
+    if storage_of(_fake(output)) == storage_of(argument):
+        return _fake(output)
+    views: list[Node] = []
+    node = output
+    while is_view(node) and isinstance(viewed := node.args[0], Node):
+        views.append(node)
+        node = viewed
+    shown: Any = argument
+    with cast("Any", argument).fake_mode:
+        try:
+            for view in reversed(views):
+                args, named = map_arg((view.args[1:], view.kwargs), _fake)
+                shown = cast("Callable[..., Any]", view.target)(shown, *args, **named)
+        except RuntimeError:  # that cannot be viewed so
+            return None
+    return shown if shown.shape == _fake(output).shape else None
 
 
 def _fake(node: Node) -> torch.Tensor:

@@ -27,14 +27,14 @@ from ..aten.builder import Builder, FloatScalar
 from ..errors import UnsupportedInput
 from ..joint.joint_nodes import is_tensor
 from ..torch_internals import COPY
-from .aliases import Base, of_arguments, sharing, storage_of, unused_room
+from .aliases import Base, of_arguments, sharing, shown_of, storage_of, unused_room
 from .boundary import UNIT, Arguments
 from .devices import CPU
 from .dtypes import CARRIERS, encode
 from .graph import Alias, Literal, Output, Passed, Result, Size
 from .locations import UNKNOWN, location_of
 from .ragged import multiple_of
-from .strides import Layout, layout_of, row_major
+from .strides import Layout, dense_strides, layout_of
 
 
 class Results:
@@ -89,7 +89,9 @@ class Results:
             return None
         if base.inside is not None and self._is_moved(of):
             return None
-        fake: torch.Tensor = output.meta["val"]
+        fake = output.meta["val"] if base.of_output or base.inside is not None else shown_of(output, of)
+        if fake is None:
+            return None
         starts, symbols = (fake.storage_offset(), of.storage_offset()), self.b.symbols
         known = all(
             symbols.knows(n) for n in (*fake.shape, *fake.stride(), *starts) if type(n) is torch.SymInt
@@ -140,7 +142,9 @@ class Results:
             self.b.location = location_of(node)
             starts = [ZERO] * len(layout.sizes)
             value = self.b.emit(SliceOp(value, starts, layout.sizes))
-        if not layout.is_row_major and self._keeps(fake, layout):
+        if not self._keeps(fake, layout):
+            layout = layout.without_gaps
+        if not layout.is_row_major:
             attrs[STRIDES] = StringAttr(layout.text)
         if (memory := storage_of(fake)) not in self._of_arguments:
             number = self._memory.setdefault(memory, len(self._memory))
@@ -154,12 +158,14 @@ class Results:
         return Result(len(self.values) - 1, dtype, expand, moved)
 
     def _reported(self, fake: torch.Tensor, made: Output) -> tuple[int | torch.SymInt, ...]:
-        """The strides that the caller will see; some traced layouts with gaps become row-major."""
+        """The strides that the caller will see; some traced layouts with gaps lose these."""
         layout = layout_of(fake, self.b.symbols)
-        if not isinstance(made, Result) or self._keeps(fake, _without(layout, layout.repeated)):
-            return tuple(fake.stride())
         repeated = layout.repeated
-        dense = row_major([1 if d in repeated else n for d, n in enumerate(fake.shape)])
+        layout = _without(layout, repeated)
+        if not isinstance(made, Result) or self._keeps(fake, layout):
+            return tuple(fake.stride())
+        sizes = [1 if d in repeated else n for d, n in enumerate(fake.shape)]
+        dense = dense_strides(sizes, layout.outermost_first)
         return tuple(0 if d in repeated else stride for d, stride in enumerate(dense))
 
     def _is_moved(self, fake: torch.Tensor) -> bool:
@@ -169,7 +175,8 @@ class Results:
         """Whether a result gets the layout that was traced, as a view where that has gaps.
 
         Views that together are most of a tensor (query, key and value of one product) come for free.
-        A view of little would keep alive what nobody needs, and is copied, as is what moves to the CPU.
+        A view of little would keep alive what nobody needs, and is copied without gaps, as is what moves to
+        the CPU: dimensions keep their order, so that images with their channels last stay so.
         """
         if layout.is_dense or self._is_moved(fake):
             return layout.is_dense

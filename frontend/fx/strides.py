@@ -12,6 +12,7 @@ from tilewright.dialects.index_expr import (
     ONE,
     ZERO,
     Expr,
+    Var,
     format_exprs,
     is_nonnegative,
     maximum,
@@ -63,21 +64,30 @@ class Layout:
     def is_apart(self) -> bool:
         """True where no two elements share memory, whatever lies between them; False if that is unknown."""
         reach = ONE
-        for d in reversed(self._outermost_first()):
+        for d in reversed(self.outermost_first):
+            if self.sizes[d].constant == 1:
+                continue
             if not is_nonnegative(self.strides[d] - reach):
                 return False
             reach = reach + (self.sizes[d] - 1) * self.strides[d]
         return True
 
-    def _outermost_first(self) -> list[int]:
-        """Dimensions of more than one element, by their strides."""
+    @property
+    def without_gaps(self) -> Layout:
+        """Dense, its dimensions in the order of this."""
+        strides, step = list(self.strides), ONE
+        for d in reversed(self.outermost_first):
+            strides[d] = step
+            step = step * self.sizes[d]
+        return Layout(self.sizes, tuple(strides))
+
+    @property
+    def outermost_first(self) -> tuple[int, ...]:
+        """All dimensions, by their strides."""
         numbers = [s.constant for s in self.strides]
-        if None in numbers:
-            order = list(range(len(self.strides)))
-            order.sort(key=lambda d: _weight(self.strides[d]), reverse=True)
-        else:
-            order = sorted(range(len(numbers)), key=lambda d: -(numbers[d] or 0))
-        return [d for d in order if self.sizes[d].constant != 1]
+        if None not in numbers:
+            return tuple(sorted(range(len(numbers)), key=lambda d: -(numbers[d] or 0)))
+        return tuple(sorted(range(len(numbers)), key=lambda d: _weight(self.strides[d]), reverse=True))
 
     @property
     def text(self) -> str:
@@ -97,8 +107,8 @@ def layout_of(tensor: torch.Tensor, symbols: Symbols) -> Layout:
     A tensor without elements may have any strides.
     """
     sizes = symbols.exprs(tensor.shape)
-    strides = symbols.exprs(tensor.stride())
-    return Layout(sizes, tuple(_without_floors(stride, sizes) for stride in strides))
+    strides = tuple(_without_floors(stride, sizes) for stride in symbols.exprs(tensor.stride()))
+    return Layout(sizes, _as_products(sizes, strides, symbols))
 
 
 def _without_floors(stride: Expr, sizes: Sequence[Expr]) -> Expr:
@@ -107,6 +117,26 @@ def _without_floors(stride: Expr, sizes: Sequence[Expr]) -> Expr:
         if floor != n and n.constant is None and (rest := stride.exact_div(floor)) is not None:
             stride = rest * n
     return stride
+
+
+def _as_products(sizes: Sequence[Expr], strides: tuple[Expr, ...], symbols: Symbols) -> tuple[Expr, ...]:
+    """Strides of a tensor without gaps as products of its sizes, where guards say that they are these.
+
+    Columns of an even number, as two halves in `[s0, s1, 2, s0 floordiv 2]`, which lie as
+    `(1, s0 * s0, s0 * (s0 floordiv 2), s0)`: the second is `2 * s0 * (s0 floordiv 2)`.
+    """
+    if all(isinstance(atom, Var) for size in sizes for atom in size.atoms()):
+        return strides
+    left, made, step = [d for d, n in enumerate(sizes) if n.constant != 1], list(strides), ONE
+    while left:
+        written = symbols.without_quotients(step)
+        inner = next((d for d in left if strides[d] in (step, written)), None)
+        if inner is None:
+            return strides
+        left.remove(inner)
+        made[inner] = step
+        step = step * sizes[inner]
+    return tuple(made)
 
 
 def kept_layout(tensor: torch.Tensor, symbols: Symbols) -> str | None:
@@ -144,11 +174,6 @@ def dense_strides(sizes: Sequence[int | torch.SymInt], order: Sequence[int]) -> 
         strides[d] = step
         step = step * sizes[d]
     return tuple(strides)
-
-
-def row_major(sizes: Sequence[int | torch.SymInt]) -> Strides:
-    """Strides of a row-major tensor of torch's (perhaps symbolic) sizes."""
-    return dense_strides(sizes, range(len(sizes)))
 
 
 def lying_as(value: Any, strides: Strides | None) -> Any:

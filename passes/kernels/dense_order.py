@@ -21,7 +21,7 @@ def dense_order(kernel: KernelOp, access: LoadOp | StoreOp) -> tuple[int, ...] |
     steps: dict[int, int] = {}
     for var in flat.variables():
         step = flat.coefficient(var)
-        if step is None or step.constant is None:
+        if var.kind != "d" or step is None or step.constant is None:
             return None
         steps[var.index] = step.constant
     order = tuple(sorted(steps, key=lambda axis: -steps[axis]))

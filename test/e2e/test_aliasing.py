@@ -261,6 +261,32 @@ def test_pieces_of_a_changed_argument_hold_what_eager_pieces_hold() -> None:
         torch.testing.assert_close(a, b)
 
 
+def part_changed_then_reshaped(x: torch.Tensor) -> torch.Tensor:
+    x[..., 0].zero_()
+    return x.reshape(x.shape[-1], -1)
+
+
+def changed_then_reshaped(x: torch.Tensor) -> torch.Tensor:
+    x.mul_(2)
+    return x.view(x.shape[1], 1, -1)[1:]
+
+
+@pytest.mark.parametrize("program", [part_changed_then_reshaped, changed_then_reshaped])
+def test_views_of_a_changed_argument_with_gaps_are_views_of_it(
+    program: Callable[[torch.Tensor], torch.Tensor],
+) -> None:
+    """Of symbolic sizes: torch makes them of the argument, where strides and offset of the result say."""
+    torch._dynamo.reset()
+    run = torch.compile(program, backend="mlir", dynamic=True)
+    for size in (3, 4):
+        x, y = (torch.arange(8.0 * size).view(4, size, 2)[1:, ..., 1] for _ in range(2))
+        found, expected = run(x), program(y)
+        assert (found.stride(), found.storage_offset()) == (expected.stride(), expected.storage_offset())
+        assert found.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
+        assert torch.equal(found, expected)
+        assert torch.equal(x, y)
+
+
 def test_gradients_of_joined_tensors_are_pieces_of_one() -> None:
     """Nothing is computed for them, as in eager mode; one of a few elements does not keep the rest alive."""
 

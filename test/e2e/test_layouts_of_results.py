@@ -102,3 +102,39 @@ def test_what_is_rolled_is_row_major() -> None:
     found = torch.compile(lambda x: x.logical_not().roll(-7, 1), backend="mlir")(x)
     assert torch.equal(found, x.logical_not().roll(-7, 1))
     assert found.is_contiguous()
+
+
+SPLIT: dict[str, Callable[[Tensor], Tensor]] = {
+    "columns, in two": lambda y: y.unflatten(-1, (2, -1)),
+    "columns, by two": lambda y: y.unflatten(-1, (-1, 2)),
+    "rows, by two": lambda y: y.unflatten(0, (-1, 2)),
+    "both": lambda y: y.unflatten(0, (2, -1)).unflatten(-1, (-1, 2)),
+}
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_symbolic_sizes_that_are_split_evenly_lie_as_in_eager(name: str) -> None:
+    torch._dynamo.reset()
+
+    def function(x: Tensor) -> Tensor:
+        return SPLIT[name](x * 2)
+
+    compiled = torch.compile(function, backend="mlir", dynamic=True, options={"target": "cpu_openmp"})
+    for size in (8, 12):
+        x = torch.randn(3, size, size).permute(2, 0, 1)
+        assert layouts(compiled(x)) == layouts(function(x))
+        torch.testing.assert_close(compiled(x), function(x))
+
+
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_part_that_is_copied_keeps_the_order_of_its_dimensions(dynamic: bool) -> None:
+    torch._dynamo.reset()
+    x = torch.randn(2, 5, 6, 8).to(memory_format=torch.channels_last)
+
+    def function(x: Tensor) -> Tensor:
+        return (x * 2)[..., 1:4]
+
+    found = torch.compile(function, backend="mlir", dynamic=dynamic)(x)
+    assert found.is_contiguous(memory_format=torch.channels_last)
+    torch.testing.assert_close(found, function(x))
+    assert found.permute(0, 2, 3, 1).view(2, -1, 5).shape == (2, 18, 5)

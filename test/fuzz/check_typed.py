@@ -21,16 +21,21 @@ _INVALID = (RuntimeError, IndexError, ValueError)
 def check_typed(text: str, target: str = "auto") -> Find | None:
     """What the program does with every pair of sizes, and once more with the first.
 
-    What torch's own graph gives (`aot_eager`) is no find: some strides, and casts of infinities to integers;
-    nor are strides of its trace, which Inductor gives, too.
+    What torch's own graph gives (`aot_eager`) is no find: some strides, casts of infinities to integers, and
+    whatever is raised where that raises, too; nor are strides of its trace, which Inductor gives, too.
     """
     find = _checked(text, "mlir", {"target": target})
     if find is None or find.kind == "Invalid":
         return None
     control = _checked(text, "aot_eager", {})
-    if control is not None and control.kind == find.kind:
+    if control is not None and _means(control) == _means(find):
         return None
     return None if find.kind == "WrongLayout" and find == _checked(text, "inductor", {}) else find
+
+
+def _means(find: Find) -> str:
+    """What became of a program: one of the three faults below, or `raised`, whatever the exception."""
+    return find.kind if find.kind in ("Invalid", "WrongResult", "WrongLayout") else "raised"
 
 
 def _checked(text: str, backend: str, options: dict[str, Any]) -> Find | None:
@@ -129,7 +134,11 @@ def _different(found: Outcome, eager: Outcome, truth: Outcome, halves: bool) -> 
 def _laid_out_otherwise(found: Sequence[Tensor], eager: Sequence[Tensor]) -> str:
     """What is no view of a part has eager's strides, and shares memory as in eager mode."""
     sizes = [t.untyped_storage().nbytes() for t in eager]
-    whole = [i for i, t in enumerate(eager) if t.numel() and sizes[i] == t.numel() * t.itemsize]
+    whole = [
+        i
+        for i, t in enumerate(eager)
+        if t.numel() and 0 not in t.stride() and sizes[i] == t.numel() * t.itemsize
+    ]
     for i in whole:
         one, two = (
             [s for s, n in zip(t.stride(), t.shape, strict=True) if n > 1] for t in (found[i], eager[i])

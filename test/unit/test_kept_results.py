@@ -13,7 +13,7 @@ from torch.fx import Graph, Node
 from tilewright.frontend.errors import NoTargetForDevice
 from tilewright.frontend.fx.graph import Graph as Imported
 from tilewright.frontend.fx.kept_results import free_results, in_orders
-from tilewright.frontend.fx.strides import dense_strides, row_major
+from tilewright.frontend.fx.strides import dense_strides
 from tilewright.frontend.runtime import emulated_runtime
 from tilewright.frontend.runtime.compiling import Building
 from tilewright.passes.pipeline import PIPELINES
@@ -43,7 +43,7 @@ def test_free_is_what_the_caller_does_not_see_and_nothing_else_shares() -> None:
 def test_strides_in_an_order() -> None:
     assert dense_strides((2, 3, 4, 5), (0, 2, 3, 1)) == (60, 1, 15, 3)
     assert dense_strides((), ()) == ()
-    assert row_major((2, 3, 4)) == (12, 4, 1)
+    assert dense_strides((2, 3, 4), (0, 1, 2)) == (12, 4, 1)
 
 
 def test_what_aten_returns_is_brought_to_the_order_that_was_reported() -> None:
