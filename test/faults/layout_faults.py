@@ -308,4 +308,32 @@ FAULTS = (
         ":",
         "scores are stored as f32 where their maximum is taken of what is stored",
     ),
+    Fault(
+        "symbol-for-axis",
+        "passes/kernels/dense_order.py",
+        'if var.kind != "d" or step is None',
+        "if step is None",
+        "a symbol in a subscript, as of a row that is walked backwards, is taken for an axis",
+    ),
+    Fault(
+        "views-of-what-is-written",
+        "frontend/fx/aliases.py",
+        "    if storage_of(_fake(output)) == storage_of(argument):\n        return",
+        "    if True:\n        return",
+        "a view of an argument with gaps that was changed shows what lies beside it",
+    ),
+    Fault(
+        "parts-row-major",
+        "frontend/fx/strides.py",
+        "for d in reversed(self.outermost_first):\n            strides[d] = step",
+        "for d in reversed(range(len(strides))):\n            strides[d] = step",
+        "a part of an image with its channels last is copied with its columns last",
+    ),
+    Fault(
+        "halves-unproven",
+        "frontend/fx/symbols.py",
+        "if not (one / whole).is_positive:",
+        "if True:",
+        "what is split evenly has symbolic strides of which nobody knows that they are dense",
+    ),
 )
