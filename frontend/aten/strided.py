@@ -16,10 +16,11 @@ from tilewright.dialects.tw.elementwise_binary import AddOp
 from tilewright.dialects.tw.indexing import GatherOp, ScatterOp
 from tilewright.dialects.tw.view import PadOp, SliceOp
 from tilewright.dialects.types import sizes_of
+from tilewright.passes.memory.layouts import Layout, dense_order
 
 from ..errors import Unsupported, UnsupportedNode
 from ..fx.locations import place_of
-from ..fx.strides import Layout, layout_of
+from ..fx.strides import layout_of
 from .builder import Builder, Row
 
 
@@ -97,7 +98,7 @@ def _covering(
     """The order of dimensions that are all of the memory, each element once; None of others."""
     if offset or b.symbols.without_quotients(product(sizes) - sizes_of(flat)[0]):
         return None
-    return Layout(sizes, strides).dense_order
+    return dense_order(Layout(ZERO, sizes, strides))
 
 
 def _in_memory(b: Builder, x: SSAValue, order: Sequence[int]) -> SSAValue:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import torch
@@ -210,8 +211,7 @@ def _storages(nodes: Iterable[Node]) -> list[int]:
 
 def _without(layout: Layout, repeated: Sequence[int]) -> Layout:
     """The layout with repeated dimensions shrunk to one element."""
-    sizes = tuple(ONE if d in repeated else n for d, n in enumerate(layout.sizes))
-    return Layout(sizes, layout.strides)
+    return replace(layout, sizes=tuple(ONE if d in repeated else n for d, n in enumerate(layout.sizes)))
 
 
 def make_module(arguments: Arguments, results: Results, functions: Iterable[FuncOp]) -> ModuleOp:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -12,7 +12,6 @@ from tilewright.dialects.index_expr import (
     ONE,
     ZERO,
     Expr,
-    Var,
     format_exprs,
     is_nonnegative,
     maximum,
@@ -30,6 +29,8 @@ class Layout:
 
     sizes: tuple[Expr, ...]
     strides: tuple[Expr, ...]
+    outermost_first: tuple[int, ...]
+    """All dimensions, by their strides: by what these were when symbolic ones were traced."""
 
     @property
     def is_row_major(self) -> bool:
@@ -79,26 +80,11 @@ class Layout:
         for d in reversed(self.outermost_first):
             strides[d] = step
             step = step * self.sizes[d]
-        return Layout(self.sizes, tuple(strides))
-
-    @property
-    def outermost_first(self) -> tuple[int, ...]:
-        """All dimensions, by their strides."""
-        numbers = [s.constant for s in self.strides]
-        if None not in numbers:
-            return tuple(sorted(range(len(numbers)), key=lambda d: -(numbers[d] or 0)))
-        return tuple(sorted(range(len(numbers)), key=lambda d: _weight(self.strides[d]), reverse=True))
+        return replace(self, strides=tuple(strides))
 
     @property
     def text(self) -> str:
         return format_exprs(self.strides)
-
-
-def _weight(stride: Expr) -> tuple[int, int, str]:
-    """A total order in which a stride stands above those that divide it."""
-    degree = max((len(monomial) for monomial, _ in stride.terms), default=0)
-    lead = max((abs(c) for m, c in stride.terms if len(m) == degree), default=0)
-    return degree, lead, str(stride)
 
 
 def layout_of(tensor: torch.Tensor, symbols: Symbols) -> Layout:
@@ -108,7 +94,22 @@ def layout_of(tensor: torch.Tensor, symbols: Symbols) -> Layout:
     """
     sizes = symbols.exprs(tensor.shape)
     strides = tuple(_without_floors(stride, sizes) for stride in symbols.exprs(tensor.stride()))
-    return Layout(sizes, _as_products(sizes, strides, symbols))
+    return Layout(sizes, strides, _outermost_first(strides, symbols))
+
+
+def _outermost_first(strides: Sequence[Expr], symbols: Symbols) -> tuple[int, ...]:
+    traced = [symbols.traced_value(stride) for stride in strides]
+    known = [number for number in traced if number is not None]
+    if len(known) == len(traced):
+        return tuple(sorted(range(len(known)), key=lambda d: known[d], reverse=True))
+    return tuple(sorted(range(len(strides)), key=lambda d: _weight(strides[d]), reverse=True))
+
+
+def _weight(stride: Expr) -> tuple[int, int, str]:
+    """A total order in which a stride stands above those that divide it."""
+    degree = max((len(monomial) for monomial, _ in stride.terms), default=0)
+    lead = max((abs(c) for m, c in stride.terms if len(m) == degree), default=0)
+    return degree, lead, str(stride)
 
 
 def _without_floors(stride: Expr, sizes: Sequence[Expr]) -> Expr:
@@ -117,26 +118,6 @@ def _without_floors(stride: Expr, sizes: Sequence[Expr]) -> Expr:
         if floor != n and n.constant is None and (rest := stride.exact_div(floor)) is not None:
             stride = rest * n
     return stride
-
-
-def _as_products(sizes: Sequence[Expr], strides: tuple[Expr, ...], symbols: Symbols) -> tuple[Expr, ...]:
-    """Strides of a tensor without gaps as products of its sizes, where guards say that they are these.
-
-    Columns of an even number, as two halves in `[s0, s1, 2, s0 floordiv 2]`, which lie as
-    `(1, s0 * s0, s0 * (s0 floordiv 2), s0)`: the second is `2 * s0 * (s0 floordiv 2)`.
-    """
-    if all(isinstance(atom, Var) for size in sizes for atom in size.atoms()):
-        return strides
-    left, made, step = [d for d, n in enumerate(sizes) if n.constant != 1], list(strides), ONE
-    while left:
-        written = symbols.without_quotients(step)
-        inner = next((d for d in left if strides[d] in (step, written)), None)
-        if inner is None:
-            return strides
-        left.remove(inner)
-        made[inner] = step
-        step = step * sizes[inner]
-    return tuple(made)
 
 
 def kept_layout(tensor: torch.Tensor, symbols: Symbols) -> str | None:

@@ -103,11 +103,9 @@ class Symbols:
             return value
         for whole, product in self._known_products():
             for term in value.terms:
-                part = written = Expr((term,))
-                while (rest := written.exact_div(product)) is not None:
-                    written = rest * whole
-                if written != part:
-                    value = value - part + written
+                part = Expr((term,))
+                if (rest := part.exact_div(product)) is not None:
+                    value = value - part + rest * whole
         return value
 
     def _known_products(self) -> list[tuple[Expr, Expr]]:
@@ -169,31 +167,15 @@ def _known_equalities(shape_env: Any) -> dict[Any, Any]:
 
 
 def _known_multiples(shape_env: Any) -> list[tuple[Any, Any]]:
-    """`(a, b)` where guards say that `b` divides `a`, as `a % b == 0` or `a * n == b * (a // b) * n`."""
+    """`(a, b)` where guards say that `b` divides `a`."""
     found: list[tuple[Any, Any]] = []
     for guard in getattr(shape_env, "guards", ()):
         sides = guard.expr.args
-        if type(guard.expr).__name__ != "Equality":
-            continue
-        if 0 in sides:
+        if type(guard.expr).__name__ == "Equality" and 0 in sides:
             other = sides[0] if sides[1] == 0 else sides[1]
             if type(other).__name__ in ("Mod", "PythonMod"):
                 found.append(other.args)
-        else:
-            found += filter(None, (_divided_in(*sides), _divided_in(*reversed(sides))))
     return found
-
-
-def _divided_in(one: Any, other: Any) -> tuple[Any, Any] | None:
-    """`(a, b)` of `a * n` and `b * (a // b) * n`, where `n` is above zero."""
-    whole, product = (one / other).as_numer_denom()
-    if not (one / whole).is_positive:
-        return None
-    for factor in product.args:
-        if type(factor).__name__ in ("FloorDiv", "CleanDiv") and factor * factor.args[1] == product:
-            above, below = factor.args
-            return (above, below) if above == whole else None
-    return None
 
 
 def _quotient(value: Any, positive: bool) -> tuple[Any, ...]:

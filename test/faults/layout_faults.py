@@ -330,10 +330,10 @@ FAULTS = (
         "a part of an image with its channels last is copied with its columns last",
     ),
     Fault(
-        "halves-unproven",
-        "frontend/fx/symbols.py",
-        "if not (one / whole).is_positive:",
-        "if True:",
-        "what is split evenly has symbolic strides of which nobody knows that they are dense",
+        "order-by-letters",
+        "frontend/fx/strides.py",
+        "    if len(known) == len(traced):\n",
+        "    if not strides:\n",
+        "symbolic strides that are no product of others are taken in the order of their text",
     ),
 )
