@@ -195,12 +195,16 @@ def looks_at_strides(op: Operator) -> bool:
     What an operator of torch calls for itself, `_pdist_forward`, may take for granted what that one saw to.
     """
     tags = op.tags
+    if op in _TAKE_VIEWS:
+        return True
     if torch.Tag.flexible_layout in tags:
         return False
     public = op.namespace == NAMESPACE or (is_of_torch(op) and not op.__name__.startswith("_"))
     return not public or not _NEEDS_STRIDES.isdisjoint(tags)
 
 
+_TAKE_VIEWS: frozenset[Operator] = frozenset({torch.ops.aten.isin.Tensor_Tensor})
+"""They view their operands as one row, which turned ones do not allow."""
 _NEEDS_STRIDES = {
     torch.Tag.needs_exact_strides,
     torch.Tag.needs_fixed_stride_order,

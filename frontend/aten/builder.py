@@ -245,8 +245,13 @@ def integers(values: Any) -> list[int]:
 
 
 def axis(value: Any, rank: int) -> int:
-    """A dimension number of torch (negative counts from the end) as ours."""
+    """A dimension number of torch (negative counts from the end) as ours.
+
+    Raises `Unsupported` where there is no such dimension: some operators of ATen take any of no elements.
+    """
     number = integer(value)
+    if not -max(rank, 1) <= number < max(rank, 1):
+        raise Unsupported(f"dimension {number} of {rank}")
     return number + max(rank, 1) if number < 0 else number
 
 

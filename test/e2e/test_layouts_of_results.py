@@ -138,3 +138,17 @@ def test_a_part_that_is_copied_keeps_the_order_of_its_dimensions(dynamic: bool) 
     assert found.is_contiguous(memory_format=torch.channels_last)
     torch.testing.assert_close(found, function(x))
     assert found.permute(0, 2, 3, 1).view(2, -1, 5).shape == (2, 18, 5)
+
+
+def test_what_isin_views_as_a_row_lies_as_in_eager() -> None:
+    """Its kernel refuses what is turned, as passes may store what eager mode has in rows."""
+    torch._dynamo.reset()
+
+    def function(x: Tensor) -> Tensor:
+        y = x + 1
+        y.diagonal().fill_(0.5)
+        return torch.isin(y, y)
+
+    x = torch.randn(1, 3, 2, 2)[..., 1]
+    compiled = torch.compile(function, backend="mlir", dynamic=True, options={"target": "gpu_emulated"})
+    assert torch.equal(compiled(x), function(x))

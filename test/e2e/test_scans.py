@@ -101,3 +101,11 @@ def test_what_stands_around_scans_joins_them_on_gpus(sizes: tuple[int, int], ker
     torch.testing.assert_close(found.result, around(x), rtol=1e-5, atol=1e-5)
     if kernels is not None:
         assert [sum(graph.kernels.values()) for graph in found.graphs] == [kernels]
+
+
+def test_extremes_so_far_of_nothing_along_no_dimension() -> None:
+    """ATen takes any dimension of a tensor without elements, and so must who calls it."""
+    torch._dynamo.reset()
+    empty = torch.empty(1, 0)
+    found = torch.compile(lambda x: x.cummin(2), backend="mlir")(empty)
+    assert [part.shape for part in found] == [empty.shape, empty.shape]

@@ -9,6 +9,8 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping, Sequence
 
+from typed_library import BY_DATA, LIBRARY
+
 _ARITHMETIC = (
     "{new} = {x} {op} {y}",
     "{new} = {x} {op} {y}",
@@ -259,6 +261,8 @@ KINDS: Sequence[tuple[int, Sequence[str]]] = (
     (4, _INDEXING),
     (5, _WRITES),
     (2, _PRODUCTS),
+    (2, BY_DATA),
+    (6, LIBRARY),
 )
 """Weight, statements."""
 
@@ -342,6 +346,8 @@ CHOICES: Mapping[str, Sequence[object]] = {
     "flag": (True, False),
     "dtype": (*DTYPES, "bool"),
     "same_size": ("int32", "float32", "int16", "int8", "uint8", "int64"),
+    "pad": ("reflect", "replicate", "circular"),
+    "special": ("expit", "entr", "i0e", "log1p", "ndtr", "sinc", "xlog1py", "erfcx", "bessel_j0", "digamma"),
     "in_place": (
         "add_(1)",
         "mul_(-2)",
