@@ -166,7 +166,7 @@ class Results:
         if not isinstance(made, Result) or self._keeps(fake, layout):
             return tuple(fake.stride())
         sizes = [1 if d in repeated else n for d, n in enumerate(fake.shape)]
-        dense = dense_strides(sizes, layout.outermost_first)
+        dense = dense_strides(sizes, layout.without_gaps.outermost_first)
         return tuple(0 if d in repeated else stride for d, stride in enumerate(dense))
 
     def _is_moved(self, fake: torch.Tensor) -> bool:

@@ -75,12 +75,14 @@ class Layout:
 
     @property
     def without_gaps(self) -> Layout:
-        """Dense, its dimensions in the order of this."""
+        """Dense, dimensions in the order of this; where that is row-major, those of size 1 in theirs, too."""
         strides, step = list(self.strides), ONE
         for d in reversed(self.outermost_first):
             strides[d] = step
             step = step * self.sizes[d]
-        return replace(self, strides=tuple(strides))
+        made = replace(self, strides=tuple(strides))
+        rows = Layout(self.sizes, row_major_strides(self.sizes), tuple(range(len(strides))))
+        return rows if made.is_row_major else made
 
     @property
     def text(self) -> str:

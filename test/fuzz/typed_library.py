@@ -97,7 +97,6 @@ LIBRARY = (
     "{x}.swapaxes_({dim}, {dim2})",
     "{x}.resize_as_({x})",
     "{x}.cumsum_({dim})",
-    "{x}.tril_()",
     "{x}.scatter_reduce_({dim}, {i}.long() % {x}.shape[{dim}], {y}, '{scatter}')",
     "{x}.index_copy_({dim}, torch.tensor([1, 0]), {y})",
     "{x}.put_({i}.long() % {x}.numel(), {y}.flatten()[:1].expand({i}.shape))",
