@@ -168,7 +168,7 @@ _REDUCTIONS = (
     "{new} = F.rms_norm({f}, {f}.shape[-1:], {g})",
     "{new} = F.normalize({f}, dim={dim})",
     "{new} = {f}.norm(dim={dim}, keepdim={flag})",
-    "{new} = {x}.median({dim}).values",
+    "{new} = {x}.clone().median({dim}).values",
     "{new} = {f}.{reduction}({dim}, keepdim=True) {op} {f}",
     "{new} = torch.aminmax({x}, dim={dim}).max",
     "{new} = {x}.cumsum({dim}).flip({dim}) {op} {y}",
