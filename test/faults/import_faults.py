@@ -315,4 +315,18 @@ FAULTS = (
         "NONDETERMINISTIC in op.tags",
         "a process that computes the same twice meets the others once",
     ),
+    Fault(
+        "isin-turned",
+        "frontend/aten/aten.py",
+        "    if op in _TAKE_VIEWS:\n        return True\n",
+        "",
+        "ATen's `isin` is given what is stored turned, and refuses it",
+    ),
+    Fault(
+        "dimension-that-is-none",
+        "frontend/aten/builder.py",
+        "if not -max(rank, 1) <= number < max(rank, 1):",
+        "if number is None:",
+        "a dimension that there is not is looked up while a graph is imported",
+    ),
 )
