@@ -204,7 +204,7 @@ def looks_at_strides(op: Operator) -> bool:
 
 
 _TAKE_VIEWS: frozenset[Operator] = frozenset({torch.ops.aten.isin.Tensor_Tensor})
-"""They view their operands as one row, which turned ones do not allow."""
+"""They view their operands as one row, which turned ones do not allow (`isin_default_kernel_cpu` of ATen)."""
 _NEEDS_STRIDES = {
     torch.Tag.needs_exact_strides,
     torch.Tag.needs_fixed_stride_order,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -166,15 +166,10 @@ def shown_of(output: Node, argument: torch.Tensor) -> torch.Tensor | None:
     """
     if storage_of(_fake(output)) == storage_of(argument):
         return _fake(output)
-    views: list[Node] = []
-    node = output
-    while is_view(node) and isinstance(viewed := node.args[0], Node):
-        views.append(node)
-        node = viewed
     shown: Any = argument
     with cast("Any", argument).fake_mode:
         try:
-            for view in reversed(views):
+            for view in reversed([*_views_behind(output)]):
                 args, named = map_arg((view.args[1:], view.kwargs), _fake)
                 shown = cast("Callable[..., Any]", view.target)(shown, *args, **named)
         except RuntimeError:  # that cannot be viewed so
@@ -188,9 +183,16 @@ def _fake(node: Node) -> torch.Tensor:
 
 def _viewed(node: Node) -> Node:
     """What `node` is a view of, as far as operators say so, which do nothing but to view."""
-    while is_view(node) and isinstance(viewed := node.args[0], Node):
-        node = viewed
+    for view in _views_behind(node):
+        node = cast("Node", view.args[0])
     return node
+
+
+def _views_behind(node: Node) -> Iterator[Node]:
+    """`node`, if it is a view, then what it is a view of, if that is one."""
+    while is_view(node) and isinstance(viewed := node.args[0], Node):
+        yield node
+        node = viewed
 
 
 def _may_overlap(fakes: Sequence[torch.Tensor]) -> bool:

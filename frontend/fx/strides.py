@@ -100,6 +100,11 @@ def layout_of(tensor: torch.Tensor, symbols: Symbols) -> Layout:
 
 
 def _outermost_first(strides: Sequence[Expr], symbols: Symbols) -> tuple[int, ...]:
+    """Dimensions by their traced strides; where data decide some, by how these are written.
+
+    No guard holds this for other sizes, and none is made, as `torch_internals.memory_order` may: it is the
+    order in which a copy lies, and that in which gaps are looked for.
+    """
     traced = [symbols.traced_value(stride) for stride in strides]
     known = [number for number in traced if number is not None]
     if len(known) == len(traced):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tk_harness import parse
+from attention_text import attention
 from xdsl.ir import SSAValue
 
 from tilewright.dialects.index_expr import Expr, Var, parse_expr
@@ -32,33 +32,7 @@ BOTH = (
 
 def chain_of(mask: str, sizes: tuple[int, ...] = SIZES) -> tuple[FuncOp, Chain]:
     """Attention whose scores are -inf where `%seen` is false."""
-    module = parse(f"""tk.func @f {[*sizes]} (%q: memref<512xf32>, %k: memref<1024xf32>, %v: memref<1024xf32>,
-        %m: memref<8192xi1>, %o: memref<512xf32>) {{
-      %row = tk.index "d0" : i64
-      %key = tk.index "d3" : i64
-      %twenty = arith.constant 20 : i64
-      {mask}
-      %low = arith.constant 0xFF800000 : f32
-      %zero = arith.constant 0.0 : f32
-      %0 = tk.load %q[d0*8 + d2] : memref<512xf32> -> f32
-      %1 = tk.load %k[d3*8 + d2] : memref<1024xf32> -> f32
-      %2 = arith.mulf %0, %1 : f32
-      %3 = tk.reduce add %2 over [2] : f32
-      %4 = arith.select %seen, %3, %low : f32
-      %5 = tk.reduce max %4 over [3] : f32
-      %6 = arith.cmpf oeq, %5, %low : f32
-      %7 = arith.select %6, %zero, %5 : f32
-      %8 = arith.subf %4, %7 : f32
-      %9 = math.exp %8 : f32
-      %10 = tk.reduce add %9 over [3] : f32
-      %11 = tk.load %v[d3*8 + d1] : memref<1024xf32> -> f32
-      %12 = arith.mulf %9, %11 : f32
-      %13 = tk.reduce add %12 over [3] : f32
-      %14 = arith.divf %13, %10 : f32
-      tk.store %14, %o[d0*8 + d1] : f32, memref<512xf32>
-    }}""")
-    func = module.body.block.first_op
-    assert isinstance(func, FuncOp)
+    func = attention(mask, sizes[0], sizes[3])
     chain = find_chain(func.body.block)
     assert chain is not None
     return func, chain

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from attention_text import attention
 from tk_harness import parse
 
 from tilewright.dialects.index_expr import Var
@@ -12,35 +13,7 @@ from tilewright.passes.schedule.loops.row_chain import NAME, RowChain, chain_bou
 ROWS, KEYS = 96, 112
 
 
-def attention(*, causal: bool = False, keys: int = KEYS) -> FuncOp:
-    """Rows (axis 0), columns of the result (1), of the scores (2), and keys (3)."""
-    seen = "%seen = arith.cmpi sge, %row, %key : i64" if causal else "%seen = arith.constant true"
-    func = parse(f"""tk.func @f [{ROWS}, 8, 8, {keys}] (%q: memref<768xf32>, %k: memref<{keys * 8}xf32>,
-        %v: memref<{keys * 8}xf32>, %o: memref<768xf32>) {{
-      %row = tk.index "d0" : i64
-      %key = tk.index "d3" : i64
-      {seen}
-      %low = arith.constant 0xFF800000 : f32
-      %zero = arith.constant 0.0 : f32
-      %0 = tk.load %q[d0*8 + d2] : memref<768xf32> -> f32
-      %1 = tk.load %k[d3*8 + d2] : memref<{keys * 8}xf32> -> f32
-      %2 = arith.mulf %0, %1 : f32
-      %3 = tk.reduce add %2 over [2] : f32
-      %4 = arith.select %seen, %3, %low : f32
-      %5 = tk.reduce max %4 over [3] : f32
-      %6 = arith.cmpf oeq, %5, %low : f32
-      %7 = arith.select %6, %zero, %5 : f32
-      %8 = arith.subf %4, %7 : f32
-      %9 = math.exp %8 : f32
-      %10 = tk.reduce add %9 over [3] : f32
-      %11 = tk.load %v[d3*8 + d1] : memref<{keys * 8}xf32> -> f32
-      %12 = arith.mulf %9, %11 : f32
-      %13 = tk.reduce add %12 over [3] : f32
-      %14 = arith.divf %13, %10 : f32
-      tk.store %14, %o[d0*8 + d1] : f32, memref<768xf32>
-    }}""").body.block.first_op
-    assert isinstance(func, FuncOp)
-    return func
+ALL, CAUSAL = "%seen = arith.constant true", "%seen = arith.cmpi sge, %row, %key : i64"
 
 
 @pytest.mark.parametrize(
@@ -52,7 +25,7 @@ def attention(*, causal: bool = False, keys: int = KEYS) -> FuncOp:
     ],
 )
 def test_choice(bits: int, keys: int, chosen: RowChain) -> None:
-    found = choose_chain(attention(keys=keys), bits)
+    found = choose_chain(attention(ALL, ROWS, keys), bits)
     assert found is not None
     chain, rows = found
     assert (chain.row, chain.along) == (0, 3)
@@ -72,7 +45,7 @@ def test_other_functions_have_none() -> None:
 @pytest.mark.parametrize("causal", [False, True])
 def test_rows_go_as_far_as_they_see(causal: bool) -> None:
     """By whole steps; the last one ends with the keys."""
-    func, rows, step = attention(causal=causal), 32, 16
+    func, rows, step = attention(CAUSAL if causal else ALL, ROWS, KEYS), 32, 16
     found = choose_chain(func, 512)
     assert found is not None
     first, end = chain_bounds(found[0], func.space, rows, step)
@@ -83,7 +56,7 @@ def test_rows_go_as_far_as_they_see(causal: bool) -> None:
 
 
 def test_the_attribute_is_read_once() -> None:
-    func = attention()
+    func = attention(ALL, ROWS, KEYS)
     func.attributes[NAME] = RowChain(64, 32).attribute()
     assert take_chain(func) == RowChain(64, 32)
     assert take_chain(func) is None
