@@ -15,9 +15,14 @@ from torch._functorch import compile_utils
 from torch._guards import TracingContext
 from torch._ops import HigherOrderOperator, OpOverload, OpOverloadPacket
 from torch._prims_common import (
+    ELEMENTWISE_TYPE_PROMOTION_KIND,
+    elementwise_dtypes,  # pyright: ignore[reportUnknownVariableType]
+    is_contiguous_or_false,
+    is_non_overlapping_and_dense_or_false,
+)
+from torch._prims_common import (
     compute_elementwise_output_logical_to_physical_perm as dimensions_in_memory,  # pyright: ignore
 )
-from torch._prims_common import is_contiguous_or_false, is_non_overlapping_and_dense_or_false
 from torch.fx import GraphModule, Node
 from torch.utils import _python_dispatch as dispatch
 from torch.utils._pytree import tree_leaves
@@ -121,6 +126,12 @@ def memory_order(x: torch.Tensor) -> tuple[int, ...]:
 def is_dense(x: torch.Tensor) -> bool:
     """Whether the elements of `x` fill its memory, in some order; False where that is unknown."""
     return is_non_overlapping_and_dense_or_false(x)
+
+
+def promoted_dtype(tensors: Sequence[torch.Tensor]) -> torch.dtype:
+    """What kernels that join tensors promote all of them to: one without dimensions counts for less."""
+    how = ELEMENTWISE_TYPE_PROMOTION_KIND.NO_OPMATH
+    return elementwise_dtypes(*tensors, type_promotion_kind=how)[1]
 
 
 def shape_environment(value: torch.SymInt | torch.SymBool) -> Any:

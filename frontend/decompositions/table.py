@@ -8,7 +8,7 @@ better as a whole (convolution, attention, embedding, matmul, pooling), stay as 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from torch.nn.functional import linear
 
 from ..aten import foreign_rows
 from ..operators import dropout_attention
-from ..torch_internals import Operator, is_dense, known_to_differ
+from ..torch_internals import Operator, is_dense, known_to_differ, promoted_dtype
 from .antialiasing import resizings
 from .composites import composites
 from .distances import distance_functions
@@ -250,6 +250,8 @@ def _table() -> Decompositions:
             table.pop(op, None)
     for op in _overloads("select_scatter.default"):
         table[op] = _of_target_dtype(table[op])
+    for op in _overloads("block_diag.default"):
+        table[op] = _of_promoted_dtype(table[op])
     table.update(_own())
     return table
 
@@ -266,5 +268,15 @@ def _of_target_dtype(known: Decomposition) -> Decomposition:
         if known_to_differ(source.shape, sizes) or not is_dense(x):
             return NotImplemented
         return known(x, source.to(x.dtype), dim, index)
+
+    return decomposed
+
+
+def _of_promoted_dtype(known: Decomposition) -> Decomposition:
+    """torch's decomposition counts a tensor without dimensions for as much as others; its kernel does not."""
+
+    def decomposed(tensors: Sequence[Tensor]) -> Tensor:
+        dtype = promoted_dtype(tensors)
+        return known([tensor.to(dtype) for tensor in tensors])
 
     return decomposed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
@@ -15,7 +15,7 @@ from torch.fx.node import map_arg
 from tilewright.dialects.index_expr import product
 
 from ..joint.joint_nodes import is_tensor, is_view, written_arguments
-from ..torch_internals import tracing_context
+from ..torch_internals import COPY, tracing_context
 from .dtypes import encode
 from .strides import layout_of
 from .symbols import Symbols
@@ -31,6 +31,8 @@ class Base:
     """The dtype that the result reads the memory as, where that is another one."""
     inside: Node | None = None
     """A tensor of the graph that is no output, in place of an argument or output."""
+    update: int | None = None
+    """The output that is written to argument `index` after the graph ran."""
 
 
 def storage_of(fake: torch.Tensor) -> int:
@@ -51,11 +53,12 @@ def made_anew() -> Mapping[int, Base]:
     ):
         return {}
     first, count = known.num_mutated_inp_runtime_indices, len(known.output_info)
+    updates = {place: i for i, place in enumerate(known.mutated_inp_runtime_indices)}
     found: dict[int, Base] = {}
     for i, info in enumerate(known.output_info):
         kind = info.output_type.name
         if kind == "alias_of_input":
-            found[first + i] = Base(info.base_idx, False)
+            found[first + i] = Base(info.base_idx, False, update=updates.get(info.base_idx))
         elif kind.startswith("alias_of_intermediate"):
             beyond = 0 if kind.endswith("base_is_user_output") else count
             found[first + i] = Base(first + beyond + info.base_idx, True)
@@ -158,23 +161,39 @@ def _unless(dtype: torch.dtype, node: Node) -> torch.dtype | None:
     return None if _fake(node).dtype == dtype else _fake(node).dtype
 
 
-def shown_of(output: Node, argument: torch.Tensor) -> torch.Tensor | None:
-    """What an output shows of an argument: itself, unless the graph writes the argument.
+def shown_of(output: Node, argument: torch.Tensor, update: Node | None) -> torch.Tensor | None:
+    """What an output shows of an argument: itself, unless the graph or its caller (`update`) writes to that.
 
     It is traced as a view of what is written there, then, which may lie otherwise: of the argument the same
-    views are taken. None where the argument has no such views.
+    views are taken. None where the output is no view of that, or the argument has no such views.
     """
     if storage_of(_fake(output)) == storage_of(argument):
         return _fake(output)
+    views, written = list[Node](), output
+    while written is not update and not _is_written(written, argument):
+        if (viewed := _viewed_by(written)) is None:
+            return None
+        views.append(written)
+        written = viewed
     shown: Any = argument
     with cast("Any", argument).fake_mode:
         try:
-            for view in reversed([*_views_behind(output)]):
+            for view in reversed(views):
                 args, named = map_arg((view.args[1:], view.kwargs), _fake)
                 shown = cast("Callable[..., Any]", view.target)(shown, *args, **named)
-        except RuntimeError:  # that cannot be viewed so
+        except (RuntimeError, ValueError):  # that cannot be viewed so
             return None
     return shown if shown.shape == _fake(output).shape else None
+
+
+def _is_written(node: Node, argument: torch.Tensor) -> bool:
+    """Whether this is what the graph writes to an argument."""
+    return any(
+        user.target is COPY
+        and user.args[1] is node
+        and storage_of(_fake(cast("Node", user.args[0]))) == storage_of(argument)
+        for user in node.users
+    )
 
 
 def _fake(node: Node) -> torch.Tensor:
@@ -183,16 +202,15 @@ def _fake(node: Node) -> torch.Tensor:
 
 def _viewed(node: Node) -> Node:
     """What `node` is a view of, as far as operators say so, which do nothing but to view."""
-    for view in _views_behind(node):
-        node = cast("Node", view.args[0])
+    while (viewed := _viewed_by(node)) is not None:
+        node = viewed
     return node
 
 
-def _views_behind(node: Node) -> Iterator[Node]:
-    """`node`, if it is a view, then what it is a view of, if that is one."""
-    while is_view(node) and isinstance(viewed := node.args[0], Node):
-        yield node
-        node = viewed
+def _viewed_by(node: Node) -> Node | None:
+    """What `node` is a view of, by one operator; None if it is none."""
+    viewed = node.args[0] if is_view(node) else None
+    return viewed if isinstance(viewed, Node) else None
 
 
 def _may_overlap(fakes: Sequence[torch.Tensor]) -> bool:

@@ -60,6 +60,7 @@ class Results:
         self._of_arguments = frozenset(_storages(arguments.index))
         bases = {**bases, **of_arguments(outputs, list(arguments.index), bases, visible)}
         bases = {**bases, **sharing(outputs, self._of_arguments, bases, b.symbols, visible)}
+        self._given = outputs
         self._bases = {i: (base, _base(base, arguments, outputs)) for i, base in bases.items()}
         self._memory: dict[int, int] = {}
         self._room = unused_room(_made(outputs, self._of_arguments))
@@ -90,7 +91,9 @@ class Results:
             return None
         if base.inside is not None and self._is_moved(of):
             return None
-        fake = output.meta["val"] if base.of_output or base.inside is not None else shown_of(output, of)
+        fake = output.meta["val"]
+        if not base.of_output and base.inside is None:
+            fake = shown_of(output, of, None if base.update is None else self._given[base.update])
         if fake is None:
             return None
         starts, symbols = (fake.storage_offset(), of.storage_offset()), self.b.symbols

@@ -7,8 +7,8 @@ What is kept of attention that the program writes out: `recomputed_weights.py`, 
 masks: `recomputed_masks.py`; of repetitions: `repetitions.py`; of positions: `counted_positions.py`; of
 windows and gathers: `recomputed_copies.py`; of constants that a few numbers change:
 `recomputed_selections.py`; of what is divided: `kept_whole.py`; of what has an extreme: `kept_extremes.py`;
-of inputs that the program writes: `mutated_inputs.py`. Views in a row become one before products are looked
-for: `unit_axes.py`.
+of inputs that the program writes: `mutated_inputs.py`; of what is not read: `unread_kept.py`. Views in a
+row become one before products are looked for: `unit_axes.py`.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from .recomputed_weights import recompute_weights
 from .repetitions import keep_shorter
 from .stand_ins import hide_operators, show_operators
 from .unit_axes import join_views
+from .unread_kept import drop_unread_kept
 
 _APART = 1 << 40
 """Counters of one operator: more than it has elements, times two."""
@@ -83,6 +84,7 @@ def partition(
     _forget_seeds(joint)
     hide_operators(joint, how["num_fwd_outputs"])
     forward, backward = min_cut_rematerialization_partition(joint, inputs, **how)
+    drop_unread_kept(forward, backward, how["num_fwd_outputs"])
     for part in (forward, backward):
         show_operators(part)
     return forward, backward

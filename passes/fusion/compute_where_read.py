@@ -65,7 +65,7 @@ class ComputeWhereReadPass(ModulePass):
             inline_everywhere(kernel, readers, bodies)
 
     def _refusal(self, kernel: KernelOp, readers: Sequence[KernelOp], bodies: Bodies) -> str | None:
-        if not can_be_made_again(kernel, self.tile):
+        if not can_be_made_again(kernel, bodies, self.tile):
             return "one of them cannot make it, or has no time to"
         for reader in readers:
             if bodies.of(kernel).ops + bodies.of(reader).ops > self.max_ops:

@@ -35,7 +35,9 @@ def compute_again(value: OpResult, consumer: KernelOp, bodies: Bodies, memory: M
     loads = loads_of(source)
     kernel = value.op
     assert isinstance(kernel, KernelOp)
-    everywhere = memory.far and (vanishes(kernel, memory.tile) or summed_below_maximum(value, consumer))
+    everywhere = memory.far and (
+        vanishes(kernel, bodies, memory.tile) or summed_below_maximum(value, consumer)
+    )
     if not everywhere and not remarks_wanted() and stays(value, consumer, loads, bodies):
         return "it is a reduction, or recomputing it costs more"  # which is a longer question
     producer = producer_of(value)
@@ -161,7 +163,7 @@ def compute_written_out(value: OpResult, consumer: KernelOp, bodies: Bodies, mem
     if (copy := written_out(kernel)) is None:
         return False
     use_results(copy, kernel)
-    inlined = alone or vanishes(copy, memory.tile)
+    inlined = alone or vanishes(copy, bodies, memory.tile)
     inlined = inlined and compute_again(copy.results[value.index], consumer, bodies, memory) is None
     if not inlined:
         use_results(kernel, copy)

@@ -35,6 +35,8 @@ class Contents:
     sorts: bool
     folds: bool
     """Whether some op reduces: what it makes is there only when its axis was walked."""
+    answers: dict[object, object] = field(default_factory=dict[object, object], compare=False)
+    """What was found out about the body, by question, for those who would ask it often."""
 
     @cached_property
     def reduced(self) -> frozenset[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Mapping, Sequence, Set
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
@@ -20,16 +21,35 @@ from ..rewrite import insert_arguments, take_results
 from .contents import Bodies
 from .match import Match, links
 
+_FEW = 64
+
 
 def users_to_sink(producer: KernelOp, consumer: KernelOp) -> list[Operation] | str:
     """The ops between the two that must move behind the merged kernel, or why they cannot."""
+    another = "another path leads from it to the consumer"
+    if _is_near(producer, consumer):
+        return another
     moved = dependents(producer, consumer, {producer})
     if isinstance(moved, str):
         return moved
     behind = {*moved}
-    if any(v.owner in behind for v in consumer.operands):
-        return "another path leads from it to the consumer"
-    return moved
+    return another if any(v.owner in behind for v in consumer.operands) else moved
+
+
+def _is_near(producer: KernelOp, consumer: KernelOp) -> bool:
+    """Whether something that leads to `consumer` by a few ops reads what `producer` makes.
+
+    Many may stand between the two: of a training step, all behind a layer and before its gradient.
+    """
+    todo = deque(v.owner for v in consumer.operands if v.owner is not producer)
+    for _ in range(_FEW):
+        if not todo:
+            return False
+        if (op := todo.popleft()) is producer:
+            return True
+        if isinstance(op, Operation):
+            todo += [v.owner for v in operands_of(op)]
+    return False
 
 
 def dependents(first: Operation, end: Operation, made: Set[Operation]) -> list[Operation] | str:

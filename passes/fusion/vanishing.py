@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
-from tilewright.dialects.tk.contraction import find_contraction
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.types import sizes_of
 
 from ..kernels.body import loads_of
+from .contents import Bodies, Contents
 from .cost import body_cost, count, evaluations
 from .inline import Producer, axis_values, producer_of
 from .repeats import LAUNCH, affordable, computed, hidden, size_in_bytes
@@ -32,7 +32,17 @@ class _Work:
         return _Work(self.once + other.once, self.in_programs + other.in_programs)
 
 
-def vanishes(kernel: KernelOp, tile: int) -> bool:
+@dataclass(frozen=True)
+class _Answer:
+    """What a reader that has not changed since computes for a result of a kernel."""
+
+    kernel: Contents
+    """What that kernel was when this was asked."""
+    work: _Work | None
+    """None where it cannot be computed."""
+
+
+def vanishes(kernel: KernelOp, bodies: Bodies, tile: int) -> bool:
     """Whether each reader of its results can compute them again, and nobody needs them in memory.
 
     Of those that are not small, only such do as enlarge what they read, and give no reader more to read.
@@ -42,11 +52,14 @@ def vanishes(kernel: KernelOp, tile: int) -> bool:
         return False
     if any(not isinstance(reader, KernelOp) for reader in readers_of(kernel)):
         return False
-    return can_be_made_again(kernel, tile)
+    return can_be_made_again(kernel, bodies, tile)
 
 
-def can_be_made_again(kernel: KernelOp, tile: int) -> bool:
-    """Whether each kernel that reads its results can compute them again, and has time for it."""
+def can_be_made_again(kernel: KernelOp, bodies: Bodies, tile: int) -> bool:
+    """Whether each kernel that reads its results can compute them again, and has time for it.
+
+    Each of many readers that may join a kernel asks this of all of them: `bodies` keeps the answers.
+    """
     work: dict[KernelOp, _Work] = {}
     for result in reversed(kernel.results):  # what was made last is the most work
         uses = list(result.uses)
@@ -54,11 +67,10 @@ def can_be_made_again(kernel: KernelOp, tile: int) -> bool:
             continue
         if isinstance(producer := producer_of(result), str):
             return False
-        each = body_cost(producer.ops)
         for use in uses:
             reader = use.operation
             assert isinstance(reader, KernelOp)
-            again = _computed_again(producer, each, reader, use.index, tile)
+            again = _asked(producer, reader, use.index, bodies, tile)
             if again is None:
                 return False
             more = work[reader] = work.get(reader, _Work()) + again
@@ -90,15 +102,25 @@ def _reads_more(reader: Operation, kernel: KernelOp) -> bool:
     return sum(map(size_in_bytes, then)) > sum(map(size_in_bytes, now))
 
 
+def _asked(producer: Producer, reader: KernelOp, operand: int, bodies: Bodies, tile: int) -> _Work | None:
+    """What `reader` computes for a result or None; asked once until one of both changes."""
+    kernel, known = bodies.of(producer.kernel), bodies.of(reader).answers
+    question = (producer.value, operand, tile)
+    answer = known.get(question)
+    if not isinstance(answer, _Answer) or answer.kernel is not kernel:
+        answer = known[question] = _Answer(kernel, _computed_again(producer, reader, operand, bodies, tile))
+    return answer.work
+
+
 def _computed_again(
-    producer: Producer, each: float, reader: KernelOp, operand: int, tile: int
+    producer: Producer, reader: KernelOp, operand: int, bodies: Bodies, tile: int
 ) -> _Work | None:
-    """What it costs, `each` time, None where it cannot be."""
-    if find_contraction(reader.body.block) is not None:
+    if bodies.of(reader).contraction is not None:
         return None
     loads = loads_of(reader.sources[operand])
     if any(isinstance(axis_values(producer, load, reader.space, checks=True), str) for load in loads):
         return None
+    each = body_cost(producer.ops)
     return _Work(
         each * sum(evaluations(load.subscripts, reader.space) for load in loads),
         each * sum(computed(load, reader, tile) for load in loads),

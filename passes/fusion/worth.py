@@ -55,7 +55,7 @@ def waits(producer: KernelOp, consumer: KernelOp, bodies: Bodies, tile: int) -> 
     """Why `consumer` should not join a producer before later kernels had their chance."""
     if _only_widens(consumer) and any(isinstance(u.operation, KernelOp) for u in consumer.results[0].uses):
         return "it only widens what is stored, as those that read it can"
-    if enlarges(consumer, 2) and vanishes(consumer, tile):
+    if enlarges(consumer, 2) and vanishes(consumer, bodies, tile):
         return "it only enlarges what is stored, as those that read it can"
     why = _waits_for_product(producer, consumer)
     return why if why is not None and bodies.of(producer).contraction is not None else None

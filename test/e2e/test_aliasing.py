@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 import torch
@@ -285,6 +286,29 @@ def test_views_of_a_changed_argument_with_gaps_are_views_of_it(
         assert found.untyped_storage().data_ptr() == x.untyped_storage().data_ptr()
         assert torch.equal(found, expected)
         assert torch.equal(x, y)
+
+
+CHANGED_BY_VIEWS: dict[str, Program] = {
+    "turned": lambda x: (x.T.mul_(2), x.T[1:], x.view(-1)),
+    "with_new_axes": lambda x: (x[None, ..., None].add_(1), x[1:, :, None]),
+    "part_with_new_axes": lambda x: (x[None, ..., None][..., 2:, :].add_(1), x.T),
+    "column": lambda x: (x[:, 1].neg_(), x.T),
+    "row_of_all": lambda x: (x.view(-1)[2:].mul_(2), x.view(6, 4).T),
+}
+
+
+@pytest.mark.parametrize("name", CHANGED_BY_VIEWS)
+def test_views_of_an_argument_that_is_changed_by_way_of_views(name: str) -> None:
+    """What is written to it is a view of what the graph computes, which no result is a view of."""
+    program = CHANGED_BY_VIEWS[name]
+    for dynamic, grad in product((False, True), repeat=2):
+        torch._dynamo.reset()
+        x, y = (X.clone().requires_grad_(grad).clone() for _ in range(2))
+        found, expected = torch.compile(program, backend="mlir", dynamic=dynamic)(x), program(y)
+        assert storages((x, *found)) == storages((y, *expected))
+        for a, b in zip((x, *found), (y, *expected), strict=True):
+            assert torch.equal(a, b)
+            assert (a.stride(), a.storage_offset()) == (b.stride(), b.storage_offset())
 
 
 def test_gradients_of_joined_tensors_are_pieces_of_one() -> None:

@@ -102,6 +102,26 @@ def test_as_in_eager(function: Callable[[Tensor], tuple[Tensor, ...]], target: s
         torch.testing.assert_close(got, want, equal_nan=True)
 
 
+def test_blocks_of_a_diagonal_have_the_dtype_of_those_with_dimensions() -> None:
+    """Unless all have none: a number decides on no dtype of its kind."""
+
+    def function(x: Tensor) -> tuple[Tensor, ...]:
+        words, bytes_ = (x * 9).long(), (x * 9).to(torch.int8)
+        return (
+            torch.block_diag(words[0, 0], bytes_[0]),
+            torch.block_diag(bytes_, words[1, 1], x[:2] > 0),
+            torch.block_diag(bytes_[0, 0], words[0, 0]),
+            torch.block_diag(x.half()[0, 0], words, x.bfloat16()[1, 1]),
+            torch.block_diag(x[0, 0], words, x[:0]),
+        )
+
+    for target in TARGETS:
+        torch._dynamo.reset()
+        found = explain(function, numbers(5, 7), options={"target": target, "fallback": False})
+        for got, want in zip(found.result, function(numbers(5, 7)), strict=True):
+            torch.testing.assert_close(got, want)
+
+
 def test_a_roll_is_a_subscript() -> None:
     """Neither positions nor what stands twice behind itself are stored."""
 

@@ -190,6 +190,13 @@ FAULTS = (
         "numbers that a user's kernel is given are all 1",
     ),
     Fault(
+        "unread-kept",
+        _F + "joint/partition.py",
+        '    drop_unread_kept(forward, backward, how["num_fwd_outputs"])\n',
+        "",
+        "the backward pass is given what only its checks would have read",
+    ),
+    Fault(
         "plans-drawn-again",
         _F + "joint/counted_positions.py",
         "return Tag.nondeterministic_seeded not in target.tags",

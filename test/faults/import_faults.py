@@ -329,4 +329,11 @@ FAULTS = (
         "if number is None:",
         "a dimension that there is not is looked up while a graph is imported",
     ),
+    Fault(
+        "blocks-promoted-as-one",
+        _D + "table.py",
+        "        return known([tensor.to(dtype) for tensor in tensors])",
+        "        return known(tensors)",
+        "a number decides on the dtype of blocks along a diagonal",
+    ),
 )

@@ -323,6 +323,22 @@ FAULTS = (
         "a view of an argument with gaps that was changed shows what lies beside it",
     ),
     Fault(
+        "views-past-what-is-written",
+        "frontend/fx/aliases.py",
+        "    while written is not update and not _is_written(written, argument):\n"
+        "        if (viewed := _viewed_by(written)) is None:\n"
+        "            return None\n",
+        "    while (viewed := _viewed_by(written)) is not None:\n",
+        "views by which an argument was changed are taken of it once more",
+    ),
+    Fault(
+        "updates-unknown",
+        "frontend/fx/aliases.py",
+        "Base(info.base_idx, False, update=updates.get(info.base_idx))",
+        "Base(info.base_idx, False)",
+        "a view of what the caller writes to an argument with a gradient is no view of it",
+    ),
+    Fault(
         "parts-row-major",
         "frontend/fx/strides.py",
         "for d in reversed(self.outermost_first):\n            strides[d] = step",

@@ -10,6 +10,7 @@ from torch import Tensor
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx import GraphModule
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn import functional
 
 from tilewright.frontend.joint.partition import partition
 
@@ -221,3 +222,21 @@ def test_plans_of_few_integers_are_made_in_each_pass(name: str) -> None:
     make, stays = PLANS[name]
     forward, _ = parts(planned(make), 0.0)
     assert (torch.int64 in kept(forward)) == stays
+
+
+def test_what_only_checks_read_in_the_backward_pass_is_not_kept() -> None:
+    """So that it may be written to: torch keeps what checks of a gathered class would read again."""
+
+    def program(x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        y = x * 1
+        z = y[..., torch.arange(6) % 3]
+        return y, z, functional.one_hot(z.long() % 4, 4).amax(0)
+
+    torch._dynamo.reset()
+    x = torch.randn(2, 5, requires_grad=True)
+    y, z, _ = torch.compile(program, backend="mlir")(x)
+    with torch.no_grad():
+        y.add_(1)
+    (y.sum() + z.sum()).backward()
+    assert x.grad is not None
+    assert torch.equal(x.grad, torch.tensor([[3.0, 3, 3, 1, 1]] * 2))

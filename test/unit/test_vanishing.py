@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from kernels_harness import Kernel, differences, kernels_of, module_of
 
+from tilewright.passes.fusion.contents import Bodies
 from tilewright.passes.fusion.vanishing import enlarges, vanishes
 
 EXP = "%1 = math.exp %0 : f32"
@@ -30,7 +31,7 @@ def reader(name: str, read: str = "p[d0, d1]", sizes: str = "6, 6") -> Kernel:
 def vanishing(kernels: list[Kernel], returned: str, **tensors: str) -> bool:
     types = {**dict.fromkeys(("x", "p", "r", "t"), SQUARE), **tensors}
     first, *_ = kernels_of(module_of(types, kernels, returned))
-    return vanishes(first, 128)
+    return vanishes(first, Bodies(), 128)
 
 
 def test_each_reader_computes_it() -> None:
