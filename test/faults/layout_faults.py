@@ -192,9 +192,9 @@ FAULTS = (
     Fault(
         "fuse-across-path",
         _F + "merge.py",
-        "if any(v.owner in behind for v in consumer.operands):",
-        "if any(v.owner in behind for v in producer.operands):",
-        "kernels are fused although a third one stands between them: a use before its definition",
+        "    return another if any(v.owner in behind for v in consumer.operands) else moved\n",
+        "    return moved\n",
+        "kernels are fused although many others stand between them: a use before its definition",
     ),
     Fault(
         "fuse-other-axes",
