@@ -32,9 +32,9 @@ def capture(
     The reference interpreter runs them, so no compiler is needed and graph breaks are passed.
     """
     from .compile import compile_captured
+    from .dynamo_internals import compiled_apart
     from .environment import read_environment
     from .options import make_options
-    from .torch_internals import compiled_apart
     from .trace import Record
 
     record, options, environment = Record(), make_options({"target": "reference"}), read_environment()

@@ -9,9 +9,9 @@ from typing import Any
 
 from tilewright.passes.rewrite import Remark, remarks_to
 
+from .dynamo_internals import GraphBreak
 from .explain_graph import GraphReport, counted, report_of
 from .fx.locations import readable_places
-from .torch_internals import GraphBreak
 from .trace import Trace
 
 
@@ -78,15 +78,15 @@ def explain(
     import torch
 
     from .compile import compile_captured
-    from .environment import read_environment
-    from .options import make_options
-    from .torch_internals import (
+    from .dynamo_internals import (
         compile_seconds,
         compiled_apart,
         recorded_graph_breaks,
         refusals,
         untraced,
     )
+    from .environment import read_environment
+    from .options import make_options
     from .trace import Record
 
     record, remarks = Record(), list[Remark]()

@@ -38,7 +38,7 @@ def command(
     if ":" not in named.function and named.function.endswith(".py"):
         graphs = _script(named.function, arguments)
     else:
-        from ..torch_internals import refusals, untraced
+        from ..dynamo_internals import refusals, untraced
 
         subject = named.load()
         refused = refusals()

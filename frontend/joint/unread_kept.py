@@ -1,6 +1,7 @@
 """What the backward pass is given and does not read is not kept.
 
-    return (y, x)        # backward(x, tangent): x has no reader        return (y,)        # backward(tangent)
+    before    forward returns (y, x)    backward(x, tangent) does not read x
+    after     forward returns (y,)      backward(tangent)
 
 torch's partitioner looks for what is not read before it takes out copies of what only checks numbers (an
 `_assert_async` of a class), and keeps what those read. Whoever writes to such a tensor after the forward pass

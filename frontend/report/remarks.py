@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from tilewright.passes.rewrite import Remark
 
+from ..dynamo_internals import GraphBreak
 from ..fx.graph import Fallback
 from ..fx.locations import readable_places
-from ..torch_internals import GraphBreak
 from .stages import Place
 
 _LOCATION = re.compile(r'"([^"]+)":(\d+):\d+')

@@ -23,13 +23,13 @@ from tilewright.dialects.tk.kernels import FuncOp
 from tilewright.passes.manager import PassRun
 from tilewright.passes.rewrite import Remark, remarks_to
 
+from ..dynamo_internals import GraphBreak
 from ..environment import Environment
 from ..fx.graph import Argument, Graph, Part, SizeOf
 from ..options import Options
 from ..runtime.call import Boxed
 from ..runtime.native_code import NativeCode
 from ..tools.tool_io import write_text
-from ..torch_internals import GraphBreak
 from ..trace import Record, Trace
 from .measure import Measured, measure
 from .stages import Place, Stage, code_stage, fx_stage, stage_of
@@ -253,7 +253,7 @@ def record_call(
 ) -> None:
     """Compile and call, with everything noted in `record`."""
     from ..compile import compile_captured
-    from ..torch_internals import compiled_apart, recorded_graph_breaks, refusals, untraced
+    from ..dynamo_internals import compiled_apart, recorded_graph_breaks, refusals, untraced
 
     environment = record.environment
     assert environment is not None

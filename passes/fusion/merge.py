@@ -22,6 +22,7 @@ from .contents import Bodies
 from .match import Match, links
 
 _FEW = 64
+"""Ops before a kernel that are looked at for a path to it: the longer walk finds it anyway."""
 
 
 def users_to_sink(producer: KernelOp, consumer: KernelOp) -> list[Operation] | str:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 
 import tilewright
-from tilewright.frontend import torch_internals
+from tilewright.frontend import dynamo_internals
 from tilewright.frontend.explain import Explanation
 from tilewright.frontend.explain_graph import GraphReport
 from tilewright.frontend.runtime.aten_runtime import RunsByAten
@@ -133,7 +133,7 @@ def test_explaining_often_leaves_the_function_compilable(
     isolated: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if not isolated:  # as with torch 2.11
-        monkeypatch.setattr(torch_internals, "_knows_isolated_compiles", lambda: False)
+        monkeypatch.setattr(dynamo_internals, "_knows_isolated_compiles", lambda: False)
     m, x = model(), torch.randn(8, 64)
     counts = {tilewright.explain(m, x).kernels for _ in range(10)}
     assert len(counts) == 1
