@@ -183,6 +183,7 @@ class StoreOp(IRDLOperation):
     """Write one element, or one vector along axis `lanes`; `combine add` adds to memory.
 
     tk.store %v, %o[d0, d1] : f32, tensor<8x512xf32>
+    tk.store %v, %o[d0, d1] after (%m) : f32, tensor<8x512xf32>
     tk.store %v, %o[i0, d1](%i) over [0] if %m combine add : f32, tensor<8x512xf32>
     tk.store %v, %o[d0*2] lanes 0 group 2 : vector<256xbf16>, memref<4096xbf16>
 
@@ -192,6 +193,8 @@ class StoreOp(IRDLOperation):
     Extremes are NaN where one of the two is. `any` replaces: of the values for one place any remains, not
     the last. In parallel loops a combination is atomic, but for `{tk.alone}`: no two iterations that run
     at once then store to one place. A group is as that of `tk.load`.
+    What it stands `after` is only waited for: loops that follow those which find these values store it, so
+    that what they read may be where it is stored. The place of a scheduled store says so by itself.
     """
 
     name = "tk.store"
@@ -200,6 +203,7 @@ class StoreOp(IRDLOperation):
     buffer = operand_def(TensorType.constr() | MemRefType.constr())
     dynamic = var_operand_def()
     mask = opt_operand_def()
+    after = var_operand_def()
     map = prop_def(MapAttr)
     lanes = opt_prop_def(IntegerAttr)
     tile = opt_prop_def(DenseArrayBase)
@@ -222,10 +226,11 @@ class StoreOp(IRDLOperation):
         lanes: int | Sequence[int] | None = None,
         over: Sequence[int] = (),
         group: int | None = None,
+        after: Sequence[SSAValue] = (),
     ) -> StoreOp:
         properties: dict[str, Attribute] = {
             "map": map_attr(subscripts),
-            "operandSegmentSizes": segments(1, 1, len(dynamic), int(mask is not None)),
+            "operandSegmentSizes": segments(1, 1, len(dynamic), int(mask is not None), len(after)),
         }
         properties.update(lanes_property(lanes))
         if combine is not None:
@@ -235,7 +240,7 @@ class StoreOp(IRDLOperation):
         if group is not None:
             properties["group"] = int64(group)
         masked = () if mask is None else (mask,)
-        return cls.create(operands=[value, buffer, *dynamic, *masked], properties=properties)
+        return cls.create(operands=[value, buffer, *dynamic, *masked, *after], properties=properties)
 
     @property
     def scatters(self) -> bool:
@@ -251,6 +256,16 @@ class StoreOp(IRDLOperation):
     def subscripts(self) -> tuple[Expr, ...]:
         return self.map.exprs
 
+    def in_loops(self) -> tuple[Sequence[SSAValue], dict[str, Attribute]]:
+        """Operands and properties in loops: their place says over what it runs, and what it waits for."""
+        properties = {**self.properties}
+        properties.pop("axes", None)
+        if not self.after:
+            return self.operands, properties
+        sizes = segments(1, 1, len(self.dynamic), int(self.mask is not None), 0)
+        properties["operandSegmentSizes"] = sizes
+        return self.operands[: -len(self.after)], properties
+
     def verify_(self) -> None:
         verify_access(self, self.value.type, self.group is not None)
         if self.group is not None:
@@ -260,6 +275,8 @@ class StoreOp(IRDLOperation):
         if (kind := self.combine) is not None and kind.data not in COMBINES:
             raise VerifyException(f"tk.store: `combine` is one of {', '.join(COMBINES)}, got {kind.data}")
         kernel = enclosing_kernel(self)
+        if self.after and kernel is not None and "scheduled" in kernel.properties:
+            raise VerifyException("tk.store: `after` cannot be in a scheduled function: loops are explicit")
         if kernel is not None and kernel.name == "tk.kernel":
             inputs = len(kernel.operands)
             if self.buffer not in kernel.body.block.args[inputs:]:  # pyright: ignore
@@ -283,6 +300,9 @@ class StoreOp(IRDLOperation):
             printer.print_operand(self.mask)
         if self.combine is not None:
             printer.print_string(f" combine {self.combine.data}")
+        if self.after:
+            printer.print_string(" after ")
+            print_values(printer, self.after)
         print_lanes(printer, self)
         if self.group is not None:
             printer.print_string(f" group {self.group.value.data}")
@@ -302,6 +322,7 @@ class StoreOp(IRDLOperation):
         over = parse_axes(parser).get_values() if parser.parse_optional_keyword("over") else ()
         mask = parse_value(parser) if parser.parse_optional_keyword("if") else None
         combine = parser.parse_identifier() if parser.parse_optional_keyword("combine") else None
+        after = parse_optional_values(parser) if parser.parse_optional_keyword("after") else ()
         lanes = parse_lanes(parser)
         group = parser.parse_integer() if parser.parse_optional_keyword("group") else None
         attributes = parser.parse_optional_attr_dict()
@@ -309,7 +330,9 @@ class StoreOp(IRDLOperation):
         parse_type_of(parser, value)
         parser.parse_punctuation(",")
         parse_type_of(parser, buffer)
-        op = cls.make(value, buffer, subscripts.exprs, dynamic, mask, combine, over=over, group=group)
+        op = cls.make(
+            value, buffer, subscripts.exprs, dynamic, mask, combine, over=over, group=group, after=after
+        )
         op.properties.update(lanes)
         op.attributes.update(attributes)
         return op

@@ -120,14 +120,14 @@ class Grid:
 
     def _store(self, op: StoreOp, args: list[Any]) -> None:
         count = len(op.dynamic)
-        dynamic, rest = args[2 : 2 + count], args[2 + count :]
-        points = self._points(axes_of_exprs(op.map.exprs).union(op.over), [args[0], *dynamic, *rest])
-        if not rest and op.combine is None and 0 not in points:
+        dynamic, mask = args[2 : 2 + count], args[2 + count : 2 + count + (op.mask is not None)]
+        points = self._points(axes_of_exprs(op.map.exprs).union(op.over), [args[0], *dynamic, *mask])
+        if not mask and op.combine is None and 0 not in points:
             view = visited(op, args[1], points, self.machine)
             if view is not None and all(n == 1 or step for n, step in zip(points, view.strides, strict=True)):
                 view[...] = self.machine.arrays.cast(args[0], args[1].dtype)
                 return
-        active = self._active(points, rest[0] if rest else None)
+        active = self._active(points, mask[0] if mask else None)
         write(op, args[1], self._with_dynamic(dynamic), active, args[0], self.machine)
 
     def _spread(self, value: Array, axes: Sequence[int]) -> Array:

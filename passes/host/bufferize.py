@@ -46,9 +46,12 @@ class BufferizePass(ModulePass):
     Results are computed straight into the tensors to return, operands of `tw.concat` into
     their slice, and `tw.write` into its argument where nothing reads the old value later.
     Other ops become ATen calls (`library_calls.py`). Raises NotBufferizable for the rest.
+    `once` is for targets that load what a row has in common once, before the loop along the row.
     """
 
     name = "bufferize"
+
+    once: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if not may_rewrite(op, "every function was bufferized"):
@@ -56,5 +59,5 @@ class BufferizePass(ModulePass):
         symbols = (inner.properties.get("sym_name") for inner in op.ops)
         names = Names({symbol.data: 1 for symbol in symbols if isinstance(symbol, StringAttr)})
         for function in list(defined_functions(op)):
-            kernels = Bufferizer(function, names).run()
+            kernels = Bufferizer(function, names, once=self.once).run()
             op.body.block.add_ops(kernels)

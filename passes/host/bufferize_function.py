@@ -43,7 +43,8 @@ from .storage import Place
 class Bufferizer:
     """The state of one rewrite: where each value lives so far."""
 
-    def __init__(self, function: FuncOp, names: Names) -> None:
+    def __init__(self, function: FuncOp, names: Names, *, once: bool = False) -> None:
+        self.once = once
         self.boundary = Boundary(function)
         self.old: Block = function.body.block
         self.homes = find_homes(self.old, self.boundary.layouts, self.boundary.wanted)
@@ -162,7 +163,7 @@ class Bufferizer:
             linearizer.place(op.destinations[i], place.layout)
             self.places[result] = place
             outs.append(place)
-        pairs = inplace_pairs(tuple(ops_of(op.body.block)), op.space, op.sources, op.destinations)
+        pairs = self._inplace_pairs(op)
         buffers = [self.plan.buffer_of(place.storage) for place in (*ins, *outs)]
         name = self.plan.names.fresh(kernel_name(op))
         function = outline(op, name, [buffer.type for buffer in buffers])
@@ -178,11 +179,14 @@ class Bufferizer:
         readers = [i for i, v in enumerate(op.inputs) if self.places[v].storage is place.storage]
         if readers:
             linearizer.place(op.destinations[index], place.layout)
-            ops = tuple(op.body.block.ops)
-            safe = inplace_pairs(ops, op.space, op.sources, op.destinations)
+            safe = self._inplace_pairs(op)
             if any((i, index) not in safe for i in readers):
                 return None
         return place
+
+    def _inplace_pairs(self, op: KernelOp) -> list[tuple[int, int]]:
+        ops = tuple(ops_of(op.body.block))
+        return inplace_pairs(ops, op.space, op.sources, op.destinations, once=self.once)
 
     def _given_place(self, op: UpdatingOp, number: int, position: int) -> Place:
         """Where a result of what a user wrote goes: to the argument that it updates, where it may."""

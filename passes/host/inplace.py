@@ -10,7 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp, CallOp
-from tilewright.dialects.tk.compute import RandomOp, ReduceOp
+from tilewright.dialects.tk.compute import RandomOp, ReduceOp, ScanOp
 from tilewright.dialects.tk.moments import MomentsOp
 from tilewright.dialects.tk.sumexp import SumExpOp
 from tilewright.dialects.types import element_type_of
@@ -19,20 +19,25 @@ from .stored_last import Loops
 
 _POINTWISE = ("arith", "math")
 _REDUCTIONS = frozenset[type[Operation]]((ReduceOp, MomentsOp, SumExpOp))
-_UNDERSTOOD = _REDUCTIONS | {LoadOp, StoreOp, IndexOp, RandomOp, CallOp, AssertOp}
+_UNDERSTOOD = _REDUCTIONS | {ScanOp, LoadOp, StoreOp, IndexOp, RandomOp, CallOp, AssertOp}
 
 
 def inplace_pairs(
-    ops: Sequence[Operation], sizes: Sequence[Expr], ins: Sequence[SSAValue], outs: Sequence[SSAValue]
+    ops: Sequence[Operation],
+    sizes: Sequence[Expr],
+    ins: Sequence[SSAValue],
+    outs: Sequence[SSAValue],
+    *,
+    once: bool = False,
 ) -> list[tuple[int, int]]:
     """(input, output) pairs for which one buffer may serve as both, each pair by itself.
 
     Safe where every iteration reads, of that input, only the element that it later writes:
     all loads have the very subscript of the one store (and its mask, if it has one), and no loop can run
     again over elements already written. The latter holds with a single store, which every load
-    precedes; of several for one that uses every axis, in kernels without reductions and where all else that
-    reads the input is done by the loops that store (`Loops.store_last`). Of several
-    stores one may stand between the loads: it shares with none that are read after it.
+    precedes; of several for one that is done for every element, by the loops that read the input last
+    (`Loops.store_last`; `once` is what it is there). Of several stores one may stand between the loads: it
+    shares with none that are read after it.
     What a check depends on is not changed: of GPU threads that hold an element one stores it.
     Stores at loaded positions have loops of their own, which load again: where one plain store fills what
     they change, and nothing else needs an input that it loads, its copy may be the input itself.
@@ -43,15 +48,12 @@ def inplace_pairs(
     if any(store.scatters for store in stores):
         return [pair for update in _updates(ops, stores) for pair in _updated_in_place(update, ins, outs)]
     order = {op: number for number, op in enumerate(ops)}
-    again = any(type(op) in _REDUCTIONS for op in ops)
-    loops = Loops(ops, len(sizes))
+    loops = Loops(ops, sizes, once)
     checked = _loads_behind([op for op in ops if isinstance(op, AssertOp)])
     pairs: list[tuple[int, int]] = []
     for o, out in enumerate(outs):
         store = _stored_by(out)
         if store is None:
-            continue
-        if len(stores) > 1 and not _uses_every_axis(store.subscripts, sizes):
             continue
         for i, value in enumerate(ins):
             if element_type_of(value) != element_type_of(out) or not _read_where_stored(value, store):
@@ -60,7 +62,7 @@ def inplace_pairs(
             before = all(order[load] < order[store] for load in loads)
             if not before or not checked.isdisjoint(loads):
                 continue
-            if len(stores) > 1 and again and not loops.store_last(store, loads):
+            if len(stores) > 1 and not loops.store_last(store, loads):
                 continue
             pairs.append((i, o))
     return pairs
@@ -150,8 +152,3 @@ def _read_only_at(value: SSAValue, subscript: tuple[Expr, ...]) -> bool:
     return bool(accesses) and all(
         isinstance(op, LoadOp) and not op.dynamic and op.subscripts == subscript for op in accesses
     )
-
-
-def _uses_every_axis(subscript: tuple[Expr, ...], sizes: Sequence[Expr]) -> bool:
-    used = {var.index for expr in subscript for var in expr.variables() if var.kind == "d"}
-    return all(i in used for i, size in enumerate(sizes) if size.constant != 1)

@@ -8,44 +8,78 @@ from functools import cached_property
 
 from xdsl.ir import Operation, SSAValue
 
+from tilewright.dialects.index_expr import ONE, Expr
 from tilewright.dialects.tk.access import StoreOp
-from tilewright.dialects.tk.domain import REDUCTIONS, reduced_axes
+from tilewright.dialects.tk.domain import REDUCTIONS, axes_of, axes_of_exprs, reduced_axes
 
 from ..kernels.facts import Body, arranged
 
 
 @dataclass(frozen=True)
 class Loops:
-    """What is asked of the loops of a kernel of `rank` axes, all of whose ops are `ops`, answered once."""
+    """What is asked of the loops of a kernel of these `sizes`, all of whose ops are `ops`, answered once.
+
+    `once` says that what does not vary along an axis is loaded once, before the loop over it: so it is where
+    no axis inside of another becomes the outer one, with sums of rows in arrays.
+    """
 
     ops: Sequence[Operation]
-    rank: int
+    sizes: Sequence[Expr]
+    once: bool = False
 
     def store_last(self, store: StoreOp, loads: Sequence[Operation]) -> bool:
         """Whether none of them reads what `loads` read after the one that does `store`.
 
-        Loads and store have one subscript, which uses every axis that has more than one element. Schedules
-        repeat a load in each loop that needs it: of the loops over an axis a value stands in the one that
-        follows all reductions along the axis of which it is made. So each reduction and each store that is
-        made of the loads, without another reduction between them, is done in the store's loop or an earlier
-        one where it is made of no reduction of which the store is not made:
+        Loads and store have one subscript, which uses every axis that has more than one element, but for
+        those (where all is loaded `once`) that are reduced before. Schedules repeat a load in each loop that
+        needs it: of the loops over an axis a value stands in the one that follows all reductions along the
+        axis of which it is made. So each reduction and each store that is made of the loads, without another
+        reduction between them, is done in the store's loop or an earlier one where it is made of no
+        reduction of which the store is not made:
 
             s = sum(x); x *= 2             one loop: an element is added, then stored
             s = sum(x); x = softmax(x)     the loop that stores waits for both sums of the row
             y = x / sum(x); x *= 2         no: the loop that makes y comes after the one that stores
+            c += sum(x); y = x / c         `once`: c, of the row, is read before the loop that makes y
 
         Within one iteration all is loaded before anything is stored. Where two reductions ask for opposite
         orders of loops, their loops stand one after the other, and each reads for itself: no. Nor where an
         axis of one element is reduced, which the subscript need not use: that may be a product, whose tiles
         do not walk along the sum again.
         """
-        used = {var.index for expr in store.subscripts for var in expr.variables() if var.kind == "d"}
-        if not self._reduced <= used:
-            return False
-        made_of = self._made_of
-        if not all(made_of[op] <= made_of[store] for op in _readers(loads)):
-            return False
-        return self._have_an_order
+        covers = self._covers(store, self._made_of[store])
+        return covers and not self._missing(store, loads) and self._have_an_order
+
+    def awaited(self, store: StoreOp, loads: Sequence[Operation]) -> Sequence[SSAValue] | None:
+        """What `store` must stand after to be stored last; None if it cannot be.
+
+        y = x / sum(x); x *= 2         the loop that makes y may store 2 * x: it waits for the sum
+        """
+        missing = self._missing(store, loads)
+        if not (self._covers(store, self._made_of[store] | missing) and self._have_an_order):
+            return None
+        earlier = frozenset[Operation]().union(*(self._made_of[op] for op in missing))
+        last = [op.results[0] for op in self.ops if op in missing and op not in earlier]
+        stored = axes_of_exprs(store.subscripts)
+        return last if all(axes_of(value) <= stored for value in last) else None
+
+    def _missing(self, store: StoreOp, loads: Sequence[Operation]) -> frozenset[Operation]:
+        """Reductions behind which `loads` are read, but the store is not done."""
+        if not self._reduced:
+            return frozenset()
+        behind = frozenset[Operation]().union(*(self._made_of[op] for op in _readers(loads)))
+        return behind - self._made_of[store]
+
+    def _covers(self, store: StoreOp, behind: Iterable[Operation]) -> bool:
+        """Whether each iteration over the axes that are reduced, or have more elements than one, stores.
+
+        So does the one that follows those over what is reduced, by the ops `behind` which the store is done.
+        """
+        long = {axis for axis, size in enumerate(self.sizes) if size != ONE}
+        used = axes_of_exprs(store.subscripts)
+        if self.once:
+            used |= {axis for op in behind for axis in reduced_axes(op) if axis in long}
+        return self._reduced | long <= used
 
     @cached_property
     def _reduced(self) -> frozenset[int]:
@@ -66,7 +100,7 @@ class Loops:
         block = self.ops[0].parent
         assert block is not None
         body = Body.of(block)
-        return arranged(body, range(self.rank), body.ops) is not None
+        return arranged(body, range(len(self.sizes)), body.ops) is not None
 
 
 def _readers(loads: Sequence[Operation]) -> Iterable[Operation]:

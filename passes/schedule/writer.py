@@ -188,17 +188,16 @@ class Writer:
     def copy(self, scope: Scope, op: Operation) -> None:
         """Write `op` with the operands of this scope; on vectors if an operand is one."""
         self.location = op.location
-        operands = [self.value(scope, v) for v in op.operands]
+        old, properties = op.in_loops() if isinstance(op, StoreOp) else (op.operands, op.properties)
+        operands = [self.value(scope, v) for v in old]
         exprs: tuple[Expr, ...] = ()
         if isinstance(op, LoadOp | StoreOp | IndexOp):
             exprs = tuple(e.substitute(scope.axes) for e in op.map.exprs)
         wide = self._varies(scope, exprs) or any(isinstance(v.type, VectorType) for v in operands)
         if wide:
             operands = self._widened(scope, op, operands)
-        properties = op.properties
         if exprs:
-            properties = {**op.properties, "map": map_attr(exprs)}
-            properties.pop("axes", None)  # the loops are explicit
+            properties = {**properties, "map": map_attr(exprs)}
             if wide:
                 properties["lanes"] = int64(self.plan.vector or 0)
         new = type(op).create(

@@ -84,6 +84,16 @@ tk.func @f [8] (%a: memref<8xf32>) scheduled {
 
 // -----
 
+// CHECK: tk.store: `after` cannot be in a scheduled function: loops are explicit
+tk.func @f [8] (%a: memref<8xf32>) scheduled {
+  %z = arith.constant 0.0 : f32
+  tk.for 0 = "0" to "8" step 1 {
+    tk.store %z, %a[d0] after (%z) : f32, memref<8xf32>
+  }
+}
+
+// -----
+
 // CHECK: tk.store: target is not a destination, those are block arguments 1 and on
 func.func @f(%x: tensor<8xf32>) {
   %r = tk.kernel [8] ins(%x : tensor<8xf32>) -> (tensor<8xf32>) {

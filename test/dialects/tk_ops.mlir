@@ -14,6 +14,7 @@
 // CHECK: tk.scan add %{{.*}} along 1 : f32
 // CHECK-NEXT: tk.scan linear %{{.*}} by %{{.*}} along 1 : f32
 // CHECK: tk.random %{{.*}}, %{{.*}} : f32
+// CHECK: tk.store %{{.*}}, %{{.*}}[d0, d1] after (%{{.*}}, %{{.*}}) : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
 // CHECK: tk.store %{{.*}}, %{{.*}}[d0, i0](%{{.*}}) over [0, 1] if %{{.*}} combine add : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
 // GENERIC: "tk.kernel"(%x, %j) <{sizes = #tk.map<"8, s0">}>
 // GENERIC: "tk.load"(%a) <{map = #tk.map<"d0, d1">, operandSegmentSizes = array<i32: 1, 0, 0, 0>}>
@@ -39,7 +40,7 @@ func.func @kernels(%x: tensor<8x?xf32, #tw.shape<"8, s0">>, %j: tensor<8xi64>, %
     %sa = tk.scan add %4 along 1 : f32
     %sc = tk.scan linear %sa by %4 along 1 : f32
     %rr = tk.random %k, %i : f32
-    tk.store %sc, %o0[d0, d1] : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
+    tk.store %sc, %o0[d0, d1] after (%s, %ix) : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
     tk.store %s, %o1[d0] : f32, tensor<8xf32>
     tk.store %rr, %o2[d0, i0](%2) over [0, 1] if %m combine add : f32, tensor<8x?xf32, #tw.shape<"8, s0">>
     tk.store %ix, %o3[d0] : i64, tensor<8xi64>

@@ -82,6 +82,23 @@ PAIRS = {
         f"{UPDATE}%7 = load y[d0, d1]\nstore %7, p[i0, d1](%6) combine add",
         ["x p"],
     ),
+    "stored behind what they are divided by": (
+        "3, 5",
+        f"{X}%3 = tk.reduce add %0 over [1] : f32\n%4 = arith.divf %0, %3 : f32\nstore %4, q[d0, d1]\n"
+        f"{NEGATED}store %2, p[d0, d1] after (%3)",
+        ["x q", "x p"],
+    ),
+    "summed along a row": (
+        "3, 5",
+        f"{X}%2 = tk.scan add %0 along 1 : f32\nstore %2, p[d0, d1]\nstore %0, q[d0, d1]",
+        ["x p", "x q"],
+    ),
+    "summed along a row, behind the sum": (
+        "3, 5",
+        f"{X}%2 = tk.scan add %0 along 1 : f32\n%3 = tk.reduce add %2 over [1] : f32\n"
+        "%4 = arith.divf %2, %3 : f32\nstore %4, q[d0, d1]\nstore %2, p[d0, d1] after (%3)",
+        ["x q", "x p"],
+    ),
     "of which one axis has one element": (
         "3, 1",
         "%0 = load one[d0, 0]\n%1 = arith.negf %0 : f32\nstore %1, r[d0, 0]\nstore %0, s[d0]",
@@ -148,6 +165,24 @@ NONE = {
         f"{X}{EXTREME}%5 = tk.reduce add %4 over [1] : f32\nstore %5, s[d0]\n{NEGATED}store %2, p[d0, d1]",
         "x p",
     ),
+    "before they are divided by their sum": (
+        "3, 5",
+        f"{X}%3 = tk.reduce add %0 over [1] : f32\n%4 = arith.divf %0, %3 : f32\nstore %4, q[d0, d1]\n"
+        f"{NEGATED}store %2, p[d0, d1]",
+        "x p",
+    ),
+    "summed along a row, before the sum": (
+        "3, 5",
+        f"{X}%2 = tk.scan add %0 along 1 : f32\n%3 = tk.reduce add %2 over [1] : f32\n"
+        "%4 = arith.divf %2, %3 : f32\nstore %4, q[d0, d1]\nstore %2, p[d0, d1]",
+        "x p",
+    ),
+    "summed along rows and along columns": (
+        "3, 5",
+        f"{X}%2 = tk.scan add %0 along 1 : f32\n%3 = tk.scan add %0 along 0 : f32\n"
+        "store %3, q[d0, d1]\nstore %2, p[d0, d1]",
+        "x q",
+    ),
     "along rows and columns": (
         "3, 5",
         f"{X}{SUM}%4 = tk.reduce add %0 over [0] : f32\nstore %4, t[d1]\n{NEGATED}store %2, p[d0, d1]",
@@ -187,7 +222,6 @@ NONE_ELSEWHERE = {
         f"{X}{NEGATED}store %2, p[d0, d1]\n%1 = load x[d0, d1]\nstore %1, q[d0, d1]",
         "x p",
     ),
-    "summed along a row": ("3, 5", f"{X}%2 = tk.scan add %0 along 1 : f32\nstore %2, p[d0, d1]", "x p"),
     "of another type": (
         "3, 5",
         "%0 = load j[d0, d1]\n%1 = arith.sitofp %0 : i64 to f32\nstore %1, p[d0, d1]",

@@ -10,9 +10,9 @@ from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.passes.host.stored_last import Loops
 
 TENSORS = {
-    **{"x": "f32 3, 5", "y": "f32 3, 5", "z": "f32 5", "one": "f32 3, 1"},
+    **{"x": "f32 3, 5", "y": "f32 3, 5", "z": "f32 5", "one": "f32 3, 1", "c": "f32 3", "k": "f32 3, 2"},
     **{"p": "f32 3, 5", "q": "f32 3, 5", "s": "f32 3", "t": "f32 3"},
-    **{"u": "f32 5", "o": "f32 5", "r": "f32 3, 1"},
+    **{"u": "f32 5", "o": "f32 5", "r": "f32 3, 1", "l": "f32 3, 2"},
 }
 X = "%0 = load x[d0, d1]\n"
 SUM = "%1 = tk.reduce add %0 over [1] : f32\nstore %1, s[d0]\n"
@@ -70,7 +70,32 @@ EARLIER = {
 }
 
 
-def asked(body: str, pair: str, sizes: str = "3, 5") -> tuple[ModuleOp, bool]:
+ONCE = {
+    # body and the pair: of a row, read before the loop along it, or by another loop of the row
+    "of a row, behind the sum": (
+        f"{X}%1 = load c[d0]\n%3 = tk.reduce add %0 over [1] : f32\n%4 = arith.addf %1, %3 : f32\n"
+        "store %4, s[d0]\n%5 = arith.mulf %0, %4 : f32\nstore %5, p[d0, d1]",
+        True,
+    ),
+    "of a row, before the sum": (
+        f"{X}%1 = load c[d0]\n%3 = tk.reduce add %0 over [1] : f32\n%4 = arith.addf %1, %3 : f32\n"
+        "store %1, s[d0]\n%5 = arith.mulf %0, %4 : f32\nstore %5, p[d0, d1]",
+        False,
+    ),
+    "of a row, which nothing sums": (
+        f"{X}%1 = load c[d0]\n%4 = arith.negf %1 : f32\n"
+        "store %4, s[d0]\n%5 = arith.mulf %0, %4 : f32\nstore %5, p[d0, d1]",
+        False,
+    ),
+    "of a row, in loops along another axis": (
+        f"{X}%1 = load c[d0]\n%3 = tk.reduce add %0 over [1] : f32\n%4 = arith.addf %1, %3 : f32\n"
+        "store %4, s[d0]\n%5 = load k[d0, d2]\n%6 = arith.mulf %5, %4 : f32\nstore %6, l[d0, d2]",
+        False,
+    ),
+}
+
+
+def asked(body: str, pair: str, sizes: str = "3, 5", *, once: bool = False) -> tuple[ModuleOp, bool]:
     """The module of such a kernel, and whether the result is stored last of what reads the input."""
     module = module_of(TENSORS, [(sizes, body)], " ".join(name for name in TENSORS if f", {name}[" in body))
     (kernel,) = kernels_of(module)
@@ -78,7 +103,7 @@ def asked(body: str, pair: str, sizes: str = "3, 5") -> tuple[ModuleOp, bool]:
     ops = list(kernel.body.block.ops)
     loads = [op for op in ops if isinstance(op, LoadOp) and op.buffer.name_hint == f"{read}_"]
     (store,) = (op for op in ops if isinstance(op, StoreOp) and op.buffer.name_hint == f"{made}_")
-    return module, Loops(ops, len(kernel.space)).store_last(store, loads)
+    return module, Loops(ops, kernel.space, once).store_last(store, loads)
 
 
 @pytest.mark.parametrize(("body", "pair"), LAST.values(), ids=LAST)
@@ -93,6 +118,13 @@ def test_read_after_it_is_stored(body: str, pair: str) -> None:
     module, last = asked(body, pair)
     assert not last
     assert changes(module, pair)
+
+
+@pytest.mark.parametrize(("body", "last"), ONCE.values(), ids=ONCE)
+def test_numbers_of_rows(body: str, last: bool) -> None:
+    """Only where loops along a row need not read them again."""
+    assert not asked(body, "c s", "3, 5, 2")[1]
+    assert asked(body, "c s", "3, 5, 2" if "d2" in body else "3, 5", once=True)[1] == last
 
 
 def test_a_sum_of_one_element_may_be_a_product() -> None:

@@ -130,10 +130,10 @@ class TileWriter(Writer):
         """Write `op` on tiles of the axes that it runs over."""
         self.location = op.location
         shape = self.shape(self.lanes[op])
-        operands = [self.value(scope, v) for v in op.operands]
         if isinstance(op, StoreOp):
-            self._store(scope, op, operands, shape)
+            self._store(scope, op, shape)
             return
+        operands = [self.value(scope, v) for v in op.operands]
         if isinstance(op, AssertOp):
             self._assert(scope, op, operands[0])
             return
@@ -154,19 +154,17 @@ class TileWriter(Writer):
         self.put(scope, new)
         scope.env.update(zip(op.results, new.results, strict=True))
 
-    def _store(self, scope: Scope, op: StoreOp, operands: list[SSAValue], shape: tuple[int, ...]) -> None:
-        value, buffer, *rest = operands
-        dynamic, mask = rest[: len(op.dynamic)], rest[len(op.dynamic) :]
-        value = self.stretch(scope, value, shape)
-        dynamic = [self.stretch(scope, v, shape) for v in dynamic]
-        mask = self._once(scope, op, [self.stretch(scope, v, shape) for v in mask], shape)
-        scalar = all(n == 1 for n in shape)
-        properties = {
-            **op.properties,
-            "operandSegmentSizes": segments(1, 1, len(dynamic), len(mask)),
-            **({} if scalar else lanes_property(self.frame)),
-        }
-        properties.pop("axes", None)  # the loops are explicit
+    def _store(self, scope: Scope, op: StoreOp, shape: tuple[int, ...]) -> None:
+        def tile(value: SSAValue) -> SSAValue:
+            return self.stretch(scope, self.value(scope, value), shape)
+
+        value, buffer = tile(op.value), self.value(scope, op.buffer)
+        dynamic = [tile(v) for v in op.dynamic]
+        mask = self._once(scope, op, [] if op.mask is None else [tile(op.mask)], shape)
+        properties = op.in_loops()[1]
+        properties["operandSegmentSizes"] = segments(1, 1, len(dynamic), len(mask), 0)
+        if any(n != 1 for n in shape):
+            properties.update(lanes_property(self.frame))
         new = StoreOp.create(
             operands=[value, buffer, *dynamic, *mask], properties=properties, attributes=op.attributes
         )
