@@ -64,8 +64,8 @@ def interpret(
     writes = machine.state.get("writes", [])
     if writes:  # results may alias the arguments
         results = [machine.arrays.copy(r) if hasattr(r, "shape") else r for r in results]
-    for target, value in writes:
-        _store(args[target], value, machine)
+    for target, places, value in writes:
+        _store(args[target], places, value, machine)
     return results
 
 
@@ -123,5 +123,8 @@ def run_block(block: Block, values: dict[SSAValue, Any], machine: Machine) -> Se
     return ()
 
 
-def _store(target: Any, value: Array, machine: Machine) -> None:
-    target[...] = machine.arrays.cast(value, target.dtype)
+def _store(target: Any, places: Array, value: Array, machine: Machine) -> None:
+    """Store at numbered elements of `target`."""
+    elements = machine.arrays.copy(target).reshape(-1)
+    elements[places.reshape(-1)] = machine.arrays.cast(value, target.dtype).reshape(-1)
+    target[...] = elements.reshape(target.shape)

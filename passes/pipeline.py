@@ -21,6 +21,7 @@ TENSOR: tuple[str, ...] = (
     "fold-one-hot-sums",
     "scatter-onto-addends",
     "share-heads",
+    "write-slices",
 )
 """tw to tw: what every target shares."""
 

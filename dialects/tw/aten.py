@@ -28,6 +28,7 @@ from ..index_expr import Expr, IndexExprSyntaxError, parse_expr, parse_exprs
 from ..op_definition import op_definition
 from ..types import sizes_of
 from .base import EFFECT, INTS, READ_WRITE, SAME, TwOp, checked_exprs, expr_attr, fail, int_array, text
+from .view import ReshapeOp, SliceOp, TransposeOp
 
 
 @irdl_attr_definition
@@ -190,13 +191,16 @@ def arg_indices(attr: Attribute) -> Iterator[int]:
 
 @op_definition
 class WriteOp(TwOp):
-    """Store `value` in the memory of the function argument `target`, after all reads of it.
+    """Store `value` in the memory of the function argument `target`, or of a part, after all reads of it.
 
     The one way in which a graph changes its inputs; stands at the end of `@main`. Other
-    ops always see the argument's value on entry.
+    ops always see the argument's value on entry. The part is what slices, reshapes and transposes of the
+    argument show, which must be views where it lies; of two writes to one element the later one counts.
 
     ```mlir
     tw.write %v into %running_mean : tensor<64xf32>
+    %new = tw.slice %cache starts "0, 7" steps "1, 1" : tensor<8x512xf32> -> tensor<8x1xf32>
+    tw.write %k into %new : tensor<8x1xf32>
     ```
     """
 
@@ -211,9 +215,25 @@ class WriteOp(TwOp):
     def __init__(self, value: SSAValue, target: SSAValue) -> None:
         self._build((value, target), ())
 
+    @property
+    def views(self) -> list[Operation]:
+        """What shows the part of the argument that is written to, the last view first."""
+        found: list[Operation] = []
+        target = self.target
+        while isinstance(op := target.owner, SliceOp | ReshapeOp | TransposeOp):
+            found.append(op)
+            target = op.source
+        return found
+
+    @property
+    def argument(self) -> SSAValue:
+        """The argument that is changed."""
+        views = self.views
+        return views[-1].operands[0] if views else self.target
+
     def check(self) -> None:
-        if not isinstance(self.target, BlockArgument):
-            raise fail(self, "target is not a function argument")
+        if not isinstance(self.argument, BlockArgument):
+            raise fail(self, "target is neither a function argument nor a part of one")
 
 
 ATEN_OPS = (AtenOp, WriteOp)

@@ -325,7 +325,7 @@ def written_arguments(graph: Graph) -> tuple[int, ...]:
     written: set[SSAValue] = set()
     for op in graph.main.body.block.ops:
         if isinstance(op, WriteOp):
-            written.add(op.target)
+            written.add(op.argument)
         elif isinstance(op, AtenOp) and op.mutates is not None:
             written.update(op.inputs[i] for i in op.mutates.get_values())
     return tuple(i for i, arg in enumerate(graph.main.body.block.args) if arg in written)

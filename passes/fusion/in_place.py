@@ -8,9 +8,8 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from tilewright.dialects.ir_access import ops_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
 from tilewright.dialects.tk.kernels import KernelOp
-from tilewright.dialects.tw.aten import WriteOp
 
-from ..memory.views import behind
+from ..memory.views import behind, is_written
 
 
 def reads_what_changes(value: OpResult, scatter: KernelOp) -> bool:
@@ -48,5 +47,4 @@ def _uncast(value: SSAValue) -> Operation | None:
 
 def _may_change(root: SSAValue) -> bool:
     """Not an argument that keeps its value."""
-    writes = (use.operation for use in root.uses if isinstance(use.operation, WriteOp))
-    return not isinstance(root, BlockArgument) or any(write.target is root for write in writes)
+    return not isinstance(root, BlockArgument) or is_written(root)

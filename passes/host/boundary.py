@@ -13,7 +13,8 @@ from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.tw.base import STRIDES, exprs_attr
 from tilewright.dialects.types import element_type_of, flat_memref, sizes_of
 
-from ..memory.layouts import Layout
+from ..memory.errors import NotBufferizable
+from ..memory.layouts import Layout, same_places
 from ..memory.result_memory import attributes_of, memory_of, result_attributes
 from ..memory.stated import layout_at_edge, result_strides
 from .leaving import value_of, views_of_copies
@@ -58,6 +59,10 @@ class Boundary:
 
     def leave(self, plan: PlanBuilder, op: ReturnOp, writes: Sequence[WriteOp]) -> None:
         """Return values, after copies of what must not be aliased, after writes into arguments."""
+        for write in writes:
+            if self.places[write.target].storage.kind != "argument":
+                why = "no strides say where in the argument its target lies"
+                raise NotBufferizable(write, reason=why, advice="write to slices of it, or to all of it")
         written = {self.places[write.target].storage for write in writes}
         memory, returned = [memory_of(attrs) for attrs in self.result_attrs], tuple(op.arguments)
         wanted = iter(self.wanted)
@@ -81,7 +86,7 @@ class Boundary:
         pending: list[tuple[WriteOp, Place]] = []
         for write in writes:
             source, target = self.places[write.value], self.places[write.target]
-            if source.storage is target.storage and source.layout == target.layout:
+            if source.storage is target.storage and same_places(source.layout, target.layout):
                 continue
             plan.location = write.location
             pending.append((write, plan.copied(source) if source.storage in written else source))

@@ -19,6 +19,7 @@ from tilewright.dialects.tw.updating import UpdateOp, UpdatingOp
 from tilewright.dialects.tw.view import ConcatOp, ReshapeOp
 from tilewright.dialects.types import sizes_of
 
+from ..memory.disjoint import Region, apart
 from ..memory.layouts import Layout, overlaps_itself, same_strides
 from ..memory.library_calls import is_call
 from ..memory.stated import layout_of_result
@@ -80,14 +81,15 @@ def find_homes(
     tensors = [v for v in ret.arguments if v in aliases]
     for value, wanted in zip(tensors, strides, strict=True):
         _home_result(homes, aliases, value, wanted)
-    uses = _use_counts(block, aliases)
+    uses, writes = _use_counts(block, aliases), list[WriteOp]()
     for position, op in enumerate(block.ops):
         match op:
             case ConcatOp():
                 _home_slices(homes, aliases, op, uses)
                 _note_reads(homes, aliases, op.operands, position)
             case WriteOp():
-                _home_write(homes, aliases, op)
+                _home_write(homes, aliases, op, writes)
+                writes.append(op)
                 _note_reads(homes, aliases, (op.value,), inf)
             case _ if not (is_view(op) and aliases[op.results[0]].views):
                 _note_reads(homes, aliases, op.operands, inf if op is ret else position)
@@ -214,13 +216,23 @@ def _home_before_copy(
         homes.slices[source] = Slice(home.concat, home.operand, (*alias.views, op, *home.views))
 
 
-def _home_write(homes: Homes, aliases: dict[SSAValue, Alias], op: WriteOp) -> None:
-    value, layout = _traced(aliases[op.value], aliases[op.target].layout)
+def _home_write(
+    homes: Homes, aliases: dict[SSAValue, Alias], op: WriteOp, earlier: Sequence[WriteOp]
+) -> None:
+    target = aliases[op.target]
+    value, layout = _traced(aliases[op.value], target.layout)
     taken = (homes.results, homes.slices, homes.targets)
     if layout is None or not _is_placeable(value) or any(value in table for table in taken):
         return
-    if all(op.target is not other.argument for other in homes.targets.values()):
-        homes.targets[value] = Target(op.target, layout)
+    if not all(_lies_apart(target, write, aliases) for write in earlier):
+        return
+    homes.targets[value] = Target(target.root, layout)
+
+
+def _lies_apart(target: Alias, earlier: WriteOp, aliases: dict[SSAValue, Alias]) -> bool:
+    """Whether a write to `target` may be done before an earlier one: they have no element in common."""
+    other = aliases[earlier.target]
+    return target.root is not other.root or apart(Region.of(target.layout), Region.of(other.layout))
 
 
 def _home_before_update(

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import Expr
 from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import AssertOp, CallOp
-from tilewright.dialects.tk.compute import RandomOp, ReduceOp, ScanOp
-from tilewright.dialects.tk.moments import MomentsOp
-from tilewright.dialects.tk.sumexp import SumExpOp
+from tilewright.dialects.tk.compute import RandomOp, ScanOp
+from tilewright.dialects.tk.domain import REDUCTIONS
 from tilewright.dialects.types import element_type_of
 
+from ..memory.disjoint import Region, apart
 from .stored_last import Loops
 
 _POINTWISE = ("arith", "math")
-_REDUCTIONS = frozenset[type[Operation]]((ReduceOp, MomentsOp, SumExpOp))
-_UNDERSTOOD = _REDUCTIONS | {ScanOp, LoadOp, StoreOp, IndexOp, RandomOp, CallOp, AssertOp}
+_UNDERSTOOD = REDUCTIONS | {ScanOp, LoadOp, StoreOp, IndexOp, RandomOp, CallOp, AssertOp}
 
 
 def inplace_pairs(
@@ -50,15 +50,18 @@ def inplace_pairs(
     order = {op: number for number, op in enumerate(ops)}
     loops = Loops(ops, sizes, once)
     checked = _loads_behind([op for op in ops if isinstance(op, AssertOp)])
+    region = cache(partial(_region, sizes=sizes))
     pairs: list[tuple[int, int]] = []
     for o, out in enumerate(outs):
         store = _stored_by(out)
         if store is None:
             continue
         for i, value in enumerate(ins):
-            if element_type_of(value) != element_type_of(out) or not _read_where_stored(value, store):
+            loads = _loads_there(value, store, region)
+            if element_type_of(value) != element_type_of(out) or loads is None:
                 continue
-            loads = _accesses(value)
+            if not _read_where_stored(loads, store):
+                continue
             before = all(order[load] < order[store] for load in loads)
             if not before or not checked.isdisjoint(loads):
                 continue
@@ -85,7 +88,7 @@ def _updates(ops: Sequence[Operation], stores: Sequence[StoreOp]) -> list[_Updat
         fill, *later = (store for store in stores if store.buffer is buffer)
         if fill.scatters or fill.mask is not None or not all(store.scatters for store in later):
             continue
-        if any(type(op) in _REDUCTIONS for op in _behind([fill])):
+        if any(type(op) in REDUCTIONS for op in _behind([fill])):
             continue
         found.append(_Update(fill, _loads_behind([op for op in effects if op is not fill])))
     return found
@@ -138,13 +141,29 @@ def _stored_by(out: SSAValue) -> StoreOp | None:
     return store
 
 
-def _read_where_stored(value: SSAValue, store: StoreOp) -> bool:
-    """Whether iterations read of `value` only what `store` writes there, nothing where it is masked."""
-    if not _read_only_at(value, store.subscripts):
+def _loads_there(
+    value: SSAValue, store: StoreOp, region: Callable[[LoadOp | StoreOp], Region | None]
+) -> list[LoadOp] | None:
+    """What may read of `value` an element that `store` writes there; None if that is unknown."""
+    found = _accesses(value)
+    loads = [op for op in found if isinstance(op, LoadOp)]
+    if not loads or len(loads) != len(found):
+        return None
+    return [op for op in loads if op.map == store.map or not apart(region(op), region(store))]
+
+
+def _region(op: LoadOp | StoreOp, *, sizes: Sequence[Expr]) -> Region | None:
+    """Where in memory `op` reads or writes, as far as that is known."""
+    if op.dynamic or len(op.subscripts) != 1:
+        return None
+    return Region.at(op.subscripts[0], sizes)
+
+
+def _read_where_stored(loads: Sequence[LoadOp], store: StoreOp) -> bool:
+    """Whether iterations read only what `store` writes there, nothing where it is masked."""
+    if any(op.dynamic or op.subscripts != store.subscripts for op in loads):
         return False
-    return store.mask is None or all(
-        isinstance(op, LoadOp) and op.mask is store.mask for op in _accesses(value)
-    )
+    return store.mask is None or all(op.mask is store.mask for op in loads)
 
 
 def _read_only_at(value: SSAValue, subscript: tuple[Expr, ...]) -> bool:

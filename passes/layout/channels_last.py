@@ -14,7 +14,7 @@ from xdsl.passes import ModulePass
 from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import Expr, format_exprs, row_major_strides
 from tilewright.dialects.ir_access import defined_functions
-from tilewright.dialects.tw.aten import AtenOp, WriteOp
+from tilewright.dialects.tw.aten import AtenOp
 from tilewright.dialects.tw.base import STRIDES, int_array
 from tilewright.dialects.tw.linalg import ConvolutionOp
 from tilewright.dialects.tw.view import TransposeOp
@@ -24,6 +24,7 @@ from ..driver import apply_rules
 from ..memory.layouts import dense, inverse, transposed
 from ..memory.memory_order import layout_of
 from ..memory.result_memory import FREE, ORDER, result_attributes
+from ..memory.views import is_written
 from ..rewrite import location_of, may_rewrite, skip
 from ..tensor.convolution_gradients import GRADIENT, IMAGE, OF_IMAGE, computes_gradients, number_of, returned
 from ..tensor.fold_views import transpose_chain
@@ -217,10 +218,8 @@ def _must_be_turned(value: SSAValue, attributes: dict[str, Attribute]) -> bool:
 
 def _is_written(arg: SSAValue) -> bool:
     """Whether an op changes an argument, which it names."""
-    return any(
-        isinstance(op := use.operation, WriteOp) or (isinstance(op, AtenOp) and op.mutates is not None)
-        for use in arg.uses
-    )
+    calls = (use.operation for use in arg.uses if isinstance(use.operation, AtenOp))
+    return is_written(arg) or any(call.mutates is not None for call in calls)
 
 
 def _is_image(value: SSAValue) -> bool:

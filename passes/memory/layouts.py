@@ -82,6 +82,12 @@ def same_place(a: Layout, b: Layout) -> bool:
     return a.sizes == b.sizes and a.offset == b.offset and same_strides(a.sizes, a.strides, b.strides)
 
 
+def same_places(one: Layout, other: Layout) -> bool:
+    """Whether each element of one tensor lies where that of the other does."""
+    alike = one.offset == other.offset and one.sizes == other.sizes
+    return alike and same_strides(one.sizes, one.strides, other.strides)
+
+
 def overlaps_itself(sizes: Sequence[Expr], strides: Sequence[Expr]) -> bool:
     """True where two subscripts may share an element: a zero stride, or strides too small."""
     dims = [(n, s) for n, s in zip(sizes, strides, strict=True) if n.constant != 1]

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 from tilewright.dialects.attribute_facts import ints
 from tilewright.dialects.index_expr import ONE, ZERO, Expr, parse_exprs
 from tilewright.dialects.ir_access import operands_of
+from tilewright.dialects.tw.aten import WriteOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, ReshapeOp, ReverseOp, SliceOp, TransposeOp
 from tilewright.dialects.tw.window import WindowOp
 from tilewright.dialects.types import sizes_of
@@ -76,6 +77,11 @@ def readers(value: SSAValue, follows: Callable[[Operation], bool] = is_view) -> 
     for op in {use.operation: None for use in value.uses}:
         found |= readers(op.results[0], follows) if follows(op) else {op}
     return found
+
+
+def is_written(argument: SSAValue) -> bool:
+    """Whether `tw.write` changes an argument, or a part of it."""
+    return any(isinstance(op, WriteOp) and op.argument is argument for op in readers(argument))
 
 
 def keeps_elements(op: Operation) -> bool:

@@ -7,9 +7,19 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from tilewright.dialects.index_expr import ONE, ZERO, Expr, parse_exprs
-from tilewright.dialects.tw.view import ConcatOp, SliceOp
-from tilewright.dialects.types import sizes_of
+from tilewright.dialects.attribute_facts import ints
+from tilewright.dialects.index_expr import ONE, ZERO, Expr, as_expr, parse_exprs
+from tilewright.dialects.tw.creation import FullOp
+from tilewright.dialects.tw.elementwise_binary import SelectOp
+from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, SliceOp
+from tilewright.dialects.types import element_type_of, sizes_of
+
+from ..driver import Rewrite
+from .one_place import one_place
+from .splats import splat_of
+
+MOST = 4
+"""Slices that are assigned one by one; more are joined and written with all the rest."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +66,23 @@ def assigned(op: ConcatOp, x: SSAValue, starts: Mapping[int, Expr]) -> Assignmen
     if earlier is not None:
         found.parts[:0] = earlier.parts
     return found if new == 1 or 1 < new < len(op.inputs) else None
+
+
+def selected(op: SelectOp, x: SSAValue, rw: Rewrite) -> Assigned | None:
+    """What is assigned at one position along one dimension of `x`, where `op` selects that, else `x`."""
+    found = one_place(op.condition)
+    if op.on_false is not x or found is None:
+        return None
+    dim, place = found
+    sizes = [ONE if d == dim else size for d, size in enumerate(sizes_of(x))]
+    value, splat = op.on_true.owner, splat_of(op.on_true)
+    if isinstance(value, BroadcastOp) and dim not in ints(value.dims):
+        one = rw.value(BroadcastOp(value.source, sizes, ints(value.dims)))
+    elif splat is not None:
+        one = rw.value(FullOp(splat, element_type_of(x), sizes))
+    else:
+        return None
+    return Assigned(one, {dim: as_expr(place)})
 
 
 def _assigned_before(op: ConcatOp) -> ConcatOp | None:

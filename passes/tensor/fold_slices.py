@@ -5,11 +5,12 @@ from __future__ import annotations
 from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.attribute_facts import ints
-from tilewright.dialects.index_expr import ZERO, Expr, parse_exprs
+from tilewright.dialects.index_expr import ONE, ZERO, Expr, parse_exprs
 from tilewright.dialects.tw.creation import FullOp
 from tilewright.dialects.tw.view import (
     ConcatOp,
     PadOp,
+    ReshapeOp,
     ReverseOp,
     SliceOp,
     starts_and_steps,
@@ -62,6 +63,31 @@ def slice_of_concat(op: Operation, rw: Rewrite) -> SSAValue | None:
             return rw.value(SliceOp(part, moved, sizes_of(op.result), steps))
         begin = end
     return None
+
+
+def slice_of_interleaved(op: Operation, rw: Rewrite) -> SSAValue | None:
+    """Every k-th element of what was joined from k tensors, element by element, is of one of them.
+
+    Before: `stack((a, b), -1).flatten()[1::2]`
+    After:  `stack((a, b), -1)[:, 1]`
+    """
+    assert isinstance(op, SliceOp)
+    inner = op.source.owner
+    if not isinstance(inner, ReshapeOp) or not isinstance(whole := inner.source.owner, ConcatOp):
+        return None
+    number, sizes = whole.dim.value.data, sizes_of(whole.result)
+    count, dim, (starts, steps) = sizes[number].constant, number - 1, starts_and_steps(op)
+    if dim < 0 or count is None:
+        return None
+    merged = (*sizes[:dim], sizes[dim] * count, *sizes[number + 1 :])
+    start, step = starts[dim].constant, steps[dim].constant
+    if merged != sizes_of(inner.result) or start is None or step is None or step % count:
+        return None
+    places = [*starts[:dim], start // count, start % count, *starts[number:]]
+    jumps = [*steps[:dim], step // count, 1, *steps[number:]]
+    kept = sizes_of(op.result)
+    one = SliceOp(whole.result, places, (*kept[:number], ONE, *kept[number:]), jumps)
+    return rw.value(ReshapeOp(rw.value(one), kept))
 
 
 def _at_least(a: Expr, b: Expr) -> bool:
@@ -118,7 +144,7 @@ def pad_known(op: Operation, rw: Rewrite) -> SSAValue | None:
 
 
 SLICE_RULES: Rules = {
-    SliceOp: (same_type, view_of_full, slice_chain, slice_of_concat),
+    SliceOp: (same_type, view_of_full, slice_chain, slice_of_concat, slice_of_interleaved),
     ReverseOp: (view_of_full, reverse_chain),
     ConcatOp: (concat_parts,),
     PadOp: (pad_known,),

@@ -9,22 +9,16 @@ from xdsl.dialects.builtin import ModuleOp, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from tilewright.dialects.attribute_facts import ints
-from tilewright.dialects.index_expr import ONE, ZERO, as_expr
+from tilewright.dialects.index_expr import ZERO
 from tilewright.dialects.tw.aten import WriteOp
-from tilewright.dialects.tw.creation import FullOp, IotaOp
+from tilewright.dialects.tw.creation import IotaOp
 from tilewright.dialects.tw.elementwise_binary import SelectOp
 from tilewright.dialects.tw.indexing import ScatterOp
 from tilewright.dialects.tw.view import BroadcastOp, ConcatOp, SliceOp
-from tilewright.dialects.types import element_type_of, sizes_of
+from tilewright.dialects.types import sizes_of
 
 from ..driver import Rewrite, Rules, apply_rules
-from .assigned_slices import Assigned, assigned
-from .one_place import one_place
-from .splats import splat_of
-
-_MOST = 4
-"""Parts that are written one by one; more are joined and written with all the rest."""
+from .assigned_slices import MOST, Assigned, assigned, selected
 
 
 @dataclass(frozen=True)
@@ -55,7 +49,7 @@ def _scatter_joined(op: Operation, rw: Rewrite) -> SSAValue | None:
     assert isinstance(op, ConcatOp)
     x = _written_to(op.result)
     found = None if x is None else assigned(op, x, {})
-    if x is None or found is None or len(found.parts) > _MOST:
+    if x is None or found is None or len(found.parts) > MOST:
         return None
     result = x
     for part in found.parts:
@@ -68,19 +62,9 @@ def _scatter_joined(op: Operation, rw: Rewrite) -> SSAValue | None:
 def _scatter_selected(op: Operation, rw: Rewrite) -> SSAValue | None:
     """Of a select where the position along one dimension is a certain one."""
     assert isinstance(op, SelectOp)
-    x, found = _written_to(op.result), one_place(op.condition)
-    if x is None or op.on_false is not x or found is None:
-        return None
-    dim, place = found
-    sizes = [ONE if d == dim else size for d, size in enumerate(sizes_of(x))]
-    value, splat = op.on_true.owner, splat_of(op.on_true)
-    if isinstance(value, BroadcastOp) and dim not in ints(value.dims):
-        one = rw.value(BroadcastOp(value.source, sizes, ints(value.dims)))
-    elif splat is not None:
-        one = rw.value(FullOp(splat, element_type_of(x), sizes))
-    else:
-        return None
-    return _scatter(Assigned(one, {dim: as_expr(place)}), x, rw)
+    x = _written_to(op.result)
+    found = None if x is None else selected(op, x, rw)
+    return None if x is None or found is None else _scatter(found, x, rw)
 
 
 def _written_to(value: SSAValue) -> SSAValue | None:

@@ -30,7 +30,7 @@
 
 // -----
 
-// CHECK: tw.write: target is not a function argument
+// CHECK: tw.write: target is neither a function argument nor a part of one
 %a, %b = "test.op"() : () -> (tensor<4xf32>, tensor<4xf32>)
 tw.write %a into %b : tensor<4xf32>
 

@@ -175,6 +175,12 @@ func.func @calls(%x: tensor<4x6xf32>) {
   tw.aten "my::op"(%x, %x) {args = [#tw.arg<0>, #tw.arg<1>], operand_strides = ["1, 4", ""]} : (tensor<4x6xf32>, tensor<4x6xf32>) -> ()
   // CHECK-NEXT: tw.write %x into %x : tensor<4x6xf32>
   tw.write %x into %x : tensor<4x6xf32>
+  // CHECK-NEXT: %[[T:.*]] = tw.transpose %x by [1, 0]
+  // CHECK-NEXT: %[[S:.*]] = tw.slice %[[T]] starts "2, 0" steps "2, 1"
+  // CHECK-NEXT: tw.write %[[S]] into %[[S]] : tensor<2x4xf32>
+  %tx = tw.transpose %x by [1, 0] : tensor<4x6xf32> -> tensor<6x4xf32>
+  %sx = tw.slice %tx starts "2, 0" steps "2, 1" : tensor<6x4xf32> -> tensor<2x4xf32>
+  tw.write %sx into %sx : tensor<2x4xf32>
   // CHECK-NEXT: tw.update "my::put"(%x) {args = [#tw.arg<2>, "name", [#tw.arg<0>, unit]], impure, inits = array<i64: 0>, parts = [#tw.part<0, "6", "2, 6", "6, 1">], strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
   %u = tw.update "my::put"(%x) {args = [#tw.arg<2>, "name", [#tw.arg<0>, unit]], impure, inits = array<i64: 0>, parts = [#tw.part<0, "6", "2, 6", "6, 1">], strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>
   // CHECK-NEXT: tw.triton <"f", 8, 2, "def f(x, n, out, B):\0A    pass\0A"> grid "s0, 2, 1"(%x) {args = [#tw.arg<0>, #tw.size<"s0*4">, #tw.arg<1>, "16"], candidates = [#tw.config<4, 3, "s0, 1, 1", [#tw.arg<0>, #tw.size<"s0*4">, #tw.arg<1>, "32"]>], inits = array<i64: 0>, strides = ["6, 1"]} : (tensor<4x6xf32>) -> tensor<4x6xf32>

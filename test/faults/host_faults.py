@@ -141,6 +141,34 @@ FAULTS = (
         "what changes an argument stores elsewhere, and a second kernel copies it",
     ),
     Fault(
+        "disjoint-modulus",
+        "passes/memory/disjoint.py",
+        "return last // modulus * modulus < first",
+        "return last // modulus * modulus <= first",
+        "columns that share their last one with others are taken for others",
+    ),
+    Fault(
+        "writes-out-of-order",
+        _H + "homes.py",
+        "if not all(_lies_apart(target, write, aliases) for write in earlier):",
+        "if not all(_lies_apart(target, write, aliases) for write in earlier[1:]):",
+        "what is computed into an argument is overwritten by an earlier write, which copies",
+    ),
+    Fault(
+        "same-places-elsewhere",
+        "passes/memory/layouts.py",
+        "alike = one.offset == other.offset and one.sizes == other.sizes",
+        "alike = one.sizes == other.sizes",
+        "half of a row is not copied to the other half: it is taken for it",
+    ),
+    Fault(
+        "write-places",
+        "dialects/interpreter.py",
+        "elements[places.reshape(-1)] = machine",
+        "elements[: places.reshape(-1).shape[0]] = machine",
+        "the reference writes a slice to the beginning of the argument",
+    ),
+    Fault(
         "in-place-mask",
         _H + "inplace.py",
         "return store.mask is None or all(",
@@ -185,8 +213,8 @@ FAULTS = (
     Fault(
         "in-place-type",
         _H + "inplace.py",
-        "if element_type_of(value) != element_type_of(out) or not _read_where_stored(value, store):",
-        "if not _read_where_stored(value, store):",
+        "if element_type_of(value) != element_type_of(out) or loads is None:",
+        "if loads is None:",
         "an output is put over an input of another element type",
     ),
     Fault(

@@ -364,4 +364,25 @@ FAULTS = (
         "return _added_product if added else None",
         "a product with an addend of another dtype, which eager mode refuses, has a result",
     ),
+    Fault(
+        "interleaved-first",
+        _T + "fold_slices.py",
+        "places = [*starts[:dim], start // count, start % count, *starts[number:]]",
+        "places = [*starts[:dim], start // count, 0, *starts[number:]]",
+        "every other column of two tensors in turns is read of the first one",
+    ),
+    Fault(
+        "write-slices-of-what-is-read",
+        _T + "write_slices.py",
+        "return len(list(value.uses)) > 1",
+        "return len(list(value.uses)) > 2",
+        "an argument is not scattered to where its new value is read as a whole: that is joined for itself",
+    ),
+    Fault(
+        "write-slices-start",
+        _T + "write_slices.py",
+        "return [Assigned(piece, {dim: start}) for piece, start in pieces]",
+        "return [Assigned(piece, {}) for piece, start in pieces]",
+        "both halves of a row are written to its beginning",
+    ),
 )

@@ -238,6 +238,30 @@ func.func @updates_argument_in_place(%m: tensor<4xf32>, %x: tensor<4xf32>) {
 
 // -----
 
+// Of its rows, the kernel reads what it writes, and what it does not.
+
+// CHECK-LABEL: @updates_part_of_an_argument
+// CHECK-NEXT: th.launch @mul(%m, %m) into(%m)
+// CHECK-NEXT: return
+// CHECK: tk.func @mul
+// CHECK: tk.load %{{.*}}[d0*6 + d1 + 4]
+// CHECK: tk.store %{{.*}}, %{{.*}}[d0*6 + d1]
+func.func @updates_part_of_an_argument(%m: tensor<4x6xf32>) {
+  %b = tw.slice %m starts "0, 4" steps "1, 1" : tensor<4x6xf32> -> tensor<4x2xf32>
+  %n = tk.kernel [4, 2] ins(%m, %b : tensor<4x6xf32>, tensor<4x2xf32>) -> (tensor<4x2xf32>) attributes {tk.name = "mul"} {
+  ^bb0(%a: tensor<4x6xf32>, %c: tensor<4x2xf32>, %o: tensor<4x2xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<4x6xf32> -> f32
+    %1 = tk.load %c[d0, d1] : tensor<4x2xf32> -> f32
+    %2 = arith.mulf %0, %1 : f32
+    tk.store %2, %o[d0, d1] : f32, tensor<4x2xf32>
+  }
+  %s = tw.slice %m starts "0, 0" steps "1, 1" : tensor<4x6xf32> -> tensor<4x2xf32>
+  tw.write %n into %s : tensor<4x2xf32>
+  func.return
+}
+
+// -----
+
 // The kernel reads other elements of the old value than it writes.
 
 // CHECK-LABEL: @keeps_old_value_while_it_is_read

@@ -82,6 +82,39 @@ func.func @keeps_slice_across_parts(%x: tensor<4x2xf32>, %y: tensor<4x3xf32>) ->
 
 // -----
 
+// Columns 1, 5 and 9 of what has x and y in turns, and of three tensors in turns.
+// CHECK-LABEL: @slices_one_of_what_is_interleaved
+func.func @slices_one_of_what_is_interleaved(%x: tensor<4x5x1xf32>, %y: tensor<4x5x1xf32>, %z: tensor<4x5x1xf32>) -> (tensor<4x2xf32>, tensor<4x5xf32>) {
+  // CHECK-NEXT: %[[S:.*]] = tw.slice %y starts "0, 0, 0" steps "1, 2, 1" : tensor<4x5x1xf32> -> tensor<4x2x1xf32>
+  // CHECK-NEXT: %[[A:.*]] = tw.reshape %[[S]] : tensor<4x2x1xf32> -> tensor<4x2xf32>
+  // CHECK-NEXT: %[[B:.*]] = tw.reshape %z : tensor<4x5x1xf32> -> tensor<4x5xf32>
+  // CHECK-NEXT: func.return %[[A]], %[[B]]
+  %0 = tw.concat %x, %y dim 2 : (tensor<4x5x1xf32>, tensor<4x5x1xf32>) -> tensor<4x5x2xf32>
+  %1 = tw.reshape %0 : tensor<4x5x2xf32> -> tensor<4x10xf32>
+  %2 = tw.slice %1 starts "0, 1" steps "1, 4" : tensor<4x10xf32> -> tensor<4x2xf32>
+  %3 = tw.concat %x, %y, %z dim 2 : (tensor<4x5x1xf32>, tensor<4x5x1xf32>, tensor<4x5x1xf32>) -> tensor<4x5x3xf32>
+  %4 = tw.reshape %3 : tensor<4x5x3xf32> -> tensor<4x15xf32>
+  %5 = tw.slice %4 starts "0, 2" steps "1, 3" : tensor<4x15xf32> -> tensor<4x5xf32>
+  func.return %2, %5 : tensor<4x2xf32>, tensor<4x5xf32>
+}
+
+// -----
+
+// Steps that meet both, and rows that are joined in another way.
+// CHECK-LABEL: @keeps_slices_of_what_is_joined
+// CHECK-COUNT-2: tw.slice {{.*}} tensor<4x10xf32>
+func.func @keeps_slices_of_what_is_joined(%x: tensor<4x5x1xf32>, %y: tensor<4x5x1xf32>, %v: tensor<2x10xf32>) -> (tensor<4x3xf32>, tensor<4x5xf32>) {
+  %0 = tw.concat %x, %y dim 2 : (tensor<4x5x1xf32>, tensor<4x5x1xf32>) -> tensor<4x5x2xf32>
+  %1 = tw.reshape %0 : tensor<4x5x2xf32> -> tensor<4x10xf32>
+  %2 = tw.slice %1 starts "0, 1" steps "1, 3" : tensor<4x10xf32> -> tensor<4x3xf32>
+  %3 = tw.concat %v, %v dim 1 : (tensor<2x10xf32>, tensor<2x10xf32>) -> tensor<2x20xf32>
+  %4 = tw.reshape %3 : tensor<2x20xf32> -> tensor<4x10xf32>
+  %5 = tw.slice %4 starts "0, 0" steps "1, 2" : tensor<4x10xf32> -> tensor<4x5xf32>
+  func.return %2, %5 : tensor<4x3xf32>, tensor<4x5xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @cancels_reshapes_across_elementwise
 func.func @cancels_reshapes_across_elementwise(%x: tensor<2x?x8xf32, #tw.shape<"2, s0, 8">>, %b: tensor<8xf32>) -> tensor<2x?x8xf32, #tw.shape<"2, s0, 8">> {
   // CHECK-NEXT: %[[B:.*]] = tw.broadcast %b dims [2] : tensor<8xf32> -> tensor<2x?x8xf32, #tw.shape<"2, s0, 8">>

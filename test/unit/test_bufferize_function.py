@@ -200,7 +200,15 @@ def test_functions_are_given_rows(type_: str, before: str, expected: list[str]) 
     assert plan_of(bufferized(ROWS, body, f"%x: {type_}")) == [*expected, "return: control"]
 
 
+FLAT = "tensor<15xf32>"
 REFUSED = {
+    "a write to what is no view of the argument": (
+        "",
+        f"%t = tw.transpose %x by [1, 0] : {X} -> {T}\n%f = tw.reshape %t : {T} -> {FLAT}\n"
+        f"tw.write %v into %f : {FLAT}\nfunc.return",
+        "bufferize has no place for `tw.write`",
+        "no strides say where in the argument its target lies",
+    ),
     "an op that is no kernel": (
         X,
         f"{E}func.return %e : {X}",
@@ -226,6 +234,6 @@ REFUSED = {
 @pytest.mark.parametrize(("results", "body", "what", "why"), REFUSED.values(), ids=REFUSED)
 def test_refused(results: str, body: str, what: str, why: str) -> None:
     with pytest.raises(NotBufferizable) as error:
-        bufferized(results, body, f"%x: {X}, %n: index", first="dce")
+        bufferized(results, body, f"%x: {X}, %n: index, %v: {FLAT}", first="dce")
     assert what in str(error.value)
     assert f"why:   {why}\n" in str(error.value)

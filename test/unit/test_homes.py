@@ -196,6 +196,12 @@ def test_computed_into_parts(results: str, body: str, expected: dict[str, str]) 
 
 
 WRITTEN = "x, 3, 5 at 0 by 5, 1"
+H = "tensor<3x2xf32>"
+HALVES = "".join(
+    f'%{name} = tw.slice %{source} starts "0, {start}" steps "1, 1" : {X} -> {H}\n'
+    for name, source, start in (("a", "x", 0), ("b", "x", 2), ("c", "x", 1), ("d", "y", 0))
+)
+BOTH = f"%k = tw.exp %d : {H}\n%l = tw.neg %d : {H}\n"
 TARGETS: Mapping[str, tuple[str, str, dict[str, str]]] = {
     # the types of the results, the function, and what is computed into which argument, and where
     "a kernel's result": ("", f"{E}tw.write %e into %x : {X}\nfunc.return", {"e": WRITTEN}),
@@ -214,6 +220,34 @@ TARGETS: Mapping[str, tuple[str, str, dict[str, str]]] = {
         "",
         f"{E}{N}tw.write %e into %x : {X}\ntw.write %n into %x : {X}\nfunc.return",
         {"e": WRITTEN},
+    ),
+    "two slices": (
+        "",
+        f"{HALVES}{BOTH}tw.write %k into %a : {H}\ntw.write %l into %b : {H}\nfunc.return",
+        {"k": "x, 3, 2 at 0 by 5, 1", "l": "x, 3, 2 at 2 by 5, 1"},
+    ),
+    "slices that meet": (
+        "",
+        f"{HALVES}{BOTH}tw.write %k into %a : {H}\ntw.write %l into %c : {H}\nfunc.return",
+        {"k": "x, 3, 2 at 0 by 5, 1"},
+    ),
+    "behind what is copied to a slice that it meets": (
+        "",
+        f"{HALVES}{BOTH}tw.write %d into %a : {H}\ntw.write %l into %c : {H}\nfunc.return",
+        {},
+    ),
+    "behind what is copied elsewhere": (
+        "",
+        f"{HALVES}{BOTH}tw.write %d into %a : {H}\ntw.write %l into %b : {H}\nfunc.return",
+        {"l": "x, 3, 2 at 2 by 5, 1"},
+    ),
+    "a slice of what is turned": (
+        "",
+        f"""{HALVES}{BOTH}%u = tw.transpose %t by [1, 0] : {T} -> {X}
+        %v = tw.slice %u starts "0, 3" steps "1, 1" : {X} -> {H}
+        tw.write %k into %v : {H}
+        func.return""",
+        {"k": "t, 3, 2 at 9 by 1, 3"},
     ),
     "a result": (X, f"{E}tw.write %e into %x : {X}\nfunc.return %e : {X}", {}),
     "an argument": ("", f"tw.write %y into %x : {X}\nfunc.return", {}),

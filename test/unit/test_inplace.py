@@ -82,6 +82,23 @@ PAIRS = {
         f"{UPDATE}%7 = load y[d0, d1]\nstore %7, p[i0, d1](%6) combine add",
         ["x p"],
     ),
+    "beside where they are largest": (
+        "3, 5",
+        f'{X}{NEGATED}store %2, p[d0, d1]\n%3 = tk.index "d1" : i64\n'
+        "%4, %5 = tk.argreduce max %2 at %3 over [1] : f32\nstore %4, s[d0]",
+        ["x p"],
+    ),
+    "beside where they are largest in a column": (
+        "3, 5",
+        f'{X}%3 = tk.index "d0" : i64\n%4, %5 = tk.argreduce max %0 at %3 over [0] : f32\nstore %4, t[d1]\n'
+        f"{NEGATED}store %2, p[d0, d1]",
+        ["x p"],
+    ),
+    "read elsewhere than they are stored": (
+        "2, 3",
+        "%0 = load w[d0*4 + d1]\n%1 = load w[7 - d0*4]\n%2 = arith.subf %0, %1 : f32\nstore %2, m[d0*4 + d1]",
+        ["w m"],
+    ),
     "stored behind what they are divided by": (
         "3, 5",
         f"{X}%3 = tk.reduce add %0 over [1] : f32\n%4 = arith.divf %0, %3 : f32\nstore %4, q[d0, d1]\n"
@@ -164,6 +181,11 @@ NONE = {
         "3, 5",
         f"{X}{EXTREME}%5 = tk.reduce add %4 over [1] : f32\nstore %5, s[d0]\n{NEGATED}store %2, p[d0, d1]",
         "x p",
+    ),
+    "read where others are stored": (
+        "2, 3",
+        "%0 = load w[d0*4 + d1]\n%1 = load w[6 - d0*4]\n%2 = arith.subf %0, %1 : f32\nstore %2, m[d0*4 + d1]",
+        "w m",
     ),
     "before they are divided by their sum": (
         "3, 5",
