@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.tk.access import LoadOp
 from tilewright.dialects.tk.calls import AssertOp
 from tilewright.dialects.tk.compute import ArgReduceOp, ScanOp
+from tilewright.dialects.tk.domain import runs_and_domains
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tk.sort import SortOp
 
@@ -37,15 +38,35 @@ def drawback(producer: KernelOp, consumer: KernelOp, bodies: Bodies, m: Match) -
     few = count(outer) < _MIN_ROWS and count(m.space) >= _PARALLEL_WORK
     if few and _has_more_rows((producer, consumer), bodies) and not _in_parts(producer, consumer, bodies, m):
         return f"the merged kernel would have only {count(outer)} independent rows"
-    walked_again = any(not m.reduced.isdisjoint(axes_in(op.subscripts)) for op in (*of_c.loads, *of_c.stores))
     if extent_of(m) <= bodies.column:
         return None
-    strided = walked_again and not _reduces_contiguously(of_p, m) and (of_p.folds or not of_p.scans)
-    if strided and not (bodies.far and sums_below_maxima(producer, consumer, m)):
+    strided = not _reduces_contiguously(of_p, m) and (of_p.folds or not of_p.scans)
+    again = strided and _walks_again(producer, consumer, of_c, m)
+    if again and not (bodies.far and sums_below_maxima(producer, consumer, m)):
         return "its reduction runs across rows, which would be walked twice with a stride"
     if of_p.reduced and of_c.reduced and _runs_along_rows(of_p) != _runs_along_rows(of_c):
         return "one of the two reduces along rows, the other one across them"
     return None
+
+
+def _walks_again(producer: KernelOp, consumer: KernelOp, of_c: Contents, m: Match) -> bool:
+    """Whether something along a reduced axis waits for what the producer reduces.
+
+    y = x - mean(x, 0)                     the loop that stores comes after the one that adds
+    v = var(x, 0) + mean(x, 0)             one loop finds both
+    """
+    accesses = (*of_c.loads, *of_c.stores)
+    if all(m.reduced.isdisjoint(axes_in(op.subscripts)) for op in accesses):
+        return False
+    made = {s for v, s in zip(consumer.operands, consumer.sources, strict=True) if v.owner is producer}
+    waiting: set[SSAValue] = set(made)
+    for op, axes in runs_and_domains(of_c.block)[0].items():
+        if waiting.isdisjoint(op.operands):
+            continue
+        if not m.reduced.isdisjoint(axes):
+            return True
+        waiting.update(op.results)
+    return False
 
 
 def _has_more_rows(kernels: Sequence[KernelOp], bodies: Bodies) -> bool:

@@ -76,12 +76,14 @@ def slice_of_interleaved(op: Operation, rw: Rewrite) -> SSAValue | None:
     if not isinstance(inner, ReshapeOp) or not isinstance(whole := inner.source.owner, ConcatOp):
         return None
     number, sizes = whole.dim.value.data, sizes_of(whole.result)
-    count, dim, (starts, steps) = sizes[number].constant, number - 1, starts_and_steps(op)
+    count, dim = sizes[number].constant, number - 1
     if dim < 0 or count is None:
         return None
-    merged = (*sizes[:dim], sizes[dim] * count, *sizes[number + 1 :])
+    if (*sizes[:dim], sizes[dim] * count, *sizes[number + 1 :]) != sizes_of(inner.result):
+        return None
+    starts, steps = starts_and_steps(op)
     start, step = starts[dim].constant, steps[dim].constant
-    if merged != sizes_of(inner.result) or start is None or step is None or step % count:
+    if start is None or step is None or step % count:
         return None
     places = [*starts[:dim], start // count, start % count, *starts[number:]]
     jumps = [*steps[:dim], step // count, 1, *steps[number:]]

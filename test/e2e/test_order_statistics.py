@@ -95,3 +95,19 @@ def test_gradients_and_long_rows() -> None:
     torch._dynamo.reset()
     found = explain(lambda x: x.median(0), torch.randn(1025), options={"target": "cpu_openmp"})
     assert [call for graph in found.graphs for call in graph.library_calls] == ["aten::median.dim"]
+
+
+@pytest.mark.parametrize("target", ["cpu_openmp", "gpu_emulated"])
+def test_medians_of_repeated_numbers(target: str) -> None:
+    """With sizes that are symbols they are ATen's, which must not see memory that repeats itself."""
+
+    def function(x: Tensor) -> list[Tensor]:
+        rows = x.shape[0]
+        number, row = x.argmin().expand(rows, rows).clone(), x[:1].expand(rows, rows).clone()
+        return [*number.median(0), *row.nanmedian(1), row.median(), number.kthvalue(1, 0).values]
+
+    torch._dynamo.reset()
+    run = torch.compile(function, backend="mlir", dynamic=True, options={"target": target})
+    for rows in (5, 70):
+        x = torch.randn(rows)
+        torch.testing.assert_close(run(x), function(x))

@@ -336,4 +336,11 @@ FAULTS = (
         "        return known(tensors)",
         "a number decides on the dtype of blocks along a diagonal",
     ),
+    Fault(
+        "median-of-repeated",
+        "frontend/aten/aten.py",
+        "if op in _TAKE_VIEWS or op in _TAKE_STEPS:",
+        "if op in _TAKE_VIEWS:",
+        "ATen's median reads beyond the end of memory that repeats an element",
+    ),
 )

@@ -222,4 +222,11 @@ FAULTS = (
         "chosen.results[0].replace_all_uses_with(op.value)",
         "sums of a part of a row are sums of the row",
     ),
+    Fault(
+        "drawback-of-one-walk",
+        "passes/fusion/drawback.py",
+        "if not m.reduced.isdisjoint(axes):",
+        "if axes:",
+        "columns are summed by a kernel of their own where nothing along them waits for the sums",
+    ),
 )

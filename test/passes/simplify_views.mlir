@@ -103,14 +103,16 @@ func.func @slices_one_of_what_is_interleaved(%x: tensor<4x5x1xf32>, %y: tensor<4
 // Steps that meet both, and rows that are joined in another way.
 // CHECK-LABEL: @keeps_slices_of_what_is_joined
 // CHECK-COUNT-2: tw.slice {{.*}} tensor<4x10xf32>
-func.func @keeps_slices_of_what_is_joined(%x: tensor<4x5x1xf32>, %y: tensor<4x5x1xf32>, %v: tensor<2x10xf32>) -> (tensor<4x3xf32>, tensor<4x5xf32>) {
+func.func @keeps_slices_of_what_is_joined(%x: tensor<4x5x1xf32>, %y: tensor<4x5x1xf32>, %v: tensor<2x10xf32>) -> (tensor<4x3xf32>, tensor<4x5xf32>, tensor<20xf32>) {
   %0 = tw.concat %x, %y dim 2 : (tensor<4x5x1xf32>, tensor<4x5x1xf32>) -> tensor<4x5x2xf32>
   %1 = tw.reshape %0 : tensor<4x5x2xf32> -> tensor<4x10xf32>
   %2 = tw.slice %1 starts "0, 1" steps "1, 3" : tensor<4x10xf32> -> tensor<4x3xf32>
   %3 = tw.concat %v, %v dim 1 : (tensor<2x10xf32>, tensor<2x10xf32>) -> tensor<2x20xf32>
   %4 = tw.reshape %3 : tensor<2x20xf32> -> tensor<4x10xf32>
   %5 = tw.slice %4 starts "0, 0" steps "1, 2" : tensor<4x10xf32> -> tensor<4x5xf32>
-  func.return %2, %5 : tensor<4x3xf32>, tensor<4x5xf32>
+  %6 = tw.reshape %0 : tensor<4x5x2xf32> -> tensor<40xf32>
+  %7 = tw.slice %6 starts "1" steps "2" : tensor<40xf32> -> tensor<20xf32>
+  func.return %2, %5, %7 : tensor<4x3xf32>, tensor<4x5xf32>, tensor<20xf32>
 }
 
 // -----

@@ -40,6 +40,12 @@ MERGED: dict[str, Case] = {
     "little work, however few rows": case(
         (1, 64), f"{SQUARE}{ROWS}store %2, p[d0]", f"{LESS.format(place='[d0]')}store %3, r[d0, d1]"
     ),
+    "long columns that are walked once": case(
+        LONG,
+        f"{SQUARE}{COLUMNS}store %2, p[d1]",
+        "%0 = load x[d0, d1]\n%1 = math.absf %0 : f32\n%2 = tk.reduce max %1 over [0] : f32\n"
+        "%3 = load p[d1]\n%4 = arith.divf %2, %3 : f32\nstore %4, r[d1]",
+    ),
     "columns that are short": case(
         (32, 4096), f"{SQUARE}{COLUMNS}store %2, p[d1]", f"{LESS.format(place='[d1]')}store %3, r[d0, d1]"
     ),
@@ -48,6 +54,14 @@ APART: dict[str, tuple[Case, str]] = {
     "one row of much work, where elements are alone": (
         case(WIDE, f"{SQUARE}{STORE_P}", f"{SUM}{ROWS}store %2, r[d0]"),
         "the merged kernel would have only 1 independent rows",
+    ),
+    "long columns that are summed when their largest is known": (
+        case(
+            LONG,
+            f"{SQUARE}{COLUMNS}store %2, p[d1]",
+            f"{LESS.format(place='[d1]')}%4 = tk.reduce add %3 over [0] : f32\nstore %4, r[d1]",
+        ),
+        "its reduction runs across rows, which would be walked twice with a stride",
     ),
     "long columns that are walked twice": (
         case(LONG, f"{SQUARE}{COLUMNS}store %2, p[d1]", f"{LESS.format(place='[d1]')}store %3, r[d0, d1]"),
