@@ -195,7 +195,7 @@ def looks_at_strides(op: Operator) -> bool:
     What an operator of torch calls for itself, `_pdist_forward`, may take for granted what that one saw to.
     """
     tags = op.tags
-    if op in _TAKE_VIEWS or op in _TAKE_STEPS:
+    if op in _TAKE_VIEWS or op in _TAKE_STRIDES:
         return True
     if torch.Tag.flexible_layout in tags:
         return False
@@ -205,7 +205,7 @@ def looks_at_strides(op: Operator) -> bool:
 
 _TAKE_VIEWS: frozenset[Operator] = frozenset({torch.ops.aten.isin.Tensor_Tensor})
 """They view their operands as one row, which turned ones do not allow (`isin_default_kernel_cpu` of ATen)."""
-_TAKE_STEPS: frozenset[Operator] = frozenset({torch.ops.aten.median.dim, torch.ops.aten.nanmedian.dim})
+_TAKE_STRIDES: frozenset[Operator] = frozenset({torch.ops.aten.median.dim, torch.ops.aten.nanmedian.dim})
 """Of repeated elements, with strides of 0, they read beyond the end (`median_with_indices_impl` of ATen)."""
 _NEEDS_STRIDES = {
     torch.Tag.needs_exact_strides,

@@ -58,8 +58,8 @@ def _walks_again(producer: KernelOp, consumer: KernelOp, of_c: Contents, m: Matc
     accesses = (*of_c.loads, *of_c.stores)
     if all(m.reduced.isdisjoint(axes_in(op.subscripts)) for op in accesses):
         return False
-    made = {s for v, s in zip(consumer.operands, consumer.sources, strict=True) if v.owner is producer}
-    waiting: set[SSAValue] = set(made)
+    operands = zip(consumer.operands, consumer.sources, strict=True)
+    waiting: set[SSAValue] = {source for operand, source in operands if operand.owner is producer}
     for op, axes in runs_and_domains(of_c.block)[0].items():
         if waiting.isdisjoint(op.operands):
             continue

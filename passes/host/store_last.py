@@ -54,7 +54,7 @@ def _wait(write: WriteOp) -> None:
     if not isinstance(kernel := value.owner, KernelOp):
         return None
     pairs = zip(kernel.operands, kernel.sources, strict=True)
-    sources = [source for operand, source in pairs if behind(operand)[0] is write.target]
+    sources = [source for operand, source in pairs if behind(operand)[0] is write.argument]
     if not sources:
         return None
     store = store_to(kernel.destinations[kernel.results.index(value)])

@@ -30,6 +30,11 @@ def gated(x: Tensor, y: Tensor) -> Tensor:
     return a.sum(1)
 
 
+def added_and_normalized(x: Tensor, y: Tensor) -> Tensor:
+    x[:, 1:6] += y[:, 1:6]
+    return layer_norm(x[:, 1:6], (5,))
+
+
 def rotated(x: Tensor, y: Tensor) -> None:
     a, b = x[:, :4].clone(), x[:, 4:].clone()
     x[:, :4] = a * y[:, :4] - b * y[:, 4:]
@@ -95,7 +100,15 @@ def with_the_old(x: Tensor, y: Tensor) -> Tensor:
     return old
 
 
-AT_ONCE: tuple[Step, ...] = (added, normalized, gated, rotated, every_other_column, one_number)
+AT_ONCE: tuple[Step, ...] = (
+    added,
+    normalized,
+    gated,
+    rotated,
+    every_other_column,
+    one_number,
+    added_and_normalized,
+)
 OTHERS: tuple[Step, ...] = (
     *(both_ends, every_other_row, one_column, moved, copied_across, one_over_another, another_over_one),
     *(of_neighbours, read_later, with_the_old),

@@ -339,7 +339,7 @@ FAULTS = (
     Fault(
         "median-of-repeated",
         "frontend/aten/aten.py",
-        "if op in _TAKE_VIEWS or op in _TAKE_STEPS:",
+        "if op in _TAKE_VIEWS or op in _TAKE_STRIDES:",
         "if op in _TAKE_VIEWS:",
         "ATen's median reads beyond the end of memory that repeats an element",
     ),

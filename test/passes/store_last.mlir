@@ -80,6 +80,28 @@ func.func @waits_already(%r: tensor<2x3xf32>, %s: tensor<2x3xf32>) -> tensor<2xf
 
 // -----
 
+// A slice of the argument is changed; what lies beside it is read as well.
+// CHECK-LABEL: @a_slice_of_it
+// CHECK: tk.store %{{.*}}, %p[d0, d1] after (%{{.*}}) : f32, tensor<2x3xf32>
+func.func @a_slice_of_it(%r: tensor<2x6xf32>) -> tensor<2x3xf32> {
+  %s = tw.slice %r starts "0, 0" steps "1, 1" : tensor<2x6xf32> -> tensor<2x3xf32>
+  %t = tw.slice %r starts "0, 3" steps "1, 1" : tensor<2x6xf32> -> tensor<2x3xf32>
+  %h, %y = tk.kernel [2, 3] ins(%s, %t : tensor<2x3xf32>, tensor<2x3xf32>) -> (tensor<2x3xf32>, tensor<2x3xf32>) {
+  ^bb0(%a: tensor<2x3xf32>, %b: tensor<2x3xf32>, %p: tensor<2x3xf32>, %q: tensor<2x3xf32>):
+    %0 = tk.load %a[d0, d1] : tensor<2x3xf32> -> f32
+    %1 = tk.load %b[d0, d1] : tensor<2x3xf32> -> f32
+    %2 = arith.addf %0, %1 : f32
+    tk.store %2, %p[d0, d1] : f32, tensor<2x3xf32>
+    %3 = tk.reduce add %2 over [1] : f32
+    %4 = arith.divf %2, %3 : f32
+    tk.store %4, %q[d0, d1] : f32, tensor<2x3xf32>
+  }
+  tw.write %h into %s : tensor<2x3xf32>
+  func.return %y : tensor<2x3xf32>
+}
+
+// -----
+
 // What a row has in common is stored when its sum is known.
 // CHECK-LABEL: @a_number_of_a_row
 // CHECK: %[[S:.*]] = tk.reduce add
