@@ -57,10 +57,10 @@ def inplace_pairs(
         if store is None:
             continue
         for i, value in enumerate(ins):
-            loads = _loads_there(value, store, region)
-            if element_type_of(value) != element_type_of(out) or loads is None:
+            if element_type_of(value) != element_type_of(out):
                 continue
-            if not _read_where_stored(loads, store):
+            loads = _loads_where_stored(value, store, region)
+            if loads is None:
                 continue
             before = all(order[load] < order[store] for load in loads)
             if not before or not checked.isdisjoint(loads):
@@ -141,15 +141,22 @@ def _stored_by(out: SSAValue) -> StoreOp | None:
     return store
 
 
-def _loads_there(
+def _loads_where_stored(
     value: SSAValue, store: StoreOp, region: Callable[[LoadOp | StoreOp], Region | None]
 ) -> list[LoadOp] | None:
-    """What may read of `value` an element that `store` writes there; None if that is unknown."""
-    found = _accesses(value)
-    loads = [op for op in found if isinstance(op, LoadOp)]
-    if not loads or len(loads) != len(found):
-        return None
-    return [op for op in loads if op.map == store.map or not apart(region(op), region(store))]
+    """What reads of `value` what `store` writes there in the same iteration, nothing where it is masked.
+
+    None if something may read what another iteration writes; loads of other places are not of concern.
+    """
+    loads: list[LoadOp] = []
+    for op in _accesses(value):
+        if not isinstance(op, LoadOp):
+            return None
+        if op.map == store.map and not op.dynamic and store.mask in (None, op.mask):
+            loads.append(op)
+        elif not apart(region(op), region(store)):
+            return None
+    return loads if value.first_use is not None else None
 
 
 def _region(op: LoadOp | StoreOp, *, sizes: Sequence[Expr]) -> Region | None:
@@ -157,13 +164,6 @@ def _region(op: LoadOp | StoreOp, *, sizes: Sequence[Expr]) -> Region | None:
     if op.dynamic or len(op.subscripts) != 1:
         return None
     return Region.at(op.subscripts[0], sizes)
-
-
-def _read_where_stored(loads: Sequence[LoadOp], store: StoreOp) -> bool:
-    """Whether iterations read only what `store` writes there, nothing where it is masked."""
-    if any(op.dynamic or op.subscripts != store.subscripts for op in loads):
-        return False
-    return store.mask is None or all(op.mask is store.mask for op in loads)
 
 
 def _read_only_at(value: SSAValue, subscript: tuple[Expr, ...]) -> bool:

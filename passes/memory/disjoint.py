@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from tilewright.dialects.index_expr import Expr, Var, dim
 
@@ -44,23 +45,29 @@ class Region:
         x[:, :3] and x[:, 3:] of rows of 8    3 to 7 is behind 0 to 2, modulo 8
         x[::2] and x[1::2]                    1 and 0, modulo 2 rows
         """
-        if any(count == 0 for _, count in (*self.steps, *other.steps)):
+        if self.bounds[0] > other.bounds[1] or other.bounds[0] > self.bounds[1]:
             return True
-        moduli = {abs(step) for step, _ in (*self.steps, *other.steps) if step}
-        return any(self._apart(other, modulus) for modulus in (None, *sorted(moduli)))
+        steps = (*self.steps, *other.steps)
+        if any(count == 0 for _, count in steps):
+            return True
+        return any(
+            self._apart(other, modulus) for modulus in sorted({abs(step) for step, _ in steps if step})
+        )
 
-    def _apart(self, other: Region, modulus: int | None) -> bool:
-        """Whether no difference of two places is 0, or a multiple of the modulus."""
+    @cached_property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the largest place, of a region of some elements."""
+        return self._span(None)
+
+    def _apart(self, other: Region, modulus: int) -> bool:
+        """Whether no difference of two places is a multiple of the modulus."""
         (low, high), (least, most) = self._span(modulus), other._span(modulus)
-        first, last = least - high, most - low
-        if modulus is None:
-            return not first <= 0 <= last
-        return last // modulus * modulus < first
+        return (most - low) // modulus * modulus < least - high
 
     def _span(self, modulus: int | None) -> tuple[int, int]:
         """The least and the largest place, without the steps that are multiples of the modulus."""
         ways = [step * (count - 1) for step, count in self.steps if modulus is None or step % modulus]
-        return self.first + sum(min(w, 0) for w in ways), self.first + sum(max(w, 0) for w in ways)
+        return self.first + sum(w for w in ways if w < 0), self.first + sum(w for w in ways if w > 0)
 
 
 def apart(one: Region | None, other: Region | None) -> bool:

@@ -143,8 +143,8 @@ FAULTS = (
     Fault(
         "disjoint-modulus",
         "passes/memory/disjoint.py",
-        "return last // modulus * modulus < first",
-        "return last // modulus * modulus <= first",
+        "return (most - low) // modulus * modulus < least - high",
+        "return (most - low) // modulus * modulus <= least - high",
         "columns that share their last one with others are taken for others",
     ),
     Fault(
@@ -171,8 +171,8 @@ FAULTS = (
     Fault(
         "in-place-mask",
         _H + "inplace.py",
-        "return store.mask is None or all(",
-        "return store.mask is not None or all(",
+        "if op.map == store.map and not op.dynamic and store.mask in (None, op.mask):",
+        "if op.map == store.map and not op.dynamic:",
         "an input is read where another iteration stores under a mask",
     ),
     Fault(
@@ -213,8 +213,8 @@ FAULTS = (
     Fault(
         "in-place-type",
         _H + "inplace.py",
-        "if element_type_of(value) != element_type_of(out) or loads is None:",
-        "if loads is None:",
+        "if element_type_of(value) != element_type_of(out):",
+        "if value is out:",
         "an output is put over an input of another element type",
     ),
     Fault(

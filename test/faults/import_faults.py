@@ -318,8 +318,8 @@ FAULTS = (
     Fault(
         "isin-turned",
         "frontend/aten/aten.py",
-        "    if op in _TAKE_VIEWS:\n        return True\n",
-        "",
+        "if op in _TAKE_VIEWS or op in _TAKE_STRIDES:",
+        "if op in _TAKE_STRIDES:",
         "ATen's `isin` is given what is stored turned, and refuses it",
     ),
     Fault(
