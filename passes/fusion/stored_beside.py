@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import f32
 from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -14,6 +15,7 @@ from tilewright.dialects.tk.access import IndexOp, LoadOp, StoreOp
 from tilewright.dialects.tk.calls import CallOp
 from tilewright.dialects.tk.compute import RandomOp
 from tilewright.dialects.tk.kernels import KernelOp
+from tilewright.dialects.types import is_half
 
 from ..kernels.body import combined_axes, store_to
 from ..kernels.kernel_builder import KernelBuilder
@@ -72,8 +74,9 @@ def _beside(kernel: KernelOp, store: StoreOp) -> dict[SSAValue, OpResult]:
         if other is None or other is store or other.over or other.subscripts != store.subscripts:
             continue
         found.setdefault(other.value, result)
-        if isinstance(other.value.owner, arith.TruncFOp):
-            found.setdefault(other.value.owner.input, result)
+        rounded = other.value.owner
+        if isinstance(rounded, arith.TruncFOp) and rounded.input.type == f32 and is_half(other.value.type):
+            found.setdefault(rounded.input, result)
     return found
 
 

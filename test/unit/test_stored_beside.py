@@ -36,7 +36,7 @@ def run(module: ModuleOp) -> list[np.ndarray]:
 
 COSTLY = f"%0 = tk.load %a[d0, d1] : {X} -> f32 %1 = math.exp %0 : f32 %2 = math.sin %0 : f32"
 OTHERS = f"tk.store %1, %p[d0, d1] : f32, {X} tk.store %2, %r[d0, d1] : f32, {X}"
-HALF, ROW = "tensor<4x6xbf16>", "tensor<4xf32>"
+HALF, DOUBLE, ROW = "tensor<4x6xbf16>", "tensor<4x6xf64>", "tensor<4xf32>"
 ROUNDED = f"""{COSTLY} %7 = arith.truncf %1 : f32 to bf16 tk.store %7, %p[d0, d1] : bf16, {HALF}
   tk.store %2, %r[d0, d1] : f32, {X}"""
 OF_ROWS = f"""{COSTLY} %6 = tk.reduce add %1 over [1] : f32 tk.store %6, %p[d0] : f32, {ROW}
@@ -150,6 +150,13 @@ NONE_OF_OTHER_TYPES = {
         f"""{COSTLY} {OTHERS} %3 = arith.subf %0, %0 : f32 %4 = arith.truncf %3 : f32 to bf16
         tk.store %4, %q[d0, d1] : bf16, {HALF}""",
         (X, HALF),
+    ),
+    "of what only f64 holds": (
+        f"""%0 = tk.load %a[d0, d1] : {X} -> f32 %1 = arith.extf %0 : f32 to f64 %2 = math.exp %1 : f64
+        %3 = arith.truncf %2 : f64 to f32 tk.store %3, %p[d0, d1] : f32, {X}
+        tk.store %3, %r[d0, d1] : f32, {X} %4 = arith.negf %2 : f64
+        tk.store %4, %q[d0, d1] : f64, {DOUBLE}""",
+        (X, DOUBLE),
     ),
     "for each element of a row": (OF_ROWS.replace("%q[d0]", "%q[d0] over [1]"), (ROW, ROW)),
     "of what is so": (OF_ROWS.replace("%p[d0]", "%p[d0] over [1]"), (ROW, ROW)),
