@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -10,6 +11,7 @@ from xdsl.passes import ModulePass
 
 from tilewright.dialects.ir_access import defined_functions, ops_of
 from tilewright.dialects.tk.access import LoadOp, StoreOp
+from tilewright.dialects.tk.domain import REDUCTIONS
 from tilewright.dialects.tk.kernels import KernelOp
 from tilewright.dialects.tw.aten import WriteOp
 
@@ -45,19 +47,23 @@ class StoreLastPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
+            reduces = cache(_reduces)  # of many arguments, which one kernel changes
             for write in [step for step in ops_of(function.body.block) if isinstance(step, WriteOp)]:
-                _wait(write)
+                kernel = behind(write.value)[0].owner
+                if isinstance(kernel, KernelOp) and reduces(kernel):
+                    _wait(write, kernel)
 
 
-def _wait(write: WriteOp) -> None:
-    value = behind(write.value)[0]
-    if not isinstance(kernel := value.owner, KernelOp):
-        return None
+def _reduces(kernel: KernelOp) -> bool:
+    return any(type(op) in REDUCTIONS for op in ops_of(kernel.body.block))
+
+
+def _wait(write: WriteOp, kernel: KernelOp) -> None:
     pairs = zip(kernel.operands, kernel.sources, strict=True)
     sources = [source for operand, source in pairs if behind(operand)[0] is write.argument]
     if not sources:
         return None
-    store = store_to(kernel.destinations[kernel.results.index(value)])
+    store = store_to(kernel.destinations[kernel.results.index(behind(write.value)[0])])
     if store is None or store.scatters:
         return skip(write, "what it changes is stored to several times, or in part")
     reads = [use.operation for source in sources for use in source.uses]

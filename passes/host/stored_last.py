@@ -10,7 +10,13 @@ from xdsl.ir import Operation, SSAValue
 
 from tilewright.dialects.index_expr import ONE, Expr
 from tilewright.dialects.tk.access import StoreOp
-from tilewright.dialects.tk.domain import REDUCTIONS, axes_of, axes_of_exprs, reduced_axes
+from tilewright.dialects.tk.domain import (
+    REDUCTIONS,
+    REDUCTIONS_AND_SCANS,
+    axes_of,
+    axes_of_exprs,
+    reduced_axes,
+)
 
 from ..kernels.facts import Body, arranged
 
@@ -47,6 +53,8 @@ class Loops:
         axis of one element is reduced, which the subscript need not use: that may be a product, whose tiles
         do not walk along the sum again.
         """
+        if not self._have_levels:
+            return self._covers(store, ())
         covers = self._covers(store, self._made_of[store])
         return covers and not self._missing(store, loads) and self._have_an_order
 
@@ -65,8 +73,6 @@ class Loops:
 
     def _missing(self, store: StoreOp, loads: Sequence[Operation]) -> frozenset[Operation]:
         """Reductions behind which `loads` are read, but the store is not done."""
-        if not self._reduced:
-            return frozenset()
         behind = frozenset[Operation]().union(*(self._made_of[op] for op in _readers(loads)))
         return behind - self._made_of[store]
 
@@ -75,11 +81,19 @@ class Loops:
 
         So does the one that follows those over what is reduced, by the ops `behind` which the store is done.
         """
-        long = {axis for axis, size in enumerate(self.sizes) if size != ONE}
         used = axes_of_exprs(store.subscripts)
         if self.once:
-            used |= {axis for op in behind for axis in reduced_axes(op) if axis in long}
-        return self._reduced | long <= used
+            used |= {axis for op in behind for axis in reduced_axes(op) if axis in self._long}
+        return self._reduced | self._long <= used
+
+    @cached_property
+    def _have_levels(self) -> bool:
+        """Whether something is reduced or scanned: else one loop loads all before it stores."""
+        return any(type(op) in REDUCTIONS_AND_SCANS for op in self.ops)
+
+    @cached_property
+    def _long(self) -> frozenset[int]:
+        return frozenset(axis for axis, size in enumerate(self.sizes) if size != ONE)
 
     @cached_property
     def _reduced(self) -> frozenset[int]:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import pytest
 import torch
 from emulated_gpu import EmulatedGpu, compiled
+from judged import judged_with_what_changes
 from torch import Tensor
 from torch.nn.functional import layer_norm
 
-from benchmarks.numerics import judge
 from tilewright.frontend.explain import explain
 
 Step = Callable[[Tensor, Tensor], Tensor | None]
@@ -131,19 +131,7 @@ def numbers(rows: int, layout: str) -> Tensor:
 
 
 def alike(step: Step, run: Step, x: Tensor) -> None:
-    """Results, `x`, and what lies between its elements, are as close to float64 as eager mode's."""
-    whole = x._base if x._base is not None else x
-    y = torch.rand_like(x)
-
-    def ran(step: Step, whole: Tensor) -> list[Tensor]:
-        given = whole.as_strided(x.shape, x.stride(), x.storage_offset())
-        return torch.utils._pytree.tree_leaves((step(given, y.to(whole.dtype)), whole))
-
-    wanted, exact = ran(step, whole.clone()), ran(step, whole.to(torch.float64, copy=True))
-    found = torch.utils._pytree.tree_leaves((run(x, y), whole))
-    assert [v.dtype for v in found if v is not None] == [v.dtype for v in wanted if v is not None]
-    tensors = ([v for v in values if v is not None] for values in (found, wanted, exact))
-    assert (verdict := judge(*tensors)), verdict.why
+    judged_with_what_changes(step, run, x, torch.rand_like(x))
 
 
 @pytest.mark.parametrize("layout", LAYOUTS)

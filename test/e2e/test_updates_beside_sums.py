@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import torch
 from emulated_gpu import EmulatedGpu, compiled
+from judged import judged_with_what_changes
 from torch import Tensor
 
-from benchmarks.numerics import judge
 from tilewright.frontend.explain import explain
 
 Function = Callable[..., Any]
@@ -146,21 +146,8 @@ def tensor(rows: int, columns: int, layout: str) -> Tensor:
 
 
 def alike(function: Function, run: Function, x: Tensor) -> None:
-    """Results, `x`, and what lies between the elements of `x`, are as close to float64 as eager mode's.
-
-    No sum cancels: this is about what is read when.
-    """
-    by = torch.tensor(0.5, dtype=x.dtype)
-    whole = x._base if x._base is not None else x
-
-    def ran(function: Function, whole: Tensor) -> list[Tensor]:
-        given = whole.as_strided(x.shape, x.stride(), x.storage_offset())
-        return torch.utils._pytree.tree_leaves((function(given, by.to(whole.dtype)), whole))
-
-    wanted, exact = ran(function, whole.clone()), ran(function, whole.to(torch.float64, copy=True))
-    found = torch.utils._pytree.tree_leaves((run(x, by), whole))
-    assert [v.dtype for v in found] == [v.dtype for v in wanted]
-    assert (verdict := judge(found, wanted, exact)), verdict.why
+    """No sum cancels: this is about what is read when."""
+    judged_with_what_changes(function, run, x, torch.tensor(0.5, dtype=x.dtype))
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -8,6 +8,7 @@ import dialect_faults
 import frontend_faults
 import host_faults
 import import_faults
+import in_place_faults
 import layout_faults
 import lowering_faults
 import product_faults
@@ -23,6 +24,7 @@ FAULTS: Sequence[Fault] = (
     *lowering_faults.FAULTS,
     *layout_faults.FAULTS,
     *host_faults.FAULTS,
+    *in_place_faults.FAULTS,
     *dialect_faults.FAULTS,
     *schedule_faults.FAULTS,
     *product_faults.FAULTS,
